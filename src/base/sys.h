@@ -1,0 +1,42 @@
+// System calls and time, through tables that tests replace: fail the n-th call, exit at the n-th
+// call, or move the clock. Only src/base calls libc for these; everything else goes through here or
+// through base/fs.h.
+#pragma once
+
+#include <dirent.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/macros.h"
+
+// Each entry behaves as its system call: -1 and errno on failure.
+typedef struct rk_sys_table {
+    int (*open_fn)(const char *path, int flags, mode_t mode);
+    int (*close_fn)(int fd);
+    ssize_t (*read_fn)(int fd, void *data, size_t len);
+    ssize_t (*write_fn)(int fd, const void *data, size_t len);
+    int (*fsync_fn)(int fd);
+    int (*fstat_fn)(int fd, struct stat *out_stat);
+    int (*lstat_fn)(const char *path, struct stat *out_stat);
+    int (*rename_fn)(const char *from, const char *to);
+    int (*unlink_fn)(const char *path);
+    int (*mkdir_fn)(const char *path, mode_t mode);
+    int (*rmdir_fn)(const char *path);
+    DIR *(*opendir_fn)(const char *path);
+} rk_sys_table;
+
+typedef struct rk_clock_table {
+    uint64_t (*monotonic_ns_fn)(void);
+    uint64_t (*realtime_ns_fn)(void); // since 1970-01-01 UTC
+} rk_clock_table;
+
+const rk_sys_table *rk_sys(void); // the table in force
+extern const rk_sys_table rk_sys_libc; // the real one, for tests to start from
+
+// Replace a table for the whole process; NULL restores libc's. For tests, before any thread exists.
+void rk_sys_replace(const rk_sys_table *table);
+void rk_clock_replace(const rk_clock_table *table);
+
+uint64_t rk_monotonic_ns(void);
+uint64_t rk_realtime_ns(void);

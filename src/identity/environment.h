@@ -1,0 +1,30 @@
+// Everything that decides what a compiler makes of a program and is neither program nor options: the
+// plugin's build, the topology, flags, variables, and for host platforms the CPU.
+#pragma once
+
+#include "identity/components.h"
+
+// What only the plugin can tell; gathered by src/pjrt. All borrowed for the call.
+typedef struct rk_plugin_facts {
+    const void *code_address; // any address inside the plugin's code, to find its file and build-id
+    rk_span platform_name;
+    rk_span platform_version;
+    int api_major;
+    int api_minor;
+    rk_span attributes;        // plugin attributes as text lines "name=value", or empty
+    // The topology's fingerprint where the plugin has one, else its devices as text lines.
+    rk_span topology_fingerprint;
+    rk_span topology_devices;
+    bool generates_host_code; // the platform is the host's CPU
+} rk_plugin_facts;
+
+// Appends all components and sorts the list. Reads /proc, the plugin's file (once: its digest is
+// remembered by device, inode, size and mtime while the process lives) and the environment.
+// `ignore` is REKINDLE_KEY_IGNORE.
+RK_NODISCARD rk_err *rk_environment_collect(const rk_plugin_facts *facts, const char *ignore,
+                                            rk_components *out_components);
+
+// The shared object that holds `code_address`: its path as loaded, and the hex of its GNU build-id
+// ("" if it has none). Owned: rk_free both. RK_NOT_FOUND if no object holds it.
+RK_NODISCARD rk_err *rk_plugin_identify(const void *code_address, char **out_path,
+                                        char **out_build_id);

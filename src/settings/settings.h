@@ -1,0 +1,77 @@
+// What the user set: environment variables, then $REKINDLE_DIR/config, then defaults; each value
+// remembers where it came from. Names and meanings: docs/settings.md.
+//
+// Knows only src/base. Read-only after loading, so it may be shared between threads.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+
+typedef enum rk_mode { RK_MODE_READWRITE, RK_MODE_READONLY, RK_MODE_REFRESH, RK_MODE_OFF } rk_mode;
+
+typedef enum rk_setting_id {
+    RK_SETTING_DIR,
+    RK_SETTING_MODE,
+    RK_SETTING_PLUGIN,
+    RK_SETTING_JOB,
+    RK_SETTING_MAX_SIZE,
+    RK_SETTING_MIN_COMPILE_SECONDS,
+    RK_SETTING_PRELOAD,
+    RK_SETTING_STRICT,
+    RK_SETTING_WARMUP,
+    RK_SETTING_REMOTE,
+    RK_SETTING_SIGNING_KEY,
+    RK_SETTING_TRUSTED_KEYS,
+    RK_SETTING_KEEP_PROGRAMS,
+    RK_SETTING_NAMESPACE,
+    RK_SETTING_KEY_IGNORE,
+    RK_SETTING_LOG,
+    RK_SETTING_COUNT,
+} rk_setting_id;
+
+typedef enum rk_setting_source {
+    RK_SOURCE_DEFAULT,
+    RK_SOURCE_CONFIG,
+    RK_SOURCE_ENVIRONMENT,
+} rk_setting_source;
+
+typedef struct rk_setting {
+    const char *variable;  // "REKINDLE_MODE"; static
+    const char *value;     // as text; "" where unset; borrowed from the settings
+    rk_setting_source source;
+} rk_setting;
+
+// The parsed values. All pointers are borrowed from the rk_settings they came from.
+typedef struct rk_settings_values {
+    const char *dir; // absolute
+    rk_mode mode;
+    const char *plugin;     // "" if unset
+    const char *job;        // "" if unset: derived from the command line (rk_job_derive)
+    uint64_t max_size_bytes;
+    uint64_t min_compile_ns;
+    bool keep_programs;
+    const char *name_space; // "" if unset
+    const char *key_ignore; // names separated by commas or blanks; "" if unset
+    rk_log_level log_level;
+} rk_settings_values;
+
+typedef struct rk_settings rk_settings;
+
+// Loads and checks everything. Errors: RK_INVALID_ARGUMENT naming the variable (or file and line), the
+// value, and what would be right, e.g. a URL in REKINDLE_DIR. An unreadable config file is an error; a
+// missing one is not. `out_settings` is owned: rk_settings_free.
+RK_NODISCARD rk_err *rk_settings_load(rk_settings **out_settings);
+void rk_settings_free(rk_settings *settings); // NULL is fine
+void rk_settings_cleanup(rk_settings **settings);
+
+const rk_settings_values *rk_settings_get(const rk_settings *settings);
+rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
+const char *rk_mode_name(rk_mode mode);
+const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"
+
+// What counts as the same job, from a command line: a readable stem of the program's name and a digest
+// of the arguments less their volatile parts (dates, process ids, temporary paths, ports). Letters,
+// digits, '-', '_' and '.' only, at most 80 characters. Owned: rk_free.
+RK_NODISCARD rk_err *rk_job_derive(int argc, const char *const *argv, char **out_job);
