@@ -1,0 +1,31 @@
+#include "support/tempdir.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *rk_test_tempdir(void) {
+    const char *base = getenv("TMPDIR");
+    char pattern[512];
+    (void)snprintf(pattern, sizeof pattern, "%s/rekindle-test-XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(pattern)) {
+        perror("mkdtemp");
+        abort();
+    }
+    return strdup(pattern);
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where) {
+    (void)info;
+    (void)kind;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+void rk_test_tempdir_remove(char *path) {
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(path);
+}

@@ -1,0 +1,6 @@
+// A temporary directory for one test, removed with all that is in it.
+#pragma once
+
+// Owned: rk_test_tempdir_remove. Aborts the test program if none can be made.
+char *rk_test_tempdir(void);
+void rk_test_tempdir_remove(char *path); // frees too
