@@ -1,7 +1,9 @@
-// What happened in a run: one JSON object a line, one file a process, appended with one write(2) a line,
-// so that a killed process leaves whole lines behind. The fields of each event: docs/journal.md.
+// What happened in a run: one JSON object a line, one file a process, appended with one write(2) a
+// line, so that a killed process leaves whole lines behind. The fields of each event:
+// docs/journal.md.
 //
-// This is the writing side, used inside the job; journal/read.h is the reading side, used by the CLI.
+// This is the writing side, used inside the job; journal/read.h is the reading side, used by the
+// CLI.
 #pragma once
 
 #include "base/json.h"
@@ -18,10 +20,10 @@ typedef struct rk_journal_start {
     const char *way_in;  // "preload" or "plugin"
 } rk_journal_start;
 
-// Makes runs/<run>/<rank>.jsonl (a second process of the same rank: <rank>.<pid>.jsonl) and writes the
-// "start" event (pid, host, argv, executable, rank). The rank is taken from RANK, JAX_PROCESS_ID,
-// OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID, TPU_WORKER_ID, else 0. `out_journal` owned:
-// rk_journal_close.
+// Makes runs/<run>/<rank>.jsonl (a second process of the same rank: <rank>.<pid>.jsonl) and writes
+// the "start" event (pid, host, argv, executable, rank). The rank is taken from RANK,
+// JAX_PROCESS_ID, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID, TPU_WORKER_ID, else 0.
+// `out_journal` owned: rk_journal_close.
 RK_NODISCARD rk_err *rk_journal_open(const rk_journal_start *start, rk_journal **out_journal);
 
 // Writes nothing more; frees. NULL is fine.
@@ -35,38 +37,38 @@ typedef enum rk_outcome {
 } rk_outcome;
 
 typedef struct rk_journal_compile {
-    uint64_t seq;          // number of the request in this process, from 1
-    uint64_t client;       // number of the client in this process, from 1
+    uint64_t seq;    // number of the request in this process, from 1
+    uint64_t client; // number of the client in this process, from 1
     rk_outcome outcome;
-    const char *reason;    // miss or bypass: why; NULL for a hit. See docs/journal.md
-    const char *name;      // program name, "" if unknown
-    const rk_key *key;     // NULL if none could be made
-    bool compiled;         // the plugin's compiler was called
-    bool failed;           // and gave an error to the framework
+    const char *reason;      // miss or bypass: why; NULL for a hit. See docs/journal.md
+    const char *name;        // program name, "" if unknown
+    const rk_key *key;       // NULL if none could be made
+    bool compiled;           // the plugin's compiler was called
+    bool failed;             // and gave an error to the framework
     bool deserialize_failed; // an entry was found and the plugin would not load it
-    bool quarantined;      // an entry was set aside
-    uint64_t request_ns;   // the whole request
-    uint64_t compile_ns;   // inside the plugin's compiler
-    uint64_t load_ns;      // read, verify, decompress, DeserializeAndLoad
-    uint64_t saved_ns;     // hit: what the compilation once took
+    bool quarantined;        // an entry was set aside
+    uint64_t request_ns;     // the whole request
+    uint64_t compile_ns;     // inside the plugin's compiler
+    uint64_t load_ns;        // read, verify, decompress, DeserializeAndLoad
+    uint64_t saved_ns;       // hit: what the compilation once took
     uint64_t program_bytes;
 } rk_journal_compile;
 void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event);
 
 typedef struct rk_journal_stored {
     const rk_key *key;
-    bool stored;          // false: `reason` says why not
+    bool stored; // false: `reason` says why not
     const char *reason;
-    uint64_t raw_bytes;   // serialized executable
+    uint64_t raw_bytes; // serialized executable
     uint64_t stored_bytes;
     uint64_t serialize_ns;
-    uint64_t store_ns;    // compress, write, sync, publish
+    uint64_t store_ns; // compress, write, sync, publish
 } rk_journal_stored;
 void rk_journal_add_stored(rk_journal *journal, const rk_journal_stored *event);
 
 typedef struct rk_journal_client {
     uint64_t client;
-    const char *plugin;   // path
+    const char *plugin; // path
     const char *build_id;
     rk_span platform_name, platform_version;
     int api_major, api_minor;
@@ -87,5 +89,5 @@ void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts)
 void rk_journal_add_warning(rk_journal *journal, const char *message);
 void rk_journal_add_end(rk_journal *journal); // orderly exit
 
-// All rk_journal_add_… are thread-safe, never fail the caller, and do nothing on NULL. After the first
-// write that fails the journal stays silent.
+// All rk_journal_add_… are thread-safe, never fail the caller, and do nothing on NULL. After the
+// first write that fails the journal stays silent.

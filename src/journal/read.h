@@ -1,0 +1,162 @@
+// The reading side of the journal: a run directory parsed back into a model, for the CLI. Never
+// part of the in-process libraries, since it links jansson (target rk_journal_read).
+//
+// Reading is tolerant: events and fields it does not know are passed over, a line that a killed
+// process left half written or that is not a journal line is counted and skipped, and so is a line
+// of a newer version. A run that is still going can be read at any time. Everything may block on
+// the file system; nothing here is shared between threads.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "journal/journal.h"
+#include "journal/run_id.h"
+
+// A digest as it stood in the journal: 64 hex digits, or "" if there was none.
+typedef char rk_run_hex[RK_DIGEST_HEX_CHARS + 1];
+
+// In all structs: text is owned by the model and never NULL ("" where the journal had none);
+// durations and times are nanoseconds, times since 1970-01-01 UTC; `process` is an index into
+// `processes`.
+
+typedef struct rk_run_process {
+    uint32_t rank;
+    int64_t pid;
+    char *file; // name within the run directory, "0.jsonl"
+    char *host;
+    char *executable;
+    char *way_in; // "preload" or "plugin"
+    char **argv;  // secrets were replaced by "***" when it was written
+    size_t argc;
+    uint64_t start_ns; // 0 if even the start event is missing
+    uint64_t last_ns;  // of the last event
+    bool ended;        // orderly: there is an "end" event; a killed or living process has none
+    rk_journal_counts counts;
+} rk_run_process;
+
+typedef struct rk_run_client {
+    size_t process;
+    uint64_t time_ns;
+    uint64_t client; // number in the process, from 1
+    char *plugin;    // path
+    char *build_id;
+    char *platform_name, *platform_version;
+    int api_major, api_minor;
+    uint64_t device_count, addressable_device_count;
+    rk_run_hex environment;
+    char *components_json; // as identity/components.h writes them; "" if there were none
+} rk_run_client;
+
+typedef enum rk_run_source {
+    RK_RUN_SOURCE_LOCAL,
+    RK_RUN_SOURCE_PRELOAD,
+    RK_RUN_SOURCE_REMOTE
+} rk_run_source;
+
+typedef struct rk_run_compile {
+    size_t process;
+    uint64_t time_ns; // of the end of the request
+    uint64_t seq, client;
+    rk_outcome outcome;
+    rk_run_source source; // where a hit came from
+    char *reason;         // of a miss or bypass
+    char *name;
+    rk_run_hex key, program, options, environment;
+    bool compiled, failed, deserialize_failed, quarantined;
+    uint64_t request_ns, compile_ns, load_ns, saved_ns;
+    uint64_t program_bytes;
+} rk_run_compile;
+
+typedef struct rk_run_stored {
+    size_t process;
+    uint64_t time_ns;
+    rk_run_hex key, program;
+    bool stored;
+    char *reason; // if not stored
+    uint64_t raw_bytes, stored_bytes;
+    uint64_t serialize_ns, store_ns;
+} rk_run_stored;
+
+typedef struct rk_run_warning {
+    size_t process;
+    uint64_t time_ns;
+    char *message;
+} rk_run_warning;
+
+typedef struct rk_run_model {
+    char *run;
+    char *job, *mode, *version; // of the first process that says so
+    uint64_t start_ns;          // earliest start; 0 if no event could be read
+    uint64_t last_ns;           // latest event of any process
+    bool ended;                 // every process ended orderly (false for a run without any)
+
+    rk_run_process *processes; // by rank, then by file name
+    size_t process_count;
+    rk_run_client *clients;
+    size_t client_count;
+    rk_run_compile *compiles; // by time
+    size_t compile_count;
+    rk_run_stored *stored;
+    size_t stored_count;
+    rk_run_warning *warnings;
+    size_t warning_count;
+    rk_journal_counts counts; // summed over processes
+
+    uint64_t torn_lines;  // last lines without an end, of processes that were killed or still write
+    uint64_t bad_lines;   // other lines that are no journal line
+    uint64_t newer_lines; // of a version that this rekindle does not know
+    uint64_t unknown_events; // of this version, but of a kind not known here
+} rk_run_model;
+
+void rk_run_model_cleanup(
+    rk_run_model *model); // frees and zeroes; RK_AUTO(rk_run_model) model = {0};
+
+// Reads runs/<run>/*.jsonl. `run` is a whole run id (rk_run_find makes one of a prefix). Errors:
+// RK_INVALID_ARGUMENT (no run id), RK_NOT_FOUND, RK_OUT_OF_RANGE (more than a million events of a
+// kind or 65,536 processes), or what the system said. `*out_model` must be zeroed; it is owned:
+// rk_run_model_cleanup, also after an error.
+RK_NODISCARD rk_err *rk_run_load(const char *store_directory, const char *run,
+                                 rk_run_model *out_model);
+
+typedef struct rk_run_item {
+    const char *run; // borrowed for the visit
+    uint64_t
+        start_ns; // from the first line of its first file; else when the directory last changed
+} rk_run_item;
+// An error ends the walk and is passed on.
+typedef rk_err *(*rk_run_visit_fn)(void *context, const rk_run_item *item);
+
+// Visits every run, newest last (by start, then by name). No runs/ directory: no visits, no error.
+RK_NODISCARD rk_err *rk_run_list(const char *store_directory, rk_run_visit_fn visit, void *context);
+
+// The run that is meant: NULL is the newest, else a whole id or the beginning of exactly one.
+// Errors, all with what to do: RK_NOT_FOUND, RK_INVALID_ARGUMENT (ambiguous: names two of them; or
+// no run id at all).
+// `*out_run` is owned: rk_free.
+RK_NODISCARD rk_err *rk_run_find(const char *store_directory, const char *id_or_prefix,
+                                 char **out_run);
+
+// The counters of `rekindle stats --json`. hits + misses + bypassed is the number of compile
+// events.
+typedef struct rk_run_totals {
+    uint64_t runs;     // how many were added
+    uint64_t programs; // distinct program fingerprints over all of them
+    uint64_t hits, misses, bypassed;
+    uint64_t compiled; // real calls of the plugin's compiler
+    uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
+    uint64_t compile_ns; // inside the plugin's compiler
+    uint64_t load_ns;    // loading, also where it failed in the end
+    // What the compilations that were avoided once took, less the loading that replaced them; never
+    // below 0. The two sums it comes from stand beside it.
+    uint64_t saved_ns, avoided_compile_ns, avoided_load_ns;
+    rk_journal_counts counts;
+    char **warnings; // owned; each text once, in the order first seen
+    size_t warning_count;
+    struct rk_run_program_set *seen; // owned; which programs were counted
+} rk_run_totals;
+
+void rk_run_totals_cleanup(rk_run_totals *totals);
+
+// Adds a run. `totals` starts zeroed and is right after every call.
+RK_NODISCARD rk_err *rk_run_totals_add(rk_run_totals *totals, const rk_run_model *model);
