@@ -11,8 +11,8 @@ typedef struct rk_alloc_table {
     void (*free_fn)(void *ptr);
 } rk_alloc_table;
 
-// Replaces the table for the whole process; NULL restores libc's. Not thread-safe: for tests, before
-// any thread exists.
+// Replaces the table for the whole process; NULL restores libc's. Not thread-safe: for tests,
+// before any thread exists.
 void rk_alloc_replace(const rk_alloc_table *table);
 
 // All return NULL when memory is short; the caller turns that into rk_err_no_memory(). Thread-safe.

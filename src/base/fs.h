@@ -1,5 +1,5 @@
-// Files: whole-file reads, atomic publishing, directories. All paths are absolute, or relative to the
-// working directory of the moment; every function may block on the file system.
+// Files: whole-file reads, atomic publishing, directories. All paths are absolute, or relative to
+// the working directory of the moment; every function may block on the file system.
 #pragma once
 
 #include "base/buf.h"
@@ -9,13 +9,13 @@ void rk_autofd_cleanup(int *fd);
 #define rk_autofd __attribute__((cleanup(rk_autofd_cleanup))) int
 
 // Appends the whole file to `out_data`, or fails with RK_NOT_FOUND, RK_OUT_OF_RANGE (longer than
-// `max_bytes`, or not a regular file), or what the system call said. Does not follow a symbolic link
-// in the last component.
+// `max_bytes`, or not a regular file), or what the system call said. Does not follow a symbolic
+// link in the last component.
 RK_NODISCARD rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data);
 
-// Publishes `len` bytes under `path` so that a reader sees all or nothing, also after a power cut: a
-// temporary file beside it (named .tmp-<pid>-<n>), fsync, rename, fsync of the directory. On failure
-// nothing is left behind. `mode` is as for open(2).
+// Publishes `len` bytes under `path` so that a reader sees all or nothing, also after a power cut:
+// a temporary file beside it (named .tmp-<pid>-<n>), fsync, rename, fsync of the directory. On
+// failure nothing is left behind. `mode` is as for open(2).
 RK_NODISCARD rk_err *rk_fs_publish(const char *path, const void *data, size_t len, mode_t mode);
 
 // As mkdir -p, with `mode` for those made.
@@ -24,8 +24,9 @@ RK_NODISCARD rk_err *rk_fs_make_dirs(const char *path, mode_t mode);
 // Writes all bytes to `fd`, whatever write(2) does in between.
 RK_NODISCARD rk_err *rk_fs_write_all(int fd, const void *data, size_t len);
 
-// Calls `visit` with every name in a directory but "." and "..", in byte order, at most `max_entries`.
-// An error from `visit` ends the walk and is passed on. RK_NOT_FOUND if there is no such directory.
+// Calls `visit` with every name in a directory but "." and "..", in byte order, at most
+// `max_entries`. An error from `visit` ends the walk and is passed on. RK_NOT_FOUND if there is no
+// such directory.
 typedef rk_err *(*rk_fs_visit_fn)(void *context, const char *name);
 RK_NODISCARD rk_err *rk_fs_list(const char *path, size_t max_entries, rk_fs_visit_fn visit,
                                 void *context);

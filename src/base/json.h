@@ -6,7 +6,7 @@
 #include "base/buf.h"
 
 typedef struct rk_json {
-    rk_buf *out;     // borrowed for the writer's life
+    rk_buf *out;      // borrowed for the writer's life
     bool needs_comma; // the next value or key follows another one
 } rk_json;
 
@@ -24,7 +24,7 @@ void rk_json_text(rk_json *json, rk_span text);
 void rk_json_string(rk_json *json, const char *text); // NULL becomes null
 void rk_json_uint(rk_json *json, uint64_t value);
 void rk_json_int(rk_json *json, int64_t value);
-void rk_json_double(rk_json *json, double value); // NaN and infinities become null
+void rk_json_double(rk_json *json, double value);          // NaN and infinities become null
 void rk_json_seconds(rk_json *json, uint64_t nanoseconds); // as seconds, to the microsecond
 void rk_json_bool(rk_json *json, bool value);
 void rk_json_null(rk_json *json);

@@ -3,13 +3,13 @@
 
 #include <stddef.h>
 
-#define RK_NODISCARD __attribute__((warn_unused_result))
+#define RK_NODISCARD                __attribute__((warn_unused_result))
 #define RK_PRINTF(fmt_index, first) __attribute__((format(printf, fmt_index, first)))
-#define RK_HIDDEN __attribute__((visibility("hidden")))
-#define RK_EXPORT __attribute__((visibility("default")))
-#define RK_LIKELY(x) __builtin_expect(!!(x), 1)
-#define RK_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define RK_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define RK_HIDDEN                   __attribute__((visibility("hidden")))
+#define RK_EXPORT                   __attribute__((visibility("default")))
+#define RK_LIKELY(x)                __builtin_expect(!!(x), 1)
+#define RK_UNLIKELY(x)              __builtin_expect(!!(x), 0)
+#define RK_ARRAY_LEN(a)             (sizeof(a) / sizeof((a)[0]))
 
 // Hands a pointer over: yields its value and leaves NULL behind, so that a cleanup attribute on it
 // does nothing.

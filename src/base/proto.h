@@ -21,8 +21,8 @@ typedef struct rk_proto_field {
     rk_span whole;  // tag and value as they stood; borrowed from the message
 } rk_proto_field;
 
-// Takes the next field off the front of `*message`. False at its end (`*out_bad` false) and where the
-// bytes are not protobuf (`*out_bad` true). Groups are refused: no message read here has one.
+// Takes the next field off the front of `*message`. False at its end (`*out_bad` false) and where
+// the bytes are not protobuf (`*out_bad` true). Groups are refused: no message read here has one.
 RK_NODISCARD bool rk_proto_next(rk_span *message, rk_proto_field *out_field, bool *out_bad);
 
 // Takes a varint off the front; false if there is none.

@@ -1,5 +1,6 @@
-// Errors. A fallible function returns `rk_err *`: NULL is success, anything else is an error that the
-// caller owns. Codes carry the numbers of PJRT_Error_Code, so that the plugin boundary is a cast.
+// Errors. A fallible function returns `rk_err *`: NULL is success, anything else is an error that
+// the caller owns. Codes carry the numbers of PJRT_Error_Code, so that the plugin boundary is a
+// cast.
 //
 // An error is made once, low down, with what a person needs to mend it; callers add context with
 // rk_err_wrap or pass it on. A miss is a value, never an error. Libraries never print.
@@ -48,10 +49,10 @@ RK_NODISCARD rk_err *rk_err_no_memory(void);
 // Consumes `cause` and returns an error whose message is "context: cause". NULL stays NULL.
 RK_NODISCARD rk_err *rk_err_wrap(rk_err *cause, const char *format, ...) RK_PRINTF(2, 3);
 
-rk_code rk_err_code(const rk_err *err);      // RK_OK for NULL
-int rk_err_errno(const rk_err *err);         // 0 where no system call failed
+rk_code rk_err_code(const rk_err *err);        // RK_OK for NULL
+int rk_err_errno(const rk_err *err);           // 0 where no system call failed
 const char *rk_err_message(const rk_err *err); // borrowed until the error is freed; "" for NULL
-const char *rk_err_file(const rk_err *err);  // where it was made, static storage
+const char *rk_err_file(const rk_err *err);    // where it was made, static storage
 int rk_err_line(const rk_err *err);
 void rk_err_free(rk_err *err); // NULL is fine
 void rk_err_cleanup(rk_err **err);

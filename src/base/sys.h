@@ -31,7 +31,7 @@ typedef struct rk_clock_table {
     uint64_t (*realtime_ns_fn)(void); // since 1970-01-01 UTC
 } rk_clock_table;
 
-const rk_sys_table *rk_sys(void); // the table in force
+const rk_sys_table *rk_sys(void);      // the table in force
 extern const rk_sys_table rk_sys_libc; // the real one, for tests to start from
 
 // Replace a table for the whole process; NULL restores libc's. For tests, before any thread exists.
