@@ -1,0 +1,368 @@
+#include "cache/publisher.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/sys.h"
+
+// A job's way: QUEUED → SERIALIZING (inside the plugin) → SERIALIZED (the plugin's handle is gone)
+// → STORING → off the list. The first half may be done by the thread that wants the handle
+// released.
+typedef enum job_state { QUEUED, SERIALIZING, SERIALIZED, STORING } job_state;
+
+typedef struct job {
+    rk_publish_job what;
+    job_state state;
+    rk_buf executable;
+    rk_err *problem; // owned
+    rk_publish_result result;
+    size_t held_bytes;
+    struct job *next;
+} job;
+
+struct rk_publisher {
+    rk_store *store; // borrowed
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; // any job's state, or the list
+    job *jobs;              // in order; the one at work stays on the list until it is done
+    atomic_size_t count;    // length of the list; read without the mutex as a hint
+    size_t held_bytes;
+    pthread_t thread;
+    bool thread_runs;
+    bool stop;
+};
+
+rk_err *rk_publisher_new(rk_store *store, rk_publisher **out_publisher) {
+    rk_publisher *publisher = rk_calloc(1, sizeof *publisher);
+    if (!publisher)
+        return rk_err_no_memory();
+    publisher->store = store;
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&publisher->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    (void)pthread_mutex_init(&publisher->mutex, NULL);
+    *out_publisher = publisher;
+    return NULL;
+}
+
+static void free_job(job *entry) {
+    rk_buf_cleanup(&entry->what.components);
+    rk_buf_cleanup(&entry->what.metadata);
+    rk_buf_cleanup(&entry->what.program);
+    rk_buf_cleanup(&entry->what.options);
+    rk_buf_cleanup(&entry->executable);
+    rk_err_free(entry->problem);
+    rk_free(entry);
+}
+
+static void unlink_job(rk_publisher *publisher, job *entry) {
+    for (job **link = &publisher->jobs; *link; link = &(*link)->next) {
+        if (*link == entry) {
+            *link = entry->next;
+            publisher->held_bytes -= entry->held_bytes;
+            atomic_fetch_sub(&publisher->count, 1);
+            return;
+        }
+    }
+}
+
+static rk_entry entry_of(const rk_publish_job *what, rk_entry_kind kind) {
+    return (rk_entry){
+        .kind = kind,
+        .key = what->key,
+        .created_ns = rk_realtime_ns(),
+        .compile_ns = what->compile_ns,
+        .components = rk_buf_span(&what->components),
+        .metadata = rk_buf_span(&what->metadata),
+    };
+}
+
+// Stores the executable, and beside it the program that it was made from.
+static rk_err *store_job(rk_publisher *publisher, const rk_publish_job *what,
+                         const rk_buf *executable) {
+    rk_entry entry = entry_of(what, RK_ENTRY_EXECUTABLE);
+    entry.payload = rk_buf_span(executable);
+    RK_TRY(rk_store_put(publisher->store, &entry));
+    if (what->program.len == 0)
+        return NULL;
+    rk_entry program = entry_of(what, RK_ENTRY_PROGRAM);
+    program.payload = rk_buf_span(&what->program);
+    program.options = rk_buf_span(&what->options);
+    return rk_store_put(publisher->store, &program);
+}
+
+// Called with the mutex held, which is let go of while the plugin works.
+static void serialize_job(rk_publisher *publisher, job *entry) {
+    entry->state = SERIALIZING;
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    uint64_t start_ns = rk_monotonic_ns();
+    entry->executable = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
+    entry->problem = entry->what.serialize(entry->what.context, &entry->executable);
+    entry->what.release(entry->what.context);
+    entry->result.serialize_ns = rk_monotonic_ns() - start_ns;
+    (void)pthread_mutex_lock(&publisher->mutex);
+    entry->state = SERIALIZED;
+    (void)pthread_cond_broadcast(&publisher->changed);
+}
+
+// The second half, without the mutex.
+static void finish_job(rk_publisher *publisher, job *entry) {
+    rk_publish_result *result = &entry->result;
+    result->raw_bytes = entry->executable.len;
+    if (entry->problem) {
+        result->reason = "serialize_failed";
+    } else if (entry->executable.len == 0) {
+        result->reason = "empty_executable";
+    } else {
+        uint64_t start_ns = rk_monotonic_ns();
+        entry->problem = store_job(publisher, &entry->what, &entry->executable);
+        result->store_ns = rk_monotonic_ns() - start_ns;
+        result->stored = !entry->problem;
+        result->reason = entry->problem ? "write_failed" : NULL;
+    }
+    result->problem = entry->problem;
+    entry->what.done(entry->what.context, result);
+}
+
+static job *next_in_state(const rk_publisher *publisher, job_state state) {
+    for (job *entry = publisher->jobs; entry; entry = entry->next)
+        if (entry->state == state)
+            return entry;
+    return NULL;
+}
+
+// Called with the mutex held.
+static void store_and_unlink(rk_publisher *publisher, job *entry) {
+    entry->state = STORING;
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    finish_job(publisher, entry);
+    (void)pthread_mutex_lock(&publisher->mutex);
+    unlink_job(publisher, entry);
+    (void)pthread_cond_broadcast(&publisher->changed);
+    free_job(entry);
+}
+
+static void *run_thread(void *argument) {
+    rk_publisher *publisher = argument;
+    (void)pthread_mutex_lock(&publisher->mutex);
+    for (;;) {
+        job *entry;
+        if ((entry = next_in_state(publisher, SERIALIZED)))
+            store_and_unlink(publisher, entry); // it holds memory, so it goes first
+        else if ((entry = next_in_state(publisher, QUEUED)))
+            serialize_job(publisher, entry);
+        else if (publisher->stop)
+            break;
+        else
+            (void)pthread_cond_wait(&publisher->changed, &publisher->mutex);
+    }
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    return NULL;
+}
+
+// The signals of the job are for the job's own threads.
+static int start_thread(rk_publisher *publisher) {
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error_number = pthread_create(&publisher->thread, NULL, run_thread, publisher);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error_number;
+}
+
+static void cancel_job(job *entry, const char *reason, const rk_err *problem) {
+    rk_publish_result result = {.reason = reason, .problem = problem};
+    entry->what.release(entry->what.context);
+    entry->what.done(entry->what.context, &result);
+    free_job(entry);
+}
+
+static rk_err *enqueue(rk_publisher *publisher, job *entry) {
+    rk_err *err = NULL;
+    (void)pthread_mutex_lock(&publisher->mutex);
+    if (!publisher->thread_runs) {
+        int error_number = start_thread(publisher);
+        publisher->thread_runs = error_number == 0;
+        if (error_number)
+            err = rk_error_errno(error_number, "cannot start a thread to store executables");
+    }
+    if (!err) {
+        job **link = &publisher->jobs;
+        while (*link)
+            link = &(*link)->next;
+        *link = entry;
+        publisher->held_bytes += entry->held_bytes;
+        atomic_fetch_add(&publisher->count, 1);
+        (void)pthread_cond_broadcast(&publisher->changed);
+    }
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    return err;
+}
+
+rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job *what) {
+    job *entry = rk_calloc(1, sizeof *entry);
+    if (!entry) {
+        rk_err *err = rk_err_no_memory();
+        job local = {.what = *what};
+        rk_publish_result result = {.reason = "no_memory", .problem = err};
+        local.what.release(local.what.context);
+        local.what.done(local.what.context, &result);
+        rk_buf_cleanup(&what->components);
+        rk_buf_cleanup(&what->metadata);
+        rk_buf_cleanup(&what->program);
+        rk_buf_cleanup(&what->options);
+        return err;
+    }
+    entry->what = *what;
+    entry->held_bytes = what->program.len + what->options.len;
+    *what = (rk_publish_job){0};
+    rk_err *err = enqueue(publisher, entry);
+    if (err)
+        cancel_job(entry, "no_thread", err);
+    return err;
+}
+
+size_t rk_publisher_queued_bytes(rk_publisher *publisher) {
+    (void)pthread_mutex_lock(&publisher->mutex);
+    size_t bytes = publisher->held_bytes;
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    return bytes;
+}
+
+static job *find_by_handle(const rk_publisher *publisher, const void *handle) {
+    for (job *entry = publisher->jobs; entry; entry = entry->next)
+        if (entry->what.handle == handle && entry->state <= SERIALIZING)
+            return entry;
+    return NULL;
+}
+
+void rk_publisher_release(rk_publisher *publisher, const void *handle) {
+    if (atomic_load(&publisher->count) == 0)
+        return;
+    (void)pthread_mutex_lock(&publisher->mutex);
+    job *entry;
+    while ((entry = find_by_handle(publisher, handle))) {
+        // Done here rather than waited for: the publisher's thread may be busy with a slow disk.
+        if (entry->state == QUEUED)
+            serialize_job(publisher, entry);
+        else
+            (void)pthread_cond_wait(&publisher->changed, &publisher->mutex);
+    }
+    (void)pthread_mutex_unlock(&publisher->mutex);
+}
+
+static struct timespec timespec_of(uint64_t at_ns) {
+    return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000u),
+                             .tv_nsec = (long)(at_ns % 1000000000u)};
+}
+
+// Waits for a change until `deadline_ns` of the monotonic clock; false when that has passed.
+static bool wait_change(rk_publisher *publisher, uint64_t deadline_ns) {
+    struct timespec at = timespec_of(deadline_ns);
+    return pthread_cond_timedwait(&publisher->changed, &publisher->mutex, &at) != ETIMEDOUT;
+}
+
+static uint64_t deadline_after(uint64_t timeout_ns) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + timeout_ns;
+}
+
+static bool has_key(const rk_publisher *publisher, const rk_key *key) {
+    for (const job *entry = publisher->jobs; entry; entry = entry->next)
+        if (rk_key_equal(&entry->what.key, key))
+            return true;
+    return false;
+}
+
+bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key, uint64_t timeout_ns) {
+    if (atomic_load(&publisher->count) == 0)
+        return false;
+    (void)pthread_mutex_lock(&publisher->mutex);
+    bool found = has_key(publisher, key);
+    uint64_t deadline_ns = deadline_after(timeout_ns);
+    while (has_key(publisher, key))
+        if (!wait_change(publisher, deadline_ns))
+            break;
+    bool ended = found && !has_key(publisher, key);
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    return ended;
+}
+
+static bool owned_by(const job *entry, const void *owner) {
+    return !owner || entry->what.owner == owner;
+}
+
+static const job *find_owned(const rk_publisher *publisher, const void *owner) {
+    for (const job *entry = publisher->jobs; entry; entry = entry->next)
+        if (owned_by(entry, owner))
+            return entry;
+    return NULL;
+}
+
+// Takes all jobs of `owner` that were not begun off the list and returns them, linked.
+static job *take_queued(rk_publisher *publisher, const void *owner) {
+    job *taken = NULL;
+    for (job *entry = publisher->jobs, *next; entry; entry = next) {
+        next = entry->next;
+        if (owned_by(entry, owner) && entry->state == QUEUED) {
+            unlink_job(publisher, entry);
+            entry->next = taken;
+            taken = entry;
+        }
+    }
+    return taken;
+}
+
+static bool inside_plugin(const rk_publisher *publisher, const void *owner) {
+    for (const job *entry = publisher->jobs; entry; entry = entry->next)
+        if (owned_by(entry, owner) && entry->state == SERIALIZING)
+            return true;
+    return false;
+}
+
+bool rk_publisher_drain(rk_publisher *publisher, const void *owner, uint64_t timeout_ns) {
+    if (atomic_load(&publisher->count) == 0)
+        return true;
+    (void)pthread_mutex_lock(&publisher->mutex);
+    uint64_t deadline_ns = deadline_after(timeout_ns);
+    while (find_owned(publisher, owner))
+        if (!wait_change(publisher, deadline_ns))
+            break;
+    job *cancelled = take_queued(publisher, owner);
+    (void)pthread_mutex_unlock(&publisher->mutex);
+
+    while (cancelled) {
+        job *next = cancelled->next;
+        cancel_job(cancelled, "out_of_time", NULL);
+        cancelled = next;
+    }
+
+    (void)pthread_mutex_lock(&publisher->mutex);
+    deadline_ns = deadline_after(timeout_ns);
+    while (inside_plugin(publisher, owner))
+        if (!wait_change(publisher, deadline_ns))
+            break;
+    bool out = !inside_plugin(publisher, owner);
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    return out;
+}
+
+void rk_publisher_free(rk_publisher *publisher) {
+    if (!publisher)
+        return;
+    (void)pthread_mutex_lock(&publisher->mutex);
+    publisher->stop = true;
+    (void)pthread_cond_broadcast(&publisher->changed);
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    if (publisher->thread_runs)
+        (void)pthread_join(publisher->thread, NULL);
+    (void)pthread_cond_destroy(&publisher->changed);
+    (void)pthread_mutex_destroy(&publisher->mutex);
+    rk_free(publisher);
+}

@@ -1,0 +1,68 @@
+// Publishing behind the job's back: one thread takes executables that were just compiled, has them
+// serialized, and stores them. The framework has long gone on.
+//
+// The plugin's handles belong to others: rk_publisher_release makes sure that a handle about to be
+// destroyed is no longer needed here, and no thread of ours is inside the plugin once
+// rk_publisher_drain has returned true.
+#pragma once
+
+#include <stdatomic.h>
+
+#include "store/store.h"
+
+typedef struct rk_publisher rk_publisher;
+
+typedef struct rk_publish_result {
+    bool stored;
+    const char *reason; // why not, where not stored: "serialize_failed", "write_failed", …; static
+    const rk_err *problem; // borrowed; NULL if nothing went wrong
+    uint64_t raw_bytes, stored_bytes;
+    uint64_t serialize_ns, store_ns;
+} rk_publish_result;
+
+// What to publish. The publisher takes over the buffers; `context` stays the caller's until `done`.
+typedef struct rk_publish_job {
+    rk_key key;
+    uint64_t compile_ns;
+    rk_buf components;  // JSON, owned
+    rk_buf metadata;    // JSON, owned
+    rk_buf program;     // owned; empty: the program is not kept
+    rk_buf options;     // owned; compile options as they came
+    const void *handle; // what rk_publisher_release names; compared, never followed
+    const void *owner;  // what rk_publisher_drain names (a client); compared, never followed
+    void *context;
+    // On the publisher's thread, or that of rk_publisher_release. Appends the executable's bytes.
+    rk_err *(*serialize)(void *context, rk_buf *out_bytes);
+    // Lets go of the plugin's handle; called once, also for a job that is cancelled, before `done`.
+    void (*release)(void *context);
+    // The end of the job, on the publisher's thread or, for a cancelled job, the canceller's. Frees
+    // `context`. Must not call the publisher.
+    void (*done)(void *context, const rk_publish_result *result);
+} rk_publish_job;
+
+// Makes a publisher; its thread starts with the first job. `store` must outlive it. Owned:
+// rk_publisher_free, after a drain.
+RK_NODISCARD rk_err *rk_publisher_new(rk_store *store, rk_publisher **out_publisher);
+
+// Drains without limit, ends the thread, frees. For tests; a process that exits only drains.
+void rk_publisher_free(rk_publisher *publisher);
+
+// Queues a job; consumes it whatever the outcome. On an error `done` has been called.
+RK_NODISCARD rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job *job);
+
+// Bytes of programs and options that wait in the queue.
+size_t rk_publisher_queued_bytes(rk_publisher *publisher);
+
+// Returns once no job needs `handle` any more: one not begun is serialized on the caller's thread.
+// Cheap when nothing is queued.
+void rk_publisher_release(rk_publisher *publisher, const void *handle);
+
+// Waits until a job under `key` has been stored, or has failed, at most `timeout_ns`. True if there
+// was one and it has ended.
+bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key, uint64_t timeout_ns);
+
+// Waits for the jobs of `owner` (all of them for NULL) to be stored. After `timeout_ns` those not
+// begun are cancelled, and the one inside the plugin gets as long again. False if it is still in
+// there.
+RK_NODISCARD bool rk_publisher_drain(rk_publisher *publisher, const void *owner,
+                                     uint64_t timeout_ns);
