@@ -1,5 +1,5 @@
-// One file of the store, as bytes: encode and decode. Two kinds share the format: an executable (.rkx)
-// and the program with its options (.rkp). The format, byte by byte: docs/format.md.
+// One file of the store, as bytes: encode and decode. Two kinds share the format: an executable
+// (.rkx) and the program with its options (.rkp). The format, byte by byte: docs/format.md.
 //
 // Decoding is total: any bytes give an entry or a reason, and nothing is believed before the digest
 // over everything has been checked.
@@ -15,12 +15,12 @@ typedef struct rk_entry {
     rk_entry_kind kind;
     uint32_t flags; // RK_ENTRY_FLAG_…
     rk_key key;
-    uint64_t created_ns;  // realtime clock, since 1970
-    uint64_t compile_ns;  // what the compiler took
-    rk_span components;   // JSON: options and environment, by name (identity/components.h)
-    rk_span metadata;     // JSON: name, platform, plugin, toolchain, sizes
-    rk_span payload;      // executable: the plugin's bytes; program: the program's bytes
-    rk_span options;      // program entries: the compile options as they came; else empty
+    uint64_t created_ns; // realtime clock, since 1970
+    uint64_t compile_ns; // what the compiler took
+    rk_span components;  // JSON: options and environment, by name (identity/components.h)
+    rk_span metadata;    // JSON: name, platform, plugin, toolchain, sizes
+    rk_span payload;     // executable: the plugin's bytes; program: the program's bytes
+    rk_span options;     // program entries: the compile options as they came; else empty
 } rk_entry;
 
 enum { RK_ENTRY_FLAG_AHEAD_OF_TIME = 1u << 0 };
@@ -46,10 +46,10 @@ enum {
 RK_NODISCARD rk_err *rk_entry_encode(const rk_entry *entry, rk_buf *out_data);
 
 typedef struct rk_entry_view {
-    rk_entry entry;           // components and metadata borrowed from `data`; payload, options too,
-    rk_buf payload;           // or from these where they had to be decompressed
+    rk_entry entry; // components and metadata borrowed from `data`; payload, options too,
+    rk_buf payload; // or from these where they had to be decompressed
     rk_buf options;
-    uint64_t stored_bytes;    // size of the whole file
+    uint64_t stored_bytes;      // size of the whole file
     uint64_t payload_raw_bytes; // decompressed size of the payload, also where it was not asked for
 } rk_entry_view;
 void rk_entry_view_cleanup(rk_entry_view *view);
@@ -60,6 +60,7 @@ typedef enum rk_entry_want {
 } rk_entry_want;
 
 // Decodes. A fault is a value: `*out_fault` is RK_ENTRY_OK when `out_view` is filled. `data` must
-// outlive the view. Fails only with RK_RESOURCE_EXHAUSTED. `expected` may be NULL: no key is demanded.
+// outlive the view. Fails only with RK_RESOURCE_EXHAUSTED. `expected` may be NULL: no key is
+// demanded.
 RK_NODISCARD rk_err *rk_entry_decode(rk_span data, const rk_key *expected, rk_entry_want want,
                                      rk_entry_view *out_view, rk_entry_fault *out_fault);

@@ -1,17 +1,17 @@
 // The local store: plain files under one directory (docs/format.md), published atomically, correct
-// without locks. Damaged entries are set aside in quarantine/ and count as a miss. Thread-safe; every
-// function may block on the file system.
+// without locks. Damaged entries are set aside in quarantine/ and count as a miss. Thread-safe;
+// every function may block on the file system.
 #pragma once
 
 #include "store/entry.h"
 
 typedef struct rk_store rk_store;
 
-// Opens (and, unless `readonly`, makes with mode 0700) the store. Errors, all naming the directory and
-// the remedy: RK_PERMISSION_DENIED (not ours, or writable by others), RK_INVALID_ARGUMENT (not a
-// directory, a URL), or what the system said. `out_store` is owned: rk_store_free.
+// Opens (and, unless `readonly`, makes with mode 0700) the store. Errors, all naming the directory
+// and the remedy: RK_PERMISSION_DENIED (not ours, or writable by others), RK_INVALID_ARGUMENT (not
+// a directory, a URL), or what the system said. `out_store` is owned: rk_store_free.
 RK_NODISCARD rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store);
-void rk_store_free(rk_store *store); // NULL is fine
+void rk_store_free(rk_store *store);                   // NULL is fine
 const char *rk_store_directory(const rk_store *store); // borrowed
 
 typedef struct rk_store_lookup {
@@ -23,24 +23,24 @@ typedef struct rk_store_lookup {
 } rk_store_lookup;
 void rk_store_lookup_cleanup(rk_store_lookup *lookup);
 
-// Looks an executable up. A miss is `found == false`; an error means the file system failed. An entry
-// of an unknown version is left where it is; a damaged one, or one filed under another key, is moved to
-// quarantine/ (unless readonly).
+// Looks an executable up. A miss is `found == false`; an error means the file system failed. An
+// entry of an unknown version is left where it is; a damaged one, or one filed under another key,
+// is moved to quarantine/ (unless readonly).
 RK_NODISCARD rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lookup);
 
 // Moves the executable's entry to quarantine/: the plugin refused its bytes. No entry: no error.
 RK_NODISCARD rk_err *rk_store_quarantine(rk_store *store, const rk_key *key);
 
-// Publishes an entry under its key and kind, replacing what is there. RK_PERMISSION_DENIED when opened
-// readonly.
+// Publishes an entry under its key and kind, replacing what is there. RK_PERMISSION_DENIED when
+// opened readonly.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry);
 
 // True if an entry of that kind is filed under the key (not whether it is sound).
 RK_NODISCARD bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key);
 
 // Reads one entry by the hex of its key's digest or an unambiguous prefix of at least 4 digits.
-// RK_NOT_FOUND, RK_INVALID_ARGUMENT (ambiguous, or not hex); faults as in rk_store_get, but nothing is
-// moved.
+// RK_NOT_FOUND, RK_INVALID_ARGUMENT (ambiguous, or not hex); faults as in rk_store_get, but nothing
+// is moved.
 RK_NODISCARD rk_err *rk_store_read(rk_store *store, rk_entry_kind kind, const char *hex_prefix,
                                    rk_entry_want want, rk_store_lookup *out_lookup);
 

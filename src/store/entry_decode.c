@@ -1,0 +1,153 @@
+#include "store/entry_head.h"
+#include "store/entry_zstd.h"
+
+const char *rk_entry_fault_text(rk_entry_fault fault) {
+    switch (fault) {
+    case RK_ENTRY_OK:
+        return "sound";
+    case RK_ENTRY_TRUNCATED:
+        return "shorter than it says";
+    case RK_ENTRY_NOT_AN_ENTRY:
+        return "not an entry";
+    case RK_ENTRY_UNKNOWN_VERSION:
+        return "of another format version";
+    case RK_ENTRY_DAMAGED:
+        return "damaged";
+    case RK_ENTRY_OTHER_KEY:
+        return "filed under another key";
+    }
+    return "unknown";
+}
+
+void rk_entry_view_cleanup(rk_entry_view *view) {
+    rk_buf_cleanup(&view->payload);
+    rk_buf_cleanup(&view->options);
+    *view = (rk_entry_view){0};
+}
+
+static rk_entry_fault check_prefix(rk_span data) {
+    size_t magic_bytes = data.len < RK_ENTRY_MAGIC_BYTES ? data.len : RK_ENTRY_MAGIC_BYTES;
+    if (magic_bytes && memcmp(data.data, rk_entry_magic, magic_bytes) != 0)
+        return RK_ENTRY_NOT_AN_ENTRY;
+    if (data.len < RK_ENTRY_PREFIX_BYTES)
+        return RK_ENTRY_TRUNCATED;
+    if (rk_load_u32le(data.data + RK_ENTRY_MAGIC_BYTES) != RK_ENTRY_VERSION)
+        return RK_ENTRY_UNKNOWN_VERSION;
+    return data.len < RK_ENTRY_HEADER_BYTES ? RK_ENTRY_TRUNCATED : RK_ENTRY_OK;
+}
+
+// Head, sections and digest must fill the file to the byte.
+static rk_entry_fault check_extent(const rk_entry_head *head, size_t file_bytes,
+                                   size_t *out_content_bytes) {
+    if (head->header_bytes != RK_ENTRY_HEADER_BYTES || file_bytes > RK_ENTRY_MAX_BYTES)
+        return RK_ENTRY_DAMAGED;
+    uint64_t content_bytes = RK_ENTRY_HEADER_BYTES;
+    for (size_t i = 0; i < RK_SECTION_COUNT; i++)
+        if (__builtin_add_overflow(content_bytes, head->sections[i].stored_bytes, &content_bytes) ||
+            content_bytes > RK_ENTRY_MAX_BYTES - RK_DIGEST_BYTES)
+            return RK_ENTRY_DAMAGED;
+    if (content_bytes + RK_DIGEST_BYTES > file_bytes)
+        return RK_ENTRY_TRUNCATED;
+    if (content_bytes + RK_DIGEST_BYTES < file_bytes)
+        return RK_ENTRY_DAMAGED;
+    *out_content_bytes = (size_t)content_bytes;
+    return RK_ENTRY_OK;
+}
+
+static bool section_is_sound(const rk_section *section, bool may_be_compressed) {
+    if (section->compression == RK_COMPRESSION_NONE)
+        return section->raw_bytes == section->stored_bytes;
+    return may_be_compressed && section->compression == RK_COMPRESSION_ZSTD &&
+           section->stored_bytes && section->raw_bytes && section->raw_bytes <= RK_ENTRY_MAX_BYTES;
+}
+
+// What is left to check once the digest vouches for the bytes, and what it does not cover.
+static bool head_is_sound(const rk_entry_head *head) {
+    if (head->kind != RK_ENTRY_EXECUTABLE && head->kind != RK_ENTRY_PROGRAM)
+        return false;
+    if (head->flags & ~(uint32_t)RK_ENTRY_FLAG_AHEAD_OF_TIME)
+        return false;
+    if (head->signature_type || head->signature_bytes || head->reserved)
+        return false;
+    return section_is_sound(&head->sections[RK_SECTION_COMPONENTS], false) &&
+           section_is_sound(&head->sections[RK_SECTION_METADATA], false) &&
+           section_is_sound(&head->sections[RK_SECTION_PAYLOAD], true) &&
+           section_is_sound(&head->sections[RK_SECTION_OPTIONS], true);
+}
+
+static rk_entry_fault check(rk_span data, const rk_key *expected, rk_entry_head *out_head) {
+    rk_entry_fault fault = check_prefix(data);
+    if (fault)
+        return fault;
+    rk_entry_head_read(data.data, out_head);
+    size_t content_bytes = 0;
+    fault = check_extent(out_head, data.len, &content_bytes);
+    if (fault)
+        return fault;
+    rk_digest digest;
+    rk_entry_digest(data.data, content_bytes, &digest);
+    if (memcmp(digest.bytes, data.data + content_bytes, RK_DIGEST_BYTES) != 0)
+        return RK_ENTRY_DAMAGED;
+    if (!head_is_sound(out_head))
+        return RK_ENTRY_DAMAGED;
+    if (expected && !rk_key_equal(expected, &out_head->key))
+        return RK_ENTRY_OTHER_KEY;
+    return RK_ENTRY_OK;
+}
+
+// `*out_raw` is borrowed from `stored`, or from `decompressed`.
+static rk_err *open_section(const rk_section *section, rk_span stored, rk_buf *decompressed,
+                            rk_span *out_raw, rk_entry_fault *out_fault) {
+    if (section->compression == RK_COMPRESSION_NONE) {
+        *out_raw = stored;
+        return NULL;
+    }
+    bool sound = false;
+    RK_TRY(rk_zstd_unpack(stored, (size_t)section->raw_bytes, decompressed, &sound));
+    if (!sound)
+        *out_fault = RK_ENTRY_DAMAGED;
+    *out_raw = rk_buf_span(decompressed);
+    return NULL;
+}
+
+static rk_err *fill_view(rk_span data, const rk_entry_head *head, rk_entry_want want,
+                         rk_entry_view *view, rk_entry_fault *out_fault) {
+    rk_span stored[RK_SECTION_COUNT];
+    size_t at = RK_ENTRY_HEADER_BYTES;
+    for (size_t i = 0; i < RK_SECTION_COUNT; i++) {
+        stored[i] = rk_span_of(data.data + at, (size_t)head->sections[i].stored_bytes);
+        at += stored[i].len;
+    }
+    view->entry = (rk_entry){
+        .kind = (rk_entry_kind)head->kind,
+        .flags = head->flags,
+        .key = head->key,
+        .created_ns = head->created_ns,
+        .compile_ns = head->compile_ns,
+        .components = stored[RK_SECTION_COMPONENTS],
+        .metadata = stored[RK_SECTION_METADATA],
+    };
+    view->stored_bytes = data.len;
+    view->payload_raw_bytes = head->sections[RK_SECTION_PAYLOAD].raw_bytes;
+    if (want == RK_WANT_HEAD)
+        return NULL;
+    RK_TRY(open_section(&head->sections[RK_SECTION_PAYLOAD], stored[RK_SECTION_PAYLOAD],
+                        &view->payload, &view->entry.payload, out_fault));
+    if (*out_fault)
+        return NULL;
+    return open_section(&head->sections[RK_SECTION_OPTIONS], stored[RK_SECTION_OPTIONS],
+                        &view->options, &view->entry.options, out_fault);
+}
+
+rk_err *rk_entry_decode(rk_span data, const rk_key *expected, rk_entry_want want,
+                        rk_entry_view *out_view, rk_entry_fault *out_fault) {
+    *out_view = (rk_entry_view){0};
+    rk_entry_head head;
+    *out_fault = check(data, expected, &head);
+    if (*out_fault)
+        return NULL;
+    rk_err *err = fill_view(data, &head, want, out_view, out_fault);
+    if (err || *out_fault)
+        rk_entry_view_cleanup(out_view);
+    return err;
+}

@@ -1,0 +1,130 @@
+#include "store/store.h"
+
+#include <errno.h>
+
+#include "base/fs.h"
+#include "store/store_path.h"
+
+// Slack for rk_fs_read, which asks for a little more than the file has.
+#define FILE_BUFFER_MAX_BYTES (RK_ENTRY_MAX_BYTES + ((size_t)1 << 20))
+
+void rk_store_lookup_cleanup(rk_store_lookup *lookup) {
+    rk_entry_view_cleanup(&lookup->view);
+    rk_buf_cleanup(&lookup->file);
+    *lookup = (rk_store_lookup){0};
+}
+
+// Reads and decodes a file into the empty `lookup`. What is no regular file of a fitting size is a
+// fault; no file at all is neither found nor at fault.
+static rk_err *read_entry(const rk_store *store, rk_entry_kind kind, const char *hex,
+                          const rk_key *expected, rk_entry_want want, rk_store_lookup *lookup) {
+    RK_AUTO(rk_buf) path = {0};
+    rk_store_add_path(store, kind, hex, &path);
+    RK_TRY(rk_buf_status(&path));
+    lookup->file = RK_BUF_INIT(FILE_BUFFER_MAX_BYTES);
+    rk_err *err = rk_fs_read(rk_buf_text(&path), RK_ENTRY_MAX_BYTES, &lookup->file);
+    // A symbolic link answers ELOOP, a socket ENXIO.
+    bool not_a_file = rk_err_code(err) == RK_OUT_OF_RANGE || rk_err_errno(err) == ELOOP ||
+                      rk_err_errno(err) == ENXIO;
+    if (not_a_file || rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "a miss is a value");
+        lookup->fault = not_a_file ? RK_ENTRY_NOT_AN_ENTRY : RK_ENTRY_OK;
+        return NULL;
+    }
+    RK_TRY(err);
+    RK_TRY(
+        rk_entry_decode(rk_buf_span(&lookup->file), expected, want, &lookup->view, &lookup->fault));
+    if (lookup->fault == RK_ENTRY_OK && lookup->view.entry.kind != kind)
+        lookup->fault = RK_ENTRY_OTHER_KEY; // the key's other file under this name
+    lookup->found = lookup->fault == RK_ENTRY_OK;
+    return NULL;
+}
+
+// After a miss or an error nobody needs the bytes.
+static void drop_bytes(rk_store_lookup *lookup) {
+    rk_entry_view_cleanup(&lookup->view);
+    rk_buf_cleanup(&lookup->file);
+}
+
+rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lookup) {
+    *out_lookup = (rk_store_lookup){0};
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_to_hex(&key->digest, hex);
+    rk_err *err = read_entry(store, RK_ENTRY_EXECUTABLE, hex, key, RK_WANT_PAYLOAD, out_lookup);
+    if (err || !out_lookup->found)
+        drop_bytes(out_lookup);
+    if (err)
+        return err;
+    // Another process may have replaced the file since it was read: then a sound one is set aside,
+    // which costs one compile and nothing else.
+    if (out_lookup->fault && out_lookup->fault != RK_ENTRY_UNKNOWN_VERSION && !store->readonly)
+        out_lookup->quarantined = rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
+    return NULL;
+}
+
+rk_err *rk_store_quarantine(rk_store *store, const rk_key *key) {
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_to_hex(&key->digest, hex);
+    if (!store->readonly)
+        (void)rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
+    return NULL;
+}
+
+// Publishes; makes the folders on the way only where they turn out to be missing.
+static rk_err *publish(const rk_store *store, rk_entry_kind kind, const char *hex, rk_span file) {
+    RK_AUTO(rk_buf) path = {0};
+    RK_AUTO(rk_buf) folder = {0};
+    rk_store_add_path(store, kind, hex, &path);
+    rk_store_add_folder(store, kind, hex, &folder);
+    RK_TRY(rk_buf_status(&path));
+    RK_TRY(rk_buf_status(&folder));
+    rk_err *err = rk_fs_publish(rk_buf_text(&path), file.data, file.len, 0600);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "the folder is made lazily");
+        RK_TRY(rk_fs_make_dirs(rk_buf_text(&folder), 0700));
+        err = rk_fs_publish(rk_buf_text(&path), file.data, file.len, 0600);
+    }
+    if (rk_err_errno(err) == EISDIR && rk_store_set_aside(store, kind, hex)) {
+        rk_err_drop(err, "the directory that lay there is out of the way");
+        err = rk_fs_publish(rk_buf_text(&path), file.data, file.len, 0600);
+    }
+    return err;
+}
+
+rk_err *rk_store_put(rk_store *store, const rk_entry *entry) {
+    if (store->readonly)
+        return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
+                        store->directory);
+    RK_AUTO(rk_buf) file = RK_BUF_INIT(FILE_BUFFER_MAX_BYTES);
+    RK_TRY(rk_entry_encode(entry, &file));
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_to_hex(&entry->key.digest, hex);
+    return publish(store, entry->kind, hex, rk_buf_span(&file));
+}
+
+bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key) {
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_to_hex(&key->digest, hex);
+    RK_AUTO(rk_buf) path = {0};
+    rk_store_add_path(store, kind, hex, &path);
+    struct stat info;
+    return !path.failed && rk_sys()->lstat_fn(rk_buf_text(&path), &info) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
+rk_err *rk_store_read(rk_store *store, rk_entry_kind kind, const char *hex_prefix,
+                      rk_entry_want want, rk_store_lookup *out_lookup) {
+    *out_lookup = (rk_store_lookup){0};
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    RK_TRY(rk_store_resolve(store, 1u << kind, hex_prefix, hex));
+    rk_err *err = read_entry(store, kind, hex, NULL, want, out_lookup);
+    rk_digest digest;
+    if (!err && out_lookup->found && rk_digest_from_hex(rk_span_text(hex), &digest) &&
+        !rk_digest_equal(&digest, &out_lookup->view.entry.key.digest)) {
+        out_lookup->found = false;
+        out_lookup->fault = RK_ENTRY_OTHER_KEY;
+    }
+    if (err || !out_lookup->found)
+        drop_bytes(out_lookup);
+    return err;
+}

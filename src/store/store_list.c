@@ -1,0 +1,102 @@
+#include <errno.h>
+
+#include "base/fs.h"
+#include "store/store_path.h"
+
+// One walk through the folders of a kind.
+typedef struct walk {
+    const rk_store *store;
+    rk_entry_kind kind;
+    rk_store_visit_fn visit;
+    void *context;
+    const char *folder; // "ab"; borrowed while its files are visited
+    bool stopped;       // by the visitor's own error, whatever its code
+} walk;
+
+enum { MAX_FOLDERS = 4096, MAX_FILES_IN_A_FOLDER = 1 << 20 };
+
+static rk_err *visit_file(void *context, const char *name) {
+    walk *self = context;
+    if (!rk_store_name_is_entry(self->kind, self->folder, name))
+        return NULL;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    memcpy(hex, name, RK_DIGEST_HEX_CHARS);
+    hex[RK_DIGEST_HEX_CHARS] = '\0';
+    RK_AUTO(rk_buf) path = {0};
+    rk_store_add_path(self->store, self->kind, hex, &path);
+    RK_TRY(rk_buf_status(&path));
+    struct stat info;
+    if (rk_sys()->lstat_fn(rk_buf_text(&path), &info) != 0) {
+        if (errno == ENOENT)
+            return NULL; // removed since it was listed
+        return rk_error_errno(errno, "cannot stat %s", rk_buf_text(&path));
+    }
+    if (!S_ISREG(info.st_mode))
+        return NULL;
+    const rk_store_item item = {
+        .hex = hex,
+        .path = rk_buf_text(&path),
+        .stored_bytes = (uint64_t)info.st_size,
+        .modified_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec,
+    };
+    rk_err *err = self->visit(self->context, &item);
+    self->stopped = err != NULL;
+    return err;
+}
+
+// A folder that is not there, or no longer, or no folder, holds no entries.
+static rk_err *ignore_absence(const walk *self, rk_err *err) {
+    if (self->stopped || rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "no such folder: no entries");
+    return NULL;
+}
+
+static rk_err *visit_folder(void *context, const char *name) {
+    walk *self = context;
+    if (strlen(name) != 2 || strspn(name, "0123456789abcdef") != 2)
+        return NULL;
+    RK_AUTO(rk_buf) folder = {0};
+    rk_store_add_folder(self->store, self->kind, name, &folder);
+    RK_TRY(rk_buf_status(&folder));
+    self->folder = name;
+    return ignore_absence(
+        self, rk_fs_list(rk_buf_text(&folder), MAX_FILES_IN_A_FOLDER, visit_file, self));
+}
+
+rk_err *rk_store_each(rk_store *store, rk_entry_kind kind, rk_store_visit_fn visit, void *context) {
+    walk self = {.store = store, .kind = kind, .visit = visit, .context = context};
+    RK_AUTO(rk_buf) folder = {0};
+    rk_buf_add_format(&folder, "%s/%s", store->directory, rk_store_kind_folder(kind));
+    RK_TRY(rk_buf_status(&folder));
+    return ignore_absence(&self,
+                          rk_fs_list(rk_buf_text(&folder), MAX_FOLDERS, visit_folder, &self));
+}
+
+static rk_err *remove_kind(const rk_store *store, rk_entry_kind kind, const char *hex,
+                           uint64_t *freed_bytes) {
+    RK_AUTO(rk_buf) path = {0};
+    rk_store_add_path(store, kind, hex, &path);
+    RK_TRY(rk_buf_status(&path));
+    struct stat info;
+    bool known = rk_sys()->lstat_fn(rk_buf_text(&path), &info) == 0;
+    rk_err *err = rk_fs_remove(rk_buf_text(&path));
+    if (!err && known)
+        *freed_bytes += (uint64_t)info.st_size;
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "a key need not have both files, and another process may remove them too");
+    return NULL;
+}
+
+rk_err *rk_store_remove(rk_store *store, const char *hex_prefix, uint64_t *out_bytes) {
+    *out_bytes = 0;
+    if (store->readonly)
+        return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
+                        store->directory);
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    RK_TRY(rk_store_resolve(store, 1u << RK_ENTRY_EXECUTABLE | 1u << RK_ENTRY_PROGRAM, hex_prefix,
+                            hex));
+    RK_TRY(remove_kind(store, RK_ENTRY_EXECUTABLE, hex, out_bytes));
+    return remove_kind(store, RK_ENTRY_PROGRAM, hex, out_bytes);
+}

@@ -1,0 +1,100 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "store/store_path.h"
+
+static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info) {
+    if (!S_ISDIR(info->st_mode))
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "%s is not a directory: point REKINDLE_DIR at one, or at a path that does "
+                        "not exist yet",
+                        directory);
+    if (info->st_uid != geteuid())
+        return rk_error(RK_PERMISSION_DENIED,
+                        "%s belongs to user %ld, not to you (%ld), who could put code into it: "
+                        "point REKINDLE_DIR at a directory of your own",
+                        directory, (long)info->st_uid, (long)geteuid());
+    if (info->st_mode & (S_IWGRP | S_IWOTH))
+        return rk_error(RK_PERMISSION_DENIED,
+                        "%s is writable by other users, who could put code into it: chmod 700 %s",
+                        directory, directory);
+    return NULL;
+}
+
+// Following one's own link to another disk is fine; a link that someone else could turn is not.
+// Root could replace anything, so root's links count as one's own.
+static rk_err *refuse_foreign_link(const char *directory) {
+    struct stat info;
+    if (rk_sys()->lstat_fn(directory, &info) != 0)
+        return rk_error_errno(errno, "cannot use the store %s", directory);
+    if (S_ISLNK(info.st_mode) && info.st_uid != geteuid() && info.st_uid != 0)
+        return rk_error(RK_PERMISSION_DENIED,
+                        "%s is a symbolic link that belongs to user %ld: point REKINDLE_DIR at a "
+                        "directory of your own",
+                        directory, (long)info.st_uid);
+    return NULL;
+}
+
+static rk_err *check_directory(const char *directory) {
+    RK_TRY(refuse_foreign_link(directory));
+    // O_PATH asks for no permission; what is checked is what was opened, wherever a link points.
+    int opened = -1;
+    do
+        opened = rk_sys()->open_fn(directory, O_PATH | O_CLOEXEC, 0);
+    while (opened < 0 && errno == EINTR);
+    rk_autofd fd = opened;
+    struct stat info;
+    if (fd < 0 || rk_sys()->fstat_fn(fd, &info) != 0)
+        return rk_error_errno(errno, "cannot use the store %s", directory);
+    return refuse_if_not_ours(directory, &info);
+}
+
+static rk_err *make_directory(const char *directory) {
+    struct stat info;
+    if (rk_sys()->lstat_fn(directory, &info) == 0)
+        return NULL; // whatever it is, the check that follows says
+    rk_err *err = rk_fs_make_dirs(directory, 0700);
+    return rk_err_wrap(err, "cannot make the store %s", directory);
+}
+
+rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store) {
+    *out_store = NULL;
+    if (!directory || !*directory)
+        return rk_error(RK_INVALID_ARGUMENT, "the store needs a directory: set REKINDLE_DIR");
+    if (strstr(directory, "://"))
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "REKINDLE_DIR is %s, but the local store is a directory: give addresses in "
+                        "REKINDLE_REMOTE",
+                        directory);
+    size_t len = strlen(directory);
+    while (len > 1 && directory[len - 1] == '/')
+        len--;
+    rk_autofree char *path = rk_strndup(directory, len);
+    rk_store *store = path ? rk_malloc(sizeof *store) : NULL;
+    if (!store)
+        return rk_err_no_memory();
+    rk_err *err = readonly ? NULL : make_directory(path);
+    if (!err)
+        err = check_directory(path);
+    if (err) {
+        rk_free(store);
+        return err;
+    }
+    *store = (rk_store){.directory = RK_TAKE(path), .readonly = readonly};
+    *out_store = store;
+    return NULL;
+}
+
+void rk_store_free(rk_store *store) {
+    if (!store)
+        return;
+    rk_free(store->directory);
+    rk_free(store);
+}
+
+const char *rk_store_directory(const rk_store *store) {
+    return store->directory;
+}

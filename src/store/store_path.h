@@ -1,0 +1,36 @@
+// Where things lie in the store; private to src/store.
+#pragma once
+
+#include "store/store.h"
+
+struct rk_store {
+    char *directory; // owned; no slash at its end
+    bool readonly;
+};
+
+enum { RK_STORE_MIN_PREFIX_DIGITS = 4 };
+
+RK_HIDDEN const char *rk_store_kind_folder(rk_entry_kind kind); // "objects", "programs"; static
+RK_HIDDEN const char *rk_store_kind_suffix(rk_entry_kind kind); // "rkx", "rkp"; static
+
+// DIRECTORY/objects/ab, then with the slash and abc….rkx: appended to `out`. `hex` has 64 digits,
+// or at least two for the folder alone.
+RK_HIDDEN void rk_store_add_folder(const rk_store *store, rk_entry_kind kind, const char *hex,
+                                   rk_buf *out);
+RK_HIDDEN void rk_store_add_path(const rk_store *store, rk_entry_kind kind, const char *hex,
+                                 rk_buf *out);
+
+// True if `name` is 64 lower-case hex digits, a dot and the kind's suffix, and lies in the folder
+// that its first two digits name.
+RK_HIDDEN RK_NODISCARD bool rk_store_name_is_entry(rk_entry_kind kind, const char *folder,
+                                                   const char *name);
+
+// Finds the one key of that kind that begins with `hex_prefix`. RK_NOT_FOUND, RK_INVALID_ARGUMENT.
+// With both kinds given as one mask (1 << kind), a key filed under both counts once.
+RK_HIDDEN RK_NODISCARD rk_err *rk_store_resolve(const rk_store *store, unsigned kinds,
+                                                const char *hex_prefix,
+                                                char out_hex[RK_DIGEST_HEX_CHARS + 1]);
+
+// Moves a file of the store to quarantine/; true if it was there and was moved. Best effort: a file
+// system that refuses is not worth a word, for the caller counts the entry as missing anyway.
+RK_HIDDEN bool rk_store_set_aside(const rk_store *store, rk_entry_kind kind, const char *hex);
