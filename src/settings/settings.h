@@ -38,8 +38,8 @@ typedef enum rk_setting_source {
 } rk_setting_source;
 
 typedef struct rk_setting {
-    const char *variable;  // "REKINDLE_MODE"; static
-    const char *value;     // as text; "" where unset; borrowed from the settings
+    const char *variable; // "REKINDLE_MODE"; static
+    const char *value;    // as text; "" where unset; borrowed from the settings
     rk_setting_source source;
 } rk_setting;
 
@@ -47,8 +47,8 @@ typedef struct rk_setting {
 typedef struct rk_settings_values {
     const char *dir; // absolute
     rk_mode mode;
-    const char *plugin;     // "" if unset
-    const char *job;        // "" if unset: derived from the command line (rk_job_derive)
+    const char *plugin; // "" if unset
+    const char *job;    // "" if unset: derived from the command line (rk_job_derive)
     uint64_t max_size_bytes;
     uint64_t min_compile_ns;
     bool keep_programs;
@@ -59,9 +59,9 @@ typedef struct rk_settings_values {
 
 typedef struct rk_settings rk_settings;
 
-// Loads and checks everything. Errors: RK_INVALID_ARGUMENT naming the variable (or file and line), the
-// value, and what would be right, e.g. a URL in REKINDLE_DIR. An unreadable config file is an error; a
-// missing one is not. `out_settings` is owned: rk_settings_free.
+// Loads and checks everything. Errors: RK_INVALID_ARGUMENT naming the variable (or file and line),
+// the value, and what would be right, e.g. a URL in REKINDLE_DIR. An unreadable config file is an
+// error; a missing one is not. `out_settings` is owned: rk_settings_free.
 RK_NODISCARD rk_err *rk_settings_load(rk_settings **out_settings);
 void rk_settings_free(rk_settings *settings); // NULL is fine
 void rk_settings_cleanup(rk_settings **settings);
@@ -71,7 +71,7 @@ rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
 const char *rk_mode_name(rk_mode mode);
 const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"
 
-// What counts as the same job, from a command line: a readable stem of the program's name and a digest
-// of the arguments less their volatile parts (dates, process ids, temporary paths, ports). Letters,
-// digits, '-', '_' and '.' only, at most 80 characters. Owned: rk_free.
+// What counts as the same job, from a command line: a readable stem of the program's name and a
+// digest of the arguments less their volatile parts (dates, process ids, temporary paths, ports).
+// Letters, digits, '-', '_' and '.' only, at most 80 characters. Owned: rk_free.
 RK_NODISCARD rk_err *rk_job_derive(int argc, const char *const *argv, char **out_job);

@@ -1,0 +1,72 @@
+#include "settings/config_file.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/fs.h"
+
+static bool is_blank(uint8_t c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static rk_span trim(rk_span text) {
+    while (text.len && is_blank(text.data[0])) {
+        text.data++;
+        text.len--;
+    }
+    while (text.len && is_blank(text.data[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+static rk_span without_comment(rk_span line) {
+    for (size_t i = 0; i < line.len; i++)
+        if (line.data[i] == '#' && (i == 0 || is_blank(line.data[i - 1])))
+            return rk_span_of(line.data, i);
+    return line;
+}
+
+static rk_err *read_line(const char *path, size_t number, rk_span line, rk_config_fn each,
+                         void *context) {
+    line = trim(without_comment(line));
+    if (line.len == 0)
+        return NULL;
+    RK_AUTO(rk_buf) label = {0};
+    rk_buf_add_format(&label, "%s:%zu", path, number);
+    RK_TRY(rk_buf_status(&label));
+    const uint8_t *equals = memchr(line.data, '=', line.len);
+    if (!equals)
+        return rk_error(RK_INVALID_ARGUMENT, "%s: there is no '=' in this line; write name = value",
+                        rk_buf_text(&label));
+    size_t name_len = (size_t)(equals - line.data);
+    rk_config_line parsed = {
+        .label = rk_buf_text(&label),
+        .name = trim(rk_span_of(line.data, name_len)),
+        .value = trim(rk_span_of(equals + 1, line.len - name_len - 1)),
+    };
+    return each(context, &parsed);
+}
+
+rk_err *rk_config_read(const char *path, rk_config_fn each, void *context) {
+    // People keep such files elsewhere and link to them; rk_fs_read follows no links.
+    char resolved[PATH_MAX];
+    const char *real = realpath(path, resolved) ? resolved : path;
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_CONFIG_MAX_BYTES + 1);
+    rk_err *err = rk_fs_read(real, RK_CONFIG_MAX_BYTES, &text);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "the config file is optional");
+        return NULL;
+    }
+    RK_TRY(err);
+    if (text.len && memchr(text.data, '\0', text.len))
+        return rk_error(RK_INVALID_ARGUMENT, "%s is not a text file (it holds a zero byte)", path);
+    rk_span rest = rk_buf_span(&text);
+    for (size_t number = 1; rest.len; number++) {
+        const uint8_t *end = memchr(rest.data, '\n', rest.len);
+        size_t len = end ? (size_t)(end - rest.data) : rest.len;
+        RK_TRY(read_line(path, number, rk_span_of(rest.data, len), each, context));
+        size_t taken = end ? len + 1 : len;
+        rest = rk_span_of(rest.data + taken, rest.len - taken);
+    }
+    return NULL;
+}

@@ -1,0 +1,20 @@
+// The file $REKINDLE_DIR/config: lines of `name = value`. Inside src/settings only.
+#pragma once
+
+#include "base/span.h"
+#include "base/status.h"
+
+enum { RK_CONFIG_MAX_BYTES = 1 << 20 };
+
+typedef struct rk_config_line {
+    const char *label;   // "/path/config:3", for errors; borrowed for the call
+    rk_span name, value; // without the blanks around them; borrowed for the call
+} rk_config_line;
+
+// An error ends the reading and is passed on.
+typedef rk_err *(*rk_config_fn)(void *context, const rk_config_line *line);
+
+// Calls `each` with every assignment in the file, in order. A '#' at the start of a line or after a
+// blank begins a comment. A missing file has no lines; one that cannot be read, holds a NUL or a
+// line without '=' is an error that names file and line.
+RK_NODISCARD rk_err *rk_config_read(const char *path, rk_config_fn each, void *context);

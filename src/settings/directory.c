@@ -1,0 +1,102 @@
+#include "settings/directory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+
+// Owned, absolute. HOME wins, as for a shell; the account's entry is for services that run without
+// it.
+static rk_err *find_home(char **out_home) {
+    const char *home = getenv("HOME");
+    if (home && home[0] == '/') {
+        *out_home = rk_strdup(home);
+        return *out_home ? NULL : rk_err_no_memory();
+    }
+    struct passwd account, *found = NULL;
+    char scratch[4096];
+    int error_number = getpwuid_r(getuid(), &account, scratch, sizeof scratch, &found);
+    if (!found || !found->pw_dir || found->pw_dir[0] != '/')
+        return rk_error(
+            RK_FAILED_PRECONDITION,
+            "there is no home directory (HOME is not an absolute path, and user %ld has "
+            "none%s); set REKINDLE_DIR",
+            (long)getuid(), error_number ? " that can be looked up" : "");
+    *out_home = rk_strdup(found->pw_dir);
+    return *out_home ? NULL : rk_err_no_memory();
+}
+
+rk_err *rk_directory_expand_home(const char *label, const char *path, char **out_path) {
+    if (path[0] != '~') {
+        *out_path = rk_strdup(path);
+        return *out_path ? NULL : rk_err_no_memory();
+    }
+    if (path[1] != '\0' && path[1] != '/')
+        return rk_error(RK_INVALID_ARGUMENT, "%s is \"%s\"; only ~/ is expanded, not ~name", label,
+                        path);
+    rk_autofree char *home = NULL;
+    RK_TRY(find_home(&home));
+    const char *rest = path + 1 + strspn(path + 1, "/");
+    *out_path = *rest ? rk_path_join(home, rest) : rk_strdup(home);
+    return *out_path ? NULL : rk_err_no_memory();
+}
+
+static rk_err *default_directory(char **out_directory) {
+    const char *cache = getenv("XDG_CACHE_HOME");
+    // The XDG base directory specification: a relative path is invalid and must be ignored.
+    if (cache && cache[0] == '/') {
+        *out_directory = rk_path_join(cache, "rekindle");
+        return *out_directory ? NULL : rk_err_no_memory();
+    }
+    rk_autofree char *home = NULL;
+    RK_TRY(find_home(&home));
+    *out_directory = rk_path_join(home, ".cache/rekindle");
+    return *out_directory ? NULL : rk_err_no_memory();
+}
+
+static rk_err *make_absolute(const char *path, char **out_path) {
+    while (path[0] == '.' && path[1] == '/')
+        path += 1 + strspn(path + 1, "/");
+    if (strcmp(path, ".") == 0)
+        path = "";
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here))
+        return rk_error_errno(errno,
+                              "REKINDLE_DIR is relative (\"%s\") and the working directory "
+                              "cannot be found",
+                              path);
+    *out_path = *path ? rk_path_join(here, path) : rk_strdup(here);
+    return *out_path ? NULL : rk_err_no_memory();
+}
+
+rk_err *rk_directory_resolve(const char *written, char **out_directory) {
+    if (!written || !*written)
+        return default_directory(out_directory);
+    const char *scheme_end = strstr(written, "://");
+    if (scheme_end) // only the scheme is shown: the rest may hold a password
+        return rk_error(
+            RK_INVALID_ARGUMENT,
+            "REKINDLE_DIR is an address (%.*s://…), but it takes a local directory; put "
+            "addresses into REKINDLE_REMOTE",
+            (int)(scheme_end - written < 32 ? scheme_end - written : 32), written);
+    if (strlen(written) >= PATH_MAX)
+        return rk_error(RK_INVALID_ARGUMENT, "REKINDLE_DIR is longer than a path can be (%d bytes)",
+                        PATH_MAX);
+    rk_autofree char *expanded = NULL;
+    RK_TRY(rk_directory_expand_home("REKINDLE_DIR", written, &expanded));
+    rk_autofree char *absolute = NULL;
+    if (expanded[0] == '/')
+        absolute = RK_TAKE(expanded);
+    else
+        RK_TRY(make_absolute(expanded, &absolute));
+    size_t len = strlen(absolute);
+    while (len > 1 && absolute[len - 1] == '/')
+        absolute[--len] = '\0';
+    *out_directory = RK_TAKE(absolute);
+    return NULL;
+}

@@ -1,0 +1,12 @@
+// Where the store is: REKINDLE_DIR or its default. Inside src/settings only.
+#pragma once
+
+#include "base/status.h"
+
+// An absolute path from what the user wrote in REKINDLE_DIR ("" or NULL: the default). Errors:
+// RK_INVALID_ARGUMENT (a URL, "~name/…", too long), RK_FAILED_PRECONDITION (no home to be found).
+// `*out_directory` is owned: rk_free.
+RK_NODISCARD rk_err *rk_directory_resolve(const char *written, char **out_directory);
+
+// Expands "~" and "~/…"; anything else is copied. `label` is for errors. Owned: rk_free.
+RK_NODISCARD rk_err *rk_directory_expand_home(const char *label, const char *path, char **out_path);

@@ -1,0 +1,301 @@
+#include "settings/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "settings/config_file.h"
+#include "settings/directory.h"
+#include "settings/values.h"
+
+enum {
+    JOB_MAX_CHARS = 80,
+    NAMESPACE_MAX_CHARS = 64,
+    VALUE_MAX_CHARS = 64 << 10,
+};
+
+struct rk_settings {
+    rk_settings_values values;
+    char *text[RK_SETTING_COUNT]; // owned
+    char *plugin;                 // owned: REKINDLE_PLUGIN with its ~/ expanded
+    rk_setting_source source[RK_SETTING_COUNT];
+};
+
+// Checks `settings->text[id]` and sets the parsed value, if there is one yet.
+typedef rk_err *(*apply_fn)(rk_settings *settings, const char *label, const char *text);
+
+static rk_err *apply_dir(rk_settings *settings, const char *label, const char *text) {
+    (void)label; // rk_directory_resolve checked it
+    settings->values.dir = text;
+    return NULL;
+}
+
+static const char *const mode_names[] = {"readwrite", "readonly", "refresh", "off", NULL};
+
+static rk_err *apply_mode(rk_settings *settings, const char *label, const char *text) {
+    size_t index = 0;
+    RK_TRY(rk_value_choice(label, text, mode_names, &index));
+    settings->values.mode = (rk_mode)index;
+    return NULL;
+}
+
+static rk_err *apply_plugin(rk_settings *settings, const char *label, const char *text) {
+    rk_free(RK_TAKE(settings->plugin));
+    if (strstr(text, "://"))
+        return rk_error(RK_INVALID_ARGUMENT, "%s is an address, but it takes the path of a plugin",
+                        label);
+    RK_TRY(rk_directory_expand_home(label, text, &settings->plugin));
+    settings->values.plugin = settings->plugin;
+    return NULL;
+}
+
+static rk_err *apply_job(rk_settings *settings, const char *label, const char *text) {
+    RK_TRY(rk_value_name(label, text, JOB_MAX_CHARS));
+    settings->values.job = text;
+    return NULL;
+}
+
+static rk_err *apply_max_size(rk_settings *settings, const char *label, const char *text) {
+    return rk_value_size(label, text, &settings->values.max_size_bytes);
+}
+
+static rk_err *apply_min_compile_seconds(rk_settings *settings, const char *label,
+                                         const char *text) {
+    return rk_value_seconds(label, text, &settings->values.min_compile_ns);
+}
+
+static rk_err *apply_preload(rk_settings *settings, const char *label, const char *text) {
+    (void)settings;
+    bool ignored = false;
+    return rk_value_bool(label, text, &ignored);
+}
+
+static rk_err *apply_strict(rk_settings *settings, const char *label, const char *text) {
+    (void)settings;
+    static const char *const choices[] = {"off", "warn", "fail", NULL};
+    size_t ignored = 0;
+    return rk_value_choice(label, text, choices, &ignored);
+}
+
+static rk_err *apply_warmup(rk_settings *settings, const char *label, const char *text) {
+    (void)settings;
+    return rk_value_warmup(label, text);
+}
+
+static rk_err *apply_remote(rk_settings *settings, const char *label, const char *text) {
+    (void)settings;
+    return rk_value_remote(label, text);
+}
+
+static rk_err *apply_key_file(rk_settings *settings, const char *label, const char *text) {
+    (void)settings;
+    if (strstr(text, "://"))
+        return rk_error(RK_INVALID_ARGUMENT, "%s is an address, but it takes a local file", label);
+    return NULL;
+}
+
+static rk_err *apply_keep_programs(rk_settings *settings, const char *label, const char *text) {
+    return rk_value_bool(label, text, &settings->values.keep_programs);
+}
+
+static rk_err *apply_namespace(rk_settings *settings, const char *label, const char *text) {
+    RK_TRY(rk_value_name(label, text, NAMESPACE_MAX_CHARS));
+    settings->values.name_space = text;
+    return NULL;
+}
+
+static rk_err *apply_key_ignore(rk_settings *settings, const char *label, const char *text) {
+    RK_TRY(rk_value_names(label, text));
+    settings->values.key_ignore = text;
+    return NULL;
+}
+
+static rk_err *apply_log(rk_settings *settings, const char *label, const char *text) {
+    static const char *const choices[] = {"error", "warn", "info", "debug", NULL};
+    size_t index = 0;
+    RK_TRY(rk_value_choice(label, text, choices, &index));
+    settings->values.log_level = (rk_log_level)index;
+    return NULL;
+}
+
+static const struct definition {
+    const char *variable;
+    const char *name; // in the config file
+    const char *fallback;
+    apply_fn apply;
+} definitions[RK_SETTING_COUNT] = {
+    [RK_SETTING_DIR] = {"REKINDLE_DIR", "dir", "", apply_dir},
+    [RK_SETTING_MODE] = {"REKINDLE_MODE", "mode", "readwrite", apply_mode},
+    [RK_SETTING_PLUGIN] = {"REKINDLE_PLUGIN", "plugin", "", apply_plugin},
+    [RK_SETTING_JOB] = {"REKINDLE_JOB", "job", "", apply_job},
+    [RK_SETTING_MAX_SIZE] = {"REKINDLE_MAX_SIZE", "max_size", "20G", apply_max_size},
+    [RK_SETTING_MIN_COMPILE_SECONDS] = {"REKINDLE_MIN_COMPILE_SECONDS", "min_compile_seconds", "0",
+                                        apply_min_compile_seconds},
+    [RK_SETTING_PRELOAD] = {"REKINDLE_PRELOAD", "preload", "1", apply_preload},
+    [RK_SETTING_STRICT] = {"REKINDLE_STRICT", "strict", "off", apply_strict},
+    [RK_SETTING_WARMUP] = {"REKINDLE_WARMUP", "warmup", "auto", apply_warmup},
+    [RK_SETTING_REMOTE] = {"REKINDLE_REMOTE", "remote", "", apply_remote},
+    [RK_SETTING_SIGNING_KEY] = {"REKINDLE_SIGNING_KEY", "signing_key", "", apply_key_file},
+    [RK_SETTING_TRUSTED_KEYS] = {"REKINDLE_TRUSTED_KEYS", "trusted_keys", "", apply_key_file},
+    [RK_SETTING_KEEP_PROGRAMS] = {"REKINDLE_KEEP_PROGRAMS", "keep_programs", "1",
+                                  apply_keep_programs},
+    [RK_SETTING_NAMESPACE] = {"REKINDLE_NAMESPACE", "namespace", "", apply_namespace},
+    [RK_SETTING_KEY_IGNORE] = {"REKINDLE_KEY_IGNORE", "key_ignore", "", apply_key_ignore},
+    [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log},
+};
+
+// An empty value is the default, also one that hides a value of the config file.
+static rk_err *set(rk_settings *settings, rk_setting_id id, rk_setting_source source,
+                   const char *label, rk_span text) {
+    if (text.len == 0)
+        text = rk_span_text(definitions[id].fallback);
+    if (text.len > VALUE_MAX_CHARS)
+        return rk_error(RK_INVALID_ARGUMENT, "%s is longer than %d bytes", label, VALUE_MAX_CHARS);
+    char *copy = rk_strndup((const char *)text.data, text.len);
+    if (!copy)
+        return rk_err_no_memory();
+    rk_free(settings->text[id]);
+    settings->text[id] = copy;
+    settings->source[id] = source;
+    return definitions[id].apply(settings, label, copy);
+}
+
+static size_t smallest(size_t a, size_t b, size_t c) {
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+// Levenshtein's distance, for words of this table's length.
+static size_t distance(rk_span word, const char *other) {
+    enum { LONGEST = 40 };
+    size_t other_len = strlen(other);
+    size_t row[LONGEST + 1];
+    if (word.len > LONGEST || other_len > LONGEST)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= other_len; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= word.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= other_len; j++) {
+            size_t above = row[j];
+            // Bit 5 is the case of a letter: MODE is as near as mode.
+            bool same = (word.data[i - 1] | 0x20) == (uint8_t)(other[j - 1] | 0x20);
+            row[j] = smallest(row[j - 1] + 1, above + 1, diagonal + !same);
+            diagonal = above;
+        }
+    }
+    return row[other_len];
+}
+
+static rk_err *unknown_name(const rk_config_line *line) {
+    static const char prefix[] = "REKINDLE_";
+    rk_span name = line->name;
+    if (name.len > sizeof prefix - 1 && memcmp(name.data, prefix, sizeof prefix - 1) == 0)
+        name = rk_span_of(name.data + sizeof prefix - 1, name.len - (sizeof prefix - 1));
+    const char *nearest = definitions[RK_SETTING_MODE].name;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
+        size_t to_this = i == RK_SETTING_DIR ? SIZE_MAX : distance(name, definitions[i].name);
+        if (to_this < least) {
+            least = to_this;
+            nearest = definitions[i].name;
+        }
+    }
+    int shown = (int)(line->name.len < 100 ? line->name.len : 100);
+    return rk_error(RK_INVALID_ARGUMENT,
+                    "%s: there is no setting \"%.*s\"; the nearest is \"%s\" (names are in lower "
+                    "case, without REKINDLE_)",
+                    line->label, shown, (const char *)line->name.data, nearest);
+}
+
+static rk_err *set_from_config(void *context, const rk_config_line *line) {
+    rk_settings *settings = context;
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
+        if (!rk_span_is(line->name, definitions[i].name))
+            continue;
+        if (i == RK_SETTING_DIR)
+            return rk_error(RK_INVALID_ARGUMENT,
+                            "%s: dir cannot be set here, since this file is found through it; set "
+                            "the variable REKINDLE_DIR",
+                            line->label);
+        if (settings->source[i] == RK_SOURCE_CONFIG)
+            return rk_error(RK_INVALID_ARGUMENT, "%s: %s is set a second time", line->label,
+                            definitions[i].name);
+        RK_AUTO(rk_buf) label = {0};
+        rk_buf_add_format(&label, "%s: %s", line->label, definitions[i].name);
+        RK_TRY(rk_buf_status(&label));
+        return set(settings, (rk_setting_id)i, RK_SOURCE_CONFIG, rk_buf_text(&label), line->value);
+    }
+    return unknown_name(line);
+}
+
+static rk_err *set_directory(rk_settings *settings) {
+    const char *written = getenv("REKINDLE_DIR");
+    rk_autofree char *directory = NULL;
+    RK_TRY(rk_directory_resolve(written, &directory));
+    return set(settings, RK_SETTING_DIR,
+               written && *written ? RK_SOURCE_ENVIRONMENT : RK_SOURCE_DEFAULT, "REKINDLE_DIR",
+               rk_span_text(directory));
+}
+
+static rk_err *set_all(rk_settings *settings) {
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
+        if (i != RK_SETTING_DIR)
+            RK_TRY(set(settings, (rk_setting_id)i, RK_SOURCE_DEFAULT, definitions[i].variable,
+                       rk_span_text("")));
+    RK_TRY(set_directory(settings));
+    rk_autofree char *path = rk_path_join(settings->values.dir, "config");
+    if (!path)
+        return rk_err_no_memory();
+    RK_TRY(rk_config_read(path, set_from_config, settings));
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
+        const char *text = i == RK_SETTING_DIR ? NULL : getenv(definitions[i].variable);
+        if (text)
+            RK_TRY(set(settings, (rk_setting_id)i, RK_SOURCE_ENVIRONMENT, definitions[i].variable,
+                       rk_span_text(text)));
+    }
+    return NULL;
+}
+
+rk_err *rk_settings_load(rk_settings **out_settings) {
+    *out_settings = NULL;
+    __attribute__((cleanup(rk_settings_cleanup))) rk_settings *settings =
+        rk_calloc(1, sizeof *settings);
+    if (!settings)
+        return rk_err_no_memory();
+    RK_TRY(set_all(settings));
+    *out_settings = RK_TAKE(settings);
+    return NULL;
+}
+
+void rk_settings_free(rk_settings *settings) {
+    if (!settings)
+        return;
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
+        rk_free(settings->text[i]);
+    rk_free(settings->plugin);
+    rk_free(settings);
+}
+
+void rk_settings_cleanup(rk_settings **settings) {
+    rk_settings_free(RK_TAKE(*settings));
+}
+
+const rk_settings_values *rk_settings_get(const rk_settings *settings) {
+    return &settings->values;
+}
+
+rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id) {
+    return (rk_setting){definitions[id].variable, settings->text[id], settings->source[id]};
+}
+
+const char *rk_mode_name(rk_mode mode) {
+    return mode_names[mode];
+}
+
+const char *rk_setting_source_name(rk_setting_source source) {
+    static const char *const names[] = {"default", "config", "environment"};
+    return names[source];
+}
