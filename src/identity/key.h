@@ -1,4 +1,5 @@
-// The key of an executable: program ‖ options ‖ environment, with the digest of each kept beside it.
+// The key of an executable: program ‖ options ‖ environment, with the digest of each kept beside
+// it.
 #pragma once
 
 #include "base/digest.h"

@@ -1,0 +1,113 @@
+#include "identity/options_fields.h"
+
+enum { MAX_VALUE_BYTES = 64 << 10 }; // more is shown by its digest
+
+void rk_field_list_cleanup(rk_field_list *list) {
+    rk_buf_cleanup(&list->path);
+    rk_buf_cleanup(&list->text);
+}
+
+size_t rk_field_list_enter(rk_field_list *list, const char *name) {
+    size_t mark = list->path.len;
+    if (mark)
+        rk_buf_add_byte(&list->path, '.');
+    rk_buf_add_text(&list->path, name);
+    return mark;
+}
+
+size_t rk_field_list_enter_number(rk_field_list *list, uint32_t number) {
+    size_t mark = list->path.len;
+    rk_buf_add_format(&list->path, "%sfield_%u", mark ? "." : "", number);
+    return mark;
+}
+
+size_t rk_field_list_enter_index(rk_field_list *list, size_t index) {
+    size_t mark = list->path.len;
+    rk_buf_add_format(&list->path, "[%zu]", index);
+    return mark;
+}
+
+size_t rk_field_list_enter_key(rk_field_list *list, rk_span key) {
+    size_t mark = list->path.len;
+    rk_buf_add_byte(&list->path, '[');
+    // Component names are text: a NUL would cut the name short.
+    for (size_t i = 0; i < key.len && i < 256; i++)
+        rk_buf_add_byte(&list->path, key.data[i] ? key.data[i] : ' ');
+    rk_buf_add_byte(&list->path, ']');
+    return mark;
+}
+
+void rk_field_list_leave(rk_field_list *list, size_t mark) {
+    if (mark >= list->path.len)
+        return;
+    list->path.len = mark;
+    list->path.data[mark] = '\0';
+}
+
+const char *rk_field_list_path(const rk_field_list *list) {
+    return rk_buf_text(&list->path);
+}
+
+static double as_double(rk_schema_kind kind, uint64_t value) {
+    if (kind == RK_SCHEMA_DOUBLE) {
+        double result;
+        memcpy(&result, &value, sizeof result);
+        return result;
+    }
+    uint32_t bits = (uint32_t)value;
+    float result;
+    memcpy(&result, &bits, sizeof result);
+    return (double)result;
+}
+
+void rk_field_list_text(rk_field_list *list, rk_schema_kind kind, uint64_t value) {
+    rk_buf *text = &list->text;
+    if (list->full || text->len >= MAX_VALUE_BYTES)
+        return;
+    if (text->len)
+        rk_buf_add_byte(text, ',');
+    if (kind == RK_SCHEMA_BOOL) {
+        rk_buf_add_text(text, value ? "true" : "false");
+    } else if (kind == RK_SCHEMA_FLOAT || kind == RK_SCHEMA_DOUBLE) {
+        rk_json json = rk_json_on(text); // knows how to write a number whatever the locale
+        rk_json_double(&json, as_double(kind, value));
+    } else if (kind == RK_SCHEMA_UINT) {
+        rk_buf_add_format(text, "%llu", (unsigned long long)value);
+    } else {
+        rk_buf_add_format(text, "%lld", (long long)value);
+    }
+}
+
+static rk_err *add(rk_field_list *list, rk_span value) {
+    rk_err *err =
+        rk_components_add(list->components, RK_COMPONENT_OPTION, rk_field_list_path(list), value);
+    if (rk_err_code(err) != RK_OUT_OF_RANGE)
+        return err;
+    rk_err_drop(err, "the canonical bytes hold every field; only the naming of later ones is lost");
+    list->full = true;
+    return NULL;
+}
+
+rk_err *rk_field_list_add_text(rk_field_list *list) {
+    rk_err *err = rk_buf_status(&list->text);
+    if (!err)
+        err = rk_buf_status(&list->path);
+    if (!err && !list->full)
+        err = add(list, rk_buf_span(&list->text));
+    list->text.len = 0;
+    return err;
+}
+
+rk_err *rk_field_list_add_bytes(rk_field_list *list, rk_span bytes) {
+    RK_TRY(rk_buf_status(&list->path));
+    if (list->full)
+        return NULL;
+    if (bytes.len <= MAX_VALUE_BYTES)
+        return add(list, bytes);
+    rk_digest digest;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_of(bytes, &digest);
+    rk_digest_to_hex(&digest, hex);
+    rk_buf_add_format(&list->text, "%zu bytes, BLAKE2b %s", bytes.len, hex);
+    return rk_field_list_add_text(list);
+}
