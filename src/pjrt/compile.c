@@ -1,0 +1,363 @@
+#include "pjrt/compile.h"
+
+#include "base/alloc.h"
+#include "base/sys.h"
+#include "cache/cache.h"
+#include "identity/options.h"
+#include "pjrt/error.h"
+#include "pjrt/runtime.h"
+#include "program/program.h"
+
+// Programs waiting to be stored are copies of the framework's; past this, only executables are
+// kept.
+enum { QUEUE_MAX_BYTES = 512 << 20 };
+// How long a request waits for the same program that this process has just compiled to be stored.
+static const uint64_t wait_for_store_ns = 10000000000u;
+
+// One request, from the framework's call to our answer.
+typedef struct request {
+    rk_plugin *plugin;
+    rk_runtime *runtime;
+    const rk_client *client;
+    PJRT_Client_Compile_Args *args;
+    rk_program_info info;
+    rk_components options;
+    rk_key key;
+    bool has_key;
+    char *name; // of the executable; owned
+    rk_journal_compile event;
+} request;
+
+static void request_cleanup(request *r) {
+    rk_program_info_cleanup(&r->info);
+    rk_components_cleanup(&r->options);
+    rk_free(r->name);
+}
+
+static rk_span program_code(const request *r) {
+    return rk_span_of(r->args->program->code, r->args->program->code_size);
+}
+
+static rk_span compile_options(const request *r) {
+    return rk_span_of(r->args->compile_options, r->args->compile_options_size);
+}
+
+static rk_err *make_key(request *r) {
+    const PJRT_Program *program = r->args->program;
+    RK_TRY(rk_program_inspect(program_code(r), rk_span_of(program->format, program->format_size),
+                              &r->info));
+    RK_AUTO(rk_buf) canonical = {0};
+    RK_TRY(rk_options_canonicalize(compile_options(r), &canonical, &r->options));
+    r->key.program = r->info.fingerprint;
+    rk_digest_of(rk_buf_span(&canonical), &r->key.options);
+    r->key.environment = r->client->environment;
+    rk_key_finish(&r->key, r->runtime->settings->name_space);
+    r->has_key = true;
+    return NULL;
+}
+
+// Loading, as the cache asks for it.
+
+static rk_err *load(void *context, rk_span executable, void **out_handle) {
+    const request *r = context;
+    const PJRT_Api *api = r->plugin->real;
+    PJRT_Executable_DeserializeAndLoad_Args args = {
+        .struct_size = PJRT_Executable_DeserializeAndLoad_Args_STRUCT_SIZE,
+        .client = r->args->client,
+        .serialized_executable = (const char *)executable.data,
+        .serialized_executable_size = executable.len,
+    };
+    enum { MINOR_WITH_OVERRIDE = 71 };
+    if (api->pjrt_api_version.minor_version >= MINOR_WITH_OVERRIDE) {
+        args.overridden_serialized_compile_options = r->args->compile_options;
+        args.overridden_serialized_compile_options_size = r->args->compile_options_size;
+    } else {
+        args.struct_size =
+            RK_PJRT_SIZE_TO(PJRT_Executable_DeserializeAndLoad_Args, loaded_executable);
+    }
+    RK_TRY(rk_pjrt_error_take(api, api->PJRT_Executable_DeserializeAndLoad(&args)));
+    if (!args.loaded_executable)
+        return rk_error(RK_INTERNAL, "the plugin gave no executable and no error");
+    *out_handle = args.loaded_executable;
+    return NULL;
+}
+
+// A PJRT_Executable of our own for the loaded one; NULL if the plugin gives none.
+static PJRT_Executable *get_executable(const PJRT_Api *api, PJRT_LoadedExecutable *loaded) {
+    if (!RK_PJRT_HAS(api, PJRT_LoadedExecutable_GetExecutable))
+        return NULL;
+    PJRT_LoadedExecutable_GetExecutable_Args args = {
+        .struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE,
+        .loaded_executable = loaded};
+    PJRT_Error *error = api->PJRT_LoadedExecutable_GetExecutable(&args);
+    rk_pjrt_error_drop(api, error);
+    return error ? NULL : args.executable;
+}
+
+static void destroy_executable(const PJRT_Api *api, PJRT_Executable *executable) {
+    PJRT_Executable_Destroy_Args args = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE,
+                                         .executable = executable};
+    rk_pjrt_error_drop(api, api->PJRT_Executable_Destroy(&args));
+}
+
+static char *name_of(const PJRT_Api *api, PJRT_Executable *executable) {
+    PJRT_Executable_Name_Args args = {.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE,
+                                      .executable = executable};
+    PJRT_Error *error = api->PJRT_Executable_Name(&args);
+    rk_pjrt_error_drop(api, error);
+    return error ? NULL : rk_strndup(args.executable_name, args.executable_name_size);
+}
+
+// Publishing.
+
+typedef struct publication {
+    const PJRT_Api *api;
+    PJRT_Executable *executable;
+    rk_key key;
+} publication;
+
+static rk_err *serialize(void *context, rk_buf *out_bytes) {
+    const publication *p = context;
+    PJRT_Executable_Serialize_Args args = {
+        .struct_size = PJRT_Executable_Serialize_Args_STRUCT_SIZE, .executable = p->executable};
+    RK_TRY(rk_pjrt_error_take(p->api, p->api->PJRT_Executable_Serialize(&args)));
+    rk_buf_add(out_bytes, args.serialized_bytes, args.serialized_bytes_size);
+    if (args.serialized_executable_deleter)
+        args.serialized_executable_deleter(args.serialized_executable);
+    return rk_buf_status(out_bytes);
+}
+
+static void release(void *context) {
+    publication *p = context;
+    destroy_executable(p->api, RK_TAKE(p->executable));
+}
+
+static void tell_not_stored(const rk_publish_result *result) {
+    if (!result->problem)
+        return;
+    rk_code code = rk_err_code(result->problem);
+    const char *message = rk_err_message(result->problem);
+    if (strcmp(result->reason, "serialize_failed") == 0)
+        rk_runtime_tell(RK_ONCE_PLUGIN,
+                        rk_error(code, "the plugin cannot serialize its executables: %s", message));
+    else
+        rk_runtime_tell(RK_ONCE_WRITE, rk_error(code, "an executable was not stored: %s", message));
+}
+
+static void published(void *context, const rk_publish_result *result) {
+    publication *p = context;
+    const rk_runtime *runtime = rk_runtime_get();
+    tell_not_stored(result);
+    if (runtime)
+        rk_journal_add_stored(runtime->journal, &(rk_journal_stored){
+                                                    .key = &p->key,
+                                                    .stored = result->stored,
+                                                    .reason = result->reason,
+                                                    .raw_bytes = result->raw_bytes,
+                                                    .stored_bytes = result->stored_bytes,
+                                                    .serialize_ns = result->serialize_ns,
+                                                    .store_ns = result->store_ns,
+                                                });
+    rk_free(p);
+}
+
+static void write_metadata(const request *r, rk_buf *out) {
+    const PJRT_Program *program = r->args->program;
+    rk_json json = rk_json_on(out);
+    rk_json_begin_object(&json);
+    rk_json_member_string(&json, "name", r->name ? r->name : "");
+    rk_json_member_text(&json, "format", rk_span_of(program->format, program->format_size));
+    rk_json_member_uint(&json, "program_bytes", program->code_size);
+    rk_json_member_seconds(&json, "compile_seconds", r->event.compile_ns);
+    rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
+    rk_json_member_string(&json, "run", rk_journal_run(r->runtime->journal));
+    rk_json_member_string(&json, "job", r->runtime->settings->job);
+    rk_json_raw(&json, rk_buf_span(&r->client->metadata_json));
+    rk_json_end_object(&json);
+}
+
+static void write_components(const request *r, rk_buf *out) {
+    rk_json json = rk_json_on(out);
+    rk_json_begin_object(&json);
+    rk_json_key(&json, "options");
+    rk_components_write(&r->options, &json);
+    rk_json_key(&json, "environment");
+    rk_json_raw(&json, rk_buf_span(&r->client->components_json));
+    rk_json_end_object(&json);
+}
+
+static rk_err *publish(request *r, PJRT_Executable *executable) {
+    publication *p = rk_malloc(sizeof *p);
+    if (!p) {
+        destroy_executable(r->plugin->real, executable);
+        return rk_err_no_memory();
+    }
+    *p = (publication){r->plugin->real, executable, r->key};
+    rk_publish_job job = {
+        .key = r->key,
+        .compile_ns = r->event.compile_ns,
+        .handle = r->args->executable,
+        .owner = r->args->client,
+        .context = p,
+        .serialize = serialize,
+        .release = release,
+        .done = published,
+    };
+    write_metadata(r, &job.metadata);
+    write_components(r, &job.components);
+    if (r->runtime->settings->keep_programs &&
+        rk_publisher_queued_bytes(r->runtime->publisher) < QUEUE_MAX_BYTES) {
+        rk_buf_add_span(&job.program, program_code(r));
+        rk_buf_add_span(&job.options, compile_options(r));
+    }
+    return rk_publisher_submit(r->runtime->publisher, &job);
+}
+
+// Why what was just compiled is not to be stored; NULL if it is.
+static const char *reason_not_to_store(const request *r) {
+    const rk_runtime *runtime = r->runtime;
+    if (!runtime->store)
+        return "no_store";
+    if (!runtime->publisher)
+        return "readonly";
+    if (r->event.compile_ns < runtime->settings->min_compile_ns)
+        return "below_min_compile_seconds";
+    if (!RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize))
+        return "no_serialize";
+    return NULL;
+}
+
+static void keep(request *r) {
+    const PJRT_Api *api = r->plugin->real;
+    PJRT_Executable *executable = get_executable(api, r->args->executable);
+    if (!executable)
+        return;
+    r->name = name_of(api, executable);
+    bool wanted = r->event.outcome == RK_OUTCOME_MISS && !reason_not_to_store(r) &&
+                  !atomic_load(&r->plugin->cannot_load);
+    if (!wanted) {
+        destroy_executable(api, executable);
+        return;
+    }
+    rk_err *err = publish(r, executable);
+    if (err)
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "an executable was not stored"));
+}
+
+// The two ways to an executable.
+
+static void name_loaded(request *r) {
+    PJRT_Executable *executable = get_executable(r->plugin->real, r->args->executable);
+    if (!executable)
+        return;
+    r->name = name_of(r->plugin->real, executable);
+    destroy_executable(r->plugin->real, executable);
+}
+
+static void tell_problem(request *r, rk_answer *answer) {
+    rk_err *problem = RK_TAKE(answer->problem);
+    if (answer->miss == RK_MISS_UNIMPLEMENTED) {
+        atomic_store(&r->plugin->cannot_load, true);
+        rk_runtime_tell(RK_ONCE_PLUGIN,
+                        rk_err_wrap(problem, "this plugin cannot load executables, so they are "
+                                             "compiled at every start"));
+    } else if (problem) {
+        rk_runtime_tell(RK_ONCE_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
+                                                           "is compiled again"));
+    }
+}
+
+static bool try_load(request *r) {
+    rk_runtime *runtime = r->runtime;
+    if (runtime->settings->mode == RK_MODE_REFRESH) {
+        r->event.reason = rk_miss_name(RK_MISS_REFRESH);
+        return false;
+    }
+    if (runtime->publisher)
+        (void)rk_publisher_wait_key(runtime->publisher, &r->key, wait_for_store_ns);
+    RK_AUTO(rk_answer) answer = {0};
+    rk_loader loader = {r, load};
+    rk_cache_lookup(runtime->store, &r->key, &loader, &answer);
+    r->event.load_ns = answer.load_ns;
+    r->event.quarantined = answer.quarantined;
+    r->event.deserialize_failed =
+        answer.miss == RK_MISS_REFUSED || answer.miss == RK_MISS_UNIMPLEMENTED;
+    if (answer.miss != RK_MISS_NONE) {
+        r->event.reason = rk_miss_name(answer.miss);
+        tell_problem(r, &answer);
+        return false;
+    }
+    r->args->executable = answer.handle;
+    r->event.outcome = RK_OUTCOME_HIT;
+    r->event.saved_ns = answer.saved_ns;
+    name_loaded(r);
+    return true;
+}
+
+static PJRT_Error *compile(request *r) {
+    uint64_t start_ns = rk_monotonic_ns();
+    PJRT_Error *error = r->plugin->real->PJRT_Client_Compile(r->args);
+    r->event.compile_ns = rk_monotonic_ns() - start_ns;
+    r->event.compiled = true;
+    r->event.failed = error != NULL;
+    rk_runtime_renew_exit_handler();
+    if (!error && r->args->executable)
+        keep(r);
+    return error;
+}
+
+// Why the request is not for the cache at all; NULL if it is. Borrowed from the request.
+static const char *reason_to_bypass(request *r) {
+    if (!r->client->keyed)
+        return "no_environment";
+    rk_err *err = make_key(r);
+    if (err) {
+        rk_runtime_tell(RK_ONCE_KEY, rk_err_wrap(err, "a program got no key and is not kept"));
+        return "no_key";
+    }
+    if (r->info.uncacheable)
+        return r->info.uncacheable;
+    if (atomic_load(&r->plugin->xla_transformed))
+        return "XLA transform registered by the framework";
+    if (!r->runtime->store)
+        return "no_store";
+    if (atomic_load(&r->plugin->cannot_load))
+        return "plugin cannot load executables";
+    return NULL;
+}
+
+static PJRT_Error *answer_request(request *r) {
+    uint64_t start_ns = rk_monotonic_ns();
+    PJRT_Error *error = NULL;
+    r->event.outcome = RK_OUTCOME_MISS;
+    r->event.reason = reason_to_bypass(r);
+    if (r->event.reason) {
+        r->event.outcome = RK_OUTCOME_BYPASS;
+        error = compile(r);
+    } else if (!try_load(r)) {
+        error = compile(r);
+    }
+    r->event.request_ns = rk_monotonic_ns() - start_ns;
+    r->event.key = r->has_key ? &r->key : NULL;
+    r->event.name = r->name ? r->name : "";
+    rk_journal_add_compile(r->runtime->journal, &r->event);
+    return error;
+}
+
+PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
+    rk_runtime *runtime = rk_runtime_get();
+    const rk_client *client = runtime ? rk_runtime_client(plugin, args->client) : NULL;
+    if (!client || args->struct_size < PJRT_Client_Compile_Args_STRUCT_SIZE || !args->program)
+        return plugin->real->PJRT_Client_Compile(args);
+    RK_AUTO(request)
+    r = {
+        .plugin = plugin,
+        .runtime = runtime,
+        .client = client,
+        .args = args,
+        .event = {.seq = rk_runtime_next_seq(),
+                  .client = client->number,
+                  .program_bytes = args->program->code_size},
+    };
+    return answer_request(&r);
+}

@@ -1,0 +1,19 @@
+// What a plugin and a client tell about themselves, as text for the key's environment.
+#pragma once
+
+#include "identity/environment.h"
+#include "pjrt/abi.h"
+
+typedef struct rk_facts {
+    rk_plugin_facts facts; // borrows from the buffers below and from the client
+    rk_buf attributes;
+    rk_buf topology_fingerprint;
+    rk_buf topology_devices;
+    size_t device_count;
+    size_t addressable_device_count;
+} rk_facts;
+void rk_facts_cleanup(rk_facts *facts);
+
+// Asks the plugin. Entries that it does not have, or that fail, leave their part empty; a client
+// that cannot even name its platform is an error. Valid while the client lives.
+RK_NODISCARD rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts);

@@ -1,0 +1,325 @@
+#include "pjrt/hooks.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include "pjrt/compile.h"
+#include "pjrt/error.h"
+#include "pjrt/runtime.h"
+
+// An ELF note marks every library of ours, so that hooks of another copy in the same process are
+// known for what they are and a table is never wrapped twice.
+#define OWN_NOTE_NAME "rekindle"
+enum { OWN_NOTE_TYPE = 1 };
+static const struct {
+    ElfW(Nhdr) head;
+    char name[12];
+} own_note __attribute__((section(".note.rekindle"), aligned(4), used)) = {
+    {sizeof OWN_NOTE_NAME, 0, OWN_NOTE_TYPE},
+    OWN_NOTE_NAME,
+};
+
+static bool is_own_note(const ElfW(Nhdr) * note) {
+    return note->n_type == OWN_NOTE_TYPE && note->n_namesz == sizeof OWN_NOTE_NAME &&
+           memcmp(note + 1, OWN_NOTE_NAME, sizeof OWN_NOTE_NAME) == 0;
+}
+
+static bool has_own_note(const char *data, size_t len) {
+    while (len >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)data;
+        size_t size = sizeof *note + ((note->n_namesz + 3u) & ~3u) + ((note->n_descsz + 3u) & ~3u);
+        if (size > len)
+            return false;
+        if (is_own_note(note))
+            return true;
+        data += size;
+        len -= size;
+    }
+    return false;
+}
+
+typedef struct search {
+    uintptr_t address;
+    bool found;
+} search;
+
+static int visit_object(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    search *wanted = context;
+    bool contains = false, ours = false;
+    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && wanted->address - start < header->p_memsz)
+            contains = true;
+        else if (header->p_type == PT_NOTE)
+            // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
+            ours = ours || has_own_note((const char *)start, header->p_memsz);
+    }
+    wanted->found = contains && ours;
+    return contains;
+}
+
+bool rk_hooks_contain(const void *function) {
+    search wanted = {.address = (uintptr_t)function};
+    (void)dl_iterate_phdr(visit_object, &wanted);
+    return wanted.found;
+}
+
+// What a hook does, for any plugin.
+
+static void error_destroy(const rk_plugin *plugin, PJRT_Error_Destroy_Args *args) {
+    if (rk_pjrt_error_is_ours(args->error))
+        rk_pjrt_error_destroy(args->error);
+    else
+        plugin->real->PJRT_Error_Destroy(args);
+}
+
+static void error_message(const rk_plugin *plugin, PJRT_Error_Message_Args *args) {
+    if (rk_pjrt_error_is_ours(args->error))
+        rk_pjrt_error_message(args->error, &args->message, &args->message_size);
+    else
+        plugin->real->PJRT_Error_Message(args);
+}
+
+static PJRT_Error *error_get_code(const rk_plugin *plugin, PJRT_Error_GetCode_Args *args) {
+    if (!rk_pjrt_error_is_ours(args->error))
+        return plugin->real->PJRT_Error_GetCode(args);
+    args->code = rk_pjrt_error_code(args->error);
+    return NULL;
+}
+
+static PJRT_Error *error_for_each_payload(const rk_plugin *plugin,
+                                          rk_pjrt_for_each_payload_args *args) {
+    if (rk_pjrt_error_is_ours(args->error))
+        return NULL;
+    return rk_pjrt_later(plugin->real, RK_PJRT_ERROR_FOR_EACH_PAYLOAD)(args);
+}
+
+static PJRT_Error *client_create(rk_plugin *plugin, PJRT_Client_Create_Args *args) {
+    PJRT_Error *error = plugin->real->PJRT_Client_Create(args);
+    if (!error && args->client)
+        rk_runtime_add_client(plugin, args->client);
+    return error;
+}
+
+static PJRT_Error *client_destroy(rk_plugin *plugin, PJRT_Client_Destroy_Args *args) {
+    // Better a client that is never freed than one freed under a thread that works with it.
+    if (args->client && !rk_runtime_remove_client(plugin, args->client))
+        return NULL;
+    return plugin->real->PJRT_Client_Destroy(args);
+}
+
+// An executable that waits to be serialized is done with before it goes.
+static void before_executable_goes(const PJRT_LoadedExecutable *executable) {
+    const rk_runtime *runtime = rk_runtime_get();
+    if (runtime && runtime->publisher)
+        rk_publisher_release(runtime->publisher, executable);
+}
+
+static PJRT_Error *loaded_executable_destroy(rk_plugin *plugin,
+                                             PJRT_LoadedExecutable_Destroy_Args *args) {
+    before_executable_goes(args->executable);
+    return plugin->real->PJRT_LoadedExecutable_Destroy(args);
+}
+
+static PJRT_Error *loaded_executable_delete(rk_plugin *plugin,
+                                            PJRT_LoadedExecutable_Delete_Args *args) {
+    before_executable_goes(args->executable);
+    return plugin->real->PJRT_LoadedExecutable_Delete(args);
+}
+
+static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
+    (void)atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}
+
+static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
+    enum { COUNTS_BETWEEN_WRITES = 1024 }; // a power of two
+    uint64_t before =
+        atomic_fetch_add_explicit(&plugin->counts.executions, 1, memory_order_relaxed);
+    if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
+        rk_runtime_write_counts(false);
+    return plugin->real->PJRT_LoadedExecutable_Execute(args);
+}
+
+// Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.
+static uint64_t element_bits(PJRT_Buffer_Type type) {
+    static const uint8_t bits[] = {
+        [PJRT_Buffer_Type_PRED] = 8,
+        [PJRT_Buffer_Type_S8] = 8,
+        [PJRT_Buffer_Type_S16] = 16,
+        [PJRT_Buffer_Type_S32] = 32,
+        [PJRT_Buffer_Type_S64] = 64,
+        [PJRT_Buffer_Type_U8] = 8,
+        [PJRT_Buffer_Type_U16] = 16,
+        [PJRT_Buffer_Type_U32] = 32,
+        [PJRT_Buffer_Type_U64] = 64,
+        [PJRT_Buffer_Type_F16] = 16,
+        [PJRT_Buffer_Type_F32] = 32,
+        [PJRT_Buffer_Type_F64] = 64,
+        [PJRT_Buffer_Type_BF16] = 16,
+        [PJRT_Buffer_Type_C64] = 64,
+        [PJRT_Buffer_Type_C128] = 128,
+        [PJRT_Buffer_Type_F8E5M2] = 8,
+        [PJRT_Buffer_Type_F8E4M3FN] = 8,
+        [PJRT_Buffer_Type_F8E4M3B11FNUZ] = 8,
+        [PJRT_Buffer_Type_F8E5M2FNUZ] = 8,
+        [PJRT_Buffer_Type_F8E4M3FNUZ] = 8,
+        // Types of fewer than eight bits lie in a byte each on the host.
+        [PJRT_Buffer_Type_S4] = 8,
+        [PJRT_Buffer_Type_U4] = 8,
+        [PJRT_Buffer_Type_S2] = 8,
+        [PJRT_Buffer_Type_U2] = 8,
+        [PJRT_Buffer_Type_F8E4M3] = 8,
+        [PJRT_Buffer_Type_F8E3M4] = 8,
+        [PJRT_Buffer_Type_F8E8M0FNU] = 8,
+        [PJRT_Buffer_Type_F4E2M1FN] = 8,
+    };
+    size_t index = (size_t)type;
+    return index < sizeof bits ? bits[index] : 0;
+}
+
+static uint64_t array_bytes(PJRT_Buffer_Type type, const int64_t *dims, size_t num_dims) {
+    uint64_t bytes = element_bits(type) / 8;
+    for (size_t i = 0; i < num_dims; i++)
+        if (__builtin_mul_overflow(bytes, (uint64_t)dims[i], &bytes))
+            return 0;
+    return bytes;
+}
+
+static PJRT_Error *buffer_from_host(rk_plugin *plugin,
+                                    PJRT_Client_BufferFromHostBuffer_Args *args) {
+    PJRT_Error *error = plugin->real->PJRT_Client_BufferFromHostBuffer(args);
+    if (!error) {
+        add(&plugin->counts.host_to_device, 1);
+        add(&plugin->counts.host_to_device_bytes,
+            array_bytes(args->type, args->dims, args->num_dims));
+    }
+    return error;
+}
+
+static PJRT_Error *transfer_data(rk_plugin *plugin,
+                                 PJRT_AsyncHostToDeviceTransferManager_TransferData_Args *args) {
+    PJRT_Error *error = plugin->real->PJRT_AsyncHostToDeviceTransferManager_TransferData(args);
+    if (!error) {
+        add(&plugin->counts.host_to_device, 1);
+        add(&plugin->counts.host_to_device_bytes,
+            args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
+    }
+    return error;
+}
+
+static PJRT_Error *buffer_to_host(rk_plugin *plugin, PJRT_Buffer_ToHostBuffer_Args *args) {
+    bool copies = args->dst != NULL; // else it only asks for the size
+    PJRT_Error *error = plugin->real->PJRT_Buffer_ToHostBuffer(args);
+    if (!error && copies) {
+        add(&plugin->counts.device_to_host, 1);
+        add(&plugin->counts.device_to_host_bytes, args->dst_size);
+    }
+    return error;
+}
+
+static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost_Args *args) {
+    PJRT_Error *error = plugin->real->PJRT_Buffer_CopyRawToHost(args);
+    if (!error) {
+        add(&plugin->counts.device_to_host, 1);
+        add(&plugin->counts.device_to_host_bytes,
+            args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
+    }
+    return error;
+}
+
+// A set of hooks for each slot: the same name with the slot's number.
+
+#define HOOK(n, result, name, args_type, call)                                                     \
+    static result name##_##n(args_type *args) {                                                    \
+        return call(&rk_plugin_slots[n], args);                                                    \
+    }
+
+#define DEFINE_SLOT(n)                                                                             \
+    static void error_destroy_##n(PJRT_Error_Destroy_Args *args) {                                 \
+        error_destroy(&rk_plugin_slots[n], args);                                                  \
+    }                                                                                              \
+    static void error_message_##n(PJRT_Error_Message_Args *args) {                                 \
+        error_message(&rk_plugin_slots[n], args);                                                  \
+    }                                                                                              \
+    static PJRT_Error *error_for_each_payload_##n(void *args) {                                    \
+        return error_for_each_payload(&rk_plugin_slots[n], args);                                  \
+    }                                                                                              \
+    HOOK(n, PJRT_Error *, error_get_code, PJRT_Error_GetCode_Args, error_get_code)                 \
+    HOOK(n, PJRT_Error *, client_create, PJRT_Client_Create_Args, client_create)                   \
+    HOOK(n, PJRT_Error *, client_destroy, PJRT_Client_Destroy_Args, client_destroy)                \
+    HOOK(n, PJRT_Error *, client_compile, PJRT_Client_Compile_Args, rk_compile_hook)               \
+    HOOK(n, PJRT_Error *, loaded_executable_destroy, PJRT_LoadedExecutable_Destroy_Args,           \
+         loaded_executable_destroy)                                                                \
+    HOOK(n, PJRT_Error *, loaded_executable_delete, PJRT_LoadedExecutable_Delete_Args,             \
+         loaded_executable_delete)                                                                 \
+    HOOK(n, PJRT_Error *, execute, PJRT_LoadedExecutable_Execute_Args, execute)                    \
+    HOOK(n, PJRT_Error *, buffer_from_host, PJRT_Client_BufferFromHostBuffer_Args,                 \
+         buffer_from_host)                                                                         \
+    HOOK(n, PJRT_Error *, buffer_to_host, PJRT_Buffer_ToHostBuffer_Args, buffer_to_host)           \
+    HOOK(n, PJRT_Error *, copy_raw_to_host, PJRT_Buffer_CopyRawToHost_Args, copy_raw_to_host)      \
+    HOOK(n, PJRT_Error *, transfer_data, PJRT_AsyncHostToDeviceTransferManager_TransferData_Args,  \
+         transfer_data)
+RK_FOR_EACH_SLOT(DEFINE_SLOT)
+
+typedef struct hook_set {
+    PJRT_Error_Destroy *error_destroy;
+    PJRT_Error_Message *error_message;
+    PJRT_Error_GetCode *error_get_code;
+    rk_pjrt_any_fn *error_for_each_payload;
+    PJRT_Client_Create *client_create;
+    PJRT_Client_Destroy *client_destroy;
+    PJRT_Client_Compile *client_compile;
+    PJRT_LoadedExecutable_Destroy *loaded_executable_destroy;
+    PJRT_LoadedExecutable_Delete *loaded_executable_delete;
+    PJRT_LoadedExecutable_Execute *execute;
+    PJRT_Client_BufferFromHostBuffer *buffer_from_host;
+    PJRT_Buffer_ToHostBuffer *buffer_to_host;
+    PJRT_Buffer_CopyRawToHost *copy_raw_to_host;
+    PJRT_AsyncHostToDeviceTransferManager_TransferData *transfer_data;
+} hook_set;
+
+#define HOOK_SET(n)                                                                                \
+    {error_destroy_##n,                                                                            \
+     error_message_##n,                                                                            \
+     error_get_code_##n,                                                                           \
+     error_for_each_payload_##n,                                                                   \
+     client_create_##n,                                                                            \
+     client_destroy_##n,                                                                           \
+     client_compile_##n,                                                                           \
+     loaded_executable_destroy_##n,                                                                \
+     loaded_executable_delete_##n,                                                                 \
+     execute_##n,                                                                                  \
+     buffer_from_host_##n,                                                                         \
+     buffer_to_host_##n,                                                                           \
+     copy_raw_to_host_##n,                                                                         \
+     transfer_data_##n},
+static const hook_set hook_sets[RK_PLUGIN_SLOTS] = {RK_FOR_EACH_SLOT(HOOK_SET)};
+
+void rk_hooks_install(rk_plugin *plugin) {
+    const hook_set *hooks = &hook_sets[plugin->slot];
+    PJRT_Api *table = plugin->wrapped;
+#define REPLACE(entry, hook)                                                                       \
+    do {                                                                                           \
+        if (RK_PJRT_HAS(plugin->real, entry))                                                      \
+            table->entry = hooks->hook;                                                            \
+    } while (0)
+    REPLACE(PJRT_Error_Destroy, error_destroy);
+    REPLACE(PJRT_Error_Message, error_message);
+    REPLACE(PJRT_Error_GetCode, error_get_code);
+    REPLACE(PJRT_Client_Create, client_create);
+    REPLACE(PJRT_Client_Destroy, client_destroy);
+    REPLACE(PJRT_Client_Compile, client_compile);
+    REPLACE(PJRT_LoadedExecutable_Destroy, loaded_executable_destroy);
+    REPLACE(PJRT_LoadedExecutable_Delete, loaded_executable_delete);
+    REPLACE(PJRT_LoadedExecutable_Execute, execute);
+    REPLACE(PJRT_Client_BufferFromHostBuffer, buffer_from_host);
+    REPLACE(PJRT_Buffer_ToHostBuffer, buffer_to_host);
+    REPLACE(PJRT_Buffer_CopyRawToHost, copy_raw_to_host);
+    REPLACE(PJRT_AsyncHostToDeviceTransferManager_TransferData, transfer_data);
+#undef REPLACE
+    if (rk_pjrt_later(plugin->real, RK_PJRT_ERROR_FOR_EACH_PAYLOAD))
+        memcpy((char *)table + rk_pjrt_later_offset(RK_PJRT_ERROR_FOR_EACH_PAYLOAD),
+               &hooks->error_for_each_payload, sizeof hooks->error_for_each_payload);
+}

@@ -1,0 +1,126 @@
+#include "pjrt/plugin.h"
+
+#include <pthread.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "pjrt/error.h"
+#include "pjrt/extensions.h"
+#include "pjrt/hooks.h"
+#include "pjrt/runtime.h"
+
+enum { TABLE_MAX_BYTES = 65536 };
+
+rk_plugin rk_plugin_slots[RK_PLUGIN_SLOTS];
+static atomic_int slots_used;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+rk_plugin *rk_plugin_at(int slot) {
+    return slot < atomic_load_explicit(&slots_used, memory_order_acquire) ? &rk_plugin_slots[slot]
+                                                                          : NULL;
+}
+
+// A table that is none, or of an incompatible major version, is handed on untouched.
+static bool is_usable(const PJRT_Api *api) {
+    return api->struct_size <= TABLE_MAX_BYTES && RK_PJRT_HAS(api, PJRT_Client_Compile) &&
+           RK_PJRT_HAS(api, PJRT_Executable_DeserializeAndLoad) &&
+           api->pjrt_api_version.major_version == PJRT_API_MAJOR;
+}
+
+static const PJRT_Api *wrap_in_slot(const PJRT_Api *real, int slot) {
+    PJRT_Api *wrapped = rk_malloc(real->struct_size);
+    if (!wrapped)
+        return real;
+    memcpy(wrapped, real, real->struct_size);
+    rk_plugin *plugin = &rk_plugin_slots[slot];
+    plugin->real = real;
+    plugin->wrapped = wrapped;
+    plugin->slot = slot;
+    rk_extensions_watch(plugin);
+    rk_hooks_install(plugin);
+    atomic_store_explicit(&slots_used, slot + 1, memory_order_release);
+    return wrapped;
+}
+
+static const PJRT_Api *wrap_locked(const PJRT_Api *real) {
+    int used = atomic_load_explicit(&slots_used, memory_order_relaxed);
+    for (int i = 0; i < used; i++)
+        if (rk_plugin_slots[i].real == real)
+            return rk_plugin_slots[i].wrapped;
+    if (!is_usable(real) || rk_hooks_contain((const void *)(uintptr_t)real->PJRT_Client_Compile))
+        return real;
+    if (used == RK_PLUGIN_SLOTS) {
+        rk_log_warn("more than %d PJRT plugins in one process; the others are not watched",
+                    RK_PLUGIN_SLOTS);
+        return real;
+    }
+    return wrap_in_slot(real, used);
+}
+
+const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real) {
+    if (!real || !rk_runtime_enabled())
+        return real;
+    (void)pthread_mutex_lock(&mutex);
+    const PJRT_Api *answer = wrap_locked(real);
+    (void)pthread_mutex_unlock(&mutex);
+    return answer;
+}
+
+// The absent plugin: a table whose every entry gives the same error.
+
+static rk_err *absence;
+
+static PJRT_Error *absent_entry(void *args) {
+    (void)args;
+    return rk_pjrt_error_give(rk_error(rk_err_code(absence), "%s", rk_err_message(absence)));
+}
+
+static PJRT_Error *absent_attributes(PJRT_Plugin_Attributes_Args *args) {
+    args->attributes = NULL;
+    args->num_attributes = 0;
+    return NULL;
+}
+
+static void absent_error_destroy(PJRT_Error_Destroy_Args *args) {
+    rk_pjrt_error_destroy(args->error);
+}
+
+static void absent_error_message(PJRT_Error_Message_Args *args) {
+    rk_pjrt_error_message(args->error, &args->message, &args->message_size);
+}
+
+static PJRT_Error *absent_error_code(PJRT_Error_GetCode_Args *args) {
+    args->code = rk_pjrt_error_code(args->error);
+    return NULL;
+}
+
+static PJRT_Api absent_table;
+
+static void fill_absent_table(void) {
+    size_t first = offsetof(PJRT_Api, PJRT_Error_Destroy);
+    rk_pjrt_any_fn *entry = absent_entry;
+    for (size_t at = first; at + sizeof entry <= sizeof absent_table; at += sizeof entry)
+        memcpy((char *)&absent_table + at, &entry, sizeof entry);
+    absent_table.struct_size = PJRT_Api_STRUCT_SIZE;
+    absent_table.pjrt_api_version = (PJRT_Api_Version){
+        .struct_size = PJRT_Api_Version_STRUCT_SIZE,
+        .major_version = PJRT_API_MAJOR,
+        .minor_version = PJRT_API_MINOR,
+    };
+    absent_table.PJRT_Error_Destroy = absent_error_destroy;
+    absent_table.PJRT_Error_Message = absent_error_message;
+    absent_table.PJRT_Error_GetCode = absent_error_code;
+    absent_table.PJRT_Plugin_Attributes = absent_attributes;
+}
+
+const PJRT_Api *rk_plugin_absent(rk_err *problem) {
+    (void)pthread_mutex_lock(&mutex);
+    if (absence) {
+        rk_err_drop(problem, "the first problem stays the one that is told");
+    } else {
+        absence = problem;
+        fill_absent_table();
+    }
+    (void)pthread_mutex_unlock(&mutex);
+    return &absent_table;
+}

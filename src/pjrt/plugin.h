@@ -1,0 +1,47 @@
+// One plugin under watch: its own table, the copy that the framework gets, and what is counted.
+//
+// Hooks get no pointer to the table they were called through, so each plugin has its own set of
+// them: a slot. Slots are never given back; a process has few plugins.
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/status.h"
+#include "pjrt/abi.h"
+
+// M(n) for each slot: functions that must know their plugin exist once a slot.
+#define RK_FOR_EACH_SLOT(M)                                                                        \
+    M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
+enum { RK_PLUGIN_SLOTS = 16 };
+
+// What the hooks count, on a cache line of its own.
+typedef struct rk_plugin_counts {
+    _Alignas(64) atomic_uint_fast64_t executions;
+    atomic_uint_fast64_t host_to_device, host_to_device_bytes;
+    atomic_uint_fast64_t device_to_host, device_to_host_bytes;
+} rk_plugin_counts;
+
+typedef struct rk_plugin {
+    const PJRT_Api *real; // the plugin's own; lives as long as the process
+    PJRT_Api *wrapped;    // ours: real->struct_size bytes; lives as long as the process
+    int slot;
+    atomic_bool cannot_load;     // DeserializeAndLoad answered UNIMPLEMENTED
+    atomic_bool xla_transformed; // the framework registered a compiler pass of its own
+    rk_plugin_counts counts;
+} rk_plugin;
+
+// The table to hand to a framework instead of `real`: a copy with the watched entries replaced.
+// `real` itself where nothing is to be watched: rekindle is off or inert, the table is wrapped
+// already, or no slot is left. Thread-safe; the same table gives the same answer every time. Never
+// NULL unless `real` is.
+const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real);
+
+// The slots themselves, for the hooks: a slot is read only by hooks that its own table handed out.
+extern rk_plugin rk_plugin_slots[RK_PLUGIN_SLOTS];
+
+// Slot i, or NULL while it is empty.
+rk_plugin *rk_plugin_at(int slot);
+
+// A table for when there is no plugin: every entry gives an error with the text of `problem`, which
+// is consumed. Lives as long as the process; the first problem stays.
+const PJRT_Api *rk_plugin_absent(rk_err *problem);

@@ -1,0 +1,306 @@
+#include "pjrt/runtime.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "pjrt/facts.h"
+#include "pjrt/way_in.h"
+
+enum { DRAIN_DEFAULT_SECONDS = 10, DRAIN_MAX_SECONDS = 3600 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static rk_settings *settings; // set once, kept for the process's life
+static bool enabled;
+
+static rk_runtime the_runtime;
+static _Atomic(rk_runtime *) started; // &the_runtime between the first client and the exit
+static rk_client *clients;            // under the mutex; nodes live until their client goes
+static uint64_t client_count;
+static atomic_uint_fast64_t seq;
+static atomic_uint_fast64_t last_counts_ns;
+static atomic_bool told[RK_ONCE_COUNT];
+
+static void load_settings(void) {
+    rk_err *err = rk_settings_load(&settings);
+    if (err) {
+        rk_log_error("%s; this job runs without rekindle", rk_err_message(err));
+        rk_err_drop(err, "told; the job goes on");
+        return;
+    }
+    const rk_settings_values *values = rk_settings_get(settings);
+    rk_log_set_level(values->log_level);
+    enabled = values->mode != RK_MODE_OFF;
+}
+
+bool rk_runtime_enabled(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, load_settings);
+    return enabled;
+}
+
+const rk_settings_values *rk_runtime_settings(void) {
+    (void)rk_runtime_enabled();
+    return settings ? rk_settings_get(settings) : NULL;
+}
+
+rk_runtime *rk_runtime_get(void) {
+    return atomic_load_explicit(&started, memory_order_acquire);
+}
+
+void rk_runtime_tell(rk_once once, rk_err *err) {
+    if (!atomic_exchange(&told[once], true)) {
+        rk_log_warn("%s", rk_err_message(err));
+        const rk_runtime *runtime = rk_runtime_get();
+        if (runtime)
+            rk_journal_add_warning(runtime->journal, rk_err_message(err));
+    }
+    rk_err_drop(err, "told once a process; the job goes on");
+}
+
+uint64_t rk_runtime_next_seq(void) {
+    return atomic_fetch_add(&seq, 1) + 1;
+}
+
+static void sum_counts(rk_journal_counts *out_counts) {
+    *out_counts = (rk_journal_counts){0};
+    for (int i = 0; i < RK_PLUGIN_SLOTS; i++) {
+        const rk_plugin *plugin = rk_plugin_at(i);
+        if (!plugin)
+            return;
+        const rk_plugin_counts *counts = &plugin->counts;
+        out_counts->executions += atomic_load(&counts->executions);
+        out_counts->host_to_device += atomic_load(&counts->host_to_device);
+        out_counts->host_to_device_bytes += atomic_load(&counts->host_to_device_bytes);
+        out_counts->device_to_host += atomic_load(&counts->device_to_host);
+        out_counts->device_to_host_bytes += atomic_load(&counts->device_to_host_bytes);
+    }
+}
+
+void rk_runtime_write_counts(bool now) {
+    const rk_runtime *runtime = rk_runtime_get();
+    if (!runtime)
+        return;
+    enum { NS_BETWEEN_WRITES = 1000000000 };
+    uint64_t at_ns = rk_monotonic_ns(), last_ns = atomic_load(&last_counts_ns);
+    if (!now && at_ns - last_ns < NS_BETWEEN_WRITES)
+        return;
+    if (!atomic_compare_exchange_strong(&last_counts_ns, &last_ns, at_ns) && !now)
+        return; // another thread is at it
+    rk_journal_counts counts;
+    sum_counts(&counts);
+    rk_journal_add_counts(runtime->journal, &counts);
+}
+
+// At exit, before the plugin's own teardown: no thread of ours may be inside it then.
+static void at_exit(void) {
+    rk_runtime *runtime = rk_runtime_get();
+    if (!runtime)
+        return;
+    if (runtime->publisher && !rk_publisher_drain(runtime->publisher, NULL, runtime->drain_ns))
+        rk_runtime_tell(RK_ONCE_DRAIN,
+                        rk_error(RK_DEADLINE_EXCEEDED,
+                                 "the plugin did not finish serializing an executable in time; it "
+                                 "is not stored"));
+    rk_runtime_write_counts(true);
+    rk_journal_add_end(runtime->journal);
+    // From here on every hook passes through. Nothing is freed: other threads may still be in one.
+    atomic_store_explicit(&started, NULL, memory_order_release);
+}
+
+void rk_runtime_renew_exit_handler(void) {
+    // Handlers run in reverse order, mixed with the destructors of static objects. Registered again
+    // after a compilation, ours runs before those of whatever the plugin set up during it. Powers
+    // of two, to keep the list short.
+    static atomic_uint calls;
+    unsigned count = atomic_fetch_add(&calls, 1) + 1;
+    if ((count & (count - 1)) == 0)
+        (void)atexit(at_exit);
+}
+
+// The threads and the journal are the parent's.
+static void in_forked_child(void) {
+    atomic_store_explicit(&started, NULL, memory_order_relaxed);
+    if (client_count)
+        enabled = false;
+}
+
+static uint64_t drain_ns(void) {
+    const char *text = getenv("REKINDLE_DRAIN_SECONDS");
+    unsigned long seconds = DRAIN_DEFAULT_SECONDS;
+    if (text && *text) {
+        char *end;
+        unsigned long given = strtoul(text, &end, 10);
+        if (*end == '\0' && given <= DRAIN_MAX_SECONDS)
+            seconds = given;
+    }
+    return (uint64_t)seconds * 1000000000u;
+}
+
+static void open_journal(rk_runtime *runtime) {
+    const char *run = getenv("REKINDLE_RUN");
+    rk_journal_start start = {
+        .store_directory = runtime->settings->dir,
+        .run = run ? run : "",
+        .job = runtime->settings->job,
+        .mode = rk_mode_name(runtime->settings->mode),
+        .version = REKINDLE_VERSION,
+        .way_in = rk_way_in,
+    };
+    rk_err *err = rk_journal_open(&start, &runtime->journal);
+    if (err)
+        rk_runtime_tell(RK_ONCE_JOURNAL, rk_err_wrap(err, "no journal is kept of this run"));
+}
+
+static void open_store(rk_runtime *runtime) {
+    bool readonly = runtime->settings->mode == RK_MODE_READONLY;
+    rk_err *err = rk_store_open(runtime->settings->dir, readonly, &runtime->store);
+    if (!err && !readonly)
+        err = rk_publisher_new(runtime->store, &runtime->publisher);
+    if (err)
+        rk_runtime_tell(RK_ONCE_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
+}
+
+// Called with the mutex held, once a process.
+static void start_runtime(void) {
+    rk_runtime *runtime = &the_runtime;
+    runtime->settings = rk_settings_get(settings);
+    runtime->drain_ns = drain_ns();
+    open_store(runtime);
+    // A store that is not ours is not written to, by the journal either.
+    if (runtime->store)
+        open_journal(runtime);
+    atomic_store_explicit(&started, runtime, memory_order_release);
+    (void)pthread_atfork(NULL, NULL, in_forked_child);
+    rk_runtime_renew_exit_handler();
+}
+
+static rk_err *describe_client(rk_client *client, const rk_facts *facts,
+                               const rk_components *components, const char *path,
+                               const char *build_id) {
+    rk_components_digest(components, &client->environment);
+    rk_json json = rk_json_on(&client->components_json);
+    rk_components_write(components, &json);
+    json = rk_json_on(&client->metadata_json);
+    rk_json_member_text(&json, "platform", facts->facts.platform_name);
+    rk_json_member_text(&json, "platform_version", facts->facts.platform_version);
+    rk_json_member_string(&json, "plugin", path);
+    rk_json_member_string(&json, "plugin_build_id", build_id);
+    rk_json_key(&json, "pjrt_api");
+    rk_buf_add_format(&client->metadata_json, "\"%d.%d\"", facts->facts.api_major,
+                      facts->facts.api_minor);
+    json.needs_comma = true;
+    rk_json_member_uint(&json, "devices", facts->device_count);
+    rk_json_member_uint(&json, "addressable_devices", facts->addressable_device_count);
+    RK_TRY(rk_buf_status(&client->components_json));
+    return rk_buf_status(&client->metadata_json);
+}
+
+static void write_client(const rk_runtime *runtime, const rk_client *client, const rk_facts *facts,
+                         const char *path, const char *build_id) {
+    rk_journal_add_client(runtime->journal,
+                          &(rk_journal_client){
+                              .client = client->number,
+                              .plugin = path,
+                              .build_id = build_id,
+                              .platform_name = facts->facts.platform_name,
+                              .platform_version = facts->facts.platform_version,
+                              .api_major = facts->facts.api_major,
+                              .api_minor = facts->facts.api_minor,
+                              .device_count = facts->device_count,
+                              .addressable_device_count = facts->addressable_device_count,
+                              .environment = client->keyed ? &client->environment : NULL,
+                              .components_json = rk_buf_span(&client->components_json),
+                          });
+}
+
+static rk_err *identify_client(const rk_runtime *runtime, rk_client *client, PJRT_Client *handle) {
+    RK_AUTO(rk_facts) facts = {0};
+    RK_AUTO(rk_components) components = {0};
+    rk_autofree char *path = NULL;
+    rk_autofree char *build_id = NULL;
+    RK_TRY(rk_facts_gather(client->plugin->real, handle, &facts));
+    RK_TRY(rk_plugin_identify(facts.facts.code_address, &path, &build_id));
+    RK_TRY(rk_environment_collect(&facts.facts, runtime->settings->key_ignore, &components));
+    RK_TRY(describe_client(client, &facts, &components, path, build_id));
+    client->keyed = true;
+    write_client(runtime, client, &facts, path, build_id);
+    return NULL;
+}
+
+static void free_client(rk_client *client) {
+    rk_buf_cleanup(&client->components_json);
+    rk_buf_cleanup(&client->metadata_json);
+    rk_free(client);
+}
+
+void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle) {
+    if (!rk_runtime_enabled())
+        return;
+    rk_client *client = rk_calloc(1, sizeof *client);
+    if (!client)
+        return; // not watched: its compilations pass through
+    client->handle = handle;
+    client->plugin = plugin;
+    (void)pthread_mutex_lock(&mutex);
+    if (client_count == 0)
+        start_runtime();
+    client->number = ++client_count;
+    (void)pthread_mutex_unlock(&mutex);
+
+    const rk_runtime *runtime = rk_runtime_get();
+    if (!runtime) { // the process is ending
+        free_client(client);
+        return;
+    }
+    rk_err *err = identify_client(runtime, client, handle);
+    if (err)
+        rk_runtime_tell(RK_ONCE_KEY,
+                        rk_err_wrap(err, "this client's programs get no key and are not kept"));
+    (void)pthread_mutex_lock(&mutex);
+    client->next = clients;
+    clients = client;
+    (void)pthread_mutex_unlock(&mutex);
+}
+
+const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *handle) {
+    (void)pthread_mutex_lock(&mutex);
+    const rk_client *client = clients;
+    while (client && (client->handle != handle || client->plugin != plugin))
+        client = client->next;
+    (void)pthread_mutex_unlock(&mutex);
+    return client;
+}
+
+static void forget_client(const rk_plugin *plugin, const PJRT_Client *handle) {
+    (void)pthread_mutex_lock(&mutex);
+    for (rk_client **link = &clients; *link; link = &(*link)->next) {
+        rk_client *client = *link;
+        if (client->handle == handle && client->plugin == plugin) {
+            *link = client->next;
+            free_client(client);
+            break;
+        }
+    }
+    (void)pthread_mutex_unlock(&mutex);
+}
+
+bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
+    const rk_runtime *runtime = rk_runtime_get();
+    if (!runtime)
+        return true;
+    bool out =
+        !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, runtime->drain_ns);
+    rk_runtime_write_counts(true);
+    if (out)
+        forget_client(plugin, handle);
+    else
+        rk_runtime_tell(RK_ONCE_DRAIN,
+                        rk_error(RK_DEADLINE_EXCEEDED,
+                                 "the plugin is still serializing an executable of a client that "
+                                 "is being destroyed; the client is left alive"));
+    return out;
+}

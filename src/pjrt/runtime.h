@@ -1,0 +1,71 @@
+// What a process has one of: settings, store, journal, publisher, clients; started with the first
+// client, never before. After a fork the child is inert: every hook passes through.
+#pragma once
+
+#include "cache/publisher.h"
+#include "identity/components.h"
+#include "journal/journal.h"
+#include "pjrt/plugin.h"
+#include "settings/settings.h"
+
+// A PJRT_Client under watch. Created and destroyed with the plugin's own.
+typedef struct rk_client {
+    const PJRT_Client *handle; // compared, never followed here
+    rk_plugin *plugin;
+    uint64_t number; // from 1, in this process
+    bool keyed;      // `environment` could be made
+    rk_digest environment;
+    rk_buf components_json; // of the environment
+    rk_buf metadata_json; // members of an entry's metadata that all programs share, without braces
+    struct rk_client *next;
+} rk_client;
+
+typedef struct rk_runtime {
+    const rk_settings_values *settings;
+    rk_store *store;         // NULL if it could not be opened
+    rk_journal *journal;     // NULL if it could not be opened
+    rk_publisher *publisher; // NULL if nothing may be stored
+    uint64_t drain_ns;       // how long an exit waits for stores to finish
+} rk_runtime;
+
+// True unless rekindle is switched off, by REKINDLE_MODE=off or by settings that make no sense
+// (told once). Cheap after the first call; thread-safe.
+bool rk_runtime_enabled(void);
+
+// What the user set; NULL if it makes no sense. Borrowed for the process's life. Thread-safe.
+const rk_settings_values *rk_runtime_settings(void);
+
+// The started runtime, or NULL: not started, ended, or this is a forked child. Cheap.
+rk_runtime *rk_runtime_get(void);
+
+// Called after the plugin has made a client: starts the runtime with the first one.
+void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle);
+
+// Called before the plugin destroys it: drains what still needs it. False if a thread of ours is
+// still inside the plugin with it, so that it must not be destroyed.
+bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle);
+
+// Borrowed until the client is destroyed; NULL for one that was made before rekindle was there.
+const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *handle);
+
+uint64_t rk_runtime_next_seq(void); // number of the next compile request, from 1
+
+// Tells something once a process (per `once`), on stderr and in the journal. Consumes `err`.
+typedef enum rk_once {
+    RK_ONCE_STORE,   // the store cannot be used
+    RK_ONCE_JOURNAL, // the journal cannot be written
+    RK_ONCE_WRITE,   // an entry could not be written
+    RK_ONCE_LOAD,    // an entry could not be loaded
+    RK_ONCE_PLUGIN,  // this plugin's executables cannot be kept
+    RK_ONCE_KEY,     // no key could be made
+    RK_ONCE_DRAIN,
+    RK_ONCE_COUNT,
+} rk_once;
+void rk_runtime_tell(rk_once once, rk_err *err);
+
+// Makes sure that our exit handler runs before the destructors of what the plugin has set up so
+// far.
+void rk_runtime_renew_exit_handler(void);
+
+// Writes the totals into the journal; at most once a second unless `now`.
+void rk_runtime_write_counts(bool now);

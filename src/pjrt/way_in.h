@@ -1,0 +1,6 @@
+// How rekindle came into this process: each library defines it.
+#pragma once
+
+#include "base/macros.h"
+
+RK_HIDDEN extern const char rk_way_in[]; // "preload" or "plugin"
