@@ -21,7 +21,7 @@ RK_NODISCARD void *rk_malloc(size_t size_bytes);
 RK_NODISCARD void *rk_calloc(size_t count, size_t size_bytes);
 RK_NODISCARD void *rk_realloc(void *ptr, size_t size_bytes);
 RK_NODISCARD char *rk_strdup(const char *text);
-RK_NODISCARD char *rk_strndup(const char *text, size_t len);
+RK_NODISCARD char *rk_strndup(const char *text, size_t len); // exactly `len` bytes, and a NUL
 void rk_free(void *ptr);
 
 void rk_autofree_cleanup(void *ptr_to_ptr);

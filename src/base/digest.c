@@ -1,6 +1,5 @@
 #include "base/digest.h"
 
-#include <assert.h>
 #include <pthread.h>
 
 #include <sodium.h>

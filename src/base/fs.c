@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -25,11 +25,8 @@ static int open_retry(const char *path, int flags, mode_t mode) {
     return fd;
 }
 
-rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
-    // O_NONBLOCK: a FIFO put where a file should be must not hang the job.
-    rk_autofd fd = open_retry(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd < 0)
-        return rk_error_errno(errno, "cannot open %s", path);
+// The size of a regular file of at most `max_bytes`.
+static rk_err *check_regular(int fd, const char *path, size_t max_bytes, size_t *out_size) {
     struct stat info;
     if (rk_sys()->fstat_fn(fd, &info) != 0)
         return rk_error_errno(errno, "cannot stat %s", path);
@@ -38,31 +35,42 @@ rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
     if (info.st_size < 0 || (uint64_t)info.st_size > max_bytes)
         return rk_error(RK_OUT_OF_RANGE, "%s has %lld bytes, more than the %zu allowed", path,
                         (long long)info.st_size, max_bytes);
-    // Files in /proc claim a size of 0, so a little more is always asked for.
-    rk_buf_reserve(out_data, (size_t)info.st_size + 1);
-    size_t total = 0;
-    for (;;) {
-        enum { CHUNK_BYTES = 65536 };
-        rk_buf_reserve(out_data, out_data->capacity - out_data->len > 1 ? 0 : CHUNK_BYTES);
-        RK_TRY(rk_buf_status(out_data));
-        size_t room = out_data->capacity - out_data->len - 1;
-        if (room == 0) {
-            rk_buf_reserve(out_data, CHUNK_BYTES);
-            RK_TRY(rk_buf_status(out_data));
-            room = out_data->capacity - out_data->len - 1;
-        }
-        ssize_t got = rk_sys()->read_fn(fd, out_data->data + out_data->len, room);
+    *out_size = (size_t)info.st_size;
+    return NULL;
+}
+
+rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
+    // O_NONBLOCK: a FIFO put where a file should be must not hang the job.
+    rk_autofd fd = open_retry(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0)
+        return rk_error_errno(errno, "cannot open %s", path);
+    size_t size = 0;
+    RK_TRY(check_regular(fd, path, max_bytes, &size));
+    rk_buf_reserve(out_data, size);
+    RK_TRY(rk_buf_status(out_data));
+    for (size_t total = 0;;) {
+        // What lies past the promised end (files in /proc promise nothing) goes through a small
+        // buffer: a file that keeps its promise is read into memory of its own size.
+        uint8_t past_end[4096];
+        bool promised = total < size;
+        uint8_t *target = promised ? out_data->data + out_data->len : past_end;
+        ssize_t got = rk_sys()->read_fn(fd, target, promised ? size - total : sizeof past_end);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return rk_error_errno(errno, "cannot read %s", path);
         if (got == 0)
             return NULL;
-        out_data->len += (size_t)got;
-        out_data->data[out_data->len] = 0;
         total += (size_t)got;
         if (total > max_bytes)
             return rk_error(RK_OUT_OF_RANGE, "%s grew past the %zu bytes allowed", path, max_bytes);
+        if (promised) {
+            out_data->len += (size_t)got;
+            out_data->data[out_data->len] = 0;
+        } else {
+            rk_buf_add(out_data, past_end, (size_t)got);
+            RK_TRY(rk_buf_status(out_data));
+        }
     }
 }
 
@@ -82,7 +90,8 @@ rk_err *rk_fs_write_all(int fd, const void *data, size_t len) {
     return NULL;
 }
 
-static rk_err *sync_directory_of(const char *path) {
+// Opens the directory that holds `path`; `out_fd` is owned.
+static rk_err *open_directory_of(const char *path, int *out_fd) {
     rk_autofree char *directory = rk_strdup(path);
     if (!directory)
         return rk_err_no_memory();
@@ -91,12 +100,42 @@ static rk_err *sync_directory_of(const char *path) {
         slash[1] = '\0';
     else if (slash)
         *slash = '\0';
-    rk_autofd fd = open_retry(slash ? directory : ".", O_RDONLY | O_DIRECTORY, 0);
+    int fd = open_retry(slash ? directory : ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open the directory of %s", path);
-    // Some network file systems cannot sync a directory (EINVAL); their rename is synchronous.
-    if (rk_sys()->fsync_fn(fd) != 0 && errno != EINVAL && errno != EROFS)
-        return rk_error_errno(errno, "cannot sync the directory of %s", path);
+    *out_fd = fd;
+    return NULL;
+}
+
+// A name that no other process uses, not even one with our process id in another container or on
+// another host of a shared file system.
+static uint64_t unique_number(void) {
+    static atomic_uint serial;
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
+        number = rk_realtime_ns() << 8 ^ atomic_fetch_add(&serial, 1);
+    return number;
+}
+
+// Creates an empty file beside `path`; its name replaces what is in `out_path`. `out_fd` is owned.
+static rk_err *create_temporary(const char *path, mode_t mode, rk_buf *out_path, int *out_fd) {
+    enum { ATTEMPTS = 8 };
+    const char *slash = strrchr(path, '/');
+    size_t directory_len = slash ? (size_t)(slash - path) + 1 : 0;
+    int fd = -1;
+    for (int i = 0; fd < 0 && i < ATTEMPTS; i++) {
+        rk_buf_clear(out_path);
+        rk_buf_add(out_path, path, directory_len);
+        rk_buf_add_format(out_path, ".tmp-%ld-%016llx", (long)getpid(),
+                          (unsigned long long)unique_number());
+        RK_TRY(rk_buf_status(out_path));
+        fd = open_retry(rk_buf_text(out_path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0)
+        return rk_error_errno(errno, "cannot create %s", rk_buf_text(out_path));
+    *out_fd = fd;
     return NULL;
 }
 
@@ -110,23 +149,14 @@ static rk_err *write_and_sync(int fd, const char *path, const void *data, size_t
 }
 
 rk_err *rk_fs_publish(const char *path, const void *data, size_t len, mode_t mode) {
-    static atomic_uint serial;
-    unsigned number = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);
-    const char *slash = strrchr(path, '/');
-    size_t directory_len = slash ? (size_t)(slash - path) + 1 : 0;
+    // All that can fail for want of memory or descriptors comes before the rename.
+    rk_autofd directory = -1;
+    RK_TRY(open_directory_of(path, &directory));
     RK_AUTO(rk_buf) temporary = {0};
-    rk_buf_add(&temporary, path, directory_len);
-    rk_buf_add_format(&temporary, ".tmp-%ld-%u", (long)getpid(), number);
-    RK_TRY(rk_buf_status(&temporary));
+    int fd = -1;
+    RK_TRY(create_temporary(path, mode, &temporary, &fd));
     const char *temporary_path = rk_buf_text(&temporary);
 
-    int fd = open_retry(temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-    if (fd < 0 && errno == EEXIST) { // left by a dead process that had our pid
-        (void)rk_sys()->unlink_fn(temporary_path);
-        fd = open_retry(temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-    }
-    if (fd < 0)
-        return rk_error_errno(errno, "cannot create %s", temporary_path);
     rk_err *err = write_and_sync(fd, temporary_path, data, len);
     if (rk_sys()->close_fn(fd) != 0 && !err) // a quota or NFS may say only now that it failed
         err = rk_error_errno(errno, "cannot close %s", temporary_path);
@@ -136,33 +166,43 @@ rk_err *rk_fs_publish(const char *path, const void *data, size_t len, mode_t mod
         (void)rk_sys()->unlink_fn(temporary_path);
         return err;
     }
-    return sync_directory_of(path);
+    // Some network file systems cannot sync a directory (EINVAL); their rename is synchronous.
+    if (rk_sys()->fsync_fn(directory) != 0 && errno != EINVAL && errno != EROFS)
+        return rk_error_errno(errno, "cannot sync the directory of %s", path);
+    return NULL;
+}
+
+// Follows symbolic links, and needs no permission on the directory itself.
+static bool is_directory(const char *path) {
+    rk_autofd fd = open_retry(path, O_PATH | O_DIRECTORY, 0);
+    return fd >= 0;
+}
+
+static rk_err *make_dir(const char *path, mode_t mode) {
+    if (rk_sys()->mkdir_fn(path, mode) == 0)
+        return NULL;
+    int error_number = errno;
+    // A read-only or foreign parent answers EROFS or EACCES, not EEXIST, also for one that exists.
+    if (is_directory(path))
+        return NULL;
+    return rk_error_errno(error_number, "cannot make directory %s", path);
 }
 
 rk_err *rk_fs_make_dirs(const char *path, mode_t mode) {
     rk_autofree char *partial = rk_strdup(path);
     if (!partial)
         return rk_err_no_memory();
-    for (char *next = partial;;) {
-        char *slash = strchr(next == partial ? next + 1 : next, '/');
-        if (slash)
-            *slash = '\0';
-        if (*partial && rk_sys()->mkdir_fn(partial, mode) != 0 && errno != EEXIST) {
-            int error_number = errno;
-            struct stat info;
-            // A read-only or foreign parent answers EROFS or EACCES also for one that exists.
-            if (rk_sys()->lstat_fn(partial, &info) != 0 || !S_ISDIR(info.st_mode))
-                return rk_error_errno(error_number, "cannot make directory %s", partial);
-        }
-        if (!slash)
-            return NULL;
-        *slash = '/';
-        next = slash + 1;
-        while (*next == '/')
-            next++;
-        if (!*next)
-            return NULL;
+    char *next = partial + strspn(partial, "/");
+    while (*next) {
+        next += strcspn(next, "/");
+        char *rest = next + strspn(next, "/");
+        char kept = *next;
+        *next = '\0';
+        RK_TRY(make_dir(partial, mode));
+        *next = kept;
+        next = rest;
     }
+    return NULL;
 }
 
 static int by_bytes(const void *a, const void *b) {
@@ -200,8 +240,11 @@ static rk_err *names_add(names *list, const char *name) {
 }
 
 static rk_err *read_names(DIR *directory, size_t max_entries, names *list) {
-    const struct dirent *entry;
-    while (list->count < max_entries && (entry = readdir(directory))) {
+    while (list->count < max_entries) {
+        errno = 0; // what tells the end from a failure
+        const struct dirent *entry = readdir(directory);
+        if (!entry)
+            return errno ? rk_error_errno(errno, "cannot read a directory") : NULL;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         RK_TRY(names_add(list, entry->d_name));
@@ -217,7 +260,7 @@ rk_err *rk_fs_list(const char *path, size_t max_entries, rk_fs_visit_fn visit, v
     rk_err *err = read_names(directory, max_entries, &list);
     (void)closedir(directory);
     if (err)
-        return err;
+        return rk_err_wrap(err, "%s", path);
     if (list.count)
         qsort(list.items, list.count, sizeof *list.items, by_bytes);
     for (size_t i = 0; i < list.count; i++)

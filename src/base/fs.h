@@ -14,11 +14,13 @@ void rk_autofd_cleanup(int *fd);
 RK_NODISCARD rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data);
 
 // Publishes `len` bytes under `path` so that a reader sees all or nothing, also after a power cut:
-// a temporary file beside it (named .tmp-<pid>-<n>), fsync, rename, fsync of the directory. On
-// failure nothing is left behind. `mode` is as for open(2).
+// a temporary file beside it (named .tmp-<pid>-<16 random hex digits>), fsync, rename, fsync of the
+// directory. On failure the old content is as it was and nothing is left behind; should only the
+// last step fail, the new content is there and whole, but may not outlast a power cut. `mode` is as
+// for open(2).
 RK_NODISCARD rk_err *rk_fs_publish(const char *path, const void *data, size_t len, mode_t mode);
 
-// As mkdir -p, with `mode` for those made.
+// As mkdir -p, with `mode` for those made; "" and "/" need nothing.
 RK_NODISCARD rk_err *rk_fs_make_dirs(const char *path, mode_t mode);
 
 // Writes all bytes to `fd`, whatever write(2) does in between.

@@ -122,17 +122,24 @@ void rk_json_double(rk_json *json, double value) {
         return;
     }
     before_value(json);
-    // The host process may have set a locale with a decimal comma; JSON knows points only.
-    size_t from = json->out->len;
-    rk_buf_add_format(json->out, "%.17g", value);
-    for (size_t i = from; i < json->out->len; i++)
-        if (json->out->data[i] == ',')
-            json->out->data[i] = '.';
+    char text[48];
+    (void)snprintf(text, sizeof text, "%.17g", value);
+    // The host process may have set a locale; whatever it writes for the decimal point, JSON writes
+    // a point. Some of them need several bytes.
+    bool in_point = false;
+    for (const char *c = text; *c; c++) {
+        bool is_number = (*c >= '0' && *c <= '9') || *c == '-' || *c == '+' || *c == 'e';
+        if (is_number)
+            rk_buf_add_byte(json->out, (uint8_t)*c);
+        else if (!in_point)
+            rk_buf_add_byte(json->out, '.');
+        in_point = !is_number;
+    }
 }
 
 void rk_json_seconds(rk_json *json, uint64_t nanoseconds) {
     before_value(json);
-    uint64_t microseconds = (nanoseconds + 500) / 1000;
+    uint64_t microseconds = nanoseconds / 1000 + (nanoseconds % 1000 >= 500);
     rk_buf_add_format(json->out, "%llu.%06llu", (unsigned long long)(microseconds / 1000000),
                       (unsigned long long)(microseconds % 1000000));
 }
