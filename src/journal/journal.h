@@ -89,5 +89,9 @@ void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts)
 void rk_journal_add_warning(rk_journal *journal, const char *message);
 void rk_journal_add_end(rk_journal *journal); // orderly exit
 
+// What made the journal fall silent, told once: NULL if nothing did, or if it was told before.
+// Owned. Thread-safe.
+RK_NODISCARD rk_err *rk_journal_take_failure(rk_journal *journal);
+
 // All rk_journal_add_… are thread-safe, never fail the caller, and do nothing on NULL. After the
 // first write that fails the journal stays silent.

@@ -1,0 +1,116 @@
+// The events of a run, each a line: docs/journal.md describes their fields.
+#include "journal/journal.h"
+#include "journal/line.h"
+#include "journal/redact.h"
+#include "journal/turn.h"
+
+static void add_key(rk_json *json, const rk_key *key) {
+    if (!key)
+        return;
+    rk_line_add_digest(json, "key", &key->digest);
+    rk_line_add_digest(json, "program", &key->program);
+    rk_line_add_digest(json, "options", &key->options);
+    rk_line_add_digest(json, "environment", &key->environment);
+}
+
+static const char *outcome_name(rk_outcome outcome) {
+    static const char *const names[] = {"hit", "miss", "bypass"};
+    return names[outcome];
+}
+
+void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event) {
+    rk_turn mine = rk_turn_begin(journal, "compile");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_json_member_uint(json, "seq", event->seq);
+        rk_json_member_uint(json, "client", event->client);
+        rk_json_member_string(json, "outcome", outcome_name(event->outcome));
+        if (event->outcome == RK_OUTCOME_HIT)
+            rk_json_member_string(json, "source", "local");
+        if (event->reason)
+            rk_line_add_name(json, "reason", event->reason);
+        rk_line_add_name(json, "name", event->name);
+        add_key(json, event->key);
+        rk_json_member_bool(json, "compiled", event->compiled);
+        rk_json_member_bool(json, "failed", event->failed);
+        rk_json_member_bool(json, "deserialize_failed", event->deserialize_failed);
+        rk_json_member_bool(json, "quarantined", event->quarantined);
+        rk_json_member_seconds(json, "request_seconds", event->request_ns);
+        rk_json_member_seconds(json, "compile_seconds", event->compile_ns);
+        rk_json_member_seconds(json, "load_seconds", event->load_ns);
+        rk_json_member_seconds(json, "saved_seconds", event->saved_ns);
+        rk_json_member_uint(json, "program_bytes", event->program_bytes);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_stored(rk_journal *journal, const rk_journal_stored *event) {
+    rk_turn mine = rk_turn_begin(journal, "stored");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        add_key(json, event->key);
+        rk_json_member_bool(json, "stored", event->stored);
+        if (!event->stored && event->reason)
+            rk_line_add_name(json, "reason", event->reason);
+        rk_json_member_uint(json, "raw_bytes", event->raw_bytes);
+        rk_json_member_uint(json, "stored_bytes", event->stored_bytes);
+        rk_json_member_seconds(json, "serialize_seconds", event->serialize_ns);
+        rk_json_member_seconds(json, "store_seconds", event->store_ns);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_client(rk_journal *journal, const rk_journal_client *event) {
+    rk_turn mine = rk_turn_begin(journal, "client");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_json_member_uint(json, "client", event->client);
+        rk_line_add_name(json, "plugin", event->plugin);
+        rk_line_add_name(json, "build_id", event->build_id);
+        rk_line_add_text(json, "platform_name", event->platform_name, RK_LINE_NAME_BYTES);
+        rk_line_add_text(json, "platform_version", event->platform_version, RK_LINE_MESSAGE_BYTES);
+        rk_json_key(json, "api_major");
+        rk_json_int(json, event->api_major);
+        rk_json_key(json, "api_minor");
+        rk_json_int(json, event->api_minor);
+        rk_json_member_uint(json, "devices", event->device_count);
+        rk_json_member_uint(json, "addressable_devices", event->addressable_device_count);
+        rk_line_add_digest(json, "environment", event->environment);
+        // JSON cannot be cut in the middle: all of it or none.
+        if (event->components_json.len > RK_LINE_LIST_BYTES) {
+            rk_json_member_bool(json, "components_cut", true);
+        } else if (event->components_json.len) {
+            rk_json_key(json, "components");
+            rk_json_raw(json, event->components_json);
+        }
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts) {
+    rk_turn mine = rk_turn_begin(journal, "counts");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_json_member_uint(json, "executions", counts->executions);
+        rk_json_member_uint(json, "host_to_device", counts->host_to_device);
+        rk_json_member_uint(json, "host_to_device_bytes", counts->host_to_device_bytes);
+        rk_json_member_uint(json, "device_to_host", counts->device_to_host);
+        rk_json_member_uint(json, "device_to_host_bytes", counts->device_to_host_bytes);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_warning(rk_journal *journal, const char *message) {
+    rk_turn mine = rk_turn_begin(journal, "warning");
+    if (mine.journal) {
+        RK_AUTO(rk_buf) shown = RK_BUF_INIT(1 << 20);
+        rk_redact_text(rk_span_text(message), &shown);
+        rk_line_add_text(&mine.json, "message", rk_buf_span(&shown), RK_LINE_MESSAGE_BYTES);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_end(rk_journal *journal) {
+    rk_turn mine = rk_turn_begin(journal, "end");
+    rk_turn_end(&mine);
+}

@@ -1,1 +1,0 @@
-static const int placeholder_until_written = 0; int rk_journal_placeholder(void); int rk_journal_placeholder(void) { return placeholder_until_written; }
