@@ -1,0 +1,279 @@
+// The publisher stores what it is given, lets go of the plugin's handle when asked, and never stays
+// inside the plugin past a drain that it said was complete.
+#include "support/cmocka_all.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cache/publisher.h"
+#include "support/tempdir.h"
+
+enum { JOBS_MAX = 64 };
+static const uint64_t second_ns = 1000000000u;
+
+// A gate that a serialize function waits at until the test opens it.
+typedef struct gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool open;
+    int waiting;
+} gate;
+
+typedef struct work {
+    gate *gate; // NULL: do not wait
+    rk_code fail_with;
+    pthread_t serialized_by;
+    atomic_int serialized, released, done;
+    atomic_bool stored;
+    const char *_Atomic reason;
+} work;
+
+typedef struct fixture {
+    char *directory;
+    rk_store *store;
+    rk_publisher *publisher;
+    gate gate;
+    work works[JOBS_MAX];
+} fixture;
+
+static int setup(void **state) {
+    fixture *f = calloc(1, sizeof *f);
+    f->directory = rk_test_tempdir();
+    assert_null(rk_store_open(f->directory, false, &f->store));
+    assert_null(rk_publisher_new(f->store, &f->publisher));
+    (void)pthread_mutex_init(&f->gate.mutex, NULL);
+    (void)pthread_cond_init(&f->gate.changed, NULL);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state) {
+    fixture *f = *state;
+    rk_publisher_free(f->publisher);
+    rk_store_free(f->store);
+    rk_test_tempdir_remove(f->directory);
+    free(f);
+    return 0;
+}
+
+static rk_err *serialize(void *context, rk_buf *out_bytes) {
+    work *w = context;
+    if (w->gate) {
+        (void)pthread_mutex_lock(&w->gate->mutex);
+        w->gate->waiting++;
+        (void)pthread_cond_broadcast(&w->gate->changed);
+        while (!w->gate->open)
+            (void)pthread_cond_wait(&w->gate->changed, &w->gate->mutex);
+        (void)pthread_mutex_unlock(&w->gate->mutex);
+    }
+    w->serialized_by = pthread_self();
+    atomic_fetch_add(&w->serialized, 1);
+    if (w->fail_with != RK_OK)
+        return rk_error(w->fail_with, "no");
+    rk_buf_add_text(out_bytes, "executable bytes");
+    return rk_buf_status(out_bytes);
+}
+
+static void release(void *context) {
+    work *w = context;
+    assert_int_equal(atomic_load(&w->done), 0);
+    atomic_fetch_add(&w->released, 1);
+}
+
+static void done(void *context, const rk_publish_result *result) {
+    work *w = context;
+    atomic_store(&w->stored, result->stored);
+    atomic_store(&w->reason, result->reason);
+    atomic_fetch_add(&w->done, 1);
+}
+
+static void open_gate(fixture *f) {
+    (void)pthread_mutex_lock(&f->gate.mutex);
+    f->gate.open = true;
+    (void)pthread_cond_broadcast(&f->gate.changed);
+    (void)pthread_mutex_unlock(&f->gate.mutex);
+}
+
+static void wait_at_gate(fixture *f) {
+    (void)pthread_mutex_lock(&f->gate.mutex);
+    while (f->gate.waiting == 0)
+        (void)pthread_cond_wait(&f->gate.changed, &f->gate.mutex);
+    (void)pthread_mutex_unlock(&f->gate.mutex);
+}
+
+static rk_key key_of(int number) {
+    rk_key key = {0};
+    memset(key.program.bytes, number + 1, RK_DIGEST_BYTES);
+    rk_key_finish(&key, "");
+    return key;
+}
+
+static void submit(fixture *f, int number, const void *owner) {
+    work *w = &f->works[number];
+    rk_publish_job job = {.key = key_of(number),
+                          .handle = w,
+                          .owner = owner,
+                          .context = w,
+                          .serialize = serialize,
+                          .release = release,
+                          .done = done};
+    rk_buf_add_text(&job.metadata, "{}");
+    rk_buf_add_text(&job.components, "{}");
+    rk_buf_add_text(&job.program, "the program");
+    rk_buf_add_text(&job.options, "the options");
+    assert_null(rk_publisher_submit(f->publisher, &job));
+}
+
+static void a_job_is_stored_with_its_program(void **state) {
+    fixture *f = *state;
+    submit(f, 0, f);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    work *w = &f->works[0];
+    assert_int_equal(atomic_load(&w->released), 1);
+    assert_int_equal(atomic_load(&w->done), 1);
+    assert_true(atomic_load(&w->stored));
+    rk_key key = key_of(0);
+    assert_true(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
+    assert_true(rk_store_has(f->store, RK_ENTRY_PROGRAM, &key));
+    assert_int_equal(rk_publisher_queued_bytes(f->publisher), 0);
+}
+
+static void a_failing_serialize_stores_nothing(void **state) {
+    fixture *f = *state;
+    f->works[0].fail_with = RK_UNIMPLEMENTED;
+    submit(f, 0, f);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    assert_false(atomic_load(&f->works[0].stored));
+    assert_string_equal(atomic_load(&f->works[0].reason), "serialize_failed");
+    rk_key key = key_of(0);
+    assert_false(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
+    assert_false(rk_store_has(f->store, RK_ENTRY_PROGRAM, &key));
+}
+
+static void release_serializes_a_waiting_job_itself(void **state) {
+    fixture *f = *state;
+    f->works[0].gate = &f->gate;
+    submit(f, 0, f); // occupies the publisher's thread
+    wait_at_gate(f);
+    submit(f, 1, f);
+    rk_publisher_release(f->publisher, &f->works[1]);
+    assert_int_equal(atomic_load(&f->works[1].released), 1);
+    assert_true(pthread_equal(f->works[1].serialized_by, pthread_self()));
+    open_gate(f);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    assert_true(atomic_load(&f->works[1].stored));
+    assert_int_equal(atomic_load(&f->works[1].serialized), 1);
+}
+
+static void *open_gate_later(void *context) {
+    (void)usleep(50000);
+    open_gate(context);
+    return NULL;
+}
+
+static void release_waits_for_a_job_at_work(void **state) {
+    fixture *f = *state;
+    f->works[0].gate = &f->gate;
+    submit(f, 0, f);
+    wait_at_gate(f);
+    pthread_t helper;
+    assert_int_equal(pthread_create(&helper, NULL, open_gate_later, f), 0);
+    rk_publisher_release(f->publisher, &f->works[0]);
+    assert_int_equal(atomic_load(&f->works[0].released), 1);
+    (void)pthread_join(helper, NULL);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+}
+
+static void a_drain_out_of_time_cancels_and_says_so(void **state) {
+    fixture *f = *state;
+    f->works[0].gate = &f->gate;
+    submit(f, 0, f);
+    wait_at_gate(f);
+    submit(f, 1, f);
+    assert_false(rk_publisher_drain(f->publisher, f, 1000000));
+    assert_int_equal(atomic_load(&f->works[1].released), 1);
+    assert_int_equal(atomic_load(&f->works[1].serialized), 0);
+    assert_string_equal(atomic_load(&f->works[1].reason), "out_of_time");
+    assert_int_equal(atomic_load(&f->works[0].released), 0);
+    open_gate(f);
+    assert_true(rk_publisher_drain(f->publisher, f, 10 * second_ns));
+    assert_true(atomic_load(&f->works[0].stored));
+}
+
+static void a_drain_of_one_owner_leaves_the_others(void **state) {
+    fixture *f = *state;
+    const int mine = 1, theirs = 2;
+    f->works[0].gate = &f->gate;
+    submit(f, 0, &theirs);
+    wait_at_gate(f);
+    assert_true(rk_publisher_drain(f->publisher, &mine, 1000000));
+    submit(f, 1, &theirs);
+    assert_true(rk_publisher_drain(f->publisher, &mine, 1000000));
+    assert_int_equal(atomic_load(&f->works[1].done), 0);
+    open_gate(f);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    assert_true(atomic_load(&f->works[1].stored));
+}
+
+static void a_request_can_wait_for_its_key(void **state) {
+    fixture *f = *state;
+    rk_key key = key_of(0), other = key_of(1);
+    assert_false(rk_publisher_wait_key(f->publisher, &key, second_ns));
+    f->works[0].gate = &f->gate;
+    submit(f, 0, f);
+    assert_false(rk_publisher_wait_key(f->publisher, &other, 10 * second_ns));
+    assert_false(rk_publisher_wait_key(f->publisher, &key, 1000000)); // out of time
+    open_gate(f);
+    assert_true(rk_publisher_wait_key(f->publisher, &key, 10 * second_ns));
+    assert_true(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
+}
+
+typedef struct releaser {
+    fixture *fixture;
+    int from, to;
+} releaser;
+
+static void *release_many(void *context) {
+    const releaser *r = context;
+    for (int i = r->from; i < r->to; i++)
+        rk_publisher_release(r->fixture->publisher, &r->fixture->works[i]);
+    return NULL;
+}
+
+static void many_threads_release_while_others_publish(void **state) {
+    fixture *f = *state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    releaser parts[THREADS];
+    for (int i = 0; i < JOBS_MAX; i++)
+        submit(f, i, f);
+    for (int i = 0; i < THREADS; i++) {
+        parts[i] = (releaser){f, i * JOBS_MAX / THREADS, (i + 1) * JOBS_MAX / THREADS};
+        assert_int_equal(pthread_create(&threads[i], NULL, release_many, &parts[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        (void)pthread_join(threads[i], NULL);
+    for (int i = 0; i < JOBS_MAX; i++)
+        assert_int_equal(atomic_load(&f->works[i].released), 1);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 60 * second_ns));
+    for (int i = 0; i < JOBS_MAX; i++) {
+        assert_int_equal(atomic_load(&f->works[i].done), 1);
+        assert_true(atomic_load(&f->works[i].stored));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_job_is_stored_with_its_program, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_failing_serialize_stores_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(release_serializes_a_waiting_job_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(release_waits_for_a_job_at_work, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_drain_out_of_time_cancels_and_says_so, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_drain_of_one_owner_leaves_the_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_request_can_wait_for_its_key, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_threads_release_while_others_publish, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
