@@ -1,8 +1,8 @@
 // The program that a framework hands to PJRT_Client_Compile: its fingerprint, and whether the
 // executable made from it may be kept. Knows only src/base.
 //
-// The fingerprint is a digest of the format and the bytes as they came. This header is the seam where
-// a fingerprint over the meaning of the program takes its place.
+// The fingerprint is a digest of the format and the bytes as they came. This header is the seam
+// where a fingerprint over the meaning of the program takes its place.
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ typedef struct rk_program_info {
     char *uncacheable;
 } rk_program_info;
 
-// `code` and `format` are the fields of PJRT_Program ("mlir", "hlo", "hlo_with_config"; anything else
-// is treated as opaque bytes). Any bytes at all give an answer; linear time; no recursion.
+// `code` and `format` are the fields of PJRT_Program ("mlir", "hlo", "hlo_with_config"; anything
+// else is treated as opaque bytes). Any bytes at all give an answer; linear time; no recursion.
 // Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info);
 void rk_program_info_cleanup(rk_program_info *info);

@@ -1,0 +1,180 @@
+#include "program/traits.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    MAX_CHECKS = 1 << 16, // look-ups of addresses per program, about 10 ms
+    MAX_NAME_BYTES = 128,
+};
+
+// Lower addresses hold only programs linked to a fixed place, and are too easily sizes or counts;
+// higher ones are no user space (five-level paging included).
+static const uint64_t LOWEST_ADDRESS = UINT64_C(1) << 32;
+static const uint64_t HIGHEST_ADDRESS = UINT64_C(1) << 56;
+
+static void note(rk_traits *traits, rk_trait trait, rk_span name) {
+    if (trait > traits->worst) {
+        traits->worst = trait;
+        traits->name = name;
+    }
+}
+
+static bool starts_with(rk_span text, const char *prefix) {
+    size_t len = strlen(prefix);
+    return text.len >= len && memcmp(text.data, prefix, len) == 0;
+}
+
+static bool ends_with(rk_span text, const char *suffix) {
+    size_t len = strlen(suffix);
+    return text.len >= len && memcmp(text.data + text.len - len, suffix, len) == 0;
+}
+
+// jaxlib's targets, over the years: xla_python_cpu_callback, xla_python_gpu_callback,
+// xla_ffi_python_cpu_callback, xla_ffi_partitioned_python_gpu_callback,
+// xla_buffer_python_cpu_callback… (jax/_src/callback.py, jax/_src/buffer_callback.py).
+static bool is_python_callback(rk_span name) {
+    return starts_with(name, "xla_") && ends_with(name, "_callback") &&
+           memmem(name.data, name.len, "_python_", 8) != NULL;
+}
+
+void rk_traits_see_name(rk_traits *traits, rk_span name) {
+    if (name.len < 4 || name.len > MAX_NAME_BYTES)
+        return;
+    if (is_python_callback(name))
+        note(traits, RK_TRAIT_CALLBACK, name);
+    else if (rk_span_is(name, "CustomSPMDPartitioning")) // jax/_src/custom_partitioning.py
+        note(traits, RK_TRAIT_PARTITIONER, name);
+    else if (rk_span_is(name,
+                        "InspectSharding")) // jax/_src/debugging.py: calls Python in the compiler
+        note(traits, RK_TRAIT_INSPECTION, name);
+    else if (rk_span_is(name, "_xla_host_transfer_handler_name") || // TPU callbacks: send and recv
+             rk_span_is(name, "_xla_host_transfer_rendezvous"))
+        note(traits, RK_TRAIT_HOST_TRANSFER, name);
+}
+
+static bool is_mapped(uint64_t address) {
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    void *start =
+        (void *)(uintptr_t)(address & ~(page - 1)); // NOLINT: a number that may be an address
+    // ENOMEM is the one answer that says "not mapped"; where mincore is not allowed, assume the
+    // worst.
+    return mincore(start, 1, &resident) == 0 || errno != ENOMEM;
+}
+
+void rk_traits_see_number(rk_traits *traits, uint64_t number) {
+    if (number < LOWEST_ADDRESS || number >= HIGHEST_ADDRESS || traits->worst >= RK_TRAIT_POINTER ||
+        traits->checks >= MAX_CHECKS)
+        return;
+    traits->checks++;
+    if (is_mapped(number)) {
+        note(traits, RK_TRAIT_POINTER, (rk_span){0});
+        traits->address = number;
+    }
+}
+
+static int digit_value(uint8_t c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool parse_number(rk_span digits, unsigned base, uint64_t *out_number) {
+    uint64_t number = 0;
+    if (!digits.len)
+        return false;
+    for (size_t i = 0; i < digits.len; i++) {
+        int value = digit_value(digits.data[i]);
+        if (value < 0 || (unsigned)value >= base || __builtin_mul_overflow(number, base, &number) ||
+            __builtin_add_overflow(number, (unsigned)value, &number))
+            return false;
+    }
+    *out_number = number;
+    return true;
+}
+
+// A run of letters and digits as an address: decimal (std::to_string, Python's id), "0x…" (%p), or
+// bare hexadecimal of the length that addresses have.
+static void see_word(rk_traits *traits, rk_span word) {
+    uint64_t number;
+    if (word.len < 9 || word.len > 20)
+        return;
+    if (parse_number(word, 10, &number))
+        rk_traits_see_number(traits, number);
+    bool prefixed = word.data[0] == '0' && (word.data[1] | 0x20) == 'x';
+    rk_span digits = prefixed ? rk_span_of(word.data + 2, word.len - 2) : word;
+    if ((prefixed || word.len <= 12) && parse_number(digits, 16, &number))
+        rk_traits_see_number(traits, number);
+}
+
+static bool is_alnum(uint8_t c) {
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static void see_words(rk_traits *traits, rk_span text) {
+    size_t start = 0;
+    for (size_t i = 0; i <= text.len; i++) {
+        if (i < text.len && is_alnum(text.data[i]))
+            continue;
+        see_word(traits, rk_span_of(text.data + start, i - start));
+        start = i + 1;
+    }
+}
+
+// Packed structures: every eight bytes that could be an address in memory order. Text has no two
+// zero bytes in a row, an address has at its end.
+static void see_packed(rk_traits *traits, rk_span bytes) {
+    for (size_t i = 0; i + 8 <= bytes.len; i++)
+        if (bytes.data[i + 7] == 0)
+            rk_traits_see_number(traits, rk_load_u64le(bytes.data + i));
+}
+
+void rk_traits_see_config(rk_traits *traits, rk_span config) {
+    if (!config.len)
+        return;
+    see_words(traits, config);
+    if (memchr(config.data, 0, config.len))
+        see_packed(traits, config);
+}
+
+void rk_traits_see_text(rk_traits *traits, rk_span text) {
+    size_t start = 0;
+    if (!text.len)
+        return;
+    for (size_t i = 0; i <= text.len; i++) {
+        if (i < text.len && (is_alnum(text.data[i]) || text.data[i] == '_'))
+            continue;
+        rk_traits_see_name(traits, rk_span_of(text.data + start, i - start));
+        start = i + 1;
+    }
+    if (memmem(text.data, text.len, "custom_call", 11))
+        see_words(traits, text);
+}
+
+rk_err *rk_traits_describe(const rk_traits *traits, char **out_reason) {
+    static const char *const WORDS[] = {
+        [RK_TRAIT_HOST_TRANSFER] = "send or receive of a host callback",
+        [RK_TRAIT_INSPECTION] = "callback of the partitioner",
+        [RK_TRAIT_PARTITIONER] = "custom partitioner",
+        [RK_TRAIT_CALLBACK] = "host callback",
+    };
+    RK_AUTO(rk_buf) text = {0};
+    *out_reason = NULL;
+    if (traits->worst == RK_TRAIT_NONE)
+        return NULL;
+    if (traits->worst == RK_TRAIT_POINTER) {
+        rk_buf_add_format(&text, "custom call with an address of this process (0x%llx)",
+                          (unsigned long long)traits->address);
+    } else {
+        rk_buf_add_format(&text, "%s (", WORDS[traits->worst]);
+        rk_buf_add_span(&text, traits->name);
+        rk_buf_add_byte(&text, ')');
+    }
+    RK_TRY(rk_buf_status(&text));
+    size_t len;
+    *out_reason = (char *)rk_buf_detach(&text, &len);
+    return NULL;
+}
