@@ -1,0 +1,172 @@
+#include "journal/read.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "journal/read_event.h"
+#include "journal/read_lines.h"
+
+static void free_process(rk_run_process *process) {
+    rk_free(process->file);
+    rk_free(process->host);
+    rk_free(process->executable);
+    rk_free(process->way_in);
+    for (size_t i = 0; i < process->argc; i++)
+        rk_free(process->argv[i]);
+    rk_free(process->argv);
+}
+
+static void free_client(rk_run_client *client) {
+    rk_free(client->plugin);
+    rk_free(client->build_id);
+    rk_free(client->platform_name);
+    rk_free(client->platform_version);
+    rk_free(client->components_json);
+}
+
+void rk_run_model_cleanup(rk_run_model *model) {
+    for (size_t i = 0; i < model->process_count; i++)
+        free_process(&model->processes[i]);
+    for (size_t i = 0; i < model->client_count; i++)
+        free_client(&model->clients[i]);
+    for (size_t i = 0; i < model->compile_count; i++) {
+        rk_free(model->compiles[i].reason);
+        rk_free(model->compiles[i].name);
+    }
+    for (size_t i = 0; i < model->stored_count; i++)
+        rk_free(model->stored[i].reason);
+    for (size_t i = 0; i < model->warning_count; i++)
+        rk_free(model->warnings[i].message);
+    rk_free(model->processes);
+    rk_free(model->clients);
+    rk_free(model->compiles);
+    rk_free(model->stored);
+    rk_free(model->warnings);
+    rk_free(model->run);
+    rk_free(model->job);
+    rk_free(model->mode);
+    rk_free(model->version);
+    *model = (rk_run_model){0};
+}
+
+// Fills texts that no event gave, so that none is NULL.
+static rk_err *fill(char **text) {
+    if (!*text)
+        *text = rk_strdup("");
+    return *text ? NULL : rk_err_no_memory();
+}
+
+// "<rank>.jsonl", "<rank>.<anything>.jsonl"; nothing else in the directory is a journal.
+static bool is_journal(const char *name, uint32_t *out_rank) {
+    static const char ending[] = ".jsonl";
+    size_t len = strlen(name), digits = strspn(name, "0123456789");
+    if (digits == 0 || digits > 9 || name[digits] != '.' || len < digits + sizeof ending - 1 ||
+        strcmp(name + len - (sizeof ending - 1), ending) != 0)
+        return false;
+    *out_rank = (uint32_t)strtoul(name, NULL, 10);
+    return true;
+}
+
+static rk_err *add_file(void *context, const char *name) {
+    rk_run_builder *builder = context;
+    rk_run_model *model = builder->model;
+    uint32_t rank = 0;
+    if (!is_journal(name, &rank))
+        return NULL;
+    void *items = NULL;
+    RK_TRY(rk_run_grow(model->processes, model->process_count, &builder->process_capacity,
+                       sizeof *model->processes, RK_RUN_MAX_PROCESSES, &items));
+    model->processes = items;
+    rk_run_process *process = &model->processes[model->process_count++];
+    process->rank = rank;
+    process->file = rk_strdup(name);
+    return process->file ? NULL : rk_err_no_memory();
+}
+
+static int compare_files(const void *a, const void *b) {
+    const rk_run_process *left = a, *right = b;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
+    return strcmp(left->file, right->file);
+}
+
+static int compare_compiles(const void *a, const void *b) {
+    const rk_run_compile *left = a, *right = b;
+    if (left->time_ns != right->time_ns)
+        return left->time_ns < right->time_ns ? -1 : 1;
+    if (left->process != right->process)
+        return left->process < right->process ? -1 : 1;
+    return left->seq < right->seq ? -1 : left->seq > right->seq;
+}
+
+static rk_err *take_line(void *context, rk_span line, rk_line_kind kind) {
+    rk_run_builder *builder = context;
+    if (kind != RK_LINE_TOO_LONG)
+        return rk_run_add_line(builder, line, kind == RK_LINE_UNENDED);
+    builder->model->bad_lines++;
+    return NULL;
+}
+
+static void sum_up(rk_run_model *model) {
+    model->ended = model->process_count > 0;
+    for (size_t i = 0; i < model->process_count; i++) {
+        const rk_run_process *process = &model->processes[i];
+        if (process->start_ns && (!model->start_ns || process->start_ns < model->start_ns))
+            model->start_ns = process->start_ns;
+        if (process->last_ns > model->last_ns)
+            model->last_ns = process->last_ns;
+        model->ended = model->ended && process->ended;
+        model->counts.executions += process->counts.executions;
+        model->counts.host_to_device += process->counts.host_to_device;
+        model->counts.host_to_device_bytes += process->counts.host_to_device_bytes;
+        model->counts.device_to_host += process->counts.device_to_host;
+        model->counts.device_to_host_bytes += process->counts.device_to_host_bytes;
+    }
+    if (model->compile_count)
+        qsort(model->compiles, model->compile_count, sizeof *model->compiles, compare_compiles);
+}
+
+static rk_err *read_files(rk_run_builder *builder, const char *directory) {
+    rk_run_model *model = builder->model;
+    for (size_t i = 0; i < model->process_count; i++) {
+        rk_run_process *process = &model->processes[i];
+        rk_autofree char *path = rk_path_join(directory, process->file);
+        if (!path)
+            return rk_err_no_memory();
+        builder->process = i;
+        RK_TRY(rk_lines_read(path, take_line, builder));
+        RK_TRY(fill(&process->host));
+        RK_TRY(fill(&process->executable));
+        RK_TRY(fill(&process->way_in));
+    }
+    RK_TRY(fill(&model->job));
+    RK_TRY(fill(&model->mode));
+    return fill(&model->version);
+}
+
+rk_err *rk_run_load(const char *store_directory, const char *run, rk_run_model *out_model) {
+    enum { MOST_NAMES = 2 * RK_RUN_MAX_PROCESSES };
+    if (!rk_run_id_valid(run))
+        return rk_error(RK_INVALID_ARGUMENT, "\"%.200s\" is no run id; `rekindle runs` lists them",
+                        run);
+    rk_autofree char *runs = rk_path_join(store_directory, "runs");
+    rk_autofree char *directory = runs ? rk_path_join(runs, run) : NULL;
+    out_model->run = rk_strdup(run);
+    if (!directory || !out_model->run)
+        return rk_err_no_memory();
+    rk_run_builder builder = {.model = out_model};
+    rk_err *err = rk_fs_list(directory, MOST_NAMES, add_file, &builder);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "told in the user's words below");
+        return rk_error(RK_NOT_FOUND, "there is no run \"%s\" in %s; `rekindle runs` lists them",
+                        run, runs);
+    }
+    RK_TRY(err);
+    if (out_model->process_count)
+        qsort(out_model->processes, out_model->process_count, sizeof *out_model->processes,
+              compare_files);
+    RK_TRY(read_files(&builder, directory));
+    sum_up(out_model);
+    return NULL;
+}

@@ -1,0 +1,271 @@
+#include "journal/read_event.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "base/alloc.h"
+#include "journal/line.h"
+
+rk_err *rk_run_grow(void *items, size_t count, size_t *capacity, size_t size, size_t max_count,
+                    void **out_items) {
+    enum { FIRST_CAPACITY = 16 };
+    if (count >= max_count)
+        return rk_error(RK_OUT_OF_RANGE, "a run has more than %zu events of a kind", max_count);
+    if (count == *capacity) {
+        size_t larger = *capacity ? 2 * *capacity : FIRST_CAPACITY;
+        items = rk_realloc(items, larger * size);
+        if (!items)
+            return rk_err_no_memory();
+        *capacity = larger;
+    }
+    memset((uint8_t *)items + count * size, 0, size);
+    *out_items = items;
+    return NULL;
+}
+
+static rk_err *take_text(const json_t *object, const char *key, char **out_text) {
+    const char *text = json_string_value(json_object_get(object, key));
+    *out_text = rk_strdup(text ? text : "");
+    return *out_text ? NULL : rk_err_no_memory();
+}
+
+// As take_text, but keeps what an earlier process of the run said.
+static rk_err *take_text_once(const json_t *object, const char *key, char **text) {
+    if (*text && **text)
+        return NULL;
+    rk_free(RK_TAKE(*text));
+    return take_text(object, key, text);
+}
+
+static uint64_t take_uint(const json_t *object, const char *key) {
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static int take_int(const json_t *object, const char *key) {
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value < INT32_MIN || value > INT32_MAX ? 0 : (int)value;
+}
+
+static bool take_bool(const json_t *object, const char *key) {
+    return json_is_true(json_object_get(object, key));
+}
+
+// Seconds as nanoseconds, to the microsecond in which they were written.
+static uint64_t take_seconds(const json_t *object, const char *key) {
+    const double longest_seconds = 1e10;
+    double seconds = json_number_value(json_object_get(object, key));
+    if (!(seconds > 0))
+        return 0;
+    return (uint64_t)llround(fmin(seconds, longest_seconds) * 1e6) * 1000;
+}
+
+static void take_hex(const json_t *object, const char *key, rk_run_hex out_hex) {
+    const char *text = json_string_value(json_object_get(object, key));
+    rk_digest ignored;
+    if (text && rk_digest_from_hex(rk_span_text(text), &ignored))
+        memcpy(out_hex, text, sizeof(rk_run_hex));
+}
+
+static rk_err *take_arguments(const json_t *list, rk_run_process *process) {
+    size_t count = json_array_size(list);
+    if (count == 0 || process->argv)
+        return NULL;
+    process->argv = rk_calloc(count, sizeof *process->argv);
+    if (!process->argv)
+        return rk_err_no_memory();
+    for (; process->argc < count; process->argc++) {
+        const char *text = json_string_value(json_array_get(list, process->argc));
+        process->argv[process->argc] = rk_strdup(text ? text : "");
+        if (!process->argv[process->argc])
+            return rk_err_no_memory();
+    }
+    return NULL;
+}
+
+static rk_err *add_start(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    rk_run_process *process = &model->processes[builder->process];
+    RK_TRY(take_text_once(event, "job", &model->job));
+    RK_TRY(take_text_once(event, "mode", &model->mode));
+    RK_TRY(take_text_once(event, "version", &model->version));
+    RK_TRY(take_text_once(event, "host", &process->host));
+    RK_TRY(take_text_once(event, "executable", &process->executable));
+    RK_TRY(take_text_once(event, "way_in", &process->way_in));
+    process->rank = (uint32_t)take_uint(event, "rank");
+    process->pid = (int64_t)take_uint(event, "pid");
+    process->start_ns = time_ns;
+    return take_arguments(json_object_get(event, "argv"), process);
+}
+
+static rk_err *add_client(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    void *items = NULL;
+    RK_TRY(rk_run_grow(model->clients, model->client_count, &builder->client_capacity,
+                       sizeof *model->clients, RK_RUN_MAX_EVENTS, &items));
+    model->clients = items;
+    rk_run_client *client = &model->clients[model->client_count++];
+    client->process = builder->process;
+    client->time_ns = time_ns;
+    client->client = take_uint(event, "client");
+    client->api_major = take_int(event, "api_major");
+    client->api_minor = take_int(event, "api_minor");
+    client->device_count = take_uint(event, "devices");
+    client->addressable_device_count = take_uint(event, "addressable_devices");
+    take_hex(event, "environment", client->environment);
+    RK_TRY(take_text(event, "plugin", &client->plugin));
+    RK_TRY(take_text(event, "build_id", &client->build_id));
+    RK_TRY(take_text(event, "platform_name", &client->platform_name));
+    RK_TRY(take_text(event, "platform_version", &client->platform_version));
+    const json_t *components = json_object_get(event, "components");
+    char *text = json_is_array(components) ? json_dumps(components, JSON_COMPACT) : NULL;
+    if (json_is_array(components) && !text)
+        return rk_err_no_memory();
+    client->components_json = rk_strdup(text ? text : "");
+    json_free_t free_text = NULL; // json_dumps allocates with whatever jansson was told to use
+    json_get_alloc_funcs(NULL, &free_text);
+    free_text(text);
+    return client->components_json ? NULL : rk_err_no_memory();
+}
+
+static rk_outcome take_outcome(const json_t *event) {
+    const char *text = json_string_value(json_object_get(event, "outcome"));
+    if (text && strcmp(text, "hit") == 0)
+        return RK_OUTCOME_HIT;
+    return text && strcmp(text, "miss") == 0 ? RK_OUTCOME_MISS : RK_OUTCOME_BYPASS;
+}
+
+static rk_run_source take_source(const json_t *event) {
+    const char *text = json_string_value(json_object_get(event, "source"));
+    if (text && strcmp(text, "preload") == 0)
+        return RK_RUN_SOURCE_PRELOAD;
+    return text && strcmp(text, "remote") == 0 ? RK_RUN_SOURCE_REMOTE : RK_RUN_SOURCE_LOCAL;
+}
+
+static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    void *items = NULL;
+    RK_TRY(rk_run_grow(model->compiles, model->compile_count, &builder->compile_capacity,
+                       sizeof *model->compiles, RK_RUN_MAX_EVENTS, &items));
+    model->compiles = items;
+    rk_run_compile *compile = &model->compiles[model->compile_count++];
+    compile->process = builder->process;
+    compile->time_ns = time_ns;
+    compile->seq = take_uint(event, "seq");
+    compile->client = take_uint(event, "client");
+    compile->outcome = take_outcome(event);
+    compile->source = take_source(event);
+    take_hex(event, "key", compile->key);
+    take_hex(event, "program", compile->program);
+    take_hex(event, "options", compile->options);
+    take_hex(event, "environment", compile->environment);
+    compile->compiled = take_bool(event, "compiled");
+    compile->failed = take_bool(event, "failed");
+    compile->deserialize_failed = take_bool(event, "deserialize_failed");
+    compile->quarantined = take_bool(event, "quarantined");
+    compile->request_ns = take_seconds(event, "request_seconds");
+    compile->compile_ns = take_seconds(event, "compile_seconds");
+    compile->load_ns = take_seconds(event, "load_seconds");
+    compile->saved_ns = take_seconds(event, "saved_seconds");
+    compile->program_bytes = take_uint(event, "program_bytes");
+    RK_TRY(take_text(event, "reason", &compile->reason));
+    return take_text(event, "name", &compile->name);
+}
+
+static rk_err *add_stored(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    void *items = NULL;
+    RK_TRY(rk_run_grow(model->stored, model->stored_count, &builder->stored_capacity,
+                       sizeof *model->stored, RK_RUN_MAX_EVENTS, &items));
+    model->stored = items;
+    rk_run_stored *stored = &model->stored[model->stored_count++];
+    stored->process = builder->process;
+    stored->time_ns = time_ns;
+    take_hex(event, "key", stored->key);
+    take_hex(event, "program", stored->program);
+    stored->stored = take_bool(event, "stored");
+    stored->raw_bytes = take_uint(event, "raw_bytes");
+    stored->stored_bytes = take_uint(event, "stored_bytes");
+    stored->serialize_ns = take_seconds(event, "serialize_seconds");
+    stored->store_ns = take_seconds(event, "store_seconds");
+    return take_text(event, "reason", &stored->reason);
+}
+
+static rk_err *add_counts(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)time_ns;
+    builder->model->processes[builder->process].counts = (rk_journal_counts){
+        .executions = take_uint(event, "executions"),
+        .host_to_device = take_uint(event, "host_to_device"),
+        .host_to_device_bytes = take_uint(event, "host_to_device_bytes"),
+        .device_to_host = take_uint(event, "device_to_host"),
+        .device_to_host_bytes = take_uint(event, "device_to_host_bytes"),
+    };
+    return NULL;
+}
+
+static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    void *items = NULL;
+    RK_TRY(rk_run_grow(model->warnings, model->warning_count, &builder->warning_capacity,
+                       sizeof *model->warnings, RK_RUN_MAX_EVENTS, &items));
+    model->warnings = items;
+    rk_run_warning *warning = &model->warnings[model->warning_count++];
+    warning->process = builder->process;
+    warning->time_ns = time_ns;
+    return take_text(event, "message", &warning->message);
+}
+
+static rk_err *add_end(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)event;
+    (void)time_ns;
+    builder->model->processes[builder->process].ended = true;
+    return NULL;
+}
+
+static const struct {
+    const char *name;
+    rk_err *(*add)(rk_run_builder *builder, const json_t *event, uint64_t time_ns);
+} kinds[] = {
+    {"start", add_start},   {"client", add_client}, {"compile", add_compile},
+    {"stored", add_stored}, {"counts", add_counts}, {"warning", add_warning},
+    {"end", add_end},
+};
+
+static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
+    rk_run_model *model = builder->model;
+    json_int_t version = json_integer_value(json_object_get(event, "v"));
+    const char *name = json_string_value(json_object_get(event, "ev"));
+    if (version > RK_LINE_VERSION) {
+        model->newer_lines++;
+        return NULL;
+    }
+    if (version != RK_LINE_VERSION || !name) {
+        model->bad_lines++;
+        return NULL;
+    }
+    uint64_t time_ns = take_seconds(event, "t");
+    rk_run_process *process = &model->processes[builder->process];
+    if (time_ns > process->last_ns)
+        process->last_ns = time_ns;
+    for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return kinds[i].add(builder, event, time_ns);
+    model->unknown_events++;
+    return NULL;
+}
+
+rk_err *rk_run_add_line(rk_run_builder *builder, rk_span line, bool unended) {
+    json_error_t error;
+    json_t *event = json_loadb((const char *)line.data, line.len, 0, &error);
+    if (!event && json_error_code(&error) == json_error_out_of_memory)
+        return rk_err_no_memory();
+    rk_err *err = NULL;
+    if (json_is_object(event))
+        err = add_event(builder, event);
+    else if (unended)
+        builder->model->torn_lines++;
+    else
+        builder->model->bad_lines++;
+    json_decref(event);
+    return err;
+}

@@ -1,0 +1,180 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "journal/read.h"
+#include "journal/read_event.h"
+
+typedef struct entry {
+    char *run; // owned
+    uint64_t start_ns;
+} entry;
+
+typedef struct entries {
+    entry *items; // owned
+    size_t count, capacity;
+    const char *directory; // runs/; borrowed
+} entries;
+
+static void entries_cleanup(entries *list) {
+    for (size_t i = 0; i < list->count; i++)
+        rk_free(list->items[i].run);
+    rk_free(list->items);
+}
+
+// The time in the first line, {"v":1,"t":1795262400.123456,…; 0 if it does not begin so. Read
+// without a parser, since there may be thousands of runs.
+static uint64_t read_first_time(const char *path) {
+    char head[64] = "";
+    rk_autofd fd = rk_sys()->open_fn(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    ssize_t len = fd < 0 ? -1 : rk_sys()->read_fn(fd, head, sizeof head - 1);
+    unsigned long long seconds = 0, microseconds = 0;
+    if (len <= 0 || sscanf(head, "{\"v\":%*u,\"t\":%llu.%6llu,", &seconds, &microseconds) != 2)
+        return 0;
+    return (seconds * 1000000 + microseconds) * 1000;
+}
+
+typedef struct first_file {
+    const char *directory; // of the run; borrowed
+    uint64_t start_ns;
+    bool found;
+} first_file;
+
+static rk_err *look_at_file(void *context, const char *name) {
+    first_file *first = context;
+    size_t len = strlen(name);
+    if (first->found || len < 6 || strcmp(name + len - 6, ".jsonl") != 0)
+        return NULL;
+    rk_autofree char *path = rk_path_join(first->directory, name);
+    if (!path)
+        return rk_err_no_memory();
+    first->found = true;
+    first->start_ns = read_first_time(path);
+    return NULL;
+}
+
+// A directory without a journal in it is no run: a job may have been stopped before its first line.
+static rk_err *look_at_run(const char *directory, bool *out_is_run, uint64_t *out_start_ns) {
+    enum { MOST_NAMES = 2 * RK_RUN_MAX_PROCESSES };
+    struct stat info;
+    *out_is_run = false;
+    if (rk_sys()->lstat_fn(directory, &info) != 0 || !S_ISDIR(info.st_mode))
+        return NULL;
+    first_file first = {.directory = directory};
+    rk_err *err = rk_fs_list(directory, MOST_NAMES, look_at_file, &first);
+    if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_PERMISSION_DENIED) {
+        rk_err_drop(err, "removed since it was listed, or not ours: the other runs still count");
+        return NULL;
+    }
+    RK_TRY(err);
+    *out_is_run = first.found;
+    *out_start_ns = first.start_ns ? first.start_ns
+                                   : (uint64_t)info.st_mtim.tv_sec * 1000000000u +
+                                         (uint64_t)info.st_mtim.tv_nsec;
+    return NULL;
+}
+
+static rk_err *add_run(void *context, const char *name) {
+    enum { MOST_RUNS = 1 << 20 };
+    entries *list = context;
+    if (!rk_run_id_valid(name))
+        return NULL;
+    rk_autofree char *directory = rk_path_join(list->directory, name);
+    if (!directory)
+        return rk_err_no_memory();
+    bool is_run = false;
+    uint64_t start_ns = 0;
+    RK_TRY(look_at_run(directory, &is_run, &start_ns));
+    if (!is_run)
+        return NULL;
+    void *items = NULL;
+    RK_TRY(rk_run_grow(list->items, list->count, &list->capacity, sizeof *list->items, MOST_RUNS,
+                       &items));
+    list->items = items;
+    char *run = rk_strdup(name);
+    if (!run)
+        return rk_err_no_memory();
+    list->items[list->count++] = (entry){run, start_ns};
+    return NULL;
+}
+
+static int by_start(const void *a, const void *b) {
+    const entry *left = a, *right = b;
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    return strcmp(left->run, right->run);
+}
+
+static rk_err *collect(const char *runs, entries *list) {
+    enum { MOST_NAMES = 1 << 21 };
+    list->directory = runs;
+    rk_err *err = rk_fs_list(runs, MOST_NAMES, add_run, list);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "a store without runs yet");
+        err = NULL;
+    }
+    RK_TRY(err);
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, by_start);
+    return NULL;
+}
+
+rk_err *rk_run_list(const char *store_directory, rk_run_visit_fn visit, void *context) {
+    rk_autofree char *runs = rk_path_join(store_directory, "runs");
+    if (!runs)
+        return rk_err_no_memory();
+    RK_AUTO(entries) list = {0};
+    RK_TRY(collect(runs, &list));
+    for (size_t i = 0; i < list.count; i++) {
+        rk_run_item item = {list.items[i].run, list.items[i].start_ns};
+        RK_TRY(visit(context, &item));
+    }
+    return NULL;
+}
+
+// The one entry whose name is `wanted` or begins with it; NULL: the newest.
+static rk_err *choose(const entries *list, const char *wanted, const char *runs,
+                      const entry **out_entry) {
+    size_t len = wanted ? strlen(wanted) : 0;
+    const entry *found = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        const entry *item = &list->items[i];
+        if (wanted && strncmp(item->run, wanted, len) != 0)
+            continue;
+        if (wanted && item->run[len] != '\0' && found)
+            return rk_error(
+                RK_INVALID_ARGUMENT,
+                "\"%s\" is the beginning of several runs, such as %s and %s; write more "
+                "of it",
+                wanted, found->run, item->run);
+        found = item;
+        if (wanted && item->run[len] == '\0')
+            break;
+    }
+    if (!found && !wanted)
+        return rk_error(RK_NOT_FOUND, "there is no run in %s yet; start one with `rekindle run`",
+                        runs);
+    if (!found)
+        return rk_error(RK_NOT_FOUND, "there is no run \"%s\" in %s; `rekindle runs` lists them",
+                        wanted, runs);
+    *out_entry = found;
+    return NULL;
+}
+
+rk_err *rk_run_find(const char *store_directory, const char *id_or_prefix, char **out_run) {
+    if (id_or_prefix && !rk_run_id_valid(id_or_prefix))
+        return rk_error(RK_INVALID_ARGUMENT, "\"%.200s\" is no run id; `rekindle runs` lists them",
+                        id_or_prefix);
+    rk_autofree char *runs = rk_path_join(store_directory, "runs");
+    if (!runs)
+        return rk_err_no_memory();
+    RK_AUTO(entries) list = {0};
+    RK_TRY(collect(runs, &list));
+    const entry *found = NULL;
+    RK_TRY(choose(&list, id_or_prefix, runs, &found));
+    *out_run = rk_strdup(found->run);
+    return *out_run ? NULL : rk_err_no_memory();
+}
