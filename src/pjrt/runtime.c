@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "pjrt/facts.h"
@@ -140,12 +141,36 @@ static uint64_t drain_ns(void) {
     return (uint64_t)seconds * 1000000000u;
 }
 
+static rk_err *derive_job(char **out_job) {
+    enum { CMDLINE_MAX_BYTES = 1 << 20, ARGUMENTS_MAX = 256 };
+    RK_AUTO(rk_buf) cmdline = RK_BUF_INIT(CMDLINE_MAX_BYTES);
+    RK_TRY(rk_fs_read("/proc/self/cmdline", CMDLINE_MAX_BYTES - 1, &cmdline));
+    const char *argv[ARGUMENTS_MAX];
+    int argc = 0;
+    for (size_t at = 0; at < cmdline.len && argc < ARGUMENTS_MAX;) {
+        argv[argc] = rk_buf_text(&cmdline) + at;
+        at += strlen(argv[argc++]) + 1;
+    }
+    return rk_job_derive(argc, argv, out_job);
+}
+
+// REKINDLE_JOB (which `rekindle run` sets), else from our own command line.
+static void name_job(rk_runtime *runtime) {
+    char *derived = NULL;
+    runtime->job = runtime->settings->job;
+    if (*runtime->job)
+        return;
+    rk_err_drop(derive_job(&derived), "a job without a name is only harder to find");
+    if (derived)
+        runtime->job = derived; // kept for the process's life
+}
+
 static void open_journal(rk_runtime *runtime) {
     const char *run = getenv("REKINDLE_RUN");
     rk_journal_start start = {
         .store_directory = runtime->settings->dir,
         .run = run ? run : "",
-        .job = runtime->settings->job,
+        .job = runtime->job,
         .mode = rk_mode_name(runtime->settings->mode),
         .version = REKINDLE_VERSION,
         .way_in = rk_way_in,
@@ -169,6 +194,7 @@ static void start_runtime(void) {
     rk_runtime *runtime = &the_runtime;
     runtime->settings = rk_settings_get(settings);
     runtime->drain_ns = drain_ns();
+    name_job(runtime);
     open_store(runtime);
     // A store that is not ours is not written to, by the journal either.
     if (runtime->store)

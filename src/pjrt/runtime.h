@@ -22,6 +22,7 @@ typedef struct rk_client {
 
 typedef struct rk_runtime {
     const rk_settings_values *settings;
+    const char *job;         // "" if it has no name
     rk_store *store;         // NULL if it could not be opened
     rk_journal *journal;     // NULL if it could not be opened
     rk_publisher *publisher; // NULL if nothing may be stored

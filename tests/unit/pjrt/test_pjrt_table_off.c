@@ -1,0 +1,19 @@
+// REKINDLE_MODE=off: the framework gets the plugin's own table.
+#include "support/cmocka_all.h"
+
+#include "pjrt/plugin.h"
+#include "pjrt/runtime.h"
+
+static void off_hands_on_the_plugins_own_table(void **state) {
+    (void)state;
+    static PJRT_Api real = {.struct_size = PJRT_Api_STRUCT_SIZE};
+    assert_false(rk_runtime_enabled());
+    assert_ptr_equal(rk_plugin_wrap(&real), &real);
+    assert_null(rk_plugin_at(0));
+    assert_null(rk_runtime_get());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(off_hands_on_the_plugins_own_table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,3 @@
+#include "pjrt/way_in.h"
+
+const char rk_way_in[] = "test";
