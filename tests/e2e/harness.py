@@ -1,0 +1,157 @@
+"""Starts real JAX processes, bare and with rekindle in them, and reads what rekindle says of them.
+
+The programs they run are in programs/; none of them knows of rekindle.
+"""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PROGRAMS = HERE / "programs"
+BUILD = Path(os.environ.get("REKINDLE_E2E_BUILD", ROOT / "build/release"))
+REKINDLE = BUILD / "bin/rekindle"
+PRELOAD_LIBRARY = BUILD / "lib/librekindle_preload.so"
+PLUGIN_LIBRARY = BUILD / "lib/librekindle_pjrt.so"
+
+# Of the plugin under test: any PJRT CPU plugin will do.
+PLUGIN = os.environ.get("REKINDLE_E2E_PLUGIN", "")
+# A Python with another version of JAX, if there is one.
+OTHER_PYTHON = os.environ.get("REKINDLE_E2E_OTHER_PYTHON", "")
+
+CHILD_TIMEOUT_S = 240
+
+# What the developer's own shell must not change about a test.
+_UNWANTED = ("REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD", "TF_", "PYTHONHASHSEED", "PYTHONPATH")
+
+
+def find_plugin():
+    if PLUGIN:
+        return PLUGIN
+    import xla_plugins.xla_cpu_pjrt as wheel
+
+    return str(Path(wheel.__file__).parent / "xla_cpu_pjrt.so")
+
+
+def jax_environment(plugin):
+    """The environment of a bare JAX process on `plugin`."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(_UNWANTED)}
+    return env | {
+        "PJRT_NAMES_AND_LIBRARY_PATHS": f"xcpu:{plugin}",
+        "JAX_PLATFORMS": "xcpu",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+@dataclasses.dataclass
+class Finished:
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+    def json(self):
+        """What the program printed as its last line."""
+        return json.loads(self.stdout.splitlines()[-1])
+
+
+def run_process(argv, env, cwd=None, timeout_s=CHILD_TIMEOUT_S):
+    """Runs a command to its end, in a process group of its own so that nothing outlives a failure."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [str(word) for word in argv], env=env, cwd=cwd, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"{argv} hung\n{stdout}\n{stderr}") from None
+    return Finished(process.returncode, stdout, stderr, time.perf_counter() - began)
+
+
+class Store:
+    """A rekindle store and the processes that use it."""
+
+    def __init__(self, directory, python=sys.executable):
+        self.directory = Path(directory)
+        self.python = python
+        self.plugin = find_plugin()
+
+    def environment(self, way, env=None):
+        """`way`: bare, preload (LD_PRELOAD by hand), run (through `rekindle run`) or plugin."""
+        result = jax_environment(self.plugin)
+        # Should a default ever be used, it must not be the developer's own store.
+        result["XDG_CACHE_HOME"] = str(self.directory.parent / "xdg-cache")
+        if way != "bare":
+            result["REKINDLE_DIR"] = str(self.directory)
+        if way == "preload":
+            result["LD_PRELOAD"] = str(PRELOAD_LIBRARY)
+        if way == "plugin":
+            result["PJRT_NAMES_AND_LIBRARY_PATHS"] = f"xcpu:{PLUGIN_LIBRARY}"
+            result["REKINDLE_PLUGIN"] = self.plugin
+        return result | {k: str(v) for k, v in (env or {}).items()}
+
+    def argv(self, program, *args, way="run", python=None):
+        path = PROGRAMS / program
+        command = [python or self.python, str(path), *map(str, args)]
+        return [str(REKINDLE), "run", "--", *command] if way == "run" else command
+
+    def start(self, program, *args, way="run", env=None, cwd=None, python=None, status=0):
+        """Runs a program of programs/ to its end; `status` None accepts any exit status."""
+        done = run_process(
+            self.argv(program, *args, way=way, python=python), self.environment(way, env), cwd
+        )
+        if status is not None:
+            assert done.returncode == status, (
+                f"{program} {args} ({way}): exit status {done.returncode}, not {status}\n"
+                f"{done.stdout}\n{done.stderr}"
+            )
+        return done
+
+    def cli(self, *args, status=0, env=None):
+        """Runs the command line tool on this store."""
+        done = run_process([REKINDLE, *args], self.environment("run", env))
+        if status is not None:
+            assert done.returncode == status, f"rekindle {args}: {done}"
+        return done
+
+    def stats(self, *args):
+        """The counters of the latest run, or of what `args` say."""
+        return json.loads(self.cli("stats", "--json", *args).stdout)
+
+    def entries(self):
+        return sorted((self.directory / "objects").glob("*/*.rkx"))
+
+    def runs(self):
+        folder = self.directory / "runs"
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+    def leftovers(self):
+        """Temporary files that a torn write would leave behind."""
+        return [path for path in self.directory.rglob(".tmp-*")]
+
+
+def requests(stats):
+    return stats["hits"] + stats["misses"] + stats["bypassed"]
+
+
+def assert_cold(stats, at_least=1):
+    assert stats["misses"] >= at_least, stats
+    assert stats["compiled"] == stats["misses"] + stats["bypassed"], stats
+    assert stats["deserialize_failures"] == 0, stats
+
+
+def assert_warm(stats):
+    """Done when 2: nothing compiled, every request a hit."""
+    assert stats["compiled"] == 0, stats
+    assert stats["hits"] == requests(stats) > 0, stats
+    assert stats["deserialize_failures"] == 0 and stats["quarantined"] == 0, stats

@@ -1,0 +1,38 @@
+"""A program with a host callback, which no cache may keep, beside one without.
+
+Where a plugin cannot run callbacks, as the CPU plugin, the error's type and text are the result.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from kinds import train
+from report import digest, finish
+
+
+def outcome(function, *args):
+    try:
+        return digest(jax.jit(function)(*args))
+    except Exception as error:  # noqa: BLE001: whatever a plugin may throw
+        return f"{type(error).__name__}: {error}"
+
+
+def pure(x):
+    return jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def printed(x):
+    jax.debug.print("x is {}", x)
+    return x
+
+
+def ordered(x):
+    jax.debug.print("x is {}", x, ordered=True)
+    return x
+
+
+if __name__ == "__main__":
+    x = np.ones(4, np.float32)
+    results = {f.__name__: outcome(f, x) for f in (pure, printed, ordered)}
+    finish(results | {"train": digest(train())})

@@ -1,0 +1,103 @@
+"""A JAX process that does what real jobs do around JAX; prints a digest of what it computed.
+
+    guest.py plain
+    guest.py imports             modules that bring shared libraries along
+    guest.py subprocess          a child program, before and after the first compile
+    guest.py spawn|forkserver|fork
+                                 multiprocessing children; only the first two use JAX, for JAX itself
+                                 does not survive a fork
+    guest.py os-fork             a bare os.fork whose child exits the usual ways
+    guest.py fork-first          two JAX processes, forked before there was any JAX
+    guest.py faketime            the clock as the process sees it
+"""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import warnings
+
+
+def square_sum(n):
+    """In a child: no JAX, only ordinary work."""
+    return sum(i * i for i in range(n))
+
+
+def jax_square_sum(n):
+    """In a child: a JAX of its own."""
+    import jax
+    import jax.numpy as jnp
+
+    return float(jax.jit(lambda x: (x * x).sum())(jnp.arange(float(n))))
+
+
+def in_children(method, function):
+    context = multiprocessing.get_context(method)
+    with context.Pool(2) as pool:
+        return pool.map_async(function, [10, 20]).get(timeout=120)
+
+
+def around(what):
+    if what == "imports":
+        import ctypes
+        import hashlib
+        import lzma
+        import sqlite3
+        import ssl
+        import zlib
+
+        ctypes.CDLL(None)
+        assert sqlite3.connect(":memory:").execute("select 1 + 1").fetchone() == (2,)
+        assert ssl.create_default_context() and hashlib.sha256(b"").hexdigest()
+        assert lzma.decompress(lzma.compress(b"x")) == zlib.decompress(zlib.compress(b"x"))
+    elif what == "subprocess":
+        assert subprocess.check_output(["echo", "child"], text=True) == "child\n"
+        assert subprocess.run([sys.executable, "-c", "import json"], check=True).returncode == 0
+    elif what in ("spawn", "forkserver"):
+        assert in_children(what, jax_square_sum) == [285.0, 2470.0]
+    elif what == "fork":
+        assert in_children("fork", square_sum) == [285, 2470]
+    elif what == "os-fork":
+        # Not every one of these children ends well, without rekindle either: JAX tears down in them
+        # what only the parent has. So the statuses are part of the result, to be compared.
+        return [forked(leave) for leave in (lambda: os._exit(3), lambda: sys.exit(3), os.abort)]
+    elif what == "faketime":
+        import time
+
+        return [time.strftime("%Y-%m-%d")]
+    return []
+
+
+def forked(leave):
+    """How a child ends that leaves by `leave`: its exit status, or the negative number of a signal."""
+    child = os.fork()
+    if child == 0:
+        leave()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def main():
+    what = sys.argv[1]
+    # JAX warns of every fork; that is its business and the same without rekindle.
+    warnings.filterwarnings("ignore", message=".*fork.*")
+    if what == "subprocess":
+        around(what)
+    child = os.fork() if what == "fork-first" else None
+
+    import jax
+
+    from kinds import sharded, train
+    from report import digest, finish
+
+    first = digest(jax.jit(lambda x: x @ x.T)(jax.numpy.ones((4, 4))))
+    seen = around(what)
+    results = {"first": first, "train": digest(train()), "sharded": digest(sharded())}
+    if child == 0:
+        return
+    if child:
+        seen = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+    finish({"seen": seen, **results})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The command line on real stores. Its texts and options have tests of their own; these are the ends."""
+
+import json
+import re
+import sys
+
+import pytest
+
+import harness
+from harness import REKINDLE, run_process
+
+SUMMARY = re.compile(r"^rekindle: (\d+) programs?, (\d+) loaded, (\d+) compiled(, saved [\d.]+ s)?", re.M)
+
+
+@pytest.fixture(scope="module")
+def warmed(tmp_path_factory):
+    """A store after a cold and a warm run of `kinds.py train donated`, and what both printed."""
+    store = harness.Store(tmp_path_factory.mktemp("warmed") / "store")
+    done = [store.start("kinds.py", "train", "donated") for _ in range(2)]
+    return store, *done
+
+
+def test_summary_line(warmed):
+    _, cold, warm = warmed
+    programs, loaded, compiled = map(int, SUMMARY.search(cold.stderr).groups()[:3])
+    assert loaded == 0 and compiled == programs > 0
+    assert SUMMARY.search(warm.stderr).groups()[:3] == (str(programs), str(programs), "0")
+    assert "saved" in SUMMARY.search(warm.stderr)[0]
+    assert "rekindle" not in cold.stdout + warm.stdout
+
+
+@pytest.mark.parametrize("status", [0, 1, 42, 255])
+def test_status_is_passed_on(store, status):
+    done = run_process(
+        [REKINDLE, "run", "--", sys.executable, "-c", f"print('out'); raise SystemExit({status})"],
+        store.environment("run"),
+    )
+    assert (done.returncode, done.stdout) == (status, "out\n")
+
+
+def test_command_that_is_missing(store):
+    done = run_process([REKINDLE, "run", "--", "/nonexistent/command"], store.environment("run"))
+    assert done.returncode == 127 and "/nonexistent/command" in done.stderr
+
+
+@pytest.mark.parametrize("argv", [["run"], ["run", "--"], ["nonsense"], ["stats", "--nonsense"]])
+def test_wrong_usage(store, argv):
+    assert store.cli(*argv, status=2).stderr.startswith("rekindle")
+
+
+def test_stats(warmed):
+    store, cold, _ = warmed
+    stats = store.stats()
+    for name in (
+        "run", "job", "mode", "programs", "hits", "misses", "bypassed", "compiled",
+        "deserialize_failures", "preloaded", "remote_hits", "stored", "quarantined", "compile_seconds",
+        "load_seconds", "saved_seconds", "executions", "host_to_device", "device_to_host", "warnings",
+    ):  # fmt: skip
+        assert name in stats, name
+    assert stats["mode"] == "readwrite" and stats["warnings"] == []
+    assert stats["saved_seconds"] > 0 == stats["compile_seconds"]
+    total = store.stats("--all")
+    assert len(total["runs"]) == 2 and total["programs"] == stats["programs"]
+    assert total["hits"] == stats["hits"] and total["misses"] == total["compiled"] == stats["hits"]
+    assert str(stats["hits"]) in store.cli("stats").stdout
+
+
+def test_runs(warmed):
+    store, *_ = warmed
+    runs = json.loads(store.cli("runs", "--json").stdout)
+    assert {run["run"] for run in runs} == set(store.runs()) and len(runs) == 2
+    for run in store.runs():
+        assert run in store.cli("runs").stdout
+        assert store.stats("--run", run)["run"] == run
+
+
+def test_ls_show_rm(warmed):
+    store, *_ = warmed
+    entries = json.loads(store.cli("ls", "--json").stdout)
+    assert len(entries) == len(store.entries()) > 0
+    key = entries[0]["key"]
+    shown = json.loads(store.cli("show", "--json", key[:12]).stdout)
+    assert shown["key"] == key
+    assert key[:12] in store.cli("ls").stdout and key in store.cli("show", key).stdout
+    store.cli("rm", "--dry-run", key)
+    assert len(store.entries()) == len(entries)
+    store.cli("rm", key)
+    assert len(store.entries()) == len(entries) - 1
+    store.cli("show", key, status=1)
+    # What was removed is compiled again, and nothing else.
+    store.start("kinds.py", "train", "donated")
+    stats = store.stats()
+    assert stats["compiled"] == stats["misses"] == 1, stats
+
+
+def test_default_directory(tmp_path):
+    """Without REKINDLE_DIR the store is in the user's cache folder."""
+    store = harness.Store(tmp_path / "xdg-cache" / "rekindle")
+    env = store.environment("run", {"XDG_CACHE_HOME": tmp_path / "xdg-cache"})
+    del env["REKINDLE_DIR"]
+    done = run_process(store.argv("kinds.py", "donated"), env)
+    assert done.returncode == 0, done.stderr
+    assert len(store.entries()) > 0
+    shown = json.loads(run_process([REKINDLE, "config", "--json"], env).stdout)
+    assert str(store.directory) in json.dumps(shown)
+
+
+def test_version_and_help(store):
+    assert re.search(r"\d+\.\d+\.\d+", store.cli("version").stdout)
+    for verb in ("run", "stats", "runs", "ls", "show", "config", "rm", "version"):
+        assert verb in store.cli("help").stdout

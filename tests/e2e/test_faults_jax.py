@@ -1,0 +1,372 @@
+"""Whatever breaks, the job goes on as if rekindle were not there. Real JAX processes, real faults."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import harness
+from harness import assert_cold, assert_warm, requests
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """Results without rekindle, each asked for once: bare(program, argument…)."""
+    store = harness.Store(tmp_path_factory.mktemp("bare") / "store")
+    known = {}
+
+    def ask(*command):
+        if command not in known:
+            known[command] = store.start(*command, way="bare", status=None)
+        return known[command]
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def warmed(tmp_path_factory):
+    """A store with the programs of `kinds.py train donated`; tests that write to it work on a copy."""
+    store = harness.Store(tmp_path_factory.mktemp("warmed") / "store")
+    store.start("kinds.py", "train", "donated")
+    assert_cold(store.stats())
+    return store
+
+
+@pytest.fixture
+def copy(warmed, tmp_path):
+    shutil.copytree(warmed.directory, tmp_path / "store")
+    return harness.Store(tmp_path / "store")
+
+
+TWO = ("kinds.py", "train", "donated")
+
+
+def warnings_of(done):
+    return [line for line in done.stderr.splitlines() if line.startswith("rekindle:")]
+
+
+def compiled_modules(folder):
+    """What XLA itself says it compiled: the modules in its dump. Needs no store and no journal."""
+    return sorted(path.name for path in folder.glob("module_*before_optimizations.txt"))
+
+
+def dumping(folder):
+    return {"XLA_FLAGS": f"--xla_dump_to={folder} --xla_dump_hlo_as_text"}
+
+
+def assert_sound(store):
+    """Everything in the store can be read, and there is no half of anything."""
+    for line in json.loads(store.cli("ls", "--json").stdout):
+        store.cli("show", line["key"])
+    assert store.leftovers() == []
+
+
+# --- Stores that cannot be written to -----------------------------------------------------------------
+
+
+def in_namespace(mount, argv, env):
+    """Runs a command where `mount`, a shell command, has been done for it alone; None if not allowed."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+        return None
+    return harness.run_process(["unshare", "-m", "sh", "-ec", f'{mount}; exec "$@"', "sh", *argv], env)
+
+
+def mounted(store, mount, *command, env=None, way="preload"):
+    done = in_namespace(mount, store.argv(*command, way=way), store.environment(way, env))
+    if done is None:
+        pytest.skip("mounting is not allowed here")
+    return done
+
+
+def read_only(store):
+    return f"mount --bind {store.directory} {store.directory}; mount -o remount,ro,bind {store.directory}"
+
+
+def test_read_only_store_still_loads(copy, bare, tmp_path):
+    before = sorted(path for path in copy.directory.rglob("*"))
+    done = mounted(copy, read_only(copy), *TWO, env=dumping(tmp_path / "dump"))
+    assert done.returncode == 0 and done.json() == bare(*TWO).json()
+    assert compiled_modules(tmp_path / "dump") == []
+    assert len(warnings_of(done)) <= 1, done.stderr
+    assert sorted(path for path in copy.directory.rglob("*")) == before
+
+
+def test_read_only_store_compiles_what_it_lacks(copy, bare):
+    command = ("kinds.py", "scanned", "train")
+    done = mounted(copy, read_only(copy), *command)
+    assert done.returncode == 0 and done.json() == bare(*command).json()
+    assert len(warnings_of(done)) == 1, "a store that takes nothing is told once"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_store_without_permission(copy, bare):
+    copy.directory.chmod(0o555)
+    done = copy.start(*TWO, way="preload")
+    copy.directory.chmod(0o755)
+    assert done.json() == bare(*TWO).json()
+
+
+@pytest.mark.parametrize("size", ["4k", "48k"])
+def test_full_file_system(store, bare, size):
+    """Room for nothing, and room for some: the job has its results, and whoever reads is told once."""
+    store.directory.mkdir()
+    check = f"{harness.REKINDLE} ls --json && find {store.directory} -name '.tmp-*'"
+    script = f'mount -t tmpfs -o size={size} none {store.directory}; "$@"; {check} >&2; exit 0'
+    done = in_namespace(script, store.argv("kinds.py", way="preload"), store.environment("preload"))
+    if done is None:
+        pytest.skip("mounting is not allowed here")
+    assert done.returncode == 0 and done.json() == bare("kinds.py").json(), done.stderr
+    assert len(warnings_of(done)) == 1, done.stderr
+    assert ".tmp-" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("url", ["gs://bucket/cache", "s3://bucket/cache", "redis://host"])
+def test_store_that_is_a_url(store, bare, tmp_path, url):
+    """Refused with the hint what to use instead; never a folder of that name."""
+    (tmp_path / "work").mkdir()
+    env = {"REKINDLE_DIR": url}
+    done = store.start(*TWO, way="preload", env=env, cwd=tmp_path / "work")
+    assert done.json() == bare(*TWO).json()
+    assert len(warnings_of(done)) == 1 and "REKINDLE_REMOTE" in done.stderr, done.stderr
+    assert list((tmp_path / "work").iterdir()) == []
+    told = store.cli("stats", env=env, status=2)
+    assert "REKINDLE_REMOTE" in told.stderr
+
+
+def test_store_that_is_a_file(store, bare):
+    store.directory.write_text("not a store")
+    done = store.start(*TWO, way="preload")
+    assert done.json() == bare(*TWO).json()
+    assert len(warnings_of(done)) == 1, done.stderr
+    assert store.directory.read_text() == "not a store"
+
+
+# --- Damage -------------------------------------------------------------------------------------------
+
+
+def flip(offset_of):
+    def damage(path):
+        data = bytearray(path.read_bytes())
+        data[offset_of(len(data))] ^= 0x10
+        path.write_bytes(data)
+
+    return damage
+
+
+def truncate(path):
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) * 2 // 3])
+
+
+DAMAGE = {
+    "magic": flip(lambda size: 0),
+    "key": flip(lambda size: 40),
+    "middle": flip(lambda size: size // 2),
+    "last byte": flip(lambda size: size - 1),
+    "truncated": truncate,
+    "empty": lambda path: path.write_bytes(b""),
+    "garbage": lambda path: path.write_bytes(os.urandom(4096)),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_entries(copy, bare, kind):
+    entries = copy.entries()
+    for path in entries:
+        DAMAGE[kind](path)
+    assert copy.start(*TWO).json() == bare(*TWO).json()
+    stats = copy.stats()
+    assert stats["quarantined"] == stats["misses"] == stats["compiled"] == len(entries), stats
+    assert stats["deserialize_failures"] == 0, "bytes that are not sound never reach the plugin"
+    assert len(list((copy.directory / "quarantine").iterdir())) == len(entries)
+    assert copy.start(*TWO).json() == bare(*TWO).json()
+    assert_warm(copy.stats())
+    assert_sound(copy)
+
+
+def test_entries_under_each_others_names(copy, bare):
+    entries = copy.entries()
+    contents = [path.read_bytes() for path in entries]
+    for path, content in zip(entries, contents[1:] + contents[:1]):
+        path.write_bytes(content)
+    assert copy.start(*TWO).json() == bare(*TWO).json()
+    stats = copy.stats()
+    assert stats["misses"] == stats["quarantined"] == len(entries) and stats["hits"] == 0, stats
+    copy.start(*TWO)
+    assert_warm(copy.stats())
+
+
+def test_entry_of_a_later_version_is_left_alone(copy, bare):
+    """Not damage: a newer rekindle may be using it. This one compiles."""
+    path = copy.entries()[0]
+    data = bytearray(path.read_bytes())
+    version = data.index(1, 8)  # the first byte after the magic that is format version 1
+    data[version] = 99
+    path.write_bytes(data)
+    assert copy.start(*TWO).json() == bare(*TWO).json()
+    stats = copy.stats()
+    assert stats["misses"] == 1 and stats["quarantined"] == 0, stats
+
+
+# --- Modes --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["run", "preload", "plugin"])
+def test_off(store, bare, way):
+    done = store.start(*TWO, way=way, env={"REKINDLE_MODE": "off"})
+    assert done.json() == bare(*TWO).json()
+    assert not store.directory.exists()
+
+
+def test_readonly_mode(copy, bare, tmp_path):
+    env = {"REKINDLE_MODE": "readonly"}
+    entries = copy.entries()
+    command = (*TWO, "scanned")
+    assert copy.start(*command, env=env | dumping(tmp_path / "dump")).json() == bare(*command).json()
+    assert any("scan" in name or "lambda" in name for name in compiled_modules(tmp_path / "dump"))
+    assert not any("jit_step" in name for name in compiled_modules(tmp_path / "dump"))
+    assert copy.entries() == entries
+
+
+def test_refresh_mode(copy, bare):
+    env = {"REKINDLE_MODE": "refresh"}
+    before = {path: path.stat().st_mtime_ns for path in copy.entries()}
+    assert copy.start(*TWO, env=env).json() == bare(*TWO).json()
+    stats = copy.stats()
+    assert stats["hits"] == 0 and stats["compiled"] == stats["stored"] == requests(stats), stats
+    after = {path: path.stat().st_mtime_ns for path in copy.entries()}
+    assert after.keys() == before.keys()
+    assert all(after[path] > before[path] for path in before)
+    copy.start(*TWO)
+    assert_warm(copy.stats())
+
+
+# --- Ways to leave ------------------------------------------------------------------------------------
+
+ORDERLY = {"return": 0, "exit": 5, "uncaught": 1}
+ABRUPT = {"os-exit": 6, "sigterm": -15, "sigkill": -9, "abort": -6}
+
+
+@pytest.mark.parametrize("way", ["preload", "plugin", "run"])
+@pytest.mark.parametrize("how", [*ORDERLY, *ABRUPT])
+def test_leaving_while_storing(store, bare, how, way):
+    expected = bare("leave.py", how)
+    assert expected.returncode == (ORDERLY | ABRUPT)[how]
+    done = store.start("leave.py", how, way=way, status=None)
+    # As a shell does, `rekindle run` turns the signal that ended its command into a status.
+    statuses = [expected.returncode]
+    if way == "run" and expected.returncode < 0:
+        statuses.append(128 - expected.returncode)
+    assert done.returncode in statuses, done
+    assert done.stdout == expected.stdout
+    assert "Fatal" not in done.stderr and "Segmentation" not in done.stderr, done.stderr
+    if how in ORDERLY:
+        stats = store.stats()
+        assert stats["stored"] == stats["misses"] > 0, stats
+        assert store.leftovers() == []
+    for path in store.leftovers():
+        path.unlink()  # of a process that was killed; nobody minds them, and gc removes them
+    assert_sound(store)
+    # Whatever was left behind, the next start is right, and the one after it compiles nothing.
+    for _ in range(1 if how in ORDERLY else 2):
+        assert store.start("leave.py", "return", way=way).stdout == expected.stdout
+    assert_warm(store.stats())
+
+
+# --- Several at once ----------------------------------------------------------------------------------
+
+
+def test_processes_at_once(store, bare):
+    argv, env = store.argv("kinds.py"), store.environment("run")
+    jobs = [
+        subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    outputs = [job.communicate(timeout=harness.CHILD_TIMEOUT_S) for job in jobs]
+    for job, (stdout, stderr) in zip(jobs, outputs):
+        assert job.returncode == 0, stderr
+        assert json.loads(stdout.splitlines()[-1]) == bare("kinds.py").json()
+    assert len(store.runs()) == len(jobs)
+    total = store.stats("--all")
+    assert total["quarantined"] == 0 and total["deserialize_failures"] == 0, total
+    assert_sound(store)
+    assert store.start("kinds.py").json() == bare("kinds.py").json()
+    assert_warm(store.stats())
+
+
+def test_threads_at_once(store, bare):
+    for _ in ("cold", "warm"):
+        assert store.start("clients.py", "threads").json() == bare("clients.py", "threads").json()
+    assert_warm(store.stats())
+
+
+@pytest.mark.parametrize("way", ["preload", "plugin"])
+def test_clients_one_after_the_other(store, bare, way):
+    """What the first client compiled, the second one loads: a client takes its stores along."""
+    done = store.start("clients.py", "again", way=way)
+    assert done.json() == bare("clients.py", "again").json()
+    stats = store.stats()
+    programs = stats["programs"]
+    assert stats["misses"] == programs and stats["hits"] == 2 * programs > 0, stats
+
+
+def test_two_plugins_side_by_side(store, tmp_path):
+    other = shutil.copy(store.plugin, tmp_path / "other_plugin.so")
+    env = {
+        "PJRT_NAMES_AND_LIBRARY_PATHS": f"xcpu:{store.plugin},ycpu:{other}",
+        "JAX_PLATFORMS": "xcpu,ycpu",
+    }
+    expected = store.start("clients.py", "both", way="bare", env=env).json()
+    for _ in ("cold", "warm"):
+        assert store.start("clients.py", "both", env=env).json() == expected
+    assert_warm(store.stats())
+
+
+# --- Programs that are not for a cache ----------------------------------------------------------------
+
+
+def journal_events(store):
+    for path in sorted((store.directory / "runs").glob("*/*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+@pytest.mark.parametrize("way", ["run", "plugin"])
+def test_host_callbacks_are_bypassed(store, bare, way):
+    """Also their errors, on a plugin that cannot run them, are the plugin's own."""
+    for _ in ("cold", "warm"):
+        assert store.start("callbacks.py", way=way).json() == bare("callbacks.py").json()
+    stats = store.stats()
+    assert stats["bypassed"] == stats["compiled"] == 3 and stats["misses"] == 0, stats
+    assert stats["hits"] == requests(stats) - 3 > 0, stats
+    reasons = {
+        event["reason"]
+        for event in journal_events(store)
+        if event.get("event") == "compile" and event.get("outcome") == "bypass"
+    }
+    assert len(reasons) == 1 and "callback" in reasons.pop(), reasons
+
+
+# --- The plugin way's own faults ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plugin", ["", "/nonexistent/plugin.so", sys.executable, harness.__file__])
+def test_plugin_that_is_none(store, plugin):
+    """JAX gets an error that says what is wrong with REKINDLE_PLUGIN, and no crash."""
+    done = store.start("kinds.py", "train", way="plugin", env={"REKINDLE_PLUGIN": plugin}, status=None)
+    assert done.returncode == 1, done
+    assert "REKINDLE_PLUGIN" in done.stderr, done.stderr
+
+
+def test_both_ways_in_at_once(store, bare):
+    """The table is not wrapped twice: nothing is counted twice."""
+    env = {"LD_PRELOAD": harness.PRELOAD_LIBRARY}
+    for _ in ("cold", "warm"):
+        assert store.start(*TWO, way="plugin", env=env).json() == bare(*TWO).json()
+    stats = store.stats()
+    assert_warm(stats)
+    assert requests(stats) == bare(*TWO).json()["requests"], stats

@@ -1,0 +1,154 @@
+"""A job that is started again compiles nothing: every kind of program, both ways in."""
+
+import shutil
+
+import pytest
+
+import harness
+from harness import assert_cold, assert_warm, requests
+
+KINDS = ["train", "sharded", "mapped", "donated", "bfloat16", "scanned", "convolution", "updated"]
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """What the programs print without rekindle."""
+    store = harness.Store(tmp_path_factory.mktemp("bare") / "store")
+    return store.start("kinds.py", way="bare").json()
+
+
+@pytest.fixture(scope="module")
+def warmed(tmp_path_factory, bare):
+    """A store that a cold run has filled; tests that write to it work on a copy."""
+    store = harness.Store(tmp_path_factory.mktemp("warmed") / "store")
+    assert store.start("kinds.py").json() == bare
+    return store
+
+
+@pytest.fixture
+def copy(warmed, tmp_path):
+    shutil.copytree(warmed.directory, tmp_path / "store")
+    return harness.Store(tmp_path / "store")
+
+
+@pytest.mark.parametrize("way", ["run", "preload", "plugin"])
+def test_second_start_compiles_nothing(store, bare, way):
+    cold = store.start("kinds.py", way=way).json()
+    assert cold == bare
+    stats = store.stats()
+    assert_cold(stats, at_least=len(KINDS))
+    assert requests(stats) == cold["requests"]
+    assert stats["stored"] == stats["misses"] and stats["bypassed"] == 0, stats
+    assert store.leftovers() == []
+
+    warm = store.start("kinds.py", way=way).json()
+    assert warm == bare
+    stats = store.stats()
+    assert_warm(stats)
+    assert requests(stats) == warm["requests"]
+    assert stats["stored"] == 0, stats
+    assert stats["executions"] > 0 and stats["host_to_device"]["count"] > 0, stats
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_alone_is_loaded(copy, bare, kind):
+    """A job that shares programs with another loads what that one has compiled."""
+    alone = copy.start("kinds.py", kind).json()
+    assert alone["results"] == {kind: bare["results"][kind]}
+    assert_warm(copy.stats())
+
+
+def test_both_ways_in_share_a_store(copy, bare):
+    assert copy.start("kinds.py", way="plugin").json() == bare
+    assert_warm(copy.stats())
+
+
+@pytest.mark.parametrize("seed", ["0", "4711"])
+def test_hash_seed_does_not_matter(copy, seed):
+    copy.start("kinds.py", env={"PYTHONHASHSEED": seed})
+    assert_warm(copy.stats())
+
+
+def test_working_directory_does_not_matter(copy, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    copy.start("kinds.py", cwd=tmp_path / "elsewhere")
+    assert_warm(copy.stats())
+
+
+def test_moved_store_does_not_matter(copy, tmp_path):
+    copy.directory.rename(tmp_path / "moved")
+    moved = harness.Store(tmp_path / "moved")
+    moved.start("kinds.py", "train")
+    assert_warm(moved.stats())
+
+
+def test_copied_plugin_does_not_matter(copy, tmp_path):
+    """A plugin is known by what it is, not by where it lies."""
+    copy.plugin = shutil.copy(copy.plugin, tmp_path / "same_plugin.so")
+    copy.start("kinds.py", "train")
+    assert_warm(copy.stats())
+
+
+def test_unrelated_variables_do_not_matter(copy):
+    copy.start("kinds.py", "train", env={"LANG": "C", "SOMETHING": "else", "TERM": "dumb"})
+    assert_warm(copy.stats())
+
+
+FLAGS = ["--xla_cpu_enable_fast_min_max=true", "--xla_cpu_enable_fast_math=false"]
+
+
+@pytest.fixture(scope="module")
+def flagged(tmp_path_factory):
+    """A store filled under FLAGS."""
+    store = harness.Store(tmp_path_factory.mktemp("flagged") / "store")
+    store.start("kinds.py", "train", env={"XLA_FLAGS": " ".join(FLAGS)})
+    assert_cold(store.stats())
+    return store
+
+
+def test_order_of_flags_does_not_matter(flagged):
+    flagged.start("kinds.py", "train", env={"XLA_FLAGS": "  ".join(reversed(FLAGS))})
+    assert_warm(flagged.stats())
+
+
+def test_dump_flags_do_not_matter(flagged, tmp_path):
+    flags = [f"--xla_dump_to={tmp_path / 'dump'}", "--xla_dump_hlo_as_text", *FLAGS]
+    flagged.start("kinds.py", "train", env={"XLA_FLAGS": " ".join(flags)})
+    assert_warm(flagged.stats())
+
+
+def test_flags_that_change_code_do_matter(flagged):
+    flags = [FLAGS[0].replace("true", "false"), FLAGS[1]]
+    flagged.start("kinds.py", "train", env={"XLA_FLAGS": " ".join(flags)})
+    stats = flagged.stats()
+    assert stats["hits"] == 0 and stats["misses"] == requests(stats) > 0, stats
+    flagged.start("kinds.py", "train", env={"XLA_FLAGS": " ".join(flags)})
+    assert_warm(flagged.stats())
+
+
+def test_namespaces_do_not_share(copy):
+    copy.start("kinds.py", "train", env={"REKINDLE_NAMESPACE": "another-team"})
+    stats = copy.stats()
+    assert stats["hits"] == 0 and stats["misses"] == requests(stats) > 0, stats
+
+
+def test_another_jax_on_the_same_store(copy, bare, tmp_path):
+    """Another JAX sends other programs: it gets its own results, and its restart compiles nothing."""
+    if not harness.OTHER_PYTHON:
+        pytest.skip("no Python with another JAX version is set up")
+    elsewhere = harness.Store(tmp_path / "none", python=harness.OTHER_PYTHON)
+    expected = elsewhere.start("kinds.py", way="bare").json()
+    assert expected["jax"] != bare["jax"]
+    other = harness.Store(copy.directory, python=harness.OTHER_PYTHON)
+    assert other.start("kinds.py").json() == expected
+    assert other.start("kinds.py").json() == expected
+    assert_warm(other.stats())
+    assert copy.start("kinds.py").json() == bare
+    assert_warm(copy.stats())
+
+
+def test_changed_program_compiles_and_the_rest_does_not(store):
+    store.start("kinds.py", "train")
+    store.start("kinds.py", "train", "donated")
+    stats = store.stats()
+    assert stats["hits"] == 2 and stats["misses"] == requests(stats) - 2 > 0, stats
