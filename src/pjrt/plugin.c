@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "pjrt/error.h"
 #include "pjrt/extensions.h"
 #include "pjrt/hooks.h"
@@ -50,8 +49,11 @@ static const PJRT_Api *wrap_locked(const PJRT_Api *real) {
     if (!is_usable(real) || rk_hooks_contain((const void *)(uintptr_t)real->PJRT_Client_Compile))
         return real;
     if (used == RK_PLUGIN_SLOTS) {
-        rk_log_warn("more than %d PJRT plugins in one process; the others are not watched",
-                    RK_PLUGIN_SLOTS);
+        rk_runtime_tell(RK_ONCE_SLOTS,
+                        rk_error(RK_RESOURCE_EXHAUSTED,
+                                 "more than %d PJRT plugins in one process; the others are not "
+                                 "watched",
+                                 RK_PLUGIN_SLOTS));
         return real;
     }
     return wrap_in_slot(real, used);

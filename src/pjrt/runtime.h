@@ -59,7 +59,8 @@ typedef enum rk_once {
     RK_ONCE_LOAD,    // an entry could not be loaded
     RK_ONCE_PLUGIN,  // this plugin's executables cannot be kept
     RK_ONCE_KEY,     // no key could be made
-    RK_ONCE_DRAIN,
+    RK_ONCE_DRAIN,   // an exit did not wait for everything
+    RK_ONCE_SLOTS,   // too many plugins
     RK_ONCE_COUNT,
 } rk_once;
 void rk_runtime_tell(rk_once once, rk_err *err);
