@@ -1,0 +1,73 @@
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/out.h"
+#include "cli/term.h"
+#include "cli/text.h"
+
+const rk_verb rk_verbs[] = {
+    {"run", "run a job with rekindle in it", rk_verb_run},
+    {"stats", "counters of the last run, of another, or of all", rk_verb_stats},
+    {"runs", "the runs there were", rk_verb_runs},
+    {"ls", "the executables that are kept", rk_verb_ls},
+    {"show", "one of them, with all components of its key; its program", rk_verb_show},
+    {"rm", "remove some or all of them, or what was set aside", rk_verb_rm},
+    {"config", "every setting, and where it came from", rk_verb_config},
+    {"version", "the version, and the libraries that were found", rk_verb_version},
+    {"help", "this list, or how to use one command", rk_verb_help},
+};
+const size_t rk_verb_count = RK_ARRAY_LEN(rk_verbs);
+
+const rk_verb *rk_verb_find(const char *name) {
+    for (size_t i = 0; i < rk_verb_count; i++)
+        if (strcmp(rk_verbs[i].name, name) == 0)
+            return &rk_verbs[i];
+    return NULL;
+}
+
+static int status_of(rk_code code) {
+    switch (code) {
+    case RK_INVALID_ARGUMENT:
+    case RK_NOT_FOUND:
+    case RK_PERMISSION_DENIED:
+    case RK_FAILED_PRECONDITION:
+        return RK_EXIT_USAGE;
+    default:
+        return RK_EXIT_FAILED;
+    }
+}
+
+int rk_cli_fail(rk_err *err, bool json) {
+    int status = status_of(rk_err_code(err));
+    RK_AUTO(rk_buf) message = RK_BUF_INIT(0);
+    rk_text_add_printable(&message, rk_span_text(rk_err_message(err)));
+    // What was printed before it must also come before it.
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "%srekindle:%s %s\n", rk_style(RK_STYLE_BAD, stderr),
+                  rk_style(RK_STYLE_NONE, stderr), rk_buf_text(&message));
+    if (json) {
+        json_t *object = rk_out_object();
+        rk_out_set(object, "error", rk_out_text(rk_span_text(rk_err_message(err))));
+        rk_out_print(object);
+    }
+    rk_err_free(err);
+    return status;
+}
+
+void *rk_need(void *ptr) {
+    if (!ptr) {
+        (void)fputs("rekindle: out of memory\n", stderr);
+        exit(RK_EXIT_FAILED);
+    }
+    return ptr;
+}
+
+const char *rk_need_text(const rk_buf *buf) {
+    rk_err *err = rk_buf_status(buf);
+    if (err)
+        exit(rk_cli_fail(err, false));
+    return rk_buf_text(buf);
+}

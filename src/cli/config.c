@@ -1,0 +1,74 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/place.h"
+#include "cli/table.h"
+#include "journal/redact.h"
+
+static char *shown_value(const rk_setting *setting) {
+    RK_AUTO(rk_buf) masked = RK_BUF_INIT(0);
+    rk_redact_text(rk_span_text(setting->value), &masked);
+    return rk_need(rk_strdup(rk_need_text(&masked)));
+}
+
+static void print_json(const rk_settings *settings) {
+    json_t *object = rk_out_object(), *list = rk_out_array();
+    for (int id = 0; id < RK_SETTING_COUNT; id++) {
+        rk_setting setting = rk_settings_describe(settings, (rk_setting_id)id);
+        rk_autofree char *value = shown_value(&setting);
+        json_t *one = rk_out_object();
+        rk_out_set(one, "variable", rk_out_string(setting.variable));
+        rk_out_set(one, "value", rk_out_string(value));
+        rk_out_set(one, "source", rk_out_string(rk_setting_source_name(setting.source)));
+        rk_out_append(list, one);
+    }
+    rk_out_set(object, "settings", list);
+    rk_out_print(object);
+}
+
+static void print_text(const rk_settings *settings) {
+    static const rk_table_column columns[] = {
+        {.title = "VARIABLE"}, {.title = "VALUE", .shrinks = true}, {.title = "FROM"}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    for (int id = 0; id < RK_SETTING_COUNT; id++) {
+        rk_setting setting = rk_settings_describe(settings, (rk_setting_id)id);
+        rk_autofree char *value = shown_value(&setting);
+        bool chosen = setting.source != RK_SOURCE_DEFAULT;
+        rk_table_add(&table, RK_STYLE_NONE, setting.variable);
+        rk_table_add(&table, chosen ? RK_STYLE_BOLD : RK_STYLE_NONE, value[0] ? value : "–");
+        rk_table_add(&table, chosen ? RK_STYLE_NONE : RK_STYLE_DIM,
+                     rk_setting_source_name(setting.source));
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    (void)printf("\nThe config file is %s/config.\n", rk_settings_get(settings)->dir);
+}
+
+int rk_verb_config(int argc, char **argv) {
+    bool json = false;
+    const char *dir = NULL;
+    const rk_opt options[] = {RK_OPT_JSON(&json), RK_OPT_DIR(&dir)};
+    const rk_opt_usage usage = {
+        .verb = "config",
+        .summary = "Prints every setting and where its value came from: the environment, the "
+                   "config file in the store, or the default.",
+        .details = "Environment variables win over the config file, whose lines read `name = "
+                   "value` with the same names in lower case, without REKINDLE_. Passwords and "
+                   "keys in addresses are shown as ***.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_override("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    rk_err *err = rk_place_settings(&settings);
+    if (err)
+        return rk_cli_fail(err, json);
+    (json ? print_json : print_text)(settings);
+    return RK_EXIT_OK;
+}

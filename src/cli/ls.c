@@ -1,0 +1,248 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "cli/cli.h"
+#include "cli/entries.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/place.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+enum { KEY_DIGITS_SHOWN = 12 };
+
+typedef struct row {
+    rk_kept kept;
+    rk_entry_fault fault;  // not OK: nothing below is known
+    char *name, *platform; // owned; "" if unknown
+    uint64_t created_ns, compile_ns, payload_bytes;
+} row;
+
+typedef struct row_list {
+    row *items; // owned
+    size_t count;
+} row_list;
+
+static void row_list_cleanup(row_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        rk_free(list->items[i].name);
+        rk_free(list->items[i].platform);
+    }
+    rk_free(list->items);
+}
+
+static char *member(json_t *metadata, const char *key) {
+    const char *text = json_string_value(json_object_get(metadata, key));
+    return rk_need(rk_strdup(text ? text : ""));
+}
+
+static rk_err *read_row(rk_store *store, const rk_kept *kept, row *out_row) {
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    RK_TRY(rk_store_read(store, RK_ENTRY_EXECUTABLE, kept->hex, RK_WANT_HEAD, &lookup));
+    *out_row = (row){.kept = *kept, .fault = lookup.fault, .created_ns = kept->modified_ns};
+    json_t *metadata = rk_out_parsed(lookup.view.entry.metadata);
+    out_row->name = member(metadata, "name");
+    out_row->platform = member(metadata, "platform");
+    json_decref(metadata);
+    if (lookup.found) {
+        out_row->created_ns = lookup.view.entry.created_ns;
+        out_row->compile_ns = lookup.view.entry.compile_ns;
+        out_row->payload_bytes = lookup.view.payload_raw_bytes;
+    }
+    return NULL;
+}
+
+static rk_err *read_rows(rk_store *store, row_list *out_rows) {
+    __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list kept = {0};
+    RK_TRY(rk_kept_collect(store, &kept));
+    out_rows->items = rk_need(rk_calloc(kept.count + 1, sizeof *out_rows->items));
+    rk_progress progress = rk_progress_start("reading entries");
+    rk_err *err = NULL;
+    for (size_t i = 0; i < kept.count && !err; i++) {
+        rk_progress_step(&progress, i, kept.count);
+        if (!kept.items[i].has_executable)
+            continue;
+        err = read_row(store, &kept.items[i], &out_rows->items[out_rows->count]);
+        if (rk_err_code(err) == RK_NOT_FOUND)
+            rk_err_drop(RK_TAKE(err), "removed by another process since it was listed");
+        else if (!err)
+            out_rows->count++;
+    }
+    rk_progress_end(&progress);
+    return err;
+}
+
+static int compare(uint64_t a, uint64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const row *)a)->kept.hex, ((const row *)b)->kept.hex);
+}
+static int by_name(const void *a, const void *b) {
+    int order = strcmp(((const row *)a)->name, ((const row *)b)->name);
+    return order ? order : by_key(a, b);
+}
+static int by_size(const void *a, const void *b) {
+    int order =
+        compare(((const row *)a)->kept.executable_bytes, ((const row *)b)->kept.executable_bytes);
+    return order ? order : by_key(a, b);
+}
+static int by_seconds(const void *a, const void *b) {
+    int order = compare(((const row *)a)->compile_ns, ((const row *)b)->compile_ns);
+    return order ? order : by_key(a, b);
+}
+static int by_time(const void *a, const void *b) {
+    int order = compare(((const row *)a)->created_ns, ((const row *)b)->created_ns);
+    return order ? order : by_key(a, b);
+}
+
+typedef int (*order_fn)(const void *a, const void *b);
+
+static rk_err *find_order(const char *name, order_fn *out_order) {
+    static const struct {
+        const char *name;
+        order_fn order;
+    } orders[] = {{"time", by_time},
+                  {"name", by_name},
+                  {"size", by_size},
+                  {"seconds", by_seconds},
+                  {"key", by_key}};
+    *out_order = by_time;
+    if (!name)
+        return NULL;
+    for (size_t i = 0; i < RK_ARRAY_LEN(orders); i++) {
+        if (strcmp(orders[i].name, name) == 0) {
+            *out_order = orders[i].order;
+            return NULL;
+        }
+    }
+    return rk_error(RK_INVALID_ARGUMENT, "--sort takes time, name, size, seconds or key, not '%s'",
+                    name);
+}
+
+static void sort(row_list *rows, order_fn order, bool reverse) {
+    if (rows->count > 0)
+        qsort(rows->items, rows->count, sizeof *rows->items, order);
+    for (size_t i = 0; reverse && i < rows->count / 2; i++) {
+        row swapped = rows->items[i];
+        rows->items[i] = rows->items[rows->count - 1 - i];
+        rows->items[rows->count - 1 - i] = swapped;
+    }
+}
+
+static void add_row(rk_table *table, const row *one) {
+    char key[KEY_DIGITS_SHOWN + 1];
+    (void)snprintf(key, sizeof key, "%.*s", KEY_DIGITS_SHOWN, one->kept.hex);
+    uint64_t now = rk_realtime_ns();
+    bool sound = one->fault == RK_ENTRY_OK;
+    rk_table_add(table, RK_STYLE_BOLD, key);
+    rk_table_add(table, sound ? RK_STYLE_NONE : RK_STYLE_BAD,
+                 sound ? one->name : rk_entry_fault_text(one->fault));
+    rk_table_add(table, RK_STYLE_NONE, rk_text_bytes(one->kept.executable_bytes).text);
+    rk_table_add(table, RK_STYLE_NONE, sound ? rk_text_seconds(one->compile_ns).text : "?");
+    rk_table_add(table, RK_STYLE_DIM,
+                 rk_text_age(now > one->created_ns ? now - one->created_ns : 0).text);
+    rk_table_add(table, RK_STYLE_NONE, one->platform);
+}
+
+static void print_text(const row_list *rows) {
+    static const rk_table_column columns[] = {
+        {.title = "KEY"},
+        {.title = "NAME", .shrinks = true},
+        {.title = "SIZE", .right = true},
+        {.title = "COMPILED IN", .right = true},
+        {.title = "AGE", .right = true},
+        {.title = "PLATFORM", .shrinks = true},
+    };
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    uint64_t bytes = 0, program_bytes = 0, compile_ns = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        add_row(&table, &rows->items[i]);
+        bytes += rows->items[i].kept.executable_bytes;
+        program_bytes += rows->items[i].kept.program_bytes;
+        compile_ns += rows->items[i].compile_ns;
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    (void)printf("\n%s%zu executable%s, %s, %s of compilation%s; their programs %s\n",
+                 rk_style(RK_STYLE_BOLD, stdout), rows->count, rk_text_plural(rows->count),
+                 rk_text_bytes(bytes).text, rk_text_seconds(compile_ns).text,
+                 rk_style(RK_STYLE_NONE, stdout), rk_text_bytes(program_bytes).text);
+}
+
+static void print_json(const row_list *rows) {
+    json_t *object = rk_out_object(), *list = rk_out_array();
+    uint64_t bytes = 0, compile_ns = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const row *one = &rows->items[i];
+        bool sound = one->fault == RK_ENTRY_OK;
+        json_t *entry = rk_out_object();
+        rk_out_set(entry, "key", rk_out_string(one->kept.hex));
+        rk_out_set(entry, "name", rk_out_string(one->name));
+        rk_out_set(entry, "bytes", rk_out_uint(one->kept.executable_bytes));
+        rk_out_set(entry, "executable_bytes", rk_out_uint(one->payload_bytes));
+        rk_out_set(entry, "program_bytes", rk_out_uint(one->kept.program_bytes));
+        rk_out_set(entry, "compile_seconds", rk_out_seconds(one->compile_ns));
+        rk_out_set(entry, "created", rk_out_string(rk_text_utc(one->created_ns).text));
+        rk_out_set(entry, "platform", rk_out_string(one->platform));
+        rk_out_set(entry, "fault", rk_out_string(sound ? NULL : rk_entry_fault_text(one->fault)));
+        rk_out_append(list, entry);
+        bytes += one->kept.executable_bytes + one->kept.program_bytes;
+        compile_ns += one->compile_ns;
+    }
+    rk_out_set(object, "entries", list);
+    rk_out_set(object, "bytes", rk_out_uint(bytes));
+    rk_out_set(object, "compile_seconds", rk_out_seconds(compile_ns));
+    rk_out_print(object);
+}
+
+static rk_err *show(const rk_settings *settings, order_fn order, bool reverse, bool json) {
+    RK_AUTO_STORE store = NULL;
+    __attribute__((cleanup(row_list_cleanup))) row_list rows = {0};
+    RK_TRY(rk_place_open_store(settings, true, &store));
+    if (store)
+        RK_TRY(read_rows(store, &rows));
+    sort(&rows, order, reverse);
+    if (json)
+        print_json(&rows);
+    else if (rows.count == 0)
+        rk_place_print_nothing_yet(settings);
+    else
+        print_text(&rows);
+    return NULL;
+}
+
+int rk_verb_ls(int argc, char **argv) {
+    bool json = false, reverse = false;
+    const char *dir = NULL, *sort_name = NULL;
+    const rk_opt options[] = {
+        RK_OPT_VALUE("sort", 's', &sort_name, "BY",
+                     "time (the default), name, size, seconds or key; ascending"),
+        RK_OPT_FLAG("reverse", 'r', &reverse, "descending"),
+        RK_OPT_JSON(&json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "ls",
+        .summary = "Lists the executables that are kept: the beginning of the key, the program's "
+                   "name, the size in the store, what compiling it took, its age and platform.",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_override("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    order_fn order;
+    rk_err *err = find_order(sort_name, &order);
+    if (!err)
+        err = rk_place_settings(&settings);
+    if (!err)
+        err = show(settings, order, reverse, json);
+    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+}

@@ -1,0 +1,70 @@
+// `rekindle`: finds the verb, and looks once, at the end, whether all output was written.
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+
+static int unknown_verb(const char *name) {
+    const rk_verb *best = &rk_verbs[0];
+    for (size_t i = 1; i < rk_verb_count; i++)
+        if (rk_text_distance(name, rk_verbs[i].name) < rk_text_distance(name, best->name))
+            best = &rk_verbs[i];
+    if (rk_text_is_near(name, best->name))
+        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
+                                    "there is no command '%s'; did you mean `rekindle %s`?", name,
+                                    best->name),
+                           false);
+    return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
+                                "there is no command '%s' in rekindle " REKINDLE_VERSION
+                                "; `rekindle help` lists those there are",
+                                name),
+                       false);
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2)
+        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
+                                    "what should it do? For instance: rekindle run -- python "
+                                    "train.py (`rekindle help` lists all commands)"),
+                           false);
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    const rk_verb *verb = rk_verb_find(name);
+    if (verb)
+        return verb->run(argc - 1, argv + 1);
+    if (name[0] == '-')
+        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
+                                    "'%s' stands before any command: options follow the command, "
+                                    "as in `rekindle stats --json`",
+                                    name),
+                           false);
+    return unknown_verb(name);
+}
+
+// Output that is lost must not look like success.
+static int finish(int status) {
+    errno = 0;
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (!lost)
+        return status;
+    if (errno == EPIPE) // the reader had enough, as `head` does
+        return RK_EXIT_FAILED;
+    return rk_cli_fail(errno ? rk_error_errno(errno, "cannot write the output")
+                             : rk_error(RK_INTERNAL, "cannot write the output"),
+                       false);
+}
+
+int main(int argc, char **argv) {
+    // For the width of characters only; numbers stay as JSON needs them.
+    (void)setlocale(LC_CTYPE, "");
+    int status = finish(dispatch(argc, argv));
+    return status;
+}

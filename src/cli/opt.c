@@ -1,0 +1,195 @@
+#include "cli/opt.h"
+
+#include <string.h>
+
+#include "base/span.h"
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "cli/text.h"
+
+typedef struct parser {
+    const rk_opt_usage *usage;
+    char **argv;
+    int argc;
+    int next; // of argv, not yet looked at
+    bool help;
+} parser;
+
+static const rk_opt *find(const rk_opt_usage *usage, rk_span name) {
+    for (size_t i = 0; i < usage->option_count; i++)
+        if (rk_span_is(name, usage->options[i].name))
+            return &usage->options[i];
+    return NULL;
+}
+
+static const rk_opt *find_letter(const rk_opt_usage *usage, char letter) {
+    for (size_t i = 0; i < usage->option_count; i++)
+        if (usage->options[i].letter == letter)
+            return &usage->options[i];
+    return NULL;
+}
+
+static rk_err *unknown(const rk_opt_usage *usage, const char *argument, rk_span name) {
+    char word[64];
+    size_t len = name.len < sizeof word ? name.len : sizeof word - 1;
+    memcpy(word, name.data, len);
+    word[len] = '\0';
+    const char *best = "help";
+    for (size_t i = 0; i < usage->option_count; i++)
+        if (rk_text_distance(word, usage->options[i].name) < rk_text_distance(word, best))
+            best = usage->options[i].name;
+    if (rk_text_is_near(word, best))
+        return rk_error(RK_INVALID_ARGUMENT, "%s has no option '%s'; did you mean --%s?",
+                        usage->verb, argument, best);
+    return rk_error(RK_INVALID_ARGUMENT,
+                    "%s has no option '%s'; `rekindle help %s` lists those it has", usage->verb,
+                    argument, usage->verb);
+}
+
+// Gives an option its value: `attached`, or else the next argument.
+static rk_err *take_value(parser *p, const rk_opt *option, const char *attached) {
+    const char *value = attached;
+    if (!value && p->next < p->argc)
+        value = p->argv[p->next++];
+    if (!value || value[0] == '\0')
+        return rk_error(RK_INVALID_ARGUMENT, "--%s needs a value: --%s %s", option->name,
+                        option->name, option->value_name);
+    *option->value = value;
+    return NULL;
+}
+
+static rk_err *parse_long(parser *p, const char *argument) {
+    const char *name = argument + 2;
+    const char *equals = strchr(name, '=');
+    rk_span span = rk_span_of(name, equals ? (size_t)(equals - name) : strlen(name));
+    if (rk_span_is(span, "help") && !equals) {
+        p->help = true;
+        return NULL;
+    }
+    const rk_opt *option = find(p->usage, span);
+    if (!option)
+        return unknown(p->usage, argument, span);
+    if (!option->flag)
+        return take_value(p, option, equals ? equals + 1 : NULL);
+    if (equals)
+        return rk_error(RK_INVALID_ARGUMENT, "--%s takes no value, but was given '%s'",
+                        option->name, equals + 1);
+    *option->flag = true;
+    return NULL;
+}
+
+static rk_err *parse_letters(parser *p, const char *argument) {
+    for (const char *letter = argument + 1; *letter; letter++) {
+        if (*letter == 'h') {
+            p->help = true;
+            continue;
+        }
+        const rk_opt *option = find_letter(p->usage, *letter);
+        if (!option)
+            return rk_error(RK_INVALID_ARGUMENT,
+                            "%s has no option '%s'; `rekindle help %s` lists those it has",
+                            p->usage->verb, argument, p->usage->verb);
+        if (!option->flag)
+            return take_value(p, option, letter[1] ? letter + 1 : NULL);
+        *option->flag = true;
+    }
+    return NULL;
+}
+
+static rk_err *check_operands(const rk_opt_usage *usage, const rk_opt_operands *operands) {
+    if (operands->count < usage->min_operands)
+        return rk_error(RK_INVALID_ARGUMENT, "%s needs more: rekindle %s [OPTION…] %s", usage->verb,
+                        usage->verb, usage->operands);
+    if (operands->count > usage->max_operands)
+        return rk_error(RK_INVALID_ARGUMENT, "%s takes %s: '%s' is too much", usage->verb,
+                        usage->operands ? usage->operands : "options only",
+                        operands->items[usage->max_operands]);
+    return NULL;
+}
+
+rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv, rk_opt_result *out_result,
+                     rk_opt_operands *out_operands) {
+    parser p = {.usage = usage, .argv = argv, .argc = argc, .next = 1};
+    bool options_end = false;
+    // Operands move to the front, over what has been read already.
+    rk_opt_operands operands = {.items = argv + 1};
+    while (p.next < argc) {
+        char *argument = argv[p.next++];
+        if (!options_end && strcmp(argument, "--") == 0) {
+            options_end = true;
+        } else if (options_end || argument[0] != '-' || argument[1] == '\0') {
+            operands.items[operands.count++] = argument;
+            options_end = options_end || usage->options_first;
+        } else if (argument[1] == '-') {
+            RK_TRY(parse_long(&p, argument));
+        } else {
+            RK_TRY(parse_letters(&p, argument));
+        }
+        if (p.help)
+            break;
+    }
+    *out_result = p.help ? RK_OPT_HELP : RK_OPT_PROCEED;
+    *out_operands = operands;
+    if (p.help)
+        return NULL;
+    if (argc > 0)
+        operands.items[operands.count] = NULL;
+    return check_operands(usage, &operands);
+}
+
+// "  -o, --output FILE"
+static void add_option_names(rk_buf *out, const rk_opt *option) {
+    rk_buf_add_text(out, "  ");
+    if (option->letter)
+        rk_buf_add_format(out, "-%c, ", option->letter);
+    rk_buf_add_format(out, "--%s", option->name);
+    if (option->value_name)
+        rk_buf_add_format(out, " %s", option->value_name);
+}
+
+static void print_option(const rk_opt *option, size_t indent, size_t columns, FILE *out) {
+    RK_AUTO(rk_buf) names = RK_BUF_INIT(256);
+    add_option_names(&names, option);
+    (void)fprintf(out, "%s%*s", rk_need_text(&names), (int)(indent - names.len), "");
+    rk_term_print_wrapped(option->help, indent, columns, out);
+}
+
+void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out) {
+    (void)fprintf(out, "%sUsage:%s rekindle %s [OPTION…]%s%s\n\n", rk_style(RK_STYLE_BOLD, out),
+                  rk_style(RK_STYLE_NONE, out), usage->verb, usage->operands ? " " : "",
+                  usage->operands ? usage->operands : "");
+    rk_term_print_wrapped(usage->summary, 0, columns, out);
+    (void)fprintf(out, "\n%sOptions:%s\n", rk_style(RK_STYLE_BOLD, out),
+                  rk_style(RK_STYLE_NONE, out));
+    static const rk_opt help = {.name = "help", .letter = 'h', .help = "this text"};
+    size_t widest = sizeof "  -h, --help" - 1;
+    for (size_t i = 0; i < usage->option_count; i++) {
+        RK_AUTO(rk_buf) names = RK_BUF_INIT(256);
+        add_option_names(&names, &usage->options[i]);
+        widest = names.len > widest ? names.len : widest;
+    }
+    for (size_t i = 0; i < usage->option_count; i++)
+        print_option(&usage->options[i], widest + 3, columns, out);
+    print_option(&help, widest + 3, columns, out);
+    if (usage->details) {
+        (void)fputc('\n', out);
+        rk_term_print_wrapped(usage->details, 0, columns, out);
+    }
+}
+
+bool rk_opt_begin(const rk_opt_usage *usage, int argc, char **argv, rk_opt_operands *out_operands,
+                  int *out_status) {
+    rk_opt_result result = RK_OPT_PROCEED;
+    rk_err *err = rk_opt_parse(usage, argc, argv, &result, out_operands);
+    if (err) {
+        *out_status = rk_cli_fail(err, false);
+        return false;
+    }
+    if (result == RK_OPT_HELP) {
+        size_t columns = rk_term_columns(stdout);
+        rk_opt_print_help(usage, columns > 0 && columns < 100 ? columns : 100, stdout);
+        *out_status = RK_EXIT_OK;
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,65 @@
+// Options of one verb, read by a table: `--name value`, `--name=value`, `-n value`, `-nvalue`;
+// flags without a value, also bundled (`-jr`); `--` ends the options. What a verb takes is written
+// once, in its rk_opt_usage, from which the parser and the help text both work.
+#pragma once
+
+#include <stdio.h>
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+typedef struct rk_opt {
+    const char *name;       // without dashes
+    char letter;            // 0 for none
+    bool *flag;             // set to true; NULL for an option with a value
+    const char **value;     // set to the value, which is never empty; borrowed from argv
+    const char *value_name; // "DIR"
+    const char *help;
+} rk_opt;
+
+#define RK_OPT_FLAG(long_name, short_name, target, help_text)                                      \
+    { .name = (long_name), .letter = (short_name), .flag = (target), .help = (help_text) }
+#define RK_OPT_VALUE(long_name, short_name, target, what, help_text)                               \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .value = (target), .value_name = (what),      \
+        .help = (help_text)                                                                        \
+    }
+
+// Options of many verbs, worded once.
+#define RK_OPT_JSON(target) RK_OPT_FLAG("json", 0, target, "JSON for programs, on stdout")
+#define RK_OPT_DIR(target)                                                                         \
+    RK_OPT_VALUE("dir", 0, target, "DIR", "the store, instead of REKINDLE_DIR or the default")
+
+typedef struct rk_opt_usage {
+    const char *verb;
+    const char *operands; // "KEY…" in the usage line; NULL if the verb takes none
+    const char *summary;  // one sentence, no full stop
+    const char *details;  // paragraphs separated by "\n\n"; lines that begin with a blank are kept
+    const rk_opt *options;
+    size_t option_count;
+    size_t min_operands, max_operands;
+    bool options_first; // the first operand ends the options: what follows belongs to a command
+} rk_opt_usage;
+
+typedef struct rk_opt_operands {
+    char **items; // borrowed from argv, whose items are reordered; NULL-terminated
+    size_t count;
+} rk_opt_operands;
+
+typedef enum rk_opt_result {
+    RK_OPT_PROCEED, // all targets are set
+    RK_OPT_HELP,    // --help or -h: see rk_opt_print_help
+} rk_opt_result;
+
+// Reads argv[1…]. Errors: RK_INVALID_ARGUMENT with what is wrong and what would be right.
+RK_NODISCARD rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv,
+                                  rk_opt_result *out_result, rk_opt_operands *out_operands);
+
+// Prints usage, options and details, wrapped at `columns`.
+void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out);
+
+// Both, for a verb: reads the options, and prints help or the error. False if the verb is done:
+// `*out_status` is its exit status.
+RK_NODISCARD bool rk_opt_begin(const rk_opt_usage *usage, int argc, char **argv,
+                               rk_opt_operands *out_operands, int *out_status);

@@ -1,0 +1,46 @@
+#include "cli/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/sys.h"
+#include "cli/cli.h"
+
+static rk_env environment; // in force for the rest of the process once it was asked for
+
+rk_env *rk_place_environment(void) {
+    if (!environment.items)
+        rk_env_copy(&environment);
+    return &environment;
+}
+
+void rk_place_override(const char *variable, const char *value) {
+    if (!value)
+        return;
+    rk_env_set(rk_place_environment(), variable, value);
+    rk_env_put_in_force(rk_place_environment());
+}
+
+rk_err *rk_place_settings(rk_settings **out_settings) {
+    RK_TRY(rk_settings_load(out_settings));
+    rk_log_set_level(rk_settings_get(*out_settings)->log_level);
+    return NULL;
+}
+
+rk_err *rk_place_open_store(const rk_settings *settings, bool readonly, rk_store **out_store) {
+    const char *directory = rk_settings_get(settings)->dir;
+    struct stat info;
+    *out_store = NULL;
+    if (rk_sys()->lstat_fn(directory, &info) != 0 && errno == ENOENT)
+        return NULL;
+    return rk_store_open(directory, readonly, out_store);
+}
+
+void rk_place_store_cleanup(rk_store **store) {
+    rk_store_free(RK_TAKE(*store));
+}
+
+void rk_place_print_nothing_yet(const rk_settings *settings) {
+    (void)printf("There is nothing in %s yet: run `rekindle run -- CMD` first.\n",
+                 rk_settings_get(settings)->dir);
+}

@@ -1,0 +1,175 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "cli/opt.h"
+#include "cli/place.h"
+#include "cli/self.h"
+#include "cli/summary.h"
+#include "cli/term.h"
+
+typedef struct run_options {
+    const char *dir, *mode, *job, *log;
+} run_options;
+
+static const char details[] =
+    "The job starts as if rekindle were not there, with its library preloaded, which watches every "
+    "PJRT plugin that the job loads: programs that were compiled before are loaded, others are "
+    "compiled and kept. At the end one line on stderr says what happened; standard input and "
+    "output are left alone.\n"
+    "\n"
+    "The exit status is the command's own; 128 + N if signal N killed it; 127 if there is no such "
+    "command, 126 if it cannot be executed, 125 if no process could be made, 2 for wrong options "
+    "or settings.\n"
+    "\n"
+    "SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGCONT are passed on to the command, as are SIGINT and "
+    "SIGQUIT that do not come from the terminal, which sends them to the command itself.\n"
+    "\n"
+    "  rekindle run -- python train.py --steps 100\n"
+    "  rekindle run --mode readonly -- python serve.py\n";
+
+// Sets what the job needs to find us: the run's name, the job's, the store, the library.
+static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_operands *command,
+                                   const char *run, const char *library) {
+    rk_env *env = rk_place_environment();
+    const rk_settings_values *values = rk_settings_get(settings);
+    // Absolute, since the job may change its directory, and what it records is read back below.
+    rk_env_set(env, "REKINDLE_DIR", values->dir);
+    rk_env_set(env, "REKINDLE_RUN", run);
+    if (values->job[0] == '\0') {
+        rk_autofree char *job = NULL;
+        RK_TRY(rk_job_derive((int)command->count, (const char *const *)command->items, &job));
+        rk_env_set(env, "REKINDLE_JOB", job);
+    }
+    const char *before = rk_env_get(env, "LD_PRELOAD");
+    if (!before || before[0] == '\0') {
+        rk_env_set(env, "LD_PRELOAD", library);
+    } else if (!strstr(before, library)) {
+        RK_AUTO(rk_buf) both = RK_BUF_INIT(0);
+        rk_buf_add_format(&both, "%s:%s", before, library);
+        rk_env_set(env, "LD_PRELOAD", rk_need_text(&both));
+    }
+    return NULL;
+}
+
+static rk_err *find_preload_library(char **out_path) {
+    bool found = false;
+    RK_TRY(rk_self_library(RK_PRELOAD_LIBRARY, out_path, &found));
+    if (!found)
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "%s is missing or cannot be read: build or install rekindle again, whole",
+                        *out_path);
+    if (strpbrk(*out_path, " \t:"))
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "%s cannot be preloaded, since its path holds a blank or a colon, which "
+                        "LD_PRELOAD takes for separators: move the installation elsewhere",
+                        *out_path);
+    return NULL;
+}
+
+static int command_failed(const char *command, int error_number) {
+    bool missing = error_number == ENOENT || error_number == ENOTDIR;
+    // "python train.py" as one word is a common slip.
+    bool quoted = missing && strchr(command, ' ') && !strchr(command, '/');
+    rk_err *err = rk_error_errno(error_number, "cannot run '%s'%s", command,
+                                 quoted ? " (a command and its arguments are words of their own, "
+                                          "without quotes around them all)"
+                                        : "");
+    int ignored = rk_cli_fail(err, false);
+    (void)ignored;
+    return missing ? RK_EXIT_NOT_FOUND : RK_EXIT_NOT_EXECUTABLE;
+}
+
+static rk_err *write_summary(const char *directory, const char *run, rk_buf *out) {
+    RK_AUTO(rk_run_model) model = {0};
+    RK_AUTO(rk_run_totals) totals = {0};
+    rk_err *err = rk_run_load(directory, run, &model);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "no process of the job had anything to record");
+        rk_summary_write_nothing(directory, out);
+        return NULL;
+    }
+    if (err)
+        return err;
+    RK_TRY(rk_run_totals_add(&totals, &model));
+    rk_summary_write(&model, &totals, out);
+    return NULL;
+}
+
+static void print_summary(const rk_settings *settings, const char *run) {
+    if (rk_log_get_level() == RK_LOG_ERROR)
+        return;
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_err *err = write_summary(rk_settings_get(settings)->dir, run, &line);
+    if (err) {
+        int ignored = rk_cli_fail(rk_err_wrap(err, "cannot sum this run up"), false);
+        (void)ignored;
+        return;
+    }
+    (void)fprintf(stderr, "%srekindle:%s %s\n", rk_style(RK_STYLE_DIM, stderr),
+                  rk_style(RK_STYLE_NONE, stderr), rk_need_text(&line));
+}
+
+static int run_command(const rk_settings *settings, const rk_opt_operands *command) {
+    rk_autofree char *run = NULL, *library = NULL;
+    bool on = rk_settings_get(settings)->mode != RK_MODE_OFF;
+    rk_err *err = NULL;
+    if (on) {
+        err = find_preload_library(&library);
+        if (!err)
+            err = rk_run_id_make(&run);
+        if (!err)
+            err = prepare_environment(settings, command, run, library);
+        if (err)
+            return rk_cli_fail(err, false);
+    }
+    rk_child_end end = {0};
+    err = rk_child_run(command->items, rk_place_environment()->items, &end);
+    if (err) {
+        int ignored = rk_cli_fail(err, false);
+        (void)ignored;
+        return RK_EXIT_NO_PROCESS;
+    }
+    if (end.exec_errno != 0)
+        return command_failed(command->items[0], end.exec_errno);
+    if (on)
+        print_summary(settings, run);
+    return rk_child_exit_status(&end);
+}
+
+int rk_verb_run(int argc, char **argv) {
+    run_options given = {0};
+    const rk_opt options[] = {
+        RK_OPT_DIR(&given.dir),
+        RK_OPT_VALUE("mode", 0, &given.mode, "MODE", "readwrite, readonly, refresh or off"),
+        RK_OPT_VALUE("job", 0, &given.job, "JOB",
+                     "what counts as the same job; else derived from the command"),
+        RK_OPT_VALUE("log", 0, &given.log, "LEVEL",
+                     "error (not even the summary), warn, info or debug"),
+    };
+    const rk_opt_usage usage = {
+        .verb = "run",
+        .operands = "[--] COMMAND [ARGUMENT…]",
+        .summary = "Runs a command with rekindle in it, so that what it compiles is kept, and what "
+                   "was kept is not compiled.",
+        .details = details,
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+        .min_operands = 1,
+        .max_operands = SIZE_MAX,
+        .options_first = true,
+    };
+    rk_opt_operands command;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &command, &status))
+        return status;
+    rk_place_override("REKINDLE_DIR", given.dir);
+    rk_place_override("REKINDLE_MODE", given.mode);
+    rk_place_override("REKINDLE_JOB", given.job);
+    rk_place_override("REKINDLE_LOG", given.log);
+    RK_AUTO_SETTINGS settings = NULL;
+    rk_err *err = rk_place_settings(&settings);
+    return err ? rk_cli_fail(err, false) : run_command(settings, &command);
+}

@@ -1,0 +1,147 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "cli/cli.h"
+#include "cli/opt.h"
+#include "cli/place.h"
+#include "cli/run_view.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+typedef struct run_names {
+    char **items; // owned, each too
+    size_t count;
+} run_names;
+
+static void run_names_cleanup(run_names *names) {
+    for (size_t i = 0; i < names->count; i++)
+        rk_free(names->items[i]);
+    rk_free(names->items);
+}
+
+static rk_err *add_name(void *context, const rk_run_item *item) {
+    run_names *names = context;
+    names->items = rk_need(rk_realloc(names->items, (names->count + 1) * sizeof *names->items));
+    names->items[names->count++] = rk_need(rk_strdup(item->run));
+    return NULL;
+}
+
+static void add_row(rk_table *table, const rk_run_model *model, const rk_run_totals *totals) {
+    uint64_t now = rk_realtime_ns();
+    rk_run_state state = rk_run_state_of(model);
+    rk_table_add(table, RK_STYLE_NONE, model->run);
+    rk_table_add(table, RK_STYLE_NONE, model->job);
+    rk_table_add(table, RK_STYLE_DIM,
+                 model->start_ns == 0    ? "?"
+                 : now > model->start_ns ? rk_text_age(now - model->start_ns).text
+                                         : rk_text_age(0).text);
+    rk_table_add(table, RK_STYLE_NONE, rk_text_seconds(rk_run_duration_ns(model)).text);
+    rk_table_add(table, RK_STYLE_NONE, rk_text_count(totals->programs).text);
+    rk_table_add(table, totals->hits > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE,
+                 rk_text_count(totals->hits).text);
+    rk_table_add(table, totals->compiled > 0 ? RK_STYLE_NOTICE : RK_STYLE_NONE,
+                 rk_text_count(totals->compiled).text);
+    rk_table_add(table, state == RK_RUN_CUT_SHORT ? RK_STYLE_NOTICE : RK_STYLE_NONE,
+                 rk_run_state_text(state));
+}
+
+// Calls `use` for each of the last `last` runs that can be read.
+static rk_err *each_run(const char *directory, const run_names *names, size_t last, rk_table *table,
+                        json_t *list) {
+    size_t first = last < names->count ? names->count - last : 0;
+    rk_progress progress = rk_progress_start("reading runs");
+    for (size_t i = first; i < names->count; i++) {
+        rk_progress_step(&progress, i - first, names->count - first);
+        RK_AUTO(rk_run_model) model = {0};
+        RK_AUTO(rk_run_totals) totals = {0};
+        rk_err *err = rk_run_load(directory, names->items[i], &model);
+        if (err) {
+            rk_progress_end(&progress);
+            rk_log_warn("run %s is left out: %s", names->items[i], rk_err_message(err));
+            rk_err_drop(err, "the other runs can still be shown");
+            continue;
+        }
+        RK_TRY(rk_run_totals_add(&totals, &model));
+        if (list)
+            rk_out_append(list, rk_run_json(&model, &totals));
+        else
+            add_row(table, &model, &totals);
+    }
+    rk_progress_end(&progress);
+    return NULL;
+}
+
+static rk_err *show(const rk_settings *settings, size_t last, bool json) {
+    static const rk_table_column columns[] = {
+        {.title = "RUN", .shrinks = true},    {.title = "JOB", .shrinks = true},
+        {.title = "STARTED", .right = true},  {.title = "TOOK", .right = true},
+        {.title = "PROGRAMS", .right = true}, {.title = "HITS", .right = true},
+        {.title = "COMPILED", .right = true}, {.title = "STATE"},
+    };
+    const char *directory = rk_settings_get(settings)->dir;
+    __attribute__((cleanup(run_names_cleanup))) run_names names = {0};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    RK_TRY(rk_run_list(directory, add_name, &names));
+    if (json) {
+        json_t *object = rk_out_object(), *list = rk_out_array();
+        rk_err *err = each_run(directory, &names, last, NULL, list);
+        rk_out_set(object, "runs", list);
+        if (err)
+            json_decref(object);
+        else
+            rk_out_print(object);
+        return err;
+    }
+    if (names.count == 0) {
+        rk_place_print_nothing_yet(settings);
+        return NULL;
+    }
+    RK_TRY(each_run(directory, &names, last, &table, NULL));
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    return NULL;
+}
+
+static rk_err *parse_last(const char *text, size_t *out_last) {
+    *out_last = SIZE_MAX;
+    if (!text)
+        return NULL;
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0)
+        return rk_error(RK_INVALID_ARGUMENT, "--last takes a number from 1, not '%s'", text);
+    *out_last = value;
+    return NULL;
+}
+
+int rk_verb_runs(int argc, char **argv) {
+    bool json = false;
+    const char *dir = NULL, *last_text = NULL;
+    const rk_opt options[] = {
+        RK_OPT_VALUE("last", 'n', &last_text, "N", "only the last N runs"),
+        RK_OPT_JSON(&json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "runs",
+        .summary = "Lists the runs there were, the newest last.",
+        .details = "Cut short: a process was killed, crashed, or left without the usual "
+                   "clean-up.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_override("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    size_t last;
+    rk_err *err = parse_last(last_text, &last);
+    if (!err)
+        err = rk_place_settings(&settings);
+    if (!err)
+        err = show(settings, last, json);
+    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+}

@@ -1,0 +1,17 @@
+// Where this installation lies: the libraries are found relative to the executable, in the build
+// folder as after an install.
+#pragma once
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+#define RK_PRELOAD_LIBRARY "librekindle_preload.so"
+#define RK_PLUGIN_LIBRARY  "librekindle_pjrt.so"
+
+// The path of this executable, links resolved. Owned: rk_free.
+RK_NODISCARD rk_err *rk_self_executable(char **out_path);
+
+// The path of one of the libraries above, and whether a file is there that can be read. Owned:
+// rk_free.
+RK_NODISCARD rk_err *rk_self_library(const char *name, char **out_path, bool *out_found);

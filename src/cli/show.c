@@ -1,0 +1,304 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "cli/cli.h"
+#include "cli/entries.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/place.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+typedef struct shown {
+    const rk_kept *kept;
+    const rk_store_lookup *lookup;
+    json_t *metadata, *components; // owned; objects, or null
+} shown;
+
+static void hex_of(const rk_digest *digest, char out_hex[RK_DIGEST_HEX_CHARS + 1]) {
+    rk_digest_to_hex(digest, out_hex);
+}
+
+static json_t *key_json(const rk_key *key) {
+    const struct {
+        const char *name;
+        const rk_digest *digest;
+    } parts[] = {{"digest", &key->digest},
+                 {"program", &key->program},
+                 {"options", &key->options},
+                 {"environment", &key->environment}};
+    json_t *object = rk_out_object();
+    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++) {
+        char hex[RK_DIGEST_HEX_CHARS + 1];
+        hex_of(parts[i].digest, hex);
+        rk_out_set(object, parts[i].name, rk_out_string(hex));
+    }
+    return object;
+}
+
+static void print_json(const shown *s) {
+    const rk_entry_view *view = &s->lookup->view;
+    const rk_entry *entry = &view->entry;
+    json_t *object = rk_out_object();
+    rk_out_set(object, "key", key_json(&entry->key));
+    rk_out_set(object, "digest_ok", rk_out_bool(s->lookup->fault == RK_ENTRY_OK));
+    rk_out_set(object, "bytes", rk_out_uint(view->stored_bytes));
+    rk_out_set(object, "executable_bytes", rk_out_uint(view->payload_raw_bytes));
+    rk_out_set(object, "program_bytes",
+               s->kept->has_program ? rk_out_uint(s->kept->program_bytes) : rk_out_string(NULL));
+    rk_out_set(object, "created", rk_out_string(rk_text_utc(entry->created_ns).text));
+    rk_out_set(object, "compile_seconds", rk_out_seconds(entry->compile_ns));
+    rk_out_set(object, "ahead_of_time", rk_out_bool(entry->flags & RK_ENTRY_FLAG_AHEAD_OF_TIME));
+    rk_out_set(object, "metadata", json_incref(s->metadata));
+    rk_out_set(object, "components", json_incref(s->components));
+    rk_out_print(object);
+}
+
+static void add_line(rk_table *table, const char *name, const char *value) {
+    rk_table_add(table, RK_STYLE_DIM, name);
+    rk_table_add(table, RK_STYLE_NONE, value);
+}
+
+static void print_title(const char *title) {
+    (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), title,
+                 rk_style(RK_STYLE_NONE, stdout));
+}
+
+static const rk_table_column two_columns[] = {{.title = ""}, {.title = "", .shrinks = true}};
+
+static void add_sizes(rk_table *table, const shown *s) {
+    const rk_entry_view *view = &s->lookup->view;
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_format(&line, "%s in the store, %s unpacked", rk_text_bytes(view->stored_bytes).text,
+                      rk_text_bytes(view->payload_raw_bytes).text);
+    add_line(table, "executable", rk_need_text(&line));
+    rk_buf_clear(&line);
+    if (s->kept->has_program)
+        rk_buf_add_format(&line, "%s in the store", rk_text_bytes(s->kept->program_bytes).text);
+    else
+        rk_buf_add_text(&line, "not kept");
+    add_line(table, "program", rk_need_text(&line));
+}
+
+static void print_entry(const shown *s) {
+    const rk_entry *entry = &s->lookup->view.entry;
+    RK_AUTO(rk_table) table = {.columns = two_columns, .column_count = 2};
+    RK_AUTO(rk_buf) made = RK_BUF_INIT(0);
+    rk_buf_add_format(&made, "%s, compiled in %s%s", rk_text_local_time(entry->created_ns).text,
+                      rk_text_seconds(entry->compile_ns).text,
+                      entry->flags & RK_ENTRY_FLAG_AHEAD_OF_TIME ? ", ahead of time" : "");
+    rk_table_add(&table, RK_STYLE_DIM, "key");
+    rk_table_add(&table, RK_STYLE_BOLD, s->kept->hex);
+    add_line(&table, "made", rk_need_text(&made));
+    add_sizes(&table, s);
+    rk_table_add(&table, RK_STYLE_DIM, "digest");
+    rk_table_add(&table, RK_STYLE_GOOD, "ok: every byte is as it was written");
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+
+    print_title("key");
+    RK_AUTO(rk_table) key = {.columns = two_columns, .column_count = 2};
+    const struct {
+        const char *name;
+        const rk_digest *digest;
+    } parts[] = {{"  program", &entry->key.program},
+                 {"  options", &entry->key.options},
+                 {"  environment", &entry->key.environment}};
+    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++) {
+        char hex[RK_DIGEST_HEX_CHARS + 1];
+        hex_of(parts[i].digest, hex);
+        add_line(&key, parts[i].name, hex);
+    }
+    rk_table_print(&key, rk_term_columns(stdout), stdout);
+}
+
+// Any JSON value in a line.
+static char *flat(const json_t *value) {
+    if (json_is_string(value))
+        return rk_need(rk_strdup(json_string_value(value)));
+    char *text =
+        rk_need(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)));
+    char *copy = rk_need(rk_strdup(text));
+    free(text); // jansson's allocator is libc's
+    return copy;
+}
+
+static void print_metadata(json_t *metadata) {
+    if (json_object_size(metadata) == 0)
+        return;
+    print_title("metadata");
+    RK_AUTO(rk_table) table = {.columns = two_columns, .column_count = 2};
+    const char *name;
+    json_t *value;
+    json_object_foreach(metadata, name, value) {
+        RK_AUTO(rk_buf) indented = RK_BUF_INIT(0);
+        rk_autofree char *text = flat(value);
+        rk_buf_add_format(&indented, "  %s", name);
+        add_line(&table, rk_need_text(&indented), text);
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+}
+
+// "<long value>" for what was kept as its digest only.
+static char *component_value(const json_t *component) {
+    const json_t *value = json_object_get(component, "value");
+    const char *digest = json_string_value(json_object_get(value, "digest"));
+    if (!digest)
+        return value ? flat(value) : rk_need(rk_strdup(""));
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_buf_add_format(&text, "%" JSON_INTEGER_FORMAT " bytes, digest %.16s…",
+                      json_integer_value(json_object_get(value, "bytes")), digest);
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+// One list of components, those of a kind under their own title.
+static void print_components(const json_t *list, const char *which) {
+    static const rk_table_column columns[] = {
+        {.title = ""}, {.title = ""}, {.title = "", .shrinks = true}};
+    if (json_array_size(list) == 0)
+        return;
+    print_title(which);
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    size_t index;
+    const json_t *component;
+    json_array_foreach(list, index, component) {
+        const char *kind = json_string_value(json_object_get(component, "kind"));
+        const char *name = json_string_value(json_object_get(component, "name"));
+        rk_autofree char *value = component_value(component);
+        RK_AUTO(rk_buf) indented = RK_BUF_INIT(0);
+        rk_buf_add_format(&indented, "  %s", kind ? kind : "?");
+        rk_table_add(&table, RK_STYLE_DIM, rk_need_text(&indented));
+        rk_table_add(&table, RK_STYLE_NONE, name ? name : "?");
+        rk_table_add(&table, RK_STYLE_NONE, value);
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+}
+
+static void print_text(const shown *s) {
+    print_entry(s);
+    print_metadata(s->metadata);
+    const char *name;
+    json_t *list;
+    json_object_foreach(s->components, name, list) print_components(list, name);
+}
+
+static rk_err *show_entry(rk_store *store, const rk_kept *kept, bool json) {
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    rk_entry_kind kind = kept->has_executable ? RK_ENTRY_EXECUTABLE : RK_ENTRY_PROGRAM;
+    RK_TRY(rk_store_read(store, kind, kept->hex, RK_WANT_HEAD, &lookup));
+    if (!lookup.found)
+        return rk_error(RK_DATA_LOSS,
+                        "%.16s cannot be used: %s (the next job that needs it compiles it again; "
+                        "`rekindle rm %.16s` removes it now)",
+                        kept->hex, rk_entry_fault_text(lookup.fault), kept->hex);
+    shown s = {
+        .kept = kept,
+        .lookup = &lookup,
+        .metadata = rk_out_parsed(lookup.view.entry.metadata),
+        .components = rk_out_parsed(lookup.view.entry.components),
+    };
+    (json ? print_json : print_text)(&s);
+    json_decref(s.metadata);
+    json_decref(s.components);
+    return NULL;
+}
+
+static const char *program_format(const rk_entry *entry, json_t *metadata) {
+    const char *format = json_string_value(json_object_get(metadata, "format"));
+    static const uint8_t bytecode[] = {'M', 'L', 0xef, 'R'};
+    if (entry->payload.len >= sizeof bytecode &&
+        memcmp(entry->payload.data, bytecode, sizeof bytecode) == 0)
+        return "MLIR bytecode";
+    return format && strcmp(format, "hlo") == 0 ? "HloModuleProto" : format ? format : "unknown";
+}
+
+static rk_err *give_program(const rk_entry *entry, const char *format, const char *output,
+                            bool json) {
+    size_t bytes = entry->payload.len;
+    if (!output && !json && !isatty(STDOUT_FILENO)) {
+        (void)fwrite(entry->payload.data, 1, bytes, stdout);
+        return NULL;
+    }
+    if (output)
+        RK_TRY(rk_fs_publish(output, entry->payload.data, bytes, 0666));
+    if (json) {
+        json_t *object = rk_out_object();
+        rk_out_set(object, "format", rk_out_string(format));
+        rk_out_set(object, "bytes", rk_out_uint(bytes));
+        rk_out_set(object, "file", rk_out_string(output));
+        rk_out_print(object);
+    } else if (output) {
+        (void)printf("%s: %s of %s\n", output, rk_text_bytes(bytes).text, format);
+    } else {
+        (void)printf("The program is %s of %s, which is no text: write it to a file with -o FILE, "
+                     "or send it through a pipe.\n",
+                     rk_text_bytes(bytes).text, format);
+    }
+    return NULL;
+}
+
+static rk_err *show_program(rk_store *store, const rk_kept *kept, const char *output, bool json) {
+    if (!kept->has_program)
+        return rk_error(RK_NOT_FOUND,
+                        "the program of %.16s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
+                        "compiled from now on",
+                        kept->hex);
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    RK_TRY(rk_store_read(store, RK_ENTRY_PROGRAM, kept->hex, RK_WANT_PAYLOAD, &lookup));
+    if (!lookup.found)
+        return rk_error(RK_DATA_LOSS, "the program of %.16s cannot be used: %s", kept->hex,
+                        rk_entry_fault_text(lookup.fault));
+    json_t *metadata = rk_out_parsed(lookup.view.entry.metadata);
+    rk_err *err = give_program(&lookup.view.entry, program_format(&lookup.view.entry, metadata),
+                               output, json);
+    json_decref(metadata);
+    return err;
+}
+
+static rk_err *show(const rk_settings *settings, const char *prefix, bool program,
+                    const char *output, bool json) {
+    RK_AUTO_STORE store = NULL;
+    __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
+    const rk_kept *kept = NULL;
+    RK_TRY(rk_place_open_store(settings, true, &store));
+    if (store)
+        RK_TRY(rk_kept_collect(store, &list));
+    RK_TRY(rk_kept_find(&list, prefix, &kept));
+    return program ? show_program(store, kept, output, json) : show_entry(store, kept, json);
+}
+
+int rk_verb_show(int argc, char **argv) {
+    bool json = false, program = false;
+    const char *dir = NULL, *output = NULL;
+    const rk_opt options[] = {
+        RK_OPT_FLAG("program", 'p', &program, "the program that it was compiled from"),
+        RK_OPT_VALUE("output", 'o', &output, "FILE", "with --program: write it to this file"),
+        RK_OPT_JSON(&json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "show",
+        .operands = "KEY",
+        .summary = "Prints one entry with everything that its key was made of: options, flags, "
+                   "variables, versions and topology. The beginning of the key is enough.",
+        .details = "With --program: the program as the framework handed it over, byte by byte, on "
+                   "standard output if that is no terminal, or to a file.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+        .min_operands = 1,
+        .max_operands = 1,
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    if (output && !program)
+        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "-o goes with --program"), json);
+    rk_place_override("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    rk_err *err = rk_place_settings(&settings);
+    if (!err)
+        err = show(settings, operands.items[0], program, output, json);
+    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+}

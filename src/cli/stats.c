@@ -1,0 +1,264 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/opt.h"
+#include "cli/place.h"
+#include "cli/run_view.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+enum { MAX_LISTED = 10 };
+
+// A line of counters: name, value, what there is to say about it.
+static void add(rk_table *table, const char *name, const char *value, rk_style_name style,
+                const char *note) {
+    rk_table_add(table, RK_STYLE_NONE, name);
+    rk_table_add(table, style, value);
+    rk_table_add(table, RK_STYLE_DIM, note);
+}
+
+static void add_count(rk_table *table, const char *name, uint64_t count, rk_style_name style,
+                      const char *note) {
+    add(table, name, rk_text_count(count).text, count > 0 ? style : RK_STYLE_NONE, note);
+}
+
+static void add_requests(rk_table *table, const rk_run_totals *totals) {
+    uint64_t requests = totals->hits + totals->misses + totals->bypassed;
+    RK_AUTO(rk_buf) sources = RK_BUF_INIT(0);
+    if (totals->preloaded > 0)
+        rk_buf_add_format(&sources, "%s preloaded", rk_text_count(totals->preloaded).text);
+    if (totals->remote_hits > 0)
+        rk_buf_add_format(&sources, "%s%s from a remote tier", sources.len > 0 ? ", " : "",
+                          rk_text_count(totals->remote_hits).text);
+    add_count(table, "programs", totals->programs, RK_STYLE_BOLD, "distinct");
+    add_count(table, "compile requests", requests, RK_STYLE_NONE, "");
+    add_count(table, "  hits", totals->hits, RK_STYLE_GOOD, rk_need_text(&sources));
+    add_count(table, "  misses", totals->misses, RK_STYLE_NOTICE, "");
+    add_count(table, "  bypassed", totals->bypassed, RK_STYLE_NOTICE, "");
+    add_count(table, "compiled", totals->compiled, RK_STYLE_NOTICE, "calls of the compiler");
+    add_count(table, "stored", totals->stored, RK_STYLE_NONE, "");
+}
+
+static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t not_stored) {
+    if (not_stored > 0)
+        add_count(table, "not stored", not_stored, RK_STYLE_BAD, "");
+    if (totals->deserialize_failures > 0)
+        add_count(table, "failed to load", totals->deserialize_failures, RK_STYLE_BAD,
+                  "the plugin refused the entry");
+    if (totals->quarantined > 0)
+        add_count(table, "set aside", totals->quarantined, RK_STYLE_BAD, "damaged entries");
+}
+
+static void add_transfer(rk_table *table, const char *name, uint64_t count, uint64_t bytes) {
+    add_count(table, name, count, RK_STYLE_NONE, count > 0 ? rk_text_bytes(bytes).text : "");
+}
+
+static void print_counters(const rk_run_totals *totals, uint64_t not_stored) {
+    static const rk_table_column columns[] = {
+        {.title = ""}, {.title = "", .right = true}, {.title = "", .shrinks = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    const rk_journal_counts *counts = &totals->counts;
+    add_requests(&table, totals);
+    add_troubles(&table, totals, not_stored);
+    add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
+    add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");
+    add(&table, "saved", rk_text_seconds(totals->saved_ns).text,
+        totals->saved_ns > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE, "");
+    add_count(&table, "executions", counts->executions, RK_STYLE_NONE, "");
+    add_transfer(&table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
+    add_transfer(&table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+}
+
+static void print_title(const char *title) {
+    (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), title,
+                 rk_style(RK_STYLE_NONE, stdout));
+}
+
+static void print_warnings(const rk_run_totals *totals) {
+    if (totals->warning_count == 0)
+        return;
+    print_title("warnings");
+    size_t columns = rk_term_columns(stdout);
+    for (size_t i = 0; i < totals->warning_count; i++) {
+        RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+        rk_text_add_printable(&line, rk_span_text(totals->warnings[i]));
+        (void)printf("  ");
+        rk_term_print_wrapped(rk_need_text(&line), 2, columns > 0 ? columns : SIZE_MAX, stdout);
+    }
+}
+
+static void print_unkept(const rk_run_model *model) {
+    __attribute__((cleanup(rk_unkept_list_cleanup))) rk_unkept_list list = {0};
+    rk_unkept_collect(model, &list);
+    if (list.count == 0)
+        return;
+    print_title("bypassed: compiled as ever, and not kept");
+    static const rk_table_column columns[] = {
+        {.title = "  name", .shrinks = true}, {.title = "times", .right = true}, {.title = "why"}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    for (size_t i = 0; i < list.count && i < MAX_LISTED; i++) {
+        RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+        rk_buf_add_format(&name, "  %s", list.items[i].compile->name);
+        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
+        rk_table_add(&table, RK_STYLE_NONE, rk_text_count(list.items[i].count).text);
+        rk_table_add(&table, RK_STYLE_NOTICE, list.items[i].compile->reason);
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    if (list.count > MAX_LISTED)
+        (void)printf("  and %zu more: --json lists them all\n", list.count - MAX_LISTED);
+}
+
+static void print_head(const rk_run_model *model) {
+    static const rk_table_column columns[] = {{.title = ""}, {.title = "", .shrinks = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    RK_AUTO(rk_buf) when = RK_BUF_INIT(0);
+    rk_buf_add_format(
+        &when, "%s, %s in %zu process%s, %s", rk_text_local_time(model->start_ns).text,
+        rk_text_seconds(rk_run_duration_ns(model)).text, model->process_count,
+        model->process_count == 1 ? "" : "es", rk_run_state_text(rk_run_state_of(model)));
+    const struct {
+        const char *name, *value;
+    } lines[] = {{"run", model->run},
+                 {"job", model->job},
+                 {"mode", model->mode},
+                 {"started", rk_need_text(&when)}};
+    for (size_t i = 0; i < RK_ARRAY_LEN(lines); i++) {
+        rk_table_add(&table, RK_STYLE_DIM, lines[i].name);
+        rk_table_add(&table, i == 0 ? RK_STYLE_BOLD : RK_STYLE_NONE, lines[i].value);
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    (void)putchar('\n');
+}
+
+static rk_err *show_one(const char *directory, const char *wanted, bool json) {
+    rk_autofree char *run = NULL;
+    RK_AUTO(rk_run_model) model = {0};
+    RK_AUTO(rk_run_totals) totals = {0};
+    RK_TRY(rk_run_find(directory, wanted, &run));
+    RK_TRY(rk_run_load(directory, run, &model));
+    RK_TRY(rk_run_totals_add(&totals, &model));
+    if (json) {
+        rk_out_print(rk_run_json(&model, &totals));
+        return NULL;
+    }
+    print_head(&model);
+    print_counters(&totals, rk_run_not_stored(&model));
+    print_unkept(&model);
+    print_warnings(&totals);
+    return NULL;
+}
+
+typedef struct all_runs {
+    const char *directory;
+    rk_run_totals totals;
+    uint64_t not_stored;
+    json_t *list;
+} all_runs;
+
+static rk_err *add_run(void *context, const rk_run_item *item) {
+    all_runs *all = context;
+    RK_AUTO(rk_run_model) model = {0};
+    RK_AUTO(rk_run_totals) own = {0};
+    rk_err *err = rk_run_load(all->directory, item->run, &model);
+    if (err) {
+        rk_log_warn("run %s is left out: %s", item->run, rk_err_message(err));
+        rk_err_drop(err, "the other runs can still be counted");
+        return NULL;
+    }
+    RK_TRY(rk_run_totals_add(&all->totals, &model));
+    RK_TRY(rk_run_totals_add(&own, &model));
+    all->not_stored += rk_run_not_stored(&model);
+    rk_out_append(all->list, rk_run_json(&model, &own));
+    return NULL;
+}
+
+static void print_all(all_runs *all, bool json) {
+    if (!json) {
+        (void)printf("%s%s run%s%s\n\n", rk_style(RK_STYLE_BOLD, stdout),
+                     rk_text_count(all->totals.runs).text, rk_text_plural(all->totals.runs),
+                     rk_style(RK_STYLE_NONE, stdout));
+        print_counters(&all->totals, all->not_stored);
+        print_warnings(&all->totals);
+        return;
+    }
+    json_t *object = rk_out_object();
+    rk_out_set(object, "run", rk_out_string(NULL));
+    rk_out_set(object, "job", rk_out_string(NULL));
+    rk_out_set(object, "mode", rk_out_string(NULL));
+    rk_run_add_totals(object, &all->totals);
+    rk_out_set(object, "not_stored", rk_out_uint(all->not_stored));
+    rk_out_set(object, "runs", RK_TAKE(all->list));
+    rk_out_print(object);
+}
+
+static rk_err *show_all(const char *directory, bool json) {
+    all_runs all = {.directory = directory, .list = rk_out_array()};
+    rk_err *err = rk_run_list(directory, add_run, &all);
+    if (!err)
+        print_all(&all, json);
+    json_decref(all.list);
+    rk_run_totals_cleanup(&all.totals);
+    return err;
+}
+
+static rk_err *count_run(void *context, const rk_run_item *item) {
+    (void)item;
+    *(uint64_t *)context += 1;
+    return NULL;
+}
+
+// What to do where nothing was ever run. Counters that are all zero would look like a restart that
+// compiled nothing, so a program that asks for one run gets an error instead.
+static int nothing_yet(const rk_settings *settings, bool json) {
+    if (!json) {
+        rk_place_print_nothing_yet(settings);
+        return RK_EXIT_OK;
+    }
+    return rk_cli_fail(rk_error(RK_UNAVAILABLE,
+                                "there is no run in %s yet: run `rekindle run -- CMD` first",
+                                rk_settings_get(settings)->dir),
+                       true);
+}
+
+int rk_verb_stats(int argc, char **argv) {
+    bool json = false, all = false;
+    const char *run = NULL, *dir = NULL;
+    const rk_opt options[] = {
+        RK_OPT_VALUE("run", 'r', &run, "RUN", "this run; the beginning of its name is enough"),
+        RK_OPT_FLAG("all", 'a', &all, "all runs together, distinct programs counted once"),
+        RK_OPT_JSON(&json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "stats",
+        .summary = "Prints what happened in the last run, in another, or in all of them: what was "
+                   "loaded, what was compiled, and the time that took and saved.",
+        .details = "A run is one `rekindle run`, with all its processes. Hits are compilations "
+                   "that were avoided; misses were compiled and stored; bypassed programs cannot "
+                   "be kept.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    if (run && all)
+        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "--run and --all exclude each other"),
+                           json);
+    rk_place_override("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    uint64_t count = 0;
+    rk_err *err = rk_place_settings(&settings);
+    if (!err)
+        err = rk_run_list(rk_settings_get(settings)->dir, count_run, &count);
+    if (!err && count == 0 && !run && !(all && json))
+        return nothing_yet(settings, json);
+    if (!err)
+        err = all ? show_all(rk_settings_get(settings)->dir, json)
+                  : show_one(rk_settings_get(settings)->dir, run, json);
+    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+}

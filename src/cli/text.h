@@ -1,0 +1,39 @@
+// Numbers, times and foreign text in the form that people read.
+#pragma once
+
+#include "base/buf.h"
+
+typedef struct rk_text {
+    char text[40];
+} rk_text;
+
+rk_text rk_text_bytes(uint64_t bytes); // "640 B", "1.2 MB": powers of 1000
+rk_text
+rk_text_seconds(uint64_t nanoseconds); // "64 ms", "0.64 s", "12.3 s", "4 min 05 s", "1 h 02 min"
+rk_text rk_text_count(uint64_t count); // "1,203,432"
+rk_text rk_text_age(uint64_t nanoseconds);        // "just now", "3 min ago", "5 d ago"
+rk_text rk_text_local_time(uint64_t nanoseconds); // since 1970: "2026-11-21 13:02:35"; "" for 0
+rk_text rk_text_utc(uint64_t nanoseconds);        // since 1970: "2026-11-21T13:02:35Z"; "" for 0
+
+// "s" unless `count` is 1.
+const char *rk_text_plural(uint64_t count);
+
+// Takes one code point off the front of `text` (which must not be empty); returns its bytes, or 0
+// if they are not UTF-8.
+size_t rk_text_decode(rk_span text, uint32_t *out_code_point);
+
+// Appends `text` so that it cannot disturb a terminal: control characters and bytes that are not
+// UTF-8 become "\x1b" and the like.
+void rk_text_add_printable(rk_buf *out, rk_span text);
+
+// Columns that printable UTF-8 text takes up on a terminal.
+size_t rk_text_width(const char *text);
+
+// The bytes of the longest beginning of `text` that takes at most `columns`.
+size_t rk_text_fit(const char *text, size_t columns);
+
+// How far apart two words are: insertions, deletions, replacements, and swaps of neighbours.
+size_t rk_text_distance(const char *a, const char *b);
+
+// True if `candidate` is near enough to `word` to be what was meant.
+bool rk_text_is_near(const char *word, const char *candidate);

@@ -1,0 +1,80 @@
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/self.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "store/entry.h"
+
+typedef struct library {
+    const char *name; // in the JSON
+    const char *what;
+    char *path; // owned
+    bool found;
+} library;
+
+static void print_json(const char *executable, const library *libraries, size_t count) {
+    json_t *object = rk_out_object(), *list = rk_out_object();
+    rk_out_set(object, "version", rk_out_string(REKINDLE_VERSION));
+    rk_out_set(object, "executable", rk_out_string(executable));
+    for (size_t i = 0; i < count; i++) {
+        json_t *one = rk_out_object();
+        rk_out_set(one, "path", rk_out_string(libraries[i].path));
+        rk_out_set(one, "found", rk_out_bool(libraries[i].found));
+        rk_out_set(list, libraries[i].name, one);
+    }
+    rk_out_set(object, "libraries", list);
+    rk_out_set(object, "entry_format", rk_out_uint(RK_ENTRY_VERSION));
+    rk_out_set(object, "jansson", rk_out_string(jansson_version_str()));
+    rk_out_print(object);
+}
+
+static void print_text(const char *executable, const library *libraries, size_t count) {
+    (void)printf("%srekindle " REKINDLE_VERSION "%s\n\n", rk_style(RK_STYLE_BOLD, stdout),
+                 rk_style(RK_STYLE_NONE, stdout));
+    (void)printf("  %-15s %s\n", "executable", executable);
+    for (size_t i = 0; i < count; i++)
+        (void)printf("  %-15s %s%s%s%s\n", libraries[i].what, libraries[i].path,
+                     libraries[i].found ? "" : rk_style(RK_STYLE_BAD, stdout),
+                     libraries[i].found ? "" : "  missing: build or install it again",
+                     libraries[i].found ? "" : rk_style(RK_STYLE_NONE, stdout));
+    (void)printf("  %-15s %d\n", "entry format", RK_ENTRY_VERSION);
+    (void)printf("  %-15s %s\n", "jansson", jansson_version_str());
+}
+
+int rk_verb_version(int argc, char **argv) {
+    bool json = false;
+    const rk_opt options[] = {RK_OPT_JSON(&json)};
+    const rk_opt_usage usage = {
+        .verb = "version",
+        .summary = "Prints rekindle's version, and the two libraries by which it gets into a job: "
+                   "where they should be, and whether they are there.",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    library libraries[] = {
+        {.name = "preload", .what = "preload library"},
+        {.name = "plugin", .what = "plugin library"},
+    };
+    rk_autofree char *executable = NULL;
+    rk_err *err = rk_self_executable(&executable);
+    if (!err)
+        err = rk_self_library(RK_PRELOAD_LIBRARY, &libraries[0].path, &libraries[0].found);
+    if (!err)
+        err = rk_self_library(RK_PLUGIN_LIBRARY, &libraries[1].path, &libraries[1].found);
+    if (err) {
+        status = rk_cli_fail(err, json);
+    } else {
+        (json ? print_json : print_text)(executable, libraries, RK_ARRAY_LEN(libraries));
+        status = RK_EXIT_OK;
+    }
+    rk_free(libraries[0].path);
+    rk_free(libraries[1].path);
+    return status;
+}
