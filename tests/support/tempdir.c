@@ -1,5 +1,6 @@
 #include "support/tempdir.h"
 
+#include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,4 +29,17 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 void rk_test_tempdir_remove(char *path) {
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(path);
+}
+
+unsigned rk_test_count_entries(const char *path) {
+    DIR *directory = opendir(path);
+    if (!directory) {
+        perror(path);
+        abort();
+    }
+    unsigned count = 0;
+    while (readdir(directory))
+        count++;
+    (void)closedir(directory);
+    return count - 2; // "." and ".."
 }
