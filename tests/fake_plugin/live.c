@@ -1,0 +1,134 @@
+// The registry of live objects: every handle that comes in is looked up here.
+#include "fake.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BUCKETS = 4096 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static fake_object *buckets[BUCKETS];
+static uint64_t last_number[FAKE_KIND_COUNT];
+static uint64_t live_count[FAKE_KIND_COUNT];
+
+static const char *const kind_names[FAKE_KIND_COUNT] = {
+    "error",    "event",      "client", "device",     "description", "memory",
+    "topology", "executable", "loaded", "serialized", "buffer",      "context",
+};
+
+// A child of fork must not inherit a registry that some other thread had locked.
+static void lock_for_fork(void) {
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    if (pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) != 0)
+        abort();
+}
+
+static size_t bucket_of(const void *handle) {
+    return ((uintptr_t)handle >> 4) % BUCKETS;
+}
+
+void *fake_object_new(fake_kind kind, size_t size, PJRT_Client *client) {
+    fake_object *object = calloc(1, size);
+    if (!object)
+        abort();
+    object->kind = kind;
+    object->client = client;
+    pthread_mutex_lock(&lock);
+    object->number = ++last_number[kind];
+    live_count[kind]++;
+    fake_object **bucket = &buckets[bucket_of(object)];
+    object->next = *bucket;
+    *bucket = object;
+    pthread_mutex_unlock(&lock);
+    return object;
+}
+
+// Finds the object behind a handle and aborts on anything wrong with it. Called with the lock held;
+// misuse never returns, so the lock does not matter then.
+static fake_object *find_locked(fake_kind kind, const void *handle) {
+    fake_object *object = buckets[bucket_of(handle)];
+    while (object && (const void *)object != handle)
+        object = object->next;
+    if (!object)
+        fake_misuse("%s handle %p was never given out", kind_names[kind], handle);
+    if (object->kind != kind)
+        fake_misuse("%s %" PRIu64 " was passed as %s", kind_names[object->kind], object->number,
+                    kind_names[kind]);
+    if (object->dead)
+        fake_misuse("%s %" PRIu64 " was used after its destruction", kind_names[kind],
+                    object->number);
+    const fake_object *client = (const fake_object *)object->client;
+    if (client && client->dead)
+        fake_misuse("%s %" PRIu64 " was used after its client was destroyed", kind_names[kind],
+                    object->number);
+    return object;
+}
+
+void fake_object_check(fake_kind kind, const void *handle) {
+    pthread_mutex_lock(&lock);
+    (void)find_locked(kind, handle);
+    pthread_mutex_unlock(&lock);
+}
+
+static void add_users_locked(fake_object *object, int users) {
+    object->users += users;
+    if (object->client)
+        ((fake_object *)object->client)->users += users;
+}
+
+void fake_object_enter(fake_kind kind, const void *handle) {
+    pthread_mutex_lock(&lock);
+    add_users_locked(find_locked(kind, handle), 1);
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_object_leave(const void *handle) {
+    pthread_mutex_lock(&lock);
+    fake_object *object = buckets[bucket_of(handle)];
+    while (object && (const void *)object != handle)
+        object = object->next;
+    if (object)
+        add_users_locked(object, -1);
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_object_kill(fake_kind kind, const void *handle) {
+    pthread_mutex_lock(&lock);
+    fake_object *object = find_locked(kind, handle);
+    if (object->users > 0)
+        fake_misuse("%s %" PRIu64 " was destroyed while %d calls were working on it",
+                    kind_names[kind], object->number, object->users);
+    object->dead = true;
+    live_count[kind]--;
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t count_of_client_locked(size_t kind, const PJRT_Client *client) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const fake_object *object = buckets[i]; object; object = object->next)
+            count += object->kind == kind && !object->dead && object->client == client;
+    }
+    return count;
+}
+
+void fake_object_census(const PJRT_Client *client, char *out_text, size_t size) {
+    size_t used = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t kind = 0; kind < FAKE_KIND_COUNT && used < size; kind++) {
+        uint64_t count = client ? count_of_client_locked(kind, client) : live_count[kind];
+        int written = snprintf(out_text + used, size - used, "%s%s=%" PRIu64, kind ? " " : "",
+                               kind_names[kind], count);
+        used += written > 0 ? (size_t)written : 0;
+    }
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,6 @@
+// A shared object that is no plugin: it has no GetPjrtApi.
+extern __attribute__((visibility("default"))) int not_a_plugin(void);
+
+int not_a_plugin(void) {
+    return 0;
+}

@@ -1,0 +1,80 @@
+// Words about clients and devices.
+#include "host/host.h"
+
+#include <stdlib.h>
+
+PJRT_Client *host_current_client(const host *h) {
+    if (h->client >= h->client_count || !h->clients[h->client])
+        host_usage("there is no client");
+    return h->clients[h->client];
+}
+
+// Everything that a framework asks a new client; the first error ends it.
+static PJRT_Error *describe(const host *h, PJRT_Client *client, rk_json *json) {
+    PJRT_Client_PlatformName_Args name = HOST_ARGS(PJRT_Client_PlatformName_Args, .client = client);
+    PJRT_Error *error = h->api->PJRT_Client_PlatformName(&name);
+    if (error)
+        return error;
+    rk_json_member_text(json, "platform", rk_span_of(name.platform_name, name.platform_name_size));
+    PJRT_Client_PlatformVersion_Args version =
+        HOST_ARGS(PJRT_Client_PlatformVersion_Args, .client = client);
+    error = h->api->PJRT_Client_PlatformVersion(&version);
+    if (error)
+        return error;
+    rk_json_member_text(json, "version",
+                        rk_span_of(version.platform_version, version.platform_version_size));
+    PJRT_Client_Devices_Args devices = HOST_ARGS(PJRT_Client_Devices_Args, .client = client);
+    error = h->api->PJRT_Client_Devices(&devices);
+    if (error)
+        return error;
+    rk_json_member_uint(json, "devices", devices.num_devices);
+    PJRT_Client_AddressableDevices_Args here =
+        HOST_ARGS(PJRT_Client_AddressableDevices_Args, .client = client);
+    error = h->api->PJRT_Client_AddressableDevices(&here);
+    if (error || here.num_addressable_devices == 0)
+        return error;
+    PJRT_Device_GetDescription_Args of =
+        HOST_ARGS(PJRT_Device_GetDescription_Args, .device = here.addressable_devices[0]);
+    error = h->api->PJRT_Device_GetDescription(&of);
+    if (error)
+        return error;
+    PJRT_DeviceDescription_Kind_Args kind =
+        HOST_ARGS(PJRT_DeviceDescription_Kind_Args, .device_description = of.device_description);
+    error = h->api->PJRT_DeviceDescription_Kind(&kind);
+    if (!error)
+        rk_json_member_text(json, "kind", rk_span_of(kind.device_kind, kind.device_kind_size));
+    return error;
+}
+
+void host_client(host *h, const char *value) {
+    (void)value;
+    host_line line;
+    host_begin(&line, h, "client");
+    if (h->client_count >= HOST_MAX_CLIENTS)
+        host_usage("at most %d clients", HOST_MAX_CLIENTS);
+    PJRT_Client_Create_Args create = HOST_ARGS(PJRT_Client_Create_Args);
+    PJRT_Error *error = h->api->PJRT_Client_Create(&create);
+    if (!error) {
+        h->client = h->client_count;
+        h->clients[h->client_count++] = create.client;
+        rk_json_member_uint(&line.json, "client", h->client);
+        error = describe(h, create.client, &line.json);
+    }
+    (void)host_end(&line, h, error);
+}
+
+void host_use_client(host *h, const char *value) {
+    h->client = strtoul(value, NULL, 10);
+    (void)host_current_client(h);
+}
+
+void host_destroy_client(host *h, const char *value) {
+    if (*value)
+        host_use_client(h, value);
+    host_line line;
+    host_begin(&line, h, "destroy-client");
+    PJRT_Client_Destroy_Args args =
+        HOST_ARGS(PJRT_Client_Destroy_Args, .client = host_current_client(h));
+    h->clients[h->client] = NULL;
+    (void)host_end(&line, h, h->api->PJRT_Client_Destroy(&args));
+}

@@ -1,0 +1,79 @@
+// pjrt_host: a framework in miniature. It opens a PJRT plugin as frameworks do (dlopen, dlsym of
+// "GetPjrtApi"), does what the words of its command line say, and prints one JSON object for each
+// on stdout. It knows nothing of rekindle. The words: README.md.
+#pragma once
+
+#include <pthread.h>
+
+#include <pjrt_c_api.h>
+
+#include "base/json.h"
+
+enum { HOST_MAX_CLIENTS = 16, HOST_MAX_EXECUTABLES = 256, HOST_MAX_OUTPUTS = 64 };
+
+// What the words work on. A thread of thread=N{…} starts with a copy that has no executables and no
+// outputs of its own, and leaves what it made behind.
+typedef struct host {
+    const char *path; // of the plugin, borrowed from the command line
+    void *handle;     // of dlopen
+    const PJRT_Api *api;
+    PJRT_Client *clients[HOST_MAX_CLIENTS];
+    size_t client_count;
+    size_t client; // the one in use
+    PJRT_LoadedExecutable *executables[HOST_MAX_EXECUTABLES];
+    size_t executable_count;
+    PJRT_Buffer *outputs[HOST_MAX_OUTPUTS];
+    size_t output_count;
+    rk_buf serialized; // of the last serialize
+    int thread;
+    int round;
+    bool failed; // some word answered with an error
+} host;
+
+// Begins the JSON line of one word; the caller adds members, then calls host_end. A line that was
+// begun must be ended.
+typedef struct host_line {
+    rk_buf text;
+    rk_json json;
+} host_line;
+void host_begin(host_line *line, const host *h, const char *action);
+// Adds "ok" and, where `error` is not NULL, its code and message through the plugin's own
+// functions, destroys the error, and writes the line. False if there was an error.
+bool host_end(host_line *line, host *h, PJRT_Error *error);
+// The same for what goes wrong before the plugin is asked.
+void host_end_failed(host_line *line, host *h, const char *why);
+
+// Prints a message to stderr and exits with 2: a mistake in the words, not in what they test.
+_Noreturn void host_usage(const char *format, ...) RK_PRINTF(1, 2);
+
+// Runs words[0…count). May not return (exit=…).
+void host_run(host *h, char *const *words, size_t count);
+
+// One word each. `value` is what stands behind '=', or "".
+void host_lib(host *h, const char *value);
+void host_again(host *h, const char *value);
+void host_dlclose(host *h, const char *value);
+void host_init(host *h, const char *value);
+void host_attributes(host *h, const char *value);
+void host_table(host *h, const char *value);
+void host_extra(host *h, const char *value);
+void host_client(host *h, const char *value);
+void host_use_client(host *h, const char *value);
+void host_destroy_client(host *h, const char *value);
+void host_compile(host *h, const char *value);
+void host_compile_topology(host *h, const char *value);
+void host_inspect(host *h, const char *value);
+void host_serialize(host *h, const char *value);
+void host_load(host *h, const char *value);
+void host_destroy_exec(host *h, const char *value);
+void host_execute(host *h, const char *value);
+void host_tohost(host *h, const char *value);
+void host_destroy_buffers(host *h, const char *value);
+void host_misuse(host *h, const char *value);
+
+// Index of an executable from a value like "3"; "" is the last one. Usage error if there is none.
+size_t host_pick_executable(const host *h, const char *value);
+PJRT_Client *host_current_client(const host *h);
+
+// A zeroed argument struct with its size set.
+#define HOST_ARGS(type, ...) ((type){.struct_size = (size_t)type##_STRUCT_SIZE, __VA_ARGS__})
