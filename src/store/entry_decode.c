@@ -54,11 +54,16 @@ static rk_entry_fault check_extent(const rk_entry_head *head, size_t file_bytes,
     return RK_ENTRY_OK;
 }
 
+// No zstd frame gives more: a block is at most 128 KiB and takes at least 4 bytes. So a small entry
+// cannot ask for a big allocation.
+enum { MAX_EXPANSION = (128 << 10) / 4 };
+
 static bool section_is_sound(const rk_section *section, bool may_be_compressed) {
     if (section->compression == RK_COMPRESSION_NONE)
         return section->raw_bytes == section->stored_bytes;
-    return may_be_compressed && section->compression == RK_COMPRESSION_ZSTD &&
-           section->stored_bytes && section->raw_bytes && section->raw_bytes <= RK_ENTRY_MAX_BYTES;
+    return may_be_compressed && section->compression == RK_COMPRESSION_ZSTD && section->raw_bytes &&
+           section->raw_bytes <= RK_ENTRY_MAX_BYTES &&
+           section->raw_bytes / MAX_EXPANSION <= section->stored_bytes;
 }
 
 // What is left to check once the digest vouches for the bytes, and what it does not cover.
