@@ -1,5 +1,5 @@
-// Everything that decides what a compiler makes of a program and is neither program nor options: the
-// plugin's build, the topology, flags, variables, and for host platforms the CPU.
+// Everything that decides what a compiler makes of a program and is neither program nor options:
+// the plugin's build, the topology, flags, variables, and for host platforms the CPU.
 #pragma once
 
 #include "identity/components.h"
@@ -11,15 +11,19 @@ typedef struct rk_plugin_facts {
     rk_span platform_version;
     int api_major;
     int api_minor;
-    rk_span attributes;        // plugin attributes as text lines "name=value", or empty
+    rk_span attributes; // plugin attributes as text lines "name=value", or empty
     // The topology's fingerprint where the plugin has one, else its devices as text lines.
     rk_span topology_fingerprint;
     rk_span topology_devices;
     bool generates_host_code; // the platform is the host's CPU
+    // A directory of ours (made when needed) in which the digests of plugin files are remembered
+    // for later processes, or NULL: hashing a plugin without a build-id takes a quarter of a
+    // second.
+    const char *memo_directory;
 } rk_plugin_facts;
 
 // Appends all components and sorts the list. Reads /proc, the plugin's file (once: its digest is
-// remembered by device, inode, size and mtime while the process lives) and the environment.
+// remembered while the process lives, and in `facts->memo_directory`) and the environment.
 // `ignore` is REKINDLE_KEY_IGNORE.
 RK_NODISCARD rk_err *rk_environment_collect(const rk_plugin_facts *facts, const char *ignore,
                                             rk_components *out_components);

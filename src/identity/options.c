@@ -326,11 +326,16 @@ static rk_err *add_group(walk *w, const rk_schema_field *schema, const rk_proto_
     }
     if (schema->flags & RK_SCHEMA_DROP)
         return NULL;
+    if (schema->flags & RK_SCHEMA_ENTRY_VALUE) // "options[key]", not "options[key].value"
+        return add_known(w, schema, fields, count, depth, out);
+    bool was_muted = w->fields.muted;
+    w->fields.muted |= (schema->flags & RK_SCHEMA_ENTRY_KEY) != 0;
     size_t mark = rk_field_list_enter(&w->fields, schema->name);
     rk_err *err = NULL;
     if (!*w->ignore || !rk_ignore_matches(w->ignore, rk_field_list_path(&w->fields)))
         err = add_known(w, schema, fields, count, depth, out);
     rk_field_list_leave(&w->fields, mark);
+    w->fields.muted = was_muted;
     return err;
 }
 
@@ -386,7 +391,7 @@ static rk_err *walk_options(walk *w, rk_span options, rk_buf *out) {
         forget_components(w->fields.components, count);
         rk_field_list_leave(&w->fields, 0);
         w->fields.text.len = 0;
-        w->fields.full = false;
+        w->fields.muted = w->fields.full = false;
         RK_TRY(keep_bytes(options, out, &w->fields));
     }
     return rk_buf_status(out);

@@ -62,7 +62,7 @@ static double as_double(rk_schema_kind kind, uint64_t value) {
 
 void rk_field_list_text(rk_field_list *list, rk_schema_kind kind, uint64_t value) {
     rk_buf *text = &list->text;
-    if (list->full || text->len >= MAX_VALUE_BYTES)
+    if (list->muted || list->full || text->len >= MAX_VALUE_BYTES)
         return;
     if (text->len)
         rk_buf_add_byte(text, ',');
@@ -92,7 +92,7 @@ rk_err *rk_field_list_add_text(rk_field_list *list) {
     rk_err *err = rk_buf_status(&list->text);
     if (!err)
         err = rk_buf_status(&list->path);
-    if (!err && !list->full)
+    if (!err && !list->muted && !list->full)
         err = add(list, rk_buf_span(&list->text));
     list->text.len = 0;
     return err;
@@ -100,7 +100,7 @@ rk_err *rk_field_list_add_text(rk_field_list *list) {
 
 rk_err *rk_field_list_add_bytes(rk_field_list *list, rk_span bytes) {
     RK_TRY(rk_buf_status(&list->path));
-    if (list->full)
+    if (list->muted || list->full)
         return NULL;
     if (bytes.len <= MAX_VALUE_BYTES)
         return add(list, bytes);

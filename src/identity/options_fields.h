@@ -9,6 +9,7 @@ typedef struct rk_field_list {
     rk_components *components; // borrowed
     rk_buf path;               // of the field being walked
     rk_buf text;               // scratch for values
+    bool muted;                // what is added now is not named: the key of a map's entry
     bool full; // the components' limit was reached: the rest is hashed but not named
 } rk_field_list;
 

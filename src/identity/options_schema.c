@@ -512,8 +512,8 @@ const rk_schema_message rk_schema_debug_options = {
     M_xla_DebugOptions_fields, sizeof M_xla_DebugOptions_fields / sizeof M_xla_DebugOptions_fields[0]};
 
 static const rk_schema_field M_xla_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry_fields[] = {
-    {1, RK_SCHEMA_STRING, 0, "key", NULL},
-    {2, RK_SCHEMA_STRING, 0, "value", NULL},
+    {1, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_KEY, "key", NULL},
+    {2, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_VALUE, "value", NULL},
 };
 static const rk_schema_message M_xla_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry = {
     M_xla_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry_fields, sizeof M_xla_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry_fields / sizeof M_xla_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry_fields[0]};
@@ -533,15 +533,15 @@ static const rk_schema_message M_xla_IntRangeInclusive = {
     M_xla_IntRangeInclusive_fields, sizeof M_xla_IntRangeInclusive_fields / sizeof M_xla_IntRangeInclusive_fields[0]};
 
 static const rk_schema_field M_xla_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry_fields[] = {
-    {1, RK_SCHEMA_STRING, 0, "key", NULL},
-    {2, RK_SCHEMA_STRING, 0, "value", NULL},
+    {1, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_KEY, "key", NULL},
+    {2, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_VALUE, "value", NULL},
 };
 static const rk_schema_message M_xla_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry = {
     M_xla_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry_fields, sizeof M_xla_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry_fields / sizeof M_xla_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry_fields[0]};
 
 static const rk_schema_field M_xla_DebugOptions_XlaBackendExtraOptionsEntry_fields[] = {
-    {1, RK_SCHEMA_STRING, 0, "key", NULL},
-    {2, RK_SCHEMA_STRING, 0, "value", NULL},
+    {1, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_KEY, "key", NULL},
+    {2, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_VALUE, "value", NULL},
 };
 static const rk_schema_message M_xla_DebugOptions_XlaBackendExtraOptionsEntry = {
     M_xla_DebugOptions_XlaBackendExtraOptionsEntry_fields, sizeof M_xla_DebugOptions_XlaBackendExtraOptionsEntry_fields / sizeof M_xla_DebugOptions_XlaBackendExtraOptionsEntry_fields[0]};
@@ -677,8 +677,8 @@ static const rk_schema_message M_se_ExecutionUnitDescriptionProto = {
     M_se_ExecutionUnitDescriptionProto_fields, sizeof M_se_ExecutionUnitDescriptionProto_fields / sizeof M_se_ExecutionUnitDescriptionProto_fields[0]};
 
 static const rk_schema_field M_se_ExecutionUnitDescriptionProto_RateInfosEntry_fields[] = {
-    {1, RK_SCHEMA_INT, 0, "key", NULL},
-    {2, RK_SCHEMA_MESSAGE, RK_SCHEMA_PRESENCE, "value", &M_se_ExecutionUnitDescriptionProto_RateInfoProto},
+    {1, RK_SCHEMA_INT, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_KEY, "key", NULL},
+    {2, RK_SCHEMA_MESSAGE, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_VALUE, "value", &M_se_ExecutionUnitDescriptionProto_RateInfoProto},
 };
 static const rk_schema_message M_se_ExecutionUnitDescriptionProto_RateInfosEntry = {
     M_se_ExecutionUnitDescriptionProto_RateInfosEntry_fields, sizeof M_se_ExecutionUnitDescriptionProto_RateInfosEntry_fields / sizeof M_se_ExecutionUnitDescriptionProto_RateInfosEntry_fields[0]};
@@ -788,8 +788,8 @@ static const rk_schema_message M_se_dnn_AlgorithmProto = {
     M_se_dnn_AlgorithmProto_fields, sizeof M_se_dnn_AlgorithmProto_fields / sizeof M_se_dnn_AlgorithmProto_fields[0]};
 
 static const rk_schema_field M_se_dnn_AlgorithmProto_TuningKnobsEntry_fields[] = {
-    {1, RK_SCHEMA_INT, 0, "key", NULL},
-    {2, RK_SCHEMA_INT, 0, "value", NULL},
+    {1, RK_SCHEMA_INT, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_KEY, "key", NULL},
+    {2, RK_SCHEMA_INT, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_VALUE, "value", NULL},
 };
 static const rk_schema_message M_se_dnn_AlgorithmProto_TuningKnobsEntry = {
     M_se_dnn_AlgorithmProto_TuningKnobsEntry_fields, sizeof M_se_dnn_AlgorithmProto_TuningKnobsEntry_fields / sizeof M_se_dnn_AlgorithmProto_TuningKnobsEntry_fields[0]};
@@ -853,8 +853,8 @@ static const rk_schema_message M_xla_cpu_TargetMachineOptionsProto = {
     M_xla_cpu_TargetMachineOptionsProto_fields, sizeof M_xla_cpu_TargetMachineOptionsProto_fields / sizeof M_xla_cpu_TargetMachineOptionsProto_fields[0]};
 
 static const rk_schema_field M_xla_CompileOptionsProto_EnvOptionOverridesEntry_fields[] = {
-    {1, RK_SCHEMA_STRING, 0, "key", NULL},
-    {2, RK_SCHEMA_MESSAGE, RK_SCHEMA_PRESENCE, "value", &M_xla_OptionOverrideProto},
+    {1, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_KEY, "key", NULL},
+    {2, RK_SCHEMA_MESSAGE, RK_SCHEMA_PRESENCE | RK_SCHEMA_ENTRY_VALUE, "value", &M_xla_OptionOverrideProto},
 };
 static const rk_schema_message M_xla_CompileOptionsProto_EnvOptionOverridesEntry = {
     M_xla_CompileOptionsProto_EnvOptionOverridesEntry_fields, sizeof M_xla_CompileOptionsProto_EnvOptionOverridesEntry_fields / sizeof M_xla_CompileOptionsProto_EnvOptionOverridesEntry_fields[0]};

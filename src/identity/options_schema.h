@@ -25,6 +25,8 @@ enum {
     RK_SCHEMA_PRESENCE = 2,   // set to its default is not the same as not set
     RK_SCHEMA_DROP = 4,       // left out of keys: docs/keys.md says why
     RK_SCHEMA_FLAG_NAMES = 8, // a map whose keys are names of DebugOptions fields
+    RK_SCHEMA_ENTRY_KEY = 16, // of a map's entry: the entry's name holds it already
+    RK_SCHEMA_ENTRY_VALUE = 32,
 };
 
 typedef struct rk_schema_message rk_schema_message;

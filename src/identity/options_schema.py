@@ -154,6 +154,10 @@ def row(messages, owner, field):
         flags.append("REPEATED")
     elif field["optional"] or field["oneof"] or kind == "MESSAGE":
         flags.append("PRESENCE")
+    if messages[owner][0]:
+        # Written whether default or not: protobuf's own writers always write both.
+        flags += ["PRESENCE", "ENTRY_KEY" if field["number"] == 1 else "ENTRY_VALUE"]
+        flags = sorted(set(flags), reverse=True)
     if owner in DROP and DROP[owner].fullmatch(field["name"]):
         flags.append("DROP")
     if field["name"] == "env_option_overrides":

@@ -1,0 +1,127 @@
+#include "identity/environment.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "identity/flags.h"
+#include "identity/host_cpu.h"
+#include "identity/plugin_file.h"
+
+enum { MAX_TEXT_BYTES = 1 << 20 };
+
+static const char *const FLAG_VARIABLES[] = {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "TF_XLA_FLAGS"};
+
+// Other variables that change what a compiler makes. docs/keys.md gives the reason for each.
+static const char *const VARIABLES[] = {
+    "CUDNN_ERRATA_JSON_FILE",
+    "DISABLE_LLVM_OPT",
+    "DISABLE_PTXAS_OPT",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "MEGASCALE_NUM_SLICES",
+    "NCCL_MAX_NCHANNELS",
+    "NCCL_MIN_NCHANNELS",
+    "NCCL_NTHREADS",
+    "NEURON_CC_FLAGS",
+    "NPROC",
+    "NVIDIA_TF32_OVERRIDE",
+    "PJRT_GPU_SE_DISABLE_TARGET_CONFIG",
+    "PJRT_NPROC",
+    "TF_CUDNN_DETERMINISTIC",
+    "TF_DETERMINISTIC_OPS",
+    "TF_ENABLE_WINOGRAD_NONFUSED",
+    "TF_FP16_CONV_USE_FP32_COMPUTE",
+    "TF_FP16_RNN_USE_FP32_COMPUTE",
+    "TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT",
+    "TF_USE_ROCM_NHWC",
+    "TPU_MEGACORE",
+    "TRITON_DEFAULT_FP_FUSION",
+    "TRITON_F32_DEFAULT",
+    "TRITON_OVERRIDE_ARCH",
+};
+
+static rk_err *add(rk_components *out, rk_component_kind kind, const char *name, rk_span value) {
+    rk_digest digest;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    if (value.len <= MAX_TEXT_BYTES)
+        return rk_components_add(out, kind, name, value);
+    rk_digest_of(value, &digest);
+    rk_digest_to_hex(&digest, hex);
+    return rk_components_add(out, kind, name, rk_span_text(hex));
+}
+
+static rk_err *add_plugin_build(const rk_plugin_facts *facts, rk_components *out) {
+    rk_autofree char *path = NULL;
+    rk_autofree char *build_id = NULL;
+    RK_TRY(rk_plugin_identify(facts->code_address, &path, &build_id));
+    if (*build_id)
+        return add(out, RK_COMPONENT_VERSION, "plugin.build_id", rk_span_text(build_id));
+    rk_digest digest;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    RK_TRY(rk_plugin_digest(path, facts->memo_directory, &digest));
+    rk_digest_to_hex(&digest, hex);
+    return add(out, RK_COMPONENT_VERSION, "plugin.digest", rk_span_text(hex));
+}
+
+// Lines "name=value", one component each.
+static rk_err *add_attributes(rk_span lines, rk_components *out) {
+    while (lines.len) {
+        const uint8_t *end = memchr(lines.data, '\n', lines.len);
+        size_t len = end ? (size_t)(end - lines.data) : lines.len;
+        const uint8_t *equals = len ? memchr(lines.data, '=', len) : NULL;
+        size_t name_len = equals ? (size_t)(equals - lines.data) : len;
+        rk_span value = equals ? rk_span_of(equals + 1, len - name_len - 1) : (rk_span){0};
+        RK_AUTO(rk_buf) name = {0};
+        rk_buf_add_text(&name, "plugin.attribute.");
+        rk_buf_add(&name, lines.data, name_len);
+        RK_TRY(rk_buf_status(&name));
+        if (len)
+            RK_TRY(add(out, RK_COMPONENT_VERSION, rk_buf_text(&name), value));
+        size_t step = end ? len + 1 : len;
+        lines = rk_span_of(lines.data + step, lines.len - step);
+    }
+    return NULL;
+}
+
+static rk_err *add_versions(const rk_plugin_facts *facts, rk_components *out) {
+    RK_AUTO(rk_buf) api = {0};
+    rk_buf_add_format(&api, "%d.%d", facts->api_major, facts->api_minor);
+    RK_TRY(rk_buf_status(&api));
+    RK_TRY(add_plugin_build(facts, out));
+    RK_TRY(add(out, RK_COMPONENT_VERSION, "plugin.platform_name", facts->platform_name));
+    RK_TRY(add(out, RK_COMPONENT_VERSION, "plugin.platform_version", facts->platform_version));
+    RK_TRY(add(out, RK_COMPONENT_VERSION, "pjrt.api_version", rk_buf_span(&api)));
+    return add_attributes(facts->attributes, out);
+}
+
+static rk_err *add_topology(const rk_plugin_facts *facts, rk_components *out) {
+    rk_span fingerprint = facts->topology_fingerprint;
+    if (!fingerprint.len)
+        return add(out, RK_COMPONENT_TOPOLOGY, "topology.devices", facts->topology_devices);
+    RK_AUTO(rk_buf) hex = {0};
+    rk_buf_add_hex(&hex, fingerprint); // bytes of no promised form
+    RK_TRY(rk_buf_status(&hex));
+    return add(out, RK_COMPONENT_TOPOLOGY, "topology.fingerprint", rk_buf_span(&hex));
+}
+
+static rk_err *add_environment(rk_components *out) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(FLAG_VARIABLES); i++)
+        RK_TRY(rk_flags_add_variable(FLAG_VARIABLES[i], getenv(FLAG_VARIABLES[i]), out));
+    for (size_t i = 0; i < RK_ARRAY_LEN(VARIABLES); i++) {
+        const char *value = getenv(VARIABLES[i]);
+        if (value && *value)
+            RK_TRY(add(out, RK_COMPONENT_VARIABLE, VARIABLES[i], rk_span_text(value)));
+    }
+    return NULL;
+}
+
+rk_err *rk_environment_collect(const rk_plugin_facts *facts, const char *ignore,
+                               rk_components *out_components) {
+    RK_TRY(add_versions(facts, out_components));
+    RK_TRY(add_topology(facts, out_components));
+    RK_TRY(add_environment(out_components));
+    if (facts->generates_host_code)
+        RK_TRY(rk_host_cpu_add(out_components));
+    rk_components_ignore(out_components, ignore);
+    rk_components_sort(out_components);
+    return NULL;
+}
