@@ -72,10 +72,13 @@ static size_t match_clock(rk_span text, bool after_date) {
         return 0;
     if (separator_at(text, at, ".,") && digits_at(text, at + 1))
         at += 1 + digits_at(text, at + 1);
-    if (separator_at(text, at, "Zz"))
+    if (separator_at(text, at, "Zz")) {
         at++;
-    else if (separator_at(text, at, "+") && digits_at(text, at + 1) >= 2)
-        at += 1 + digits_at(text, at + 1);
+    } else if (separator_at(text, at, "+") && number_at(text, at + 1, 2, 0, 14)) {
+        at += 3;
+        size_t minutes = separator_at(text, at, ":") ? 1 : 0;
+        at += number_at(text, at + minutes, 2, 0, 59) ? minutes + 2 : 0;
+    }
     return at;
 }
 

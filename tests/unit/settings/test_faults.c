@@ -1,0 +1,64 @@
+#include "fixture.h"
+#include "support/faults.h"
+
+// Whatever fails, loading either works or gives an error and nothing else.
+static void loading_survives_every_failing_call(void **state) {
+    fixture_write_config(*state, "mode = readonly # x\nnamespace = team\nplugin = ~/p.so\n");
+    static const unsigned kinds[] = {RK_FAULT_EVERY_SYSCALL, RK_FAULT_ALLOC};
+    for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++) {
+        unsigned nth = 1;
+        for (;; nth++) {
+            rk_settings *settings = NULL;
+            rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = kinds[i]});
+            rk_err *err = rk_settings_load(&settings);
+            bool reached = rk_fault_end();
+            assert_true((err == NULL) == (settings != NULL));
+            if (!reached)
+                assert_null(err);
+            rk_err_free(err);
+            rk_settings_free(settings);
+            if (!reached)
+                break;
+        }
+        assert_true(nth > 2);
+    }
+}
+
+static void deriving_a_job_survives_every_failing_allocation(void **state) {
+    (void)state;
+    const char *argv[] = {"python", "train.py", "--logdir", "/tmp/x", "--lr", "1e-3"};
+    unsigned nth = 1;
+    for (;; nth++) {
+        char *job = NULL;
+        rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = RK_FAULT_ALLOC});
+        rk_err *err = rk_job_derive((int)RK_ARRAY_LEN(argv), argv, &job);
+        bool reached = rk_fault_end();
+        assert_true((err == NULL) == (job != NULL));
+        rk_err_free(err);
+        rk_free(job);
+        if (!reached)
+            break;
+    }
+    assert_true(nth > 2);
+}
+
+// A config that is there and cannot be read is not the same as none.
+static void an_unreadable_config_is_an_error(void **state) {
+    fixture_write_config(*state, "mode = off\n");
+    rk_settings *settings = NULL;
+    rk_fault_begin(&(rk_fault_plan){.nth = 1, .calls = RK_FAULT_OPEN, .error_number = 13});
+    rk_autoerr err = rk_settings_load(&settings);
+    assert_true(rk_fault_end());
+    assert_int_equal(rk_err_code(err), RK_PERMISSION_DENIED);
+    assert_non_null(strstr(rk_err_message(err), "/config"));
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
+    const struct CMUnitTest tests[] = {
+        TEST(loading_survives_every_failing_call),
+        TEST(deriving_a_job_survives_every_failing_allocation),
+        TEST(an_unreadable_config_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
