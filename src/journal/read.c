@@ -84,10 +84,14 @@ static rk_err *add_file(void *context, const char *name) {
     return process->file ? NULL : rk_err_no_memory();
 }
 
+// By rank; of a rank the first process, whose file has no pid in its name, first.
 static int compare_files(const void *a, const void *b) {
     const rk_run_process *left = a, *right = b;
     if (left->rank != right->rank)
         return left->rank < right->rank ? -1 : 1;
+    size_t left_len = strlen(left->file), right_len = strlen(right->file);
+    if (left_len != right_len)
+        return left_len < right_len ? -1 : 1;
     return strcmp(left->file, right->file);
 }
 

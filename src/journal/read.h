@@ -91,7 +91,7 @@ typedef struct rk_run_model {
     uint64_t last_ns;           // latest event of any process
     bool ended;                 // every process ended orderly (false for a run without any)
 
-    rk_run_process *processes; // by rank, then by file name
+    rk_run_process *processes; // by rank; of a rank the first one first
     size_t process_count;
     rk_run_client *clients;
     size_t client_count;

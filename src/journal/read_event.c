@@ -1,7 +1,6 @@
 #include "journal/read_event.h"
 
 #include <jansson.h>
-#include <math.h>
 
 #include "base/alloc.h"
 #include "journal/line.h"
@@ -57,7 +56,9 @@ static uint64_t take_seconds(const json_t *object, const char *key) {
     double seconds = json_number_value(json_object_get(object, key));
     if (!(seconds > 0))
         return 0;
-    return (uint64_t)llround(fmin(seconds, longest_seconds) * 1e6) * 1000;
+    if (seconds > longest_seconds)
+        seconds = longest_seconds;
+    return (uint64_t)(seconds * 1e6 + 0.5) * 1000;
 }
 
 static void take_hex(const json_t *object, const char *key, rk_run_hex out_hex) {

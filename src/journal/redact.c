@@ -100,9 +100,7 @@ static size_t match_user(rk_span text) {
 // to where its value begins, 0 if there is none. `*out_quote` is the quote around the value, or 0.
 static size_t match_assignment(rk_span text, size_t name_len, uint8_t *out_quote) {
     size_t at = name_len;
-    if (at < text.len && is_one_of(text.data[at], "\"']"))
-        at++;
-    while (at < text.len && text.data[at] == ' ')
+    while (at < text.len && is_one_of(text.data[at], "\"'] "))
         at++;
     if (at == text.len || !is_one_of(text.data[at], "=:"))
         return 0;

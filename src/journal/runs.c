@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,22 +38,17 @@ static uint64_t read_first_time(const char *path) {
     return (seconds * 1000000 + microseconds) * 1000;
 }
 
-typedef struct first_file {
-    const char *directory; // of the run; borrowed
-    uint64_t start_ns;
-    bool found;
-} first_file;
-
-static rk_err *look_at_file(void *context, const char *name) {
-    first_file *first = context;
+// The name of a run's first file: of rank 0 if there is one, and of a rank the one without a pid in
+// its name. It is the shortest.
+static rk_err *note_first_file(void *context, const char *name) {
+    static const char ending[] = ".jsonl";
+    char *first = context; // NAME_MAX + 1 bytes; "" until there is one
     size_t len = strlen(name);
-    if (first->found || len < 6 || strcmp(name + len - 6, ".jsonl") != 0)
+    if (len < sizeof ending || len > NAME_MAX ||
+        strcmp(name + len - (sizeof ending - 1), ending) != 0)
         return NULL;
-    rk_autofree char *path = rk_path_join(first->directory, name);
-    if (!path)
-        return rk_err_no_memory();
-    first->found = true;
-    first->start_ns = read_first_time(path);
+    if (!first[0] || len < strlen(first))
+        memcpy(first, name, len + 1);
     return NULL;
 }
 
@@ -63,17 +59,23 @@ static rk_err *look_at_run(const char *directory, bool *out_is_run, uint64_t *ou
     *out_is_run = false;
     if (rk_sys()->lstat_fn(directory, &info) != 0 || !S_ISDIR(info.st_mode))
         return NULL;
-    first_file first = {.directory = directory};
-    rk_err *err = rk_fs_list(directory, MOST_NAMES, look_at_file, &first);
+    char first[NAME_MAX + 1] = "";
+    rk_err *err = rk_fs_list(directory, MOST_NAMES, note_first_file, first);
     if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_PERMISSION_DENIED) {
         rk_err_drop(err, "removed since it was listed, or not ours: the other runs still count");
         return NULL;
     }
     RK_TRY(err);
-    *out_is_run = first.found;
-    *out_start_ns = first.start_ns ? first.start_ns
-                                   : (uint64_t)info.st_mtim.tv_sec * 1000000000u +
-                                         (uint64_t)info.st_mtim.tv_nsec;
+    if (!first[0])
+        return NULL;
+    rk_autofree char *path = rk_path_join(directory, first);
+    if (!path)
+        return rk_err_no_memory();
+    *out_is_run = true;
+    *out_start_ns = read_first_time(path);
+    if (!*out_start_ns)
+        *out_start_ns =
+            (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
     return NULL;
 }
 
@@ -135,33 +137,42 @@ rk_err *rk_run_list(const char *store_directory, rk_run_visit_fn visit, void *co
     return NULL;
 }
 
-// The one entry whose name is `wanted` or begins with it; NULL: the newest.
-static rk_err *choose(const entries *list, const char *wanted, const char *runs,
-                      const entry **out_entry) {
-    size_t len = wanted ? strlen(wanted) : 0;
+// NULL if there is none.
+static const entry *find_whole(const entries *list, const char *run) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].run, run) == 0)
+            return &list->items[i];
+    return NULL;
+}
+
+// The one entry whose name begins with `prefix`.
+static rk_err *find_beginning(const entries *list, const char *prefix, const entry **out_entry) {
     const entry *found = NULL;
     for (size_t i = 0; i < list->count; i++) {
         const entry *item = &list->items[i];
-        if (wanted && strncmp(item->run, wanted, len) != 0)
+        if (strncmp(item->run, prefix, strlen(prefix)) != 0)
             continue;
-        if (wanted && item->run[len] != '\0' && found)
+        if (found)
             return rk_error(
                 RK_INVALID_ARGUMENT,
                 "\"%s\" is the beginning of several runs, such as %s and %s; write more "
                 "of it",
-                wanted, found->run, item->run);
+                prefix, found->run, item->run);
         found = item;
-        if (wanted && item->run[len] == '\0')
-            break;
     }
-    if (!found && !wanted)
-        return rk_error(RK_NOT_FOUND, "there is no run in %s yet; start one with `rekindle run`",
-                        runs);
     if (!found)
         return rk_error(RK_NOT_FOUND, "there is no run \"%s\" in %s; `rekindle runs` lists them",
-                        wanted, runs);
+                        prefix, list->directory);
     *out_entry = found;
     return NULL;
+}
+
+static rk_err *choose(const entries *list, const char *wanted, const entry **out_entry) {
+    if (!wanted && list->count == 0)
+        return rk_error(RK_NOT_FOUND, "there is no run in %s yet; start one with `rekindle run`",
+                        list->directory);
+    *out_entry = wanted ? find_whole(list, wanted) : &list->items[list->count - 1];
+    return *out_entry ? NULL : find_beginning(list, wanted, out_entry);
 }
 
 rk_err *rk_run_find(const char *store_directory, const char *id_or_prefix, char **out_run) {
@@ -174,7 +185,7 @@ rk_err *rk_run_find(const char *store_directory, const char *id_or_prefix, char 
     RK_AUTO(entries) list = {0};
     RK_TRY(collect(runs, &list));
     const entry *found = NULL;
-    RK_TRY(choose(&list, id_or_prefix, runs, &found));
+    RK_TRY(choose(&list, id_or_prefix, &found));
     *out_run = rk_strdup(found->run);
     return *out_run ? NULL : rk_err_no_memory();
 }
