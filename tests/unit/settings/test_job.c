@@ -114,12 +114,10 @@ static void stems_can_be_read(void **state) {
 static void children_of_multiprocessing_are_one_job(void **state) {
     (void)state;
     const char *one[] = {"/usr/bin/python3", "-c",
-                         "from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5, "
-                         "pipe_handle=7)",
+                         "from multiprocessing.spawn import spawn_main; spawn_main(fd=5)",
                          "--multiprocessing-fork"};
     const char *two[] = {"/usr/bin/python3", "-c",
-                         "from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=6, "
-                         "pipe_handle=11)",
+                         "from multiprocessing.spawn import spawn_main; spawn_main(fd=11)",
                          "--multiprocessing-fork"};
     rk_autofree char *left = NULL;
     rk_autofree char *right = NULL;
