@@ -27,8 +27,18 @@ static void unlock_after_fork(void) {
     pthread_mutex_unlock(&lock);
 }
 
+// The other threads, and with them the calls they were in, are the parent's.
+static void begin_as_child(void) {
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (fake_object *object = buckets[i]; object; object = object->next)
+            object->users = 0;
+    }
+    fake_trace_begin_as_child();
+    pthread_mutex_unlock(&lock);
+}
+
 __attribute__((constructor)) static void watch_forks(void) {
-    if (pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) != 0)
+    if (pthread_atfork(lock_for_fork, unlock_after_fork, begin_as_child) != 0)
         abort();
 }
 

@@ -64,9 +64,10 @@ static PJRT_Error *extra_called(fake_extra_args *args, int64_t slot) {
     }
 EXTRA(0)
 EXTRA(1)
-EXTRA(2) EXTRA(3) EXTRA(4) EXTRA(5) EXTRA(6) EXTRA(7) EXTRA(8) EXTRA(9) EXTRA(10) EXTRA(11)
-    EXTRA(12) EXTRA(13) EXTRA(16) EXTRA(17) EXTRA(18) EXTRA(19) EXTRA(20) EXTRA(21) EXTRA(22)
-        EXTRA(23) EXTRA(24) EXTRA(25) EXTRA(26) EXTRA(27) EXTRA(28)
+EXTRA(2)
+EXTRA(3) EXTRA(4) EXTRA(5) EXTRA(6) EXTRA(7) EXTRA(8) EXTRA(9) EXTRA(10) EXTRA(11) EXTRA(12)
+    EXTRA(13) EXTRA(16) EXTRA(17) EXTRA(18) EXTRA(19) EXTRA(20) EXTRA(21) EXTRA(22) EXTRA(23)
+        EXTRA(24) EXTRA(25) EXTRA(26) EXTRA(27) EXTRA(28)
 
     // ---- the table
     // -------------------------------------------------------------------------------------

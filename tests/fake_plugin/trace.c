@@ -110,6 +110,10 @@ __attribute__((constructor)) static void watch_exit(void) {
         abort();
 }
 
+void fake_trace_begin_as_child(void) {
+    atomic_store(&in_flight, 0);
+}
+
 // ---- entering and leaving
 // --------------------------------------------------------------------------
 

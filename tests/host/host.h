@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 
-enum { HOST_MAX_CLIENTS = 16, HOST_MAX_EXECUTABLES = 256, HOST_MAX_OUTPUTS = 64 };
+enum { HOST_MAX_CLIENTS = 64, HOST_MAX_EXECUTABLES = 256, HOST_MAX_OUTPUTS = 64 };
 
 // What the words work on. A thread of thread=N{…} starts with a copy that has no executables and no
 // outputs of its own, and leaves what it made behind.

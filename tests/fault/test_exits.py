@@ -1,0 +1,149 @@
+"""Every end that a process can have, in the middle of storing. The fake plugin aborts when a call is inside it, or
+comes, while the process tears it down."""
+
+import random
+import signal
+import time
+import unittest
+
+from faultlib import FaultCase, each_way, finish
+
+PROGRAMS = ["client", "compile=name=a outputs=2", "compile=name=b", "execute=0"]
+SLOW = {"FAKE_PJRT_SERIALIZE_MS": "500"}
+ORDERLY = {"return": [], "exit": ["exit=exit"], "thread": ["exit=thread"]}
+SUDDEN = {"_exit": 0, "abort": -signal.SIGABRT, "sigterm": -signal.SIGTERM, "sigkill": -signal.SIGKILL}
+
+
+class Exits(FaultCase):
+    def check_store(self, way):
+        """Whatever the end was: what is in the store is sound, and the next start works with it."""
+        here = len(self.place.entries())
+        outcome = self.run_sound(way, PROGRAMS)
+        self.assertEqual((len(outcome.real_loads()), len(outcome.real_compiles())), (here, 2 - here))
+        self.assertEqual(self.place.quarantined(), [])
+        self.check_warm(way, PROGRAMS)
+
+    @each_way
+    def test_orderly(self, way):
+        """Orderly ends wait until everything is stored."""
+        for name, words in ORDERLY.items():
+            with self.subTest(end=name):
+                self.fresh()
+                outcome = self.run_sound(way, [*PROGRAMS, *words], environment=SLOW)
+                self.check_nothing_left(outcome, event=0)
+                self.assertEqual(len(self.place.entries()), 2)
+                self.assertEqual(len(self.place.events("end")), 1)
+                self.assertEqual([event["stored"] for event in self.place.events("stored")], [True, True])
+                self.check_store(way)
+
+    @each_way
+    def test_client_destroyed_first(self, way):
+        """The client's executables are stored before it goes, so that any end may follow."""
+        for name in [*ORDERLY, *SUDDEN]:
+            with self.subTest(end=name):
+                self.fresh()
+                words = [*PROGRAMS, "destroy-client", *([] if name == "return" else [f"exit={name}"])]
+                self.run_sound(way, words, status=SUDDEN.get(name, 0), environment=SLOW)
+                self.assertEqual(len(self.place.entries()), 2)
+                self.check_store(way)
+
+    @each_way
+    def test_sudden(self, way):
+        """Sudden ends store nothing that is half there."""
+        for name, status in SUDDEN.items():
+            with self.subTest(end=name):
+                self.fresh()
+                self.run_sound(way, [*PROGRAMS, f"exit={name}"], status=status, environment=SLOW)
+                self.check_store(way)
+
+    @each_way
+    def test_sudden_while_writing(self, way):
+        """The same a little later, when large files are being written."""
+        environment = {"FAKE_PJRT_PAYLOAD_BYTES": str(8 << 20)}
+        for name, status in SUDDEN.items():
+            with self.subTest(end=name):
+                self.fresh()
+                self.run_sound(way, [*PROGRAMS, "sleep=10", f"exit={name}"], status=status, environment=environment)
+                self.check_store(way)
+
+    @each_way
+    def test_without_a_compilation(self, way):
+        for words in ([], ["init"], ["client"], ["client", "destroy-client"]):
+            self.check_nothing_left(self.run_sound(way, words))
+
+    @each_way
+    def test_many_programs_wait(self, way):
+        words = ["client", "repeat=24{", "compile=name=p{r}", "}"]
+        self.run_sound(way, words, environment={"FAKE_PJRT_SERIALIZE_MS": "20"})
+        self.assertEqual(len(self.place.entries()), 24)
+        self.check_warm(way, words)
+
+    @each_way
+    def test_compiled_after_the_last_client_was_made(self, way):
+        """Exit handlers run in reverse order: ours must come before the plugin's, also for the third program,
+        and for a second client."""
+        words = ["client", "compile=name=a", "compile=name=b", "client", "compile=name=c", "compile=name=d",
+                 "compile=name=e"]
+        self.run_sound(way, words, environment={"FAKE_PJRT_SERIALIZE_MS": "50"})
+        self.assertEqual(len(self.place.entries()), 5)
+
+
+class Deadline(FaultCase):
+    """A plugin that takes for ever. REKINDLE_DRAIN_SECONDS (10 by default) bounds what an exit waits for."""
+
+    # The limit is generous: what matters is that 60 s of serializing are not waited for.
+    LIMIT_SECONDS = 30
+    ENVIRONMENT = {"FAKE_PJRT_SERIALIZE_MS": "60000", "REKINDLE_DRAIN_SECONDS": "1", "FAKE_PJRT_TEARDOWN": "note"}
+
+    def check_ends(self, way, words):
+        start = time.monotonic()
+        outcome = self.run_sound(way, words, environment=self.ENVIRONMENT)
+        self.assertLess(time.monotonic() - start, self.LIMIT_SECONDS)
+        self.assertEqual(self.place.entries(), [])
+        self.assertEqual(len(outcome.told()), 1, outcome.stderr)
+        # Those not begun were cancelled, and say so.
+        self.assertIn("out_of_time", {event.get("reason") for event in self.place.events("stored")})
+        return outcome
+
+    @each_way
+    def test_exit(self, way):
+        """Past the deadline the process ends with the call still inside the plugin: nothing else is left."""
+        self.check_ends(way, ["client", "compile=name=a", "compile=name=b"])
+
+    @each_way
+    def test_client_destroy(self, way):
+        """A client that is still being worked with is left alive rather than destroyed under the call."""
+        outcome = self.check_ends(way, ["client", "compile=name=a", "compile=name=b", "destroy-client"])
+        self.assertEqual(outcome.traced("PJRT_Client_Destroy"), [])
+
+    @each_way
+    def test_no_waiting_at_all(self, way):
+        environment = {"FAKE_PJRT_SERIALIZE_MS": "60000", "REKINDLE_DRAIN_SECONDS": "0", "FAKE_PJRT_TEARDOWN": "note"}
+        start = time.monotonic()
+        self.run_sound(way, ["client", "compile=name=a", "compile=name=b"], environment=environment)
+        self.assertLess(time.monotonic() - start, self.LIMIT_SECONDS)
+
+
+class Kills(FaultCase):
+    @each_way
+    def test_fifty_random_kills(self, way):
+        """kill -9 at any moment: every entry that is there afterwards is served, and is sound."""
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        words = ["client", "repeat=40{", "compile=name=p{r}", "destroy-exec", "}", "exit=exit"]
+        environment = {"FAKE_PJRT_SERIALIZE_MS": "1", "FAKE_PJRT_PAYLOAD_BYTES": "65536"}
+        for _ in range(50):
+            process, trace = self.place.start(way, words, environment=environment)
+            time.sleep(chance.uniform(0.0, 0.25))
+            process.kill()
+            outcome = finish(process, trace)
+            self.assertEqual(outcome.traced("MISUSE"), [], f"seed {seed}")
+        entries = len(self.place.entries())
+        outcome = self.run_sound(way, words, environment=environment)
+        self.assertEqual(len(outcome.real_loads()), entries, f"seed {seed}")
+        self.assertEqual(self.place.quarantined(), [], f"seed {seed}")
+        self.check_warm(way, words, environment=environment)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+"""Plugins older and newer than the header that rekindle was built with."""
+
+import unittest
+
+from faultlib import FaultCase, each_way
+
+# The ends of the table and the argument structs that differ: see tests/fake_plugin.
+MINORS = (40, 47, 48, 52, 56, 59, 60, 61, 63, 66, 70, 71, 72, 76, 78, 79, 81, 82, 90, 97, 99, 101, 105, 112, 116)
+WORDS = ["init", "attributes", "client", "compile=name=a outputs=2 add=1", "compile=name=b", "compile=nonsense",
+         "execute=0:2", "tohost", "destroy-buffers", "destroy-exec=1", "destroy-client"]
+LAST_EXTRA_SLOT = 28
+FOR_EACH_PAYLOAD = 14
+
+
+class Versions(FaultCase):
+    @each_way
+    def test_every_version(self, way):
+        for minor in MINORS:
+            with self.subTest(minor=minor):
+                self.fresh()
+                environment = {"FAKE_PJRT_API_MINOR": str(minor)}
+                bare = self.run_sound("bare", WORDS, status=1, environment=environment)
+                cold = self.run_sound(way, WORDS, status=1, environment=environment)
+                self.assertEqual(cold.plain(), bare.plain())
+                self.assertEqual(len(cold.real_compiles()), 2)
+                warm = self.run_sound(way, WORDS, status=1, environment=environment)
+                self.assertEqual(warm.plain(), bare.plain())
+                self.assertEqual(warm.real_compiles(), [])
+                # The caller's options are passed on where the plugin's struct has a field for them (0.71).
+                override = "yes" if minor >= 71 else "no"
+                self.assertEqual({detail.split("override=")[1] for detail in warm.real_loads()}, {override})
+                self.check_nothing_left(cold)
+                self.check_nothing_left(warm)
+
+    @each_way
+    def test_the_whole_table_is_copied(self, way):
+        for minor in MINORS:
+            with self.subTest(minor=minor):
+                self.fresh()
+                environment = {"FAKE_PJRT_API_MINOR": str(minor)}
+                bare = self.run_sound("bare", ["table"], environment=environment).of("table")[0]
+                table = self.run_sound(way, ["table"], environment=environment).of("table")[0]
+                for key in ("struct_size", "major", "minor", "absent"):
+                    self.assertEqual(table[key], bare[key], key)
+                self.assertEqual(table["struct_size"], table["bare_struct_size"])
+                self.assertEqual(table["extension_start"], table["bare_extension_start"])
+                self.assertIn(table["replaced_extra"], ([], [FOR_EACH_PAYLOAD]))
+
+    @each_way
+    def test_newer_entries_are_called_through(self, way):
+        words = [f"extra={slot}" for slot in range(LAST_EXTRA_SLOT + 1) if slot not in (14, 15)]
+        outcome = self.run_sound(way, words, environment={"FAKE_PJRT_API_MINOR": "116"})
+        self.assertEqual([f"extra={answer['slot']}" for answer in outcome.of("extra")], words)
+
+    @each_way
+    def test_payloads_of_errors(self, way):
+        """PJRT_Error_ForEachPayload (0.99): of the plugin's errors and of rekindle's own."""
+        environment = {"FAKE_PJRT_API_MINOR": "105"}
+        outcome = self.run_sound(way, ["client", "compile=nonsense"], status=1, environment=environment)
+        answer = outcome.of("compile")[0]
+        self.assertEqual((answer["payloads_ok"], answer["payloads"]), (True, 1))
+
+    @each_way
+    def test_versions_do_not_share_entries(self, way):
+        self.run_sound(way, ["client", "compile=name=a"], environment={"FAKE_PJRT_API_MINOR": "80"})
+        outcome = self.run_sound(way, ["client", "compile=name=a"], environment={"FAKE_PJRT_API_MINOR": "81"})
+        self.assertEqual(len(outcome.real_compiles()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
