@@ -166,11 +166,11 @@ static void fail_every_call(unsigned calls, int error_number, bool lasting) {
 
 static void nth_system_call_fails(void **state) {
     (void)state;
-    const int numbers[] = {EIO, ENOSPC, EACCES, EROFS, ENOENT, ESTALE, EMFILE};
-    for (size_t i = 0; i < RK_ARRAY_LEN(numbers); i++) {
-        fail_every_call(RK_FAULT_EVERY_SYSCALL, numbers[i], false);
-        fail_every_call(RK_FAULT_EVERY_SYSCALL, numbers[i], true);
-    }
+    // Faults that pass (among them one that the store acts upon), then such as stay.
+    fail_every_call(RK_FAULT_EVERY_SYSCALL, EIO, false);
+    fail_every_call(RK_FAULT_EVERY_SYSCALL, ENOENT, false);
+    fail_every_call(RK_FAULT_EVERY_SYSCALL, ENOSPC, true);
+    fail_every_call(RK_FAULT_EVERY_SYSCALL, EACCES, true);
 }
 
 static void nth_allocation_fails(void **state) {

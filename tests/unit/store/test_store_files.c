@@ -248,6 +248,7 @@ static void readonly_never_writes(void **state) {
     rk_digest_to_hex(&damaged.digest, hex);
     sample_fails(rk_store_remove(reader, hex, &freed), RK_PERMISSION_DENIED);
     assert_int_equal(sample_count_files(self->root), 2);
+    assert_int_equal(access(path, F_OK), 0);
     rk_store_free(reader);
     free(path);
 }

@@ -174,9 +174,9 @@ static void sizes_that_contradict_each_other(void **state) {
         set_size(&data, section, stored, raw);
     }
     // Two sections that wrap around to the right sum.
+    uint64_t both = stored_of(&data, COMPONENTS) + stored_of(&data, METADATA);
     set_size(&data, COMPONENTS, UINT64_MAX - 9, UINT64_MAX - 9);
-    uint64_t metadata = stored_of(&data, METADATA) + stored_of(&data, COMPONENTS) + 10;
-    set_size(&data, METADATA, metadata, metadata);
+    set_size(&data, METADATA, both + 10, both + 10);
     assert_damaged(&data);
 }
 
@@ -236,10 +236,25 @@ static void frames_without_their_size(void **state) {
     assert_int_equal(decode_payload(rk_span_of(frame, len), UINT64_MAX), RK_ENTRY_DAMAGED);
 }
 
-// A frame of some bytes that claims gigabytes, as its head does: refused before any allocation.
+// Complete frames of one uncompressed block, which does not have the size that the frame claims.
+static void frames_that_break_their_word(void **state) {
+    (void)state;
+    enum { CLAIM = 100, START = 9 };
+    for (unsigned block = 0; block < 2 * CLAIM; block++) {
+        uint8_t frame[START + 2 * CLAIM] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, CLAIM};
+        frame[6] = (uint8_t)(block << 3 | 1);
+        frame[7] = (uint8_t)(block >> 5);
+        assert_int_equal(decode_payload(rk_span_of(frame, START + block), CLAIM),
+                         block == CLAIM ? RK_ENTRY_OK : RK_ENTRY_DAMAGED);
+    }
+}
+
+// A complete frame of a few bytes that claims gigabytes, as its head does: refused before any
+// allocation.
 static void bombs(void **state) {
     (void)state;
-    uint8_t frame[64] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0}; // single segment, 8 bytes of content size
+    // Single segment, 8 bytes of content size; one last block, which is empty.
+    uint8_t frame[16] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0, [13] = 1};
     const uint64_t claims[] = {64u << 20, RK_ENTRY_MAX_BYTES, RK_ENTRY_MAX_BYTES + 1,
                                UINT64_MAX - 2};
     for (size_t i = 0; i < RK_ARRAY_LEN(claims); i++) {
@@ -318,6 +333,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_contradict_each_other),
         cmocka_unit_test(frames_that_are_not_the_payload),
         cmocka_unit_test(frames_without_their_size),
+        cmocka_unit_test(frames_that_break_their_word),
         cmocka_unit_test(bombs),
         cmocka_unit_test(a_hundred_thousand_mutations),
     };

@@ -189,15 +189,42 @@ static void visits_entries_only(void **state) {
     rk_digest_to_hex(&elsewhere.digest, hex);
     (void)snprintf(other, sizeof other, "%s/objects/ab/%s.rkx", self->root, hex);
     sample_write_file(other, "x", 1); // a key that belongs into another folder
-    char *link_path = sample_path(self->root, RK_ENTRY_EXECUTABLE, &elsewhere);
-    sample_write_file(link_path, "x", 1);
-    assert_int_equal(unlink(link_path), 0);
+    (void)put(self, RK_ENTRY_EXECUTABLE, &elsewhere);
+    rk_key linked = key_beginning(0xab, 0xcd, 0x01);
+    char *link_path = sample_path(self->root, RK_ENTRY_EXECUTABLE, &linked);
     assert_int_equal(symlink(path, link_path), 0);
     seen all = {0};
     sample_ok(rk_store_each(self->store, RK_ENTRY_EXECUTABLE, see, &all));
-    assert_int_equal(all.count, 1);
+    assert_int_equal(all.count, 2);
     free(link_path);
     free(path);
+}
+
+typedef struct remover {
+    const char *doomed; // path
+    unsigned visits;
+} remover;
+
+static rk_err *remove_doomed(void *context, const rk_store_item *item) {
+    remover *self = context;
+    assert_string_not_equal(item->path, self->doomed);
+    self->visits++;
+    (void)unlink(self->doomed);
+    return NULL;
+}
+
+static void what_goes_meanwhile_is_skipped(void **state) {
+    fixture *self = *state;
+    for (uint8_t third = 0; third < 3; third++) {
+        rk_key key = key_beginning(0xab, 0xcd, third);
+        (void)put(self, RK_ENTRY_EXECUTABLE, &key);
+    }
+    rk_key second = key_beginning(0xab, 0xcd, 1);
+    char *doomed = sample_path(self->root, RK_ENTRY_EXECUTABLE, &second);
+    remover seen_by = {.doomed = doomed};
+    sample_ok(rk_store_each(self->store, RK_ENTRY_EXECUTABLE, remove_doomed, &seen_by));
+    assert_int_equal(seen_by.visits, 2); // the one before and the one behind
+    free(doomed);
 }
 
 static void removes_both_kinds(void **state) {
@@ -225,8 +252,8 @@ static void removes_both_kinds(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(reads_by_prefix),     TEST(reading_moves_nothing), TEST(visits_in_order),
-        TEST(visits_entries_only), TEST(removes_both_kinds),
+        TEST(reads_by_prefix),     TEST(reading_moves_nothing),          TEST(visits_in_order),
+        TEST(visits_entries_only), TEST(what_goes_meanwhile_is_skipped), TEST(removes_both_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
