@@ -74,9 +74,13 @@ static rk_err *add_file(void *context, const char *name) {
     uint32_t rank = 0;
     if (!is_journal(name, &rank))
         return NULL;
-    void *items = NULL;
-    RK_TRY(rk_run_grow(model->processes, model->process_count, &builder->process_capacity,
-                       sizeof *model->processes, RK_RUN_MAX_PROCESSES, &items));
+    if (model->process_count == RK_RUN_MAX_PROCESSES)
+        return rk_error(RK_OUT_OF_RANGE, "run %s has more than %d processes", model->run,
+                        RK_RUN_MAX_PROCESSES);
+    void *items = rk_run_grow(model->processes, model->process_count, &builder->process_capacity,
+                              sizeof *model->processes);
+    if (!items)
+        return rk_err_no_memory();
     model->processes = items;
     rk_run_process *process = &model->processes[model->process_count++];
     process->rank = rank;

@@ -113,8 +113,8 @@ void rk_run_model_cleanup(
     rk_run_model *model); // frees and zeroes; RK_AUTO(rk_run_model) model = {0};
 
 // Reads runs/<run>/*.jsonl. `run` is a whole run id (rk_run_find makes one of a prefix). Errors:
-// RK_INVALID_ARGUMENT (no run id), RK_NOT_FOUND, RK_OUT_OF_RANGE (more than a million events of a
-// kind or 65,536 processes), or what the system said. `*out_model` must be zeroed; it is owned:
+// RK_INVALID_ARGUMENT (no run id), RK_NOT_FOUND, RK_OUT_OF_RANGE (more than 4,194,304 events or
+// 65,536 processes), or what the system said. `*out_model` must be zeroed; it is owned:
 // rk_run_model_cleanup, also after an error.
 RK_NODISCARD rk_err *rk_run_load(const char *store_directory, const char *run,
                                  rk_run_model *out_model);

@@ -5,21 +5,17 @@
 #include "base/alloc.h"
 #include "journal/line.h"
 
-rk_err *rk_run_grow(void *items, size_t count, size_t *capacity, size_t size, size_t max_count,
-                    void **out_items) {
+void *rk_run_grow(void *items, size_t count, size_t *capacity, size_t size) {
     enum { FIRST_CAPACITY = 16 };
-    if (count >= max_count)
-        return rk_error(RK_OUT_OF_RANGE, "a run has more than %zu events of a kind", max_count);
     if (count == *capacity) {
         size_t larger = *capacity ? 2 * *capacity : FIRST_CAPACITY;
         items = rk_realloc(items, larger * size);
         if (!items)
-            return rk_err_no_memory();
+            return NULL;
         *capacity = larger;
     }
     memset((uint8_t *)items + count * size, 0, size);
-    *out_items = items;
-    return NULL;
+    return items;
 }
 
 static rk_err *take_text(const json_t *object, const char *key, char **out_text) {
@@ -101,9 +97,10 @@ static rk_err *add_start(rk_run_builder *builder, const json_t *event, uint64_t 
 
 static rk_err *add_client(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_model *model = builder->model;
-    void *items = NULL;
-    RK_TRY(rk_run_grow(model->clients, model->client_count, &builder->client_capacity,
-                       sizeof *model->clients, RK_RUN_MAX_EVENTS, &items));
+    void *items = rk_run_grow(model->clients, model->client_count, &builder->client_capacity,
+                              sizeof *model->clients);
+    if (!items)
+        return rk_err_no_memory();
     model->clients = items;
     rk_run_client *client = &model->clients[model->client_count++];
     client->process = builder->process;
@@ -145,9 +142,10 @@ static rk_run_source take_source(const json_t *event) {
 
 static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_model *model = builder->model;
-    void *items = NULL;
-    RK_TRY(rk_run_grow(model->compiles, model->compile_count, &builder->compile_capacity,
-                       sizeof *model->compiles, RK_RUN_MAX_EVENTS, &items));
+    void *items = rk_run_grow(model->compiles, model->compile_count, &builder->compile_capacity,
+                              sizeof *model->compiles);
+    if (!items)
+        return rk_err_no_memory();
     model->compiles = items;
     rk_run_compile *compile = &model->compiles[model->compile_count++];
     compile->process = builder->process;
@@ -175,9 +173,10 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
 
 static rk_err *add_stored(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_model *model = builder->model;
-    void *items = NULL;
-    RK_TRY(rk_run_grow(model->stored, model->stored_count, &builder->stored_capacity,
-                       sizeof *model->stored, RK_RUN_MAX_EVENTS, &items));
+    void *items = rk_run_grow(model->stored, model->stored_count, &builder->stored_capacity,
+                              sizeof *model->stored);
+    if (!items)
+        return rk_err_no_memory();
     model->stored = items;
     rk_run_stored *stored = &model->stored[model->stored_count++];
     stored->process = builder->process;
@@ -206,9 +205,10 @@ static rk_err *add_counts(rk_run_builder *builder, const json_t *event, uint64_t
 
 static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_model *model = builder->model;
-    void *items = NULL;
-    RK_TRY(rk_run_grow(model->warnings, model->warning_count, &builder->warning_capacity,
-                       sizeof *model->warnings, RK_RUN_MAX_EVENTS, &items));
+    void *items = rk_run_grow(model->warnings, model->warning_count, &builder->warning_capacity,
+                              sizeof *model->warnings);
+    if (!items)
+        return rk_err_no_memory();
     model->warnings = items;
     rk_run_warning *warning = &model->warnings[model->warning_count++];
     warning->process = builder->process;
@@ -244,6 +244,9 @@ static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
         model->bad_lines++;
         return NULL;
     }
+    if (builder->events++ == RK_RUN_MAX_EVENTS)
+        return rk_error(RK_OUT_OF_RANGE, "run %s has more than %d events", model->run,
+                        RK_RUN_MAX_EVENTS);
     uint64_t time_ns = take_seconds(event, "t");
     rk_run_process *process = &model->processes[builder->process];
     if (time_ns > process->last_ns)

@@ -3,20 +3,19 @@
 
 #include "journal/read.h"
 
-enum { RK_RUN_MAX_EVENTS = 1 << 20, RK_RUN_MAX_PROCESSES = 65536 };
+enum { RK_RUN_MAX_EVENTS = 1 << 22, RK_RUN_MAX_PROCESSES = 65536 };
 
 // A model under construction: the arrays' capacities, which the model itself does not carry.
 typedef struct rk_run_builder {
     rk_run_model *model;
     size_t process; // whose file is being read
+    size_t events;  // of all processes so far
     size_t process_capacity, client_capacity, compile_capacity, stored_capacity, warning_capacity;
 } rk_run_builder;
 
-// Makes room for one more element of `size` bytes, zeroed. `*out_items` is the array, perhaps moved
-// (owned: rk_free); after an error the old one stays as it was. Errors: no memory, RK_OUT_OF_RANGE
-// past `max_count`.
-RK_NODISCARD rk_err *rk_run_grow(void *items, size_t count, size_t *capacity, size_t size,
-                                 size_t max_count, void **out_items);
+// Makes room for one more element of `size` bytes, zeroed: the array, perhaps moved (owned:
+// rk_free). NULL when memory is short; the old array stays as it was.
+RK_NODISCARD void *rk_run_grow(void *items, size_t count, size_t *capacity, size_t size);
 
 // Adds what the line says. A line that is no journal line is counted, not an error; `unended` says
 // that it has no newline. Errors: no memory, or RK_OUT_OF_RANGE.

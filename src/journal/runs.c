@@ -1,7 +1,5 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -26,16 +24,36 @@ static void entries_cleanup(entries *list) {
     rk_free(list->items);
 }
 
+// Moves `*text` past `wanted`, if that stands there.
+static bool skip(const char **text, const char *wanted) {
+    size_t len = strlen(wanted);
+    bool same = strncmp(*text, wanted, len) == 0;
+    *text += same ? len : 0;
+    return same;
+}
+
+static uint64_t take_number(const char **text) {
+    char *end = NULL;
+    uint64_t number = strtoull(*text, &end, 10);
+    *text = end;
+    return number;
+}
+
 // The time in the first line, {"v":1,"t":1795262400.123456,…; 0 if it does not begin so. Read
 // without a parser, since there may be thousands of runs.
 static uint64_t read_first_time(const char *path) {
+    const uint64_t latest_seconds = (uint64_t)1 << 33; // in the year 2242
     char head[64] = "";
     rk_autofd fd = rk_sys()->open_fn(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
-    ssize_t len = fd < 0 ? -1 : rk_sys()->read_fn(fd, head, sizeof head - 1);
-    unsigned long long seconds = 0, microseconds = 0;
-    if (len <= 0 || sscanf(head, "{\"v\":%*u,\"t\":%llu.%6llu,", &seconds, &microseconds) != 2)
+    if (fd < 0 || rk_sys()->read_fn(fd, head, sizeof head - 1) <= 0)
         return 0;
-    return (seconds * 1000000 + microseconds) * 1000;
+    const char *next = head;
+    if (!skip(&next, "{\"v\":") || take_number(&next) == 0 || !skip(&next, ",\"t\":"))
+        return 0;
+    uint64_t seconds = take_number(&next);
+    if (!skip(&next, ".") || strspn(next, "0123456789") != 6 || seconds > latest_seconds)
+        return 0;
+    return (seconds * 1000000 + take_number(&next)) * 1000;
 }
 
 // The name of a run's first file: of rank 0 if there is one, and of a rank the one without a pid in
@@ -80,7 +98,6 @@ static rk_err *look_at_run(const char *directory, bool *out_is_run, uint64_t *ou
 }
 
 static rk_err *add_run(void *context, const char *name) {
-    enum { MOST_RUNS = 1 << 20 };
     entries *list = context;
     if (!rk_run_id_valid(name))
         return NULL;
@@ -92,9 +109,9 @@ static rk_err *add_run(void *context, const char *name) {
     RK_TRY(look_at_run(directory, &is_run, &start_ns));
     if (!is_run)
         return NULL;
-    void *items = NULL;
-    RK_TRY(rk_run_grow(list->items, list->count, &list->capacity, sizeof *list->items, MOST_RUNS,
-                       &items));
+    void *items = rk_run_grow(list->items, list->count, &list->capacity, sizeof *list->items);
+    if (!items)
+        return rk_err_no_memory();
     list->items = items;
     char *run = rk_strdup(name);
     if (!run)
@@ -111,7 +128,7 @@ static int by_start(const void *a, const void *b) {
 }
 
 static rk_err *collect(const char *runs, entries *list) {
-    enum { MOST_NAMES = 1 << 21 };
+    enum { MOST_NAMES = 1 << 20 };
     list->directory = runs;
     rk_err *err = rk_fs_list(runs, MOST_NAMES, add_run, list);
     if (rk_err_code(err) == RK_NOT_FOUND) {
@@ -146,7 +163,7 @@ static const entry *find_whole(const entries *list, const char *run) {
 }
 
 // The one entry whose name begins with `prefix`.
-static rk_err *find_beginning(const entries *list, const char *prefix, const entry **out_entry) {
+static rk_err *find_beginning(const entries *list, const char *prefix, char **out_run) {
     const entry *found = NULL;
     for (size_t i = 0; i < list->count; i++) {
         const entry *item = &list->items[i];
@@ -163,16 +180,19 @@ static rk_err *find_beginning(const entries *list, const char *prefix, const ent
     if (!found)
         return rk_error(RK_NOT_FOUND, "there is no run \"%s\" in %s; `rekindle runs` lists them",
                         prefix, list->directory);
-    *out_entry = found;
-    return NULL;
+    *out_run = rk_strdup(found->run);
+    return *out_run ? NULL : rk_err_no_memory();
 }
 
-static rk_err *choose(const entries *list, const char *wanted, const entry **out_entry) {
+static rk_err *choose(const entries *list, const char *wanted, char **out_run) {
     if (!wanted && list->count == 0)
         return rk_error(RK_NOT_FOUND, "there is no run in %s yet; start one with `rekindle run`",
                         list->directory);
-    *out_entry = wanted ? find_whole(list, wanted) : &list->items[list->count - 1];
-    return *out_entry ? NULL : find_beginning(list, wanted, out_entry);
+    const entry *found = wanted ? find_whole(list, wanted) : &list->items[list->count - 1];
+    if (!found)
+        return find_beginning(list, wanted, out_run);
+    *out_run = rk_strdup(found->run);
+    return *out_run ? NULL : rk_err_no_memory();
 }
 
 rk_err *rk_run_find(const char *store_directory, const char *id_or_prefix, char **out_run) {
@@ -184,8 +204,5 @@ rk_err *rk_run_find(const char *store_directory, const char *id_or_prefix, char 
         return rk_err_no_memory();
     RK_AUTO(entries) list = {0};
     RK_TRY(collect(runs, &list));
-    const entry *found = NULL;
-    RK_TRY(choose(&list, id_or_prefix, &found));
-    *out_run = rk_strdup(found->run);
-    return *out_run ? NULL : rk_err_no_memory();
+    return choose(&list, id_or_prefix, out_run);
 }

@@ -16,4 +16,4 @@ typedef struct rk_turn {
 rk_turn rk_turn_begin(rk_journal *journal, const char *event);
 
 // Writes the line, unless the journal is silent.
-void rk_turn_end(rk_turn *turn);
+void rk_turn_end(rk_turn *mine);

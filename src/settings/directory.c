@@ -59,19 +59,28 @@ static rk_err *default_directory(char **out_directory) {
     return *out_directory ? NULL : rk_err_no_memory();
 }
 
+// Behind the working directory, unless it is absolute already. Owned.
 static rk_err *make_absolute(const char *path, char **out_path) {
     while (path[0] == '.' && path[1] == '/')
         path += 1 + strspn(path + 1, "/");
     if (strcmp(path, ".") == 0)
         path = "";
-    char here[PATH_MAX];
-    if (!getcwd(here, sizeof here))
+    char here[PATH_MAX] = "/";
+    if (path[0] != '/' && !getcwd(here, sizeof here))
         return rk_error_errno(errno,
                               "REKINDLE_DIR is relative (\"%s\") and the working directory "
                               "cannot be found",
                               path);
-    *out_path = *path ? rk_path_join(here, path) : rk_strdup(here);
+    *out_path =
+        path[0] && path[0] != '/' ? rk_path_join(here, path) : rk_strdup(path[0] ? path : here);
     return *out_path ? NULL : rk_err_no_memory();
+}
+
+static char *without_end_slashes(const char *path) {
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    return rk_strndup(path, len);
 }
 
 rk_err *rk_directory_resolve(const char *written, char **out_directory) {
@@ -90,13 +99,8 @@ rk_err *rk_directory_resolve(const char *written, char **out_directory) {
     rk_autofree char *expanded = NULL;
     RK_TRY(rk_directory_expand_home("REKINDLE_DIR", written, &expanded));
     rk_autofree char *absolute = NULL;
-    if (expanded[0] == '/')
-        absolute = RK_TAKE(expanded);
-    else
+    if (expanded)
         RK_TRY(make_absolute(expanded, &absolute));
-    size_t len = strlen(absolute);
-    while (len > 1 && absolute[len - 1] == '/')
-        absolute[--len] = '\0';
-    *out_directory = RK_TAKE(absolute);
-    return NULL;
+    *out_directory = absolute ? without_end_slashes(absolute) : NULL;
+    return *out_directory ? NULL : rk_err_no_memory();
 }

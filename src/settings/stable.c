@@ -267,7 +267,9 @@ bool rk_stable_is_volatile_option(rk_span name) {
         return false;
     for (size_t i = 0; i < name.len; i++) {
         uint8_t c = name.data[i];
-        lower[i] = c == '-' ? '_' : (char)(is_letter(c) ? c | 0x20 : c);
+        if (c == '-')
+            c = '_';
+        lower[i] = (char)(is_letter(c) ? (uint8_t)(c | 0x20) : c);
     }
     lower[name.len] = '\0';
     for (size_t i = 0; i < RK_ARRAY_LEN(words); i++)
