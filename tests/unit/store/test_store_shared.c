@@ -46,9 +46,8 @@ static void read_one(rk_store *store, unsigned number) {
         return;
     hits++;
     uint64_t variant = lookup.view.entry.created_ns;
-    if (variant >= VARIANTS)
-        wrong++;
-    else if (!rk_span_equal(lookup.view.entry.payload, entry_of(number, (unsigned)variant).payload))
+    if (variant >= VARIANTS ||
+        !rk_span_equal(lookup.view.entry.payload, entry_of(number, (unsigned)variant).payload))
         wrong++;
 }
 
