@@ -51,9 +51,12 @@ static uint64_t read_first_time(const char *path) {
     if (!skip(&next, "{\"v\":") || take_number(&next) == 0 || !skip(&next, ",\"t\":"))
         return 0;
     uint64_t seconds = take_number(&next);
-    if (!skip(&next, ".") || strspn(next, "0123456789") != 6 || seconds > latest_seconds)
+    if (!skip(&next, ".") || seconds > latest_seconds)
         return 0;
-    return (seconds * 1000000 + take_number(&next)) * 1000;
+    uint64_t fraction_ns = 0;
+    for (uint64_t unit_ns = 100000000; unit_ns && *next >= '0' && *next <= '9'; unit_ns /= 10)
+        fraction_ns += unit_ns * (uint64_t)(*next++ - '0');
+    return seconds * 1000000000 + fraction_ns;
 }
 
 // The name of a run's first file: of rank 0 if there is one, and of a rank the one without a pid in

@@ -45,9 +45,9 @@ static void expect_not_found(const char *store, const char *wanted, rk_code code
 }
 
 static void the_newest_is_last_whatever_it_is_called(void **state) {
-    put_run(*state, "zebra", "1795262400.000001");
     put_run(*state, "ant", "1795262400.000003");
     put_run(*state, "bee", "1795262400.000002");
+    put_run(*state, "zebra", "1795262400.000001");
     expect_list(*state, "zebra bee ant ");
     expect_found(*state, NULL, "ant");
 }
@@ -70,9 +70,9 @@ static void what_is_no_run_is_not_listed(void **state) {
 }
 
 static void a_run_without_a_whole_first_line_counts_by_its_directory(void **state) {
-    fixture_put(*state, "torn", "0.jsonl", "{\"v\":1,");
-    put_run(*state, "old", "1000000000.0");
-    expect_list(*state, "old torn ");
+    fixture_put(*state, "a-torn", "0.jsonl", "{\"v\":1,");
+    put_run(*state, "old", "1000000000.25");
+    expect_list(*state, "old a-torn ");
 }
 
 static void a_beginning_is_enough_if_it_is_the_only_one(void **state) {
