@@ -8,10 +8,18 @@
 #include "cli/table.h"
 #include "journal/redact.h"
 
+// Word by word: the tiers of REKINDLE_REMOTE are separated by blanks.
 static char *shown_value(const rk_setting *setting) {
-    RK_AUTO(rk_buf) masked = RK_BUF_INIT(0);
-    rk_redact_text(rk_span_text(setting->value), &masked);
-    return rk_need(rk_strdup(rk_need_text(&masked)));
+    RK_AUTO(rk_buf) shown = RK_BUF_INIT(0);
+    const char *rest = setting->value;
+    while (*rest) {
+        size_t blanks = strspn(rest, " \t");
+        size_t word = strcspn(rest + blanks, " \t");
+        rk_buf_add(&shown, rest, blanks);
+        rk_redact_text(rk_span_of(rest + blanks, word), &shown);
+        rest += blanks + word;
+    }
+    return rk_need(rk_strdup(rk_need_text(&shown)));
 }
 
 static void print_json(const rk_settings *settings) {
@@ -31,18 +39,18 @@ static void print_json(const rk_settings *settings) {
 
 static void print_text(const rk_settings *settings) {
     static const rk_table_column columns[] = {
-        {.title = "VARIABLE"}, {.title = "VALUE", .shrinks = true}, {.title = "FROM"}};
+        {.title = "VARIABLE"}, {.title = "FROM"}, {.title = "VALUE"}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (int id = 0; id < RK_SETTING_COUNT; id++) {
         rk_setting setting = rk_settings_describe(settings, (rk_setting_id)id);
         rk_autofree char *value = shown_value(&setting);
         bool chosen = setting.source != RK_SOURCE_DEFAULT;
         rk_table_add(&table, RK_STYLE_NONE, setting.variable);
-        rk_table_add(&table, chosen ? RK_STYLE_BOLD : RK_STYLE_NONE, value[0] ? value : "–");
         rk_table_add(&table, chosen ? RK_STYLE_NONE : RK_STYLE_DIM,
                      rk_setting_source_name(setting.source));
+        rk_table_add(&table, chosen ? RK_STYLE_BOLD : RK_STYLE_NONE, value);
     }
-    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    rk_table_print(&table, 0, stdout);
     (void)printf("\nThe config file is %s/config.\n", rk_settings_get(settings)->dir);
 }
 
@@ -64,7 +72,7 @@ int rk_verb_config(int argc, char **argv) {
     int status;
     if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
         return status;
-    rk_place_override("REKINDLE_DIR", dir);
+    rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     rk_err *err = rk_place_settings(&settings);
     if (err)

@@ -14,6 +14,6 @@ void rk_env_copy(rk_env *env); // of the process's own environment; `env` starts
 const char *rk_env_get(const rk_env *env, const char *name); // borrowed; NULL if it is not there
 void rk_env_set(rk_env *env, const char *name, const char *value);
 
-// Makes this the environment of the process. `env` must stay as it is, and alive, until the process
-// ends.
+// Makes this the environment of the process. To be called again after each change; `env` must live
+// until the process ends.
 void rk_env_put_in_force(rk_env *env);

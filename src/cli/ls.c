@@ -152,11 +152,11 @@ static void add_row(rk_table *table, const row *one) {
 static void print_text(const row_list *rows) {
     static const rk_table_column columns[] = {
         {.title = "KEY"},
-        {.title = "NAME", .shrinks = true},
+        {.title = "NAME", .least = 10},
         {.title = "SIZE", .right = true},
         {.title = "COMPILED IN", .right = true},
         {.title = "AGE", .right = true},
-        {.title = "PLATFORM", .shrinks = true},
+        {.title = "PLATFORM", .least = 8, .optional = true},
     };
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     uint64_t bytes = 0, program_bytes = 0, compile_ns = 0;
@@ -236,7 +236,7 @@ int rk_verb_ls(int argc, char **argv) {
     int status;
     if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
         return status;
-    rk_place_override("REKINDLE_DIR", dir);
+    rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     order_fn order;
     rk_err *err = find_order(sort_name, &order);

@@ -26,6 +26,14 @@ static int unknown_verb(const char *name) {
                        false);
 }
 
+// Where a standard stream is closed, the next file that is opened would take its place, and output
+// would go into it. `run` opens nothing before the job, which must get them as they are.
+static void hold_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) != fd)
+            return;
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc < 2)
         return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
@@ -38,8 +46,11 @@ static int dispatch(int argc, char **argv) {
     if (strcmp(name, "--version") == 0)
         name = "version";
     const rk_verb *verb = rk_verb_find(name);
-    if (verb)
+    if (verb) {
+        if (verb->run != rk_verb_run)
+            hold_standard_streams();
         return verb->run(argc - 1, argv + 1);
+    }
     if (name[0] == '-')
         return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
                                     "'%s' stands before any command: options follow the command, "
@@ -65,6 +76,5 @@ static int finish(int status) {
 int main(int argc, char **argv) {
     // For the width of characters only; numbers stay as JSON needs them.
     (void)setlocale(LC_CTYPE, "");
-    int status = finish(dispatch(argc, argv));
-    return status;
+    return finish(dispatch(argc, argv));
 }

@@ -1,6 +1,5 @@
 #include "cli/out.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -46,7 +45,7 @@ json_t *rk_out_uint(uint64_t value) {
 }
 
 json_t *rk_out_seconds(uint64_t nanoseconds) {
-    return rk_need(json_real(round((double)nanoseconds / 1e3) / 1e6));
+    return rk_need(json_real((double)((nanoseconds + 500) / 1000) / 1e6));
 }
 
 json_t *rk_out_bool(bool value) {

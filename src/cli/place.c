@@ -6,19 +6,21 @@
 #include "base/sys.h"
 #include "cli/cli.h"
 
-static rk_env environment; // in force for the rest of the process once it was asked for
+// In force from the first change on, and until the process ends.
+static rk_env environment;
 
-rk_env *rk_place_environment(void) {
+const rk_env *rk_place_environment(void) {
     if (!environment.items)
         rk_env_copy(&environment);
     return &environment;
 }
 
-void rk_place_override(const char *variable, const char *value) {
+void rk_place_set_variable(const char *variable, const char *value) {
     if (!value)
         return;
-    rk_env_set(rk_place_environment(), variable, value);
-    rk_env_put_in_force(rk_place_environment());
+    (void)rk_place_environment();
+    rk_env_set(&environment, variable, value);
+    rk_env_put_in_force(&environment);
 }
 
 rk_err *rk_place_settings(rk_settings **out_settings) {

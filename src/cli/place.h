@@ -6,12 +6,11 @@
 #include "store/store.h"
 
 // Options act as the variables they stand for: they are put into this process's environment, which
-// rk_settings_load then reads. A NULL value leaves things as they are.
-void rk_place_override(const char *variable, const char *value);
+// rk_settings_load then reads, and which a job inherits. A NULL value leaves things as they are.
+void rk_place_set_variable(const char *variable, const char *value);
 
-// The environment with all overrides, to be changed further and given to a child. Shared: one a
-// process.
-rk_env *rk_place_environment(void);
+// The environment with all that was set. Borrowed until the next is set.
+const rk_env *rk_place_environment(void);
 
 // Loads the settings and sets the log level that they ask for. Owned: rk_settings_free.
 RK_NODISCARD rk_err *rk_place_settings(rk_settings **out_settings);

@@ -165,7 +165,7 @@ int rk_verb_rm(int argc, char **argv) {
     int status;
     if (!rk_opt_begin(&usage, argc, argv, &keys, &status))
         return status;
-    rk_place_override("REKINDLE_DIR", dir);
+    rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     removal r = {.dry_run = dry_run, .json = json, .list = rk_out_array()};
     rk_err *err = check_choice(all, quarantine, &keys);

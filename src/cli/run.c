@@ -33,23 +33,22 @@ static const char details[] =
 // Sets what the job needs to find us: the run's name, the job's, the store, the library.
 static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_operands *command,
                                    const char *run, const char *library) {
-    rk_env *env = rk_place_environment();
     const rk_settings_values *values = rk_settings_get(settings);
     // Absolute, since the job may change its directory, and what it records is read back below.
-    rk_env_set(env, "REKINDLE_DIR", values->dir);
-    rk_env_set(env, "REKINDLE_RUN", run);
+    rk_place_set_variable("REKINDLE_DIR", values->dir);
+    rk_place_set_variable("REKINDLE_RUN", run);
     if (values->job[0] == '\0') {
         rk_autofree char *job = NULL;
         RK_TRY(rk_job_derive((int)command->count, (const char *const *)command->items, &job));
-        rk_env_set(env, "REKINDLE_JOB", job);
+        rk_place_set_variable("REKINDLE_JOB", job);
     }
-    const char *before = rk_env_get(env, "LD_PRELOAD");
+    const char *before = rk_env_get(rk_place_environment(), "LD_PRELOAD");
     if (!before || before[0] == '\0') {
-        rk_env_set(env, "LD_PRELOAD", library);
+        rk_place_set_variable("LD_PRELOAD", library);
     } else if (!strstr(before, library)) {
         RK_AUTO(rk_buf) both = RK_BUF_INIT(0);
         rk_buf_add_format(&both, "%s:%s", before, library);
-        rk_env_set(env, "LD_PRELOAD", rk_need_text(&both));
+        rk_place_set_variable("LD_PRELOAD", rk_need_text(&both));
     }
     return NULL;
 }
@@ -165,10 +164,10 @@ int rk_verb_run(int argc, char **argv) {
     int status;
     if (!rk_opt_begin(&usage, argc, argv, &command, &status))
         return status;
-    rk_place_override("REKINDLE_DIR", given.dir);
-    rk_place_override("REKINDLE_MODE", given.mode);
-    rk_place_override("REKINDLE_JOB", given.job);
-    rk_place_override("REKINDLE_LOG", given.log);
+    rk_place_set_variable("REKINDLE_DIR", given.dir);
+    rk_place_set_variable("REKINDLE_MODE", given.mode);
+    rk_place_set_variable("REKINDLE_JOB", given.job);
+    rk_place_set_variable("REKINDLE_LOG", given.log);
     RK_AUTO_SETTINGS settings = NULL;
     rk_err *err = rk_place_settings(&settings);
     return err ? rk_cli_fail(err, false) : run_command(settings, &command);

@@ -75,10 +75,14 @@ static rk_err *each_run(const char *directory, const run_names *names, size_t la
 
 static rk_err *show(const rk_settings *settings, size_t last, bool json) {
     static const rk_table_column columns[] = {
-        {.title = "RUN", .shrinks = true},    {.title = "JOB", .shrinks = true},
-        {.title = "STARTED", .right = true},  {.title = "TOOK", .right = true},
-        {.title = "PROGRAMS", .right = true}, {.title = "HITS", .right = true},
-        {.title = "COMPILED", .right = true}, {.title = "STATE"},
+        {.title = "RUN", .least = 20},
+        {.title = "JOB", .least = 8},
+        {.title = "STARTED", .right = true, .optional = true}, // the run's name tells it too
+        {.title = "TOOK", .right = true},
+        {.title = "PROGRAMS", .right = true},
+        {.title = "HITS", .right = true},
+        {.title = "COMPILED", .right = true},
+        {.title = "STATE"},
     };
     const char *directory = rk_settings_get(settings)->dir;
     __attribute__((cleanup(run_names_cleanup))) run_names names = {0};
@@ -135,7 +139,7 @@ int rk_verb_runs(int argc, char **argv) {
     int status;
     if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
         return status;
-    rk_place_override("REKINDLE_DIR", dir);
+    rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     size_t last;
     rk_err *err = parse_last(last_text, &last);

@@ -66,7 +66,8 @@ static void print_title(const char *title) {
                  rk_style(RK_STYLE_NONE, stdout));
 }
 
-static const rk_table_column two_columns[] = {{.title = ""}, {.title = "", .shrinks = true}};
+// Nothing of an entry is cut: it is shown to be compared.
+static const rk_table_column two_columns[] = {{.title = ""}, {.title = ""}};
 
 static void add_sizes(rk_table *table, const shown *s) {
     const rk_entry_view *view = &s->lookup->view;
@@ -95,7 +96,7 @@ static void print_entry(const shown *s) {
     add_sizes(&table, s);
     rk_table_add(&table, RK_STYLE_DIM, "digest");
     rk_table_add(&table, RK_STYLE_GOOD, "ok: every byte is as it was written");
-    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    rk_table_print(&table, 0, stdout);
 
     print_title("key");
     RK_AUTO(rk_table) key = {.columns = two_columns, .column_count = 2};
@@ -110,7 +111,7 @@ static void print_entry(const shown *s) {
         hex_of(parts[i].digest, hex);
         add_line(&key, parts[i].name, hex);
     }
-    rk_table_print(&key, rk_term_columns(stdout), stdout);
+    rk_table_print(&key, 0, stdout);
 }
 
 // Any JSON value in a line.
@@ -137,7 +138,7 @@ static void print_metadata(json_t *metadata) {
         rk_buf_add_format(&indented, "  %s", name);
         add_line(&table, rk_need_text(&indented), text);
     }
-    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    rk_table_print(&table, 0, stdout);
 }
 
 // "<long value>" for what was kept as its digest only.
@@ -154,8 +155,7 @@ static char *component_value(const json_t *component) {
 
 // One list of components, those of a kind under their own title.
 static void print_components(const json_t *list, const char *which) {
-    static const rk_table_column columns[] = {
-        {.title = ""}, {.title = ""}, {.title = "", .shrinks = true}};
+    static const rk_table_column columns[] = {{.title = ""}, {.title = ""}, {.title = ""}};
     if (json_array_size(list) == 0)
         return;
     print_title(which);
@@ -172,7 +172,7 @@ static void print_components(const json_t *list, const char *which) {
         rk_table_add(&table, RK_STYLE_NONE, name ? name : "?");
         rk_table_add(&table, RK_STYLE_NONE, value);
     }
-    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    rk_table_print(&table, 0, stdout);
 }
 
 static void print_text(const shown *s) {
@@ -295,7 +295,7 @@ int rk_verb_show(int argc, char **argv) {
         return status;
     if (output && !program)
         return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "-o goes with --program"), json);
-    rk_place_override("REKINDLE_DIR", dir);
+    rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     rk_err *err = rk_place_settings(&settings);
     if (!err)

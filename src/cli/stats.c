@@ -57,7 +57,7 @@ static void add_transfer(rk_table *table, const char *name, uint64_t count, uint
 
 static void print_counters(const rk_run_totals *totals, uint64_t not_stored) {
     static const rk_table_column columns[] = {
-        {.title = ""}, {.title = "", .right = true}, {.title = "", .shrinks = true}};
+        {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 8}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     const rk_journal_counts *counts = &totals->counts;
     add_requests(&table, totals);
@@ -97,7 +97,7 @@ static void print_unkept(const rk_run_model *model) {
         return;
     print_title("bypassed: compiled as ever, and not kept");
     static const rk_table_column columns[] = {
-        {.title = "  name", .shrinks = true}, {.title = "times", .right = true}, {.title = "why"}};
+        {.title = "  name", .least = 12}, {.title = "times", .right = true}, {.title = "why"}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (size_t i = 0; i < list.count && i < MAX_LISTED; i++) {
         RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
@@ -112,7 +112,7 @@ static void print_unkept(const rk_run_model *model) {
 }
 
 static void print_head(const rk_run_model *model) {
-    static const rk_table_column columns[] = {{.title = ""}, {.title = "", .shrinks = true}};
+    static const rk_table_column columns[] = {{.title = ""}, {.title = ""}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     RK_AUTO(rk_buf) when = RK_BUF_INIT(0);
     rk_buf_add_format(
@@ -249,7 +249,7 @@ int rk_verb_stats(int argc, char **argv) {
     if (run && all)
         return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "--run and --all exclude each other"),
                            json);
-    rk_place_override("REKINDLE_DIR", dir);
+    rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     uint64_t count = 0;
     rk_err *err = rk_place_settings(&settings);

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 
-enum { GAP = 2, NARROWEST = 6, MAX_COLUMNS = 16 };
+enum { GAP = 2, MAX_COLUMNS = 16 };
 
 void rk_table_cleanup(rk_table *table) {
     for (size_t i = 0; i < table->cell_count; i++)
@@ -26,29 +26,55 @@ void rk_table_add(rk_table *table, rk_style_name style, const char *text) {
         (rk_table_cell){rk_need(rk_strdup(rk_need_text(&printable))), style};
 }
 
-static void measure(const rk_table *table, size_t *widths) {
+// What is printed of a table: each column's width, or that it is left out.
+typedef struct layout {
+    size_t widths[MAX_COLUMNS];
+    bool left_out[MAX_COLUMNS];
+} layout;
+
+static void measure(const rk_table *table, layout *l) {
     for (size_t c = 0; c < table->column_count; c++)
-        widths[c] = rk_text_width(table->columns[c].title);
+        l->widths[c] = rk_text_width(table->columns[c].title);
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t width = rk_text_width(table->cells[i].text);
-        size_t *widest = &widths[i % table->column_count];
+        size_t *widest = &l->widths[i % table->column_count];
         *widest = width > *widest ? width : *widest;
     }
 }
 
-// Takes from the widest of those that shrink until the row fits, or nothing is left to take.
-static void fit(const rk_table *table, size_t columns, size_t *widths) {
-    for (;;) {
-        size_t total = 0, widest = table->column_count;
-        for (size_t c = 0; c < table->column_count; c++) {
-            total += widths[c] + (c > 0 ? GAP : 0);
-            if (table->columns[c].shrinks && widths[c] > NARROWEST &&
-                (widest == table->column_count || widths[c] > widths[widest]))
+static bool can_be_cut(const rk_table *table, const layout *l, size_t column) {
+    size_t least = table->columns[column].least;
+    return !l->left_out[column] && least > 0 && l->widths[column] > least;
+}
+
+// The width of a row: as it is, or with everything cut that can be.
+static size_t total(const rk_table *table, const layout *l, bool cut) {
+    size_t sum = 0;
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (l->left_out[c])
+            continue;
+        bool shorter = cut && can_be_cut(table, l, c);
+        sum += (sum > 0 ? GAP : 0) + (shorter ? table->columns[c].least : l->widths[c]);
+    }
+    return sum;
+}
+
+// Leaves out what cutting alone would not make room for, then cuts the widest until a row fits.
+static void fit(const rk_table *table, size_t columns, layout *l) {
+    if (columns == 0)
+        return;
+    for (size_t c = table->column_count; c-- > 0;)
+        if (table->columns[c].optional && total(table, l, true) > columns)
+            l->left_out[c] = true;
+    while (total(table, l, false) > columns) {
+        size_t widest = table->column_count;
+        for (size_t c = 0; c < table->column_count; c++)
+            if (can_be_cut(table, l, c) &&
+                (widest == table->column_count || l->widths[c] > l->widths[widest]))
                 widest = c;
-        }
-        if (columns == 0 || total <= columns || widest == table->column_count)
+        if (widest == table->column_count)
             return;
-        widths[widest]--;
+        l->widths[widest]--;
     }
 }
 
@@ -67,26 +93,35 @@ static void print_cell(const char *text, rk_style_name style, bool right, size_t
         (void)fprintf(out, "%*s", (int)pad, "");
 }
 
-static void print_row(const rk_table *table, const rk_table_cell *cells, const size_t *widths,
+static const char *text_of(const rk_table *table, const rk_table_cell *cells, size_t column) {
+    return cells ? cells[column].text : table->columns[column].title;
+}
+
+static void print_row(const rk_table *table, const rk_table_cell *cells, const layout *l,
                       FILE *out) {
-    for (size_t c = 0; c < table->column_count; c++) {
-        bool last = c + 1 == table->column_count;
-        print_cell(cells ? cells[c].text : table->columns[c].title,
-                   cells ? cells[c].style : RK_STYLE_DIM, table->columns[c].right, widths[c], !last,
-                   out);
-        (void)fputs(last ? "\n" : "  ", out);
+    size_t used = table->column_count; // without empty cells at the end
+    while (used > 0 && (l->left_out[used - 1] || text_of(table, cells, used - 1)[0] == '\0'))
+        used--;
+    for (size_t c = 0; c < used; c++) {
+        if (l->left_out[c])
+            continue;
+        print_cell(text_of(table, cells, c), cells ? cells[c].style : RK_STYLE_DIM,
+                   table->columns[c].right, l->widths[c], c + 1 < used, out);
+        if (c + 1 < used)
+            (void)fprintf(out, "%*s", GAP, "");
     }
+    (void)fputc('\n', out);
 }
 
 void rk_table_print(const rk_table *table, size_t columns, FILE *out) {
-    size_t widths[MAX_COLUMNS] = {0};
-    measure(table, widths);
-    fit(table, columns, widths);
+    layout l = {0};
+    measure(table, &l);
+    fit(table, columns, &l);
     bool titled = false;
     for (size_t c = 0; c < table->column_count; c++)
         titled = titled || table->columns[c].title[0];
     if (titled)
-        print_row(table, NULL, widths, out);
+        print_row(table, NULL, &l, out);
     for (size_t i = 0; i + table->column_count <= table->cell_count; i += table->column_count)
-        print_row(table, table->cells + i, widths, out);
+        print_row(table, table->cells + i, &l, out);
 }

@@ -1,13 +1,14 @@
-// Tables for people: aligned columns, fitted to the terminal by cutting the columns that may be
-// cut. Not to a terminal nothing is cut.
+// Tables for people: aligned columns, fitted to the terminal by leaving out the columns that matter
+// least and cutting those that may be cut. Not to a terminal everything is printed whole.
 #pragma once
 
 #include "cli/term.h"
 
 typedef struct rk_table_column {
     const char *title;
-    bool right;   // numbers
-    bool shrinks; // may be cut where the terminal is narrow
+    bool right;    // numbers
+    bool optional; // left out where the terminal is too narrow for all of them
+    size_t least;  // may be cut to this many columns of the terminal; 0: is never cut
 } rk_table_column;
 
 typedef struct rk_table_cell {
@@ -30,5 +31,6 @@ void rk_table_cleanup(rk_table *table);
 // Adds the next cell; rows are filled from left to right. The text may be anything.
 void rk_table_add(rk_table *table, rk_style_name style, const char *text);
 
-// Prints titles (unless all are "") and rows, at most `columns` wide; 0 is as wide as need be.
+// Prints titles (unless all are "") and rows, at most `columns` wide if that can be; 0 is as wide
+// as need be.
 void rk_table_print(const rk_table *table, size_t columns, FILE *out);

@@ -1,0 +1,165 @@
+// Plays a job under rekindle: writes what the in-process library would write into the store and the
+// journal that its environment names. Usage: cli_fixture cold|warm|troubles|idle|killed
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+#include "journal/journal.h"
+#include "store/store.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+static const char *const names[] = {"jit_init", "jit_train_step", "jit_eval"};
+
+static const char components[] =
+    "{\"options\":[{\"kind\":\"option\",\"name\":\"executable_build_options.num_replicas\","
+    "\"value\":\"1\"},{\"kind\":\"option\",\"name\":\"long\",\"value\":{\"digest\":"
+    "\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\",\"bytes\":4096}}],"
+    "\"environment\":[{\"kind\":\"flag\",\"name\":\"--xla_foo\",\"value\":\"true\"},"
+    "{\"kind\":\"variable\",\"name\":\"TF_X\",\"value\":\"a\\u001b[31mb\"},"
+    "{\"kind\":\"topology\",\"name\":\"devices\",\"value\":\"4\"}]}";
+
+static void check(rk_err *err) {
+    if (!err)
+        return;
+    (void)fprintf(stderr, "cli_fixture: %s\n", rk_err_message(err));
+    exit(99);
+}
+
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+static rk_key key_of(const char *name) {
+    rk_key key = {0};
+    rk_digest_of(rk_span_text(name), &key.program);
+    rk_digest_of(rk_span_text("options"), &key.options);
+    rk_digest_of(rk_span_text("environment"), &key.environment);
+    rk_key_finish(&key, "");
+    return key;
+}
+
+static void put(rk_store *store, const char *name, uint64_t compile_ns) {
+    char metadata[256];
+    int len =
+        snprintf(metadata, sizeof metadata,
+                 "{\"name\":\"%s\",\"format\":\"mlir\",\"platform\":\"cpu\",\"devices\":4}", name);
+    rk_entry entry = {
+        .kind = RK_ENTRY_EXECUTABLE,
+        .key = key_of(name),
+        .created_ns = rk_realtime_ns(),
+        .compile_ns = compile_ns,
+        .components = rk_span_text(components),
+        .metadata = rk_span_of(metadata, (size_t)len),
+        .payload = rk_span_text("an executable, as the plugin serialized it"),
+    };
+    check(rk_store_put(store, &entry));
+    entry.kind = RK_ENTRY_PROGRAM;
+    static const uint8_t program[] = {'M', 'L', 0xef, 'R', 0, 1, 2, 3};
+    entry.payload = rk_span_of(program, sizeof program);
+    entry.options = rk_span_text("options");
+    check(rk_store_put(store, &entry));
+}
+
+static void compile(rk_journal *journal, uint64_t seq, const char *name, rk_outcome outcome,
+                    const char *reason) {
+    rk_key key = key_of(name);
+    bool hit = outcome == RK_OUTCOME_HIT;
+    uint64_t took = seq * 700 * NS_PER_MS;
+    rk_journal_compile event = {
+        .seq = seq,
+        .client = 1,
+        .outcome = outcome,
+        .reason = reason,
+        .name = name,
+        .key = &key,
+        .compiled = !hit,
+        .request_ns = took,
+        .compile_ns = hit ? 0 : took,
+        .load_ns = hit ? 2 * NS_PER_MS : 0,
+        .saved_ns = hit ? took : 0,
+        .program_bytes = 8,
+    };
+    rk_journal_add_compile(journal, &event);
+}
+
+static void add_client(rk_journal *journal) {
+    rk_journal_client client = {
+        .client = 1,
+        .plugin = "/opt/plugin.so",
+        .build_id = "abcd",
+        .platform_name = rk_span_text("cpu"),
+        .platform_version = rk_span_text("1"),
+        .api_minor = 81,
+        .device_count = 4,
+        .addressable_device_count = 4,
+    };
+    rk_journal_add_client(journal, &client);
+}
+
+static void cold(rk_journal *journal, rk_store *store) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++) {
+        rk_key key = key_of(names[i]);
+        compile(journal, i + 1, names[i], RK_OUTCOME_MISS, "absent");
+        put(store, names[i], (i + 1) * 700 * NS_PER_MS);
+        rk_journal_add_stored(journal,
+                              &(rk_journal_stored){.key = &key, .stored = true, .raw_bytes = 42});
+    }
+}
+
+static void warm(rk_journal *journal) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        compile(journal, i + 1, names[i], RK_OUTCOME_HIT, NULL);
+}
+
+static void troubles(rk_journal *journal) {
+    compile(journal, 1, "jit_callback", RK_OUTCOME_BYPASS, "host_callback");
+    compile(journal, 2, "jit_callback", RK_OUTCOME_BYPASS, "host_callback");
+    compile(journal, 3, "jit_\x1b[2Jodd", RK_OUTCOME_MISS, "absent");
+    rk_key key = key_of("jit_odd");
+    rk_journal_add_stored(
+        journal, &(rk_journal_stored){.key = &key, .stored = false, .reason = "write_failed"});
+    rk_journal_add_warning(journal, "the store is full");
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc == 2 ? argv[1] : "";
+    if (strcmp(what, "idle") == 0)
+        return 0;
+    rk_journal_start start = {
+        .store_directory = variable("REKINDLE_DIR"),
+        .run = variable("REKINDLE_RUN"),
+        .job = variable("REKINDLE_JOB"),
+        .mode = "readwrite",
+        .version = REKINDLE_VERSION,
+        .way_in = "preload",
+    };
+    rk_store *store = NULL;
+    rk_journal *journal = NULL;
+    check(rk_store_open(start.store_directory, false, &store));
+    check(rk_journal_open(&start, &journal));
+    add_client(journal);
+    if (strcmp(what, "cold") == 0 || strcmp(what, "killed") == 0)
+        cold(journal, store);
+    else if (strcmp(what, "warm") == 0)
+        warm(journal);
+    else if (strcmp(what, "troubles") == 0)
+        troubles(journal);
+    else
+        return 98;
+    if (strcmp(what, "killed") == 0)
+        (void)raise(SIGKILL);
+    rk_journal_add_counts(journal, &(rk_journal_counts){.executions = 1234567,
+                                                        .host_to_device = 12,
+                                                        .host_to_device_bytes = 3400000,
+                                                        .device_to_host = 1,
+                                                        .device_to_host_bytes = 4});
+    rk_journal_add_end(journal);
+    rk_journal_close(journal);
+    rk_store_free(store);
+    return 0;
+}

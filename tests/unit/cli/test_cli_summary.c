@@ -1,0 +1,93 @@
+#include "cli/summary.h"
+
+#include "support/expect.h"
+#include "support/tempdir.h"
+
+#define MS UINT64_C(1000000)
+
+static void expect_summary(const rk_run_model *model, const rk_run_totals *totals,
+                           const char *expected) {
+    RK_AUTO(rk_buf) out = RK_BUF_INIT(0);
+    rk_summary_write(model, totals, &out);
+    rk_expect_ok(rk_buf_status(&out));
+    assert_string_equal(rk_buf_text(&out), expected);
+}
+
+static const rk_run_model watched = {.client_count = 1};
+
+static void a_warm_run_says_what_it_saved(void **state) {
+    (void)state;
+    const rk_run_totals totals = {.programs = 3, .hits = 3, .saved_ns = 2100 * MS};
+    expect_summary(&watched, &totals, "3 programs, 3 loaded, 0 compiled, saved 2.1 s");
+}
+
+static void a_cold_run_says_what_it_cost(void **state) {
+    (void)state;
+    const rk_run_totals totals = {
+        .programs = 1, .misses = 1, .compiled = 1, .compile_ns = 640 * MS};
+    expect_summary(&watched, &totals, "1 program, 0 loaded, 1 compiled in 0.64 s");
+}
+
+static void troubles_are_named_where_there_are_any(void **state) {
+    (void)state;
+    rk_run_stored stored[] = {{.stored = true}, {.stored = false}, {.stored = false}};
+    const rk_run_model model = {.client_count = 1, .stored = stored, .stored_count = 3};
+    const rk_run_totals totals = {
+        .programs = 1234,
+        .hits = 1,
+        .compiled = 4,
+        .compile_ns = 4000 * MS,
+        .bypassed = 2,
+        .deserialize_failures = 1,
+        .quarantined = 1,
+        .saved_ns = 90 * MS,
+        .warning_count = 2,
+    };
+    expect_summary(&model, &totals,
+                   "1,234 programs, 1 loaded, 4 compiled in 4.0 s, 2 bypassed, 1 failed to load, "
+                   "1 set aside as damaged, 2 not stored, saved 90 ms; 2 warnings: see `rekindle "
+                   "stats`");
+}
+
+static void no_plugin_is_said_to_be_none(void **state) {
+    (void)state;
+    const rk_run_model nothing = {0};
+    const rk_run_totals none = {0}, warned = {.warning_count = 1};
+    static const char text[] = "no PJRT plugin was loaded, nothing to keep (JAX's built-in CPU "
+                               "backend is not a plugin)";
+    expect_summary(&nothing, &none, text);
+    RK_AUTO(rk_buf) with_warning = RK_BUF_INIT(0);
+    rk_buf_add_format(&with_warning, "%s; 1 warning: see `rekindle stats`", text);
+    expect_summary(&nothing, &warned, rk_buf_text(&with_warning));
+    expect_summary(&watched, &none, "0 programs, 0 loaded, 0 compiled");
+}
+
+static void expect_nothing(const char *directory, const char *expected) {
+    RK_AUTO(rk_buf) out = RK_BUF_INIT(0);
+    rk_summary_write_nothing(directory, &out);
+    if (!strstr(rk_buf_text(&out), expected))
+        fail_msg("%s: %s", directory, rk_buf_text(&out));
+}
+
+static void a_store_that_cannot_record_is_not_taken_for_no_plugin(void **state) {
+    (void)state;
+    char *directory = rk_test_tempdir();
+    RK_AUTO(rk_buf) below = RK_BUF_INIT(0);
+    rk_buf_add_format(&below, "%s/not/yet", directory);
+    expect_nothing(directory, "no PJRT plugin was loaded");
+    expect_nothing(rk_buf_text(&below), "no PJRT plugin was loaded");
+    // Nothing can be made below a device, not even by root.
+    expect_nothing("/dev/null/store", "cannot be written");
+    rk_test_tempdir_remove(directory);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_warm_run_says_what_it_saved),
+        cmocka_unit_test(a_cold_run_says_what_it_cost),
+        cmocka_unit_test(troubles_are_named_where_there_are_any),
+        cmocka_unit_test(no_plugin_is_said_to_be_none),
+        cmocka_unit_test(a_store_that_cannot_record_is_not_taken_for_no_plugin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

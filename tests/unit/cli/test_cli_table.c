@@ -1,0 +1,77 @@
+#include "cli/table.h"
+
+#include <locale.h>
+#include <stdlib.h>
+
+#include "support/expect.h"
+
+static const rk_table_column columns[] = {
+    {.title = "NAME", .least = 6},
+    {.title = "SIZE", .right = true},
+    {.title = "AGE", .optional = true},
+    {.title = "NOTE"},
+};
+
+// Prints two rows at a width, and compares.
+static void expect_at(size_t width, const char *expected) {
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    static const char *const cells[] = {"jit_train_step", "1.2 MB", "5 d ago", "ok",
+                                        "a\x1b[1m",       "3 B",    "1 s ago", ""};
+    for (size_t i = 0; i < RK_ARRAY_LEN(cells); i++)
+        rk_table_add(&table, i == 0 ? RK_STYLE_BOLD : RK_STYLE_NONE, cells[i]);
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    rk_table_print(&table, width, out);
+    (void)fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void columns_are_aligned(void **state) {
+    (void)state;
+    expect_at(0, "NAME              SIZE  AGE      NOTE\n"
+                 "jit_train_step  1.2 MB  5 d ago  ok\n"
+                 "a\\x1b[1m           3 B  1 s ago\n");
+    expect_at(37, "NAME              SIZE  AGE      NOTE\n"
+                  "jit_train_step  1.2 MB  5 d ago  ok\n"
+                  "a\\x1b[1m           3 B  1 s ago\n");
+}
+
+static void what_may_be_cut_is_cut(void **state) {
+    (void)state;
+    expect_at(33, "NAME          SIZE  AGE      NOTE\n"
+                  "jit_train~  1.2 MB  5 d ago  ok\n"
+                  "a\\x1b[1m       3 B  1 s ago\n");
+}
+
+static void what_is_optional_goes_when_cutting_is_not_enough(void **state) {
+    (void)state;
+    expect_at(28, "NAME              SIZE  NOTE\n"
+                  "jit_train_step  1.2 MB  ok\n"
+                  "a\\x1b[1m           3 B\n");
+    expect_at(1, "NAME      SIZE  NOTE\n"
+                 "jit_t~  1.2 MB  ok\n"
+                 "a\\x1b~     3 B\n");
+}
+
+static void words_are_wrapped(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    rk_term_print_wrapped("one two three\n\n  kept as it is, however long\nfour", 2, 9, out);
+    (void)fclose(out);
+    assert_string_equal(text, "one two\n  three\n\n  kept as it is, however long\nfour\n");
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_aligned),
+        cmocka_unit_test(what_may_be_cut_is_cut),
+        cmocka_unit_test(what_is_optional_goes_when_cutting_is_not_enough),
+        cmocka_unit_test(words_are_wrapped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

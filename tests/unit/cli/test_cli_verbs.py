@@ -1,0 +1,715 @@
+#!/usr/bin/env python3
+"""The command line as users meet it: every verb, as text and as JSON, on a store and journals that a
+job left behind; what `run` hands to a job, and passes on from it.
+
+usage: test_cli_verbs.py REKINDLE FIXTURE PRELOAD_STUB
+"""
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+REKINDLE, FIXTURE, STUB = sys.argv[1:4]
+
+# Says when it is ready, so that a signal cannot come too early.
+TRAP = """
+import os, signal, sys, time
+def caught(number, frame):
+    print("caught", signal.Signals(number).name, flush=True)
+    if number != signal.SIGCONT:
+        sys.exit(7)
+for number in sys.argv[1:]:
+    signal.signal(signal.Signals[number], caught)
+print("ready", flush=True)
+while True:
+    time.sleep(60)
+"""
+
+
+class Case(unittest.TestCase):
+    """An installation of its own, and a store that is not there yet."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="rekindle-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.program = self.install(self.folder / "installed")
+        self.store = self.folder / "store"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "REKINDLE_DIR": str(self.store),
+            "LC_ALL": "C.UTF-8",
+            # A sanitizer that fails must not look like a command that failed.
+            "ASAN_OPTIONS": "exitcode=86",
+        }
+
+    def install(self, prefix):
+        (prefix / "bin").mkdir(parents=True)
+        (prefix / "lib").mkdir()
+        shutil.copy(REKINDLE, prefix / "bin" / "rekindle")
+        shutil.copy(STUB, prefix / "lib" / "librekindle_preload.so")
+        return prefix / "bin" / "rekindle"
+
+    def call(self, *arguments, **options):
+        variables = dict(self.environment, **options.pop("variables", {}))
+        return subprocess.run(
+            [self.program, *arguments],
+            env={name: value for name, value in variables.items() if value is not None},
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=options.pop("stderr", subprocess.PIPE),
+            text=True,
+            timeout=60,
+            **options,
+        )
+
+    def ok(self, *arguments, **options):
+        result = self.call(*arguments, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.ok(*arguments, "--json"))
+
+    def refused(self, *arguments, says, status=2, **options):
+        result = self.call(*arguments, **options)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertIn(says, result.stderr)
+        self.assertTrue(result.stderr.startswith("rekindle: "), result.stderr)
+        return result
+
+    def job(self, kind, status=0, **options):
+        result = self.call("run", "--", FIXTURE, kind, **options)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result.stderr
+
+
+class Run(Case):
+    def test_one_line_at_the_end(self):
+        self.assertEqual(
+            self.job("cold"), "rekindle: 3 programs, 0 loaded, 3 compiled in 4.2 s\n"
+        )
+        self.assertEqual(
+            self.job("warm"), "rekindle: 3 programs, 3 loaded, 0 compiled, saved 4.2 s\n"
+        )
+        self.assertIn("2 bypassed, 1 not stored; 1 warning", self.job("troubles"))
+        self.assertIn("no PJRT plugin was loaded", self.job("idle"))
+
+    def test_not_even_that_where_only_errors_are_wanted(self):
+        self.assertEqual(self.job("cold", variables={"REKINDLE_LOG": "error"}), "")
+        result = self.call("run", "--log", "error", "--", "true")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_a_killed_job_is_summed_up_too(self):
+        said = self.job("killed", status=128 + signal.SIGKILL)
+        self.assertIn("3 compiled", said)
+        self.assertEqual(self.json("stats")["state"], "cut short")
+
+    def environment_of_job(self, *options, **variables):
+        text = self.ok("run", *options, "--", "env", "-0", variables=variables)
+        return dict(item.split("=", 1) for item in text.split("\0") if item)
+
+    def test_what_the_job_gets(self):
+        library = str(self.program.parent.parent / "lib" / "librekindle_preload.so")
+        got = self.environment_of_job()
+        self.assertEqual(got["LD_PRELOAD"], library)
+        self.assertRegex(got["REKINDLE_RUN"], r"^\d{8}T\d{6}Z-[\w.-]+-\d+$")
+        self.assertRegex(got["REKINDLE_JOB"], r"^env-[0-9a-f]+$")
+        self.assertEqual(got["REKINDLE_DIR"], str(self.store))
+        self.assertNotIn("REKINDLE_MODE", got)
+        again = self.environment_of_job()
+        self.assertEqual(again["REKINDLE_JOB"], got["REKINDLE_JOB"])
+        self.assertNotEqual(again["REKINDLE_RUN"], got["REKINDLE_RUN"])
+
+    def test_options_win_over_variables(self):
+        got = self.environment_of_job(
+            "--job", "mine", "--mode=readonly", "--dir", "there", REKINDLE_MODE="refresh"
+        )
+        self.assertEqual(got["REKINDLE_JOB"], "mine")
+        self.assertEqual(got["REKINDLE_MODE"], "readonly")
+        self.assertEqual(got["REKINDLE_DIR"], str(Path.cwd() / "there"))
+        self.assertEqual(self.environment_of_job(REKINDLE_JOB="theirs")["REKINDLE_JOB"], "theirs")
+
+    def test_other_preloaded_libraries_stay_in_front(self):
+        library = str(self.program.parent.parent / "lib" / "librekindle_preload.so")
+        other = shutil.copy(STUB, self.folder / "other.so")
+        got = self.environment_of_job(LD_PRELOAD=str(other))
+        self.assertEqual(got["LD_PRELOAD"], f"{other}:{library}")
+        # A run inside a run.
+        got = self.environment_of_job(LD_PRELOAD=f"{library} {other}")
+        self.assertEqual(got["LD_PRELOAD"], f"{library} {other}")
+
+    def test_off_is_off(self):
+        result = self.call("run", "--mode", "off", "--", "env")
+        self.assertEqual(result.stderr, "")
+        self.assertNotIn("LD_PRELOAD", result.stdout)
+        self.assertNotIn("REKINDLE_RUN", result.stdout)
+        (self.program.parent.parent / "lib" / "librekindle_preload.so").unlink()
+        self.ok("run", "--mode", "off", "--", "true")
+
+    def test_nothing_is_made_for_a_job_without_plugin(self):
+        self.job("idle")
+        self.assertFalse(self.store.exists())
+
+    def test_input_and_output_are_the_jobs_own(self):
+        result = self.call("run", "cat", "-", input="a\nb")
+        self.assertEqual((result.returncode, result.stdout), (0, "a\nb"))
+
+    def test_status_of_the_command(self):
+        self.assertEqual(self.call("run", "--", "sh", "-c", "exit 42").returncode, 42)
+        self.assertEqual(self.call("run", "sh", "-c", "kill -TERM $$").returncode, 143)
+        missing = self.refused("run", "--", "no-such-command", status=127, says="no-such-command")
+        self.assertIn("No such file", missing.stderr)
+        self.refused("run", "--", "python3 x.py", status=127, says="without quotes around them")
+        self.refused("run", "--", str(self.folder), status=126, says="Permission denied")
+        text = self.folder / "text"
+        text.write_text("exit 5\n")
+        self.refused("run", "--", str(text), status=126, says=str(text))
+        text.chmod(0o755)  # no #! line: a shell runs it, as from a shell or env(1)
+        self.assertEqual(self.call("run", "--", str(text)).returncode, 5)
+
+    def test_the_command_keeps_its_options(self):
+        self.assertEqual(self.ok("run", "--", "echo", "--help", "--", "-x"), "--help -- -x\n")
+        self.assertEqual(self.ok("run", "echo", "--mode", "x"), "--mode x\n")
+
+    def test_refusals_come_before_the_command(self):
+        touch = ("--", "touch", str(self.folder / "ran"))
+        self.refused("run", says="run needs more: rekindle run [OPTION…] [--] COMMAND")
+        self.refused("run", "--", says="run needs more")
+        self.refused("run", "--jbo", "x", *touch, says="did you mean --job?")
+        self.refused("run", "--mode", "fast", *touch, says="REKINDLE_MODE")
+        self.refused("run", "--dir", "s3://bucket", *touch, says="REKINDLE_REMOTE")
+        self.refused("run", *touch, variables={"REKINDLE_MAX_SIZE": "x"}, says="REKINDLE_MAX_SIZE")
+        (self.program.parent.parent / "lib" / "librekindle_preload.so").unlink()
+        self.refused("run", *touch, says="build or install rekindle again")
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_library_that_cannot_be_preloaded(self):
+        for name in ("two words", "with:colon"):
+            self.program = self.install(self.folder / name)
+            self.refused("run", "--", "true", says="move the installation")
+
+    def test_a_job_that_could_not_record_anything(self):
+        self.environment["REKINDLE_DIR"] = "/dev/null/store"
+        self.assertIn("nothing was recorded", self.call("run", "true").stderr)
+
+
+class Signals(Case):
+    def start(self, *names, **options):
+        process = subprocess.Popen(
+            [self.program, "run", "--", sys.executable, "-c", TRAP, *names],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def test_signals_reach_the_command(self):
+        for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT"):
+            with self.subTest(name):
+                process = self.start(name)
+                process.send_signal(signal.Signals[name])
+                self.assertEqual(process.stdout.readline(), f"caught {name}\n")
+                self.assertEqual(process.wait(30), 7)
+
+    def test_continue_reaches_it_and_ends_nothing(self):
+        process = self.start("SIGCONT", "SIGTERM")
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.stdout.readline(), "caught SIGCONT\n")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(30), 7)
+
+    def test_a_command_that_catches_nothing(self):
+        process = self.start()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(30), 143)
+        self.assertIn("no PJRT plugin", process.stderr.read())
+
+    def test_dispositions_and_mask_are_inherited(self):
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
+
+        fields = ("SigBlk", "SigIgn")
+        show = ["grep", "-E", "^(SigBlk|SigIgn)", "/proc/self/status"]
+        variables = dict(env=self.environment, text=True, preexec_fn=ignore)
+        bare = subprocess.run(show, stdout=subprocess.PIPE, **variables)
+        with_us = subprocess.run(
+            [self.program, "run", "--", *show], stdout=subprocess.PIPE, **variables
+        )
+        self.assertEqual(with_us.returncode, 0)
+        self.assertEqual(with_us.stdout, bare.stdout)
+        self.assertEqual(len(bare.stdout.splitlines()), len(fields))
+
+    def test_a_group_signalled_by_the_command_ends_once(self):
+        # The command has dealt with its own signal; it must not come back to it from us.
+        script = "trap 'echo got' USR1; kill -USR1 0; sleep 0.3; echo end"
+        result = subprocess.run(
+            [self.program, "run", "--", "sh", "-c", script],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            timeout=60,
+        )
+        self.assertEqual(result.stdout, "got\nend\n")
+
+
+class Terminal(Case):
+    """On a pseudo-terminal, as a session of its own with job control."""
+
+    def on_terminal(self, *command, keys=(), **variables):
+        """Runs it; each of keys is what to wait for, and what to type then. Output and status."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            environment = {**self.environment, "TERM": "xterm", **variables}
+            os.execvpe(str(command[0]), [str(word) for word in command], environment)
+        output, pending = b"", list(keys)
+        while select.select([fd], [], [], 30)[0]:
+            try:
+                output += os.read(fd, 65536)
+            except OSError:  # what Linux says when the other end is closed
+                break
+            if pending and pending[0][0] in output:
+                os.write(fd, pending.pop(0)[1])
+        else:
+            os.kill(pid, signal.SIGKILL)
+            self.fail(f"the terminal stands still after {output!r}")
+        os.close(fd)
+        return output.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_interrupt_from_the_terminal_comes_once(self):
+        script = (
+            "import signal, sys, time\n"
+            "n = []\n"
+            "signal.signal(signal.SIGINT, lambda *a: n.append(1))\n"
+            "print('ready', flush=True)\n"
+            "while not n:\n"
+            "    time.sleep(0.01)\n"
+            "time.sleep(0.3)\n"
+            "print('interrupts:', len(n))\n"
+        )
+        output, status = self.on_terminal(
+            self.program, "run", "--", sys.executable, "-c", script, keys=[(b"ready", b"\x03")]
+        )
+        self.assertIn("interrupts: 1", output)
+        self.assertIn("no PJRT plugin", output)
+        self.assertEqual(status, 0)
+
+    def test_interrupted_command(self):
+        output, status = self.on_terminal(
+            self.program, "run", "sh", "-c", "echo ready; exec sleep 60", keys=[(b"ready", b"\x03")]
+        )
+        self.assertEqual(status, 130)
+        self.assertIn("no PJRT plugin", output)
+
+    def test_stop_and_continue(self):
+        shell = shutil.which("bash")
+        if not shell:
+            self.skipTest("needs bash, for its job control")
+        job = "trap 'echo resumed; exit 3' CONT; echo re''ady; while :; do sleep 0.1; done"
+        output, _ = self.on_terminal(
+            shell,
+            "--norc",
+            "-i",
+            keys=[
+                (b"$ ", f"'{self.program}' run -- sh -c \"{job}\"\n".encode()),
+                (b"ready\r\n", b"\x1a"),
+                (b"Stopped", b"fg\n"),
+                (b"resumed\r\n", b"echo status: $?; exit\n"),
+            ],
+            PS1="$ ",
+        )
+        self.assertIn("status: 3", output)
+
+    def test_colour_only_where_it_is_wanted(self):
+        self.job("cold")
+        colour = "\x1b["
+        self.assertIn(colour, self.on_terminal(self.program, "ls")[0])
+        for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            plain, _ = self.on_terminal(self.program, "ls", **variables)
+            self.assertIn("jit_eval", plain)
+            self.assertNotIn(colour, plain)
+        self.assertNotIn(colour, self.ok("ls"))
+
+    def test_a_program_is_not_poured_over_the_terminal(self):
+        self.job("cold")
+        key = self.json("ls")["entries"][0]["key"]
+        output, status = self.on_terminal(self.program, "show", key, "--program")
+        self.assertIn("8 B of MLIR bytecode", output)
+        self.assertEqual(status, 0)
+
+
+class Stats(Case):
+    FIELDS = {
+        "run", "job", "mode", "programs", "hits", "misses", "bypassed", "compiled",
+        "deserialize_failures", "preloaded", "remote_hits", "stored", "quarantined",
+        "compile_seconds", "load_seconds", "saved_seconds", "executions", "host_to_device",
+        "device_to_host", "warnings",
+    }  # fmt: skip
+
+    def test_the_last_run(self):
+        self.job("cold")
+        cold = self.json("stats")
+        self.assertLessEqual(self.FIELDS, set(cold))
+        self.assertEqual(
+            [cold[name] for name in ("mode", "programs", "hits", "misses", "compiled", "stored")],
+            ["readwrite", 3, 0, 3, 3, 3],
+        )
+        self.assertEqual(cold["compile_seconds"], 4.2)
+        self.assertEqual(cold["host_to_device"], {"count": 12, "bytes": 3400000})
+        self.job("warm")
+        warm = self.json("stats")
+        self.assertNotEqual(warm["run"], cold["run"])
+        self.assertEqual((warm["hits"], warm["compiled"]), (3, 0))
+        self.assertAlmostEqual(warm["saved_seconds"], 4.194)
+        self.assertEqual(self.json("stats", "--run", cold["run"]), cold)
+        text = self.ok("stats", "--run", cold["run"])
+        for line in (cold["run"], r"programs +3 ", r"executions +1,234,567\n", r"12  3\.4 MB\n"):
+            self.assertRegex(text, line)
+
+    def test_what_was_bypassed_and_why(self):
+        self.job("troubles")
+        stats = self.json("stats")
+        self.assertEqual(stats["warnings"], ["the store is full"])
+        self.assertEqual(stats["not_stored"], 1)
+        (bypassed,) = stats["bypassed_programs"]
+        self.assertEqual(
+            (bypassed["name"], bypassed["reason"], bypassed["count"]),
+            ("jit_callback", "host_callback", 2),
+        )
+        text = self.ok("stats")
+        self.assertRegex(text, r"jit_callback +2  host_callback\n")
+        self.assertIn("the store is full", text)
+
+    def test_all_runs(self):
+        for kind in ("cold", "warm", "troubles"):
+            self.job(kind)
+        every = self.json("stats", "--all")
+        self.assertLessEqual(self.FIELDS, set(every))
+        self.assertIsNone(every["run"])
+        self.assertEqual((every["programs"], every["hits"], every["compiled"]), (5, 3, 6))
+        self.assertEqual([run["compiled"] for run in every["runs"]], [3, 0, 3])
+        self.assertIn("3 runs", self.ok("stats", "--all"))
+
+    def test_nothing_yet(self):
+        self.assertIn("`rekindle run -- CMD`", self.ok("stats"))
+        self.assertEqual(self.json("stats", "--all")["runs"], [])
+        result = self.call("stats", "--json")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no run", json.loads(result.stdout)["error"])
+
+    def test_refusals(self):
+        self.refused("stats", "--run", "a", "--all", says="exclude each other")
+        self.refused("stats", "--run", "nothing", says="nothing")
+        self.job("cold")
+        self.refused("stats", "--run", "nothing", says="nothing")
+        self.refused("stats", "--run", "../../etc", says="../../etc")
+        self.refused("stats", "--run", says="--run needs a value")
+        self.refused("stats", "surplus", says="'surplus' is too much")
+
+
+class Runs(Case):
+    def test_list(self):
+        for kind in ("cold", "killed", "warm"):
+            self.job(kind, status=137 if kind == "killed" else 0)
+        runs = self.json("runs")["runs"]
+        self.assertEqual([run["compiled"] for run in runs], [3, 3, 0])
+        self.assertEqual([run["state"] for run in runs], ["ended", "cut short", "ended"])
+        self.assertEqual(len(self.json("runs", "--last", "2")["runs"]), 2)
+        lines = self.ok("runs").splitlines()
+        self.assertEqual(
+            lines[0].split(), "RUN JOB STARTED TOOK PROGRAMS HITS COMPILED STATE".split()
+        )
+        self.assertTrue(lines[1].startswith(runs[0]["run"]))
+        self.assertEqual(len(lines), 4)
+
+    def test_one_that_still_runs(self):
+        self.job("cold")
+        (journal,) = self.store.glob("runs/*/*.jsonl")
+        lines = [line for line in journal.read_text().splitlines() if '"end"' not in line]
+        journal.write_text(re.sub(r'"pid":\d+', f'"pid":{os.getpid()}', "\n".join(lines) + "\n"))
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "running")
+
+    def test_nothing_yet(self):
+        self.assertIn("`rekindle run -- CMD`", self.ok("runs"))
+        self.assertEqual(self.json("runs"), {"runs": []})
+
+    def test_refusals(self):
+        for number in ("0", "x", "-1", "1x"):
+            self.refused("runs", f"--last={number}", says="--last takes a number")
+
+
+class Entries(Case):
+    def setUp(self):
+        super().setUp()
+        self.job("cold")
+
+    def keys(self, *options):
+        return {entry["name"]: entry["key"] for entry in self.json("ls", *options)["entries"]}
+
+    def file_of(self, key, folder="objects", suffix="rkx"):
+        return self.store / folder / key[:2] / f"{key}.{suffix}"
+
+    def damage(self, key):
+        path = self.file_of(key)
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+
+    def test_list(self):
+        listed = self.json("ls")
+        by_name = {entry["name"]: entry for entry in listed["entries"]}
+        self.assertEqual(set(by_name), {"jit_init", "jit_train_step", "jit_eval"})
+        entry = by_name["jit_train_step"]
+        path = self.file_of(entry["key"])
+        self.assertEqual(entry["bytes"], path.stat().st_size)
+        self.assertEqual(entry["compile_seconds"], 1.4)
+        self.assertEqual((entry["platform"], entry["fault"]), ("cpu", None))
+        self.assertAlmostEqual(listed["compile_seconds"], 4.2)
+        text = self.ok("ls")
+        self.assertRegex(text, rf"{entry['key'][:12]}  jit_train_step +\d+ B +1\.4 s .*  cpu\n")
+        self.assertIn("3 executables", text)
+
+    def test_order(self):
+        def names(*options):
+            return [entry["name"] for entry in self.json("ls", *options)["entries"]]
+
+        self.assertEqual(names(), ["jit_init", "jit_train_step", "jit_eval"])
+        self.assertEqual(names("--sort", "name"), ["jit_eval", "jit_init", "jit_train_step"])
+        self.assertEqual(names("-rs", "seconds"), ["jit_eval", "jit_train_step", "jit_init"])
+        self.assertEqual(names("--sort=size")[-1], "jit_train_step")
+        self.refused("ls", "--sort", "colour", says="time, name, size, seconds or key")
+
+    def test_one_entry(self):
+        key = self.keys()["jit_eval"]
+        shown = self.json("show", key[:8])
+        self.assertEqual(shown["key"]["digest"], key)
+        self.assertTrue(shown["digest_ok"])
+        self.assertEqual(shown["metadata"]["name"], "jit_eval")
+        self.assertEqual(shown["components"]["environment"][0]["name"], "--xla_foo")
+        self.assertEqual(shown["program_bytes"], self.file_of(key, "programs", "rkp").stat().st_size)
+        text = self.ok("show", key)
+        for line in (
+            rf"key +{key}\n",
+            r"compiled in 2\.1 s\n",
+            r"flag +--xla_foo +true\n",
+            r"option +long +4096 bytes, digest 0011223344556677…\n",
+            r"variable +TF_X +a\\x1b\[31mb\n",
+            rf"program +{shown['key']['program']}\n",
+        ):
+            self.assertRegex(text, line)
+
+    def test_its_program(self):
+        key = self.keys()["jit_eval"]
+        expected = b"ML\xefR\0\1\2\3"
+        piped = subprocess.run(
+            [self.program, "show", key, "--program"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        self.assertEqual(piped.stdout, expected)
+        out = self.folder / "program.mlirbc"
+        self.assertIn("8 B of MLIR bytecode", self.ok("show", key, "--program", "-o", str(out)))
+        self.assertEqual(out.read_bytes(), expected)
+        told = self.json("show", key, "--program")
+        self.assertEqual((told["format"], told["bytes"]), ("MLIR bytecode", 8))
+        self.refused("show", key, "-o", "x", says="-o goes with --program")
+        self.refused("show", key, "-po", "/no/such/folder/x", says="/no/such/folder")
+        self.file_of(key, "programs", "rkp").unlink()
+        self.refused("show", key, "--program", says="REKINDLE_KEEP_PROGRAMS")
+        self.assertIn("not kept", self.ok("show", key))
+
+    def test_keys_that_name_nothing(self):
+        self.refused("show", says="show needs more: rekindle show [OPTION…] KEY")
+        self.refused("show", "abc", says="at least 4")
+        self.refused("show", "xyzzy", says="'xyzzy' is no key")
+        self.refused("show", "../../../etc/passwd", says="is no key")
+        self.refused("show", "0" * 64, says="no key begins with")
+        self.refused("show", "0" * 65, says="is no key")
+        key = self.keys()["jit_eval"]
+        twin = key[:10] + ("0" if key[10] != "0" else "1") + key[11:]
+        shutil.copy(self.file_of(key), self.file_of(twin))
+        self.refused("show", key[:10], says="several keys begin with")
+
+    def test_a_damaged_entry(self):
+        key = self.keys()["jit_eval"]
+        self.damage(key)
+        entry = [one for one in self.json("ls")["entries"] if one["key"] == key][0]
+        self.assertIsNotNone(entry["fault"])
+        self.refused("show", key, status=1, says=f"`rekindle rm {key[:16]}`")
+        self.assertTrue(self.file_of(key).exists(), "looking must not change anything")
+
+    def test_remove(self):
+        keys = self.keys()
+        key = keys["jit_eval"]
+        before = self.file_of(key).stat().st_size + self.file_of(key, "programs", "rkp").stat().st_size
+        self.assertIn("would remove", self.ok("rm", "--dry-run", key[:6]))
+        self.assertTrue(self.file_of(key).exists())
+        # One bad key, and nothing is removed.
+        self.refused("rm", key, "ffffffffffff", says="no key begins with ffffffffffff")
+        self.assertTrue(self.file_of(key).exists())
+        removed = self.json("rm", key[:6], key)
+        self.assertEqual(removed["removed"], [{"key": key, "bytes": before}])
+        self.assertEqual((removed["bytes"], removed["dry_run"]), (before, False))
+        self.assertFalse(self.file_of(key).exists())
+        self.assertFalse(self.file_of(key, "programs", "rkp").exists())
+        self.assertEqual(len(self.json("ls")["entries"]), 2)
+
+    def test_remove_all(self):
+        self.damage(self.keys()["jit_eval"])
+        self.assertEqual(len(self.json("rm", "--all", "--dry-run")["removed"]), 3)
+        self.assertIn("freed", self.ok("rm", "--all"))
+        self.assertEqual(self.json("ls")["entries"], [])
+        self.assertEqual(list(self.store.glob("programs/*/*.rkp")), [])
+        self.assertEqual(len(self.json("runs")["runs"]), 1)
+        self.assertIn("nothing to remove", self.ok("rm", "--all"))
+
+    def test_remove_what_was_set_aside(self):
+        quarantine = self.store / "quarantine"
+        self.assertIn("nothing to remove", self.ok("rm", "--quarantine"))
+        quarantine.mkdir()
+        (quarantine / "damaged.rkx-1-2").write_bytes(b"123")
+        self.assertIn("damaged.rkx-1-2", self.ok("rm", "--quarantine", "-n"))
+        self.assertTrue((quarantine / "damaged.rkx-1-2").exists())
+        removed = self.json("rm", "--quarantine")
+        self.assertEqual(removed["removed"], [{"file": "damaged.rkx-1-2", "bytes": 3}])
+        self.assertEqual(list(quarantine.iterdir()), [])
+        self.assertEqual(len(self.json("ls")["entries"]), 3)
+
+    def test_remove_refusals(self):
+        self.refused("rm", says="--all, or --quarantine")
+        self.refused("rm", "--all", "abcd", says="not both")
+        self.assertEqual(len(self.json("ls")["entries"]), 3)
+
+    def test_a_store_that_others_can_write(self):
+        self.store.chmod(0o777)
+        self.refused("ls", says="chmod 700")
+        self.refused("rm", "--all", says="chmod 700")
+
+
+class Other(Case):
+    def test_nothing_yet(self):
+        self.assertIn("`rekindle run -- CMD`", self.ok("ls"))
+        self.assertEqual(self.json("ls")["entries"], [])
+        self.assertIn("nothing to remove", self.ok("rm", "--all"))
+        self.refused("show", "abcd", says="no key begins with abcd")
+        self.assertFalse(self.store.exists(), "looking must not make a store")
+
+    def test_config(self):
+        self.store.mkdir(mode=0o700)
+        (self.store / "config").write_text("mode = readonly\nmax_size = 5G\n")
+        self.environment["REKINDLE_MAX_SIZE"] = "7G"
+        self.environment["REKINDLE_REMOTE"] = (
+            "redis://:hunter2@host:6379 s3://bucket?secret_key=hunter2 file:///tier"
+        )
+        settings = {one["variable"]: one for one in self.json("config")["settings"]}
+        self.assertEqual(len(settings), 16)
+        self.assertEqual(
+            (settings["REKINDLE_MODE"]["value"], settings["REKINDLE_MODE"]["source"]),
+            ("readonly", "config"),
+        )
+        self.assertEqual(settings["REKINDLE_MAX_SIZE"]["source"], "environment")
+        self.assertEqual(settings["REKINDLE_LOG"]["source"], "default")
+        self.assertIsNone(settings["REKINDLE_PLUGIN"]["value"])
+        self.assertIn("file:///tier", settings["REKINDLE_REMOTE"]["value"])
+        text = self.ok("config")
+        self.assertNotIn("hunter2", text + json.dumps(settings))
+        self.assertRegex(text, r"REKINDLE_MODE +config +readonly\n")
+        (self.store / "config").write_text("mdoe = readonly\n")
+        for verb in ("config", "stats", "runs", "ls"):
+            self.refused(verb, says="mdoe")
+        failed = self.refused("config", "--json", says="mdoe")
+        self.assertIn("mdoe", json.loads(failed.stdout)["error"])
+
+    def test_dir_wins(self):
+        self.job("cold")
+        elsewhere = self.folder / "elsewhere"
+        self.assertEqual(self.json("ls", "--dir", str(elsewhere))["entries"], [])
+        self.environment["REKINDLE_DIR"] = str(elsewhere)
+        self.assertEqual(len(self.json("ls", "--dir", str(self.store))["entries"]), 3)
+
+    def test_version(self):
+        told = self.json("version")
+        self.assertRegex(told["version"], r"^\d+\.\d+\.\d+$")
+        self.assertTrue(told["libraries"]["preload"]["found"])
+        self.assertFalse(told["libraries"]["plugin"]["found"])
+        text = self.ok("version")
+        self.assertIn("librekindle_pjrt.so  missing", text)
+        self.assertEqual(self.ok("--version"), text)
+        # Found through a link, as in ~/bin.
+        link = self.folder / "link"
+        link.symlink_to(self.program)
+        self.program = link
+        self.assertEqual(self.json("version"), told)
+
+    def test_help(self):
+        text = self.ok("help")
+        self.assertEqual(self.ok("--help"), text)
+        commands = [one["command"] for one in self.json("help")["commands"]]
+        self.assertEqual(
+            commands, ["run", "stats", "runs", "ls", "show", "rm", "config", "version", "help"]
+        )
+        for command in commands:
+            self.assertRegex(text, rf"(?m)^  {command} ")
+            helped = self.ok("help", command)
+            self.assertTrue(helped.startswith(f"Usage: rekindle {command} "), helped)
+            self.assertEqual(self.ok(command, "--help"), helped)
+            self.assertEqual(self.ok(command, "-h"), helped)
+            self.assertLessEqual(max(map(len, helped.splitlines())), 100)
+        self.refused("help", "frob", says="there is no command 'frob'")
+
+    def test_commands_that_do_not_exist(self):
+        for command in ("explain", "verify", "doctor"):
+            self.refused(command, "--json", says=f"there is no command '{command}'")
+        self.refused("stat", says="did you mean `rekindle stats`?")
+        self.refused("verison", says="did you mean `rekindle version`?")
+        self.refused("", says="there is no command ''")
+        self.refused(says="rekindle run -- python train.py")
+        self.refused("--json", "stats", says="options follow the command")
+        self.refused("\x1b[2J", says="\\x1b[2J")
+
+    def test_output_that_is_lost(self):
+        with open("/dev/full", "w") as full:
+            self.refused("help", stdout=full, status=1, says="No space left")
+        closed = subprocess.run(
+            ["sh", "-c", '"$0" config >&-', self.program],
+            env=self.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.assertEqual(closed.returncode, 1)
+        self.assertIn("cannot write the output", closed.stderr)
+        for ignored in (False, True):
+            reader, writer = os.pipe()
+            os.close(reader)
+            action = signal.SIG_IGN if ignored else signal.SIG_DFL
+            broken = self.call(
+                "help",
+                stdout=writer,
+                preexec_fn=lambda: signal.signal(signal.SIGPIPE, action),
+                restore_signals=False,
+            )
+            os.close(writer)
+            self.assertEqual(broken.stderr, "")
+            self.assertEqual(broken.returncode, 1 if ignored else -signal.SIGPIPE)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
