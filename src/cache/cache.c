@@ -47,11 +47,8 @@ static void load_entry(rk_store *store, const rk_key *key, const rk_loader *load
         return;
     }
     answer->miss = rk_err_code(err) == RK_UNIMPLEMENTED ? RK_MISS_UNIMPLEMENTED : RK_MISS_REFUSED;
-    if (bytes_are_at_fault(rk_err_code(err))) {
-        rk_err *moved = rk_store_quarantine(store, key);
-        answer->quarantined = !moved;
-        rk_err_drop(moved, "a read-only store keeps the entry; the next compile replaces it");
-    }
+    if (bytes_are_at_fault(rk_err_code(err)))
+        answer->quarantined = rk_store_quarantine(store, key);
     answer->problem = err;
 }
 

@@ -84,16 +84,16 @@ static rk_entry entry_of(const rk_publish_job *what, rk_entry_kind kind) {
 
 // Stores the executable, and beside it the program that it was made from.
 static rk_err *store_job(rk_publisher *publisher, const rk_publish_job *what,
-                         const rk_buf *executable) {
+                         const rk_buf *executable, uint64_t *out_stored_bytes) {
     rk_entry entry = entry_of(what, RK_ENTRY_EXECUTABLE);
     entry.payload = rk_buf_span(executable);
-    RK_TRY(rk_store_put(publisher->store, &entry));
+    RK_TRY(rk_store_put(publisher->store, &entry, out_stored_bytes));
     if (what->program.len == 0)
         return NULL;
     rk_entry program = entry_of(what, RK_ENTRY_PROGRAM);
     program.payload = rk_buf_span(&what->program);
     program.options = rk_buf_span(&what->options);
-    return rk_store_put(publisher->store, &program);
+    return rk_store_put(publisher->store, &program, NULL);
 }
 
 // Called with the mutex held, which is let go of while the plugin works.
@@ -120,7 +120,8 @@ static void finish_job(rk_publisher *publisher, job *entry) {
         result->reason = "empty_executable";
     } else {
         uint64_t start_ns = rk_monotonic_ns();
-        entry->problem = store_job(publisher, &entry->what, &entry->executable);
+        entry->problem =
+            store_job(publisher, &entry->what, &entry->executable, &result->stored_bytes);
         result->store_ns = rk_monotonic_ns() - start_ns;
         result->stored = !entry->problem;
         result->reason = entry->problem ? "write_failed" : NULL;

@@ -46,7 +46,9 @@ enum {
 RK_NODISCARD rk_err *rk_entry_encode(const rk_entry *entry, rk_buf *out_data);
 
 typedef struct rk_entry_view {
-    rk_entry entry; // components and metadata borrowed from `data`; payload, options too,
+    rk_entry entry; // metadata is borrowed from `data`; components, payload and options
+                    // too, or from these where they had to be decompressed
+    rk_buf components;
     rk_buf payload; // or from these where they had to be decompressed
     rk_buf options;
     uint64_t stored_bytes;      // size of the whole file

@@ -20,6 +20,7 @@ const char *rk_entry_fault_text(rk_entry_fault fault) {
 }
 
 void rk_entry_view_cleanup(rk_entry_view *view) {
+    rk_buf_cleanup(&view->components);
     rk_buf_cleanup(&view->payload);
     rk_buf_cleanup(&view->options);
     *view = (rk_entry_view){0};
@@ -74,7 +75,7 @@ static bool head_is_sound(const rk_entry_head *head) {
         return false;
     if (head->signature_type || head->signature_bytes || head->reserved)
         return false;
-    return section_is_sound(&head->sections[RK_SECTION_COMPONENTS], false) &&
+    return section_is_sound(&head->sections[RK_SECTION_COMPONENTS], true) &&
            section_is_sound(&head->sections[RK_SECTION_METADATA], false) &&
            section_is_sound(&head->sections[RK_SECTION_PAYLOAD], true) &&
            section_is_sound(&head->sections[RK_SECTION_OPTIONS], true);
@@ -129,12 +130,13 @@ static rk_err *fill_view(rk_span data, const rk_entry_head *head, rk_entry_want 
         .key = head->key,
         .created_ns = head->created_ns,
         .compile_ns = head->compile_ns,
-        .components = stored[RK_SECTION_COMPONENTS],
         .metadata = stored[RK_SECTION_METADATA],
     };
     view->stored_bytes = data.len;
     view->payload_raw_bytes = head->sections[RK_SECTION_PAYLOAD].raw_bytes;
-    if (want == RK_WANT_HEAD)
+    RK_TRY(open_section(&head->sections[RK_SECTION_COMPONENTS], stored[RK_SECTION_COMPONENTS],
+                        &view->components, &view->entry.components, out_fault));
+    if (*out_fault || want == RK_WANT_HEAD)
         return NULL;
     RK_TRY(open_section(&head->sections[RK_SECTION_PAYLOAD], stored[RK_SECTION_PAYLOAD],
                         &view->payload, &view->entry.payload, out_fault));

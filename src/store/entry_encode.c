@@ -54,7 +54,8 @@ static rk_err *encode(const rk_entry *entry, const rk_span raw[RK_SECTION_COUNT]
     uint8_t head_bytes[RK_ENTRY_HEADER_BYTES] = {0};
     rk_buf_add(out, head_bytes, sizeof head_bytes); // the place; the sizes are not known yet
     for (size_t i = 0; i < RK_SECTION_COUNT; i++) {
-        bool compress = i == RK_SECTION_PAYLOAD || i == RK_SECTION_OPTIONS;
+        // Metadata stays readable with any tool that shows text.
+        bool compress = i != RK_SECTION_METADATA;
         RK_TRY(add_section(raw[i], compress, out, &head.sections[i]));
     }
     rk_entry_head_write(&head, head_bytes);

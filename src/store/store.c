@@ -62,12 +62,10 @@ rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lo
     return NULL;
 }
 
-rk_err *rk_store_quarantine(rk_store *store, const rk_key *key) {
+bool rk_store_quarantine(rk_store *store, const rk_key *key) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&key->digest, hex);
-    if (!store->readonly)
-        (void)rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
-    return NULL;
+    return !store->readonly && rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
 }
 
 // Publishes; makes the folders on the way only where they turn out to be missing.
@@ -91,7 +89,7 @@ static rk_err *publish(const rk_store *store, rk_entry_kind kind, const char *he
     return err;
 }
 
-rk_err *rk_store_put(rk_store *store, const rk_entry *entry) {
+rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_stored_bytes) {
     if (store->readonly)
         return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
                         store->directory);
@@ -99,7 +97,10 @@ rk_err *rk_store_put(rk_store *store, const rk_entry *entry) {
     RK_TRY(rk_entry_encode(entry, &file));
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry->key.digest, hex);
-    return publish(store, entry->kind, hex, rk_buf_span(&file));
+    RK_TRY(publish(store, entry->kind, hex, rk_buf_span(&file)));
+    if (out_stored_bytes)
+        *out_stored_bytes = file.len;
+    return NULL;
 }
 
 bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key) {

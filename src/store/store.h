@@ -28,12 +28,14 @@ void rk_store_lookup_cleanup(rk_store_lookup *lookup);
 // is moved to quarantine/ (unless readonly).
 RK_NODISCARD rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lookup);
 
-// Moves the executable's entry to quarantine/: the plugin refused its bytes. No entry: no error.
-RK_NODISCARD rk_err *rk_store_quarantine(rk_store *store, const rk_key *key);
+// Moves the executable's entry to quarantine/: the plugin refused its bytes. True if it was moved;
+// false where there was none, or the store is readonly.
+bool rk_store_quarantine(rk_store *store, const rk_key *key);
 
 // Publishes an entry under its key and kind, replacing what is there. RK_PERMISSION_DENIED when
-// opened readonly.
-RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry);
+// opened readonly. `out_stored_bytes`, the size of the file, may be NULL.
+RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
+                                  uint64_t *out_stored_bytes);
 
 // True if an entry of that kind is filed under the key (not whether it is sound).
 RK_NODISCARD bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key);

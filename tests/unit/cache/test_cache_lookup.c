@@ -55,7 +55,7 @@ static void put(fixture *f, const char *payload) {
                       .components = rk_span_text("{}"),
                       .metadata = rk_span_text("{}"),
                       .payload = rk_span_text(payload)};
-    assert_null(rk_store_put(f->store, &entry));
+    assert_null(rk_store_put(f->store, &entry, NULL));
 }
 
 static rk_answer look_up(fixture *f) {

@@ -57,12 +57,12 @@ static void put(rk_store *store, const char *name, uint64_t compile_ns) {
         .metadata = rk_span_of(metadata, (size_t)len),
         .payload = rk_span_text("an executable, as the plugin serialized it"),
     };
-    check(rk_store_put(store, &entry));
+    check(rk_store_put(store, &entry, NULL));
     entry.kind = RK_ENTRY_PROGRAM;
     static const uint8_t program[] = {'M', 'L', 0xef, 'R', 0, 1, 2, 3};
     entry.payload = rk_span_of(program, sizeof program);
     entry.options = rk_span_text("options");
-    check(rk_store_put(store, &entry));
+    check(rk_store_put(store, &entry, NULL));
 }
 
 static void compile(rk_journal *journal, uint64_t seq, const char *name, rk_outcome outcome,

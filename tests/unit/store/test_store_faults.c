@@ -28,7 +28,7 @@ static fixture make_fixture(bool with_old) {
     self.new_entry.payload = rk_span_text("the new payload, which is long enough to be compressed");
     sample_ok(rk_store_open(self.root, false, &self.store));
     if (with_old)
-        sample_ok(rk_store_put(self.store, &self.old_entry));
+        sample_ok(rk_store_put(self.store, &self.old_entry, NULL));
     return self;
 }
 
@@ -41,7 +41,7 @@ static void free_fixture(fixture *self) {
 typedef rk_err *(*operation)(fixture *self);
 
 static rk_err *put_new(fixture *self) {
-    return rk_store_put(self->store, &self->new_entry);
+    return rk_store_put(self->store, &self->new_entry, NULL);
 }
 
 static rk_err *get(fixture *self) {
@@ -53,7 +53,8 @@ static rk_err *get(fixture *self) {
 }
 
 static rk_err *quarantine(fixture *self) {
-    return rk_store_quarantine(self->store, &self->old_entry.key);
+    (void)rk_store_quarantine(self->store, &self->old_entry.key);
+    return NULL;
 }
 
 static rk_err *remove_old(fixture *self) {
@@ -109,7 +110,7 @@ static void assert_sound(fixture *self) {
                            lookup.view.entry.created_ns == self->old_entry.created_ns
                                ? &self->old_entry
                                : &self->new_entry);
-    sample_ok(rk_store_put(self->store, &self->new_entry));
+    sample_ok(rk_store_put(self->store, &self->new_entry, NULL));
     assert_true(has_entry(self, &self->new_entry));
     unsigned count = 0;
     sample_ok(rk_store_each(self->store, RK_ENTRY_EXECUTABLE, see, &count));
@@ -285,10 +286,10 @@ static void read_only_file_system(void **state) {
         fixture view = self;
         view.store = store;
         assert_true(has_entry(&view, &self.old_entry));
-        sample_fails(rk_store_put(store, &self.new_entry), RK_PERMISSION_DENIED);
-        sample_fails(rk_store_put(store, &another), RK_PERMISSION_DENIED);
+        sample_fails(rk_store_put(store, &self.new_entry, NULL), RK_PERMISSION_DENIED);
+        sample_fails(rk_store_put(store, &another, NULL), RK_PERMISSION_DENIED);
         sample_fails(remove_old(&view), RK_PERMISSION_DENIED);
-        sample_ok(rk_store_quarantine(store, &self.old_entry.key));
+        assert_false(rk_store_quarantine(store, &self.old_entry.key));
         rk_store_free(store);
         sample_fails(rk_store_open(other, false, &store), RK_PERMISSION_DENIED);
         rk_sys_replace(NULL);

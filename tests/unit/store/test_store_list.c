@@ -43,7 +43,7 @@ static rk_key key_beginning(uint8_t first, uint8_t second, uint8_t third) {
 static uint64_t put(fixture *self, rk_entry_kind kind, const rk_key *key) {
     rk_entry entry = sample_entry(kind, 1);
     entry.key = *key;
-    sample_ok(rk_store_put(self->store, &entry));
+    sample_ok(rk_store_put(self->store, &entry, NULL));
     RK_AUTO(rk_buf) data = {0};
     sample_ok(rk_entry_encode(&entry, &data));
     return data.len;

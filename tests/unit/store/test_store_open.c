@@ -168,7 +168,7 @@ static void in_an_unwritable_directory(void *context) {
         if (get_err || !lookup.found)
             _exit(CHILD_FAILED + 2);
         rk_store_lookup_cleanup(&lookup);
-        rk_autoerr put_err = rk_store_put(store, &refused);
+        rk_autoerr put_err = rk_store_put(store, &refused, NULL);
         if (rk_err_code(put_err) != RK_PERMISSION_DENIED)
             _exit(CHILD_FAILED + 3);
         rk_autoerr miss_err = rk_store_get(store, &refused.key, &lookup);
@@ -205,7 +205,7 @@ static void works_in_an_unwritable_directory(void **state) {
     rk_store *store = NULL;
     sample_ok(rk_store_open(path, false, &store));
     rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 1);
-    sample_ok(rk_store_put(store, &entry));
+    sample_ok(rk_store_put(store, &entry, NULL));
     rk_store_free(store);
     char *file = sample_path(path, RK_ENTRY_EXECUTABLE, &entry.key);
     assert_int_equal(chmod(*state, 0755), 0);
