@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The command line as users meet it: every verb, as text and as JSON, on a store and journals that a
-job left behind; what `run` hands to a job, and passes on from it.
+"""The command line as users meet it: every verb, as text and as JSON, on what a job left behind; what
+`run` hands to a job, and passes on from it.
 
 usage: test_cli_verbs.py REKINDLE FIXTURE PRELOAD_STUB
 """
@@ -21,15 +21,15 @@ from pathlib import Path
 REKINDLE, FIXTURE, STUB = sys.argv[1:4]
 
 # Says when it is ready, so that a signal cannot come too early.
-TRAP = """
+TRAP = r"""
 import os, signal, sys, time
 def caught(number, frame):
-    print("caught", signal.Signals(number).name, flush=True)
+    os.write(1, f"caught {signal.Signals(number).name}\n".encode())
     if number != signal.SIGCONT:
         sys.exit(7)
 for number in sys.argv[1:]:
     signal.signal(signal.Signals[number], caught)
-print("ready", flush=True)
+os.write(1, b"ready\n")  # not print(), which cannot be entered again by a handler
 while True:
     time.sleep(60)
 """
@@ -503,7 +503,8 @@ class Entries(Case):
         self.assertTrue(shown["digest_ok"])
         self.assertEqual(shown["metadata"]["name"], "jit_eval")
         self.assertEqual(shown["components"]["environment"][0]["name"], "--xla_foo")
-        self.assertEqual(shown["program_bytes"], self.file_of(key, "programs", "rkp").stat().st_size)
+        program = self.file_of(key, "programs", "rkp")
+        self.assertEqual(shown["program_bytes"], program.stat().st_size)
         text = self.ok("show", key)
         for line in (
             rf"key +{key}\n",
@@ -559,7 +560,8 @@ class Entries(Case):
     def test_remove(self):
         keys = self.keys()
         key = keys["jit_eval"]
-        before = self.file_of(key).stat().st_size + self.file_of(key, "programs", "rkp").stat().st_size
+        files = (self.file_of(key), self.file_of(key, "programs", "rkp"))
+        before = sum(file.stat().st_size for file in files)
         self.assertIn("would remove", self.ok("rm", "--dry-run", key[:6]))
         self.assertTrue(self.file_of(key).exists())
         # One bad key, and nothing is removed.
@@ -568,8 +570,7 @@ class Entries(Case):
         removed = self.json("rm", key[:6], key)
         self.assertEqual(removed["removed"], [{"key": key, "bytes": before}])
         self.assertEqual((removed["bytes"], removed["dry_run"]), (before, False))
-        self.assertFalse(self.file_of(key).exists())
-        self.assertFalse(self.file_of(key, "programs", "rkp").exists())
+        self.assertFalse(any(file.exists() for file in files))
         self.assertEqual(len(self.json("ls")["entries"]), 2)
 
     def test_remove_all(self):
