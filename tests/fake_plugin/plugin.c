@@ -62,17 +62,18 @@ static PJRT_Error *extra_called(fake_extra_args *args, int64_t slot) {
     static PJRT_Error *extra_##n(void *args) {                                                     \
         return extra_called(args, n);                                                              \
     }
-EXTRA(0)
-EXTRA(1)
-EXTRA(2)
-EXTRA(3) EXTRA(4) EXTRA(5) EXTRA(6) EXTRA(7) EXTRA(8) EXTRA(9) EXTRA(10) EXTRA(11) EXTRA(12)
-    EXTRA(13) EXTRA(16) EXTRA(17) EXTRA(18) EXTRA(19) EXTRA(20) EXTRA(21) EXTRA(22) EXTRA(23)
-        EXTRA(24) EXTRA(25) EXTRA(26) EXTRA(27) EXTRA(28)
+// All but 14 and 15, which are entries of their own.
+#define EXTRAS_0_TO_9(X)   X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9)
+#define EXTRAS_10_TO_19(X) X(10) X(11) X(12) X(13) X(16) X(17) X(18) X(19)
+#define EXTRAS_20_TO_28(X) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28)
+EXTRAS_0_TO_9(EXTRA)
+EXTRAS_10_TO_19(EXTRA)
+EXTRAS_20_TO_28(EXTRA)
 
-    // ---- the table
-    // -------------------------------------------------------------------------------------
+// ---- the table
+// -------------------------------------------------------------------------------------
 
-    static fake_extension example_node;
+static fake_extension example_node;
 static PJRT_Extension_Base first_node = {
     .struct_size = sizeof(PJRT_Extension_Base),
     .type = PJRT_Extension_Type_Unknown,

@@ -180,7 +180,7 @@ static PJRT_Error *describe_shape(const host *h, PJRT_Executable *executable, rk
 }
 
 static PJRT_Error *describe_program(const host *h, PJRT_Executable *executable, rk_json *json) {
-    PJRT_Program program = HOST_ARGS(PJRT_Program);
+    PJRT_Program program = HOST_NO_ARGS(PJRT_Program);
     PJRT_Executable_OptimizedProgram_Args args = HOST_ARGS(
         PJRT_Executable_OptimizedProgram_Args, .executable = executable, .program = &program);
     PJRT_Error *error = h->api->PJRT_Executable_OptimizedProgram(&args);

@@ -70,7 +70,7 @@ static PJRT_Error *execute(host *h, PJRT_LoadedExecutable *loaded, PJRT_Buffer *
         host_usage("too many outputs: destroy-buffers first");
     PJRT_Buffer **outputs = &h->outputs[h->output_count];
     PJRT_Event *done = NULL;
-    PJRT_ExecuteOptions options = HOST_ARGS(PJRT_ExecuteOptions);
+    PJRT_ExecuteOptions options = HOST_NO_ARGS(PJRT_ExecuteOptions);
     PJRT_LoadedExecutable_Execute_Args args =
         HOST_ARGS(PJRT_LoadedExecutable_Execute_Args, .executable = loaded, .options = &options,
                   .argument_lists = &inputs, .num_devices = 1, .num_args = num_inputs,

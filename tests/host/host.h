@@ -77,3 +77,4 @@ PJRT_Client *host_current_client(const host *h);
 
 // A zeroed argument struct with its size set.
 #define HOST_ARGS(type, ...) ((type){.struct_size = (size_t)type##_STRUCT_SIZE, __VA_ARGS__})
+#define HOST_NO_ARGS(type)   ((type){.struct_size = (size_t)type##_STRUCT_SIZE})

@@ -61,7 +61,7 @@ void host_init(host *h, const char *value) {
     (void)value;
     host_line line;
     host_begin(&line, h, "init");
-    PJRT_Plugin_Initialize_Args args = HOST_ARGS(PJRT_Plugin_Initialize_Args);
+    PJRT_Plugin_Initialize_Args args = HOST_NO_ARGS(PJRT_Plugin_Initialize_Args);
     (void)host_end(&line, h, h->api->PJRT_Plugin_Initialize(&args));
 }
 
@@ -96,7 +96,7 @@ void host_attributes(host *h, const char *value) {
     (void)value;
     host_line line;
     host_begin(&line, h, "attributes");
-    PJRT_Plugin_Attributes_Args args = HOST_ARGS(PJRT_Plugin_Attributes_Args);
+    PJRT_Plugin_Attributes_Args args = HOST_NO_ARGS(PJRT_Plugin_Attributes_Args);
     PJRT_Error *error = h->api->PJRT_Plugin_Attributes(&args);
     if (!error) {
         rk_json_key(&line.json, "attributes");
