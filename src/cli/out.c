@@ -1,6 +1,7 @@
 #include "cli/out.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 #include "cli/cli.h"
@@ -58,6 +59,16 @@ json_t *rk_out_parsed(rk_span json_text) {
         value = json_loadb((const char *)json_text.data, json_text.len,
                            JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     return value ? value : rk_need(json_null());
+}
+
+char *rk_out_flat(const json_t *value) {
+    if (json_is_string(value))
+        return rk_need(rk_strdup(json_string_value(value)));
+    char *text =
+        rk_need(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)));
+    char *copy = rk_need(rk_strdup(text));
+    free(text); // jansson's allocator is libc's
+    return copy;
 }
 
 void rk_out_print(json_t *value) {

@@ -22,5 +22,8 @@ json_t *rk_out_bool(bool value);
 // Text as JSON; null where it is no JSON.
 json_t *rk_out_parsed(rk_span json_text);
 
+// Any value in one line: a string as it is, others as JSON. Owned: rk_free.
+char *rk_out_flat(const json_t *value);
+
 // Prints it on stdout, with a newline. Consumes it.
 void rk_out_print(json_t *value);

@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "cli/cli.h"
+#include "cli/component_view.h"
 #include "cli/entries.h"
 #include "cli/opt.h"
 #include "cli/out.h"
@@ -114,17 +115,6 @@ static void print_entry(const shown *s) {
     rk_table_print(&key, 0, stdout);
 }
 
-// Any JSON value in a line.
-static char *flat(const json_t *value) {
-    if (json_is_string(value))
-        return rk_need(rk_strdup(json_string_value(value)));
-    char *text =
-        rk_need(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)));
-    char *copy = rk_need(rk_strdup(text));
-    free(text); // jansson's allocator is libc's
-    return copy;
-}
-
 static void print_metadata(json_t *metadata) {
     if (json_object_size(metadata) == 0)
         return;
@@ -134,43 +124,9 @@ static void print_metadata(json_t *metadata) {
     json_t *value;
     json_object_foreach(metadata, name, value) {
         RK_AUTO(rk_buf) indented = RK_BUF_INIT(0);
-        rk_autofree char *text = flat(value);
+        rk_autofree char *text = rk_out_flat(value);
         rk_buf_add_format(&indented, "  %s", name);
         add_line(&table, rk_need_text(&indented), text);
-    }
-    rk_table_print(&table, 0, stdout);
-}
-
-// "<long value>" for what was kept as its digest only.
-static char *component_value(const json_t *component) {
-    const json_t *value = json_object_get(component, "value");
-    const char *digest = json_string_value(json_object_get(value, "digest"));
-    if (!digest)
-        return value ? flat(value) : rk_need(rk_strdup(""));
-    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
-    rk_buf_add_format(&text, "%" JSON_INTEGER_FORMAT " bytes, digest %.16s…",
-                      json_integer_value(json_object_get(value, "bytes")), digest);
-    return rk_need(rk_strdup(rk_need_text(&text)));
-}
-
-// One list of components, those of a kind under their own title.
-static void print_components(const json_t *list, const char *which) {
-    static const rk_table_column columns[] = {{.title = ""}, {.title = ""}, {.title = ""}};
-    if (json_array_size(list) == 0)
-        return;
-    print_title(which);
-    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
-    size_t index;
-    const json_t *component;
-    json_array_foreach(list, index, component) {
-        const char *kind = json_string_value(json_object_get(component, "kind"));
-        const char *name = json_string_value(json_object_get(component, "name"));
-        rk_autofree char *value = component_value(component);
-        RK_AUTO(rk_buf) indented = RK_BUF_INIT(0);
-        rk_buf_add_format(&indented, "  %s", kind ? kind : "?");
-        rk_table_add(&table, RK_STYLE_DIM, rk_need_text(&indented));
-        rk_table_add(&table, RK_STYLE_NONE, name ? name : "?");
-        rk_table_add(&table, RK_STYLE_NONE, value);
     }
     rk_table_print(&table, 0, stdout);
 }
@@ -178,9 +134,14 @@ static void print_components(const json_t *list, const char *which) {
 static void print_text(const shown *s) {
     print_entry(s);
     print_metadata(s->metadata);
-    const char *name;
-    json_t *list;
-    json_object_foreach(s->components, name, list) print_components(list, name);
+    static const char *const lists[] = {"environment", "options"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(lists); i++) {
+        const json_t *list = json_object_get(s->components, lists[i]);
+        if (json_array_size(list) == 0)
+            continue;
+        print_title(lists[i]);
+        rk_component_view_print(list, stdout);
+    }
 }
 
 static rk_err *show_entry(rk_store *store, const rk_kept *kept, bool json) {

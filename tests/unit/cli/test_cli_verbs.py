@@ -509,9 +509,10 @@ class Entries(Case):
         for line in (
             rf"key +{key}\n",
             r"compiled in 2\.1 s\n",
-            r"flag +--xla_foo +true\n",
-            r"option +long +4096 bytes, digest 0011223344556677…\n",
-            r"variable +TF_X +a\\x1b\[31mb\n",
+            r"  flag\n    --xla_foo +true\n",
+            r"  option\n    long +4096 bytes, digest 0011223344556677…\n",
+            r"  option in executable_build_options\n    num_replicas +1\n",
+            r"  variable\n    TF_X +a\\x1b\[31mb\n",
             rf"program +{shown['key']['program']}\n",
         ):
             self.assertRegex(text, line)

@@ -1,0 +1,83 @@
+#include "cli/component_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/out.h"
+#include "cli/table.h"
+
+// As text; of a long value only its size and digest were kept.
+static char *component_value(const json_t *component) {
+    const json_t *value = json_object_get(component, "value");
+    const char *digest = json_string_value(json_object_get(value, "digest"));
+    if (!digest)
+        return value ? rk_out_flat(value) : rk_need(rk_strdup(""));
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_buf_add_format(&text, "%" JSON_INTEGER_FORMAT " bytes, digest %.16s…",
+                      json_integer_value(json_object_get(value, "bytes")), digest);
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+typedef struct component {
+    const char *kind, *name; // borrowed from the JSON
+    size_t path_len;         // of the name: "a.b." in "a.b.c"
+    char *value;             // owned
+} component;
+
+static int by_kind_path_name(const void *a, const void *b) {
+    const component *x = a, *y = b;
+    int order = strcmp(x->kind, y->kind);
+    if (order == 0)
+        order = rk_span_compare(rk_span_of(x->name, x->path_len), rk_span_of(y->name, y->path_len));
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static component read_component(const json_t *json) {
+    const char *kind = json_string_value(json_object_get(json, "kind"));
+    const char *name = json_string_value(json_object_get(json, "name"));
+    component one = {
+        .kind = kind ? kind : "?", .name = name ? name : "?", .value = component_value(json)};
+    // Options only: their names are paths into a message, whose keys in brackets may hold dots.
+    if (strcmp(one.kind, "option") == 0)
+        for (size_t i = 0; one.name[i] && (i == 0 || one.name[i - 1] != '['); i++)
+            if (one.name[i] == '.')
+                one.path_len = i + 1;
+    return one;
+}
+
+// A line for a kind, or the part of a message, that the components after it have in common.
+static void add_group(rk_table *table, const component *one) {
+    RK_AUTO(rk_buf) title = RK_BUF_INIT(0);
+    rk_buf_add_format(&title, "  %s%s%.*s", one->kind, one->path_len > 0 ? " in " : "",
+                      one->path_len > 0 ? (int)one->path_len - 1 : 0, one->name);
+    rk_table_add(table, RK_STYLE_DIM, rk_need_text(&title));
+    rk_table_add(table, RK_STYLE_NONE, "");
+}
+
+static void print_sorted(const component *items, size_t count, FILE *out) {
+    static const rk_table_column columns[] = {{.title = ""}, {.title = ""}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    for (size_t i = 0; i < count; i++) {
+        const component *one = &items[i], *before = i > 0 ? &items[i - 1] : NULL;
+        if (!before || strcmp(before->kind, one->kind) != 0 || before->path_len != one->path_len ||
+            strncmp(before->name, one->name, one->path_len) != 0)
+            add_group(&table, one);
+        RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+        rk_buf_add_format(&name, "    %s", one->name + one->path_len);
+        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
+        rk_table_add(&table, RK_STYLE_NONE, one->value);
+    }
+    rk_table_print(&table, 0, out);
+}
+
+void rk_component_view_print(const json_t *list, FILE *out) {
+    size_t count = json_array_size(list);
+    rk_autofree component *items = rk_need(rk_calloc(count + 1, sizeof *items));
+    for (size_t i = 0; i < count; i++)
+        items[i] = read_component(json_array_get(list, i));
+    qsort(items, count, sizeof *items, by_kind_path_name);
+    print_sorted(items, count, out);
+    for (size_t i = 0; i < count; i++)
+        rk_free(items[i].value);
+}
