@@ -25,7 +25,7 @@ static struct {
     char message[16];
 } no_memory = {RK_RESOURCE_EXHAUSTED, ENOMEM, 0, "", "out of memory"};
 
-rk_err *rk_err_no_memory(void) {
+rk_err *rk_err_static_no_memory(void) {
     return (rk_err *)(void *)&no_memory;
 }
 

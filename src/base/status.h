@@ -37,14 +37,25 @@ typedef struct rk_err rk_err;
 RK_NODISCARD rk_err *rk_err_new_at(const char *file, int line, rk_code code, int error_number,
                                    const char *format, ...) RK_PRINTF(5, 6);
 
+// Tells compilers and analyzers what rk_err_new_at promises: a function that returns an error has
+// not succeeded.
+RK_NODISCARD static inline rk_err *rk_err_not_null(rk_err *err) {
+    if (!err)
+        __builtin_unreachable();
+    return err;
+}
+
 // An error with a code of our choosing.
-#define rk_error(code, ...) rk_err_new_at(__FILE__, __LINE__, (code), 0, __VA_ARGS__)
+#define rk_error(code, ...)                                                                        \
+    rk_err_not_null(rk_err_new_at(__FILE__, __LINE__, (code), 0, __VA_ARGS__))
 // An error from an errno value: the code follows from it, and its text is appended to the message.
 #define rk_error_errno(error_number, ...)                                                          \
-    rk_err_new_at(__FILE__, __LINE__, rk_code_from_errno(error_number), (error_number), __VA_ARGS__)
+    rk_err_not_null(rk_err_new_at(__FILE__, __LINE__, rk_code_from_errno(error_number),            \
+                                  (error_number), __VA_ARGS__))
 
 // The static out-of-memory error.
-RK_NODISCARD rk_err *rk_err_no_memory(void);
+RK_NODISCARD rk_err *rk_err_static_no_memory(void);
+#define rk_err_no_memory() rk_err_not_null(rk_err_static_no_memory())
 
 // Consumes `cause` and returns an error whose message is "context: cause". NULL stays NULL.
 RK_NODISCARD rk_err *rk_err_wrap(rk_err *cause, const char *format, ...) RK_PRINTF(2, 3);
