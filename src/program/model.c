@@ -1,0 +1,219 @@
+#include "program/model.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+// Bytes that the model keeps: a list of chunks, freed together.
+typedef struct rk_model_scratch {
+    struct rk_model_scratch *next;
+    uint8_t bytes[];
+} scratch;
+
+void rk_model_free(rk_model *model) {
+    if (!model)
+        return;
+    rk_free(model->strings.items);
+    rk_free(model->nodes.items);
+    rk_free(model->fields.items);
+    rk_free(model->ops.items);
+    rk_free(model->values.items);
+    rk_free(model->operands.items);
+    rk_free(model->successors.items);
+    rk_free(model->regions.items);
+    rk_free(model->blocks.items);
+    while (model->scratch) {
+        scratch *next = model->scratch->next;
+        rk_free(model->scratch);
+        model->scratch = next;
+    }
+    rk_free(model);
+}
+
+static bool take_budget(rk_model *model, size_t bytes) {
+    if (bytes > model->budget_bytes) {
+        model->out_of_room = true;
+        return false;
+    }
+    model->budget_bytes -= bytes;
+    return true;
+}
+
+// Room for `count` more items in an array; false when there is none.
+static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t used, uint32_t count,
+                 size_t item_bytes) {
+    enum { FIRST_CAPACITY = 64 };
+    uint64_t needed = (uint64_t)used + count;
+    if (needed <= *capacity)
+        return true;
+    uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
+    while (wanted < needed)
+        wanted *= 2;
+    if (wanted >= RK_NO_ID || !take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
+        model->out_of_room = true;
+        return false;
+    }
+    void *grown = rk_realloc(*items, (size_t)wanted * item_bytes);
+    if (!grown) {
+        model->out_of_room = true;
+        return false;
+    }
+    *items = grown;
+    *capacity = (uint32_t)wanted;
+    return true;
+}
+
+// Appends `count` items to an array and yields the index of the first, or RK_NO_ID.
+#define APPEND(model, array, source, number)                                                       \
+    (__extension__({                                                                               \
+        uint32_t at_ = RK_NO_ID;                                                                   \
+        void *items_ = (model)->array.items;                                                       \
+        if (grow((model), &items_, &(model)->array.capacity, (model)->array.count, (number),       \
+                 sizeof *(model)->array.items)) {                                                  \
+            (model)->array.items = items_;                                                         \
+            at_ = (model)->array.count;                                                            \
+            for (uint32_t i_ = 0; i_ < (number); i_++)                                             \
+                (model)->array.items[at_ + i_] = (source);                                         \
+            (model)->array.count += (number);                                                      \
+        }                                                                                          \
+        at_;                                                                                       \
+    }))
+
+uint32_t rk_model_add_string(rk_model *model, rk_span text) {
+    return APPEND(model, strings, text, 1);
+}
+
+uint32_t rk_model_add_node(rk_model *model, rk_node node) {
+    return APPEND(model, nodes, node, 1);
+}
+
+uint32_t rk_model_add_field(rk_model *model, uint32_t name, uint32_t node) {
+    rk_field field = {name, node};
+    return APPEND(model, fields, field, 1);
+}
+
+uint32_t rk_model_add_value(rk_model *model, rk_value value) {
+    return APPEND(model, values, value, 1);
+}
+
+uint32_t rk_model_add_op(rk_model *model, rk_op op) {
+    return APPEND(model, ops, op, 1);
+}
+
+uint32_t rk_model_add_operand(rk_model *model, uint32_t value) {
+    return APPEND(model, operands, value, 1);
+}
+
+uint32_t rk_model_add_successor(rk_model *model, uint32_t block) {
+    return APPEND(model, successors, block, 1);
+}
+
+uint32_t rk_model_add_regions(rk_model *model, uint32_t count) {
+    rk_region region = {0};
+    return APPEND(model, regions, region, count);
+}
+
+uint32_t rk_model_add_blocks(rk_model *model, uint32_t count) {
+    rk_block block = {0};
+    return APPEND(model, blocks, block, count);
+}
+
+rk_span rk_model_keep(rk_model *model, rk_span bytes) {
+    if (!take_budget(model, bytes.len + sizeof(scratch)))
+        return (rk_span){0};
+    scratch *chunk = rk_malloc(sizeof *chunk + bytes.len);
+    if (!chunk) {
+        model->out_of_room = true;
+        return (rk_span){0};
+    }
+    chunk->next = model->scratch;
+    if (bytes.len)
+        memcpy(chunk->bytes, bytes.data, bytes.len);
+    model->scratch = chunk;
+    return rk_span_of(chunk->bytes, bytes.len);
+}
+
+static int compare_fields(const void *a, const void *b, void *context) {
+    const rk_model *model = context;
+    const rk_field *left = a, *right = b;
+    return rk_span_compare(rk_model_string(model, left->name), rk_model_string(model, right->name));
+}
+
+void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count) {
+    if (count > 1)
+        qsort_r(model->fields.items + first, count, sizeof(rk_field), compare_fields, model);
+}
+
+uint32_t rk_model_attr(const rk_model *model, const rk_op *op, const char *name) {
+    rk_span wanted = rk_span_text(name);
+    uint32_t low = op->first_attr, high = op->first_attr + op->attr_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const rk_field *field = &model->fields.items[middle];
+        int order = rk_span_compare(rk_model_string(model, field->name), wanted);
+        if (order == 0)
+            return field->node;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return RK_NO_ID;
+}
+
+void rk_model_count_opaque(rk_model *model, const char *static_reason) {
+    if (model->opaque_count++ == 0)
+        model->opaque_reason = static_reason;
+}
+
+rk_err *rk_model_status(const rk_model *model) {
+    if (!model->out_of_room)
+        return NULL;
+    return rk_error(RK_RESOURCE_EXHAUSTED, "a program needs more memory than its size allows");
+}
+
+static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model *model,
+                         bool *out_good, rk_buf *reason) {
+    static const uint8_t bytecode_magic[] = {0x4D, 0x4C, 0xEF, 0x52};
+    *out_good = false;
+    if (rk_span_is(format, "hlo"))
+        return rk_read_hlo(code, false, flags, model, out_good, reason);
+    if (rk_span_is(format, "hlo_with_config"))
+        return rk_read_hlo(code, true, flags, model, out_good, reason);
+    if (!rk_span_is(format, "mlir")) {
+        rk_buf_add_text(reason, "programs of this format are not read");
+        return NULL;
+    }
+    if (code.len < sizeof bytecode_magic ||
+        memcmp(code.data, bytecode_magic, sizeof bytecode_magic) != 0) {
+        rk_buf_add_text(reason, "MLIR text is not read, only bytecode");
+        return NULL;
+    }
+    return rk_read_bytecode(code, flags, model, out_good, reason);
+}
+
+rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **out_model,
+                      char **out_reason) {
+    enum { BUDGET_FACTOR = 60, BUDGET_LEAST_BYTES = 1 << 16 };
+    *out_model = NULL;
+    *out_reason = NULL;
+    rk_model *model = rk_calloc(1, sizeof *model);
+    if (!model)
+        return rk_err_no_memory();
+    model->budget_bytes = code.len * BUDGET_FACTOR + BUDGET_LEAST_BYTES;
+    RK_AUTO(rk_buf) reason = {0};
+    bool good = false;
+    rk_err *err = read_into(code, format, flags, model, &good, &reason);
+    if (!err)
+        err = rk_model_status(model);
+    if (!err && good) {
+        *out_model = model;
+        return NULL;
+    }
+    rk_model_free(model);
+    if (!err) {
+        size_t len;
+        *out_reason = (char *)rk_buf_detach(&reason, &len);
+    }
+    return err;
+}
