@@ -1,0 +1,53 @@
+#include "program/cosmetics.h"
+
+#include "base/macros.h"
+
+bool rk_is_debug_name(rk_span name) {
+    // The pytree path of a result, and the names of arguments (jax/_src/interpreters/mlir.py).
+    static const char *const names[] = {"jax.result_info", "jax.arg_info"};
+    if (name.len < 4 || memcmp(name.data, "jax.", 4) != 0)
+        return false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_empty(const rk_node *node) {
+    return node->field_count == 0 && node->bytes.len == 0;
+}
+
+static bool is_false(const rk_node *node) {
+    return node->kind == RK_NODE_BOOL && node->value == 0;
+}
+
+// ResultAccuracyAttr with tolerances of zero and the mode DEFAULT.
+static bool is_default_accuracy(const rk_model *model, const rk_node *node) {
+    for (uint32_t i = 0; i < node->field_count; i++) {
+        const rk_node *part = &model->nodes.items[model->fields.items[node->first_field + i].node];
+        if (part->kind == RK_NODE_ENUM ? !rk_span_is(part->bytes, "DEFAULT") : part->value != 0)
+            return false;
+    }
+    return node->kind == RK_NODE_STRUCT;
+}
+
+bool rk_is_default_attr(const rk_model *model, const rk_field *attr) {
+    // Added to VHLO after 0.9.0, with upgrades that fill them in
+    // (stablehlo/transforms/VhloToVersion.cpp).
+    static const char *const empty_by_default[] = {
+        "operand_batching_dims",         "start_indices_batching_dims", "input_batching_dims",
+        "scatter_indices_batching_dims", "source_target_pairs",         "result_tilings",
+    };
+    rk_span name = rk_model_string(model, attr->name);
+    const rk_node *node = &model->nodes.items[attr->node];
+    if (rk_span_is(name, "result_accuracy"))
+        return is_default_accuracy(model, node);
+    if (rk_span_is(name, "has_dynamic_root"))
+        return is_false(node);
+    if (!is_empty(node))
+        return false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(empty_by_default); i++)
+        if (rk_span_is(name, empty_by_default[i]))
+            return true;
+    return false;
+}

@@ -1,0 +1,12 @@
+// What of a program no compiler looks at: names for people, and attributes that say the default.
+// Internal to this room; the list with reasons: docs/keys.md.
+#pragma once
+
+#include "program/model.h"
+
+// The name of an attribute that is there for people only.
+bool rk_is_debug_name(rk_span name);
+
+// An attribute that a newer version of the dialect writes and an older one leaves out, with the
+// value that its absence means.
+bool rk_is_default_attr(const rk_model *model, const rk_field *attr);
