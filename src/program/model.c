@@ -4,9 +4,10 @@
 
 #include "base/alloc.h"
 
-// Bytes that the model keeps: a list of chunks, freed together.
+// Bytes that the model keeps: a list of chunks, freed together; the first one is being filled.
 typedef struct rk_model_scratch {
     struct rk_model_scratch *next;
+    size_t used, capacity;
     uint8_t bytes[];
 } scratch;
 
@@ -118,19 +119,38 @@ uint32_t rk_model_add_blocks(rk_model *model, uint32_t count) {
     return APPEND(model, blocks, block, count);
 }
 
-rk_span rk_model_keep(rk_model *model, rk_span bytes) {
-    if (!take_budget(model, bytes.len + sizeof(scratch)))
-        return (rk_span){0};
-    scratch *chunk = rk_malloc(sizeof *chunk + bytes.len);
+// Chunks double, so that many small pieces are few allocations.
+static bool add_chunk(rk_model *model, size_t needed) {
+    enum { FIRST_CHUNK_BYTES = 1 << 10, MAX_CHUNK_BYTES = 1 << 20 };
+    size_t capacity = model->scratch ? model->scratch->capacity * 2 : FIRST_CHUNK_BYTES;
+    if (capacity > MAX_CHUNK_BYTES)
+        capacity = MAX_CHUNK_BYTES;
+    if (capacity < needed)
+        capacity = needed;
+    if (!take_budget(model, capacity + sizeof(scratch)))
+        return false;
+    scratch *chunk = rk_malloc(sizeof *chunk + capacity);
     if (!chunk) {
         model->out_of_room = true;
-        return (rk_span){0};
+        return false;
     }
-    chunk->next = model->scratch;
-    if (bytes.len)
-        memcpy(chunk->bytes, bytes.data, bytes.len);
+    *chunk = (scratch){.next = model->scratch, .capacity = capacity};
     model->scratch = chunk;
-    return rk_span_of(chunk->bytes, bytes.len);
+    return true;
+}
+
+rk_span rk_model_keep(rk_model *model, rk_span bytes) {
+    scratch *chunk = model->scratch;
+    if (!chunk || chunk->capacity - chunk->used < bytes.len) {
+        if (!add_chunk(model, bytes.len))
+            return (rk_span){0};
+        chunk = model->scratch;
+    }
+    uint8_t *kept = chunk->bytes + chunk->used;
+    if (bytes.len)
+        memcpy(kept, bytes.data, bytes.len);
+    chunk->used += bytes.len;
+    return rk_span_of(kept, bytes.len);
 }
 
 static int compare_fields(const void *a, const void *b, void *context) {
@@ -140,8 +160,14 @@ static int compare_fields(const void *a, const void *b, void *context) {
 }
 
 void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count) {
-    if (count > 1)
-        qsort_r(model->fields.items + first, count, sizeof(rk_field), compare_fields, model);
+    uint32_t sorted = 1; // most come sorted
+    if (!count)
+        return;
+    rk_field *fields = model->fields.items + first;
+    while (sorted < count && compare_fields(&fields[sorted - 1], &fields[sorted], model) <= 0)
+        sorted++;
+    if (sorted < count)
+        qsort_r(fields, count, sizeof *fields, compare_fields, model);
 }
 
 uint32_t rk_model_attr(const rk_model *model, const rk_op *op, const char *name) {

@@ -1,0 +1,79 @@
+// A cursor over a part of an MLIR bytecode file. Reading past the end sets `bad` and yields zeros,
+// so that a caller reads a whole item and checks once.
+// Source: llvm-project mlir/docs/BytecodeFormat.md, mlir/lib/Bytecode/Reader/BytecodeReader.cpp
+#pragma once
+
+#include "base/macros.h"
+#include "base/span.h"
+
+typedef struct rk_cursor {
+    const uint8_t *at, *end;
+    bool bad;
+} rk_cursor;
+
+static inline rk_cursor rk_cursor_over(rk_span bytes) {
+    return (rk_cursor){bytes.data, bytes.len ? bytes.data + bytes.len : bytes.data, false};
+}
+
+static inline size_t rk_cursor_left(const rk_cursor *cursor) {
+    return (size_t)(cursor->end - cursor->at);
+}
+
+static inline uint8_t rk_cursor_byte(rk_cursor *cursor) {
+    if (RK_UNLIKELY(cursor->at == cursor->end)) {
+        cursor->bad = true;
+        return 0;
+    }
+    return *cursor->at++;
+}
+
+uint64_t rk_cursor_long_varint(rk_cursor *cursor);
+
+// The number of trailing zero bits of the first byte says how many bytes follow.
+static inline uint64_t rk_cursor_varint(rk_cursor *cursor) {
+    if (RK_LIKELY(cursor->at < cursor->end && (*cursor->at & 1)))
+        return *cursor->at++ >> 1;
+    return rk_cursor_long_varint(cursor);
+}
+
+// Zigzag.
+static inline int64_t rk_cursor_svarint(rk_cursor *cursor) {
+    uint64_t value = rk_cursor_varint(cursor);
+    return (int64_t)((value >> 1) ^ (0 - (value & 1)));
+}
+
+// The lowest bit is a flag.
+static inline uint64_t rk_cursor_flagged(rk_cursor *cursor, bool *out_flag) {
+    uint64_t value = rk_cursor_varint(cursor);
+    *out_flag = value & 1;
+    return value >> 1;
+}
+
+static inline rk_span rk_cursor_span(rk_cursor *cursor, uint64_t len) {
+    if (RK_UNLIKELY(len > rk_cursor_left(cursor))) {
+        cursor->bad = true;
+        cursor->at = cursor->end;
+        return (rk_span){0};
+    }
+    rk_span span = rk_span_of(cursor->at, (size_t)len);
+    cursor->at += len;
+    return span;
+}
+
+// How many items follow; each takes a byte at least.
+static inline uint64_t rk_cursor_count(rk_cursor *cursor) {
+    uint64_t count = rk_cursor_varint(cursor);
+    if (RK_UNLIKELY(count > rk_cursor_left(cursor))) {
+        cursor->bad = true;
+        cursor->at = cursor->end;
+        return 0;
+    }
+    return count;
+}
+
+// Padding up to a multiple of the alignment (a power of two), counted from the file's start.
+void rk_cursor_skip_padding(rk_cursor *cursor, const uint8_t *start, uint64_t alignment);
+
+static inline bool rk_cursor_done(const rk_cursor *cursor) {
+    return cursor->at == cursor->end && !cursor->bad;
+}

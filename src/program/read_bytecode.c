@@ -1,0 +1,376 @@
+// The operations of MLIR bytecode. Regions are walked with a stack of their own: one frame an
+// operation that has regions.
+#include "program/read_bytecode.h"
+
+#include "base/alloc.h"
+
+enum {
+    MAX_NESTING = 512,
+    VERSION_ISOLATED_SECTIONS = 2,
+    VERSION_USE_LISTS = 3,
+    VERSION_ELIDED_LOCATIONS = 4,
+    HAS_ATTRS = 0x01,
+    HAS_RESULTS = 0x02,
+    HAS_OPERANDS = 0x04,
+    HAS_SUCCESSORS = 0x08,
+    HAS_REGIONS = 0x10,
+    HAS_USE_LISTS = 0x20,
+    HAS_PROPERTIES = 0x40,
+    HAS_UNKNOWN = 0x80,
+};
+
+// An operation whose regions are being read.
+typedef struct frame {
+    uint32_t op;
+    bool is_func, in_region, in_block;
+    uint32_t region, end_region; // to come, the current one first
+    uint32_t block, end_block;   // of the current region; to come, the current one first
+    uint32_t first_block;
+    uint64_t ops_left; // of the current block
+    // The numbers of the values that the current region defines, in `values`.
+    uint32_t first_value, next_value, end_value;
+    // Of the operations around an isolated one, which has a section and numbers of its own.
+    bool is_isolated;
+    uint32_t outer_scope;
+    const uint8_t *outer_end;
+} frame;
+
+typedef struct reader {
+    rk_bytecode file;
+    bool with_locations;
+    rk_cursor in;
+    frame *frames; // owned
+    uint32_t frame_count, frame_capacity;
+    // From the numbers of the file to the model's: those of the regions that are open, one region
+    // after the other; numbers count from `scope`.
+    uint32_t *values; // owned
+    uint32_t value_count, value_capacity, scope;
+    uint32_t func_return; // string id, once it was met
+} reader;
+
+static void reader_cleanup(reader *r) {
+    rk_bytecode_cleanup(&r->file);
+    rk_free(r->frames);
+    rk_free(r->values);
+}
+
+static void fail(reader *r, const char *why) {
+    rk_bytecode_fail(&r->file, "IR", r->in.at, why);
+}
+
+static void no_room(reader *r) {
+    r->file.failed = true;
+}
+
+static uint32_t read_location(reader *r, uint64_t index) {
+    if (!r->with_locations)
+        return RK_NO_ID;
+    uint32_t node = rk_bytecode_attr(&r->file, index);
+    return node != RK_NO_ID && r->file.model->nodes.items[node].kind >= RK_NODE_LOC_UNKNOWN
+               ? node
+               : RK_NO_ID;
+}
+
+// Where uses of a value are listed in an order of their own: a hint for memory, no meaning.
+static void skip_use_lists(reader *r, uint64_t values) {
+    uint64_t lists = values == 1 ? 1 : rk_cursor_count(&r->in);
+    for (; lists && !r->in.bad; lists--) {
+        bool pairs;
+        if (values != 1)
+            (void)rk_cursor_varint(&r->in);
+        uint64_t count = rk_cursor_flagged(&r->in, &pairs);
+        if (count > rk_cursor_left(&r->in))
+            r->in.bad = true;
+        for (; count && !r->in.bad; count--)
+            (void)rk_cursor_varint(&r->in);
+    }
+}
+
+// Gives the next value of the current region its type. Outside of all regions values have no
+// number.
+static void define(reader *r, uint32_t type, uint32_t location) {
+    rk_model *model = r->file.model;
+    rk_value value = {type, location};
+    if (!r->frame_count) {
+        if (rk_model_add_value(model, value) == RK_NO_ID)
+            no_room(r);
+        return;
+    }
+    frame *top = &r->frames[r->frame_count - 1];
+    if (top->next_value == top->end_value)
+        fail(r, "a region has more values than it says");
+    else
+        model->values.items[r->values[top->next_value++]] = value;
+}
+
+static uint32_t next_value(const reader *r) {
+    if (!r->frame_count)
+        return r->file.model->values.count;
+    const frame *top = &r->frames[r->frame_count - 1];
+    return top->next_value < top->end_value ? r->values[top->next_value] : 0;
+}
+
+static void read_results(reader *r, rk_op *op) {
+    uint64_t count = rk_cursor_count(&r->in);
+    op->first_result = next_value(r);
+    op->result_count = (uint32_t)count;
+    for (; count && !r->file.failed; count--) {
+        uint32_t type = rk_bytecode_type(&r->file, rk_cursor_varint(&r->in));
+        if (!r->file.failed)
+            define(r, type, RK_NO_ID);
+    }
+}
+
+static void read_operands(reader *r, rk_op *op) {
+    uint64_t count = rk_cursor_count(&r->in);
+    uint32_t known = r->value_count - r->scope;
+    op->operand_count = (uint32_t)count;
+    for (; count && !r->file.failed; count--) {
+        uint64_t number = rk_cursor_varint(&r->in);
+        if (RK_UNLIKELY(number >= known))
+            fail(r, "an operand that no operation gives");
+        else if (rk_model_add_operand(r->file.model, r->values[r->scope + number]) == RK_NO_ID)
+            no_room(r);
+    }
+}
+
+static void read_successors(reader *r, rk_op *op) {
+    uint64_t count = rk_cursor_count(&r->in), blocks = 0;
+    if (r->frame_count) {
+        const frame *top = &r->frames[r->frame_count - 1];
+        blocks = top->end_block - top->first_block;
+    }
+    op->successor_count = (uint32_t)count;
+    for (; count && !r->file.failed; count--) {
+        uint64_t block = rk_cursor_varint(&r->in);
+        if (block >= blocks)
+            fail(r, "a block that the region has not");
+        else if (rk_model_add_successor(r->file.model, (uint32_t)block) == RK_NO_ID)
+            no_room(r);
+    }
+}
+
+// Regions to come: a frame.
+static void open_op(reader *r, uint32_t id, bool is_func, uint64_t regions, bool is_isolated) {
+    rk_op *op = &r->file.model->ops.items[id];
+    if (r->frame_count == MAX_NESTING) {
+        fail(r, "operations are nested too deeply");
+        return;
+    }
+    if (r->frame_count == r->frame_capacity) {
+        void *array = r->frames;
+        if (!rk_bytecode_grow(&r->file, &array, &r->frame_capacity, sizeof *r->frames))
+            return;
+        r->frames = array;
+    }
+    frame *top = &r->frames[r->frame_count];
+    *top = (frame){.op = id,
+                   .is_func = is_func,
+                   .region = op->first_region,
+                   .end_region = op->first_region + (uint32_t)regions,
+                   .is_isolated = is_isolated,
+                   .outer_scope = r->scope,
+                   .outer_end = r->in.end};
+    if (is_isolated) {
+        r->scope = r->value_count;
+        if (r->file.version >= VERSION_ISOLATED_SECTIONS) {
+            uint8_t section;
+            rk_span payload;
+            if (!rk_bytecode_take_section(&r->file, &r->in, &section, &payload) ||
+                section != RK_SECTION_IR) {
+                fail(r, "the regions of an operation have no section");
+                return;
+            }
+            r->in = rk_cursor_over(payload);
+        }
+    }
+    r->frame_count++;
+}
+
+static void close_op(reader *r) {
+    frame *top = &r->frames[--r->frame_count];
+    r->file.model->ops.items[top->op].end = r->file.model->ops.count;
+    r->scope = top->outer_scope;
+    if (!top->is_isolated || r->file.version < VERSION_ISOLATED_SECTIONS)
+        return;
+    if (!rk_cursor_done(&r->in))
+        fail(r, "regions do not fill their section");
+    r->in.end = top->outer_end;
+}
+
+static void open_region(reader *r, frame *top) {
+    rk_model *model = r->file.model;
+    uint64_t blocks = rk_cursor_count(&r->in);
+    uint64_t values = blocks ? rk_cursor_count(&r->in) : 0;
+    uint32_t first = rk_model_add_blocks(model, (uint32_t)blocks);
+    if (first == RK_NO_ID) {
+        no_room(r);
+        return;
+    }
+    model->regions.items[top->region] = (rk_region){first, (uint32_t)blocks};
+    top->in_region = true;
+    top->block = top->first_block = first;
+    top->end_block = first + (uint32_t)blocks;
+    top->first_value = top->next_value = r->value_count;
+    for (uint64_t i = 0; i < values; i++) {
+        uint32_t id = rk_model_add_value(model, (rk_value){RK_NO_ID, RK_NO_ID});
+        void *array = r->values;
+        if (id == RK_NO_ID ||
+            (r->value_count == r->value_capacity &&
+             !rk_bytecode_grow(&r->file, &array, &r->value_capacity, sizeof *r->values))) {
+            no_room(r);
+            return;
+        }
+        r->values = array;
+        r->values[r->value_count++] = id;
+    }
+    top->end_value = r->value_count;
+}
+
+static void close_region(reader *r, frame *top) {
+    if (top->next_value != top->end_value)
+        fail(r, "a region has fewer values than it says");
+    r->value_count = top->first_value;
+    top->in_region = false;
+    top->region++;
+}
+
+static void read_block_args(reader *r, rk_block *block) {
+    uint64_t count = rk_cursor_count(&r->in);
+    block->first_arg = next_value(r);
+    block->arg_count = (uint32_t)count;
+    for (uint64_t i = 0; i < count && !r->file.failed && !r->in.bad; i++) {
+        bool has_location = true;
+        uint64_t index = r->file.version < VERSION_ELIDED_LOCATIONS
+                             ? rk_cursor_varint(&r->in)
+                             : rk_cursor_flagged(&r->in, &has_location);
+        uint32_t type = rk_bytecode_type(&r->file, index);
+        uint32_t location = has_location ? read_location(r, rk_cursor_varint(&r->in)) : RK_NO_ID;
+        if (!r->file.failed)
+            define(r, type, location);
+    }
+    if (r->file.version >= VERSION_USE_LISTS && rk_cursor_byte(&r->in))
+        skip_use_lists(r, count);
+}
+
+static void open_block(reader *r, frame *top) {
+    bool has_args;
+    rk_block block = {.first_op = r->file.model->ops.count};
+    top->ops_left = rk_cursor_flagged(&r->in, &has_args);
+    top->in_block = true;
+    if (top->ops_left > rk_cursor_left(&r->in))
+        r->in.bad = true;
+    if (has_args)
+        read_block_args(r, &block);
+    r->file.model->blocks.items[top->block] = block;
+}
+
+static void close_block(reader *r, frame *top) {
+    r->file.model->blocks.items[top->block].end_op = r->file.model->ops.count;
+    top->in_block = false;
+    top->block++;
+}
+
+// VHLO's return is func.return in a function, stablehlo.return elsewhere.
+static uint32_t name_of(reader *r, rk_op_name *name) {
+    if (!name->is_return || !r->frame_count || !r->frames[r->frame_count - 1].is_func)
+        return name->name;
+    if (!r->func_return)
+        r->func_return = rk_model_add_string(r->file.model, rk_span_text("func.return"));
+    return r->func_return;
+}
+
+static void read_op(reader *r) {
+    rk_model *model = r->file.model;
+    bool is_isolated = false;
+    uint64_t index = rk_cursor_varint(&r->in), regions = 0;
+    rk_op_name *name = rk_read_op_name(&r->file, index);
+    uint8_t mask = rk_cursor_byte(&r->in);
+    if (!name || (mask & HAS_UNKNOWN) || r->in.bad) {
+        fail(r, "an operation of an unknown name or kind");
+        return;
+    }
+    rk_op op = {.name = name_of(r, name),
+                .location = read_location(r, rk_cursor_varint(&r->in)),
+                .first_operand = model->operands.count,
+                .first_result = model->values.count,
+                .first_successor = model->successors.count,
+                .first_region = model->regions.count};
+    uint64_t attrs = mask & HAS_ATTRS ? rk_cursor_varint(&r->in) : UINT64_MAX;
+    uint64_t properties = mask & HAS_PROPERTIES ? rk_cursor_varint(&r->in) : UINT64_MAX;
+    if (mask & (HAS_ATTRS | HAS_PROPERTIES))
+        rk_read_op_attrs(&r->file, (uint32_t)index, attrs, properties, &op);
+    if (mask & HAS_RESULTS)
+        read_results(r, &op);
+    if (mask & HAS_OPERANDS)
+        read_operands(r, &op);
+    if (mask & HAS_SUCCESSORS)
+        read_successors(r, &op);
+    if (mask & HAS_USE_LISTS)
+        skip_use_lists(r, op.result_count);
+    if (mask & HAS_REGIONS) {
+        regions = rk_cursor_flagged(&r->in, &is_isolated);
+        if (regions > rk_cursor_left(&r->in))
+            r->in.bad = true;
+    }
+    if (r->in.bad)
+        fail(r, "an operation is cut");
+    if (r->file.failed)
+        return;
+    op.region_count = (uint32_t)regions;
+    op.end = model->ops.count + 1;
+    uint32_t id = rk_model_add_op(model, op);
+    if (id == RK_NO_ID || (regions && rk_model_add_regions(model, (uint32_t)regions) == RK_NO_ID))
+        no_room(r);
+    else if (regions)
+        open_op(r, id, name->is_func, regions, is_isolated);
+}
+
+static void step(reader *r) {
+    frame *top = &r->frames[r->frame_count - 1];
+    if (top->ops_left) {
+        top->ops_left--;
+        read_op(r);
+    } else if (top->in_block) {
+        close_block(r, top);
+    } else if (top->in_region && top->block < top->end_block) {
+        open_block(r, top);
+    } else if (top->in_region) {
+        close_region(r, top);
+    } else if (top->region < top->end_region) {
+        open_region(r, top);
+    } else {
+        close_op(r);
+    }
+    if (r->in.bad)
+        fail(r, "a region is cut");
+}
+
+static void read_ir(reader *r) {
+    bool has_args;
+    r->in = rk_cursor_over(r->file.sections[RK_SECTION_IR]);
+    uint64_t ops = rk_cursor_flagged(&r->in, &has_args);
+    if (ops != 1 || has_args) {
+        fail(r, "not one operation at the top");
+        return;
+    }
+    read_op(r);
+    while (r->frame_count && !r->file.failed)
+        step(r);
+    if (!r->file.failed && !rk_cursor_done(&r->in))
+        fail(r, "operations do not fill their section");
+}
+
+rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, bool *out_good,
+                         rk_buf *out_reason) {
+    __attribute__((cleanup(reader_cleanup))) reader r = {
+        .file = {.code = code, .model = model, .reason = out_reason},
+        .with_locations = flags & RK_READ_LOCATIONS,
+    };
+    *out_good = false;
+    if (rk_bytecode_open(&r.file))
+        read_ir(&r);
+    RK_TRY(rk_model_status(model));
+    *out_good = !r.file.failed;
+    return NULL;
+}
