@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/proto.h"
+#include "program/fingerprint.h"
+#include "program/model.h"
 #include "program/traits.h"
 
 // HloModuleProtoWithConfig: the module is field 1.
@@ -28,19 +30,62 @@ static rk_err *find_traits(rk_span code, rk_span format, rk_traits *traits) {
     return NULL;
 }
 
-rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info) {
+// Domains: a fingerprint of meaning is never equal to one of bytes, nor to one of another version
+// of the canonical form. The version goes up whenever the form changes.
+static void finish_fingerprint(const char *domain, rk_span first, rk_span second,
+                               rk_digest *out_fingerprint) {
     rk_hasher hasher;
+    rk_hasher_init(&hasher);
+    rk_hasher_add_field(&hasher, rk_span_text(domain));
+    rk_hasher_add_field(&hasher, first);
+    rk_hasher_add_field(&hasher, second);
+    rk_hasher_finish(&hasher, out_fingerprint);
+}
+
+// By meaning, if the program can be read in full; else `*out_reason` says why not.
+static rk_err *fingerprint_meaning(rk_span code, rk_span format, rk_digest *out_fingerprint,
+                                   char **out_reason) {
+    rk_model *model = NULL;
+    RK_TRY(rk_model_read(code, format, 0, &model, out_reason));
+    if (!model)
+        return *out_reason ? NULL : rk_err_no_memory();
+    rk_digest canonical;
+    rk_err *err = NULL;
+    if (model->opaque_count) {
+        *out_reason = rk_strdup(model->opaque_reason);
+        err = *out_reason ? NULL : rk_err_no_memory();
+    } else {
+        err = rk_fingerprint(model, &canonical);
+    }
+    rk_model_free(model);
+    if (!err && !*out_reason)
+        finish_fingerprint("canonical 1", format, rk_digest_span(&canonical), out_fingerprint);
+    return err;
+}
+
+static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info) {
+    rk_err *err = fingerprint_meaning(code, format, &info->fingerprint, &info->by_bytes);
+    if (err) { // a program that would take too much memory to read
+        info->by_bytes = rk_strdup(rk_err_message(err));
+        rk_err_drop(err, "the bytes themselves are a safe fingerprint");
+        if (!info->by_bytes)
+            return rk_err_no_memory();
+    }
+    if (info->by_bytes)
+        finish_fingerprint("bytes", format, code, &info->fingerprint);
+    return NULL;
+}
+
+rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info) {
     rk_traits traits = {0};
     *out_info = (rk_program_info){0};
-    rk_hasher_init(&hasher);
-    rk_hasher_add_field(&hasher, format);
-    rk_hasher_add_field(&hasher, code);
-    rk_hasher_finish(&hasher, &out_info->fingerprint);
+    RK_TRY(fingerprint(code, format, out_info));
     RK_TRY(find_traits(code, format, &traits));
     return rk_traits_describe(&traits, &out_info->uncacheable);
 }
 
 void rk_program_info_cleanup(rk_program_info *info) {
     rk_free(info->uncacheable);
+    rk_free(info->by_bytes);
     *info = (rk_program_info){0};
 }
