@@ -1,0 +1,505 @@
+"""Compares rekindle's reader of MLIR bytecode with the parser of an installed jaxlib, operation by operation.
+
+    compare_bytecode.py MODEL_DUMP PATH…
+
+PATH is a program (.mlir), a stored one (.rkp), or a folder of such files. For each: the same operations in
+the same order and nesting, the same operands, result and argument types, attributes by name and value, and,
+as text, every location. Needs a Python with jaxlib. Exit status 1 if anything differs or was kept as bytes.
+"""
+
+import collections
+import ctypes
+import ctypes.util
+import functools
+import json
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+from jax._src.interpreters import mlir as jax_mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+RKP_HEAD_BYTES = 256
+SHOWN_DIFFERENCES = 12
+
+KIND, NAME, WIDTH, VALUE, BYTES, FIELDS = range(6)
+
+
+# --- Files ----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def zstd():
+    return ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+
+
+def decompress(data, size):
+    out = ctypes.create_string_buffer(size)
+    zstd().ZSTD_decompress.restype = ctypes.c_size_t
+    assert zstd().ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data))) == size
+    return out.raw
+
+
+def program_bytes(path):
+    """The program of a file; of a stored one it is the payload (docs/format.md)."""
+    data = path.read_bytes()
+    if path.suffix != ".rkp":
+        return data
+    sections = [struct.unpack_from("<QQ", data, 168 + 16 * i) for i in range(3)]
+    at = RKP_HEAD_BYTES + sections[0][0] + sections[1][0]
+    stored, size = sections[2]
+    payload = data[at : at + stored]
+    return decompress(payload, size) if data[234] else payload
+
+
+def files(paths):
+    for path in map(Path, paths):
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*") if p.suffix in (".mlir", ".rkp"))
+        else:
+            yield path
+
+
+# --- Our model as MLIR's text ---------------------------------------------------------------------------
+
+
+def quoted(raw):
+    text = "".join(
+        "\\\\" if c == 0x5C else chr(c) if 0x20 <= c < 0x7F and c != 0x22 else f"\\{c:02X}" for c in raw
+    )
+    return f'"{text}"'
+
+
+def octets(node):
+    return bytes.fromhex(node[BYTES])
+
+
+def ints(node):
+    return [x for (x,) in struct.iter_unpack("<q", octets(node))]
+
+
+def fields(node):
+    return {name: child for name, child in node[FIELDS]}
+
+
+def children(node):
+    return [child for _, child in node[FIELDS]]
+
+
+DYNAMIC = -(1 << 63)
+
+
+def shape(dims):
+    return "".join("?x" if d == DYNAMIC else f"{d}x" for d in dims)
+
+
+def type_text(node, is_vhlo=False):
+    """A type as builtin MLIR spells it; VHLO's spelling is brought to the same form."""
+    if node[KIND] == "opaque":
+        return octets(node).decode()
+    assert node[KIND] == "type", node
+    name, inner = node[NAME], node[FIELDS]
+    if name == "function":
+        parts = fields(node)
+        ins, outs = (", ".join(map(type_text, children(parts[k]))) for k in ("inputs", "results"))
+        if len(children(parts["results"])) != 1 and not is_vhlo:
+            outs = f"({outs})"
+        ins = "()" if is_vhlo and not ins else ins
+        return f"({ins}) -> {outs}"
+    if name == "tensor":
+        tail = "".join(f", {builtin_text(child)}" for key, child in inner if key == "encoding")
+        return f"tensor<{shape(ints(node))}{type_text(inner[0][1])}{tail}>"
+    if name == "tuple":
+        return "tuple<" + ", ".join(map(type_text, children(inner[0][1]))) + ">"
+    if name == "complex":
+        return f"complex<{type_text(inner[0][1])}>"
+    if name == "quantized":
+        return "quantized"
+    assert not inner, node
+    return {"token": "!stablehlo.token"}.get(name, name)
+
+
+def bools(node, count):
+    raw = octets(node)
+    if len(raw) == 1 and raw[0] == 0xFF:
+        return [True] * count
+    if len(raw) == count:
+        return [b != 0 for b in raw]
+    if len(raw) == (count + 7) // 8:
+        return [bool(raw[i // 8] >> (i % 8) & 1) for i in range(count)]
+    assert len(raw) == 1, (len(raw), count)
+    return [raw[0] != 0] * count
+
+
+def nested(values, dims):
+    if not dims:
+        return values[0]
+    step = len(values) // dims[0] if dims[0] else 0
+    return "[" + ", ".join(nested(values[i * step : (i + 1) * step], dims[1:]) for i in range(dims[0])) + "]"
+
+
+def printed(source):
+    """An attribute as jaxlib prints it. In a list, for its Python classes do not know all kinds."""
+    return str(ir.Attribute.parse(f"[{source}]"))[1:-1]
+
+
+def elements_text(node):
+    kind = children(node)[0]
+    text = type_text(kind)
+    dims = ints(kind)
+    count = 1
+    for d in dims:
+        count *= d
+    if count == 0:
+        source = f"dense<> : {text}"
+    elif type_text(children(kind)[0]) == "i1":
+        source = f"dense<{nested(['true' if b else 'false' for b in bools(node, count)], dims)}> : {text}"
+    else:
+        source = f'dense<"0x{node[BYTES].upper()}"> : {text}'
+    return printed(source)
+
+
+def ints_text(node):
+    values = ints(node)
+    return printed(f"dense<[{', '.join(map(str, values))}]> : tensor<{len(values)}xi64>")
+
+
+def number_text(node):
+    kind = type_text(children(node)[0])
+    if node[KIND] == "float":
+        digits = max(2, (node[WIDTH] + 3) // 4)
+        return printed(f"0x{node[VALUE]:0{digits}X} : {kind}")
+    value = node[VALUE]
+    if not kind.startswith("ui") and value >> (node[WIDTH] - 1):
+        value -= 1 << node[WIDTH]
+    return f"{value} : {kind}"
+
+
+def axis(node):
+    parts = fields(node)
+    text = quoted(octets(parts["name"]))
+    if "sub_axis_info" in parts:
+        sub = fields(parts["sub_axis_info"])
+        text += f":({sub['pre_size'][VALUE]}){sub['size'][VALUE]}"
+    return text
+
+
+def dim_sharding(node):
+    parts = fields(node)
+    axes = [axis(child) for child in children(parts["axes"])]
+    if not parts["is_closed"][VALUE]:
+        axes.append("?")
+    priority = f"p{parts['priority'][VALUE]}" if "priority" in parts else ""
+    return "{" + ", ".join(axes) + "}" + priority
+
+
+def sharding(node):
+    parts = fields(node)
+    mesh = parts["mesh"]
+    text = "@" + octets(mesh).decode() if mesh[KIND] == "symbol" else mesh_text(mesh)
+    text += ", [" + ", ".join(map(dim_sharding, children(parts["dims"]))) + "]"
+    for name, word in (("replicated_axes", "replicated"), ("unreduced_axes", "unreduced")):
+        if name in parts and children(parts[name]):
+            text += f", {word}=" + "{" + ", ".join(map(axis, children(parts[name]))) + "}"
+    return text
+
+
+def mesh_text(node):
+    parts = fields(node)
+    axes = [
+        f"{quoted(octets(a['name']))}={a['size'][VALUE]}" for a in map(fields, children(parts["axes"]))
+    ]
+    text = "mesh<[" + ", ".join(axes) + "]"
+    if ints(parts["device_ids"]):
+        text += ", device_ids=[" + ", ".join(map(str, ints(parts["device_ids"]))) + "]"
+    return text + ">"
+
+
+def factor(index):
+    return chr(ord("i") + index) if index < 18 else f"z_{index - 17}"
+
+
+def mappings(node):
+    tensors = []
+    for tensor in children(node):
+        dims = ("".join(map(factor, ints(children(dim)[0]))) for dim in children(children(tensor)[0]))
+        tensors.append("[" + ", ".join(dims) + "]")
+    return "(" + ", ".join(tensors) + ")"
+
+
+def sharding_rule(node):
+    parts = fields(node)
+    sizes = (f"{factor(i)}={size}" for i, size in enumerate(ints(parts["factor_sizes"])))
+    text = f"{mappings(parts['operand_mappings'])}->{mappings(parts['result_mappings'])} " + "{"
+    text += ", ".join(sizes) + "}"
+    for word in ("reduction", "need_replication", "permutation", "blocked_propagation"):
+        if factors := ints(parts[word + "_factors"]):
+            text += f" {word}=" + "{" + ", ".join(map(factor, factors)) + "}"
+    return text + (", custom" if parts["is_custom"][VALUE] else "")
+
+
+def sdy_text(node):
+    name = node[NAME]
+    if name == "op_sharding_rule":
+        return f"#sdy.op_sharding_rule<{sharding_rule(node)}>"
+    if name == "mesh":
+        return "#sdy." + mesh_text(node)
+    if name == "sharding":
+        return f"#sdy.sharding<{sharding(node)}>"
+    if name == "sharding_per_value":
+        return "#sdy.sharding_per_value<[" + ", ".join(
+            f"<{sharding(child)}>" for child in children(children(node)[0])
+        ) + "]>"
+    if name == "manual_axes":
+        return "#sdy<manual_axes{" + ", ".join(quoted(octets(c)) for c in children(children(node)[0])) + "}>"
+    return None
+
+
+def struct_text(node):
+    text = sdy_text(node)
+    if text is not None:
+        return text
+    if node[NAME] == "result_accuracy":
+        parts = fields(node)
+        atol, rtol = (number_text(parts[k]).split(" ")[0] for k in ("atol", "rtol"))
+        mode = vhlo_text(parts["mode"])
+        return f"#vhlo.result_accuracy<atol = {atol}, rtol = {rtol}, ulps = {parts['ulps'][VALUE]}, mode = {mode}>"
+    if node[NAME] == "output_operand_alias":
+        parts = fields(node)
+        return (
+            f"#vhlo.output_operand_alias<outputTupleIndices = {ints(parts['output_tuple_indices'])}, "
+            f"operandIndex = {parts['operand_index'][VALUE]}, "
+            f"operandTupleIndices = {ints(parts['operand_tuple_indices'])}>"
+        )
+    return f"#struct {node}"
+
+
+def builtin_text(node):
+    kind = node[KIND]
+    if kind == "bool":
+        return "true" if node[VALUE] else "false"
+    if kind in ("int", "float"):
+        return number_text(node)
+    if kind == "string":
+        return quoted(octets(node))
+    if kind == "symbol":
+        return "".join(["@" + octets(node).decode()] + ["::" + builtin_text(c) for c in children(node)])
+    if kind == "list":
+        return "[" + ", ".join(map(builtin_text, children(node))) + "]"
+    if kind == "dict":
+        items = (
+            name if child[KIND] == "unit" else f"{name} = {builtin_text(child)}" for name, child in node[FIELDS]
+        )
+        return "{" + ", ".join(items) + "}"
+    if kind == "unit":
+        return "unit"
+    if kind == "ints":
+        return "array<i64" + (": " + ", ".join(map(str, ints(node))) if ints(node) else "") + ">"
+    if kind == "elements":
+        return elements_text(node)
+    if kind == "type":
+        return type_text(node)
+    if kind == "opaque":
+        return octets(node).decode(errors="replace")
+    return struct_text(node)
+
+
+def vhlo_text(node):
+    kind = node[KIND]
+    if kind == "bool":
+        return f"#vhlo.bool<{'true' if node[VALUE] else 'false'}>"
+    if kind == "int":
+        return f"#vhlo.integer<{number_text(node)}>"
+    if kind == "float":
+        return f"#vhlo.float<{number_text(node)}>"
+    if kind in ("string", "symbol"):
+        return f"#vhlo.string<{quoted(octets(node))}>"
+    if kind == "list":
+        return "#vhlo.array<[" + ", ".join(map(vhlo_text, children(node))) + "]>"
+    if kind == "dict":
+        items = (f"#vhlo.string<{quoted(n.encode())}> = {vhlo_text(child)}" for n, child in node[FIELDS])
+        return "#vhlo.dict<{" + ", ".join(items) + "}>"
+    if kind == "ints":
+        return f"#vhlo.tensor<{ints_text(node)}>"
+    if kind == "elements":
+        return f"#vhlo.tensor<{elements_text(node)}>"
+    if kind == "type":
+        return f"#vhlo.type<{type_text(node, is_vhlo=True)}>"
+    if kind == "enum":
+        return f"#vhlo<{node[NAME]} {octets(node).decode()}>"
+    return builtin_text(node)
+
+
+def location_text(node):
+    """As jaxlib prints it, less the ends of ranges, which the model does not keep."""
+    if node is None or node[KIND] == "loc_unknown":
+        return "unknown"
+    inner = [location_text(child) for name, child in node[FIELDS] if name != "metadata"]
+    if node[KIND] == "loc_file":
+        return f"{quoted(octets(node))}:{node[VALUE] >> 32}:{node[VALUE] & 0xFFFFFFFF}"
+    if node[KIND] == "loc_name":
+        return quoted(octets(node)) + ("" if inner[0] == "unknown" else f"({inner[0]})")
+    if node[KIND] == "loc_call":
+        return f"callsite({inner[0]} at {inner[1]})"
+    return f"fused[{', '.join(inner)}]"
+
+
+# --- Their side -----------------------------------------------------------------------------------------
+
+
+def plain(text):
+    """jaxlib's text of an attribute or type, without versions and with VHLO's types spelled as builtin ones."""
+    text = re.sub(r"!vhlo\.bool_v\d+", "i1", text)
+    text = re.sub(r"!vhlo\.token_v\d+", "!stablehlo.token", text)
+    while found := re.search(r"!vhlo\.func_v\d+<", text):
+        depth, end = 1, found.end()
+        while depth:
+            if text[end] == "<":
+                depth += 1
+            elif text[end] == ">" and text[end - 1] != "-":
+                depth -= 1
+            end += 1
+        text = text[: found.start()] + text[found.end() : end - 1] + text[end:]
+    text = re.sub(r"!vhlo\.(\w+?)_v\d+\b", r"\1", text)
+    text = text.replace("tf31", "tf32")
+    return re.sub(r"#vhlo([.<]\w+?)_v\d+\b", r"#vhlo\1", text)
+
+
+def their_location(location):
+    text = str(location)
+    text = text[4:-1] if text.startswith("loc(") else text
+    text = re.sub(r'("[^"]*":\d+:\d+) to (\d*:\d+)', r"\1", text)
+    return text
+
+
+RENAMED = {"vhlo.func": "func.func", "vhlo.call": "func.call"}
+
+
+def their_name(operation):
+    name = re.sub(r"_v\d+$", "", operation.name) if operation.name.startswith("vhlo.") else operation.name
+    if name == "vhlo.return":
+        parent = re.sub(r"_v\d+$", "", operation.parent.operation.name)
+        return "func.return" if parent in ("vhlo.func", "func.func") else "stablehlo.return"
+    return RENAMED.get(name, name.replace("vhlo.", "stablehlo.", 1))
+
+
+class Difference(Exception):
+    pass
+
+
+class Comparison:
+    def __init__(self, ours):
+        self.ours = ours
+        self.counts = collections.Counter()
+        self.differences = []
+        self.values = {}  # theirs to ours
+        self.next = 0
+        self.pending = []
+
+    def check(self, what, theirs, ours, where):
+        self.counts[what] += 1
+        if theirs != ours:
+            self.differences.append(f"{where}: {what}\n    jaxlib:   {theirs}\n    rekindle: {ours}")
+
+    def define(self, theirs, ours, where):
+        self.check("values", len(theirs), len(ours), where)
+        for value, (number, kind, location) in zip(theirs, ours):
+            self.values[value] = number
+            self.check("types", plain(str(value.type)), type_text(kind), where)
+            if location is not None:
+                self.check("argument locations", their_location(value.location), location_text(location), where)
+
+    def operation(self, theirs, index):
+        if index != self.next:
+            raise Difference(f"operation {index} where {self.next} was next")
+        self.next += 1
+        ours = self.ours[index]
+        where = f"operation {index}, {ours['op']}"
+        self.check("operations", their_name(theirs), ours["op"], where)
+        self.define(list(theirs.results), ours["results"], where)
+        self.pending.append((list(theirs.operands), ours["operands"], where))
+        self.attributes(theirs, ours, where)
+        self.check("locations", their_location(theirs.location), location_text(ours["location"]), where)
+        self.check("successors", len(list(theirs.successors)), len(ours["successors"]), where)
+        if len(theirs.regions) != len(ours["regions"]):
+            raise Difference(f"{where}: {len(theirs.regions)} regions, not {len(ours['regions'])}")
+        for region, blocks in zip(theirs.regions, ours["regions"]):
+            if len(region.blocks) != len(blocks):
+                raise Difference(f"{where}: {len(region.blocks)} blocks, not {len(blocks)}")
+            for block, mine in zip(region.blocks, blocks):
+                self.define(list(block.arguments), mine["args"], where)
+                operations = list(block.operations)
+                if len(operations) != len(mine["ops"]):
+                    raise Difference(f"{where}: {len(operations)} operations, not {len(mine['ops'])}")
+                for child, number in zip(operations, mine["ops"]):
+                    self.operation(child.operation, number)
+
+    def attributes(self, theirs, ours, where):
+        attributes = {}
+        for item in theirs.attributes:
+            name = item if isinstance(item, str) else item.name
+            attributes[name] = plain(str(theirs.attributes[name]))
+        is_vhlo = theirs.name.startswith("vhlo.")
+        mine = {name: (vhlo_text if is_vhlo else builtin_text)(node) for name, node in ours["attrs"]}
+        self.check("names of attributes", sorted(attributes), list(mine), where)
+        for name in attributes.keys() & mine.keys():
+            self.check("attributes", attributes[name], mine[name], f"{where}, {name}")
+
+    def operands(self):
+        for theirs, ours, where in self.pending:
+            self.check("operands", [self.values[value] for value in theirs], ours, where)
+
+
+def read(model_dump, path):
+    done = subprocess.run([model_dump, "--locations", str(path)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Difference(done.stderr.strip())
+    *operations, summary = map(json.loads, done.stdout.splitlines())
+    return operations, summary
+
+
+def compare(model_dump, path, scratch):
+    code = program_bytes(path)
+    scratch.write_bytes(code)
+    operations, summary = read(model_dump, scratch)
+    comparison = Comparison(operations)
+    with jax_mlir.make_ir_context() as context:
+        stablehlo.register_interpreter_dialect(context)
+        module = ir.Module.parse(code, context)
+        comparison.operation(module.operation, 0)
+        comparison.operands()
+        if comparison.next != len(operations):
+            raise Difference(f"{len(operations)} operations, not {comparison.next}")
+    if summary["opaque"]:
+        comparison.differences.append(f"kept as bytes: {summary['opaque']}: {summary['reason']}")
+    return comparison
+
+
+def main():
+    model_dump, *paths = sys.argv[1:]
+    total, bad, programs = collections.Counter(), 0, 0
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        for path in files(paths):
+            programs += 1
+            try:
+                comparison = compare(model_dump, path, Path(folder) / "program.mlir")
+                differences = comparison.differences
+                total += comparison.counts
+            except Difference as difference:
+                differences = [str(difference)]
+            if differences:
+                bad += 1
+                print(f"{path}: {len(differences)} differences")
+                for text in differences[:SHOWN_DIFFERENCES]:
+                    print("  " + text)
+    print(f"{programs} programs, {bad} differ;", ", ".join(f"{n} {what}" for what, n in sorted(total.items())))
+    return 1 if bad or not programs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
