@@ -341,6 +341,7 @@ static PJRT_Error *answer_request(request *r) {
     r->event.key = r->has_key ? &r->key : NULL;
     r->event.name = r->name ? r->name : "";
     rk_journal_add_compile(r->runtime->journal, &r->event);
+    rk_runtime_check_journal(r->runtime);
     return error;
 }
 

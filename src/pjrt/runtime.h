@@ -26,7 +26,6 @@ typedef struct rk_runtime {
     rk_store *store;         // NULL if it could not be opened
     rk_journal *journal;     // NULL if it could not be opened
     rk_publisher *publisher; // NULL if nothing may be stored
-    uint64_t drain_ns;       // how long an exit waits for stores to finish
 } rk_runtime;
 
 // True unless rekindle is switched off, by REKINDLE_MODE=off or by settings that make no sense
@@ -64,6 +63,9 @@ typedef enum rk_once {
     RK_ONCE_COUNT,
 } rk_once;
 void rk_runtime_tell(rk_once once, rk_err *err);
+
+// Tells, once, if the journal could no longer be written.
+void rk_runtime_check_journal(const rk_runtime *runtime);
 
 // Makes sure that our exit handler runs before the destructors of what the plugin has set up so
 // far.

@@ -1,6 +1,6 @@
 // The publisher stores what it is given, lets go of the plugin's handle when asked, and never stays
 // inside the plugin past a drain that it said was complete.
-#include "support/cmocka_all.h"
+#include "support/cmocka.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The wrapped table: a copy of all the plugin's bytes, whatever its version, with the watched
 // entries replaced and nothing else; one a plugin; never wrapped twice.
-#include "support/cmocka_all.h"
+#include "support/cmocka.h"
 
 #include <stdlib.h>
 #include <string.h>
