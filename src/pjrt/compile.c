@@ -95,12 +95,16 @@ static PJRT_Executable *get_executable(const PJRT_Api *api, PJRT_LoadedExecutabl
 }
 
 static void destroy_executable(const PJRT_Api *api, PJRT_Executable *executable) {
+    if (!RK_PJRT_HAS(api, PJRT_Executable_Destroy))
+        return;
     PJRT_Executable_Destroy_Args args = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE,
                                          .executable = executable};
     rk_pjrt_error_drop(api, api->PJRT_Executable_Destroy(&args));
 }
 
 static char *name_of(const PJRT_Api *api, PJRT_Executable *executable) {
+    if (!RK_PJRT_HAS(api, PJRT_Executable_Name))
+        return NULL;
     PJRT_Executable_Name_Args args = {.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE,
                                       .executable = executable};
     PJRT_Error *error = api->PJRT_Executable_Name(&args);
@@ -239,6 +243,7 @@ static void keep(request *r) {
         destroy_executable(api, executable);
         return;
     }
+    rk_runtime_renew_exit_handler();
     rk_err *err = publish(r, executable);
     if (err)
         rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "an executable was not stored"));
@@ -300,7 +305,6 @@ static PJRT_Error *compile(request *r) {
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
     r->event.failed = error != NULL;
-    rk_runtime_renew_exit_handler();
     if (!error && r->args->executable)
         keep(r);
     return error;

@@ -67,7 +67,7 @@ uint64_t rk_runtime_next_seq(void) {
 void rk_runtime_check_journal(const rk_runtime *runtime) {
     rk_err *err = rk_journal_take_failure(runtime->journal);
     if (err)
-        rk_runtime_tell(RK_ONCE_JOURNAL, rk_err_wrap(err, "the journal of this run ends here"));
+        rk_runtime_tell(RK_ONCE_JOURNAL, err);
 }
 
 static void sum_counts(rk_journal_counts *out_counts) {
@@ -119,13 +119,10 @@ static void at_exit(void) {
 }
 
 void rk_runtime_renew_exit_handler(void) {
-    // Handlers run in reverse order, mixed with the destructors of static objects. Registered again
-    // after a compilation, ours runs before those of whatever the plugin set up during it. Powers
-    // of two, to keep the list short.
-    static atomic_uint calls;
-    unsigned count = atomic_fetch_add(&calls, 1) + 1;
-    if ((count & (count - 1)) == 0)
-        (void)atexit(at_exit);
+    // Handlers run in reverse order, mixed with the destructors of static objects: registered again
+    // before an executable is handed to our thread, ours runs before those of whatever the plugin
+    // has set up until then. An entry takes 32 bytes.
+    (void)atexit(at_exit);
 }
 
 // The threads and the journal are the parent's.
