@@ -47,7 +47,8 @@ static rk_err *make_key(request *r) {
     RK_TRY(rk_program_inspect(program_code(r), rk_span_of(program->format, program->format_size),
                               &r->info));
     RK_AUTO(rk_buf) canonical = {0};
-    RK_TRY(rk_options_canonicalize(compile_options(r), &canonical, &r->options));
+    RK_TRY(rk_options_canonicalize_without(compile_options(r), r->runtime->settings->key_ignore,
+                                           &canonical, &r->options));
     r->key.program = r->info.fingerprint;
     rk_digest_of(rk_buf_span(&canonical), &r->key.options);
     r->key.environment = r->client->environment;
