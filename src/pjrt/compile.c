@@ -11,8 +11,6 @@
 // Programs waiting to be stored are copies of the framework's; past this, only executables are
 // kept.
 enum { QUEUE_MAX_BYTES = 512 << 20 };
-// How long a request waits for the same program that this process has just compiled to be stored.
-static const uint64_t wait_for_store_ns = 10000000000u;
 
 // One request, from the framework's call to our answer.
 typedef struct request {
@@ -280,7 +278,7 @@ static bool try_load(request *r) {
         return false;
     }
     if (runtime->publisher)
-        (void)rk_publisher_wait_key(runtime->publisher, &r->key, wait_for_store_ns);
+        (void)rk_publisher_wait_key(runtime->publisher, &r->key);
     RK_AUTO(rk_answer) answer = {0};
     rk_loader loader = {r, load};
     rk_cache_lookup(runtime->store, &r->key, &loader, &answer);

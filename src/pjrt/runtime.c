@@ -67,7 +67,7 @@ uint64_t rk_runtime_next_seq(void) {
 void rk_runtime_check_journal(const rk_runtime *runtime) {
     rk_err *err = rk_journal_take_failure(runtime->journal);
     if (err)
-        rk_runtime_tell(RK_ONCE_JOURNAL, err);
+        rk_runtime_tell(RK_ONCE_WRITE, err);
 }
 
 static void sum_counts(rk_journal_counts *out_counts) {
@@ -168,7 +168,7 @@ static void open_journal(rk_runtime *runtime) {
     };
     rk_err *err = rk_journal_open(&start, &runtime->journal);
     if (err)
-        rk_runtime_tell(RK_ONCE_JOURNAL, rk_err_wrap(err, "no journal is kept of this run"));
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
 }
 
 static void open_store(rk_runtime *runtime) {
