@@ -2,6 +2,7 @@
 // entries replaced and nothing else; one a plugin; never wrapped twice.
 #include "support/cmocka.h"
 
+#include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,10 @@
 #include "pjrt/plugin.h"
 
 // Stands for any entry of a plugin. It is never called, and lies in libc: entries in this program
-// would be taken for hooks, since the code under test is linked into it.
+// would be taken for hooks, since the code under test is linked into it (and so are a sanitizer's
+// own versions of the functions that it replaces).
 static rk_pjrt_any_fn *some_entry(void) {
-    void (*function)(void) = abort;
+    const char *(*function)(void) = gnu_get_libc_version;
     rk_pjrt_any_fn *entry;
     memcpy(&entry, &function, sizeof entry);
     return entry;
