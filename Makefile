@@ -8,7 +8,7 @@ SOURCES = find src tests bench -name '*.[ch]'
 .PHONY: build setup demo check bench format tidy install clean
 
 build: setup
-	cmake --preset release --log-level=WARNING
+	cmake --preset release --log-level=WARNING >/dev/null
 	cmake --build --preset release
 
 setup:
@@ -27,7 +27,7 @@ format:
 	$(SOURCES) | xargs clang-format -i
 
 tidy: setup
-	cmake --preset tidy --log-level=WARNING
+	cmake --preset tidy --log-level=WARNING >/dev/null
 	cmake --build --preset tidy
 
 # Installs what `make` has built.

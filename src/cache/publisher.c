@@ -33,6 +33,7 @@ struct rk_publisher {
     pthread_t thread;
     bool thread_runs;
     bool stop;
+    bool gave_up; // a drain left a job inside the plugin
 };
 
 rk_err *rk_publisher_new(rk_store *store, rk_publisher **out_publisher) {
@@ -107,6 +108,7 @@ static void serialize_job(rk_publisher *publisher, job *entry) {
     entry->result.serialize_ns = rk_monotonic_ns() - start_ns;
     (void)pthread_mutex_lock(&publisher->mutex);
     entry->state = SERIALIZED;
+    publisher->gave_up = false;
     (void)pthread_cond_broadcast(&publisher->changed);
 }
 
@@ -166,11 +168,15 @@ static void *run_thread(void *argument) {
     return NULL;
 }
 
-// The signals of the job are for the job's own threads.
+// The signals of the job are for the job's own threads, but for faults, which hit the thread that
+// made them.
 static int start_thread(rk_publisher *publisher) {
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t mask, before;
+    (void)sigfillset(&mask);
+    for (size_t i = 0; i < RK_ARRAY_LEN(faults); i++)
+        (void)sigdelset(&mask, faults[i]);
+    (void)pthread_sigmask(SIG_SETMASK, &mask, &before);
     int error_number = pthread_create(&publisher->thread, NULL, run_thread, publisher);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error_number;
@@ -274,23 +280,24 @@ static uint64_t deadline_after(uint64_t timeout_ns) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + timeout_ns;
 }
 
-static bool has_key(const rk_publisher *publisher, const rk_key *key) {
+static const job *find_by_key(const rk_publisher *publisher, const rk_key *key) {
     for (const job *entry = publisher->jobs; entry; entry = entry->next)
         if (rk_key_equal(&entry->what.key, key))
-            return true;
-    return false;
+            return entry;
+    return NULL;
 }
 
-bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key, uint64_t timeout_ns) {
+bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key) {
     if (atomic_load(&publisher->count) == 0)
         return false;
     (void)pthread_mutex_lock(&publisher->mutex);
-    bool found = has_key(publisher, key);
-    uint64_t deadline_ns = deadline_after(timeout_ns);
-    while (has_key(publisher, key))
+    const job *entry = find_by_key(publisher, key);
+    bool found = entry != NULL;
+    uint64_t deadline_ns = deadline_after(entry ? entry->what.compile_ns : 0);
+    while (find_by_key(publisher, key))
         if (!wait_change(publisher, deadline_ns))
             break;
-    bool ended = found && !has_key(publisher, key);
+    bool ended = found && !find_by_key(publisher, key);
     (void)pthread_mutex_unlock(&publisher->mutex);
     return ended;
 }
@@ -331,9 +338,13 @@ bool rk_publisher_drain(rk_publisher *publisher, const void *owner, uint64_t tim
     if (atomic_load(&publisher->count) == 0)
         return true;
     (void)pthread_mutex_lock(&publisher->mutex);
+    if (publisher->gave_up) // waited for once already
+        timeout_ns = 0;
     uint64_t deadline_ns = deadline_after(timeout_ns);
+    // The last quarter belongs to what is inside the plugin by then.
+    uint64_t cancel_ns = deadline_ns - timeout_ns / 4;
     while (find_owned(publisher, owner))
-        if (!wait_change(publisher, deadline_ns))
+        if (!wait_change(publisher, cancel_ns))
             break;
     job *cancelled = take_queued(publisher, owner);
     (void)pthread_mutex_unlock(&publisher->mutex);
@@ -345,11 +356,11 @@ bool rk_publisher_drain(rk_publisher *publisher, const void *owner, uint64_t tim
     }
 
     (void)pthread_mutex_lock(&publisher->mutex);
-    deadline_ns = deadline_after(timeout_ns);
-    while (inside_plugin(publisher, owner))
+    while (find_owned(publisher, owner))
         if (!wait_change(publisher, deadline_ns))
             break;
     bool out = !inside_plugin(publisher, owner);
+    publisher->gave_up = !out;
     (void)pthread_mutex_unlock(&publisher->mutex);
     return out;
 }

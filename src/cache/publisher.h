@@ -57,12 +57,12 @@ size_t rk_publisher_queued_bytes(rk_publisher *publisher);
 // Cheap when nothing is queued.
 void rk_publisher_release(rk_publisher *publisher, const void *handle);
 
-// Waits until a job under `key` has been stored, or has failed, at most `timeout_ns`. True if there
-// was one and it has ended.
-bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key, uint64_t timeout_ns);
+// Waits until a job under `key` has been stored, or has failed, but no longer than compiling it
+// again would take. True if there was one and it has ended.
+bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key);
 
-// Waits for the jobs of `owner` (all of them for NULL) to be stored. After `timeout_ns` those not
-// begun are cancelled, and the one inside the plugin gets as long again. False if it is still in
-// there.
+// Waits for the jobs of `owner` (all of them for NULL) to be stored, at most `timeout_ns` in all;
+// some time before that, those not begun are cancelled. False if one is still inside the plugin:
+// then the next drain does not wait for it again.
 RK_NODISCARD bool rk_publisher_drain(rk_publisher *publisher, const void *owner,
                                      uint64_t timeout_ns);

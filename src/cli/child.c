@@ -108,29 +108,36 @@ static void drain(const sigset_t *watched) {
     }
 }
 
-rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end) {
+// Forks and executes. `*out_exec_errno` is not 0 where the command could not be executed.
+static rk_err *start(char **argv, char **environment, const signals *s, pid_t *out_child,
+                     int *out_exec_errno) {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
         return rk_error_errno(errno, "cannot make a pipe");
-    rk_autofd report_in = report[0];
-    rk_autofd report_out = report[1];
-    signals s;
-    watch_signals(&s);
+    rk_autofd report_fd = report[0];
     pid_t child = fork();
     int fork_errno = errno;
     if (child == 0)
-        become(argv, environment, &s, report_out);
-    if (child < 0) {
-        restore_signals(&s);
+        become(argv, environment, s, report[1]);
+    (void)close(report[1]);
+    if (child < 0)
         return rk_error_errno(fork_errno, "cannot start a process");
-    }
-    (void)close(report_out);
-    report_out = -1;
-    out_end->exec_errno = read_report(report_in);
-    out_end->status = wait_for(child, &s.watched);
-    drain(&s.watched);
-    restore_signals(&s);
+    *out_child = child;
+    *out_exec_errno = read_report(report_fd);
     return NULL;
+}
+
+rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end) {
+    signals s;
+    pid_t child = 0;
+    watch_signals(&s);
+    rk_err *err = start(argv, environment, &s, &child, &out_end->exec_errno);
+    if (!err) {
+        out_end->status = wait_for(child, &s.watched);
+        drain(&s.watched);
+    }
+    restore_signals(&s);
+    return err;
 }
 
 int rk_child_exit_status(const rk_child_end *end) {

@@ -46,7 +46,8 @@ json_t *rk_out_uint(uint64_t value) {
 }
 
 json_t *rk_out_seconds(uint64_t nanoseconds) {
-    return rk_need(json_real((double)((nanoseconds + 500) / 1000) / 1e6));
+    uint64_t microseconds = (nanoseconds + 500) / 1000;
+    return rk_need(json_real((double)microseconds / 1e6));
 }
 
 json_t *rk_out_bool(bool value) {

@@ -35,10 +35,11 @@ typedef struct layout {
 static void measure(const rk_table *table, layout *l) {
     for (size_t c = 0; c < table->column_count; c++)
         l->widths[c] = rk_text_width(table->columns[c].title);
+    size_t column = 0;
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t width = rk_text_width(table->cells[i].text);
-        size_t *widest = &l->widths[i % table->column_count];
-        *widest = width > *widest ? width : *widest;
+        l->widths[column] = width > l->widths[column] ? width : l->widths[column];
+        column = column + 1 < table->column_count ? column + 1 : 0;
     }
 }
 

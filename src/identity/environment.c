@@ -93,14 +93,13 @@ static rk_err *add_versions(const rk_plugin_facts *facts, rk_components *out) {
     return add_attributes(facts->attributes, out);
 }
 
+// Both: what a fingerprint covers is the plugin's affair, and the kinds and counts of devices can
+// be named in a difference.
 static rk_err *add_topology(const rk_plugin_facts *facts, rk_components *out) {
-    rk_span fingerprint = facts->topology_fingerprint;
-    if (!fingerprint.len)
-        return add(out, RK_COMPONENT_TOPOLOGY, "topology.devices", facts->topology_devices);
-    RK_AUTO(rk_buf) hex = {0};
-    rk_buf_add_hex(&hex, fingerprint); // bytes of no promised form
-    RK_TRY(rk_buf_status(&hex));
-    return add(out, RK_COMPONENT_TOPOLOGY, "topology.fingerprint", rk_buf_span(&hex));
+    RK_TRY(add(out, RK_COMPONENT_TOPOLOGY, "topology.devices", facts->topology_devices));
+    if (!facts->topology_fingerprint.len)
+        return NULL;
+    return add(out, RK_COMPONENT_TOPOLOGY, "topology.fingerprint", facts->topology_fingerprint);
 }
 
 static rk_err *add_environment(rk_components *out) {

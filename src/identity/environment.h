@@ -11,11 +11,10 @@ typedef struct rk_plugin_facts {
     rk_span platform_version;
     int api_major;
     int api_minor;
-    rk_span attributes; // plugin attributes as text lines "name=value", or empty
-    // The topology's fingerprint where the plugin has one, else its devices as text lines.
-    rk_span topology_fingerprint;
-    rk_span topology_devices;
-    bool generates_host_code; // the platform is the host's CPU
+    rk_span attributes;           // plugin attributes as text lines "name=value", or empty
+    rk_span topology_fingerprint; // as text; empty where the plugin has none
+    rk_span topology_devices;     // as text lines
+    bool generates_host_code;     // the platform is the host's CPU
     // A directory of ours (made when needed) in which the digests of plugin files are remembered
     // for later processes, or NULL: hashing a plugin without a build-id takes a quarter of a
     // second.

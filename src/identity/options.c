@@ -22,13 +22,21 @@ typedef struct walk {
 // The fields of one message, in ascending order of numbers; those of one number in the order of the
 // wire.
 typedef struct field_array {
-    rk_proto_field *items; // owned
+    rk_proto_field *items; // `few`, or owned
     size_t count;
     size_t capacity;
+    rk_proto_field few[8]; // most messages are small and need no memory
 } field_array;
 
+static void field_array_init(field_array *array) {
+    array->items = array->few;
+    array->count = 0;
+    array->capacity = RK_ARRAY_LEN(array->few);
+}
+
 static void field_array_cleanup(field_array *array) {
-    rk_free(array->items);
+    if (array->items != array->few)
+        rk_free(array->items);
 }
 
 static rk_err *canonicalize(walk *w, const rk_schema_message *schema, rk_span message, int depth,
@@ -51,10 +59,13 @@ static int compare_fields(const void *left, const void *right) {
 
 static rk_err *field_array_push(field_array *array, const rk_proto_field *field) {
     if (array->count == array->capacity) {
-        size_t capacity = array->capacity ? array->capacity * 4 : 16;
-        rk_proto_field *items = rk_realloc(array->items, capacity * sizeof *items);
+        size_t capacity = array->capacity * 4;
+        bool owned = array->items != array->few;
+        rk_proto_field *items = rk_realloc(owned ? array->items : NULL, capacity * sizeof *items);
         if (!items)
             return rk_err_no_memory();
+        if (!owned)
+            memcpy(items, array->few, sizeof array->few);
         array->items = items;
         array->capacity = capacity;
     }
@@ -243,7 +254,8 @@ static rk_err *add_entry(walk *w, const rk_schema_field *schema, const map_entry
     if (schema->flags & RK_SCHEMA_FLAG_NAMES) {
         if (rk_schema_drops_flag(entry->key))
             return NULL;
-        rk_autofree char *key = rk_strndup((const char *)entry->key.data, entry->key.len);
+        const char *data = entry->key.len ? (const char *)entry->key.data : "";
+        rk_autofree char *key = rk_strndup(data, entry->key.len);
         if (!key)
             return rk_err_no_memory();
         if (rk_ignore_matches(w->ignore, key))
@@ -341,7 +353,8 @@ static rk_err *add_group(walk *w, const rk_schema_field *schema, const rk_proto_
 
 static rk_err *canonicalize(walk *w, const rk_schema_message *schema, rk_span message, int depth,
                             rk_buf *out) {
-    __attribute__((cleanup(field_array_cleanup))) field_array array = {0};
+    __attribute__((cleanup(field_array_cleanup))) field_array array;
+    field_array_init(&array);
     if (depth > MAX_DEPTH) {
         w->bad = true;
         return NULL;

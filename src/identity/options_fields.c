@@ -2,6 +2,17 @@
 
 enum { MAX_VALUE_BYTES = 64 << 10 }; // more is shown by its digest
 
+// A real message has hundreds of numbers, and vsnprintf is the dearest part of naming them.
+static void add_decimal(rk_buf *out, uint64_t value) {
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    rk_buf_add(out, digits + at, sizeof digits - at);
+}
+
 void rk_field_list_cleanup(rk_field_list *list) {
     rk_buf_cleanup(&list->path);
     rk_buf_cleanup(&list->text);
@@ -17,13 +28,16 @@ size_t rk_field_list_enter(rk_field_list *list, const char *name) {
 
 size_t rk_field_list_enter_number(rk_field_list *list, uint32_t number) {
     size_t mark = list->path.len;
-    rk_buf_add_format(&list->path, "%sfield_%u", mark ? "." : "", number);
+    rk_buf_add_text(&list->path, mark ? ".field_" : "field_");
+    add_decimal(&list->path, number);
     return mark;
 }
 
 size_t rk_field_list_enter_index(rk_field_list *list, size_t index) {
     size_t mark = list->path.len;
-    rk_buf_add_format(&list->path, "[%zu]", index);
+    rk_buf_add_byte(&list->path, '[');
+    add_decimal(&list->path, index);
+    rk_buf_add_byte(&list->path, ']');
     return mark;
 }
 
@@ -71,10 +85,11 @@ void rk_field_list_text(rk_field_list *list, rk_schema_kind kind, uint64_t value
     } else if (kind == RK_SCHEMA_FLOAT || kind == RK_SCHEMA_DOUBLE) {
         rk_json json = rk_json_on(text); // knows how to write a number whatever the locale
         rk_json_double(&json, as_double(kind, value));
-    } else if (kind == RK_SCHEMA_UINT) {
-        rk_buf_add_format(text, "%llu", (unsigned long long)value);
+    } else if (kind != RK_SCHEMA_UINT && value >> 63) {
+        rk_buf_add_byte(text, '-');
+        add_decimal(text, 0 - value);
     } else {
-        rk_buf_add_format(text, "%lld", (long long)value);
+        add_decimal(text, value);
     }
 }
 

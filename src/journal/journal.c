@@ -201,7 +201,7 @@ void rk_journal_close(rk_journal *journal) {
 }
 
 const char *rk_journal_run(const rk_journal *journal) {
-    return journal->run;
+    return journal ? journal->run : "";
 }
 
 rk_err *rk_journal_take_failure(rk_journal *journal) {

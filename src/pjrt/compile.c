@@ -11,8 +11,6 @@
 // Programs waiting to be stored are copies of the framework's; past this, only executables are
 // kept.
 enum { QUEUE_MAX_BYTES = 512 << 20 };
-// How long a request waits for the same program that this process has just compiled to be stored.
-static const uint64_t wait_for_store_ns = 10000000000u;
 
 // One request, from the framework's call to our answer.
 typedef struct request {
@@ -47,7 +45,8 @@ static rk_err *make_key(request *r) {
     RK_TRY(rk_program_inspect(program_code(r), rk_span_of(program->format, program->format_size),
                               &r->info));
     RK_AUTO(rk_buf) canonical = {0};
-    RK_TRY(rk_options_canonicalize(compile_options(r), &canonical, &r->options));
+    RK_TRY(rk_options_canonicalize_without(compile_options(r), r->runtime->settings->key_ignore,
+                                           &canonical, &r->options));
     r->key.program = r->info.fingerprint;
     rk_digest_of(rk_buf_span(&canonical), &r->key.options);
     r->key.environment = r->client->environment;
@@ -95,12 +94,16 @@ static PJRT_Executable *get_executable(const PJRT_Api *api, PJRT_LoadedExecutabl
 }
 
 static void destroy_executable(const PJRT_Api *api, PJRT_Executable *executable) {
+    if (!RK_PJRT_HAS(api, PJRT_Executable_Destroy))
+        return;
     PJRT_Executable_Destroy_Args args = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE,
                                          .executable = executable};
     rk_pjrt_error_drop(api, api->PJRT_Executable_Destroy(&args));
 }
 
 static char *name_of(const PJRT_Api *api, PJRT_Executable *executable) {
+    if (!RK_PJRT_HAS(api, PJRT_Executable_Name))
+        return NULL;
     PJRT_Executable_Name_Args args = {.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE,
                                       .executable = executable};
     PJRT_Error *error = api->PJRT_Executable_Name(&args);
@@ -239,6 +242,7 @@ static void keep(request *r) {
         destroy_executable(api, executable);
         return;
     }
+    rk_runtime_renew_exit_handler();
     rk_err *err = publish(r, executable);
     if (err)
         rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "an executable was not stored"));
@@ -274,7 +278,7 @@ static bool try_load(request *r) {
         return false;
     }
     if (runtime->publisher)
-        (void)rk_publisher_wait_key(runtime->publisher, &r->key, wait_for_store_ns);
+        (void)rk_publisher_wait_key(runtime->publisher, &r->key);
     RK_AUTO(rk_answer) answer = {0};
     rk_loader loader = {r, load};
     rk_cache_lookup(runtime->store, &r->key, &loader, &answer);
@@ -300,7 +304,6 @@ static PJRT_Error *compile(request *r) {
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
     r->event.failed = error != NULL;
-    rk_runtime_renew_exit_handler();
     if (!error && r->args->executable)
         keep(r);
     return error;
@@ -341,6 +344,7 @@ static PJRT_Error *answer_request(request *r) {
     r->event.key = r->has_key ? &r->key : NULL;
     r->event.name = r->name ? r->name : "";
     rk_journal_add_compile(r->runtime->journal, &r->event);
+    rk_runtime_check_journal(r->runtime);
     return error;
 }
 

@@ -65,7 +65,7 @@ static void gather_topology(const PJRT_Api *api, PJRT_Client *client, rk_buf *ou
     PJRT_Client_TopologyDescription_Args args = {
         .struct_size = PJRT_Client_TopologyDescription_Args_STRUCT_SIZE, .client = client};
     PJRT_Error *error = api->PJRT_Client_TopologyDescription(&args);
-    if (error) {
+    if (error || !args.topology) {
         rk_pjrt_error_drop(api, error);
         return;
     }

@@ -1,5 +1,6 @@
 #include "pjrt/plugin.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "base/alloc.h"
@@ -26,11 +27,19 @@ static bool is_usable(const PJRT_Api *api) {
            api->pjrt_api_version.major_version == PJRT_API_MAJOR;
 }
 
+// A plugin that is watched stays loaded: our thread may be inside it when its user lets go of it.
+static void pin_library_of(const void *address) {
+    Dl_info info;
+    if (dladdr(address, &info) && info.dli_fname)
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static const PJRT_Api *wrap_in_slot(const PJRT_Api *real, int slot) {
     PJRT_Api *wrapped = rk_malloc(real->struct_size);
     if (!wrapped)
         return real;
     memcpy(wrapped, real, real->struct_size);
+    pin_library_of((const void *)(uintptr_t)real->PJRT_Client_Compile);
     rk_plugin *plugin = &rk_plugin_slots[slot];
     plugin->real = real;
     plugin->wrapped = wrapped;
@@ -49,14 +58,18 @@ static const PJRT_Api *wrap_locked(const PJRT_Api *real) {
     if (!is_usable(real) || rk_hooks_contain((const void *)(uintptr_t)real->PJRT_Client_Compile))
         return real;
     if (used == RK_PLUGIN_SLOTS) {
-        rk_runtime_tell(RK_ONCE_SLOTS,
-                        rk_error(RK_RESOURCE_EXHAUSTED,
-                                 "more than %d PJRT plugins in one process; the others are not "
-                                 "watched",
-                                 RK_PLUGIN_SLOTS));
+        rk_plugin_tell_too_many();
         return real;
     }
     return wrap_in_slot(real, used);
+}
+
+void rk_plugin_tell_too_many(void) {
+    if (rk_runtime_enabled())
+        rk_runtime_tell(RK_ONCE_SLOTS, rk_error(RK_RESOURCE_EXHAUSTED,
+                                                "more than %d PJRT plugins in one process; the "
+                                                "others are not watched",
+                                                RK_PLUGIN_SLOTS));
 }
 
 const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real) {

@@ -36,6 +36,9 @@ typedef struct rk_plugin {
 // NULL unless `real` is.
 const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real);
 
+// Says, once, that a plugin goes unwatched because no slot is left.
+void rk_plugin_tell_too_many(void);
+
 // The slots themselves, for the hooks: a slot is read only by hooks that its own table handed out.
 extern rk_plugin rk_plugin_slots[RK_PLUGIN_SLOTS];
 

@@ -87,5 +87,7 @@ dlsym_answer rk_preload_dlsym(void *handle, const char *name) {
     instead = stand_in_for(real);
     if (instead)
         memcpy(&answer.found, &instead, sizeof instead);
+    else
+        rk_plugin_tell_too_many();
     return answer;
 }

@@ -11,8 +11,6 @@
 #include "pjrt/facts.h"
 #include "pjrt/way_in.h"
 
-enum { DRAIN_DEFAULT_SECONDS = 10, DRAIN_MAX_SECONDS = 3600 };
-
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static rk_settings *settings; // set once, kept for the process's life
 static bool enabled;
@@ -66,6 +64,12 @@ uint64_t rk_runtime_next_seq(void) {
     return atomic_fetch_add(&seq, 1) + 1;
 }
 
+void rk_runtime_check_journal(const rk_runtime *runtime) {
+    rk_err *err = rk_journal_take_failure(runtime->journal);
+    if (err)
+        rk_runtime_tell(RK_ONCE_WRITE, err);
+}
+
 static void sum_counts(rk_journal_counts *out_counts) {
     *out_counts = (rk_journal_counts){0};
     for (int i = 0; i < RK_PLUGIN_SLOTS; i++) {
@@ -101,25 +105,24 @@ static void at_exit(void) {
     rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return;
-    if (runtime->publisher && !rk_publisher_drain(runtime->publisher, NULL, runtime->drain_ns))
+    if (runtime->publisher &&
+        !rk_publisher_drain(runtime->publisher, NULL, runtime->settings->drain_ns))
         rk_runtime_tell(RK_ONCE_DRAIN,
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin did not finish serializing an executable in time; it "
                                  "is not stored"));
     rk_runtime_write_counts(true);
     rk_journal_add_end(runtime->journal);
+    rk_runtime_check_journal(runtime);
     // From here on every hook passes through. Nothing is freed: other threads may still be in one.
     atomic_store_explicit(&started, NULL, memory_order_release);
 }
 
 void rk_runtime_renew_exit_handler(void) {
-    // Handlers run in reverse order, mixed with the destructors of static objects. Registered again
-    // after a compilation, ours runs before those of whatever the plugin set up during it. Powers
-    // of two, to keep the list short.
-    static atomic_uint calls;
-    unsigned count = atomic_fetch_add(&calls, 1) + 1;
-    if ((count & (count - 1)) == 0)
-        (void)atexit(at_exit);
+    // Handlers run in reverse order, mixed with the destructors of static objects: registered again
+    // before an executable is handed to our thread, ours runs before those of whatever the plugin
+    // has set up until then. An entry takes 32 bytes.
+    (void)atexit(at_exit);
 }
 
 // The threads and the journal are the parent's.
@@ -127,18 +130,6 @@ static void in_forked_child(void) {
     atomic_store_explicit(&started, NULL, memory_order_relaxed);
     if (client_count)
         enabled = false;
-}
-
-static uint64_t drain_ns(void) {
-    const char *text = getenv("REKINDLE_DRAIN_SECONDS");
-    unsigned long seconds = DRAIN_DEFAULT_SECONDS;
-    if (text && *text) {
-        char *end;
-        unsigned long given = strtoul(text, &end, 10);
-        if (*end == '\0' && given <= DRAIN_MAX_SECONDS)
-            seconds = given;
-    }
-    return (uint64_t)seconds * 1000000000u;
 }
 
 static rk_err *derive_job(char **out_job) {
@@ -177,7 +168,7 @@ static void open_journal(rk_runtime *runtime) {
     };
     rk_err *err = rk_journal_open(&start, &runtime->journal);
     if (err)
-        rk_runtime_tell(RK_ONCE_JOURNAL, rk_err_wrap(err, "no journal is kept of this run"));
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
 }
 
 static void open_store(rk_runtime *runtime) {
@@ -193,7 +184,6 @@ static void open_store(rk_runtime *runtime) {
 static void start_runtime(void) {
     rk_runtime *runtime = &the_runtime;
     runtime->settings = rk_settings_get(settings);
-    runtime->drain_ns = drain_ns();
     name_job(runtime);
     open_store(runtime);
     // A store that is not ours is not written to, by the journal either.
@@ -322,8 +312,8 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return true;
-    bool out =
-        !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, runtime->drain_ns);
+    bool out = !runtime->publisher ||
+               rk_publisher_drain(runtime->publisher, handle, runtime->settings->drain_ns);
     rk_runtime_write_counts(true);
     if (out)
         forget_client(plugin, handle);

@@ -26,7 +26,6 @@ typedef struct rk_runtime {
     rk_store *store;         // NULL if it could not be opened
     rk_journal *journal;     // NULL if it could not be opened
     rk_publisher *publisher; // NULL if nothing may be stored
-    uint64_t drain_ns;       // how long an exit waits for stores to finish
 } rk_runtime;
 
 // True unless rekindle is switched off, by REKINDLE_MODE=off or by settings that make no sense
@@ -53,17 +52,19 @@ uint64_t rk_runtime_next_seq(void); // number of the next compile request, from 
 
 // Tells something once a process (per `once`), on stderr and in the journal. Consumes `err`.
 typedef enum rk_once {
-    RK_ONCE_STORE,   // the store cannot be used
-    RK_ONCE_JOURNAL, // the journal cannot be written
-    RK_ONCE_WRITE,   // an entry could not be written
-    RK_ONCE_LOAD,    // an entry could not be loaded
-    RK_ONCE_PLUGIN,  // this plugin's executables cannot be kept
-    RK_ONCE_KEY,     // no key could be made
-    RK_ONCE_DRAIN,   // an exit did not wait for everything
-    RK_ONCE_SLOTS,   // too many plugins
+    RK_ONCE_STORE,  // the store cannot be used
+    RK_ONCE_WRITE,  // the store cannot be written: an entry, or the journal
+    RK_ONCE_LOAD,   // an entry could not be loaded
+    RK_ONCE_PLUGIN, // this plugin's executables cannot be kept
+    RK_ONCE_KEY,    // no key could be made
+    RK_ONCE_DRAIN,  // an exit did not wait for everything
+    RK_ONCE_SLOTS,  // too many plugins
     RK_ONCE_COUNT,
 } rk_once;
 void rk_runtime_tell(rk_once once, rk_err *err);
+
+// Tells, once, if the journal could no longer be written.
+void rk_runtime_check_journal(const rk_runtime *runtime);
 
 // Makes sure that our exit handler runs before the destructors of what the plugin has set up so
 // far.

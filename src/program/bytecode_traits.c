@@ -41,8 +41,8 @@ static void reader_cleanup(reader *r) {
 }
 
 static void skip(rk_span *data, size_t len) {
-    data->data += len;
-    data->len -= len;
+    if (len) // a section that is missing has no address to add to
+        *data = rk_span_of(data->data + len, data->len - len);
 }
 
 static bool take_byte(rk_span *data, uint8_t *out_byte) {

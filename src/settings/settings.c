@@ -119,6 +119,10 @@ static rk_err *apply_log(rk_settings *settings, const char *label, const char *t
     return NULL;
 }
 
+static rk_err *apply_drain_seconds(rk_settings *settings, const char *label, const char *text) {
+    return rk_value_seconds(label, text, &settings->values.drain_ns);
+}
+
 static const struct definition {
     const char *variable;
     const char *name; // in the config file
@@ -143,6 +147,8 @@ static const struct definition {
     [RK_SETTING_NAMESPACE] = {"REKINDLE_NAMESPACE", "namespace", "", apply_namespace},
     [RK_SETTING_KEY_IGNORE] = {"REKINDLE_KEY_IGNORE", "key_ignore", "", apply_key_ignore},
     [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log},
+    [RK_SETTING_DRAIN_SECONDS] = {"REKINDLE_DRAIN_SECONDS", "drain_seconds", "10",
+                                  apply_drain_seconds},
 };
 
 // An empty value is the default, also one that hides a value of the config file.

@@ -28,6 +28,7 @@ typedef enum rk_setting_id {
     RK_SETTING_NAMESPACE,
     RK_SETTING_KEY_IGNORE,
     RK_SETTING_LOG,
+    RK_SETTING_DRAIN_SECONDS,
     RK_SETTING_COUNT,
 } rk_setting_id;
 
@@ -55,6 +56,7 @@ typedef struct rk_settings_values {
     const char *name_space; // "" if unset
     const char *key_ignore; // names separated by commas or blanks; "" if unset
     rk_log_level log_level;
+    uint64_t drain_ns; // how long an exit waits for executables to be stored
 } rk_settings_values;
 
 typedef struct rk_settings rk_settings;

@@ -25,7 +25,7 @@ PLUGIN = os.environ.get("REKINDLE_E2E_PLUGIN", "")
 # A Python with another version of JAX, if there is one.
 OTHER_PYTHON = os.environ.get("REKINDLE_E2E_OTHER_PYTHON", "")
 
-CHILD_TIMEOUT_S = 240
+CHILD_TIMEOUT_S = 60
 
 # What the developer's own shell must not change about a test.
 _UNWANTED = ("REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD", "TF_", "PYTHONHASHSEED", "PYTHONPATH")

@@ -69,12 +69,12 @@ def test_warm_run_compiles_only_what_fails(reports):
     failures = len(failed(reports["bare"]))
     stats = reports["warm"]["stats"]
     assert stats["compiled"] == stats["misses"] + stats["bypassed"] == failures, stats
-    assert stats["hits"] == reports["warm"]["requests"] > LEAST_PROGRAMS, stats
+    assert stats["hits"] == reports["warm"]["requests"] - failures > LEAST_PROGRAMS, stats
     assert stats["deserialize_failures"] == 0 and stats["quarantined"] == 0, stats
 
 
 def test_cold_run_compiles_every_program_once(reports):
     stats = reports["cold"]["stats"]
-    assert harness.requests(stats) == reports["cold"]["requests"] + len(failed(reports["bare"])), stats
+    assert harness.requests(stats) == reports["cold"]["requests"], stats
     assert stats["compiled"] == stats["misses"] + stats["bypassed"], stats
     assert stats["stored"] == stats["compiled"] - len(failed(reports["bare"])), stats

@@ -171,8 +171,7 @@ FAKE_ENTRY(PJRT_Buffer_CopyRawToHost) {
     return NULL;
 }
 
-// ---- execution
-// -------------------------------------------------------------------------------------
+// Execution.
 
 static PJRT_Buffer *run_output(const fake_program *program, PJRT_Device *device,
                                PJRT_Buffer *const *inputs, size_t num_inputs, size_t output) {
@@ -231,8 +230,7 @@ FAKE_ENTRY(PJRT_LoadedExecutable_Execute) {
     return error;
 }
 
-// ---- contexts; and what this plugin does not do
-// ----------------------------------------------------
+// Contexts; and what this plugin does not do.
 
 struct PJRT_ExecuteContext {
     fake_object head;

@@ -161,8 +161,7 @@ FAKE_ENTRY_UNIMPLEMENTED(PJRT_Client_UpdateGlobalProcessInfo)
 FAKE_ENTRY_UNIMPLEMENTED(PJRT_Client_DmaMap)
 FAKE_ENTRY_UNIMPLEMENTED(PJRT_Client_DmaUnmap)
 
-// ---- devices and memories
-// --------------------------------------------------------------------------
+// Devices and memories.
 
 FAKE_ENTRY(PJRT_Device_GetDescription) {
     fake_object_check(FAKE_DEVICE, args->device);

@@ -78,8 +78,7 @@ PJRT_Error *fake_for_each_payload(void *untyped) {
     return call.error;
 }
 
-// ---- events
-// ----------------------------------------------------------------------------------------
+// Events.
 
 PJRT_Event *fake_event_ready(void) {
     return fake_object_new(FAKE_EVENT, sizeof(PJRT_Event), NULL);

@@ -90,8 +90,7 @@ FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
     return NULL;
 }
 
-// ---- serializing
-// -----------------------------------------------------------------------------------
+// Serializing.
 
 struct PJRT_SerializedExecutable {
     fake_object head;
@@ -108,8 +107,9 @@ static void serialized_delete(PJRT_SerializedExecutable *serialized) {
 
 // A real fault: unlike raise(), it cannot be held back by a signal mask.
 static void crash(void) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address where nothing is
-    *(volatile int *)(uintptr_t)16 = 1;
+    volatile uintptr_t nowhere = 16; // volatile: no compiler may see that nothing is there
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    *(volatile int *)nowhere = 1;
 }
 
 FAKE_ENTRY(PJRT_Executable_Serialize) {
@@ -139,8 +139,7 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
     return NULL;
 }
 
-// ---- loaded executables
-// ----------------------------------------------------------------------------
+// Loaded executables.
 
 FAKE_ENTRY(PJRT_LoadedExecutable_Destroy) {
     fake_object_kill(FAKE_LOADED, args->executable);
@@ -191,8 +190,7 @@ FAKE_ENTRY(PJRT_LoadedExecutable_Fingerprint) {
 
 FAKE_ENTRY_UNIMPLEMENTED(PJRT_LoadedExecutable_GetDeviceAssignment)
 
-// ---- what an executable tells
-// ----------------------------------------------------------------------
+// What an executable tells.
 
 FAKE_ENTRY(PJRT_Executable_Destroy) {
     fake_object_kill(FAKE_EXECUTABLE, args->executable);

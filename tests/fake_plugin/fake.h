@@ -14,8 +14,7 @@
 
 #include "entries.h"
 
-// ---- live.c: objects, so that every handle that comes in can be checked
-// -----------------------------
+// live.c: objects, so that every handle that comes in can be checked.
 
 typedef enum fake_kind {
     FAKE_ERROR,
@@ -57,8 +56,7 @@ void fake_object_kill(fake_kind kind, const void *handle);
 // "error=0 event=1 …": live objects, of one client or (NULL) all.
 void fake_object_census(const PJRT_Client *client, char *out_text, size_t size);
 
-// ---- trace.c: the trace, entering and leaving, teardown
-// --------------------------------------------
+// trace.c: the trace, entering and leaving, teardown.
 
 typedef struct fake_call {
     const char *entry;
@@ -79,8 +77,7 @@ void fake_sleep_ms(int64_t milliseconds);
 // In a forked child: forgets the calls that threads of the parent were in.
 void fake_trace_begin_as_child(void);
 
-// ---- settings.c
-// ------------------------------------------------------------------------------------
+// settings.c
 
 const char *fake_setting(const char *name, const char *fallback);
 int64_t fake_setting_int(const char *name, int64_t fallback);
@@ -91,8 +88,7 @@ int fake_api_minor(void); // FAKE_PJRT_API_MINOR, fixed at the first use
 // header.
 size_t fake_args_size(const char *struct_name, size_t header_size);
 
-// ---- errors.c
-// --------------------------------------------------------------------------------------
+// errors.c
 
 PJRT_Error *fake_error(PJRT_Error_Code code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -102,8 +98,7 @@ const char *fake_error_message(const PJRT_Error *error);
 // Entry of API 0.99, which the header does not have.
 PJRT_Error *fake_for_each_payload(void *args);
 
-// ---- client.c, topology.c
-// --------------------------------------------------------------------------
+// client.c, topology.c
 
 struct PJRT_DeviceDescription {
     fake_object head;
@@ -154,8 +149,7 @@ void fake_topology_kill(PJRT_TopologyDescription *topology);
 // Entry of API 0.101.
 PJRT_Error *fake_topology_fingerprint(void *args);
 
-// ---- program.c: what a program says, and executables as bytes
-// ---------------------------------------
+// program.c: what a program says, and executables as bytes.
 
 enum { FAKE_MAX_OUTPUTS = 8, FAKE_NAME_SIZE = 128 };
 
@@ -193,8 +187,7 @@ char *fake_program_encode(const fake_program *program, size_t *out_size);
 PJRT_Error *fake_program_decode(const char *data, size_t size, const char *override,
                                 size_t override_size, fake_program **out_program);
 
-// ---- executable.c, buffer.c
-// ------------------------------------------------------------------------
+// executable.c, buffer.c
 
 struct PJRT_Executable {
     fake_object head;
@@ -223,8 +216,7 @@ PJRT_Buffer *fake_buffer_new(PJRT_Device *device, PJRT_Buffer_Type type, const i
                              size_t num_dims, const void *data);
 size_t fake_type_size(PJRT_Buffer_Type type); // 0 for types the plugin does not know
 
-// ---- the entries
-// -----------------------------------------------------------------------------------
+// The entries.
 
 #define FAKE_DECLARE(name) name fake_##name;
 FAKE_PJRT_ENTRIES(FAKE_DECLARE)

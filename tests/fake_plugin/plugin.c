@@ -7,8 +7,7 @@
 
 #include "fake_extension.h"
 
-// ---- the plugin
-// ------------------------------------------------------------------------------------
+// The plugin.
 
 FAKE_ENTRY(PJRT_Plugin_Initialize) {
     (void)args;
@@ -48,8 +47,7 @@ FAKE_ENTRY(PJRT_Plugin_Attributes) {
     return NULL;
 }
 
-// ---- entries that the header does not have
-// ---------------------------------------------------------
+// Entries that the header does not have.
 
 static PJRT_Error *extra_called(fake_extra_args *args, int64_t slot) {
     fake_call call = fake_enter("extra_slot", args->struct_size, sizeof *args);
@@ -70,8 +68,7 @@ EXTRAS_0_TO_9(EXTRA)
 EXTRAS_10_TO_19(EXTRA)
 EXTRAS_20_TO_28(EXTRA)
 
-// ---- the table
-// -------------------------------------------------------------------------------------
+// The table.
 
 static fake_extension example_node;
 static PJRT_Extension_Base first_node = {

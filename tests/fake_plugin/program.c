@@ -24,8 +24,7 @@ static uint64_t fnv(uint64_t hash, const void *data, size_t size) {
     return hash;
 }
 
-// ---- parsing
-// ---------------------------------------------------------------------------------------
+// Parsing.
 
 static PJRT_Error *apply_word(fake_program *program, const char *word) {
     const char *equals = strchr(word, '=');
@@ -133,8 +132,7 @@ void fake_program_release(fake_program *program) {
     free(program);
 }
 
-// ---- as bytes
-// --------------------------------------------------------------------------------------
+// As bytes.
 
 typedef struct encoded_head {
     char magic[8];

@@ -21,8 +21,7 @@ int64_t fake_setting_int(const char *name, int64_t fallback) {
     return number;
 }
 
-// ---- FAKE_PJRT_FAIL
-// --------------------------------------------------------------------------------
+// FAKE_PJRT_FAIL.
 
 enum { MAX_COUNTED = 16 };
 
@@ -64,8 +63,7 @@ bool fake_fails(const char *what) {
     return false;
 }
 
-// ---- FAKE_PJRT_API_MINOR
-// ---------------------------------------------------------------------------
+// FAKE_PJRT_API_MINOR.
 
 int fake_api_minor(void) {
     static atomic_int minor;

@@ -152,8 +152,7 @@ PJRT_Error *fake_topology_fingerprint(void *untyped) {
     return call.error;
 }
 
-// ---- descriptions
-// ----------------------------------------------------------------------------------
+// Descriptions.
 
 FAKE_ENTRY(PJRT_DeviceDescription_Id) {
     fake_object_check(FAKE_DESCRIPTION, args->device_description);

@@ -83,8 +83,7 @@ void fake_sleep_ms(int64_t milliseconds) {
         continue;
 }
 
-// ---- teardown
-// --------------------------------------------------------------------------------------
+// Teardown.
 
 // A call that meets the teardown. FAKE_PJRT_TEARDOWN=note writes a line and goes on: for tests of
 // what happens when a call cannot be waited for.
@@ -114,8 +113,7 @@ void fake_trace_begin_as_child(void) {
     atomic_store(&in_flight, 0);
 }
 
-// ---- entering and leaving
-// --------------------------------------------------------------------------
+// Entering and leaving.
 
 fake_call fake_enter(const char *entry, size_t size, size_t expected) {
     fake_call call = {entry, NULL, now_ns()};

@@ -11,8 +11,7 @@
 // num_replicas (4), num_partitions (5) }.
 static const char default_options[] = {0x1a, 4, 0x20, 1, 0x28, 1};
 
-// ---- what to compile
-// -------------------------------------------------------------------------------
+// What to compile.
 
 typedef struct source {
     rk_buf code;
@@ -80,8 +79,7 @@ static PJRT_Program program_of(source *from) {
                      .format = from->format, .format_size = strlen(from->format));
 }
 
-// ---- compiling
-// -------------------------------------------------------------------------------------
+// Compiling.
 
 static PJRT_Error *get_executable(const host *h, PJRT_LoadedExecutable *loaded,
                                   PJRT_Executable **out_executable) {
@@ -155,8 +153,7 @@ void host_compile_topology(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// ---- what a framework asks an executable
-// -----------------------------------------------------------
+// What a framework asks an executable.
 
 static PJRT_Error *describe_shape(const host *h, PJRT_Executable *executable, rk_json *json) {
     PJRT_Executable_NumOutputs_Args outputs =
@@ -220,8 +217,7 @@ void host_inspect(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// ---- serializing and loading, as a framework with a cache of its own does
-// ---------------------------
+// Serializing and loading, as a framework with a cache of its own does.
 
 void host_serialize(host *h, const char *value) {
     host_line line;

@@ -108,8 +108,7 @@ void host_attributes(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// ---- the table
-// -------------------------------------------------------------------------------------
+// The table.
 
 static const struct {
     const char *name;

@@ -38,8 +38,7 @@ static const struct {
     {"misuse", host_misuse, true},
 };
 
-// ---- leaving
-// ---------------------------------------------------------------------------------------
+// Leaving.
 
 static void *exit_from_thread(void *status) {
     exit(*(int *)status);
@@ -71,8 +70,7 @@ static void sleep_ms(const char *value) {
         continue;
 }
 
-// ---- blocks
-// ----------------------------------------------------------------------------------------
+// Blocks.
 
 // The child runs the words and, if none of them ended it, calls exit. The parent waits and says how
 // the child ended.
@@ -169,8 +167,7 @@ static void run_block(host *h, const char *head, char *const *words, size_t coun
         host_usage("unknown block %s", head);
 }
 
-// ---- running
-// ---------------------------------------------------------------------------------------
+// Running.
 
 static void run_word(host *h, const char *word) {
     const char *equals = strchr(word, '=');

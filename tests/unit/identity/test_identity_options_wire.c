@@ -55,6 +55,26 @@ static void packed_and_unpacked_are_the_same(void **state) {
     rk_test_canonical_cleanup(&canonical);
 }
 
+static void numbers_are_written_whole(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t wire;
+        const char *text;
+    } NUMBERS[] = {
+        {UINT64_MAX, "-1"},
+        {UINT64_C(1) << 63, "-9223372036854775808"},
+        {INT64_MAX, "9223372036854775807"},
+        {10, "10"},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(NUMBERS); i++) {
+        RK_AUTO(rk_buf) options = {0};
+        rk_proto_add_varint_field(&options, 5, NUMBERS[i].wire);
+        rk_test_canonical canonical = rk_test_canonicalize(rk_buf_span(&options));
+        assert_string_equal(rk_test_value(&canonical.fields, "profile_version"), NUMBERS[i].text);
+        rk_test_canonical_cleanup(&canonical);
+    }
+}
+
 static void defaults_and_presence(void **state) {
     (void)state;
     RK_AUTO(rk_buf) empty = {0};
@@ -101,6 +121,16 @@ static void maps_are_sorted_and_lists_are_not(void **state) {
     rk_proto_add_bytes_field(&reversed, ARGUMENT_LAYOUTS, rk_span_of("\x10\x0C", 2));
     rk_proto_add_bytes_field(&reversed, ARGUMENT_LAYOUTS, rk_span_of("\x10\x0B", 2));
     assert_false(equivalent(&list, &reversed));
+}
+
+static void entries_may_lack_a_key_or_have_another(void **state) {
+    (void)state;
+    RK_AUTO(rk_buf) options = {0};
+    rk_proto_add_bytes_field(&options, OVERRIDES, rk_span_text(""));
+    rk_proto_add_bytes_field(&options, OVERRIDES, rk_span_of("\x08\x05", 2)); // a number as key
+    rk_test_canonical canonical = rk_test_canonicalize(rk_buf_span(&options));
+    assert_int_equal(rk_test_count(&canonical.fields, "env_option_overrides[5].field_1"), 1);
+    rk_test_canonical_cleanup(&canonical);
 }
 
 static void order_of_fields_and_split_messages(void **state) {
@@ -290,8 +320,10 @@ static void short_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_and_unpacked_are_the_same),
+        cmocka_unit_test(numbers_are_written_whole),
         cmocka_unit_test(defaults_and_presence),
         cmocka_unit_test(maps_are_sorted_and_lists_are_not),
+        cmocka_unit_test(entries_may_lack_a_key_or_have_another),
         cmocka_unit_test(order_of_fields_and_split_messages),
         cmocka_unit_test(the_momentary_is_dropped),
         cmocka_unit_test(unknown_fields_are_kept),

@@ -194,7 +194,7 @@ static void lines_are_bounded_and_stay_json(void **state) {
     rk_journal_add_compile(
         journal, &(rk_journal_compile){
                      .outcome = RK_OUTCOME_BYPASS, .reason = huge, .name = huge, .key = &key});
-    memset(huge, '1', HUGE_BYTES);
+    memset(huge, '\x01', HUGE_BYTES); // six bytes each as JSON
     rk_journal_add_client(journal,
                           &(rk_journal_client){.plugin = huge,
                                                .build_id = huge,
@@ -236,21 +236,76 @@ static void warnings_hold_no_password(void **state) {
     json_decref(warning);
 }
 
-// This program again, with a secret on its command line: main() below answers to "journal-child".
-static void the_command_line_holds_no_secret(void **state) {
+// This program again, with these arguments behind "journal-child", which main() below answers to.
+static void run_child(const char *store, const char *const *arguments, size_t count) {
+    char **words = calloc(count + 4, sizeof *words);
+    assert_non_null(words);
+    words[0] = strdup("test");
+    words[1] = strdup("journal-child");
+    words[2] = strdup(store);
+    for (size_t i = 0; i < count; i++)
+        words[i + 3] = strdup(arguments[i]);
     pid_t child = fork();
     if (child == 0) {
-        const char *argv[] = {"test",   "journal-child", *state, "--token",
-                              "canary", "--lr",          "1e-3", NULL};
-        char *words[RK_ARRAY_LEN(argv)] = {NULL};
-        for (size_t i = 0; argv[i]; i++)
-            words[i] = strdup(argv[i]);
         (void)execv("/proc/self/exe", words);
         _exit(1);
     }
+    for (size_t i = 0; words[i]; i++)
+        free(words[i]);
+    free(words);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+static void a_long_command_line_is_cut(void **state) {
+    enum { MANY = 300, LONG_CHARS = 1000 };
+    char *word = malloc(LONG_CHARS + 1);
+    assert_non_null(word);
+    memset(word, 'w', LONG_CHARS);
+    word[LONG_CHARS] = '\0';
+    const char *arguments[MANY];
+    for (size_t i = 0; i < MANY; i++)
+        arguments[i] = word;
+    // Once longer than a line may be, once longer than is read at all.
+    static const size_t counts[] = {100, MANY};
+    static const char *const files[] = {"1.jsonl", "2.jsonl"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(counts); i++) {
+        char rank[] = {files[i][0], '\0'};
+        setenv("RANK", rank, 1);
+        run_child(*state, arguments, counts[i]);
+        json_t *start = line_of(*state, "child", files[i], 0);
+        assert_true(json_is_true(json_object_get(start, "argv_cut")));
+        size_t kept = json_array_size(json_object_get(start, "argv"));
+        assert_true(kept > 20 && kept < 40);
+        json_decref(start);
+    }
+    free(word);
+}
+
+static void text_is_cut_between_characters(void **state) {
+    enum { CHARS = 10000 };
+    for (size_t shift = 0; shift < 3; shift++) {
+        RK_AUTO(rk_buf) text = {0};
+        rk_buf_add(&text, "abc", shift);
+        for (size_t i = 0; i < CHARS; i++)
+            rk_buf_add_text(&text, "\xe2\x82\xac"); // the euro sign
+        rk_journal *journal = fixture_open(*state, "one");
+        rk_journal_add_warning(journal, rk_buf_text(&text));
+        rk_journal_close(journal);
+    }
+    RK_AUTO(rk_run_model) model = {0};
+    fixture_load(*state, "one", &model);
+    assert_int_equal(model.warning_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(model.warnings[i].message, "…["));
+        assert_null(strstr(model.warnings[i].message, "\xef\xbf\xbd"));
+    }
+}
+
+static void the_command_line_holds_no_secret(void **state) {
+    static const char *const arguments[] = {"--token", "canary", "--lr", "1e-3"};
+    run_child(*state, arguments, RK_ARRAY_LEN(arguments));
     RK_AUTO(rk_run_model) model = {0};
     fixture_load(*state, "child", &model);
     assert_int_equal(model.process_count, 1);
@@ -361,6 +416,8 @@ int main(int argc, char **argv) {
         TEST(lines_are_bounded_and_stay_json),
         TEST(warnings_hold_no_password),
         TEST(the_command_line_holds_no_secret),
+        TEST(a_long_command_line_is_cut),
+        TEST(text_is_cut_between_characters),
         TEST(a_forked_child_is_silent),
         TEST(a_descriptor_that_was_taken_over_is_left_alone),
         TEST(after_a_failing_write_it_is_silent_and_says_so_once),

@@ -197,13 +197,16 @@ static void a_line_without_end_is_skipped(void **state) {
     enum { LONG_BYTES = 3 << 20 };
     RK_AUTO(rk_buf) text = {0};
     rk_buf_reserve(&text, LONG_BYTES + 4096);
+    rk_buf_add_text(&text, "garbage");
     while (text.len < LONG_BYTES)
-        rk_buf_add_text(&text, "0123456789abcdef");
-    rk_buf_add_text(&text, "\n" HEAD "\"warning\",\"message\":\"after\"}\n");
+        rk_buf_add_text(&text, "                ");
+    // What comes after the part that was given up would be an event by itself.
+    rk_buf_add_text(&text, HEAD "\"end\"}\n" HEAD "\"warning\",\"message\":\"after\"}\n");
     fixture_put(*state, "one", "0.jsonl", rk_buf_text(&text));
     RK_AUTO(rk_run_model) model = {0};
     fixture_load(*state, "one", &model);
     assert_int_equal(model.bad_lines, 1);
+    assert_false(model.ended);
     assert_string_equal(model.warnings[0].message, "after");
 }
 

@@ -1,6 +1,6 @@
 // Errors of ours are told from the plugin's, and speak through the plugin's entries and through the
 // table that newer frameworks call.
-#include "support/cmocka_all.h"
+#include "support/cmocka.h"
 
 #include <stdlib.h>
 

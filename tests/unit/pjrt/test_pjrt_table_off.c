@@ -1,5 +1,5 @@
 // REKINDLE_MODE=off: the framework gets the plugin's own table.
-#include "support/cmocka_all.h"
+#include "support/cmocka.h"
 
 #include "pjrt/plugin.h"
 #include "pjrt/runtime.h"

@@ -91,6 +91,17 @@ static void spoiled_programs(void **state) {
     with_each_program(spoil);
 }
 
+// One attribute of no bytes, in a section that is not there.
+static void missing_section(void **state) {
+    (void)state;
+    static const char CODE[] = "ML\xEFR\x0Dp\0"
+                               "\x00\x0F\x03\x0Bvhlo\0"        // strings: one
+                               "\x01\x05\x03\x01"              // dialects: one
+                               "\x03\x0B\x03\x01\x01\x03\x03"; // offsets: one attribute
+    for (size_t len = 0; len < sizeof CODE; len++)
+        inspect(rk_span_of(CODE, len), "mlir");
+}
+
 static size_t allocations_left;
 
 static void *failing_malloc(size_t size_bytes) {
@@ -131,6 +142,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_programs),
         cmocka_unit_test(spoiled_programs),
+        cmocka_unit_test(missing_section),
         cmocka_unit_test(short_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

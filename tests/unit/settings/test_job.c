@@ -67,6 +67,7 @@ static void another_script_or_parameter_is_another_job(void **state) {
     expect_different("python train.py --lr 1e-3", "python train.py --lr=1e-3 --wd 0");
     expect_different("python train.py a b", "python train.py ab");
     expect_different("python -m pkg.train", "python -m pkg.eval");
+    expect_different("python train.py --port --fast", "python train.py --port --slow");
     expect_different("python train.py --port --lr 1", "python train.py --port --lr 2");
 }
 

@@ -1,9 +1,0 @@
-// cmocka wants these before itself.
-#pragma once
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
