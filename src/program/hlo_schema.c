@@ -911,7 +911,7 @@ static const rk_hlo_field F_SparsityConfig[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 302, "lhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
     {2, RK_HLO_MESSAGE, 0, false, false, 303, "rhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
 };
-static const rk_hlo_message M_SparsityConfig = {"SparsityConfig", F_SparsityConfig, 2, 304, false};
+static const rk_hlo_message M_SparsityConfig = {"SparsityConfig", F_SparsityConfig, 2, 304, true};
 
 static const rk_hlo_field F_SparsityConfig_TensorSparsityConfig[] = {
     {1, RK_HLO_INT, 64, false, false, 305, "num_non_zero", NULL, NULL},
@@ -932,7 +932,7 @@ static const rk_hlo_field F_BlockScalingConfig[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 302, "lhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
     {2, RK_HLO_MESSAGE, 0, false, false, 303, "rhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
 };
-static const rk_hlo_message M_BlockScalingConfig = {"BlockScalingConfig", F_BlockScalingConfig, 2, 311, false};
+static const rk_hlo_message M_BlockScalingConfig = {"BlockScalingConfig", F_BlockScalingConfig, 2, 311, true};
 
 static const rk_hlo_field F_BlockScalingConfig_TensorBlockScalingConfig[] = {
     {1, RK_HLO_INT, 32, false, false, 312, "scale_idx", NULL, NULL},

@@ -37,7 +37,8 @@ OWN = {
     SHAPE: {"element_type", "dimensions", "tuple_shapes", "is_dynamic_dimension"},
 }
 # XLA writes these whether there is something in them or not.
-OMIT_EMPTY = {".xla.HloInputOutputAliasProto", ".xla.HloBufferDonorProto"}
+OMIT_EMPTY = {".xla.HloInputOutputAliasProto", ".xla.HloBufferDonorProto", ".xla.SparsityConfig",
+              ".xla.BlockScalingConfig"}
 KINDS = {1: ("FLOAT", 64), 2: ("FLOAT", 32), 3: ("INT", 64), 4: ("UINT", 64), 5: ("INT", 32),
          8: ("BOOL", 1), 9: ("STRING", 0), 11: ("MESSAGE", 0), 12: ("STRING", 0), 13: ("UINT", 32),
          14: ("ENUM", 32)}
