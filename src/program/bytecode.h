@@ -95,6 +95,7 @@ typedef struct rk_bytecode {
     uint32_t resource_count;
     bool resources_opened;
     uint32_t i64_type, f64_type; // nodes, of numbers that have no type of their own
+    rk_cursor ir;                // where the walk over the operations is
     // Decoding an entry.
     rk_cursor in;
     bool missing;   // it refers to entries that are on the stack now, and is to be decoded again
@@ -123,8 +124,21 @@ RK_NODISCARD bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *ca
 
 // The node of an attribute or type, by its number. RK_NO_ID and `failed` if there is no such
 // number, or memory is short.
-uint32_t rk_bytecode_attr(rk_bytecode *file, uint64_t index);
-uint32_t rk_bytecode_type(rk_bytecode *file, uint64_t index);
+uint32_t rk_bytecode_resolve_attr(rk_bytecode *file, uint64_t index);
+uint32_t rk_bytecode_resolve_type(rk_bytecode *file, uint64_t index);
+
+static inline uint32_t rk_bytecode_attr(rk_bytecode *file, uint64_t index) {
+    if (RK_LIKELY(index < file->attr_count && file->entries[index].state == RK_ENTRY_DONE))
+        return file->entries[index].node;
+    return rk_bytecode_resolve_attr(file, index);
+}
+
+static inline uint32_t rk_bytecode_type(rk_bytecode *file, uint64_t index) {
+    uint64_t entry = file->attr_count + index;
+    if (RK_LIKELY(index < file->type_count && file->entries[entry].state == RK_ENTRY_DONE))
+        return file->entries[entry].node;
+    return rk_bytecode_resolve_type(file, index);
+}
 
 // The bytes of an entry.
 rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_entry *entry);

@@ -31,8 +31,15 @@ uint64_t rk_cursor_long_varint(rk_cursor *cursor);
 
 // The number of trailing zero bits of the first byte says how many bytes follow.
 static inline uint64_t rk_cursor_varint(rk_cursor *cursor) {
-    if (RK_LIKELY(cursor->at < cursor->end && (*cursor->at & 1)))
-        return *cursor->at++ >> 1;
+    const uint8_t *at = cursor->at;
+    if (RK_LIKELY(at < cursor->end && (*at & 1))) {
+        cursor->at = at + 1;
+        return *at >> 1;
+    }
+    if (RK_LIKELY(rk_cursor_left(cursor) >= 2 && (*at & 3) == 2)) {
+        cursor->at = at + 2;
+        return (uint64_t)(at[0] | at[1] << 8) >> 2;
+    }
     return rk_cursor_long_varint(cursor);
 }
 

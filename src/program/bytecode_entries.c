@@ -163,21 +163,16 @@ static uint32_t resolve(rk_bytecode *file, uint32_t index) {
     return file->failed ? RK_NO_ID : file->entries[index].node;
 }
 
-uint32_t rk_bytecode_attr(rk_bytecode *file, uint64_t index) {
-    if (RK_UNLIKELY(index >= file->attr_count)) {
-        rk_bytecode_fail(file, "IR", file->code.data, "an attribute of a number that none has");
-        return RK_NO_ID;
-    }
-    const rk_entry *entry = &file->entries[index];
-    return RK_LIKELY(entry->state == RK_ENTRY_DONE) ? entry->node : resolve(file, (uint32_t)index);
+uint32_t rk_bytecode_resolve_attr(rk_bytecode *file, uint64_t index) {
+    if (index < file->attr_count)
+        return resolve(file, (uint32_t)index);
+    rk_bytecode_fail(file, "IR", file->ir.at, "an attribute of a number that none has");
+    return RK_NO_ID;
 }
 
-uint32_t rk_bytecode_type(rk_bytecode *file, uint64_t index) {
-    if (RK_UNLIKELY(index >= file->type_count)) {
-        rk_bytecode_fail(file, "IR", file->code.data, "a type of a number that none has");
-        return RK_NO_ID;
-    }
-    uint32_t at = file->attr_count + (uint32_t)index;
-    const rk_entry *entry = &file->entries[at];
-    return RK_LIKELY(entry->state == RK_ENTRY_DONE) ? entry->node : resolve(file, at);
+uint32_t rk_bytecode_resolve_type(rk_bytecode *file, uint64_t index) {
+    if (index < file->type_count)
+        return resolve(file, file->attr_count + (uint32_t)index);
+    rk_bytecode_fail(file, "IR", file->ir.at, "a type of a number that none has");
+    return RK_NO_ID;
 }

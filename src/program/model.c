@@ -119,6 +119,33 @@ uint32_t rk_model_add_blocks(rk_model *model, uint32_t count) {
     return APPEND(model, blocks, block, count);
 }
 
+static void reserve(rk_model *model, void **items, uint32_t *capacity, size_t wanted,
+                    size_t item_bytes) {
+    size_t bytes = wanted * item_bytes;
+    if (wanted <= *capacity || wanted >= UINT32_MAX / 2 || bytes > model->budget_bytes / 4)
+        return;
+    void *grown = rk_realloc(*items, bytes);
+    if (!grown)
+        return;
+    model->budget_bytes -= bytes - *capacity * item_bytes;
+    *items = grown;
+    *capacity = (uint32_t)wanted;
+}
+
+#define RESERVE(model, array, wanted)                                                              \
+    do {                                                                                           \
+        void *items_ = (model)->array.items;                                                       \
+        reserve((model), &items_, &(model)->array.capacity, (wanted),                              \
+                sizeof *(model)->array.items);                                                     \
+        (model)->array.items = items_;                                                             \
+    } while (0)
+
+void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands) {
+    RESERVE(model, ops, ops);
+    RESERVE(model, values, values);
+    RESERVE(model, operands, operands);
+}
+
 // Chunks double, so that many small pieces are few allocations.
 static bool add_chunk(rk_model *model, size_t needed) {
     enum { FIRST_CHUNK_BYTES = 1 << 10, MAX_CHUNK_BYTES = 1 << 20 };

@@ -133,6 +133,8 @@ uint32_t rk_model_add_operand(rk_model *model, uint32_t value);
 uint32_t rk_model_add_successor(rk_model *model, uint32_t block);
 uint32_t rk_model_add_regions(rk_model *model, uint32_t count); // the first of them, zeroed
 uint32_t rk_model_add_blocks(rk_model *model, uint32_t count);
+// Room for about so many, so that arrays need not grow; only a hint.
+void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
 // A copy that lives as long as the model; empty when memory is short.
 rk_span rk_model_keep(rk_model *model, rk_span bytes);
 void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count); // by name

@@ -6,6 +6,7 @@
 
 enum {
     MAX_NESTING = 512,
+    LIKELY_OP_BYTES = 10, // what an operation takes in programs of JAX
     VERSION_ISOLATED_SECTIONS = 2,
     VERSION_USE_LISTS = 3,
     VERSION_ELIDED_LOCATIONS = 4,
@@ -38,7 +39,6 @@ typedef struct frame {
 typedef struct reader {
     rk_bytecode file;
     bool with_locations;
-    rk_cursor in;
     frame *frames; // owned
     uint32_t frame_count, frame_capacity;
     // From the numbers of the file to the model's: those of the regions that are open, one region
@@ -55,11 +55,33 @@ static void reader_cleanup(reader *r) {
 }
 
 static void fail(reader *r, const char *why) {
-    rk_bytecode_fail(&r->file, "IR", r->in.at, why);
+    rk_bytecode_fail(&r->file, "IR", r->file.ir.at, why);
 }
 
 static void no_room(reader *r) {
     r->file.failed = true;
+}
+
+// The same as the functions of the model, which are called when there is no room.
+static inline bool add_operand(rk_model *model, uint32_t value) {
+    if (RK_UNLIKELY(model->operands.count == model->operands.capacity))
+        return rk_model_add_operand(model, value) != RK_NO_ID;
+    model->operands.items[model->operands.count++] = value;
+    return true;
+}
+
+static inline uint32_t add_op(rk_model *model, const rk_op *op) {
+    if (RK_UNLIKELY(model->ops.count == model->ops.capacity))
+        return rk_model_add_op(model, *op);
+    model->ops.items[model->ops.count] = *op;
+    return model->ops.count++;
+}
+
+static inline uint32_t add_value(rk_model *model, rk_value value) {
+    if (RK_UNLIKELY(model->values.count == model->values.capacity))
+        return rk_model_add_value(model, value);
+    model->values.items[model->values.count] = value;
+    return model->values.count++;
 }
 
 static uint32_t read_location(reader *r, uint64_t index) {
@@ -73,16 +95,16 @@ static uint32_t read_location(reader *r, uint64_t index) {
 
 // Where uses of a value are listed in an order of their own: a hint for memory, no meaning.
 static void skip_use_lists(reader *r, uint64_t values) {
-    uint64_t lists = values == 1 ? 1 : rk_cursor_count(&r->in);
-    for (; lists && !r->in.bad; lists--) {
+    uint64_t lists = values == 1 ? 1 : rk_cursor_count(&r->file.ir);
+    for (; lists && !r->file.ir.bad; lists--) {
         bool pairs;
         if (values != 1)
-            (void)rk_cursor_varint(&r->in);
-        uint64_t count = rk_cursor_flagged(&r->in, &pairs);
-        if (count > rk_cursor_left(&r->in))
-            r->in.bad = true;
-        for (; count && !r->in.bad; count--)
-            (void)rk_cursor_varint(&r->in);
+            (void)rk_cursor_varint(&r->file.ir);
+        uint64_t count = rk_cursor_flagged(&r->file.ir, &pairs);
+        if (count > rk_cursor_left(&r->file.ir))
+            r->file.ir.bad = true;
+        for (; count && !r->file.ir.bad; count--)
+            (void)rk_cursor_varint(&r->file.ir);
     }
 }
 
@@ -111,38 +133,38 @@ static uint32_t next_value(const reader *r) {
 }
 
 static void read_results(reader *r, rk_op *op) {
-    uint64_t count = rk_cursor_count(&r->in);
+    uint64_t count = rk_cursor_count(&r->file.ir);
     op->first_result = next_value(r);
     op->result_count = (uint32_t)count;
     for (; count && !r->file.failed; count--) {
-        uint32_t type = rk_bytecode_type(&r->file, rk_cursor_varint(&r->in));
+        uint32_t type = rk_bytecode_type(&r->file, rk_cursor_varint(&r->file.ir));
         if (!r->file.failed)
             define(r, type, RK_NO_ID);
     }
 }
 
 static void read_operands(reader *r, rk_op *op) {
-    uint64_t count = rk_cursor_count(&r->in);
+    uint64_t count = rk_cursor_count(&r->file.ir);
     uint32_t known = r->value_count - r->scope;
     op->operand_count = (uint32_t)count;
     for (; count && !r->file.failed; count--) {
-        uint64_t number = rk_cursor_varint(&r->in);
+        uint64_t number = rk_cursor_varint(&r->file.ir);
         if (RK_UNLIKELY(number >= known))
             fail(r, "an operand that no operation gives");
-        else if (rk_model_add_operand(r->file.model, r->values[r->scope + number]) == RK_NO_ID)
+        else if (!add_operand(r->file.model, r->values[r->scope + number]))
             no_room(r);
     }
 }
 
 static void read_successors(reader *r, rk_op *op) {
-    uint64_t count = rk_cursor_count(&r->in), blocks = 0;
+    uint64_t count = rk_cursor_count(&r->file.ir), blocks = 0;
     if (r->frame_count) {
         const frame *top = &r->frames[r->frame_count - 1];
         blocks = top->end_block - top->first_block;
     }
     op->successor_count = (uint32_t)count;
     for (; count && !r->file.failed; count--) {
-        uint64_t block = rk_cursor_varint(&r->in);
+        uint64_t block = rk_cursor_varint(&r->file.ir);
         if (block >= blocks)
             fail(r, "a block that the region has not");
         else if (rk_model_add_successor(r->file.model, (uint32_t)block) == RK_NO_ID)
@@ -170,18 +192,18 @@ static void open_op(reader *r, uint32_t id, bool is_func, uint64_t regions, bool
                    .end_region = op->first_region + (uint32_t)regions,
                    .is_isolated = is_isolated,
                    .outer_scope = r->scope,
-                   .outer_end = r->in.end};
+                   .outer_end = r->file.ir.end};
     if (is_isolated) {
         r->scope = r->value_count;
         if (r->file.version >= VERSION_ISOLATED_SECTIONS) {
             uint8_t section;
             rk_span payload;
-            if (!rk_bytecode_take_section(&r->file, &r->in, &section, &payload) ||
+            if (!rk_bytecode_take_section(&r->file, &r->file.ir, &section, &payload) ||
                 section != RK_SECTION_IR) {
                 fail(r, "the regions of an operation have no section");
                 return;
             }
-            r->in = rk_cursor_over(payload);
+            r->file.ir = rk_cursor_over(payload);
         }
     }
     r->frame_count++;
@@ -193,15 +215,15 @@ static void close_op(reader *r) {
     r->scope = top->outer_scope;
     if (!top->is_isolated || r->file.version < VERSION_ISOLATED_SECTIONS)
         return;
-    if (!rk_cursor_done(&r->in))
+    if (!rk_cursor_done(&r->file.ir))
         fail(r, "regions do not fill their section");
-    r->in.end = top->outer_end;
+    r->file.ir.end = top->outer_end;
 }
 
 static void open_region(reader *r, frame *top) {
     rk_model *model = r->file.model;
-    uint64_t blocks = rk_cursor_count(&r->in);
-    uint64_t values = blocks ? rk_cursor_count(&r->in) : 0;
+    uint64_t blocks = rk_cursor_count(&r->file.ir);
+    uint64_t values = blocks ? rk_cursor_count(&r->file.ir) : 0;
     uint32_t first = rk_model_add_blocks(model, (uint32_t)blocks);
     if (first == RK_NO_ID) {
         no_room(r);
@@ -213,7 +235,7 @@ static void open_region(reader *r, frame *top) {
     top->end_block = first + (uint32_t)blocks;
     top->first_value = top->next_value = r->value_count;
     for (uint64_t i = 0; i < values; i++) {
-        uint32_t id = rk_model_add_value(model, (rk_value){RK_NO_ID, RK_NO_ID});
+        uint32_t id = add_value(model, (rk_value){RK_NO_ID, RK_NO_ID});
         void *array = r->values;
         if (id == RK_NO_ID ||
             (r->value_count == r->value_capacity &&
@@ -236,30 +258,31 @@ static void close_region(reader *r, frame *top) {
 }
 
 static void read_block_args(reader *r, rk_block *block) {
-    uint64_t count = rk_cursor_count(&r->in);
+    uint64_t count = rk_cursor_count(&r->file.ir);
     block->first_arg = next_value(r);
     block->arg_count = (uint32_t)count;
-    for (uint64_t i = 0; i < count && !r->file.failed && !r->in.bad; i++) {
+    for (uint64_t i = 0; i < count && !r->file.failed && !r->file.ir.bad; i++) {
         bool has_location = true;
         uint64_t index = r->file.version < VERSION_ELIDED_LOCATIONS
-                             ? rk_cursor_varint(&r->in)
-                             : rk_cursor_flagged(&r->in, &has_location);
+                             ? rk_cursor_varint(&r->file.ir)
+                             : rk_cursor_flagged(&r->file.ir, &has_location);
         uint32_t type = rk_bytecode_type(&r->file, index);
-        uint32_t location = has_location ? read_location(r, rk_cursor_varint(&r->in)) : RK_NO_ID;
+        uint32_t location =
+            has_location ? read_location(r, rk_cursor_varint(&r->file.ir)) : RK_NO_ID;
         if (!r->file.failed)
             define(r, type, location);
     }
-    if (r->file.version >= VERSION_USE_LISTS && rk_cursor_byte(&r->in))
+    if (r->file.version >= VERSION_USE_LISTS && rk_cursor_byte(&r->file.ir))
         skip_use_lists(r, count);
 }
 
 static void open_block(reader *r, frame *top) {
     bool has_args;
     rk_block block = {.first_op = r->file.model->ops.count};
-    top->ops_left = rk_cursor_flagged(&r->in, &has_args);
+    top->ops_left = rk_cursor_flagged(&r->file.ir, &has_args);
     top->in_block = true;
-    if (top->ops_left > rk_cursor_left(&r->in))
-        r->in.bad = true;
+    if (top->ops_left > rk_cursor_left(&r->file.ir))
+        r->file.ir.bad = true;
     if (has_args)
         read_block_args(r, &block);
     r->file.model->blocks.items[top->block] = block;
@@ -272,7 +295,7 @@ static void close_block(reader *r, frame *top) {
 }
 
 // VHLO's return is func.return in a function, stablehlo.return elsewhere.
-static uint32_t name_of(reader *r, rk_op_name *name) {
+static uint32_t name_of(reader *r, const rk_op_name *name) {
     if (!name->is_return || !r->frame_count || !r->frames[r->frame_count - 1].is_func)
         return name->name;
     if (!r->func_return)
@@ -283,21 +306,21 @@ static uint32_t name_of(reader *r, rk_op_name *name) {
 static void read_op(reader *r) {
     rk_model *model = r->file.model;
     bool is_isolated = false;
-    uint64_t index = rk_cursor_varint(&r->in), regions = 0;
-    rk_op_name *name = rk_read_op_name(&r->file, index);
-    uint8_t mask = rk_cursor_byte(&r->in);
-    if (!name || (mask & HAS_UNKNOWN) || r->in.bad) {
+    uint64_t index = rk_cursor_varint(&r->file.ir), regions = 0;
+    const rk_op_name *name = rk_read_op_name(&r->file, index);
+    uint8_t mask = rk_cursor_byte(&r->file.ir);
+    if (!name || (mask & HAS_UNKNOWN) || r->file.ir.bad) {
         fail(r, "an operation of an unknown name or kind");
         return;
     }
     rk_op op = {.name = name_of(r, name),
-                .location = read_location(r, rk_cursor_varint(&r->in)),
+                .location = read_location(r, rk_cursor_varint(&r->file.ir)),
                 .first_operand = model->operands.count,
                 .first_result = model->values.count,
                 .first_successor = model->successors.count,
                 .first_region = model->regions.count};
-    uint64_t attrs = mask & HAS_ATTRS ? rk_cursor_varint(&r->in) : UINT64_MAX;
-    uint64_t properties = mask & HAS_PROPERTIES ? rk_cursor_varint(&r->in) : UINT64_MAX;
+    uint64_t attrs = mask & HAS_ATTRS ? rk_cursor_varint(&r->file.ir) : UINT64_MAX;
+    uint64_t properties = mask & HAS_PROPERTIES ? rk_cursor_varint(&r->file.ir) : UINT64_MAX;
     if (mask & (HAS_ATTRS | HAS_PROPERTIES))
         rk_read_op_attrs(&r->file, (uint32_t)index, attrs, properties, &op);
     if (mask & HAS_RESULTS)
@@ -309,17 +332,17 @@ static void read_op(reader *r) {
     if (mask & HAS_USE_LISTS)
         skip_use_lists(r, op.result_count);
     if (mask & HAS_REGIONS) {
-        regions = rk_cursor_flagged(&r->in, &is_isolated);
-        if (regions > rk_cursor_left(&r->in))
-            r->in.bad = true;
+        regions = rk_cursor_flagged(&r->file.ir, &is_isolated);
+        if (regions > rk_cursor_left(&r->file.ir))
+            r->file.ir.bad = true;
     }
-    if (r->in.bad)
+    if (r->file.ir.bad)
         fail(r, "an operation is cut");
     if (r->file.failed)
         return;
     op.region_count = (uint32_t)regions;
     op.end = model->ops.count + 1;
-    uint32_t id = rk_model_add_op(model, op);
+    uint32_t id = add_op(model, &op);
     if (id == RK_NO_ID || (regions && rk_model_add_regions(model, (uint32_t)regions) == RK_NO_ID))
         no_room(r);
     else if (regions)
@@ -327,10 +350,14 @@ static void read_op(reader *r) {
 }
 
 static void step(reader *r) {
-    frame *top = &r->frames[r->frame_count - 1];
+    uint32_t depth = r->frame_count;
+    frame *top = &r->frames[depth - 1];
     if (top->ops_left) {
-        top->ops_left--;
-        read_op(r);
+        while (top->ops_left && r->frame_count == depth && !r->file.failed) {
+            top->ops_left--;
+            read_op(r); // with regions: another frame, and the frames may have moved
+            top = &r->frames[depth - 1];
+        }
     } else if (top->in_block) {
         close_block(r, top);
     } else if (top->in_region && top->block < top->end_block) {
@@ -342,14 +369,16 @@ static void step(reader *r) {
     } else {
         close_op(r);
     }
-    if (r->in.bad)
+    if (r->file.ir.bad)
         fail(r, "a region is cut");
 }
 
 static void read_ir(reader *r) {
     bool has_args;
-    r->in = rk_cursor_over(r->file.sections[RK_SECTION_IR]);
-    uint64_t ops = rk_cursor_flagged(&r->in, &has_args);
+    r->file.ir = rk_cursor_over(r->file.sections[RK_SECTION_IR]);
+    uint64_t ops = rk_cursor_flagged(&r->file.ir, &has_args);
+    size_t likely = r->file.sections[RK_SECTION_IR].len / LIKELY_OP_BYTES;
+    rk_model_reserve(r->file.model, likely, likely, likely + likely / 2);
     if (ops != 1 || has_args) {
         fail(r, "not one operation at the top");
         return;
@@ -357,7 +386,7 @@ static void read_ir(reader *r) {
     read_op(r);
     while (r->frame_count && !r->file.failed)
         step(r);
-    if (!r->file.failed && !rk_cursor_done(&r->in))
+    if (!r->file.failed && !rk_cursor_done(&r->file.ir))
         fail(r, "operations do not fill their section");
 }
 

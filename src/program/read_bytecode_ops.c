@@ -300,8 +300,7 @@ static const rk_node *read_dictionary(rk_bytecode *file, const rk_op_name *op, u
 static const rk_properties *read_properties(rk_bytecode *file, uint32_t op_name, uint64_t index) {
     rk_op_name *op = &file->op_names[op_name];
     if (index >= file->property_count) {
-        rk_bytecode_fail(file, "IR", file->sections[RK_SECTION_IR].data,
-                         "properties of a number that none have");
+        rk_bytecode_fail(file, "IR", file->ir.at, "properties of a number that none have");
         return NULL;
     }
     rk_properties *properties = &file->properties[index];

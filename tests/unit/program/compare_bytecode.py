@@ -1,29 +1,37 @@
 """Compares rekindle's reader of MLIR bytecode with the parser of an installed jaxlib, operation by operation.
 
-    compare_bytecode.py MODEL_DUMP PATH…
+    compare_bytecode.py [--versions] MODEL_DUMP PATH…
 
 PATH is a program (.mlir), a stored one (.rkp), or a folder of such files. For each: the same operations in
 the same order and nesting, the same operands, result and argument types, attributes by name and value, and,
-as text, every location. Needs a Python with jaxlib. Exit status 1 if anything differs or was kept as bytes.
+as text, every location. With --versions each program is also written again by jaxlib in all versions of
+the encoding, as StableHLO and as VHLO of many releases, and those are compared too. Needs a Python with jaxlib. Exit status 1 if anything differs or was kept as bytes.
 """
 
 import collections
 import ctypes
 import ctypes.util
 import functools
+import io
 import json
 import re
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from jax._src.interpreters import mlir as jax_mlir
+from jaxlib import _jax
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 RKP_HEAD_BYTES = 256
 SHOWN_DIFFERENCES = 12
+ENCODINGS = range(7)
+RELEASES = (
+    "0.9.0 0.11.0 0.13.0 0.14.0 0.17.0 1.0.0 1.1.0 1.4.0 1.5.0 1.6.0 1.9.0 1.10.0 1.12.0 1.13.0 1.15.0 1.17.0"
+).split()
 
 KIND, NAME, WIDTH, VALUE, BYTES, FIELDS = range(6)
 
@@ -258,10 +266,43 @@ def sdy_text(node):
     return None
 
 
-def struct_text(node):
-    text = sdy_text(node)
-    if text is not None:
-        return text
+def convolution(parts):
+    def one(batch, feature, spatial, letters):
+        names = {parts[batch][VALUE]: letters[0], parts[feature][VALUE]: letters[1]}
+        names |= {dim: str(i) for i, dim in enumerate(ints(parts[spatial]))}
+        return "[" + ", ".join(names[i] for i in sorted(names)) + "]"
+
+    left = one("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions", "bf")
+    kernel = one(
+        "kernel_output_feature_dimension", "kernel_input_feature_dimension", "kernel_spatial_dimensions", "oi"
+    )
+    right = one("output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions", "bf")
+    return f"#stablehlo.conv<{left}x{kernel}->{right}>"
+
+
+def stablehlo_text(node):
+    """Structures that VHLO takes apart. Empty lists and, of scatter and gather, zeros are not printed."""
+    name, parts = node[NAME], fields(node)
+    if name == "conv":
+        return convolution(parts)
+    if name in ("dot", "gather", "scatter"):
+        shown = (
+            f"{key} = {ints(part) if part[KIND] == 'ints' else part[VALUE]}"
+            for key, part in parts.items()
+            if (ints(part) if part[KIND] == "ints" else part[VALUE])
+        )
+        return f"#stablehlo.{name}<{', '.join(shown)}>"
+    if name == "output_operand_alias":
+        shown = (f"{key} = {ints(part) if part[KIND] == 'ints' else part[VALUE]}" for key, part in parts.items())
+        return f"#stablehlo.output_operand_alias<{', '.join(shown)}>"
+    if name == "result_accuracy":
+        return f"#stablehlo.result_accuracy<mode = {builtin_text(parts['mode'])}>"
+    if name == "channel_handle":
+        return f"#stablehlo.channel_handle<handle = {parts['handle'][VALUE]}, type = {parts['type'][VALUE]}>"
+    return None
+
+
+def vhlo_struct_text(node):
     if node[NAME] == "result_accuracy":
         parts = fields(node)
         atol, rtol = (number_text(parts[k]).split(" ")[0] for k in ("atol", "rtol"))
@@ -274,7 +315,7 @@ def struct_text(node):
             f"operandIndex = {parts['operand_index'][VALUE]}, "
             f"operandTupleIndices = {ints(parts['operand_tuple_indices'])}>"
         )
-    return f"#struct {node}"
+    return builtin_text(node)
 
 
 def builtin_text(node):
@@ -286,7 +327,9 @@ def builtin_text(node):
     if kind == "string":
         return quoted(octets(node))
     if kind == "symbol":
-        return "".join(["@" + octets(node).decode()] + ["::" + builtin_text(c) for c in children(node)])
+        name = octets(node).decode()
+        name = name if re.fullmatch(r"[A-Za-z_][\w$.]*", name) else quoted(octets(node))
+        return "".join(["@" + name] + ["::" + builtin_text(child) for child in children(node)])
     if kind == "list":
         return "[" + ", ".join(map(builtin_text, children(node))) + "]"
     if kind == "dict":
@@ -302,9 +345,11 @@ def builtin_text(node):
         return elements_text(node)
     if kind == "type":
         return type_text(node)
+    if kind == "enum":
+        return f"#stablehlo<{node[NAME]} {octets(node).decode()}>"
     if kind == "opaque":
         return octets(node).decode(errors="replace")
-    return struct_text(node)
+    return sdy_text(node) or stablehlo_text(node) or f"no text for {node}"
 
 
 def vhlo_text(node):
@@ -330,6 +375,16 @@ def vhlo_text(node):
         return f"#vhlo.type<{type_text(node, is_vhlo=True)}>"
     if kind == "enum":
         return f"#vhlo<{node[NAME]} {octets(node).decode()}>"
+    return vhlo_struct_text(node) if kind == "struct" else builtin_text(node)
+
+
+def like(theirs, node):
+    """The model has one form for what StableHLO keeps as arrays and as constants of one dimension."""
+    if node[KIND] == "ints" and theirs.startswith("dense<"):
+        return ints_text(node)
+    if node[KIND] == "elements" and theirs.startswith("array<i1"):
+        values = bools(node, ints(children(node)[0])[0])
+        return "array<i1: " + ", ".join("true" if value else "false" for value in values) + ">"
     return builtin_text(node)
 
 
@@ -366,6 +421,13 @@ def plain(text):
     text = re.sub(r"!vhlo\.(\w+?)_v\d+\b", r"\1", text)
     text = text.replace("tf31", "tf32")
     return re.sub(r"#vhlo([.<]\w+?)_v\d+\b", r"#vhlo\1", text)
+
+
+def attribute_text(operation, name):
+    try:
+        return str(operation.attributes[name])
+    except TypeError as error:  # jaxlib has no Python class for complex constants, but says what it saw
+        return re.search(r"\(Attribute\((.*)\)\)$", str(error), re.DOTALL)[1]
 
 
 def their_location(location):
@@ -441,9 +503,12 @@ class Comparison:
         attributes = {}
         for item in theirs.attributes:
             name = item if isinstance(item, str) else item.name
-            attributes[name] = plain(str(theirs.attributes[name]))
+            attributes[name] = plain(attribute_text(theirs, name))
         is_vhlo = theirs.name.startswith("vhlo.")
-        mine = {name: (vhlo_text if is_vhlo else builtin_text)(node) for name, node in ours["attrs"]}
+        mine = {
+            name: vhlo_text(node) if is_vhlo else like(attributes.get(name, ""), node)
+            for name, node in ours["attrs"]
+        }
         self.check("names of attributes", sorted(attributes), list(mine), where)
         for name in attributes.keys() & mine.keys():
             self.check("attributes", attributes[name], mine[name], f"{where}, {name}")
@@ -461,8 +526,7 @@ def read(model_dump, path):
     return operations, summary
 
 
-def compare(model_dump, path, scratch):
-    code = program_bytes(path)
+def compare(model_dump, code, scratch):
     scratch.write_bytes(code)
     operations, summary = read(model_dump, scratch)
     comparison = Comparison(operations)
@@ -478,25 +542,44 @@ def compare(model_dump, path, scratch):
     return comparison
 
 
-def main():
-    model_dump, *paths = sys.argv[1:]
-    total, bad, programs = collections.Counter(), 0, 0
-    import tempfile
+def versions(code):
+    """The same program as jaxlib writes it in other versions; those that cannot express it are left out."""
+    with jax_mlir.make_ir_context() as context:
+        module = stablehlo.deserialize_portable_artifact(context, code)
+        for version in ENCODINGS:
+            out = io.BytesIO()
+            module.operation.write_bytecode(out, desired_version=version)
+            yield f"StableHLO, encoding {version}", out.getvalue()
+        for release in [*RELEASES, stablehlo.get_current_version()]:
+            try:
+                again = _jax.mlir.serialize_portable_artifact(module, release, True)
+            except Exception as error:  # noqa: BLE001: jaxlib's own kind, without a name of its own
+                assert "version" in str(error).lower() or "legalize" in str(error), error
+                continue
+            yield f"VHLO {release}", again
 
+
+def main():
+    arguments = sys.argv[1:]
+    with_versions = "--versions" in arguments
+    model_dump, *paths = (argument for argument in arguments if argument != "--versions")
+    total, bad, programs = collections.Counter(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for path in files(paths):
-            programs += 1
-            try:
-                comparison = compare(model_dump, path, Path(folder) / "program.mlir")
-                differences = comparison.differences
-                total += comparison.counts
-            except Difference as difference:
-                differences = [str(difference)]
-            if differences:
-                bad += 1
-                print(f"{path}: {len(differences)} differences")
-                for text in differences[:SHOWN_DIFFERENCES]:
-                    print("  " + text)
+            code = program_bytes(path)
+            for name, form in [("", code), *(versions(code) if with_versions else ())]:
+                programs += 1
+                try:
+                    comparison = compare(model_dump, form, Path(folder) / "program.mlir")
+                    differences = comparison.differences
+                    total += comparison.counts
+                except Difference as difference:
+                    differences = [str(difference)]
+                if differences:
+                    bad += 1
+                    print(f"{path} {name}: {len(differences)} differences")
+                    for text in differences[:SHOWN_DIFFERENCES]:
+                        print("  " + text)
     print(f"{programs} programs, {bad} differ;", ", ".join(f"{n} {what}" for what, n in sorted(total.items())))
     return 1 if bad or not programs else 0
 
