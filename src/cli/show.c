@@ -1,14 +1,13 @@
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fs.h"
 #include "cli/cli.h"
 #include "cli/component_view.h"
 #include "cli/entries.h"
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/place.h"
+#include "cli/show_program.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -165,60 +164,8 @@ static rk_err *show_entry(rk_store *store, const rk_kept *kept, bool json) {
     return NULL;
 }
 
-static const char *program_format(const rk_entry *entry, json_t *metadata) {
-    const char *format = json_string_value(json_object_get(metadata, "format"));
-    static const uint8_t bytecode[] = {'M', 'L', 0xef, 'R'};
-    if (entry->payload.len >= sizeof bytecode &&
-        memcmp(entry->payload.data, bytecode, sizeof bytecode) == 0)
-        return "MLIR bytecode";
-    return format && strcmp(format, "hlo") == 0 ? "HloModuleProto" : format ? format : "unknown";
-}
-
-static rk_err *give_program(const rk_entry *entry, const char *format, const char *output,
-                            bool json) {
-    size_t bytes = entry->payload.len;
-    if (!output && !json && !isatty(STDOUT_FILENO)) {
-        (void)fwrite(entry->payload.data, 1, bytes, stdout);
-        return NULL;
-    }
-    if (output)
-        RK_TRY(rk_fs_publish(output, entry->payload.data, bytes, 0666));
-    if (json) {
-        json_t *object = rk_out_object();
-        rk_out_set(object, "format", rk_out_string(format));
-        rk_out_set(object, "bytes", rk_out_uint(bytes));
-        rk_out_set(object, "file", rk_out_string(output));
-        rk_out_print(object);
-    } else if (output) {
-        (void)printf("%s: %s of %s\n", output, rk_text_bytes(bytes).text, format);
-    } else {
-        (void)printf("The program is %s of %s, which is no text: write it to a file with -o FILE, "
-                     "or send it through a pipe.\n",
-                     rk_text_bytes(bytes).text, format);
-    }
-    return NULL;
-}
-
-static rk_err *show_program(rk_store *store, const rk_kept *kept, const char *output, bool json) {
-    if (!kept->has_program)
-        return rk_error(RK_NOT_FOUND,
-                        "the program of %.16s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
-                        "compiled from now on",
-                        kept->hex);
-    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
-    RK_TRY(rk_store_read(store, RK_ENTRY_PROGRAM, kept->hex, RK_WANT_PAYLOAD, &lookup));
-    if (!lookup.found)
-        return rk_error(RK_DATA_LOSS, "the program of %.16s cannot be used: %s", kept->hex,
-                        rk_entry_fault_text(lookup.fault));
-    json_t *metadata = rk_out_parsed(lookup.view.entry.metadata);
-    rk_err *err = give_program(&lookup.view.entry, program_format(&lookup.view.entry, metadata),
-                               output, json);
-    json_decref(metadata);
-    return err;
-}
-
-static rk_err *show(const rk_settings *settings, const char *prefix, bool program,
-                    const char *output, bool json) {
+static rk_err *show(const rk_settings *settings, const char *prefix, const rk_show_how *how,
+                    bool json) {
     RK_AUTO_STORE store = NULL;
     __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
     const rk_kept *kept = NULL;
@@ -226,15 +173,17 @@ static rk_err *show(const rk_settings *settings, const char *prefix, bool progra
     if (store)
         RK_TRY(rk_kept_collect(store, &list));
     RK_TRY(rk_kept_find(&list, prefix, &kept));
-    return program ? show_program(store, kept, output, json) : show_entry(store, kept, json);
+    return how ? rk_show_program(store, kept, how, json) : show_entry(store, kept, json);
 }
 
 int rk_verb_show(int argc, char **argv) {
     bool json = false, program = false;
-    const char *dir = NULL, *output = NULL;
+    rk_show_how how = {0};
+    const char *dir = NULL;
     const rk_opt options[] = {
         RK_OPT_FLAG("program", 'p', &program, "the program that it was compiled from"),
-        RK_OPT_VALUE("output", 'o', &output, "FILE", "with --program: write it to this file"),
+        RK_OPT_FLAG("raw", 'r', &how.raw, "with --program: its bytes as they came"),
+        RK_OPT_VALUE("output", 'o', &how.output, "FILE", "with --program: write it to this file"),
         RK_OPT_JSON(&json),
         RK_OPT_DIR(&dir),
     };
@@ -243,8 +192,9 @@ int rk_verb_show(int argc, char **argv) {
         .operands = "KEY",
         .summary = "Prints one entry with everything that its key was made of: options, flags, "
                    "variables, versions and topology. The beginning of the key is enough.",
-        .details = "With --program: the program as the framework handed it over, byte by byte, on "
-                   "standard output if that is no terminal, or to a file.\n",
+        .details = "With --program: the program as text, one operation a line, with the lines of "
+                   "the Python source behind each. With --raw as well: byte by byte as the "
+                   "framework handed it over.\n",
         .options = options,
         .option_count = RK_ARRAY_LEN(options),
         .min_operands = 1,
@@ -254,12 +204,12 @@ int rk_verb_show(int argc, char **argv) {
     int status;
     if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
         return status;
-    if (output && !program)
-        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "-o goes with --program"), json);
+    if ((how.output || how.raw) && !program)
+        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "-o and --raw go with --program"), json);
     rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     rk_err *err = rk_place_settings(&settings);
     if (!err)
-        err = show(settings, operands.items[0], program, output, json);
+        err = show(settings, operands.items[0], program ? &how : NULL, json);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
 }

@@ -44,6 +44,9 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
 static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t not_stored) {
     if (not_stored > 0)
         add_count(table, "not stored", not_stored, RK_STYLE_BAD, "");
+    if (totals->fingerprint_fallbacks > 0)
+        add_count(table, "known by bytes", totals->fingerprint_fallbacks, RK_STYLE_NOTICE,
+                  "their meaning could not be read");
     if (totals->deserialize_failures > 0)
         add_count(table, "failed to load", totals->deserialize_failures, RK_STYLE_BAD,
                   "the plugin refused the entry");

@@ -30,6 +30,8 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         if (event->reason)
             rk_line_add_name(json, "reason", event->reason);
         rk_line_add_name(json, "name", event->name);
+        if (event->by_bytes)
+            rk_line_add_name(json, "by_bytes", event->by_bytes);
         add_key(json, event->key);
         rk_json_member_bool(json, "compiled", event->compiled);
         rk_json_member_bool(json, "failed", event->failed);

@@ -42,6 +42,7 @@ typedef struct rk_journal_compile {
     rk_outcome outcome;
     const char *reason;      // miss or bypass: why; NULL for a hit. See docs/journal.md
     const char *name;        // program name, "" if unknown
+    const char *by_bytes;    // why the fingerprint is of bytes, not of meaning; NULL if it is not
     const rk_key *key;       // NULL if none could be made
     bool compiled;           // the plugin's compiler was called
     bool failed;             // and gave an error to the framework

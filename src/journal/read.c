@@ -33,6 +33,7 @@ void rk_run_model_cleanup(rk_run_model *model) {
     for (size_t i = 0; i < model->compile_count; i++) {
         rk_free(model->compiles[i].reason);
         rk_free(model->compiles[i].name);
+        rk_free(model->compiles[i].by_bytes);
     }
     for (size_t i = 0; i < model->stored_count; i++)
         rk_free(model->stored[i].reason);

@@ -62,6 +62,7 @@ typedef struct rk_run_compile {
     rk_run_source source; // where a hit came from
     char *reason;         // of a miss or bypass
     char *name;
+    char *by_bytes; // why the fingerprint is of bytes, not of meaning; "" if it is not
     rk_run_hex key, program, options, environment;
     bool compiled, failed, deserialize_failed, quarantined;
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
@@ -143,7 +144,8 @@ typedef struct rk_run_totals {
     uint64_t runs;     // how many were added
     uint64_t programs; // distinct program fingerprints over all of them
     uint64_t hits, misses, bypassed;
-    uint64_t compiled; // real calls of the plugin's compiler
+    uint64_t compiled;              // real calls of the plugin's compiler
+    uint64_t fingerprint_fallbacks; // requests whose fingerprint is of bytes, not of meaning
     uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
     uint64_t compile_ns; // inside the plugin's compiler
     uint64_t load_ns;    // loading, also where it failed in the end

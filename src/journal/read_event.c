@@ -168,6 +168,7 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->saved_ns = take_seconds(event, "saved_seconds");
     compile->program_bytes = take_uint(event, "program_bytes");
     RK_TRY(take_text(event, "reason", &compile->reason));
+    RK_TRY(take_text(event, "by_bytes", &compile->by_bytes));
     return take_text(event, "name", &compile->name);
 }
 

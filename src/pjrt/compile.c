@@ -343,6 +343,7 @@ static PJRT_Error *answer_request(request *r) {
     r->event.request_ns = rk_monotonic_ns() - start_ns;
     r->event.key = r->has_key ? &r->key : NULL;
     r->event.name = r->name ? r->name : "";
+    r->event.by_bytes = r->info.by_bytes;
     rk_journal_add_compile(r->runtime->journal, &r->event);
     rk_runtime_check_journal(r->runtime);
     return error;
