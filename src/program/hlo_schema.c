@@ -4,8 +4,6 @@
 // clang-format off
 #include "program/hlo_schema.h"
 
-#include <stddef.h>
-
 static const rk_hlo_message M_ProgramShapeProto;
 static const rk_hlo_message M_HloInputOutputAliasProto;
 static const rk_hlo_message M_HloInputOutputAliasProto_AliasEntryProto;
@@ -518,19 +516,22 @@ static const rk_hlo_field F_HloModuleProto[] = {
     {24, RK_HLO_DROP, 0, true, false, 67, "debug_attributes", NULL, NULL},
     {25, RK_HLO_STRING, 0, false, false, 68, "backend_config", NULL, NULL},
 };
-const rk_hlo_message rk_hlo_module_fields = {"HloModuleProto", F_HloModuleProto, 24, 69, false};
+static const uint16_t P_HloModuleProto[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
+const rk_hlo_message rk_hlo_module_fields = {"HloModuleProto", F_HloModuleProto, P_HloModuleProto, 24, 26, 69, false};
 
 static const rk_hlo_field F_ProgramShapeProto[] = {
     {1, RK_HLO_SHAPE, 0, true, false, 70, "parameters", NULL, NULL},
     {2, RK_HLO_SHAPE, 0, false, false, 71, "result", NULL, NULL},
     {3, RK_HLO_DROP, 0, true, false, 72, "parameter_names", NULL, NULL},
 };
-static const rk_hlo_message M_ProgramShapeProto = {"ProgramShapeProto", F_ProgramShapeProto, 3, 73, false};
+static const uint16_t P_ProgramShapeProto[] = {0, 1, 2, 3};
+static const rk_hlo_message M_ProgramShapeProto = {"ProgramShapeProto", F_ProgramShapeProto, P_ProgramShapeProto, 3, 4, 73, false};
 
 static const rk_hlo_field F_HloInputOutputAliasProto[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 74, "entries", &M_HloInputOutputAliasProto_AliasEntryProto, NULL},
 };
-static const rk_hlo_message M_HloInputOutputAliasProto = {"HloInputOutputAliasProto", F_HloInputOutputAliasProto, 1, 75, true};
+static const uint16_t P_HloInputOutputAliasProto[] = {0, 1};
+static const rk_hlo_message M_HloInputOutputAliasProto = {"HloInputOutputAliasProto", F_HloInputOutputAliasProto, P_HloInputOutputAliasProto, 1, 2, 75, true};
 
 static const rk_hlo_field F_HloInputOutputAliasProto_AliasEntryProto[] = {
     {1, RK_HLO_INT, 64, true, false, 76, "output_shape_index", NULL, NULL},
@@ -538,14 +539,16 @@ static const rk_hlo_field F_HloInputOutputAliasProto_AliasEntryProto[] = {
     {3, RK_HLO_INT, 64, true, false, 78, "parameter_shape_index", NULL, NULL},
     {4, RK_HLO_ENUM, 32, false, false, 79, "kind", NULL, &E_Kind},
 };
-static const rk_hlo_message M_HloInputOutputAliasProto_AliasEntryProto = {"HloInputOutputAliasProto.AliasEntryProto", F_HloInputOutputAliasProto_AliasEntryProto, 4, 80, false};
+static const uint16_t P_HloInputOutputAliasProto_AliasEntryProto[] = {0, 1, 2, 3, 4};
+static const rk_hlo_message M_HloInputOutputAliasProto_AliasEntryProto = {"HloInputOutputAliasProto.AliasEntryProto", F_HloInputOutputAliasProto_AliasEntryProto, P_HloInputOutputAliasProto_AliasEntryProto, 4, 5, 80, false};
 
 static const rk_hlo_field F_CrossProgramPrefetch[] = {
     {1, RK_HLO_INT, 64, false, false, 81, "parameter", NULL, NULL},
     {2, RK_HLO_INT, 64, true, false, 82, "index", NULL, NULL},
     {3, RK_HLO_INT, 64, false, false, 83, "offset", NULL, NULL},
 };
-static const rk_hlo_message M_CrossProgramPrefetch = {"CrossProgramPrefetch", F_CrossProgramPrefetch, 3, 84, false};
+static const uint16_t P_CrossProgramPrefetch[] = {0, 1, 2, 3};
+static const rk_hlo_message M_CrossProgramPrefetch = {"CrossProgramPrefetch", F_CrossProgramPrefetch, P_CrossProgramPrefetch, 3, 4, 84, false};
 
 static const rk_hlo_field F_OpSharding[] = {
     {1, RK_HLO_ENUM, 32, false, false, 85, "type", NULL, &E_OpSharding_Type},
@@ -563,7 +566,8 @@ static const rk_hlo_field F_OpSharding[] = {
     {13, RK_HLO_ENUM, 32, false, false, 97, "shard_group_type", NULL, &E_OpSharding_ShardGroupType},
     {14, RK_HLO_MESSAGE, 0, false, true, 98, "named_sharding", &M_NamedShardingProto, NULL},
 };
-static const rk_hlo_message M_OpSharding = {"OpSharding", F_OpSharding, 14, 99, false};
+static const uint16_t P_OpSharding[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+static const rk_hlo_message M_OpSharding = {"OpSharding", F_OpSharding, P_OpSharding, 14, 15, 99, false};
 
 static const rk_hlo_field F_NamedShardingProto[] = {
     {2, RK_HLO_MESSAGE, 0, false, false, 100, "mesh", &M_MeshProto, NULL},
@@ -574,78 +578,91 @@ static const rk_hlo_field F_NamedShardingProto[] = {
     {7, RK_HLO_MESSAGE, 0, true, false, 104, "manual_axes", &M_AxisRefProto, NULL},
     {8, RK_HLO_ENUM, 32, false, false, 105, "reduction_op", NULL, &E_NamedShardingProto_ReductionOpProto},
 };
-static const rk_hlo_message M_NamedShardingProto = {"NamedShardingProto", F_NamedShardingProto, 7, 106, false};
+static const uint16_t P_NamedShardingProto[] = {0, 0, 1, 2, 3, 4, 5, 6, 7};
+static const rk_hlo_message M_NamedShardingProto = {"NamedShardingProto", F_NamedShardingProto, P_NamedShardingProto, 7, 9, 106, false};
 
 static const rk_hlo_field F_MeshProto[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 107, "axes", &M_MeshProto_MeshAxis, NULL},
     {2, RK_HLO_INT, 64, true, false, 108, "device_ids", NULL, NULL},
     {3, RK_HLO_MESSAGE, 0, false, true, 109, "iota_transform", &M_MeshProto_IotaTransform, NULL},
 };
-static const rk_hlo_message M_MeshProto = {"MeshProto", F_MeshProto, 3, 110, false};
+static const uint16_t P_MeshProto[] = {0, 1, 2, 3};
+static const rk_hlo_message M_MeshProto = {"MeshProto", F_MeshProto, P_MeshProto, 3, 4, 110, false};
 
 static const rk_hlo_field F_MeshProto_MeshAxis[] = {
     {1, RK_HLO_STRING, 0, false, false, 45, "name", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 111, "size", NULL, NULL},
 };
-static const rk_hlo_message M_MeshProto_MeshAxis = {"MeshProto.MeshAxis", F_MeshProto_MeshAxis, 2, 112, false};
+static const uint16_t P_MeshProto_MeshAxis[] = {0, 1, 2};
+static const rk_hlo_message M_MeshProto_MeshAxis = {"MeshProto.MeshAxis", F_MeshProto_MeshAxis, P_MeshProto_MeshAxis, 2, 3, 112, false};
 
 static const rk_hlo_field F_MeshProto_IotaTransform[] = {
     {1, RK_HLO_INT, 64, true, false, 113, "reshape_dims", NULL, NULL},
     {2, RK_HLO_INT, 64, true, false, 114, "transpose_perm", NULL, NULL},
 };
-static const rk_hlo_message M_MeshProto_IotaTransform = {"MeshProto.IotaTransform", F_MeshProto_IotaTransform, 2, 115, false};
+static const uint16_t P_MeshProto_IotaTransform[] = {0, 1, 2};
+static const rk_hlo_message M_MeshProto_IotaTransform = {"MeshProto.IotaTransform", F_MeshProto_IotaTransform, P_MeshProto_IotaTransform, 2, 3, 115, false};
 
 static const rk_hlo_field F_NamedShardingProto_DimensionSharding[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 107, "axes", &M_AxisRefProto, NULL},
     {2, RK_HLO_BOOL, 1, false, false, 116, "is_closed", NULL, NULL},
 };
-static const rk_hlo_message M_NamedShardingProto_DimensionSharding = {"NamedShardingProto.DimensionSharding", F_NamedShardingProto_DimensionSharding, 2, 117, false};
+static const uint16_t P_NamedShardingProto_DimensionSharding[] = {0, 1, 2};
+static const rk_hlo_message M_NamedShardingProto_DimensionSharding = {"NamedShardingProto.DimensionSharding", F_NamedShardingProto_DimensionSharding, P_NamedShardingProto_DimensionSharding, 2, 3, 117, false};
 
 static const rk_hlo_field F_AxisRefProto[] = {
     {1, RK_HLO_INT, 64, false, false, 118, "mesh_axis_index", NULL, NULL},
     {2, RK_HLO_MESSAGE, 0, false, true, 119, "sub_axis_info", &M_AxisRefProto_SubAxis, NULL},
 };
-static const rk_hlo_message M_AxisRefProto = {"AxisRefProto", F_AxisRefProto, 2, 120, false};
+static const uint16_t P_AxisRefProto[] = {0, 1, 2};
+static const rk_hlo_message M_AxisRefProto = {"AxisRefProto", F_AxisRefProto, P_AxisRefProto, 2, 3, 120, false};
 
 static const rk_hlo_field F_AxisRefProto_SubAxis[] = {
     {1, RK_HLO_INT, 64, false, false, 121, "pre_size", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 111, "size", NULL, NULL},
 };
-static const rk_hlo_message M_AxisRefProto_SubAxis = {"AxisRefProto.SubAxis", F_AxisRefProto_SubAxis, 2, 122, false};
+static const uint16_t P_AxisRefProto_SubAxis[] = {0, 1, 2};
+static const rk_hlo_message M_AxisRefProto_SubAxis = {"AxisRefProto.SubAxis", F_AxisRefProto_SubAxis, P_AxisRefProto_SubAxis, 2, 3, 122, false};
 
 static const rk_hlo_field F_DeviceAssignmentProto[] = {
     {1, RK_HLO_INT, 32, false, false, 123, "replica_count", NULL, NULL},
     {2, RK_HLO_INT, 32, false, false, 124, "computation_count", NULL, NULL},
     {3, RK_HLO_MESSAGE, 0, true, false, 125, "computation_devices", &M_DeviceAssignmentProto_ComputationDevice, NULL},
 };
-static const rk_hlo_message M_DeviceAssignmentProto = {"DeviceAssignmentProto", F_DeviceAssignmentProto, 3, 126, false};
+static const uint16_t P_DeviceAssignmentProto[] = {0, 1, 2, 3};
+static const rk_hlo_message M_DeviceAssignmentProto = {"DeviceAssignmentProto", F_DeviceAssignmentProto, P_DeviceAssignmentProto, 3, 4, 126, false};
 
 static const rk_hlo_field F_DeviceAssignmentProto_ComputationDevice[] = {
     {1, RK_HLO_INT, 64, true, false, 127, "replica_device_ids", NULL, NULL},
 };
-static const rk_hlo_message M_DeviceAssignmentProto_ComputationDevice = {"DeviceAssignmentProto.ComputationDevice", F_DeviceAssignmentProto_ComputationDevice, 1, 128, false};
+static const uint16_t P_DeviceAssignmentProto_ComputationDevice[] = {0, 1};
+static const rk_hlo_message M_DeviceAssignmentProto_ComputationDevice = {"DeviceAssignmentProto.ComputationDevice", F_DeviceAssignmentProto_ComputationDevice, P_DeviceAssignmentProto_ComputationDevice, 1, 2, 128, false};
 
 static const rk_hlo_field F_HloBufferDonorProto[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 74, "entries", &M_HloBufferDonorProto_BufferDonorEntryProto, NULL},
 };
-static const rk_hlo_message M_HloBufferDonorProto = {"HloBufferDonorProto", F_HloBufferDonorProto, 1, 129, true};
+static const uint16_t P_HloBufferDonorProto[] = {0, 1};
+static const rk_hlo_message M_HloBufferDonorProto = {"HloBufferDonorProto", F_HloBufferDonorProto, P_HloBufferDonorProto, 1, 2, 129, true};
 
 static const rk_hlo_field F_HloBufferDonorProto_BufferDonorEntryProto[] = {
     {1, RK_HLO_INT, 64, false, false, 77, "parameter_number", NULL, NULL},
     {2, RK_HLO_INT, 64, true, false, 78, "parameter_shape_index", NULL, NULL},
 };
-static const rk_hlo_message M_HloBufferDonorProto_BufferDonorEntryProto = {"HloBufferDonorProto.BufferDonorEntryProto", F_HloBufferDonorProto_BufferDonorEntryProto, 2, 130, false};
+static const uint16_t P_HloBufferDonorProto_BufferDonorEntryProto[] = {0, 1, 2};
+static const rk_hlo_message M_HloBufferDonorProto_BufferDonorEntryProto = {"HloBufferDonorProto.BufferDonorEntryProto", F_HloBufferDonorProto_BufferDonorEntryProto, P_HloBufferDonorProto_BufferDonorEntryProto, 2, 3, 130, false};
 
 static const rk_hlo_field F_FrontendAttributes[] = {
     {1, RK_HLO_MAP, 0, true, false, 131, "map", &M_FrontendAttributes_MapEntry, NULL},
 };
-static const rk_hlo_message M_FrontendAttributes = {"FrontendAttributes", F_FrontendAttributes, 1, 132, false};
+static const uint16_t P_FrontendAttributes[] = {0, 1};
+static const rk_hlo_message M_FrontendAttributes = {"FrontendAttributes", F_FrontendAttributes, P_FrontendAttributes, 1, 2, 132, false};
 
 static const rk_hlo_field F_FrontendAttributes_MapEntry[] = {
     {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
     {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
 };
-static const rk_hlo_message M_FrontendAttributes_MapEntry = {"FrontendAttributes.MapEntry", F_FrontendAttributes_MapEntry, 2, 135, false};
+static const uint16_t P_FrontendAttributes_MapEntry[] = {0, 1, 2};
+static const rk_hlo_message M_FrontendAttributes_MapEntry = {"FrontendAttributes.MapEntry", F_FrontendAttributes_MapEntry, P_FrontendAttributes_MapEntry, 2, 3, 135, false};
 
 static const rk_hlo_field F_HloComputationProto[] = {
     {1, RK_HLO_OWN, 0, false, false, 45, "name", NULL, NULL},
@@ -657,7 +674,8 @@ static const rk_hlo_field F_HloComputationProto[] = {
     {8, RK_HLO_STRING, 0, false, false, 140, "execution_thread", NULL, NULL},
     {9, RK_HLO_STRING, 0, false, false, 68, "backend_config", NULL, NULL},
 };
-const rk_hlo_message rk_hlo_computation_fields = {"HloComputationProto", F_HloComputationProto, 8, 141, false};
+static const uint16_t P_HloComputationProto[] = {0, 1, 2, 0, 3, 4, 5, 6, 7, 8};
+const rk_hlo_message rk_hlo_computation_fields = {"HloComputationProto", F_HloComputationProto, P_HloComputationProto, 8, 10, 141, false};
 
 static const rk_hlo_field F_HloInstructionProto[] = {
     {1, RK_HLO_DROP, 0, false, false, 45, "name", NULL, NULL},
@@ -748,12 +766,14 @@ static const rk_hlo_field F_HloInstructionProto[] = {
     {102, RK_HLO_STRING, 0, false, false, 221, "comparison_order", NULL, NULL},
     {103, RK_HLO_MESSAGE, 0, false, false, 222, "shuffle_mode", &M_ShuffleMode, NULL},
 };
-const rk_hlo_message rk_hlo_instruction_fields = {"HloInstructionProto", F_HloInstructionProto, 87, 223, false};
+static const uint16_t P_HloInstructionProto[] = {0, 1, 2, 3, 0, 0, 0, 4, 5, 6, 0, 7, 0, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 0, 34, 0, 0, 35, 0, 36, 0, 37, 38, 39, 40, 41, 42, 0, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 0, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 0, 66, 67, 68, 69, 0, 0, 70, 0, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87};
+const rk_hlo_message rk_hlo_instruction_fields = {"HloInstructionProto", F_HloInstructionProto, P_HloInstructionProto, 87, 104, 223, false};
 
 static const rk_hlo_field F_Window[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 147, "dimensions", &M_WindowDimension, NULL},
 };
-static const rk_hlo_message M_Window = {"Window", F_Window, 1, 224, false};
+static const uint16_t P_Window[] = {0, 1};
+static const rk_hlo_message M_Window = {"Window", F_Window, P_Window, 1, 2, 224, false};
 
 static const rk_hlo_field F_WindowDimension[] = {
     {1, RK_HLO_INT, 64, false, false, 111, "size", NULL, NULL},
@@ -764,7 +784,8 @@ static const rk_hlo_field F_WindowDimension[] = {
     {6, RK_HLO_INT, 64, false, false, 229, "base_dilation", NULL, NULL},
     {7, RK_HLO_BOOL, 1, false, false, 230, "window_reversal", NULL, NULL},
 };
-static const rk_hlo_message M_WindowDimension = {"WindowDimension", F_WindowDimension, 7, 231, false};
+static const uint16_t P_WindowDimension[] = {0, 1, 2, 3, 4, 5, 6, 7};
+static const rk_hlo_message M_WindowDimension = {"WindowDimension", F_WindowDimension, P_WindowDimension, 7, 8, 231, false};
 
 static const rk_hlo_field F_ConvolutionDimensionNumbers[] = {
     {3, RK_HLO_INT, 64, false, false, 232, "kernel_input_feature_dimension", NULL, NULL},
@@ -777,26 +798,30 @@ static const rk_hlo_field F_ConvolutionDimensionNumbers[] = {
     {11, RK_HLO_INT, 64, true, false, 239, "input_spatial_dimensions", NULL, NULL},
     {12, RK_HLO_INT, 64, true, false, 240, "output_spatial_dimensions", NULL, NULL},
 };
-static const rk_hlo_message M_ConvolutionDimensionNumbers = {"ConvolutionDimensionNumbers", F_ConvolutionDimensionNumbers, 9, 241, false};
+static const uint16_t P_ConvolutionDimensionNumbers[] = {0, 0, 0, 1, 2, 0, 3, 4, 5, 6, 7, 8, 9};
+static const rk_hlo_message M_ConvolutionDimensionNumbers = {"ConvolutionDimensionNumbers", F_ConvolutionDimensionNumbers, P_ConvolutionDimensionNumbers, 9, 13, 241, false};
 
 static const rk_hlo_field F_HloInstructionProto_SliceDimensions[] = {
     {1, RK_HLO_INT, 64, false, false, 242, "start", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 243, "limit", NULL, NULL},
     {3, RK_HLO_INT, 64, false, false, 225, "stride", NULL, NULL},
 };
-static const rk_hlo_message M_HloInstructionProto_SliceDimensions = {"HloInstructionProto.SliceDimensions", F_HloInstructionProto_SliceDimensions, 3, 244, false};
+static const uint16_t P_HloInstructionProto_SliceDimensions[] = {0, 1, 2, 3};
+static const rk_hlo_message M_HloInstructionProto_SliceDimensions = {"HloInstructionProto.SliceDimensions", F_HloInstructionProto_SliceDimensions, P_HloInstructionProto_SliceDimensions, 3, 4, 244, false};
 
 static const rk_hlo_field F_PaddingConfig[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 147, "dimensions", &M_PaddingConfig_PaddingConfigDimension, NULL},
 };
-static const rk_hlo_message M_PaddingConfig = {"PaddingConfig", F_PaddingConfig, 1, 245, false};
+static const uint16_t P_PaddingConfig[] = {0, 1};
+static const rk_hlo_message M_PaddingConfig = {"PaddingConfig", F_PaddingConfig, P_PaddingConfig, 1, 2, 245, false};
 
 static const rk_hlo_field F_PaddingConfig_PaddingConfigDimension[] = {
     {1, RK_HLO_INT, 64, false, false, 246, "edge_padding_low", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 247, "edge_padding_high", NULL, NULL},
     {3, RK_HLO_INT, 64, false, false, 248, "interior_padding", NULL, NULL},
 };
-static const rk_hlo_message M_PaddingConfig_PaddingConfigDimension = {"PaddingConfig.PaddingConfigDimension", F_PaddingConfig_PaddingConfigDimension, 3, 249, false};
+static const uint16_t P_PaddingConfig_PaddingConfigDimension[] = {0, 1, 2, 3};
+static const rk_hlo_message M_PaddingConfig_PaddingConfigDimension = {"PaddingConfig.PaddingConfigDimension", F_PaddingConfig_PaddingConfigDimension, P_PaddingConfig_PaddingConfigDimension, 3, 4, 249, false};
 
 static const rk_hlo_field F_DotDimensionNumbers[] = {
     {1, RK_HLO_INT, 64, true, false, 250, "lhs_contracting_dimensions", NULL, NULL},
@@ -804,7 +829,8 @@ static const rk_hlo_field F_DotDimensionNumbers[] = {
     {3, RK_HLO_INT, 64, true, false, 252, "lhs_batch_dimensions", NULL, NULL},
     {4, RK_HLO_INT, 64, true, false, 253, "rhs_batch_dimensions", NULL, NULL},
 };
-static const rk_hlo_message M_DotDimensionNumbers = {"DotDimensionNumbers", F_DotDimensionNumbers, 4, 254, false};
+static const uint16_t P_DotDimensionNumbers[] = {0, 1, 2, 3, 4};
+static const rk_hlo_message M_DotDimensionNumbers = {"DotDimensionNumbers", F_DotDimensionNumbers, P_DotDimensionNumbers, 4, 5, 254, false};
 
 static const rk_hlo_field F_GatherDimensionNumbers[] = {
     {1, RK_HLO_INT, 64, true, false, 255, "offset_dims", NULL, NULL},
@@ -814,7 +840,8 @@ static const rk_hlo_field F_GatherDimensionNumbers[] = {
     {5, RK_HLO_INT, 64, true, false, 259, "operand_batching_dims", NULL, NULL},
     {6, RK_HLO_INT, 64, true, false, 260, "start_indices_batching_dims", NULL, NULL},
 };
-static const rk_hlo_message M_GatherDimensionNumbers = {"GatherDimensionNumbers", F_GatherDimensionNumbers, 6, 261, false};
+static const uint16_t P_GatherDimensionNumbers[] = {0, 1, 2, 3, 4, 5, 6};
+static const rk_hlo_message M_GatherDimensionNumbers = {"GatherDimensionNumbers", F_GatherDimensionNumbers, P_GatherDimensionNumbers, 6, 7, 261, false};
 
 static const rk_hlo_field F_ScatterDimensionNumbers[] = {
     {1, RK_HLO_INT, 64, true, false, 262, "update_window_dims", NULL, NULL},
@@ -824,24 +851,28 @@ static const rk_hlo_field F_ScatterDimensionNumbers[] = {
     {5, RK_HLO_INT, 64, true, false, 265, "input_batching_dims", NULL, NULL},
     {6, RK_HLO_INT, 64, true, false, 266, "scatter_indices_batching_dims", NULL, NULL},
 };
-static const rk_hlo_message M_ScatterDimensionNumbers = {"ScatterDimensionNumbers", F_ScatterDimensionNumbers, 6, 267, false};
+static const uint16_t P_ScatterDimensionNumbers[] = {0, 1, 2, 3, 4, 5, 6};
+static const rk_hlo_message M_ScatterDimensionNumbers = {"ScatterDimensionNumbers", F_ScatterDimensionNumbers, P_ScatterDimensionNumbers, 6, 7, 267, false};
 
 static const rk_hlo_field F_ReplicaGroup[] = {
     {1, RK_HLO_INT, 64, true, false, 268, "replica_ids", NULL, NULL},
 };
-static const rk_hlo_message M_ReplicaGroup = {"ReplicaGroup", F_ReplicaGroup, 1, 269, false};
+static const uint16_t P_ReplicaGroup[] = {0, 1};
+static const rk_hlo_message M_ReplicaGroup = {"ReplicaGroup", F_ReplicaGroup, P_ReplicaGroup, 1, 2, 269, false};
 
 static const rk_hlo_field F_PrecisionConfig[] = {
     {1, RK_HLO_ENUM, 32, true, false, 270, "operand_precision", NULL, &E_PrecisionConfig_Precision},
     {2, RK_HLO_ENUM, 32, false, false, 271, "algorithm", NULL, &E_PrecisionConfig_Algorithm},
 };
-static const rk_hlo_message M_PrecisionConfig = {"PrecisionConfig", F_PrecisionConfig, 2, 272, false};
+static const uint16_t P_PrecisionConfig[] = {0, 1, 2};
+static const rk_hlo_message M_PrecisionConfig = {"PrecisionConfig", F_PrecisionConfig, P_PrecisionConfig, 2, 3, 272, false};
 
 static const rk_hlo_field F_SourceTarget[] = {
     {1, RK_HLO_INT, 64, false, false, 273, "source", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 274, "target", NULL, NULL},
 };
-static const rk_hlo_message M_SourceTarget = {"SourceTarget", F_SourceTarget, 2, 275, false};
+static const uint16_t P_SourceTarget[] = {0, 1, 2};
+static const rk_hlo_message M_SourceTarget = {"SourceTarget", F_SourceTarget, P_SourceTarget, 2, 3, 275, false};
 
 static const rk_hlo_field F_TriangularSolveOptions[] = {
     {1, RK_HLO_BOOL, 1, false, false, 276, "left_side", NULL, NULL},
@@ -849,49 +880,57 @@ static const rk_hlo_field F_TriangularSolveOptions[] = {
     {3, RK_HLO_BOOL, 1, false, false, 278, "unit_diagonal", NULL, NULL},
     {4, RK_HLO_ENUM, 32, false, false, 279, "transpose_a", NULL, &E_TriangularSolveOptions_Transpose},
 };
-static const rk_hlo_message M_TriangularSolveOptions = {"TriangularSolveOptions", F_TriangularSolveOptions, 4, 280, false};
+static const uint16_t P_TriangularSolveOptions[] = {0, 1, 2, 3, 4};
+static const rk_hlo_message M_TriangularSolveOptions = {"TriangularSolveOptions", F_TriangularSolveOptions, P_TriangularSolveOptions, 4, 5, 280, false};
 
 static const rk_hlo_field F_ParameterReplication[] = {
     {1, RK_HLO_BOOL, 1, true, false, 281, "replicated_at_leaf_buffers", NULL, NULL},
 };
-static const rk_hlo_message M_ParameterReplication = {"ParameterReplication", F_ParameterReplication, 1, 282, false};
+static const uint16_t P_ParameterReplication[] = {0, 1};
+static const rk_hlo_message M_ParameterReplication = {"ParameterReplication", F_ParameterReplication, P_ParameterReplication, 1, 2, 282, false};
 
 static const rk_hlo_field F_CholeskyOptions[] = {
     {1, RK_HLO_BOOL, 1, false, false, 277, "lower", NULL, NULL},
 };
-static const rk_hlo_message M_CholeskyOptions = {"CholeskyOptions", F_CholeskyOptions, 1, 283, false};
+static const uint16_t P_CholeskyOptions[] = {0, 1};
+static const rk_hlo_message M_CholeskyOptions = {"CholeskyOptions", F_CholeskyOptions, P_CholeskyOptions, 1, 2, 283, false};
 
 static const rk_hlo_field F_OutputOperandAliasing[] = {
     {1, RK_HLO_INT, 64, true, false, 76, "output_shape_index", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 284, "operand_index", NULL, NULL},
     {3, RK_HLO_INT, 64, true, false, 285, "operand_shape_index", NULL, NULL},
 };
-static const rk_hlo_message M_OutputOperandAliasing = {"OutputOperandAliasing", F_OutputOperandAliasing, 3, 286, false};
+static const uint16_t P_OutputOperandAliasing[] = {0, 1, 2, 3};
+static const rk_hlo_message M_OutputOperandAliasing = {"OutputOperandAliasing", F_OutputOperandAliasing, P_OutputOperandAliasing, 3, 4, 286, false};
 
 static const rk_hlo_field F_CollectiveDeviceListProto[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 175, "replica_groups", &M_ReplicaGroup, NULL},
 };
-static const rk_hlo_message M_CollectiveDeviceListProto = {"CollectiveDeviceListProto", F_CollectiveDeviceListProto, 1, 287, false};
+static const uint16_t P_CollectiveDeviceListProto[] = {0, 1};
+static const rk_hlo_message M_CollectiveDeviceListProto = {"CollectiveDeviceListProto", F_CollectiveDeviceListProto, P_CollectiveDeviceListProto, 1, 2, 287, false};
 
 static const rk_hlo_field F_RaggedDotDimensionNumbers[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 163, "dot_dimension_numbers", &M_DotDimensionNumbers, NULL},
     {2, RK_HLO_INT, 64, true, false, 288, "lhs_ragged_dimensions", NULL, NULL},
     {3, RK_HLO_INT, 64, true, false, 289, "rhs_group_dimensions", NULL, NULL},
 };
-static const rk_hlo_message M_RaggedDotDimensionNumbers = {"RaggedDotDimensionNumbers", F_RaggedDotDimensionNumbers, 3, 290, false};
+static const uint16_t P_RaggedDotDimensionNumbers[] = {0, 1, 2, 3};
+static const rk_hlo_message M_RaggedDotDimensionNumbers = {"RaggedDotDimensionNumbers", F_RaggedDotDimensionNumbers, P_RaggedDotDimensionNumbers, 3, 4, 290, false};
 
 static const rk_hlo_field F_ResultAccuracy[] = {
     {1, RK_HLO_ENUM, 32, false, true, 291, "mode", NULL, &E_ResultAccuracy_Mode},
     {2, RK_HLO_MESSAGE, 0, false, true, 292, "tolerance", &M_ResultAccuracy_Tolerance, NULL},
 };
-static const rk_hlo_message M_ResultAccuracy = {"ResultAccuracy", F_ResultAccuracy, 2, 293, false};
+static const uint16_t P_ResultAccuracy[] = {0, 1, 2};
+static const rk_hlo_message M_ResultAccuracy = {"ResultAccuracy", F_ResultAccuracy, P_ResultAccuracy, 2, 3, 293, false};
 
 static const rk_hlo_field F_ResultAccuracy_Tolerance[] = {
     {1, RK_HLO_FLOAT, 64, false, false, 294, "atol", NULL, NULL},
     {2, RK_HLO_FLOAT, 64, false, false, 295, "rtol", NULL, NULL},
     {3, RK_HLO_INT, 64, false, false, 296, "ulps", NULL, NULL},
 };
-static const rk_hlo_message M_ResultAccuracy_Tolerance = {"ResultAccuracy.Tolerance", F_ResultAccuracy_Tolerance, 3, 297, false};
+static const uint16_t P_ResultAccuracy_Tolerance[] = {0, 1, 2, 3};
+static const rk_hlo_message M_ResultAccuracy_Tolerance = {"ResultAccuracy.Tolerance", F_ResultAccuracy_Tolerance, P_ResultAccuracy_Tolerance, 3, 4, 297, false};
 
 static const rk_hlo_field F_IotaReplicaGroupListProto[] = {
     {1, RK_HLO_INT, 64, false, false, 298, "num_replica_groups", NULL, NULL},
@@ -899,19 +938,22 @@ static const rk_hlo_field F_IotaReplicaGroupListProto[] = {
     {3, RK_HLO_INT, 64, true, false, 93, "iota_reshape_dims", NULL, NULL},
     {4, RK_HLO_INT, 32, true, false, 94, "iota_transpose_perm", NULL, NULL},
 };
-static const rk_hlo_message M_IotaReplicaGroupListProto = {"IotaReplicaGroupListProto", F_IotaReplicaGroupListProto, 4, 300, false};
+static const uint16_t P_IotaReplicaGroupListProto[] = {0, 1, 2, 3, 4};
+static const rk_hlo_message M_IotaReplicaGroupListProto = {"IotaReplicaGroupListProto", F_IotaReplicaGroupListProto, P_IotaReplicaGroupListProto, 4, 5, 300, false};
 
 static const rk_hlo_field F_MeshAxesReplicaGroupListProto[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 100, "mesh", &M_MeshProto, NULL},
     {2, RK_HLO_MESSAGE, 0, true, false, 107, "axes", &M_AxisRefProto, NULL},
 };
-static const rk_hlo_message M_MeshAxesReplicaGroupListProto = {"MeshAxesReplicaGroupListProto", F_MeshAxesReplicaGroupListProto, 2, 301, false};
+static const uint16_t P_MeshAxesReplicaGroupListProto[] = {0, 1, 2};
+static const rk_hlo_message M_MeshAxesReplicaGroupListProto = {"MeshAxesReplicaGroupListProto", F_MeshAxesReplicaGroupListProto, P_MeshAxesReplicaGroupListProto, 2, 3, 301, false};
 
 static const rk_hlo_field F_SparsityConfig[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 302, "lhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
     {2, RK_HLO_MESSAGE, 0, false, false, 303, "rhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
 };
-static const rk_hlo_message M_SparsityConfig = {"SparsityConfig", F_SparsityConfig, 2, 304, true};
+static const uint16_t P_SparsityConfig[] = {0, 1, 2};
+static const rk_hlo_message M_SparsityConfig = {"SparsityConfig", F_SparsityConfig, P_SparsityConfig, 2, 3, 304, true};
 
 static const rk_hlo_field F_SparsityConfig_TensorSparsityConfig[] = {
     {1, RK_HLO_INT, 64, false, false, 305, "num_non_zero", NULL, NULL},
@@ -920,19 +962,22 @@ static const rk_hlo_field F_SparsityConfig_TensorSparsityConfig[] = {
     {4, RK_HLO_INT, 64, false, false, 225, "stride", NULL, NULL},
     {5, RK_HLO_INT, 32, false, false, 308, "idx", NULL, NULL},
 };
-static const rk_hlo_message M_SparsityConfig_TensorSparsityConfig = {"SparsityConfig.TensorSparsityConfig", F_SparsityConfig_TensorSparsityConfig, 5, 309, false};
+static const uint16_t P_SparsityConfig_TensorSparsityConfig[] = {0, 1, 2, 3, 4, 5};
+static const rk_hlo_message M_SparsityConfig_TensorSparsityConfig = {"SparsityConfig.TensorSparsityConfig", F_SparsityConfig_TensorSparsityConfig, P_SparsityConfig_TensorSparsityConfig, 5, 6, 309, false};
 
 static const rk_hlo_field F_Payload[] = {
     {1, RK_HLO_STRING, 0, false, true, 134, "value", NULL, NULL},
     {2, RK_HLO_INT, 64, false, true, 49, "id", NULL, NULL},
 };
-static const rk_hlo_message M_Payload = {"Payload", F_Payload, 2, 310, false};
+static const uint16_t P_Payload[] = {0, 1, 2};
+static const rk_hlo_message M_Payload = {"Payload", F_Payload, P_Payload, 2, 3, 310, false};
 
 static const rk_hlo_field F_BlockScalingConfig[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 302, "lhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
     {2, RK_HLO_MESSAGE, 0, false, false, 303, "rhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
 };
-static const rk_hlo_message M_BlockScalingConfig = {"BlockScalingConfig", F_BlockScalingConfig, 2, 311, true};
+static const uint16_t P_BlockScalingConfig[] = {0, 1, 2};
+static const rk_hlo_message M_BlockScalingConfig = {"BlockScalingConfig", F_BlockScalingConfig, P_BlockScalingConfig, 2, 3, 311, true};
 
 static const rk_hlo_field F_BlockScalingConfig_TensorBlockScalingConfig[] = {
     {1, RK_HLO_INT, 32, false, false, 312, "scale_idx", NULL, NULL},
@@ -940,17 +985,20 @@ static const rk_hlo_field F_BlockScalingConfig_TensorBlockScalingConfig[] = {
     {3, RK_HLO_INT, 64, true, false, 314, "strides", NULL, NULL},
     {4, RK_HLO_INT, 64, true, false, 315, "steps", NULL, NULL},
 };
-static const rk_hlo_message M_BlockScalingConfig_TensorBlockScalingConfig = {"BlockScalingConfig.TensorBlockScalingConfig", F_BlockScalingConfig_TensorBlockScalingConfig, 4, 316, false};
+static const uint16_t P_BlockScalingConfig_TensorBlockScalingConfig[] = {0, 1, 2, 3, 4};
+static const rk_hlo_message M_BlockScalingConfig_TensorBlockScalingConfig = {"BlockScalingConfig.TensorBlockScalingConfig", F_BlockScalingConfig_TensorBlockScalingConfig, P_BlockScalingConfig_TensorBlockScalingConfig, 4, 5, 316, false};
 
 static const rk_hlo_field F_ShuffleMode[] = {
     {1, RK_HLO_MESSAGE, 0, false, true, 317, "rotate", &M_ShuffleMode_Rotate, NULL},
 };
-static const rk_hlo_message M_ShuffleMode = {"ShuffleMode", F_ShuffleMode, 1, 318, false};
+static const uint16_t P_ShuffleMode[] = {0, 1};
+static const rk_hlo_message M_ShuffleMode = {"ShuffleMode", F_ShuffleMode, P_ShuffleMode, 1, 2, 318, false};
 
 static const rk_hlo_field F_ShuffleMode_Rotate[] = {
     {1, RK_HLO_INT, 64, true, false, 319, "shifts", NULL, NULL},
 };
-static const rk_hlo_message M_ShuffleMode_Rotate = {"ShuffleMode.Rotate", F_ShuffleMode_Rotate, 1, 320, false};
+static const uint16_t P_ShuffleMode_Rotate[] = {0, 1};
+static const rk_hlo_message M_ShuffleMode_Rotate = {"ShuffleMode.Rotate", F_ShuffleMode_Rotate, P_ShuffleMode_Rotate, 1, 2, 320, false};
 
 static const rk_hlo_field F_ShapeProto[] = {
     {2, RK_HLO_OWN, 32, false, false, 321, "element_type", NULL, NULL},
@@ -959,7 +1007,8 @@ static const rk_hlo_field F_ShapeProto[] = {
     {5, RK_HLO_MESSAGE, 0, false, false, 323, "layout", &M_LayoutProto, NULL},
     {6, RK_HLO_OWN, 1, true, false, 324, "is_dynamic_dimension", NULL, NULL},
 };
-const rk_hlo_message rk_hlo_shape_fields = {"ShapeProto", F_ShapeProto, 5, 325, false};
+static const uint16_t P_ShapeProto[] = {0, 0, 1, 2, 3, 4, 5};
+const rk_hlo_message rk_hlo_shape_fields = {"ShapeProto", F_ShapeProto, P_ShapeProto, 5, 7, 325, false};
 
 static const rk_hlo_field F_LayoutProto[] = {
     {1, RK_HLO_INT, 64, true, false, 326, "minor_to_major", NULL, NULL},
@@ -976,18 +1025,21 @@ static const rk_hlo_field F_LayoutProto[] = {
     {16, RK_HLO_INT, 64, false, false, 337, "tail_padding_alignment_in_elements", NULL, NULL},
     {17, RK_HLO_MESSAGE, 0, true, false, 338, "split_configs", &M_SplitConfigProto, NULL},
 };
-static const rk_hlo_message M_LayoutProto = {"LayoutProto", F_LayoutProto, 13, 339, false};
+static const uint16_t P_LayoutProto[] = {0, 1, 0, 0, 0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+static const rk_hlo_message M_LayoutProto = {"LayoutProto", F_LayoutProto, P_LayoutProto, 13, 18, 339, false};
 
 static const rk_hlo_field F_TileProto[] = {
     {1, RK_HLO_INT, 64, true, false, 147, "dimensions", NULL, NULL},
 };
-static const rk_hlo_message M_TileProto = {"TileProto", F_TileProto, 1, 340, false};
+static const uint16_t P_TileProto[] = {0, 1};
+static const rk_hlo_message M_TileProto = {"TileProto", F_TileProto, P_TileProto, 1, 2, 340, false};
 
 static const rk_hlo_field F_SplitConfigProto[] = {
     {1, RK_HLO_INT, 64, false, false, 307, "dimension", NULL, NULL},
     {2, RK_HLO_INT, 64, true, false, 341, "split_indices", NULL, NULL},
 };
-static const rk_hlo_message M_SplitConfigProto = {"SplitConfigProto", F_SplitConfigProto, 2, 342, false};
+static const uint16_t P_SplitConfigProto[] = {0, 1, 2};
+static const rk_hlo_message M_SplitConfigProto = {"SplitConfigProto", F_SplitConfigProto, P_SplitConfigProto, 2, 3, 342, false};
 
 static const rk_hlo_field F_HloModuleConfigProto[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 343, "entry_computation_layout", &M_ProgramShapeProto, NULL},
@@ -1033,7 +1085,8 @@ static const rk_hlo_field F_HloModuleConfigProto[] = {
     {42, RK_HLO_INT, 64, false, false, 380, "partition_size", NULL, NULL},
     {43, RK_HLO_INT, 64, false, false, 381, "page_size_kib", NULL, NULL},
 };
-const rk_hlo_message rk_hlo_config_fields = {"HloModuleConfigProto", F_HloModuleConfigProto, 42, 382, false};
+static const uint16_t P_HloModuleConfigProto[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 0, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42};
+const rk_hlo_message rk_hlo_config_fields = {"HloModuleConfigProto", F_HloModuleConfigProto, P_HloModuleConfigProto, 42, 44, 382, false};
 
 static const rk_hlo_field F_DebugOptions[] = {
     {2, RK_HLO_BOOL, 1, false, true, 383, "xla_hlo_graph_addresses", NULL, NULL},
@@ -1402,98 +1455,115 @@ static const rk_hlo_field F_DebugOptions[] = {
     {556, RK_HLO_ENUM, 32, false, true, 746, "xla_gpu_experimental_deterministic_ops_triton", NULL, &E_DebugOptions_DeterministicOpsTritonMode},
     {557, RK_HLO_BOOL, 1, false, true, 747, "xla_gpu_experimental_enable_tensor_ir", NULL, NULL},
 };
-static const rk_hlo_message M_DebugOptions = {"DebugOptions", F_DebugOptions, 365, 748, false};
+static const uint16_t P_DebugOptions[] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 0, 5, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9, 0, 0, 0, 0, 0, 0, 0, 10, 11, 12, 13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 14, 15, 16, 0, 0, 0, 0, 17, 0, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 0, 36, 0, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 0, 47, 48, 0, 0, 49, 50, 51, 52, 0, 53, 0, 54, 0, 55, 0, 56, 57, 58, 59, 60, 61, 0, 62, 63, 64, 0, 65, 0, 66, 0, 0, 0, 67, 68, 69, 70, 0, 0, 0, 71, 0, 0, 0, 72, 73, 0, 0, 0, 0, 0, 74, 75, 0, 0, 76, 77, 78, 79, 80, 81, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 82, 0, 83, 0, 0, 84, 85, 86, 0, 87, 88, 0, 89, 90, 91, 0, 92, 0, 0, 93, 94, 95, 96, 0, 97, 98, 0, 0, 99, 100, 0, 0, 101, 102, 103, 0, 104, 105, 0, 0, 0, 106, 107, 108, 109, 110, 0, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 0, 0, 124, 0, 125, 126, 127, 0, 0, 128, 129, 130, 0, 0, 131, 0, 0, 132, 0, 0, 133, 134, 135, 0, 136, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 0, 0, 147, 148, 0, 0, 149, 150, 151, 152, 153, 0, 154, 155, 156, 0, 0, 157, 158, 159, 160, 0, 0, 161, 162, 163, 164, 0, 0, 165, 166, 167, 0, 168, 0, 169, 170, 171, 172, 173, 174, 175, 176, 177, 178, 179, 180, 181, 0, 182, 183, 184, 185, 186, 0, 187, 0, 0, 188, 189, 0, 190, 191, 0, 192, 193, 194, 195, 196, 0, 197, 0, 198, 0, 199, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210, 211, 0, 0, 212, 213, 214, 215, 216, 217, 218, 0, 219, 0, 220, 0, 221, 222, 223, 0, 224, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 239, 240, 241, 242, 243, 0, 244, 245, 246, 247, 248, 249, 0, 250, 251, 252, 253, 254, 255, 256, 257, 258, 259, 260, 261, 0, 262, 263, 0, 264, 265, 266, 267, 268, 269, 270, 271, 272, 273, 274, 0, 275, 276, 277, 278, 279, 0, 280, 281, 282, 283, 284, 285, 286, 287, 288, 289, 290, 291, 0, 292, 293, 294, 295, 296, 297, 298, 299, 300, 301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311, 312, 0, 313, 314, 315, 316, 317, 318, 319, 0, 0, 0, 0, 0, 320, 321, 322, 323, 324, 325, 326, 327, 328, 329, 330, 331, 332, 333, 334, 335, 336, 337, 338, 339, 340, 341, 342, 343, 344, 345, 346, 347, 348, 349, 350, 351, 352, 353, 354, 355, 356, 357, 358, 359, 360, 361, 362, 363, 364, 365};
+static const rk_hlo_message M_DebugOptions = {"DebugOptions", F_DebugOptions, P_DebugOptions, 365, 558, 748, false};
 
 static const rk_hlo_field F_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry[] = {
     {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
     {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
 };
-static const rk_hlo_message M_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry = {"DebugOptions.XlaGpuAnalyticalLatencyEstimatorOptionsEntry", F_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, 2, 749, false};
+static const uint16_t P_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry[] = {0, 1, 2};
+static const rk_hlo_message M_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry = {"DebugOptions.XlaGpuAnalyticalLatencyEstimatorOptionsEntry", F_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, P_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, 2, 3, 749, false};
 
 static const rk_hlo_field F_ThunkBufferDebugFilter[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 750, "thunk_id_ranges", &M_IntRangeInclusive, NULL},
     {2, RK_HLO_STRING, 0, true, false, 751, "profile_annotation_regexes", NULL, NULL},
 };
-static const rk_hlo_message M_ThunkBufferDebugFilter = {"ThunkBufferDebugFilter", F_ThunkBufferDebugFilter, 2, 752, false};
+static const uint16_t P_ThunkBufferDebugFilter[] = {0, 1, 2};
+static const rk_hlo_message M_ThunkBufferDebugFilter = {"ThunkBufferDebugFilter", F_ThunkBufferDebugFilter, P_ThunkBufferDebugFilter, 2, 3, 752, false};
 
 static const rk_hlo_field F_IntRangeInclusive[] = {
     {1, RK_HLO_INT, 64, false, false, 753, "first", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 754, "last", NULL, NULL},
 };
-static const rk_hlo_message M_IntRangeInclusive = {"IntRangeInclusive", F_IntRangeInclusive, 2, 755, false};
+static const uint16_t P_IntRangeInclusive[] = {0, 1, 2};
+static const rk_hlo_message M_IntRangeInclusive = {"IntRangeInclusive", F_IntRangeInclusive, P_IntRangeInclusive, 2, 3, 755, false};
 
 static const rk_hlo_field F_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry[] = {
     {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
     {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
 };
-static const rk_hlo_message M_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry = {"DebugOptions.XlaGpuExperimentalCostModelGemmTilingOptionsEntry", F_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, 2, 756, false};
+static const uint16_t P_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry[] = {0, 1, 2};
+static const rk_hlo_message M_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry = {"DebugOptions.XlaGpuExperimentalCostModelGemmTilingOptionsEntry", F_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, P_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, 2, 3, 756, false};
 
 static const rk_hlo_field F_DebugOptions_XlaBackendExtraOptionsEntry[] = {
     {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
     {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
 };
-static const rk_hlo_message M_DebugOptions_XlaBackendExtraOptionsEntry = {"DebugOptions.XlaBackendExtraOptionsEntry", F_DebugOptions_XlaBackendExtraOptionsEntry, 2, 757, false};
+static const uint16_t P_DebugOptions_XlaBackendExtraOptionsEntry[] = {0, 1, 2};
+static const rk_hlo_message M_DebugOptions_XlaBackendExtraOptionsEntry = {"DebugOptions.XlaBackendExtraOptionsEntry", F_DebugOptions_XlaBackendExtraOptionsEntry, P_DebugOptions_XlaBackendExtraOptionsEntry, 2, 3, 757, false};
 
 static const rk_hlo_field F_DebugOptions_CollectiveFilter[] = {
     {1, RK_HLO_ENUM, 32, false, false, 758, "collective", NULL, &E_DebugOptions_CollectiveOpType},
     {2, RK_HLO_INT, 64, false, true, 759, "max_size_bytes", NULL, NULL},
     {3, RK_HLO_ENUM, 32, false, true, 760, "op_type", NULL, &rk_hlo_primitive_type},
 };
-static const rk_hlo_message M_DebugOptions_CollectiveFilter = {"DebugOptions.CollectiveFilter", F_DebugOptions_CollectiveFilter, 3, 761, false};
+static const uint16_t P_DebugOptions_CollectiveFilter[] = {0, 1, 2, 3};
+static const rk_hlo_message M_DebugOptions_CollectiveFilter = {"DebugOptions.CollectiveFilter", F_DebugOptions_CollectiveFilter, P_DebugOptions_CollectiveFilter, 3, 4, 761, false};
 
 static const rk_hlo_field F_ShardableValueUpdatePairProto[] = {
     {1, RK_HLO_INT, 64, false, false, 762, "input_parameter_number", NULL, NULL},
     {2, RK_HLO_INT, 64, true, false, 78, "parameter_shape_index", NULL, NULL},
     {3, RK_HLO_INT, 64, true, false, 76, "output_shape_index", NULL, NULL},
 };
-static const rk_hlo_message M_ShardableValueUpdatePairProto = {"ShardableValueUpdatePairProto", F_ShardableValueUpdatePairProto, 3, 763, false};
+static const uint16_t P_ShardableValueUpdatePairProto[] = {0, 1, 2, 3};
+static const rk_hlo_message M_ShardableValueUpdatePairProto = {"ShardableValueUpdatePairProto", F_ShardableValueUpdatePairProto, P_ShardableValueUpdatePairProto, 3, 4, 763, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_BoolList[] = {
     {1, RK_HLO_BOOL, 1, true, false, 764, "vals", NULL, NULL},
 };
-static const rk_hlo_message M_HloModuleConfigProto_BoolList = {"HloModuleConfigProto.BoolList", F_HloModuleConfigProto_BoolList, 1, 765, false};
+static const uint16_t P_HloModuleConfigProto_BoolList[] = {0, 1};
+static const rk_hlo_message M_HloModuleConfigProto_BoolList = {"HloModuleConfigProto.BoolList", F_HloModuleConfigProto_BoolList, P_HloModuleConfigProto_BoolList, 1, 2, 765, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_DotConfigEntry[] = {
     {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
     {2, RK_HLO_MESSAGE, 0, false, false, 134, "value", &M_HloModuleConfigProto_Int64List, NULL},
 };
-static const rk_hlo_message M_HloModuleConfigProto_DotConfigEntry = {"HloModuleConfigProto.DotConfigEntry", F_HloModuleConfigProto_DotConfigEntry, 2, 766, false};
+static const uint16_t P_HloModuleConfigProto_DotConfigEntry[] = {0, 1, 2};
+static const rk_hlo_message M_HloModuleConfigProto_DotConfigEntry = {"HloModuleConfigProto.DotConfigEntry", F_HloModuleConfigProto_DotConfigEntry, P_HloModuleConfigProto_DotConfigEntry, 2, 3, 766, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_Int64List[] = {
     {1, RK_HLO_INT, 64, true, false, 764, "vals", NULL, NULL},
 };
-static const rk_hlo_message M_HloModuleConfigProto_Int64List = {"HloModuleConfigProto.Int64List", F_HloModuleConfigProto_Int64List, 1, 767, false};
+static const uint16_t P_HloModuleConfigProto_Int64List[] = {0, 1};
+static const rk_hlo_message M_HloModuleConfigProto_Int64List = {"HloModuleConfigProto.Int64List", F_HloModuleConfigProto_Int64List, P_HloModuleConfigProto_Int64List, 1, 2, 767, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_Int64ListList[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 768, "lists", &M_HloModuleConfigProto_Int64List, NULL},
 };
-static const rk_hlo_message M_HloModuleConfigProto_Int64ListList = {"HloModuleConfigProto.Int64ListList", F_HloModuleConfigProto_Int64ListList, 1, 769, false};
+static const uint16_t P_HloModuleConfigProto_Int64ListList[] = {0, 1};
+static const rk_hlo_message M_HloModuleConfigProto_Int64ListList = {"HloModuleConfigProto.Int64ListList", F_HloModuleConfigProto_Int64ListList, P_HloModuleConfigProto_Int64ListList, 1, 2, 769, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_AnalysisAllowanceMapEntry[] = {
     {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
     {2, RK_HLO_INT, 64, false, false, 134, "value", NULL, NULL},
 };
-static const rk_hlo_message M_HloModuleConfigProto_AnalysisAllowanceMapEntry = {"HloModuleConfigProto.AnalysisAllowanceMapEntry", F_HloModuleConfigProto_AnalysisAllowanceMapEntry, 2, 770, false};
+static const uint16_t P_HloModuleConfigProto_AnalysisAllowanceMapEntry[] = {0, 1, 2};
+static const rk_hlo_message M_HloModuleConfigProto_AnalysisAllowanceMapEntry = {"HloModuleConfigProto.AnalysisAllowanceMapEntry", F_HloModuleConfigProto_AnalysisAllowanceMapEntry, P_HloModuleConfigProto_AnalysisAllowanceMapEntry, 2, 3, 770, false};
 
 static const rk_hlo_field F_ShardingConfigProto[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 771, "nodes", &M_NodeShardingConfigProto, NULL},
 };
-static const rk_hlo_message M_ShardingConfigProto = {"ShardingConfigProto", F_ShardingConfigProto, 1, 772, false};
+static const uint16_t P_ShardingConfigProto[] = {0, 1};
+static const rk_hlo_message M_ShardingConfigProto = {"ShardingConfigProto", F_ShardingConfigProto, P_ShardingConfigProto, 1, 2, 772, false};
 
 static const rk_hlo_field F_NodeShardingConfigProto[] = {
     {1, RK_HLO_MESSAGE, 0, false, false, 171, "sharding", &M_OpSharding, NULL},
     {2, RK_HLO_MESSAGE, 0, true, false, 771, "nodes", &M_NodeShardingConfigProto, NULL},
 };
-static const rk_hlo_message M_NodeShardingConfigProto = {"NodeShardingConfigProto", F_NodeShardingConfigProto, 2, 773, false};
+static const uint16_t P_NodeShardingConfigProto[] = {0, 1, 2};
+static const rk_hlo_message M_NodeShardingConfigProto = {"NodeShardingConfigProto", F_NodeShardingConfigProto, P_NodeShardingConfigProto, 2, 3, 773, false};
 
 static const rk_hlo_field F_ScheduleConfigProto[] = {
     {1, RK_HLO_MESSAGE, 0, true, false, 774, "sequence", &M_ScheduleConfigProto_Instruction, NULL},
 };
-static const rk_hlo_message M_ScheduleConfigProto = {"ScheduleConfigProto", F_ScheduleConfigProto, 1, 775, false};
+static const uint16_t P_ScheduleConfigProto[] = {0, 1};
+static const rk_hlo_message M_ScheduleConfigProto = {"ScheduleConfigProto", F_ScheduleConfigProto, P_ScheduleConfigProto, 1, 2, 775, false};
 
 static const rk_hlo_field F_ScheduleConfigProto_Instruction[] = {
     {1, RK_HLO_STRING, 0, false, false, 45, "name", NULL, NULL},
 };
-static const rk_hlo_message M_ScheduleConfigProto_Instruction = {"ScheduleConfigProto.Instruction", F_ScheduleConfigProto_Instruction, 1, 776, false};
+static const uint16_t P_ScheduleConfigProto_Instruction[] = {0, 1};
+static const rk_hlo_message M_ScheduleConfigProto_Instruction = {"ScheduleConfigProto.Instruction", F_ScheduleConfigProto_Instruction, P_ScheduleConfigProto_Instruction, 1, 2, 776, false};
 
 _Static_assert(777 <= RK_HLO_MAX_NAMES, "room for every name");

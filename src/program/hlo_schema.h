@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum rk_hlo_kind {
@@ -50,10 +51,18 @@ typedef struct rk_hlo_field {
 struct rk_hlo_message {
     const char *name;
     const rk_hlo_field *fields; // by ascending number
+    const uint16_t *places;     // by number: one more than the place in `fields`; 0: no such field
     uint16_t count;
+    uint16_t place_count;
     uint16_t name_id;
     bool omit_empty; // without content it means the same as not there
 };
+
+// The definition of a field, or NULL.
+static inline const rk_hlo_field *rk_hlo_field_of(const rk_hlo_message *message, uint32_t number) {
+    uint16_t place = number < message->place_count ? message->places[number] : 0;
+    return place ? &message->fields[place - 1] : NULL;
+}
 
 enum { RK_HLO_MAX_NAMES = 1024 };
 

@@ -226,10 +226,13 @@ def print_message(messages, name, names):
         print(f'    {{{number}, RK_HLO_{kind}, {width}, {flags}, {names.of(field["name"])}, '
               f'"{field["name"]}", {message}, {enum}}},')
     print("};")
+    numbers = sorted(messages[name][1])
+    places = [numbers.index(n) + 1 if n in messages[name][1] else 0 for n in range(numbers[-1] + 1)]
+    print(f"static const uint16_t {symbol('P', name)}[] = {{{', '.join(map(str, places))}}};")
     head = f"const rk_hlo_message {PUBLIC[name]}" if name in PUBLIC else \
         f"static const rk_hlo_message {symbol('M', name)}"
-    print(f'{head} = {{"{short(name)}", {symbol("F", name)}, {len(messages[name][1])}, '
-          f"{names.of(short(name))}, {str(name in OMIT_EMPTY).lower()}}};")
+    print(f'{head} = {{"{short(name)}", {symbol("F", name)}, {symbol("P", name)}, '
+          f"{len(numbers)}, {len(places)}, {names.of(short(name))}, {str(name in OMIT_EMPTY).lower()}}};")
 
 
 def main():
@@ -248,7 +251,6 @@ def main():
     print("// xla/service/hlo.proto and what it imports). Do not edit: change the script.")
     print("// clang-format off")
     print('#include "program/hlo_schema.h"\n')
-    print("#include <stddef.h>\n")
     for name in order:
         if name not in PUBLIC:
             print(f"static const rk_hlo_message {symbol('M', name)};")

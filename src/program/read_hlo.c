@@ -37,7 +37,7 @@ static bool scan_instruction(rk_hlo_reader *reader, rk_span message) {
     rk_proto_field field;
     uint64_t id = 0, called;
     bool bad;
-    while (rk_proto_next(&message, &field, &bad)) {
+    while (rk_hlo_next(&message, &field, &bad)) {
         if (field.number == INSTRUCTION_ID)
             id = field.value;
         if (field.number != INSTRUCTION_CALLED_COMPUTATION_IDS)
@@ -61,7 +61,7 @@ static bool scan_computation(rk_hlo_reader *reader, rk_span message) {
     rk_proto_field field;
     rk_span rest = message;
     bool bad;
-    while (rk_proto_next(&rest, &field, &bad)) {
+    while (rk_hlo_next(&rest, &field, &bad)) {
         if (field.number == COMPUTATION_NAME)
             computation.name = field.bytes;
         else if (field.number == COMPUTATION_ID)
@@ -94,7 +94,7 @@ static bool scan_module(rk_hlo_reader *reader, rk_span message, module_facts *ou
     rk_proto_field field;
     bool bad;
     *out_module = (module_facts){0};
-    while (rk_proto_next(&message, &field, &bad)) {
+    while (rk_hlo_next(&message, &field, &bad)) {
         switch (field.number) {
         case MODULE_NAME:
             out_module->name = field.bytes;
@@ -157,7 +157,7 @@ static bool read_sequence(rk_hlo_reader *reader, rk_span entry) {
     uint64_t id = 0;
     uint32_t index;
     bool bad;
-    while (rk_proto_next(&entry, &field, &bad)) {
+    while (rk_hlo_next(&entry, &field, &bad)) {
         if (field.number == SEQUENCE_COMPUTATION_ID)
             id = field.value;
         else if (field.number == SEQUENCE_INSTRUCTIONS)
@@ -179,7 +179,7 @@ static bool read_sequence(rk_hlo_reader *reader, rk_span entry) {
 static bool read_schedule(rk_hlo_reader *reader, rk_span schedule) {
     rk_proto_field field;
     bool bad;
-    while (rk_proto_next(&schedule, &field, &bad)) {
+    while (rk_hlo_next(&schedule, &field, &bad)) {
         if (field.number != SCHEDULE_SEQUENCES)
             rk_model_count_opaque(reader->model, "a schedule has a field that is not known");
         else if (!read_sequence(reader, field.bytes))
@@ -241,7 +241,7 @@ static bool split_pair(rk_hlo_reader *reader, rk_span pair, rk_span *out_module,
     rk_proto_field field;
     bool bad;
     unsigned modules = 0, configs = 0;
-    while (rk_proto_next(&pair, &field, &bad)) {
+    while (rk_hlo_next(&pair, &field, &bad)) {
         if (field.number == PAIR_MODULE && field.wire == RK_PROTO_BYTES) {
             *out_module = field.bytes;
             modules++;

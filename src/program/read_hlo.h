@@ -79,9 +79,11 @@ typedef struct rk_hlo_reader {
     rk_hlo_array computations, instruction_ids, calls, order;
     uint32_t computation_count, instruction_count, call_count, order_count;
     rk_hlo_array computation_ids; // pairs
-    rk_hlo_array sorted_ids;      // pairs, of the computation being read, if its ids do not ascend
-    bool is_sorted;               // they ascend
-    uint32_t first_value;         // of the computation being read
+    // The ids of the computation being read: a table of ordinals from `least_id` on, or, where they
+    // are too far apart (`table_size` is 0), pairs.
+    rk_hlo_array ordinals;
+    uint64_t least_id, table_size;
+    uint32_t first_value; // of the computation being read
     int64_t entry_computation_id;
     rk_span stack_frame_index;
     struct rk_hlo_frames *frames; // owned; NULL until a location asks for it
@@ -150,6 +152,42 @@ uint32_t rk_hlo_add_int(rk_hlo_reader *reader, bool is_signed, uint16_t width, u
 uint32_t rk_hlo_add_string(rk_hlo_reader *reader, rk_span text);
 // A number, by its definition.
 uint32_t rk_hlo_add_scalar(rk_hlo_reader *reader, const rk_hlo_field *field, uint64_t value);
+
+// rk_proto_next, with a short way for what almost every field of a program is: a number or a
+// message that takes few bytes to say how long it is.
+static inline bool rk_hlo_next(rk_span *message, rk_proto_field *out_field, bool *out_bad) {
+    enum { MOST_BITS = 35 };
+    const uint8_t *data = message->data;
+    size_t at = 1, len = message->len;
+    *out_bad = false;
+    if (len == 0)
+        return false;
+    if (RK_UNLIKELY(len < 3))
+        return rk_proto_next(message, out_field, out_bad);
+    uint32_t tag = data[0];
+    if (tag >= 0x80)
+        tag = (tag & 0x7F) | (uint32_t)data[at++] << 7;
+    uint64_t value = 0;
+    uint8_t byte = 0x80;
+    for (unsigned shift = 0; byte >= 0x80 && at < len && shift < MOST_BITS; shift += 7) {
+        byte = data[at++];
+        value |= (uint64_t)(byte & 0x7F) << shift;
+    }
+    uint32_t wire = tag & 7;
+    size_t size = wire == RK_PROTO_BYTES ? (size_t)value : 0;
+    if (RK_UNLIKELY(byte >= 0x80 || tag < 8 || tag >= 0x4000 || size > len - at ||
+                    (wire != RK_PROTO_BYTES && wire != RK_PROTO_VARINT)))
+        return rk_proto_next(message, out_field, out_bad);
+    bool is_bytes = wire == RK_PROTO_BYTES;
+    out_field->number = tag >> 3;
+    out_field->wire = (rk_proto_wire)wire;
+    out_field->value = is_bytes ? 0 : value;
+    out_field->bytes = rk_span_of(is_bytes ? data + at : NULL, size);
+    out_field->whole = rk_span_of(data, at + size);
+    message->data += at + size;
+    message->len -= at + size;
+    return true;
+}
 
 static inline void rk_hlo_store_u64(uint8_t *bytes, uint64_t value) {
     for (unsigned i = 0; i < 8; i++)

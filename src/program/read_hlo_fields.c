@@ -107,7 +107,7 @@ static bool push_ints(rk_hlo_reader *reader, const field_run *run) {
     rk_span rest = run->whole;
     rk_proto_field occurrence;
     bool bad;
-    while (rk_proto_next(&rest, &occurrence, &bad)) {
+    while (rk_hlo_next(&rest, &occurrence, &bad)) {
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&occurrence);
         uint64_t value;
         while (rk_hlo_next_number(&numbers, &value))
@@ -158,7 +158,7 @@ static bool push_list(rk_hlo_reader *reader, const field_run *run, unsigned dept
     bool is_scalar = field->kind == RK_HLO_ENUM || field->kind == RK_HLO_FLOAT, good = true, bad;
     rk_span rest = run->whole;
     rk_proto_field occurrence;
-    while (good && rk_proto_next(&rest, &occurrence, &bad))
+    while (good && rk_hlo_next(&rest, &occurrence, &bad))
         good = is_scalar ? push_scalars_of(reader, field, &occurrence)
                          : rk_hlo_push(reader, RK_NO_ID,
                                        read_part(reader, field, occurrence.bytes, depth));
@@ -176,7 +176,7 @@ static bool push_entry(rk_hlo_reader *reader, const rk_hlo_message *entry, rk_sp
     rk_proto_field field = {0}, value = {0};
     rk_span key = {0}, rest = bytes;
     bool bad;
-    while (rk_proto_next(&rest, &field, &bad)) {
+    while (rk_hlo_next(&rest, &field, &bad)) {
         bool is_value = field.number == VALUE;
         bool wants_bytes =
             !is_value || value_field->kind == RK_HLO_STRING || value_field->kind == RK_HLO_MESSAGE;
@@ -224,7 +224,7 @@ static bool push_map(rk_hlo_reader *reader, const field_run *run, unsigned depth
     rk_span rest = run->whole;
     rk_proto_field occurrence;
     bool bad;
-    while (rk_proto_next(&rest, &occurrence, &bad))
+    while (rk_hlo_next(&rest, &occurrence, &bad))
         if (!push_entry(reader, run->field->message, occurrence.bytes, depth))
             return false;
     sort_entries(reader, mark);
@@ -273,7 +273,7 @@ static bool put_in_order(rk_hlo_reader *reader, rk_span bytes, rk_span *out_orde
     rk_span rest = bytes;
     size_t count = 0, at = 0;
     bool bad, good = true;
-    while (good && rk_proto_next(&rest, &field, &bad)) {
+    while (good && rk_hlo_next(&rest, &field, &bad)) {
         good = rk_hlo_grow(reader, &pairs, (uint64_t)(count + 1) * sizeof(rk_hlo_pair));
         if (good)
             ((rk_hlo_pair *)pairs.items)[count++] =
@@ -284,7 +284,7 @@ static bool put_in_order(rk_hlo_reader *reader, rk_span bytes, rk_span *out_orde
     const rk_hlo_pair *sorted = pairs.items;
     for (size_t i = 0; good && i < count; i++) {
         rest = rk_span_of(bytes.data + sorted[i].value, bytes.len - (size_t)sorted[i].value);
-        good = rk_proto_next(&rest, &field, &bad);
+        good = rk_hlo_next(&rest, &field, &bad);
         memcpy((uint8_t *)reader->room.items + at, field.whole.data, field.whole.len);
         at += field.whole.len;
     }
@@ -308,19 +308,11 @@ static bool walk_fields(rk_hlo_reader *reader, field_walk *walk, rk_span bytes) 
     const rk_hlo_message *message = walk->message;
     field_run current = {0};
     rk_proto_field field;
-    uint16_t at = 0;
     bool bad;
     walk->in_order = true;
-    while (rk_proto_next(&bytes, &field, &bad)) {
-        if (field.number < current.last.number) {
-            walk->in_order = false;
-            at = 0;
-        }
-        while (at < message->count && message->fields[at].number < field.number)
-            at++;
-        const rk_hlo_field *known = NULL;
-        if (at < message->count && message->fields[at].number == field.number)
-            known = &message->fields[at];
+    while (rk_hlo_next(&bytes, &field, &bad)) {
+        walk->in_order &= field.number >= current.last.number;
+        const rk_hlo_field *known = rk_hlo_field_of(message, field.number);
         bool is_new = field.number != current.last.number;
         if (is_new && walk->in_order && !push_run(reader, &current, walk->depth))
             return false;

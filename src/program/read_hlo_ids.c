@@ -54,60 +54,67 @@ static const rk_hlo_pair *find_pair(const rk_hlo_pair *sorted, size_t count, int
     return low < count && sorted[low].key == key ? &sorted[low] : NULL;
 }
 
+static const char DUPLICATE[] = "two instructions of one computation have the same id";
+
+// Ids that lie close together, as XLA makes them: a table from the least of them on.
+static bool make_table(rk_hlo_reader *reader, const int64_t *ids, uint32_t count, uint64_t span) {
+    if (!rk_hlo_grow(reader, &reader->ordinals, span * sizeof(uint32_t)))
+        return false;
+    uint32_t *table = reader->ordinals.items;
+    memset(table, 0xFF, (size_t)span * sizeof *table); // RK_NO_ID
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *slot = &table[(uint64_t)ids[i] - reader->least_id];
+        if (*slot != RK_NO_ID)
+            return rk_hlo_fail(reader, DUPLICATE);
+        *slot = i;
+    }
+    return true;
+}
+
+static bool make_pairs(rk_hlo_reader *reader, const int64_t *ids, uint32_t count) {
+    if (!rk_hlo_grow(reader, &reader->ordinals, (uint64_t)count * sizeof(rk_hlo_pair)))
+        return false;
+    rk_hlo_pair *pairs = reader->ordinals.items;
+    for (uint32_t i = 0; i < count; i++)
+        pairs[i] = (rk_hlo_pair){ids[i], i};
+    if (!rk_hlo_sort_array(reader, &reader->ordinals, count))
+        return false;
+    return !has_duplicate(pairs, count) || rk_hlo_fail(reader, DUPLICATE);
+}
+
 bool rk_hlo_enter_computation(rk_hlo_reader *reader, const rk_hlo_computation *computation) {
+    enum { SPARSEST = 4 }; // numbers for one that is in use
     const int64_t *ids = reader->instruction_ids.items;
     uint32_t count = computation->instruction_count;
     ids += computation->first_instruction;
-    reader->is_sorted = true;
-    for (uint32_t i = 1; i < count && reader->is_sorted; i++)
-        reader->is_sorted = ids[i - 1] < ids[i];
-    if (reader->is_sorted)
-        return true;
-    if (!rk_hlo_grow(reader, &reader->sorted_ids, (uint64_t)count * sizeof(rk_hlo_pair)))
-        return false;
-    rk_hlo_pair *pairs = reader->sorted_ids.items;
-    for (uint32_t i = 0; i < count; i++)
-        pairs[i] = (rk_hlo_pair){ids[i], i};
-    if (!rk_hlo_sort_array(reader, &reader->sorted_ids, count))
-        return false;
-    return !has_duplicate(pairs, count) ||
-           rk_hlo_fail(reader, "two instructions of one computation have the same id");
-}
-
-// Ids that ascend are mostly consecutive, too.
-static bool find_ascending(const int64_t *ids, uint32_t count, int64_t id, uint32_t *out_ordinal) {
-    uint64_t guess = (uint64_t)id - (uint64_t)ids[0];
-    if (guess < count && ids[guess] == id) {
-        *out_ordinal = (uint32_t)guess;
-        return true;
+    int64_t least = ids[0], most = ids[0];
+    for (uint32_t i = 1; i < count; i++) {
+        least = ids[i] < least ? ids[i] : least;
+        most = ids[i] > most ? ids[i] : most;
     }
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *out_ordinal = low;
-    return low < count && ids[low] == id;
+    uint64_t distance = (uint64_t)most - (uint64_t)least;
+    reader->least_id = (uint64_t)least;
+    reader->table_size = distance / SPARSEST < count ? distance + 1 : 0;
+    if (reader->table_size)
+        return make_table(reader, ids, count, reader->table_size);
+    return make_pairs(reader, ids, count);
 }
 
 bool rk_hlo_ordinal(rk_hlo_reader *reader, const rk_hlo_computation *computation, int64_t id,
                     uint32_t *out_ordinal) {
-    const int64_t *ids = reader->instruction_ids.items;
-    uint32_t count = computation->instruction_count;
-    if (reader->is_sorted) {
-        if (find_ascending(ids + computation->first_instruction, count, id, out_ordinal))
-            return true;
+    *out_ordinal = RK_NO_ID;
+    if (reader->table_size) {
+        uint64_t at = (uint64_t)id - reader->least_id;
+        if (at < reader->table_size)
+            *out_ordinal = ((const uint32_t *)reader->ordinals.items)[at];
     } else {
-        const rk_hlo_pair *pair = find_pair(reader->sorted_ids.items, count, id);
-        if (pair) {
+        const rk_hlo_pair *pair =
+            find_pair(reader->ordinals.items, computation->instruction_count, id);
+        if (pair)
             *out_ordinal = (uint32_t)pair->value;
-            return true;
-        }
     }
-    return rk_hlo_fail(reader, "an instruction refers to one that its computation does not have");
+    return *out_ordinal != RK_NO_ID ||
+           rk_hlo_fail(reader, "an instruction refers to one that its computation does not have");
 }
 
 bool rk_hlo_index_computations(rk_hlo_reader *reader) {

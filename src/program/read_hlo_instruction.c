@@ -126,7 +126,7 @@ static bool push_calls(rk_hlo_reader *reader, rk_span message) {
     uint32_t mark = reader->pending_count;
     rk_proto_field field;
     bool bad;
-    while (rk_proto_next(&message, &field, &bad)) {
+    while (rk_hlo_next(&message, &field, &bad)) {
         if (field.number != INSTRUCTION_CALLED_COMPUTATION_IDS)
             continue;
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&field);
@@ -185,7 +185,7 @@ static bool read_instructions(rk_hlo_reader *reader, const rk_hlo_computation *c
     rk_span rest = computation->message;
     rk_proto_field field;
     bool bad;
-    while (rk_proto_next(&rest, &field, &bad))
+    while (rk_hlo_next(&rest, &field, &bad))
         if (field.number == COMPUTATION_INSTRUCTIONS &&
             !read_instruction(reader, computation, field.bytes))
             return false;

@@ -99,7 +99,7 @@ static bool scan(rk_hlo_reader *reader, rk_span message, literal *out_literal) {
     rk_span rest = message;
     bool bad;
     *out_literal = (literal){.whole = message};
-    while (rk_proto_next(&rest, &field, &bad))
+    while (rk_hlo_next(&rest, &field, &bad))
         if (!see_field(reader, out_literal, &field))
             return false;
     if (bad)
@@ -151,7 +151,7 @@ static bool gather(rk_hlo_reader *reader, const literal *l, size_t expected_byte
     rk_span rest = l->whole;
     size_t used = 0;
     bool bad;
-    while (rk_proto_next(&rest, &field, &bad))
+    while (rk_hlo_next(&rest, &field, &bad))
         if (field.number == l->data->number &&
             !add_piece(l, &field, reader->room.items, expected_bytes, &used))
             return rk_hlo_fail(reader, "a literal does not fit its shape");
@@ -234,7 +234,7 @@ static uint32_t read_tuple(rk_hlo_reader *reader, const literal *l, unsigned dep
     rk_proto_field field;
     rk_span rest = l->whole;
     bool bad;
-    while (rk_proto_next(&rest, &field, &bad))
+    while (rk_hlo_next(&rest, &field, &bad))
         if (field.number == LITERAL_PARTS &&
             !rk_hlo_push(reader, RK_NO_ID, rk_hlo_read_literal(reader, field.bytes, depth + 1)))
             return RK_NO_ID;

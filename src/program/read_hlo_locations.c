@@ -59,7 +59,7 @@ static bool load_frames(rk_hlo_reader *reader) {
     rk_span rest = reader->stack_frame_index;
     rk_proto_field field;
     bool bad;
-    while (rk_proto_next(&rest, &field, &bad))
+    while (rk_hlo_next(&rest, &field, &bad))
         if (field.wire == RK_PROTO_BYTES && field.number <= INDEX_STACK_FRAMES &&
             !add_part(reader, frames, &field))
             return false;
@@ -83,7 +83,7 @@ static uint64_t number_of(rk_span message, uint32_t number) {
     rk_proto_field field;
     uint64_t value = 0;
     bool bad;
-    while (rk_proto_next(&message, &field, &bad))
+    while (rk_hlo_next(&message, &field, &bad))
         if (field.number == number && field.wire == RK_PROTO_VARINT)
             value = (uint32_t)field.value;
     return value;
@@ -154,7 +154,7 @@ static uint32_t add_metadata(rk_hlo_reader *reader, rk_span metadata) {
     rk_proto_field field;
     rk_span op_name = {0}, source_file = {0}, rest = metadata;
     bool bad;
-    while (rk_proto_next(&rest, &field, &bad)) {
+    while (rk_hlo_next(&rest, &field, &bad)) {
         if (field.number == METADATA_OP_NAME)
             op_name = field.bytes;
         else if (field.number == METADATA_SOURCE_FILE)

@@ -55,7 +55,7 @@ void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
     rk_hlo_array *arrays[] = {
         &reader->memo,         &reader->pending,         &reader->room,
         &reader->computations, &reader->calls,           &reader->instruction_ids,
-        &reader->sorted_ids,   &reader->computation_ids, &reader->order,
+        &reader->ordinals,     &reader->computation_ids, &reader->order,
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(arrays); i++)
         rk_hlo_shrink(reader, arrays[i]);
@@ -66,7 +66,9 @@ void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
 // Needs no secret: a collision only makes the reader read something once more.
 static uint64_t hash(const void *owner, rk_span data, uint64_t number) {
     const uint64_t odd = 0x9E3779B97F4A7C15u;
-    uint64_t sum = ((uint64_t)(uintptr_t)owner ^ number) * odd;
+    // Owners are static objects: their distances are the same in every process.
+    uint64_t who = (uint64_t)((uintptr_t)owner - (uintptr_t)&rk_hlo_module_fields);
+    uint64_t sum = (who ^ (number << 32) ^ (number >> 32)) * odd;
     size_t at = 0;
     for (; at + 8 <= data.len; at += 8) {
         uint64_t word;

@@ -58,7 +58,7 @@ bool rk_hlo_collect_ints(rk_hlo_reader *reader, rk_span message, uint32_t number
     rk_proto_field field;
     size_t count = 0;
     bool bad;
-    while (rk_proto_next(&message, &field, &bad)) {
+    while (rk_hlo_next(&message, &field, &bad)) {
         if (field.number != number)
             continue;
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&field);
@@ -93,7 +93,7 @@ static bool push_dynamic(rk_hlo_reader *reader, rk_span shape) {
 static bool push_tuple_shapes(rk_hlo_reader *reader, rk_span shape, unsigned depth) {
     rk_proto_field field;
     bool bad;
-    while (rk_proto_next(&shape, &field, &bad))
+    while (rk_hlo_next(&shape, &field, &bad))
         if (field.number == SHAPE_TUPLE_SHAPES && field.wire == RK_PROTO_BYTES &&
             !rk_hlo_push(reader, RK_NO_ID, rk_hlo_read_shape(reader, field.bytes, depth + 1)))
             return false;
@@ -104,7 +104,7 @@ static uint64_t find_element_type(rk_span shape) {
     rk_proto_field field;
     uint64_t type = 0;
     bool bad;
-    while (rk_proto_next(&shape, &field, &bad))
+    while (rk_hlo_next(&shape, &field, &bad))
         if (field.number == SHAPE_ELEMENT_TYPE && field.wire == RK_PROTO_VARINT)
             type = field.value;
     return type;
