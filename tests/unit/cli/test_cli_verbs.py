@@ -357,7 +357,7 @@ class Terminal(Case):
     def test_a_program_is_not_poured_over_the_terminal(self):
         self.job("cold")
         key = self.json("ls")["entries"][0]["key"]
-        output, status = self.on_terminal(self.program, "show", key, "--program")
+        output, status = self.on_terminal(self.program, "show", key, "--program", "--raw")
         self.assertIn("8 B of MLIR bytecode", output)
         self.assertEqual(status, 0)
 
@@ -528,19 +528,22 @@ class Entries(Case):
         key = self.keys()["jit_eval"]
         expected = b"ML\xefR\0\1\2\3"
         piped = subprocess.run(
-            [self.program, "show", key, "--program"],
+            [self.program, "show", key, "--program", "--raw"],
             env=self.environment,
             stdout=subprocess.PIPE,
             check=True,
         )
         self.assertEqual(piped.stdout, expected)
         out = self.folder / "program.mlirbc"
-        self.assertIn("8 B of MLIR bytecode", self.ok("show", key, "--program", "-o", str(out)))
+        self.assertIn("8 B of MLIR bytecode", self.ok("show", key, "-pro", str(out)))
         self.assertEqual(out.read_bytes(), expected)
-        told = self.json("show", key, "--program")
+        told = self.json("show", key, "--program", "--raw")
         self.assertEqual((told["format"], told["bytes"]), ("MLIR bytecode", 8))
-        self.refused("show", key, "-o", "x", says="-o goes with --program")
-        self.refused("show", key, "-po", "/no/such/folder/x", says="/no/such/folder")
+        # These eight bytes are no program: text is asked for in vain.
+        self.refused("show", key, "--program", status=1, says="--raw writes it as it came")
+        self.refused("show", key, "-o", "x", says="-o and --raw go with --program")
+        self.refused("show", key, "--raw", says="-o and --raw go with --program")
+        self.refused("show", key, "-pro", "/no/such/folder/x", says="/no/such/folder")
         self.file_of(key, "programs", "rkp").unlink()
         self.refused("show", key, "--program", says="REKINDLE_KEEP_PROGRAMS")
         self.assertIn("not kept", self.ok("show", key))
