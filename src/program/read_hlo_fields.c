@@ -15,20 +15,27 @@ typedef struct field_run {
 // FrontendAttributes: the map that it is; RK_NO_ID and `*out_empty` if nothing is in it.
 static uint32_t read_attributes(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
                                 unsigned depth, bool *out_empty) {
+    rk_hlo_memo *slot;
+    *out_empty = !bytes.len;
+    if (*out_empty)
+        return RK_NO_ID;
+    if (rk_hlo_find(reader, message, bytes, 0, &slot))
+        return slot->id;
     uint32_t mark = reader->pending_count;
-    *out_empty = false;
     if (!rk_hlo_read_fields(reader, message, bytes, depth + 1, NULL, NULL))
         return RK_NO_ID;
     const rk_field *fields = reader->pending.items;
-    uint32_t count = reader->pending_count - mark;
-    *out_empty = count == 0;
+    uint32_t count = reader->pending_count - mark, id;
     if (count == 1 && reader->model->nodes.items[fields[mark].node].kind == RK_NODE_DICT) {
         reader->pending_count = mark;
-        return fields[mark].node;
+        id = fields[mark].node;
+    } else {
+        rk_node node = {.kind = RK_NODE_STRUCT,
+                        .name = rk_hlo_name(reader, message->name_id, message->name)};
+        id = rk_hlo_add_node(reader, node, mark);
     }
-    rk_node node = {.kind = RK_NODE_STRUCT,
-                    .name = rk_hlo_name(reader, message->name_id, message->name)};
-    return count ? rk_hlo_add_node(reader, node, mark) : RK_NO_ID;
+    rk_hlo_remember(slot, message, bytes, 0, id);
+    return id;
 }
 
 uint32_t rk_hlo_read_message(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,

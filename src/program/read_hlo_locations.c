@@ -63,7 +63,7 @@ static bool load_frames(rk_hlo_reader *reader) {
         if (field.wire == RK_PROTO_BYTES && field.number <= INDEX_STACK_FRAMES &&
             !add_part(reader, frames, &field))
             return false;
-    uint64_t bytes = (uint64_t)frames->counts[INDEX_STACK_FRAMES] * sizeof(frame);
+    uint64_t bytes = ((uint64_t)frames->counts[INDEX_STACK_FRAMES] + 1) * sizeof(frame);
     if (!rk_hlo_grow(reader, &frames->frames, bytes))
         return false;
     memset(frames->frames.items, 0xFF, frames->frames.capacity_bytes); // RK_NO_ID

@@ -6,7 +6,8 @@
 Needs a Python with JAX; HLO_DUMP is the built hlo_dump. Without programs, those of hlo_programs.py are made.
 Every instruction is compared: opcode, result type with layout, operands, and every attribute in both
 directions (nothing that is printed is missing, nothing that was read is not printed), literals bit by bit;
-of computations their root, order (schedule) and thread; of modules aliasing, donation, attributes.
+of computations their root, order (schedule) and thread; of modules aliasing, donation, attributes; and the
+location of every instruction, frame by frame.
 """
 
 import json
@@ -481,6 +482,39 @@ def parse_text(text):
     return head, computations
 
 
+def parse_frames(text):
+    """{stack frame: its frames, innermost first, as "function(file:line:column)"}, from the module's tables."""
+    tables, rows = {}, {}
+    for line in text.splitlines():
+        if re.fullmatch(r"FileNames|FunctionNames|FileLocations|StackFrames", line):
+            rows = tables.setdefault(line, {})
+        elif match := re.fullmatch(r'(\d+) "(.*)"', line):
+            rows[int(match.group(1))] = match.group(2)
+        elif match := re.fullmatch(r"(\d+) \{(.*)\}", line):
+            rows[int(match.group(1))] = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", match.group(2))}
+    chains = {}
+    for frame, row in tables.get("StackFrames", {}).items():
+        chain, parent = [], frame
+        while parent:
+            row = tables["StackFrames"][parent]
+            place = tables["FileLocations"][row["file_location_id"]]
+            function = tables["FunctionNames"][place["function_name_id"]]
+            file = tables["FileNames"][place["file_name_id"]]
+            chain.append(f"{function}({file}:{place['line']}:{place['column']})")
+            parent = row["parent_frame_id"] - 1  # printed one too high
+        chains[frame] = chain
+    return chains
+
+
+def location_frames(node):
+    """A location's frames, innermost first."""
+    if node["kind"] == "loc_call":
+        return location_frames(node["fields"][0][1]) + location_frames(node["fields"][1][1])
+    if node["kind"] == "loc_name":
+        return [f"{node['text']}({frame})" for frame in location_frames(node["fields"][0][1])]
+    return [f"{node['text']}:{node['value'] >> 32}:{node['value'] & 0xFFFFFFFF}"] if node["kind"] == "loc_file" else []
+
+
 # --- The names that the model leaves out, from the bytes ------------------------------------------------
 
 
@@ -593,6 +627,7 @@ class Comparison:
         where = printed["name"]
         self.instructions += 1
         attrs = dict(printed["attrs"])
+        self.location(op, where, attrs.pop("metadata", None))
         if opcode.startswith("async-") and not printed["opcode"].startswith("async-"):
             # XLA prints an operation that is wrapped in nothing else by its own name.
             self.check(where, opcode.split("-")[1], printed["opcode"].rsplit("-", 1)[1])
@@ -615,6 +650,18 @@ class Comparison:
         for key in sorted(expected.keys() | attrs.keys()):
             self.check(f"{where} {key}", expected.get(key), attrs.get(key))
         self.check(where + " attributes that are not printed", sorted(op["attrs"]), [])
+
+    def location(self, op, where, metadata):
+        """`metadata` as printed: {op_name="jit(f)/add" stack_frame_id=4}"""
+        location, name, frames = op.get("location"), "", []
+        if location and location["kind"] == "loc_name":
+            name, location = location["text"], location["fields"][0][1]
+        if location:
+            frames = location_frames(location)
+        shown = re.search(r'op_name="((?:[^"\\]|\\.)*)"', metadata or "")
+        self.check(where + " op_name", name, json.loads(f'"{shown.group(1)}"') if shown else "")
+        shown = re.search(r"stack_frame_id=(\d+)", metadata or "")
+        self.check(where + " frames", frames, self.frames[int(shown.group(1))] if shown else [])
 
     def computation(self, ops, names, printed):
         head = ops[0]
@@ -650,6 +697,7 @@ class Comparison:
 
     def run(self, data, model, text):
         head, computations = parse_text(text)
+        self.frames = parse_frames(text)
         names = instruction_names(data)
         self.check("things not understood", model["opaque"], 0)
         ops = model["ops"]
@@ -669,7 +717,7 @@ def print_module(data):
 
     options = _hlo.HloPrintOptions()
     options.print_large_constants = True
-    options.print_metadata = False
+    options.print_metadata = True
     options.print_control_dependencies = True
     return _hlo.HloModule.from_serialized_hlo_module_proto(data).to_string(options)
 
@@ -683,7 +731,7 @@ def main():
             for name, data in hlo_programs.modules():
                 paths.append(Path(folder) / f"{name}.hlo")
                 paths[-1].write_bytes(data)
-        done = subprocess.run([dump, *map(str, paths)], capture_output=True, text=True)
+        done = subprocess.run([dump, "--locations", *map(str, paths)], capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)
         errors, instructions = [], 0
