@@ -336,6 +336,9 @@ static bool open_words(rk_bytecode *file) {
 }
 
 bool rk_bytecode_open(rk_bytecode *file) {
+    // Lists of numbers pass through `ints`: eight bytes for a number of, at least, one.
+    enum { LEAST_INTS_BYTES = 4096 };
+    file->ints.max = file->code.len * 2 + LEAST_INTS_BYTES;
     if (!open_words(file) || !open_sections(file) || !open_strings(file))
         return false;
     rk_cursor dialects = rk_cursor_over(file->sections[RK_SECTION_DIALECT]);

@@ -57,7 +57,7 @@ typedef struct rk_op_name {
     uint32_t name;                 // string id: "stablehlo.add"; RK_NO_ID before the first use
     const struct rk_op_spec *spec; // NULL: an operation that no table knows
     bool is_registered;            // its properties have no names in the file
-    bool is_constant;              // of its attributes none is a list of dimensions
+    bool has_other_forms;          // its attributes are brought to one form (read_bytecode_forms.c)
     bool is_return;                // VHLO has one for functions and for regions
     bool is_func;
     // Its properties, once some were met.
@@ -72,6 +72,8 @@ typedef struct rk_properties {
     rk_span bytes;
     uint32_t op_name; // or RK_NO_ID
     uint32_t first_field, field_count;
+    // Together with a dictionary of attributes: its number, or RK_NO_ID.
+    uint32_t merged_with, first_merged;
 } rk_properties;
 
 typedef struct rk_bytecode {

@@ -77,6 +77,13 @@ static uint32_t decode_double(rk_bytecode *file) {
     return rk_decode_with_fields(file, node, &type, 1);
 }
 
+// What was gathered in `ints`; a list longer than any program has is not sound.
+static rk_span gathered(rk_bytecode *file) {
+    if (file->ints.failed)
+        (void)rk_decode_bad(file);
+    return rk_buf_span(&file->ints);
+}
+
 static uint32_t decode_doubles(rk_bytecode *file) {
     uint64_t count = rk_cursor_count(&file->in);
     rk_field type = {RK_NO_ID, file->f64_type};
@@ -85,7 +92,7 @@ static uint32_t decode_doubles(rk_bytecode *file) {
         rk_buf_add_u64le(&file->ints, (uint64_t)rk_cursor_svarint(&file->in));
     rk_node node = {.kind = RK_NODE_ELEMENTS,
                     .name = RK_NO_ID,
-                    .bytes = rk_model_keep(file->model, rk_buf_span(&file->ints))};
+                    .bytes = rk_model_keep(file->model, gathered(file))};
     return rk_decode_with_fields(file, node, &type, 1);
 }
 
@@ -103,7 +110,7 @@ static void decode_bits(rk_bytecode *file, unsigned width, rk_node *node) {
             file->in.bad = true;
         for (uint64_t i = 0; i < wanted; i++)
             rk_buf_add_u64le(&file->ints, i < words ? (uint64_t)rk_cursor_svarint(&file->in) : 0);
-        node->bytes = rk_model_keep(file->model, rk_buf_span(&file->ints));
+        node->bytes = rk_model_keep(file->model, gathered(file));
     }
     if (width < 64)
         node->value &= ((uint64_t)1 << width) - 1;
@@ -186,17 +193,15 @@ uint32_t rk_decode_dict(rk_bytecode *file) {
     return rk_model_add_node(model, node);
 }
 
-static rk_span decode_int_bytes(rk_bytecode *file) {
+rk_span rk_decode_int_bytes(rk_bytecode *file) {
     rk_buf_clear(&file->ints);
     for (uint64_t count = rk_cursor_count(&file->in); count; count--)
         rk_buf_add_u64le(&file->ints, (uint64_t)rk_cursor_svarint(&file->in));
-    if (file->ints.failed)
-        file->model->out_of_room = true;
-    return rk_buf_span(&file->ints);
+    return gathered(file);
 }
 
 uint32_t rk_decode_ints(rk_bytecode *file) {
-    rk_span ints = rk_model_keep(file->model, decode_int_bytes(file));
+    rk_span ints = rk_model_keep(file->model, rk_decode_int_bytes(file));
     return rk_decode_bytes_node(file, RK_NODE_INTS, ints);
 }
 
@@ -204,12 +209,11 @@ static uint32_t decode_bools(rk_bytecode *file) {
     rk_buf_clear(&file->ints);
     for (uint64_t count = rk_cursor_count(&file->in); count; count--)
         rk_buf_add_u64le(&file->ints, rk_cursor_byte(&file->in));
-    return rk_decode_bytes_node(file, RK_NODE_INTS,
-                                rk_model_keep(file->model, rk_buf_span(&file->ints)));
+    return rk_decode_bytes_node(file, RK_NODE_INTS, rk_model_keep(file->model, gathered(file)));
 }
 
 uint32_t rk_decode_shaped(rk_bytecode *file, uint32_t word, uint32_t encoding) {
-    rk_span dims = decode_int_bytes(file);
+    rk_span dims = rk_decode_int_bytes(file);
     rk_field fields[2] = {{RK_NO_ID, rk_decode_type(file)}, {RK_WORD_encoding, encoding}};
     if (file->missing || file->in.bad)
         return RK_NO_ID;

@@ -60,6 +60,9 @@ rk_span rk_decode_string(rk_bytecode *file); // of the string table
 // A reference to an attribute that is a string, of builtin or VHLO: its string id or RK_NO_ID.
 uint32_t rk_decode_string_attr(rk_bytecode *file);
 
+// Count, svarints: as bytes of RK_NODE_INTS, borrowed until the next list.
+rk_span rk_decode_int_bytes(rk_bytecode *file);
+
 // Whole nodes.
 uint32_t rk_decode_list(rk_bytecode *file, bool of_types);       // count, references
 uint32_t rk_decode_dict(rk_bytecode *file);                      // count, pairs of references

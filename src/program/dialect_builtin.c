@@ -291,16 +291,13 @@ static uint32_t integer_type(rk_bytecode *file) {
 // [memory space], dimensions, element type, layout.
 static uint32_t memref_type(rk_bytecode *file, bool has_space) {
     rk_field space = {RK_WORD_memory_space, has_space ? rk_decode_attr(file) : RK_NO_ID};
-    rk_buf_clear(&file->ints);
-    for (uint64_t count = rk_cursor_count(&file->in); count; count--)
-        rk_buf_add_u64le(&file->ints, (uint64_t)rk_cursor_svarint(&file->in));
+    rk_span dims = rk_decode_int_bytes(file);
     rk_field fields[3] = {{RK_NO_ID, rk_decode_type(file)}, {RK_WORD_layout, RK_NO_ID}, space};
     fields[1].node = rk_decode_attr(file);
     if (file->missing || file->in.bad)
         return RK_NO_ID;
-    rk_node node = {.kind = RK_NODE_TYPE,
-                    .name = RK_WORD_memref,
-                    .bytes = rk_model_keep(file->model, rk_buf_span(&file->ints))};
+    rk_node node = {
+        .kind = RK_NODE_TYPE, .name = RK_WORD_memref, .bytes = rk_model_keep(file->model, dims)};
     return rk_decode_with_fields(file, node, fields, has_space ? 3 : 2);
 }
 
