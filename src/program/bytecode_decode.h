@@ -89,6 +89,7 @@ uint32_t rk_decode_with_fields(rk_bytecode *file, rk_node node, const rk_field *
 // The dialects.
 uint32_t rk_dialect_builtin_attr(rk_bytecode *file);
 uint32_t rk_dialect_builtin_type(rk_bytecode *file);
+uint32_t rk_dialect_affine_map(rk_bytecode *file);
 uint32_t rk_dialect_vhlo_attr(rk_bytecode *file);
 uint32_t rk_dialect_vhlo_type(rk_bytecode *file);
 uint32_t rk_dialect_stablehlo_attr(rk_bytecode *file);

@@ -26,6 +26,7 @@ enum {
     SPARSE = 20,
     DISTINCT = 21,
     FILE_RANGE_LOC = 22,
+    AFFINE_MAP = 23,
 };
 
 static const rk_recipe ATTRIBUTES[] = {
@@ -181,6 +182,8 @@ static uint32_t other_attr(rk_bytecode *file, uint64_t code) {
         return dense_array(file);
     case DENSE_STRING:
         return dense_strings(file);
+    case AFFINE_MAP:
+        return rk_dialect_affine_map(file);
     default: // DISTINCT among them: two that are alike are two all the same
         return rk_decode_struct(file, RK_NODE_STRUCT, code, ATTRIBUTES, RK_ARRAY_LEN(ATTRIBUTES));
     }

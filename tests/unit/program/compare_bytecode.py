@@ -25,6 +25,7 @@ from jax._src.interpreters import mlir as jax_mlir
 from jaxlib import _jax
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
+from jax._src.lib import tpu
 
 RKP_HEAD_BYTES = 256
 SHOWN_DIFFERENCES = 12
@@ -66,7 +67,7 @@ def program_bytes(path):
 def files(paths):
     for path in map(Path, paths):
         if path.is_dir():
-            yield from sorted(p for p in path.rglob("*") if p.suffix in (".mlir", ".rkp"))
+            yield from sorted(p for p in path.rglob("*") if p.suffix in (".mlir", ".rkp", ".bin"))
         else:
             yield path
 
@@ -120,6 +121,15 @@ def type_text(node, is_vhlo=False):
     if name == "tensor":
         tail = "".join(f", {builtin_text(child)}" for key, child in inner if key == "encoding")
         return f"tensor<{shape(ints(node))}{type_text(inner[0][1])}{tail}>"
+    if name == "vector":
+        return f"vector<{shape(ints(node))}{type_text(inner[0][1])}>"
+    if name == "memref":
+        shown = [f"{shape(ints(node))}{type_text(inner[0][1])}"]
+        for key, child in inner[1:]:
+            text = builtin_text(child)
+            identity = re.fullmatch(r"affine_map<(\(.*\)) -> (\(.*\))>", text)
+            shown += [] if key == "layout" and identity and identity[1] == identity[2] else [text]
+        return f"memref<{', '.join(shown)}>"
     if name == "tuple":
         return "tuple<" + ", ".join(map(type_text, children(inner[0][1]))) + ">"
     if name == "complex":
@@ -382,9 +392,14 @@ def like(theirs, node):
     """The model has one form for what StableHLO keeps as arrays and as constants of one dimension."""
     if node[KIND] == "ints" and theirs.startswith("dense<"):
         return ints_text(node)
-    if node[KIND] == "elements" and theirs.startswith("array<i1"):
-        values = bools(node, ints(children(node)[0])[0])
-        return "array<i1: " + ", ".join("true" if value else "false" for value in values) + ">"
+    if node[KIND] == "elements" and (array := re.match(r"array<i(\d+)", theirs)):
+        size = max(1, int(array[1]) // 8)
+        raw = octets(node)
+        parts = (raw[at : at + size] for at in range(0, len(raw), size))
+        values = [str(int.from_bytes(part, "little", signed=True)) for part in parts]
+        if array[1] == "1":
+            values = ["true" if value != "0" else "false" for value in values]
+        return array[0] + (": " if values else "") + ", ".join(values) + ">"
     return builtin_text(node)
 
 
@@ -532,6 +547,8 @@ def compare(model_dump, code, scratch):
     comparison = Comparison(operations)
     with jax_mlir.make_ir_context() as context:
         stablehlo.register_interpreter_dialect(context)
+        tpu.register_dialect(context)  # of kernels within custom calls
+        context.allow_unregistered_dialects = True
         module = ir.Module.parse(code, context)
         comparison.operation(module.operation, 0)
         comparison.operands()
