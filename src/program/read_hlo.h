@@ -117,6 +117,8 @@ uint32_t rk_hlo_add_node(rk_hlo_reader *reader, rk_node node, uint32_t mark);
 // An attribute's node of `count` signed 64-bit integers in `reader->room`.
 uint32_t rk_hlo_add_ints(rk_hlo_reader *reader, size_t count);
 rk_span rk_hlo_keep_ints(rk_hlo_reader *reader, size_t count);
+// A copy of the text that lives as long as the model; empty where memory was short.
+rk_span rk_hlo_keep_text(rk_hlo_reader *reader, const rk_buf *text);
 
 // Ids (read_hlo_ids.c).
 

@@ -246,7 +246,7 @@ static bool push_unknown(rk_hlo_reader *reader, const field_run *run) {
     rk_node node = {
         .kind = RK_NODE_OPAQUE, .name = rk_hlo_word(reader, RK_HLO_OPAQUE), .bytes = run->whole};
     rk_model_count_opaque(model, "an HLO message has a field that is not known");
-    rk_span kept = rk_model_keep(model, rk_buf_span(&name));
+    rk_span kept = rk_hlo_keep_text(reader, &name);
     return rk_hlo_push(reader, rk_model_add_string(model, kept), rk_model_add_node(model, node));
 }
 

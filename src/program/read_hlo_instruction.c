@@ -85,7 +85,7 @@ static uint32_t op_name(rk_hlo_reader *reader, rk_span opcode) {
     RK_AUTO(rk_buf) name = {0};
     rk_buf_add_text(&name, "hlo.");
     rk_buf_add_span(&name, opcode);
-    rk_span kept = rk_model_keep(reader->model, rk_buf_span(&name));
+    rk_span kept = rk_hlo_keep_text(reader, &name);
     uint32_t id = kept.len ? rk_model_add_string(reader->model, kept) : RK_NO_ID;
     rk_hlo_remember(slot, &owner, opcode, 0, id);
     return id;

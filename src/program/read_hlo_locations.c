@@ -181,6 +181,8 @@ uint32_t rk_hlo_read_location(rk_hlo_reader *reader, rk_span metadata) {
         return RK_NO_ID;
     if (!reader->frames && !load_frames(reader))
         return RK_NO_ID;
+    if (reader->model->out_of_room) // perhaps on the way to the frames
+        return RK_NO_ID;
     if (rk_hlo_find(reader, &owner, metadata, 0, &slot))
         return slot->id;
     uint32_t id = add_metadata(reader, metadata);

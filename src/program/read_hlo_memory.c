@@ -178,6 +178,13 @@ uint32_t rk_hlo_add_node(rk_hlo_reader *reader, rk_node node, uint32_t mark) {
     return rk_model_add_node(reader->model, node);
 }
 
+rk_span rk_hlo_keep_text(rk_hlo_reader *reader, const rk_buf *text) {
+    if (!text->failed)
+        return rk_model_keep(reader->model, rk_buf_span(text));
+    reader->model->out_of_room = true;
+    return (rk_span){0};
+}
+
 rk_span rk_hlo_keep_ints(rk_hlo_reader *reader, size_t count) {
     if (!count)
         return (rk_span){0};

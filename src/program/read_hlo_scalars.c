@@ -65,7 +65,7 @@ static uint32_t add_enum(rk_hlo_reader *reader, const rk_hlo_enum *enumeration, 
     } else {
         RK_AUTO(rk_buf) number = {0};
         rk_buf_add_format(&number, "%d", (int32_t)value);
-        node.bytes = rk_model_keep(reader->model, rk_buf_span(&number));
+        node.bytes = rk_hlo_keep_text(reader, &number);
         rk_model_count_opaque(reader->model, "an HLO enumeration has a value that is not known");
     }
     uint32_t id = rk_model_add_node(reader->model, node);

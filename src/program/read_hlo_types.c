@@ -31,7 +31,7 @@ static rk_span spell_type(rk_hlo_reader *reader, uint64_t type) {
         rk_buf_add_format(&text, "type_%lld", (long long)type);
         rk_model_count_opaque(reader->model, "an element type is not known");
     }
-    return rk_model_keep(reader->model, rk_buf_span(&text));
+    return rk_hlo_keep_text(reader, &text);
 }
 
 uint32_t rk_hlo_element_type(rk_hlo_reader *reader, uint64_t type) {
