@@ -13,19 +13,30 @@ bool rk_is_debug_name(rk_span name) {
     return false;
 }
 
+bool rk_is_meaningful_symbol(rk_span name) {
+    // XLA knows the bodies of Shardy's manual computations by their functions' names
+    // (xla/service/spmd/shardy/constants.h: xla.sdy.manual_computation_body and its like).
+    static const char prefix[] = "xla.";
+    return memmem(name.data, name.len, prefix, sizeof prefix - 1) != NULL;
+}
+
 static bool is_empty(const rk_node *node) {
-    return node->field_count == 0 && node->bytes.len == 0;
+    return (node->kind == RK_NODE_LIST || node->kind == RK_NODE_INTS) && node->field_count == 0 &&
+           node->bytes.len == 0;
 }
 
 static bool is_false(const rk_node *node) {
     return node->kind == RK_NODE_BOOL && node->value == 0;
 }
 
-// ResultAccuracyAttr with tolerances of zero and the mode DEFAULT.
+// ResultAccuracyAttr with tolerances of zero and the mode DEFAULT. HLO has a message of its own
+// for tolerances, which is never the default.
 static bool is_default_accuracy(const rk_model *model, const rk_node *node) {
     for (uint32_t i = 0; i < node->field_count; i++) {
         const rk_node *part = &model->nodes.items[model->fields.items[node->first_field + i].node];
-        if (part->kind == RK_NODE_ENUM ? !rk_span_is(part->bytes, "DEFAULT") : part->value != 0)
+        bool is_number = part->kind == RK_NODE_INT || part->kind == RK_NODE_FLOAT;
+        if (is_number ? part->value != 0
+                      : part->kind != RK_NODE_ENUM || !rk_span_is(part->bytes, "DEFAULT"))
             return false;
     }
     return node->kind == RK_NODE_STRUCT;

@@ -7,6 +7,9 @@
 // The name of an attribute that is there for people only.
 bool rk_is_debug_name(rk_span name);
 
+// The name of a function that says more than which function it is.
+bool rk_is_meaningful_symbol(rk_span name);
+
 // An attribute that a newer version of the dialect writes and an older one leaves out, with the
 // value that its absence means.
 bool rk_is_default_attr(const rk_model *model, const rk_field *attr);

@@ -8,8 +8,7 @@
 // How it works. The program is written out in one canonical order and hashed:
 //
 // - Functions (and HLO computations) that only the program itself can name are renamed by the order
-// in
-//   which they are first referred to, starting from the public ones, and written in that order.
+//   in which they are first referred to, starting from the public ones, and written in that order.
 // - Values are renamed by the order in which they are met.
 // - Types and attributes ("nodes") have a canonical form of their own, made once for each: itself
 // if it
@@ -28,7 +27,8 @@ typedef struct symbol {
     rk_span name;
     uint32_t op;
     uint32_t number; // by first reference; RK_NO_ID until then
-    bool is_public;
+    bool is_public;  // others than the program itself can call it
+    bool keeps_name; // its name means something to others
 } symbol;
 
 typedef struct canon {
@@ -45,6 +45,8 @@ typedef struct canon {
     uint32_t symbol_count;
     uint32_t *queue; // symbols in the order of their numbers
     uint32_t queued;
+    uint8_t *followed;     // of every node: the functions that it names are in the queue
+    const rk_op *nameless; // what is being written and has its name written elsewhere, if at all
 } canon;
 
 static void canon_cleanup(canon *c) {
@@ -53,6 +55,7 @@ static void canon_cleanup(canon *c) {
     rk_free(c->numbers);
     rk_free(c->symbols);
     rk_free(c->queue);
+    rk_free(c->followed);
     rk_buf_cleanup(&c->forms);
     rk_buf_cleanup(&c->scratch);
 }
@@ -138,10 +141,32 @@ static rk_span text_attr(const rk_model *model, const rk_op *op, const char *nam
     return model->nodes.items[node].bytes;
 }
 
-static bool is_public(const rk_model *model, const rk_op *op, rk_span op_name) {
-    if (rk_span_is(op_name, "hlo.computation"))
-        return rk_model_attr(model, op, "entry") != RK_NO_ID;
-    return !rk_span_is(text_attr(model, op, "sym_visibility"), "private");
+static symbol describe_symbol(const rk_model *model, uint32_t id, bool all_keep_names) {
+    const rk_op *op = &model->ops.items[id];
+    bool is_hlo = rk_span_is(rk_model_string(model, op->name), "hlo.computation");
+    symbol s = {.name = text_attr(model, op, "sym_name"), .op = id, .number = RK_NO_ID};
+    s.is_public = is_hlo ? rk_model_attr(model, op, "entry") != RK_NO_ID
+                         : !rk_span_is(text_attr(model, op, "sym_visibility"), "private");
+    bool has_body = op->region_count && model->regions.items[op->first_region].block_count;
+    s.keeps_name =
+        all_keep_names || !has_body || (s.is_public && !is_hlo) || rk_is_meaningful_symbol(s.name);
+    return s;
+}
+
+// Whether a name may mean something else than the function of the module that has it: text of a
+// dialect that no reader knows may name functions, and modules in the module have names of their
+// own.
+static bool names_are_unclear(const rk_model *model) {
+    for (uint32_t i = 0; i < model->nodes.count; i++) {
+        rk_span text = model->nodes.items[i].bytes;
+        if (model->nodes.items[i].kind == RK_NODE_OPAQUE && text.len &&
+            memchr(text.data, '@', text.len))
+            return true;
+    }
+    for (uint32_t i = 1; i < model->ops.count; i++)
+        if (model->ops.items[i].name == model->ops.items[0].name)
+            return true;
+    return false;
 }
 
 // The functions of the module: operations in the one block of ops[0].
@@ -152,18 +177,13 @@ static rk_err *collect_symbols(canon *c) {
         count += is_function(rk_model_string(m, m->ops.items[i].name));
     c->symbols = rk_calloc(count ? count : 1, sizeof *c->symbols);
     c->queue = rk_calloc(count ? count : 1, sizeof *c->queue);
-    if (!c->symbols || !c->queue)
+    c->followed = rk_calloc(m->nodes.count ? m->nodes.count : 1, 1);
+    if (!c->symbols || !c->queue || !c->followed)
         return rk_err_no_memory();
+    bool all_keep_names = names_are_unclear(m);
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end) {
-        const rk_op *op = &m->ops.items[i];
-        rk_span op_name = rk_model_string(m, op->name);
-        if (is_function(op_name))
-            c->symbols[c->symbol_count++] = (symbol){
-                .name = text_attr(m, op, "sym_name"),
-                .op = i,
-                .number = RK_NO_ID,
-                .is_public = is_public(m, op, op_name),
-            };
+        if (is_function(rk_model_string(m, m->ops.items[i].name)))
+            c->symbols[c->symbol_count++] = describe_symbol(m, i, all_keep_names);
     }
     if (count > 1)
         qsort(c->symbols, count, sizeof *c->symbols, compare_symbols);
@@ -192,29 +212,24 @@ static void enqueue_in_file_order(canon *c, bool public_ones) {
     }
 }
 
-// Names of functions appear as symbols, or (in VHLO) as text under these names.
-static bool names_functions(rk_span attr) {
-    return rk_span_is(attr, "callee") || rk_span_is(attr, "called_computations");
-}
-
-static void enqueue_named(canon *c, uint32_t node) {
+static void follow(canon *c, uint32_t node) {
     const rk_node *n = &c->model->nodes.items[node];
-    if (n->kind == RK_NODE_STRING || n->kind == RK_NODE_SYMBOL) {
-        symbol *s = find_symbol(c, n->bytes);
-        if (s)
-            enqueue(c, s);
-    }
+    symbol *s = n->kind == RK_NODE_SYMBOL ? find_symbol(c, n->bytes) : NULL;
+    if (s)
+        enqueue(c, s);
 }
 
-static void enqueue_attr(canon *c, const rk_field *attr) {
+// An operation's attribute that is the name of a function, or a list of them.
+static void follow_attr(canon *c, uint32_t node) {
     const rk_model *m = c->model;
-    const rk_node *n = &m->nodes.items[attr->node];
-    if (n->kind == RK_NODE_SYMBOL || names_functions(rk_model_string(m, attr->name))) {
-        enqueue_named(c, attr->node);
-        if (n->kind == RK_NODE_LIST)
-            for (uint32_t i = 0; i < n->field_count; i++)
-                enqueue_named(c, m->fields.items[n->first_field + i].node);
-    }
+    const rk_node *n = &m->nodes.items[node];
+    if (c->followed[node])
+        return;
+    c->followed[node] = true; // lists are shared, and must not be walked for each that has them
+    follow(c, node);
+    if (n->kind == RK_NODE_LIST)
+        for (uint32_t i = 0; i < n->field_count; i++)
+            follow(c, m->fields.items[n->first_field + i].node);
 }
 
 // Numbers every function that can be reached; what cannot is numbered last, in file order.
@@ -226,7 +241,7 @@ static void number_symbols(canon *c) {
         for (uint32_t i = at; i < m->ops.items[at].end; i++) {
             const rk_op *op = &m->ops.items[i];
             for (uint32_t a = 0; a < op->attr_count; a++)
-                enqueue_attr(c, &m->fields.items[op->first_attr + a]);
+                follow_attr(c, m->fields.items[op->first_attr + a].node);
         }
     }
     enqueue_in_file_order(c, false);
@@ -252,24 +267,16 @@ static void form_field(canon *c, const rk_field *field) {
     rk_buf_add(&c->scratch, c->forms.data + f.offset, f.len);
 }
 
-static void form_symbol(canon *c, const rk_node *node) {
-    const symbol *s = find_symbol(c, node->bytes);
-    if (s && !s->is_public) {
-        rk_buf_add_byte(&c->scratch, 1);
-        form_number(&c->scratch, s->number);
-    } else {
-        rk_buf_add_byte(&c->scratch, 0);
-        form_text(&c->scratch, node->bytes);
-    }
-}
-
-static void form_content(canon *c, const rk_node *node) {
+// `named`: the function that loses its name, if the node is that name.
+static void form_content(canon *c, const rk_node *node, const symbol *named) {
     const rk_model *m = c->model;
     rk_buf *out = &c->scratch;
     rk_buf_add_byte(out, node->kind);
-    if (node->kind == RK_NODE_SYMBOL) {
-        form_symbol(c, node);
+    if (node->kind == RK_NODE_SYMBOL && named) {
+        rk_buf_add_byte(out, 1);
+        form_number(out, named->number);
     } else {
+        rk_buf_add_byte(out, 0);
         form_text(out, rk_model_string(m, node->name));
         form_number(out, node->width);
         form_number(out, node->value);
@@ -284,18 +291,28 @@ static void form_content(canon *c, const rk_node *node) {
         if (!rk_is_debug_name(rk_model_string(m, field->name)))
             form_field(c, field);
     }
+    // Text that happens to be a function's name, or means that function to somebody: both count.
+    if (node->kind == RK_NODE_STRING && named)
+        form_number(out, named->number);
 }
 
 // Large constants are hashed where they lie, not copied.
-static void form_large(canon *c, const rk_node *node, rk_digest *out_digest) {
+static void form_large(canon *c, const rk_node *node, const symbol *named, rk_digest *out_digest) {
     rk_hasher hasher;
     rk_hasher_init(&hasher);
     rk_hasher_add_field(&hasher, node->bytes);
     rk_node head = *node;
     head.bytes = (rk_span){0};
-    form_content(c, &head);
+    form_content(c, &head, named);
     rk_hasher_add_field(&hasher, rk_buf_span(&c->scratch));
     rk_hasher_finish(&hasher, out_digest);
+}
+
+static const symbol *find_nameless(const canon *c, const rk_node *node) {
+    if (node->kind != RK_NODE_STRING && node->kind != RK_NODE_SYMBOL)
+        return NULL;
+    const symbol *s = find_symbol(c, node->bytes);
+    return s && !s->keeps_name ? s : NULL;
 }
 
 static rk_err *form_node(canon *c, uint32_t id) {
@@ -306,10 +323,11 @@ static rk_err *form_node(canon *c, uint32_t id) {
     rk_buf_clear(&c->scratch);
     rk_span bytes;
     bool large = node->kind != RK_NODE_SYMBOL && node->bytes.len > 8 * INLINE_MAX_BYTES;
+    const symbol *named = find_nameless(c, node);
     if (large) {
-        form_large(c, node, &digest);
+        form_large(c, node, named, &digest);
     } else {
-        form_content(c, node);
+        form_content(c, node, named);
         if (c->scratch.len > INLINE_MAX_BYTES)
             rk_digest_of(rk_buf_span(&c->scratch), &digest);
     }
@@ -350,36 +368,12 @@ static void put_values(canon *c, uint32_t first, uint32_t count) {
     }
 }
 
-static void put_function_name(canon *c, uint32_t node) {
-    const symbol *s = find_symbol(c, c->model->nodes.items[node].bytes);
-    if (s && !s->is_public) {
-        put_number(c, 1);
-        put_number(c, s->number);
-    } else {
-        put_number(c, 0);
-        put_text(c, c->model->nodes.items[node].bytes);
-    }
-}
-
-static void put_function_names(canon *c, uint32_t node) {
-    const rk_node *n = &c->model->nodes.items[node];
-    if (n->kind != RK_NODE_LIST) {
-        put_function_name(c, node);
-        return;
-    }
-    put_number(c, n->field_count);
-    for (uint32_t i = 0; i < n->field_count; i++)
-        put_function_name(c, c->model->fields.items[n->first_field + i].node);
-}
-
 // What an operation's attribute says to a compiler.
 static bool counts(const canon *c, const rk_op *op, const rk_field *attr) {
     rk_span name = rk_model_string(c->model, attr->name);
     if (rk_is_debug_name(name) || rk_is_default_attr(c->model, attr))
         return false;
-    bool names_itself =
-        op == c->model->ops.items || is_function(rk_model_string(c->model, op->name));
-    return !names_itself || !rk_span_is(name, "sym_name");
+    return op != c->nameless || !rk_span_is(name, "sym_name");
 }
 
 static void put_attrs(canon *c, const rk_op *op) {
@@ -389,14 +383,10 @@ static void put_attrs(canon *c, const rk_op *op) {
         kept += counts(c, op, &attrs[i]);
     put_number(c, kept);
     for (uint32_t i = 0; i < op->attr_count; i++) {
-        rk_span name = rk_model_string(c->model, attrs[i].name);
         if (!counts(c, op, &attrs[i]))
             continue;
-        put_text(c, name);
-        if (names_functions(name))
-            put_function_names(c, attrs[i].node);
-        else
-            put_node(c, attrs[i].node);
+        put_text(c, rk_model_string(c->model, attrs[i].name));
+        put_node(c, attrs[i].node);
     }
 }
 
@@ -432,9 +422,10 @@ static void put_op(canon *c, uint32_t id) {
 }
 
 static void put_symbol(canon *c, const symbol *s) {
-    put_number(c, s->is_public);
-    if (s->is_public)
+    put_number(c, s->keeps_name);
+    if (s->keeps_name)
         put_text(c, s->name);
+    c->nameless = &c->model->ops.items[s->op];
     c->next_number = 0; // values of one function are never seen in another
     uint32_t end = c->model->ops.items[s->op].end;
     for (uint32_t i = s->op; i < end; i++)
@@ -443,14 +434,16 @@ static void put_symbol(canon *c, const symbol *s) {
 
 static void put_module(canon *c) {
     const rk_model *m = c->model;
-    const rk_op *module = &m->ops.items[0];
-    put_text(c, rk_model_string(m, module->name));
-    put_attrs(c, module);
+    rk_span op_name = rk_model_string(m, m->ops.items[0].name);
+    if (rk_span_is(op_name, "builtin.module") || rk_span_is(op_name, "hlo.module"))
+        c->nameless = &m->ops.items[0];
+    put_op(c, 0);
     // What is no function (a mesh, say) stays in its order.
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end)
         if (!is_function(rk_model_string(m, m->ops.items[i].name)))
             for (uint32_t inner = i; inner < m->ops.items[i].end; inner++)
                 put_op(c, inner);
+    put_text(c, (rk_span){0}); // no operation's name: the functions begin
     put_number(c, c->queued);
     for (uint32_t i = 0; i < c->queued; i++)
         put_symbol(c, &c->symbols[c->queue[i]]);
