@@ -89,6 +89,12 @@ bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *capacity, size_
     return true;
 }
 
+rk_span rk_bytecode_gathered(rk_bytecode *file) {
+    if (file->ints.failed)
+        file->model->out_of_room = file->failed = true;
+    return rk_buf_span(&file->ints);
+}
+
 void rk_bytecode_cleanup(rk_bytecode *file) {
     rk_free(file->dialects);
     rk_free(file->op_names);
@@ -336,7 +342,8 @@ static bool open_words(rk_bytecode *file) {
 }
 
 bool rk_bytecode_open(rk_bytecode *file) {
-    // Lists of numbers pass through `ints`: eight bytes for a number of, at least, one.
+    // Lists of numbers pass through `ints`, with eight bytes for what takes at least one in the
+    // file. No program is a list for the most part.
     enum { LEAST_INTS_BYTES = 4096 };
     file->ints.max = file->code.len * 2 + LEAST_INTS_BYTES;
     if (!open_words(file) || !open_sections(file) || !open_strings(file))

@@ -104,7 +104,7 @@ typedef struct rk_bytecode {
     uint32_t depth; // of the deepest that it refers to
     uint32_t *stack;
     uint32_t stack_count, stack_capacity;
-    rk_buf ints;
+    rk_buf ints; // lists of numbers and texts, while they are put together
 } rk_bytecode;
 
 // Reads the tables. False if the bytes are not bytecode or memory is short: `failed` is set then.
@@ -123,6 +123,9 @@ RK_NODISCARD void *rk_bytecode_allocate(rk_bytecode *file, uint64_t count, size_
 // Grows an array that rk_bytecode_allocate began, or NULL, to at least one more item.
 RK_NODISCARD bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *capacity,
                                    size_t item_bytes);
+
+// What was put together in `ints`; `failed` if there was no room for it.
+rk_span rk_bytecode_gathered(rk_bytecode *file);
 
 // The node of an attribute or type, by its number. RK_NO_ID and `failed` if there is no such
 // number, or memory is short.

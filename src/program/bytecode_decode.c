@@ -77,13 +77,6 @@ static uint32_t decode_double(rk_bytecode *file) {
     return rk_decode_with_fields(file, node, &type, 1);
 }
 
-// What was gathered in `ints`; a list longer than any program has is not sound.
-static rk_span gathered(rk_bytecode *file) {
-    if (file->ints.failed)
-        (void)rk_decode_bad(file);
-    return rk_buf_span(&file->ints);
-}
-
 static uint32_t decode_doubles(rk_bytecode *file) {
     uint64_t count = rk_cursor_count(&file->in);
     rk_field type = {RK_NO_ID, file->f64_type};
@@ -92,7 +85,7 @@ static uint32_t decode_doubles(rk_bytecode *file) {
         rk_buf_add_u64le(&file->ints, (uint64_t)rk_cursor_svarint(&file->in));
     rk_node node = {.kind = RK_NODE_ELEMENTS,
                     .name = RK_NO_ID,
-                    .bytes = rk_model_keep(file->model, gathered(file))};
+                    .bytes = rk_model_keep(file->model, rk_bytecode_gathered(file))};
     return rk_decode_with_fields(file, node, &type, 1);
 }
 
@@ -110,7 +103,7 @@ static void decode_bits(rk_bytecode *file, unsigned width, rk_node *node) {
             file->in.bad = true;
         for (uint64_t i = 0; i < wanted; i++)
             rk_buf_add_u64le(&file->ints, i < words ? (uint64_t)rk_cursor_svarint(&file->in) : 0);
-        node->bytes = rk_model_keep(file->model, gathered(file));
+        node->bytes = rk_model_keep(file->model, rk_bytecode_gathered(file));
     }
     if (width < 64)
         node->value &= ((uint64_t)1 << width) - 1;
@@ -197,7 +190,7 @@ rk_span rk_decode_int_bytes(rk_bytecode *file) {
     rk_buf_clear(&file->ints);
     for (uint64_t count = rk_cursor_count(&file->in); count; count--)
         rk_buf_add_u64le(&file->ints, (uint64_t)rk_cursor_svarint(&file->in));
-    return gathered(file);
+    return rk_bytecode_gathered(file);
 }
 
 uint32_t rk_decode_ints(rk_bytecode *file) {
@@ -209,7 +202,8 @@ static uint32_t decode_bools(rk_bytecode *file) {
     rk_buf_clear(&file->ints);
     for (uint64_t count = rk_cursor_count(&file->in); count; count--)
         rk_buf_add_u64le(&file->ints, rk_cursor_byte(&file->in));
-    return rk_decode_bytes_node(file, RK_NODE_INTS, rk_model_keep(file->model, gathered(file)));
+    return rk_decode_bytes_node(file, RK_NODE_INTS,
+                                rk_model_keep(file->model, rk_bytecode_gathered(file)));
 }
 
 uint32_t rk_decode_shaped(rk_bytecode *file, uint32_t word, uint32_t encoding) {

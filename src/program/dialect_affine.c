@@ -78,10 +78,8 @@ uint32_t rk_dialect_affine_map(rk_bytecode *file) {
                 (unsigned long long)(kind == IDENTITY ? i : rk_cursor_varint(&file->in)));
     }
     rk_buf_add_text(text, ")>");
-    if (text->failed)
-        return rk_decode_bad(file);
     rk_node node = {.kind = RK_NODE_OPAQUE,
                     .name = RK_WORD_text,
-                    .bytes = rk_model_keep(file->model, rk_buf_span(text))};
+                    .bytes = rk_model_keep(file->model, rk_bytecode_gathered(file))};
     return rk_model_add_node(file->model, node);
 }

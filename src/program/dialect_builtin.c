@@ -130,7 +130,7 @@ static uint32_t dense_array(rk_bytecode *file) {
     rk_buf_add_u64le(&file->ints, count);
     rk_node type = {.kind = RK_NODE_TYPE,
                     .name = RK_WORD_tensor,
-                    .bytes = rk_model_keep(model, rk_buf_span(&file->ints))};
+                    .bytes = rk_model_keep(model, rk_bytecode_gathered(file))};
     rk_field tensor = {RK_NO_ID, rk_decode_with_fields(file, type, &element, 1)};
     rk_node node = {.kind = RK_NODE_ELEMENTS, .name = RK_NO_ID, .bytes = bytes};
     return rk_decode_with_fields(file, node, &tensor, 1);
@@ -283,7 +283,7 @@ static uint32_t integer_type(rk_bytecode *file) {
         return rk_decode_bad(file);
     rk_buf_clear(&file->ints);
     rk_buf_add_format(&file->ints, "%s%u", prefixes[code & 3], (unsigned)(code >> 2));
-    rk_span text = rk_buf_span(&file->ints);
+    rk_span text = rk_bytecode_gathered(file);
     for (uint32_t word = RK_WORD_i1; word < RK_WORD_index; word++)
         if (rk_span_equal(rk_model_string(file->model, word), text))
             return rk_decode_scalar_type(file, word);

@@ -28,7 +28,7 @@ static uint32_t as_ints(rk_bytecode *file, uint32_t id) {
         rk_buf_clear(&file->ints);
         for (uint64_t i = 0; i < count; i++)
             rk_buf_add_span(&file->ints, elements->bytes);
-        node.bytes = rk_model_keep(model, rk_buf_span(&file->ints));
+        node.bytes = rk_model_keep(model, rk_bytecode_gathered(file));
     } else if (node.bytes.len / 8 != count || node.bytes.len % 8) {
         return id;
     }

@@ -21,7 +21,7 @@ static void look_up(rk_bytecode *file, rk_op_name *op) {
     if (op->spec)
         op->name = rk_model_add_string(model, rk_span_text(op->spec->name));
     else
-        op->name = rk_model_add_string(model, rk_model_keep(model, rk_buf_span(&file->ints)));
+        op->name = rk_model_add_string(model, rk_model_keep(model, rk_bytecode_gathered(file)));
     if (!op->spec && dialect->kind == RK_DIALECT_VHLO)
         rk_model_count_opaque(model, "an operation of a newer VHLO");
     rk_span name = rk_model_string(model, op->name);
@@ -115,7 +115,7 @@ static uint32_t segment_sizes(rk_bytecode *file, rk_cursor *cursor) {
         rk_buf_add_u64le(&file->ints, sizes[i]);
     rk_node node = {.kind = RK_NODE_INTS,
                     .name = RK_NO_ID,
-                    .bytes = rk_model_keep(file->model, rk_buf_span(&file->ints))};
+                    .bytes = rk_model_keep(file->model, rk_bytecode_gathered(file))};
     return rk_model_add_node(file->model, node);
 }
 
