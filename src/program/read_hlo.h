@@ -72,6 +72,7 @@ typedef struct rk_hlo_reader {
     uint32_t types[64];                                   // nodes by PrimitiveType
     rk_hlo_array memo;
     uint64_t memo_mask;
+    rk_hlo_memo no_memo;  // for what is not worth it
     rk_hlo_array pending; // fields whose node is still being read
     uint32_t pending_count;
     rk_hlo_array room; // for values on their way into the model; nothing is read meanwhile
@@ -99,7 +100,7 @@ void rk_hlo_shrink(rk_hlo_reader *reader, rk_hlo_array *array); // to nothing
 bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes);
 void rk_hlo_reader_cleanup(rk_hlo_reader *reader);
 // The slot for these bytes, or for that number if `data.data` is NULL. Whether it holds them:
-bool rk_hlo_find(const rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
+bool rk_hlo_find(rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
                  rk_hlo_memo **out_slot);
 // Puts what was read into the slot, unless it could not be read (RK_NO_ID).
 void rk_hlo_remember(rk_hlo_memo *slot, const void *owner, rk_span data, uint64_t number,

@@ -82,8 +82,14 @@ static uint64_t hash(const void *owner, rk_span data, uint64_t number) {
     return sum ^ (sum >> 32);
 }
 
-bool rk_hlo_find(const rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
+bool rk_hlo_find(rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
                  rk_hlo_memo **out_slot) {
+    // So that messages within messages are not hashed at every level.
+    enum { MOST_BYTES = 1 << 16 };
+    if (RK_UNLIKELY(data.len > MOST_BYTES)) {
+        *out_slot = &reader->no_memo;
+        return false;
+    }
     uint64_t value = data.data ? data.len : number;
     rk_hlo_memo *slots = reader->memo.items;
     rk_hlo_memo *slot = &slots[hash(owner, data, value) & reader->memo_mask];
