@@ -59,7 +59,7 @@ static int compare_fields(const void *left, const void *right) {
 
 static rk_err *field_array_push(field_array *array, const rk_proto_field *field) {
     if (array->count == array->capacity) {
-        size_t capacity = array->capacity * 4;
+        size_t capacity = array->capacity * 2;
         bool owned = array->items != array->few;
         rk_proto_field *items = rk_realloc(owned ? array->items : NULL, capacity * sizeof *items);
         if (!items)

@@ -190,6 +190,8 @@ static void print_enclosed(const rk_model *m, const rk_node *node, const char *b
 static void print_node(const rk_model *m, uint32_t id, size_t elements_max, unsigned depth,
                        rk_buf *out) {
     const rk_node *node = &m->nodes.items[id];
+    if (out->failed) // shared nodes are printed wherever they are used: their text has no bound
+        return;
     if (depth > DEPTH_MAX) {
         rk_buf_add_text(out, "…");
         return;
