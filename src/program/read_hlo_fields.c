@@ -266,7 +266,7 @@ static bool push_run(rk_hlo_reader *reader, const field_run *run, unsigned depth
 
 static bool has_its_wire(const rk_hlo_field *field, rk_proto_wire wire) {
     rk_proto_wire single = RK_PROTO_BYTES;
-    if (field->kind <= RK_HLO_ENUM)
+    if (field->kind <= RK_HLO_ENUM || (field->kind == RK_HLO_OWN && field->width))
         single = RK_PROTO_VARINT;
     else if (field->kind == RK_HLO_FLOAT)
         single = field->width == 32 ? RK_PROTO_FIXED32 : RK_PROTO_FIXED64;
@@ -326,13 +326,15 @@ static bool walk_fields(rk_hlo_reader *reader, field_walk *walk, rk_span bytes) 
         if (is_new)
             current = (field_run){.field = known, .whole = {field.whole.data, 0}};
         current.last = field;
-        if (known && known->kind >= RK_HLO_OWN) {
-            if (known->kind == RK_HLO_OWN && walk->own && !walk->own(reader, walk->context, &field))
+        if (known && known->kind == RK_HLO_DROP)
+            continue;
+        if (known && !has_its_wire(known, field.wire))
+            return rk_hlo_fail(reader, "a field is not encoded as its definition says");
+        if (known && known->kind == RK_HLO_OWN) {
+            if (walk->own && !walk->own(reader, walk->context, &field))
                 return false;
             continue;
         }
-        if (known && !has_its_wire(known, field.wire))
-            return rk_hlo_fail(reader, "a field is not encoded as its definition says");
         current.whole.len += field.whole.len;
         current.occurrences++;
     }

@@ -36,7 +36,6 @@ static bool add_operands(rk_hlo_reader *reader, const instruction *i, const rk_p
 
 static bool take_own(rk_hlo_reader *reader, void *context, const rk_proto_field *field) {
     instruction *i = context;
-    bool is_bytes = field->wire == RK_PROTO_BYTES;
     switch (field->number) {
     case INSTRUCTION_OPCODE:
         i->opcode = field->bytes;
@@ -44,14 +43,14 @@ static bool take_own(rk_hlo_reader *reader, void *context, const rk_proto_field 
     case INSTRUCTION_SHAPE:
         i->shape = field->bytes;
         i->shapes++;
-        return is_bytes;
+        break;
     case INSTRUCTION_METADATA:
         i->metadata = field->bytes;
         break;
     case INSTRUCTION_LITERAL:
         i->literal = field->bytes;
         i->literals++;
-        return is_bytes || rk_hlo_fail(reader, "a literal is damaged");
+        break;
     case INSTRUCTION_OPERAND_IDS:
         return add_operands(reader, i, field);
     case INSTRUCTION_CONTROL_PREDECESSOR_IDS:

@@ -33,6 +33,8 @@ static const data_field DATA_FIELDS[] = {
     {"f6e3m2fn", 35, BYTES, 0},   {"f6e2m3fn", 36, BYTES, 0},
 };
 
+static const char WRONG_WIRE[] = "a field is not encoded as its definition says";
+
 typedef struct literal {
     rk_span whole;          // the message
     rk_span shape;          // the last of them
@@ -61,7 +63,7 @@ static bool see_data(rk_hlo_reader *reader, literal *l, const rk_proto_field *fi
         return true;
     }
     if (field->wire != RK_PROTO_BYTES && field->wire != SINGLE[data->storage])
-        return rk_hlo_fail(reader, "a field is not encoded as its definition says");
+        return rk_hlo_fail(reader, WRONG_WIRE);
     if (field->wire == RK_PROTO_BYTES && !field->bytes.len)
         return true;
     if (l->data && l->data != data)
@@ -85,10 +87,10 @@ static bool see_field(rk_hlo_reader *reader, literal *l, const rk_proto_field *f
         return is_bytes || rk_hlo_fail(reader, "a part of a literal is damaged");
     case LITERAL_SPARSE_INDICES:
         l->has_sparse_indices = true;
-        return true;
+        return is_bytes || field->wire == RK_PROTO_VARINT || rk_hlo_fail(reader, WRONG_WIRE);
     case LITERAL_SIZES:
         l->has_sizes = true;
-        return true;
+        return is_bytes || field->wire == RK_PROTO_VARINT || rk_hlo_fail(reader, WRONG_WIRE);
     default:
         return see_data(reader, l, field);
     }

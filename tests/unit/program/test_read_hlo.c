@@ -411,6 +411,10 @@ static void wrong_encodings_are_refused(void **state) {
     rk_buf code = rk_test_module_with(&more);
     expect_refused(&code, "a field is not encoded as its definition says");
     rk_buf_clear(&more);
+    rk_proto_add_varint_field(&more, 2, 5); // opcode
+    code = rk_test_module_with(&more);
+    expect_refused(&code, "a field is not encoded as its definition says");
+    rk_buf_clear(&more);
     rk_test_add_text(&more, 15, ""); // window
     rk_test_add_text(&more, 15, "");
     code = rk_test_module_with(&more);
