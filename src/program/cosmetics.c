@@ -17,7 +17,7 @@ bool rk_is_meaningful_symbol(rk_span name) {
     // XLA knows the bodies of Shardy's manual computations by their functions' names
     // (xla/service/spmd/shardy/constants.h: xla.sdy.manual_computation_body and its like).
     static const char prefix[] = "xla.";
-    return memmem(name.data, name.len, prefix, sizeof prefix - 1) != NULL;
+    return name.len && memmem(name.data, name.len, prefix, sizeof prefix - 1) != NULL;
 }
 
 static bool is_empty(const rk_node *node) {
