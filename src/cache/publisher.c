@@ -26,9 +26,10 @@ typedef struct job {
 struct rk_publisher {
     rk_store *store; // borrowed
     pthread_mutex_t mutex;
-    pthread_cond_t changed; // any job's state, or the list
-    job *jobs;              // in order; the one at work stays on the list until it is done
-    atomic_size_t count;    // length of the list; read without the mutex as a hint
+    pthread_cond_t changed;     // any job's state, or the list
+    job *jobs;                  // in order; the one at work stays on the list until it is done
+    atomic_size_t count;        // length of the list; read without the mutex as a hint
+    atomic_size_t unserialized; // those of them that still need the plugin's handle
     size_t held_bytes;
     pthread_t thread;
     bool thread_runs;
@@ -108,6 +109,7 @@ static void serialize_job(rk_publisher *publisher, job *entry) {
     entry->result.serialize_ns = rk_monotonic_ns() - start_ns;
     (void)pthread_mutex_lock(&publisher->mutex);
     entry->state = SERIALIZED;
+    atomic_fetch_sub(&publisher->unserialized, 1);
     publisher->gave_up = false;
     (void)pthread_cond_broadcast(&publisher->changed);
 }
@@ -205,6 +207,7 @@ static rk_err *enqueue(rk_publisher *publisher, job *entry) {
         *link = entry;
         publisher->held_bytes += entry->held_bytes;
         atomic_fetch_add(&publisher->count, 1);
+        atomic_fetch_add(&publisher->unserialized, 1);
         (void)pthread_cond_broadcast(&publisher->changed);
     }
     (void)pthread_mutex_unlock(&publisher->mutex);
@@ -249,7 +252,7 @@ static job *find_by_handle(const rk_publisher *publisher, const void *handle) {
 }
 
 void rk_publisher_release(rk_publisher *publisher, const void *handle) {
-    if (atomic_load(&publisher->count) == 0)
+    if (atomic_load_explicit(&publisher->unserialized, memory_order_relaxed) == 0)
         return;
     (void)pthread_mutex_lock(&publisher->mutex);
     job *entry;
@@ -320,6 +323,7 @@ static job *take_queued(rk_publisher *publisher, const void *owner) {
         next = entry->next;
         if (owned_by(entry, owner) && entry->state == QUEUED) {
             unlink_job(publisher, entry);
+            atomic_fetch_sub(&publisher->unserialized, 1);
             entry->next = taken;
             taken = entry;
         }

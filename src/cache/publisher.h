@@ -54,7 +54,7 @@ RK_NODISCARD rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job
 size_t rk_publisher_queued_bytes(rk_publisher *publisher);
 
 // Returns once no job needs `handle` any more: one not begun is serialized on the caller's thread.
-// Cheap when nothing is queued.
+// A load and a branch when nothing waits to be serialized.
 void rk_publisher_release(rk_publisher *publisher, const void *handle);
 
 // Waits until a job under `key` has been stored, or has failed, but no longer than compiling it

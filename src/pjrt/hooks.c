@@ -110,8 +110,10 @@ static PJRT_Error *client_destroy(rk_plugin *plugin, PJRT_Client_Destroy_Args *a
     return plugin->real->PJRT_Client_Destroy(args);
 }
 
-// An executable that waits to be serialized is done with before it goes.
-static void before_executable_goes(const PJRT_LoadedExecutable *executable) {
+// An executable that waits to be serialized is done with before it is destroyed, and also before it
+// is executed: some of XLA's CPU executables cannot be serialized any more once they have run
+// ("LessThan is not serializable"), and no plugin promises that it may be done at the same time.
+static void finish_serializing(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
     if (runtime && runtime->publisher)
         rk_publisher_release(runtime->publisher, executable);
@@ -119,13 +121,13 @@ static void before_executable_goes(const PJRT_LoadedExecutable *executable) {
 
 static PJRT_Error *loaded_executable_destroy(rk_plugin *plugin,
                                              PJRT_LoadedExecutable_Destroy_Args *args) {
-    before_executable_goes(args->executable);
+    finish_serializing(args->executable);
     return plugin->real->PJRT_LoadedExecutable_Destroy(args);
 }
 
 static PJRT_Error *loaded_executable_delete(rk_plugin *plugin,
                                             PJRT_LoadedExecutable_Delete_Args *args) {
-    before_executable_goes(args->executable);
+    finish_serializing(args->executable);
     return plugin->real->PJRT_LoadedExecutable_Delete(args);
 }
 
@@ -137,6 +139,7 @@ static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args
     enum { COUNTS_BETWEEN_WRITES = 1024 }; // a power of two
     uint64_t before =
         atomic_fetch_add_explicit(&plugin->counts.executions, 1, memory_order_relaxed);
+    finish_serializing(args->executable);
     if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
         rk_runtime_write_counts(false);
     return plugin->real->PJRT_LoadedExecutable_Execute(args);

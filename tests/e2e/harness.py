@@ -25,7 +25,7 @@ PLUGIN = os.environ.get("REKINDLE_E2E_PLUGIN", "")
 # A Python with another version of JAX, if there is one.
 OTHER_PYTHON = os.environ.get("REKINDLE_E2E_OTHER_PYTHON", "")
 
-CHILD_TIMEOUT_S = 60
+CHILD_TIMEOUT_S = 120
 
 # What the developer's own shell must not change about a test.
 _UNWANTED = ("REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD", "TF_", "PYTHONHASHSEED", "PYTHONPATH")
@@ -138,6 +138,16 @@ class Store:
     def leftovers(self):
         """Temporary files that a torn write would leave behind."""
         return [path for path in self.directory.rglob(".tmp-*")]
+
+
+def dumping(folder):
+    """Variables under which XLA writes what it compiles into `folder`."""
+    return {"XLA_FLAGS": f"--xla_dump_to={folder} --xla_dump_hlo_as_text"}
+
+
+def compiled_modules(folder):
+    """What XLA itself says it compiled: the modules in its dump. Needs no store and no journal."""
+    return sorted(path.name for path in folder.glob("module_*before_optimizations.txt"))
 
 
 def requests(stats):

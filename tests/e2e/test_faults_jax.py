@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import harness
-from harness import assert_cold, assert_warm, requests
+from harness import assert_cold, assert_warm, compiled_modules, dumping, requests
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +56,6 @@ def assert_told_once(done):
     """Not one line for each program: at most one about the journal and one about the executables."""
     told = warnings_of(done)
     assert 1 <= len(told) <= 2 and len(set(told)) == len(told), done.stderr
-
-
-def compiled_modules(folder):
-    """What XLA itself says it compiled: the modules in its dump. Needs no store and no journal."""
-    return sorted(path.name for path in folder.glob("module_*before_optimizations.txt"))
-
-
-def dumping(folder):
-    return {"XLA_FLAGS": f"--xla_dump_to={folder} --xla_dump_hlo_as_text"}
 
 
 def assert_sound(store):
@@ -267,9 +258,12 @@ ORDERLY = {"return": 0, "exit": 5, "uncaught": 1}
 ABRUPT = {"os-exit": 6, "sigterm": -15, "sigkill": -9, "abort": -6}
 
 
-@pytest.mark.parametrize("way", ["preload", "plugin", "run"])
-@pytest.mark.parametrize("how", [*ORDERLY, *ABRUPT])
-def test_leaving_while_storing(store, bare, how, way):
+LEAVING = [("preload", how) for how in (*ORDERLY, *ABRUPT)]
+LEAVING += [(way, how) for way in ("plugin", "run") for how in ("return", "exit", "os-exit", "sigterm")]
+
+
+@pytest.mark.parametrize(("way", "how"), LEAVING)
+def test_leaving_while_storing(store, bare, way, how):
     expected = bare("leave.py", how)
     assert expected.returncode == (ORDERLY | ABRUPT)[how]
     done = store.start("leave.py", how, way=way, status=None)

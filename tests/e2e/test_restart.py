@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import harness
-from harness import assert_cold, assert_warm, requests
+from harness import assert_cold, assert_warm, compiled_modules, dumping, requests
 
 KINDS = ["train", "sharded", "mapped", "donated", "bfloat16", "scanned", "convolution", "updated"]
 
@@ -50,8 +50,16 @@ def test_second_start_compiles_nothing(store, bare, way):
     assert stats["executions"] > 0 and stats["host_to_device"]["count"] > 0, stats
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_alone_is_loaded(copy, bare, kind):
+def test_the_compiler_itself_agrees(copy, tmp_path):
+    """Nothing of rekindle's is asked here: XLA dumps every module that it compiles."""
+    copy.start("kinds.py", way="bare", env=dumping(tmp_path / "bare"))
+    copy.start("kinds.py", way="preload", env=dumping(tmp_path / "warm"))
+    assert len(compiled_modules(tmp_path / "bare")) > len(KINDS)
+    assert compiled_modules(tmp_path / "warm") == []
+
+
+@pytest.mark.parametrize("kind", ["train", "sharded", "scanned"])
+def test_one_kind_alone_is_loaded(copy, bare, kind):
     """A job that shares programs with another loads what that one has compiled."""
     alone = copy.start("kinds.py", kind).json()
     assert alone["results"] == {kind: bare["results"][kind]}
@@ -145,6 +153,17 @@ def test_another_jax_on_the_same_store(copy, bare, tmp_path):
     assert_warm(other.stats())
     assert copy.start("kinds.py").json() == bare
     assert_warm(copy.stats())
+
+
+@pytest.mark.parametrize("way", ["run", "plugin"])
+def test_programs_that_cannot_be_serialized_later(store, way):
+    """Some executables cannot be serialized any more once they have run: they are kept nevertheless."""
+    expected = store.start("sorts.py", way="bare").json()
+    assert store.start("sorts.py", way=way).json() == expected
+    stats = store.stats()
+    assert stats["stored"] == stats["misses"] == expected["requests"] and stats["warnings"] == [], stats
+    assert store.start("sorts.py", way=way).json() == expected
+    assert_warm(store.stats())
 
 
 def test_changed_program_compiles_and_the_rest_does_not(store):

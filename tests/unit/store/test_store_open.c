@@ -200,7 +200,16 @@ static void set_up_to(const char *file, const char *top, uid_t owner, mode_t fil
     }
 }
 
+static bool others_may_enter(const char *directory) {
+    struct stat info;
+    return stat(directory, &info) == 0 && (info.st_mode & S_IXOTH);
+}
+
 static void works_in_an_unwritable_directory(void **state) {
+    if (geteuid() == 0 && !others_may_enter("/")) {
+        print_message("skipped: no other user may enter / on this machine\n");
+        skip();
+    }
     rk_autofree char *path = rk_path_join(*state, "store");
     rk_store *store = NULL;
     sample_ok(rk_store_open(path, false, &store));
