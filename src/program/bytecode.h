@@ -80,10 +80,10 @@ typedef struct rk_bytecode {
     rk_span code;
     rk_model *model;
     rk_buf *reason;
-    bool failed; // not bytecode (the reason says why), or out of room (the model says so)
     uint64_t version;
     rk_span sections[RK_SECTION_COUNT];
-    bool has_section[RK_SECTION_COUNT];
+    bool has_section[RK_SECTION_COUNT], resources_opened;
+    bool failed; // not bytecode (the reason says why), or out of room (the model says so)
     uint32_t first_string, string_count; // the file's strings, in the model
     rk_dialect *dialects;                // owned, as all arrays here
     uint32_t dialect_count;
@@ -95,13 +95,12 @@ typedef struct rk_bytecode {
     uint32_t property_count;
     rk_span *resources; // the bytes of resource blobs, in order; opened when first used
     uint32_t resource_count;
-    bool resources_opened;
     uint32_t i64_type, f64_type; // nodes, of numbers that have no type of their own
     rk_cursor ir;                // where the walk over the operations is
     // Decoding an entry.
     rk_cursor in;
-    bool missing;   // it refers to entries that are on the stack now, and is to be decoded again
     uint32_t depth; // of the deepest that it refers to
+    bool missing;   // it refers to entries that are on the stack now, and is to be decoded again
     uint32_t *stack;
     uint32_t stack_count, stack_capacity;
     rk_buf ints; // lists of numbers and texts, while they are put together

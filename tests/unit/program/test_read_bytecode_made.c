@@ -49,8 +49,8 @@ static made finish(maker *m, unsigned ops, unsigned values, unsigned flags) {
 
 static void assert_refused(const made *m, const char *why) {
     assert_null(m->model);
-    if (!strstr(m->reason, why))
-        fail_msg("\"%s\" instead of \"%s\"", m->reason, why);
+    if (!m->reason || !strstr(m->reason, why))
+        fail_msg("\"%s\" instead of \"%s\"", m->reason ? m->reason : "", why);
 }
 
 static void assert_read(const made *m) {
