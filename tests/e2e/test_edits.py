@@ -1,0 +1,150 @@
+"""Edits of a program: the ones that change nothing a compiler looks at find what is stored, all others do not.
+
+The tables are in programs/edits_table.py and programs/edits_modules.py. Two processes on one store: the first
+compiles the programs as they are and the edits that must miss; the second, elsewhere and with another hash seed,
+the edits that must hit.
+"""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+from harness import assert_cold, assert_warm, requests
+from programs.edits_modules import MODULES
+from programs.edits_table import HITS, MISSES, OPTIONS, SOURCES
+
+# What the project promises of the tables.
+LEAST_HITS, LEAST_MISSES, LEAST_PROGRAMS = 15, 25, 60
+
+# What the compiled code is like does not matter here, and most of the time would go into it.
+FAST = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+
+
+def compile_events(store):
+    """What the latest run has to say of its compilations, in their order."""
+    latest = max((store.directory / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
+    lines = [json.loads(line) for path in latest.glob("*.jsonl") for line in path.read_text().splitlines()]
+    return sorted((line for line in lines if line["ev"] == "compile"), key=lambda line: line["seq"])
+
+
+def run_variants(store, path, variants, seed, cwd=None):
+    """Runs the variants in one process; a compile event for each."""
+    path.write_text(json.dumps(variants))
+    results = store.start("edits.py", path, env=FAST | {"PYTHONHASHSEED": seed}, cwd=cwd).json()["results"]
+    events = compile_events(store)
+    assert len(events) == len(results) == len(variants), (len(events), results)
+    return [event | {"result": result} for event, result in zip(events, results)]
+
+
+def variants_of(rows):
+    return [{"file": row.file or f"/job/{row.base}.py", "source": row.source()} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Compile events: of the programs by their names, of the rows of each table in their order."""
+    folder = tmp_path_factory.mktemp("edits")
+    (folder / "elsewhere").mkdir()
+    store = harness.Store(folder / "store")
+    originals = [{"file": f"/job/{name}.py", "source": source} for name, source in SOURCES.items()]
+    modules = [{"module": text} for _, _, *pair in MODULES for text in pair]
+    parts = {"bases": originals, "misses": variants_of(MISSES), "options": variants_of(OPTIONS), "modules": modules}
+    events = run_variants(store, folder / "first.json", [v for part in parts.values() for v in part], seed="1")
+    result = {}
+    for name, part in parts.items():
+        result[name], events = events[: len(part)], events[len(part) :]
+    result["bases"] = dict(zip(SOURCES, result["bases"]))
+    result["hits"] = run_variants(
+        store, folder / "second.json", variants_of(HITS), seed="2", cwd=folder / "elsewhere"
+    )
+    result["hit_stats"] = store.stats()
+    return result
+
+
+def describe(table, rows, part, same_program, outcome):
+    """Prints the rows with what came of them, and gives those that are wrong."""
+    wrong = []
+    for row, event in zip(rows, table[part], strict=True):
+        base = table["bases"][row.base]
+        same = event["program"] == base["program"]
+        good = same == same_program and "by_bytes" not in event
+        # What could not be compiled is not stored, so that nothing but its fingerprint can be looked at.
+        good = good and (event["outcome"] == outcome or event["failed"])
+        got = f"{'same' if same else 'other'} program, {event['outcome']} {event.get('by_bytes', '')}"
+        line = f"{row.base:12} {row.name:44} wanted: {outcome:5} got: {got}"
+        print(line)
+        if not good:
+            wrong.append(f"{line}, {event['result']}")
+    return wrong
+
+
+def test_tables_are_long_enough():
+    assert len(HITS) >= LEAST_HITS and len(MISSES) >= LEAST_MISSES
+    assert len({row.name for row in HITS + MISSES}) == len(HITS + MISSES)
+
+
+def test_edits_without_meaning_hit(table):
+    wrong = describe(table, HITS, "hits", True, "hit")
+    assert not wrong, "\n".join(wrong)
+    assert_warm(table["hit_stats"])
+
+
+def test_edits_with_meaning_miss(table):
+    wrong = describe(table, MISSES, "misses", False, "miss")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_other_options_miss(table):
+    wrong = describe(table, OPTIONS, "options", True, "miss")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_modules(table):
+    events, wrong = iter(table["modules"]), []
+    for name, wanted, *_ in MODULES:
+        first, second = next(events), next(events)
+        got = "hit" if first["program"] == second["program"] else "miss"
+        line = f"{name:44} wanted: {wanted:5} got: {got}"
+        print(line)
+        if got != wanted or "by_bytes" in first | second:
+            wrong.append(f"{line}: {first}, {second}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_two_programs_have_one_fingerprint(table):
+    """Not only do all edits differ from what they edit: they differ from each other."""
+    seen = {event["program"]: f"{name} itself" for name, event in table["bases"].items()}
+    assert len(seen) == len(SOURCES)
+    for row, event in zip(MISSES, table["misses"], strict=True):
+        assert event["program"] not in seen, f"{row.name} and {seen[event['program']]}"
+        seen[event["program"]] = row.name
+
+
+def test_fingerprints_are_the_same_in_every_process(store, tmp_path):
+    """Real programs of all kinds, in two processes that have nothing in common but the programs."""
+    programs = []
+    for seed in ("0", "4711"):
+        (tmp_path / seed).mkdir()
+        env = FAST | {"PYTHONHASHSEED": seed}
+        store.start("parity.py", tmp_path / "report.json", cwd=tmp_path / seed, env=env)
+        programs.append([(e["name"], e["program"], e.get("by_bytes")) for e in compile_events(store)])
+    assert programs[0] == programs[1]
+    assert not [program for program in programs[0] if program[2]]
+    assert len({program for _, program, _ in programs[0]}) >= LEAST_PROGRAMS
+
+
+def test_edited_training_script_compiles_nothing(store, tmp_path):
+    """Blank lines by sed, and the step function renamed: what a user does between two starts."""
+    script = shutil.copy(harness.ROOT / "examples/train_transformer.py", tmp_path / "train.py")
+    arguments = (script, "--layers", 1, "--steps", 2)
+    before = store.start(*arguments, env=FAST)
+    assert_cold(store.stats())
+    subprocess.run(["sed", "-i", r"s/^def /\n\n&/; s/train_step/one_more_step/g", script], check=True)
+    assert "def one_more_step(" in script.read_text()
+    after = store.start(*arguments, env=FAST)
+    assert_warm(store.stats())
+    assert before.stdout.splitlines()[-1] == after.stdout.splitlines()[-1]
+    assert requests(store.stats()) >= 4
