@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 export FULL
 
-SOURCES = find src tests bench -name '*.[ch]'
+SOURCES = find src tests bench fuzz -name '*.[ch]'
 
 .PHONY: build setup demo check bench format tidy install clean
 

@@ -147,10 +147,16 @@ static void tell_not_stored(const rk_publish_result *result) {
         rk_runtime_tell(RK_ONCE_WRITE, rk_error(code, "an executable was not stored: %s", message));
 }
 
+// A store that refuses to be written (read-only, or no permission) is not asked again by this
+// process.
+static atomic_bool store_refuses;
+
 static void published(void *context, const rk_publish_result *result) {
     publication *p = context;
     const rk_runtime *runtime = rk_runtime_get();
     tell_not_stored(result);
+    if (result->raw_bytes && rk_err_code(result->problem) == RK_PERMISSION_DENIED)
+        atomic_store(&store_refuses, true); // it was serialized: the refusal is the store's
     if (runtime)
         rk_journal_add_stored(runtime->journal, &(rk_journal_stored){
                                                     .key = &p->key,
@@ -221,7 +227,7 @@ static const char *reason_not_to_store(const request *r) {
     const rk_runtime *runtime = r->runtime;
     if (!runtime->store)
         return "no_store";
-    if (!runtime->publisher)
+    if (!runtime->publisher || atomic_load(&store_refuses))
         return "readonly";
     if (r->event.compile_ns < runtime->settings->min_compile_ns)
         return "below_min_compile_seconds";

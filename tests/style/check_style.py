@@ -95,7 +95,8 @@ class Tree:
             paths = [self.root / name for name in names]
         else:
             paths = [p for p in self.root.rglob("*") if "build" not in p.relative_to(self.root).parts]
-        return [p for p in sorted(paths) if p.is_file() and p.suffix in TEXT_SUFFIXES]
+        paths = [p for p in sorted(paths) if p.is_file() and p.suffix in TEXT_SUFFIXES]
+        return [p for p in paths if b"\0" not in p.read_bytes()]
 
 
 def headers(tree):
@@ -114,7 +115,7 @@ def headers(tree):
         return f"{tree.name(path)}:1: does not compile alone\n{done.stderr}" if done.returncode else ""
 
     with ThreadPoolExecutor() as pool:
-        found = pool.map(compile_alone, tree.files(["src", "tests", "bench"], {".h"}))
+        found = pool.map(compile_alone, tree.files(["src", "tests", "bench", "fuzz"], {".h"}))
         yield from filter(None, found)
 
 
@@ -198,7 +199,7 @@ def format(tree):
     if not match or int(match.group(1)) != CLANG_FORMAT_VERSION:
         print(f"skipped: needs clang-format {CLANG_FORMAT_VERSION}, this is: {version.strip()}")
         sys.exit(77)
-    files = [str(path) for path in tree.files(["src", "tests", "bench"], {".c", ".h"})]
+    files = [str(path) for path in tree.files(["src", "tests", "bench", "fuzz"], {".c", ".h"})]
     done = subprocess.run(
         ["clang-format", "--dry-run", "-Werror", *files], capture_output=True, text=True, cwd=tree.root
     )

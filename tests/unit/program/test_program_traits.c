@@ -179,7 +179,7 @@ static void text_and_pairs_are_read_too(void **state) {
     rk_program_info_cleanup(&info);
 }
 
-static void fingerprint_is_of_format_and_bytes(void **state) {
+static void what_cannot_be_read_is_known_by_format_and_bytes(void **state) {
     (void)state;
     static const char *const PROGRAMS[][2] = {
         {"mlir", "abc"}, {"hlo", "abc"}, {"mlir", "abd"}, {"mli", "rabc"}, {"mlir", ""}};
@@ -189,9 +189,13 @@ static void fingerprint_is_of_format_and_bytes(void **state) {
         assert_null(rk_program_inspect(code, format, &infos[i]));
         assert_null(rk_program_inspect(code, format, &again));
         assert_true(rk_digest_equal(&infos[i].fingerprint, &again.fingerprint));
+        assert_non_null(infos[i].by_bytes);
+        rk_program_info_cleanup(&again);
         for (size_t k = 0; k < i; k++)
             assert_false(rk_digest_equal(&infos[i].fingerprint, &infos[k].fingerprint));
     }
+    for (size_t i = 0; i < RK_ARRAY_LEN(PROGRAMS); i++)
+        rk_program_info_cleanup(&infos[i]);
 }
 
 int main(void) {
@@ -203,7 +207,7 @@ int main(void) {
         cmocka_unit_test(addresses_have_many_spellings),
         cmocka_unit_test(other_numbers_are_no_addresses),
         cmocka_unit_test(text_and_pairs_are_read_too),
-        cmocka_unit_test(fingerprint_is_of_format_and_bytes),
+        cmocka_unit_test(what_cannot_be_read_is_known_by_format_and_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
