@@ -328,7 +328,8 @@ static bool open_words(rk_bytecode *file) {
         RK_WORDS(RK_WORD)
 #undef RK_WORD
     };
-    for (size_t i = 0; i < RK_ARRAY_LEN(words); i++)
+    // A model into which bytecode was read before has them.
+    for (size_t i = file->model->strings.count; i < RK_ARRAY_LEN(words); i++)
         if (rk_model_add_string(file->model, rk_span_text(words[i])) != i) {
             file->failed = true;
             return false;

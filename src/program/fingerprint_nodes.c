@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "program/canon.h"
 #include "program/cosmetics.h"
+#include "program/fingerprint.h"
 
 enum { INLINE_MAX_BYTES = 40, LARGE_BYTES = 320 };
 
@@ -85,13 +86,25 @@ static const rk_symbol *find_nameless(const rk_canon *c, const rk_node *node) {
     return s && !s->keeps_name ? s : NULL;
 }
 
+// A program inside the program is the same if it means the same.
+static rk_err *form_program(rk_canon *c, const rk_node *node) {
+    rk_digest digest;
+    RK_TRY(rk_fingerprint(c->model->payloads.items[node->value], &digest));
+    rk_buf_add_byte(&c->scratch, node->kind);
+    rk_buf_add_span(&c->scratch, rk_digest_span(&digest));
+    return NULL;
+}
+
 static rk_err *form_node(rk_canon *c, uint32_t id) {
     const rk_node *node = &c->model->nodes.items[id];
     if (node->kind >= RK_NODE_LOC_UNKNOWN)
         return NULL; // locations are never written
     rk_digest digest;
     rk_buf_clear(&c->scratch);
-    form_content(c, node, find_nameless(c, node));
+    if (node->kind == RK_NODE_PROGRAM)
+        RK_TRY(form_program(c, node));
+    else
+        form_content(c, node, find_nameless(c, node));
     RK_TRY(rk_buf_status(&c->scratch));
     bool is_digest = c->scratch.len > INLINE_MAX_BYTES;
     if (is_digest)

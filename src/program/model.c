@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "program/payload.h"
 
 // Bytes that the model keeps: a list of chunks, freed together; the first one is being filled.
 typedef struct rk_model_scratch {
@@ -23,6 +24,9 @@ void rk_model_free(rk_model *model) {
     rk_free(model->successors.items);
     rk_free(model->regions.items);
     rk_free(model->blocks.items);
+    for (uint32_t i = 0; i < model->payloads.count; i++)
+        rk_model_free(model->payloads.items[i]); // which have none: this goes no deeper
+    rk_free(model->payloads.items);
     while (model->scratch) {
         scratch *next = model->scratch->next;
         rk_free(model->scratch);
@@ -117,6 +121,10 @@ uint32_t rk_model_add_regions(rk_model *model, uint32_t count) {
 uint32_t rk_model_add_blocks(rk_model *model, uint32_t count) {
     rk_block block = {0};
     return APPEND(model, blocks, block, count);
+}
+
+uint32_t rk_model_add_payload(rk_model *model, rk_model *payload) {
+    return APPEND(model, payloads, payload, 1);
 }
 
 static void reserve(rk_model *model, void **items, uint32_t *capacity, size_t wanted,
@@ -257,6 +265,8 @@ rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **o
     RK_AUTO(rk_buf) reason = {0};
     bool good = false;
     rk_err *err = read_into(code, format, flags, model, &good, &reason);
+    if (!err && good)
+        rk_payloads_read(model, code.len, flags);
     if (!err)
         err = rk_model_status(model);
     if (!err && good) {

@@ -25,10 +25,11 @@ typedef enum rk_node_kind {
     RK_NODE_INTS,   // bytes: signed 64-bit little-endian integers (dimensions, permutations)
     RK_NODE_ELEMENTS, // a constant. field 0: its type; bytes: row-major, little-endian, as they
                       // stood
-    RK_NODE_STRUCT, // name: what it is ("conv"); fields with names, in the order of its definition
-    RK_NODE_TYPE,   // name: "tensor", "f32", "tuple", …; fields: element types, encoding; for
-                    // shaped types bytes: dimensions as in RK_NODE_INTS (INT64_MIN: dynamic)
-    RK_NODE_OPAQUE, // name: dialect; bytes: what no reader understands, as it stood
+    RK_NODE_STRUCT,  // name: what it is ("conv"); fields with names, in the order of its definition
+    RK_NODE_TYPE,    // name: "tensor", "f32", "tuple", …; fields: element types, encoding; for
+                     // shaped types bytes: dimensions as in RK_NODE_INTS (INT64_MIN: dynamic)
+    RK_NODE_OPAQUE,  // name: dialect; bytes: what no reader understands, as it stood
+    RK_NODE_PROGRAM, // a program inside the program. value: its number among `payloads`
     // Locations, outermost first.
     RK_NODE_LOC_UNKNOWN,
     RK_NODE_LOC_FILE,  // bytes: path; value: line << 32 | column
@@ -95,12 +96,13 @@ typedef struct rk_model {
     RK_MODEL_ARRAY(uint32_t) successors;
     RK_MODEL_ARRAY(rk_region) regions;
     RK_MODEL_ARRAY(rk_block) blocks;
-    struct rk_model_scratch *scratch; // owned: bytes that are not in the program as such
-    const char *producer;             // borrowed from the scratch or static; for people
-    uint32_t opaque_count;            // things that were kept as bytes: the fingerprint falls back
-    const char *opaque_reason;        // the first of them, in words; borrowed; NULL if none
-    size_t budget_bytes;              // what the arrays may still take
-    bool out_of_room;                 // the budget is spent, or memory was short
+    RK_MODEL_ARRAY(struct rk_model *) payloads; // owned; they have none themselves
+    struct rk_model_scratch *scratch;           // owned: bytes that are not in the program as such
+    const char *producer;                       // borrowed from the scratch or static; for people
+    uint32_t opaque_count;     // things that were kept as bytes: the fingerprint falls back
+    const char *opaque_reason; // the first of them, in words; borrowed; NULL if none
+    size_t budget_bytes;       // what the arrays may still take
+    bool out_of_room;          // the budget is spent, or memory was short
 } rk_model;
 
 typedef enum rk_read_flags {
@@ -133,6 +135,7 @@ uint32_t rk_model_add_operand(rk_model *model, uint32_t value);
 uint32_t rk_model_add_successor(rk_model *model, uint32_t block);
 uint32_t rk_model_add_regions(rk_model *model, uint32_t count); // the first of them, zeroed
 uint32_t rk_model_add_blocks(rk_model *model, uint32_t count);
+uint32_t rk_model_add_payload(rk_model *model, rk_model *payload); // consumed, unless RK_NO_ID
 // Room for about so many, so that arrays need not grow; only a hint.
 void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
 // A copy that lives as long as the model; empty when memory is short.

@@ -27,6 +27,7 @@ static const char *const KINDS[] = {
     [RK_NODE_STRUCT] = "struct",
     [RK_NODE_TYPE] = "type",
     [RK_NODE_OPAQUE] = "opaque",
+    [RK_NODE_PROGRAM] = "program",
     [RK_NODE_LOC_UNKNOWN] = "loc_unknown",
     [RK_NODE_LOC_FILE] = "loc_file",
     [RK_NODE_LOC_NAME] = "loc_name",
