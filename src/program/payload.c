@@ -26,8 +26,8 @@ static target target_of(rk_span name) {
     return rk_span_is(name, "mosaic_gpu_v2") ? TARGET_MOSAIC_GPU : TARGET_OTHER;
 }
 
-// Base64 (RFC 4648, section 4). False if it is none, or memory is short; the bytes live as long as
-// the model.
+// Base64 (RFC 4648, section 4). False if it is none, or memory is short, which the model then
+// knows; the bytes live as long as it does.
 static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     uint8_t values[256];
@@ -40,8 +40,10 @@ static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
     while (text.len - len < 2 && text.data[len - 1] == '=')
         len--;
     rk_autofree uint8_t *bytes = rk_malloc(text.len / 4 * 3);
-    if (!bytes)
+    if (!bytes) {
+        model->out_of_room = true;
         return false;
+    }
     uint32_t bits = 0;
     for (size_t i = 0; i < len; i++) {
         uint8_t value = values[text.data[i]];
@@ -52,7 +54,7 @@ static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
             bytes[at++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
     }
     *out_bytes = rk_model_keep(model, rk_span_of(bytes, at));
-    return out_bytes->len == at;
+    return !model->out_of_room;
 }
 
 static bool is_bytecode(rk_span bytes) {
@@ -116,25 +118,55 @@ static void read_locations(rk_model *m, rk_span text, unsigned flags) {
     m->out_of_room = before.out_of_room;
 }
 
-// Adds the program in `code` (or, where that is empty, in the base64 of `text`) to the model, and
-// yields its number, or RK_NO_ID.
-static uint32_t add_program(reader *r, rk_span code, rk_span text, rk_span locations) {
+// Where a program stands: as it is, or in base64.
+typedef struct source {
+    rk_span code, text;
+    rk_span locations; // in base64; empty: none beside it
+} source;
+
+// Reads a program. NULL if it cannot be read in full; where that is for want of memory, the outer
+// model is out of room. Owned.
+static rk_model *read_program(rk_model *outer, const source *from, unsigned flags) {
     rk_model *inner = rk_calloc(1, sizeof *inner);
-    if (!inner || r->model->budget_bytes < sizeof *inner || !take_bytes(r, code.len)) {
+    if (!inner || outer->budget_bytes < sizeof *inner) {
+        outer->out_of_room = true;
         rk_model_free(inner);
+        return NULL;
+    }
+    inner->budget_bytes = outer->budget_bytes - sizeof *inner;
+    rk_span code = from->code;
+    if ((code.len || decode_base64(inner, from->text, &code)) &&
+        read_bytecode(inner, code, flags)) {
+        if (flags & RK_READ_LOCATIONS && from->locations.len)
+            read_locations(inner, from->locations, flags);
+        outer->budget_bytes = inner->budget_bytes;
+        return inner;
+    }
+    outer->out_of_room |= inner->out_of_room;
+    rk_model_free(inner);
+    return NULL;
+}
+
+// Adds the program to the model, and yields its number, or RK_NO_ID. Whether it can be read is
+// decided without its locations, so that it never depends on whether somebody wants them.
+static uint32_t add_program(reader *r, const source *from) {
+    rk_model *m = r->model;
+    size_t budget = m->budget_bytes;
+    if (!take_bytes(r, from->code.len))
         return RK_NO_ID;
+    rk_model *inner = read_program(m, from, r->flags & ~(unsigned)RK_READ_LOCATIONS);
+    if (inner && r->flags & RK_READ_LOCATIONS) {
+        size_t taken = budget - m->budget_bytes;
+        bool out_of_room = m->out_of_room;
+        rk_model *located = read_program(m, from, r->flags);
+        m->out_of_room = out_of_room;
+        if (located) {
+            rk_model_free(inner);
+            m->budget_bytes += taken;
+            inner = located;
+        }
     }
-    inner->budget_bytes = r->model->budget_bytes - sizeof *inner;
-    uint32_t number = RK_NO_ID;
-    if ((code.len || decode_base64(inner, text, &code)) && read_bytecode(inner, code, r->flags)) {
-        if (locations.len && r->flags & RK_READ_LOCATIONS)
-            read_locations(inner, locations, r->flags);
-        size_t left = r->model->budget_bytes;
-        r->model->budget_bytes = inner->budget_bytes;
-        number = rk_model_add_payload(r->model, inner);
-        if (number == RK_NO_ID)
-            r->model->budget_bytes = left;
-    }
+    uint32_t number = inner ? rk_model_add_payload(m, inner) : RK_NO_ID;
     if (number == RK_NO_ID)
         rk_model_free(inner);
     return number;
@@ -149,8 +181,8 @@ static uint32_t read_tpu(reader *r, uint32_t id) {
     rk_payload_json json = rk_payload_read_json(m, text);
     if (json.node == RK_NO_ID || json.body == RK_NO_ID)
         return RK_NO_ID;
-    uint32_t number =
-        add_program(r, (rk_span){0}, m->nodes.items[json.body].bytes, json.debug_locations);
+    source from = {.text = m->nodes.items[json.body].bytes, .locations = json.debug_locations};
+    uint32_t number = add_program(r, &from);
     if (number == RK_NO_ID)
         return RK_NO_ID;
     m->nodes.items[json.body] =
@@ -173,7 +205,8 @@ static uint32_t read_mosaic_gpu_field(reader *r, const rk_field *field, bool *ou
     *out_is_module = rk_span_is(key, "module") && is_bytecode(node->bytes);
     if (!*out_is_module)
         return field->node;
-    uint32_t number = add_program(r, node->bytes, (rk_span){0}, (rk_span){0});
+    source from = {.code = node->bytes};
+    uint32_t number = add_program(r, &from);
     rk_node program = {.kind = RK_NODE_PROGRAM, .name = RK_NO_ID, .value = number};
     return number == RK_NO_ID ? RK_NO_ID : rk_model_add_node(m, program);
 }
@@ -215,7 +248,6 @@ static uint32_t other_of(reader *r, target to, uint32_t id) {
         m->fields.count = before.fields.count;
         while (m->payloads.count > before.payloads.count)
             rk_model_free(m->payloads.items[--m->payloads.count]);
-        m->out_of_room = before.out_of_room;
         other = id;
     }
     r->others[id] = other;
@@ -271,11 +303,11 @@ void rk_payloads_read(rk_model *model, size_t code_bytes, unsigned flags) {
     if (!may_have_payloads(model))
         return;
     size_t bytes = model->nodes.count * sizeof *r.others;
-    if (bytes > model->budget_bytes)
+    rk_autofree uint32_t *others = bytes <= model->budget_bytes ? rk_malloc(bytes) : NULL;
+    if (!others) {
+        model->out_of_room = true;
         return;
-    rk_autofree uint32_t *others = rk_malloc(bytes);
-    if (!others)
-        return;
+    }
     memset(others, 0xFF, bytes);
     model->budget_bytes -= bytes;
     r.others = others;

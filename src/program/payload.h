@@ -16,7 +16,8 @@
 
 // Puts what payloads say in the place of their bytes: the attribute becomes a dictionary with an
 // RK_NODE_PROGRAM in it. What is of another form, or not understood to the last bit, stays as it
-// is. `flags`: of rk_model_read. Linear in the program, which took no more than `code_bytes`.
+// is; where memory is short, rk_model_status says so. `flags`: of rk_model_read. Linear in the
+// program, which took no more than `code_bytes`.
 void rk_payloads_read(rk_model *model, size_t code_bytes, unsigned flags);
 
 // What a JSON text says, as nodes of the model: objects are RK_NODE_DICT, arrays RK_NODE_LIST,

@@ -13,26 +13,16 @@
 #include "program/model.h"
 
 static const char *const KINDS[] = {
-    [RK_NODE_UNIT] = "unit",
-    [RK_NODE_BOOL] = "bool",
-    [RK_NODE_INT] = "int",
-    [RK_NODE_FLOAT] = "float",
-    [RK_NODE_STRING] = "string",
-    [RK_NODE_SYMBOL] = "symbol",
-    [RK_NODE_ENUM] = "enum",
-    [RK_NODE_LIST] = "list",
-    [RK_NODE_DICT] = "dict",
-    [RK_NODE_INTS] = "ints",
-    [RK_NODE_ELEMENTS] = "elements",
-    [RK_NODE_STRUCT] = "struct",
-    [RK_NODE_TYPE] = "type",
-    [RK_NODE_OPAQUE] = "opaque",
-    [RK_NODE_PROGRAM] = "program",
-    [RK_NODE_LOC_UNKNOWN] = "loc_unknown",
-    [RK_NODE_LOC_FILE] = "loc_file",
-    [RK_NODE_LOC_NAME] = "loc_name",
-    [RK_NODE_LOC_CALL] = "loc_call",
-    [RK_NODE_LOC_FUSED] = "loc_fused",
+    [RK_NODE_UNIT] = "unit",         [RK_NODE_BOOL] = "bool",
+    [RK_NODE_INT] = "int",           [RK_NODE_FLOAT] = "float",
+    [RK_NODE_STRING] = "string",     [RK_NODE_SYMBOL] = "symbol",
+    [RK_NODE_ENUM] = "enum",         [RK_NODE_LIST] = "list",
+    [RK_NODE_DICT] = "dict",         [RK_NODE_INTS] = "ints",
+    [RK_NODE_ELEMENTS] = "elements", [RK_NODE_STRUCT] = "struct",
+    [RK_NODE_TYPE] = "type",         [RK_NODE_OPAQUE] = "opaque",
+    [RK_NODE_PROGRAM] = "program",   [RK_NODE_LOC_UNKNOWN] = "loc_unknown",
+    [RK_NODE_LOC_FILE] = "loc_file", [RK_NODE_LOC_NAME] = "loc_name",
+    [RK_NODE_LOC_CALL] = "loc_call", [RK_NODE_LOC_FUSED] = "loc_fused",
 };
 
 static void add_hex(rk_json *json, rk_span bytes) {
