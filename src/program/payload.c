@@ -105,6 +105,10 @@ static void read_locations(rk_model *m, rk_span text, unsigned flags) {
         uint32_t node = rk_model_attr(m, &m->ops.items[before.ops.count], "tpu.locs");
         if (node != RK_NO_ID && m->nodes.items[node].kind == RK_NODE_LIST)
             give_locations(m, &m->nodes.items[node], before.ops.count, before.blocks.count);
+    } else {
+        m->strings.count = before.strings.count;
+        m->nodes.count = before.nodes.count;
+        m->fields.count = before.fields.count;
     }
     m->ops.count = before.ops.count;
     m->values.count = before.values.count;
