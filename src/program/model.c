@@ -31,7 +31,7 @@ void rk_model_free(rk_model *model) {
     rk_free(model);
 }
 
-static bool take_budget(rk_model *model, size_t bytes) {
+bool rk_model_take_budget(rk_model *model, size_t bytes) {
     if (bytes > model->budget_bytes) {
         model->out_of_room = true;
         return false;
@@ -50,7 +50,7 @@ static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t use
     uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
     while (wanted < needed)
         wanted *= 2;
-    if (wanted >= RK_NO_ID || !take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
+    if (wanted >= RK_NO_ID || !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
         model->out_of_room = true;
         return false;
     }
@@ -154,7 +154,7 @@ static bool add_chunk(rk_model *model, size_t needed) {
         capacity = MAX_CHUNK_BYTES;
     if (capacity < needed)
         capacity = needed;
-    if (!take_budget(model, capacity + sizeof(scratch)))
+    if (!rk_model_take_budget(model, capacity + sizeof(scratch)))
         return false;
     scratch *chunk = rk_malloc(sizeof *chunk + capacity);
     if (!chunk) {

@@ -63,7 +63,8 @@ typedef struct rk_op {
     uint32_t location;
     uint32_t first_attr, attr_count;       // fields, sorted by name
     uint32_t first_operand, operand_count; // indices of values, in `operands`
-    uint32_t first_result, result_count;   // values
+    // Values; where there are none, the next one to be defined in the region.
+    uint32_t first_result, result_count;
     uint32_t first_region, region_count;
     uint32_t first_successor, successor_count; // block numbers within the region, in `successors`
     uint32_t end;
@@ -137,6 +138,8 @@ uint32_t rk_model_add_blocks(rk_model *model, uint32_t count);
 void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
 // A copy that lives as long as the model; empty when memory is short.
 rk_span rk_model_keep(rk_model *model, rk_span bytes);
+// Memory that somebody else takes on the model's account; false when the budget is spent.
+RK_NODISCARD bool rk_model_take_budget(rk_model *model, size_t bytes);
 void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count); // by name
 void rk_model_count_opaque(rk_model *model, const char *static_reason);
 RK_NODISCARD rk_err *rk_model_status(const rk_model *model);

@@ -28,8 +28,10 @@ typedef struct frame {
     uint32_t block, end_block;   // of the current region; to come, the current one first
     uint32_t first_block;
     uint64_t ops_left; // of the current block
-    // The numbers of the values that the current region defines, in `values`.
+    // The numbers of the values that the current region defines, in `values`; the model's number
+    // of the next one.
     uint32_t first_value, next_value, end_value;
+    uint32_t next_id;
     // Of the operations around an isolated one, which has a section and numbers of its own.
     bool is_isolated;
     uint32_t outer_scope;
@@ -121,20 +123,20 @@ static void define(reader *r, uint32_t type, uint32_t location) {
     frame *top = &r->frames[r->frame_count - 1];
     if (top->next_value == top->end_value)
         fail(r, "a region has more values than it says");
-    else
-        model->values.items[r->values[top->next_value++]] = value;
+    else {
+        model->values.items[top->next_id++] = value;
+        top->next_value++;
+    }
 }
 
 static uint32_t next_value(const reader *r) {
     if (!r->frame_count)
         return r->file.model->values.count;
-    const frame *top = &r->frames[r->frame_count - 1];
-    return top->next_value < top->end_value ? r->values[top->next_value] : 0;
+    return r->frames[r->frame_count - 1].next_id;
 }
 
 static void read_results(reader *r, rk_op *op) {
     uint64_t count = rk_cursor_count(&r->file.ir);
-    op->first_result = next_value(r);
     op->result_count = (uint32_t)count;
     for (; count && !r->file.failed; count--) {
         uint32_t type = rk_bytecode_type(&r->file, rk_cursor_varint(&r->file.ir));
@@ -234,6 +236,7 @@ static void open_region(reader *r, frame *top) {
     top->block = top->first_block = first;
     top->end_block = first + (uint32_t)blocks;
     top->first_value = top->next_value = r->value_count;
+    top->next_id = model->values.count;
     for (uint64_t i = 0; i < values; i++) {
         uint32_t id = add_value(model, (rk_value){RK_NO_ID, RK_NO_ID});
         void *array = r->values;
@@ -316,7 +319,7 @@ static void read_op(reader *r) {
     rk_op op = {.name = name_of(r, name),
                 .location = read_location(r, rk_cursor_varint(&r->file.ir)),
                 .first_operand = model->operands.count,
-                .first_result = model->values.count,
+                .first_result = next_value(r),
                 .first_successor = model->successors.count,
                 .first_region = model->regions.count};
     uint64_t attrs = mask & HAS_ATTRS ? rk_cursor_varint(&r->file.ir) : UINT64_MAX;
