@@ -140,16 +140,6 @@ void rk_canon_begin_unit(rk_canon *c, const rk_op *op) {
     memset(c->next_number, 0, sizeof c->next_number);
 }
 
-void rk_canon_put_counts(rk_canon *c, uint32_t results, uint32_t operands, uint32_t successors,
-                         uint32_t regions) {
-    enum { IN_FULL = 0x1F };
-    rk_canon_put_number(c, IN_FULL);
-    rk_canon_put_number(c, results);
-    rk_canon_put_number(c, operands);
-    rk_canon_put_number(c, successors);
-    rk_canon_put_number(c, regions);
-}
-
 // All units in one hash. Content is numbered anew, over all of them.
 static void put_unit(rk_canon *c, const rk_unit *unit, uint32_t *numbers, uint32_t *count) {
     rk_canon_put_number(c, unit->keeps_name);

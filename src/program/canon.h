@@ -54,7 +54,7 @@ typedef struct rk_canon_map {
     uint32_t capacity;
 } rk_canon_map;
 
-typedef struct rk_canon {
+struct rk_canon {
     rk_model *model; // its budget is that of the form, too
     bool failed;     // memory was short
     // The unit that is being written, the last of `units`.
@@ -88,7 +88,7 @@ typedef struct rk_canon {
     uint32_t *queue; // the same in the order of their numbers
     uint32_t queued;
     uint8_t *followed; // of nodes: the functions that they name are in the queue
-} rk_canon;
+};
 
 // `model` is borrowed for as long as the form lives.
 RK_NODISCARD rk_err *rk_canon_open(rk_canon *canon, rk_model *model);
@@ -103,6 +103,10 @@ static inline void rk_canon_has_body(rk_canon *canon) {
 }
 // Functions (and the module) lose their names: the kind of their attributes.
 rk_content_kind rk_canon_kind_of_head(const rk_canon *canon, const rk_op *op);
+// A unit of the model (fingerprint.c): the module's own operation, with how many blocks it has and
+// what their arguments are; an operation in its block, with all that is in it.
+void rk_canon_put_head(rk_canon *canon);
+bool rk_canon_put_unit(rk_canon *canon, uint32_t op);
 // Ends the last unit, and hashes all of them. Memory was short: RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_canon_finish(rk_canon *canon, rk_digest *out_digest);
 
@@ -164,17 +168,13 @@ static inline void rk_canon_end_block(rk_canon *c) {
     rk_canon_put_number(c, 0);
 }
 
-// What an operation has: a byte, and where that says "many" the counts. Types of results, operands,
-// successors and regions follow where there are some.
-void rk_canon_put_counts(rk_canon *canon, uint32_t results, uint32_t operands, uint32_t successors,
-                         uint32_t regions);
+// What an operation has: where there are few results and operands and nothing else, one number;
+// the results' types and the operands follow. Else RK_CANON_FULL, and each count before what it
+// counts: results, operands, successors, regions.
+enum { RK_CANON_FEW_RESULTS = 3, RK_CANON_FEW_OPERANDS = 7, RK_CANON_FULL = 0x1F };
 
-static inline void rk_canon_put_shape(rk_canon *c, uint32_t results, uint32_t operands,
-                                      uint32_t successors, uint32_t regions) {
-    if (RK_LIKELY(results < 3 && operands < 7 && !(successors | regions)))
-        rk_canon_put_number(c, results << 3 | operands);
-    else
-        rk_canon_put_counts(c, results, operands, successors, regions);
+static inline void rk_canon_put_few(rk_canon *c, uint32_t results, uint32_t operands) {
+    rk_canon_put_number(c, results << 3 | operands);
 }
 
 // Memory within the model's budget; false and `failed` if there is none.

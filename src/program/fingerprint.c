@@ -18,18 +18,36 @@ static void put_types(rk_canon *c, uint32_t first, uint32_t count) {
         rk_canon_put_type(c, c->model->values.items[first + i].type);
 }
 
+// How many values ago each was defined.
+static void put_operands(rk_canon *c, const rk_op *op) {
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        rk_canon_put_number(c,
+                            op->first_result - c->model->operands.items[op->first_operand + i]);
+}
+
+static void put_full(rk_canon *c, const rk_op *op) {
+    rk_canon_put_number(c, RK_CANON_FULL);
+    rk_canon_put_number(c, op->result_count);
+    put_types(c, op->first_result, op->result_count);
+    rk_canon_put_number(c, op->operand_count);
+    put_operands(c, op);
+    rk_canon_put_number(c, op->successor_count);
+    for (uint32_t i = 0; i < op->successor_count; i++)
+        rk_canon_put_number(c, c->model->successors.items[op->first_successor + i]);
+    rk_canon_put_number(c, op->region_count);
+}
+
 static void put_op(rk_canon *c, const rk_op *op, rk_content_kind kind) {
-    const rk_model *m = c->model;
     rk_canon_put_name(c, op->name);
     rk_canon_put_attrs(c, kind, op->first_attr, op->attr_count);
-    rk_canon_put_shape(c, op->result_count, op->operand_count, op->successor_count,
-                       op->region_count);
+    if (op->result_count >= RK_CANON_FEW_RESULTS || op->operand_count >= RK_CANON_FEW_OPERANDS ||
+        op->successor_count || op->region_count) {
+        put_full(c, op);
+        return;
+    }
+    rk_canon_put_few(c, op->result_count, op->operand_count);
     put_types(c, op->first_result, op->result_count);
-    // How many values ago it was defined.
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        rk_canon_put_number(c, op->first_result - m->operands.items[op->first_operand + i]);
-    for (uint32_t i = 0; i < op->successor_count; i++)
-        rk_canon_put_number(c, m->successors.items[op->first_successor + i]);
+    put_operands(c, op);
 }
 
 static frame frame_of(const rk_op *op) {
@@ -73,30 +91,37 @@ static bool is_done(const frame *top) {
     return !top->in_region && top->region == top->end_region;
 }
 
-// An operation with all that is in it.
-static void put_unit(rk_canon *c, const rk_op *head, frame *frames) {
-    const rk_model *m = c->model;
-    const rk_op *op = head;
-    rk_canon_begin_unit(c, head);
-    put_op(c, head, rk_canon_kind_of_head(c, head));
-    if (head->region_count && m->regions.items[head->first_region].block_count)
-        rk_canon_has_body(c);
+static bool put_nested(rk_canon *c, const rk_op *op, frame *frames) {
     uint32_t depth = 0;
-    frames[depth++] = frame_of(head);
+    frames[depth++] = frame_of(op);
     while (depth && !c->failed) {
         frame *top = &frames[depth - 1];
         if (is_done(top)) {
             depth--;
         } else if (step(c, top, &op) && op->region_count) {
-            c->failed |= depth == MAX_NESTING;
-            if (!c->failed)
+            if (depth == MAX_NESTING)
+                c->failed = true;
+            else
                 frames[depth++] = frame_of(op);
         }
     }
+    return !c->failed;
 }
 
-// The module's own operation: how many blocks it has, and what their arguments are.
-static void put_head(rk_canon *c) {
+bool rk_canon_put_unit(rk_canon *c, uint32_t id) {
+    const rk_model *m = c->model;
+    const rk_op *op = &m->ops.items[id];
+    rk_canon_begin_unit(c, op);
+    put_op(c, op, rk_canon_kind_of_head(c, op));
+    if (op->region_count && m->regions.items[op->first_region].block_count)
+        rk_canon_has_body(c);
+    rk_autofree frame *frames = rk_malloc(MAX_NESTING * sizeof *frames);
+    if (!frames)
+        c->failed = true;
+    return frames && put_nested(c, op, frames);
+}
+
+void rk_canon_put_head(rk_canon *c) {
     const rk_model *m = c->model;
     const rk_op *op = &m->ops.items[0];
     rk_canon_begin_unit(c, op);
@@ -115,12 +140,9 @@ static void put_head(rk_canon *c) {
 rk_err *rk_fingerprint(rk_model *model, rk_digest *out_fingerprint) {
     RK_AUTO(rk_canon) c = {0};
     RK_TRY(rk_canon_open(&c, model));
-    rk_autofree frame *frames = rk_malloc(MAX_NESTING * sizeof *frames);
-    if (!frames)
-        return rk_err_no_memory();
     if (model->ops.count)
-        put_head(&c);
+        rk_canon_put_head(&c);
     for (uint32_t i = 1; i < model->ops.count && !c.failed; i = model->ops.items[i].end)
-        put_unit(&c, &model->ops.items[i], frames);
+        (void)rk_canon_put_unit(&c, i);
     return rk_canon_finish(&c, out_fingerprint);
 }

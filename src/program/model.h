@@ -7,8 +7,11 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/digest.h"
 
 #define RK_NO_ID UINT32_MAX
+
+typedef struct rk_canon rk_canon; // program/canon.h
 
 // Types, attributes and locations are one kind of thing: nodes of a tree (shared, without cycles:
 // children always have lower numbers than their parents).
@@ -115,6 +118,11 @@ typedef enum rk_read_flags {
 RK_NODISCARD rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags,
                                    rk_model **out_model, char **out_reason);
 void rk_model_free(rk_model *model); // NULL is fine
+// The canonical fingerprint (program/fingerprint.h) of a program, as rk_fingerprint has it for the
+// model, without a model of it in memory. Where it cannot be told, `out_reason` (owned, rk_free)
+// says why.
+RK_NODISCARD rk_err *rk_model_fingerprint(rk_span code, rk_span format, rk_digest *out_fingerprint,
+                                          char **out_reason);
 
 // Reading.
 static inline rk_span rk_model_string(const rk_model *model, uint32_t id) {
@@ -129,6 +137,7 @@ uint32_t rk_model_add_string(rk_model *model, rk_span text); // borrowed text
 uint32_t rk_model_add_node(rk_model *model, rk_node node);
 uint32_t rk_model_add_field(rk_model *model, uint32_t name, uint32_t node);
 uint32_t rk_model_add_value(rk_model *model, rk_value value);
+uint32_t rk_model_add_values(rk_model *model, uint32_t count); // without types
 uint32_t rk_model_add_op(rk_model *model, rk_op op);
 uint32_t rk_model_add_operand(rk_model *model, uint32_t value);
 uint32_t rk_model_add_successor(rk_model *model, uint32_t block);
@@ -145,8 +154,8 @@ void rk_model_count_opaque(rk_model *model, const char *static_reason);
 RK_NODISCARD rk_err *rk_model_status(const rk_model *model);
 
 // The readers. `false` in `*out_good` and a reason in `out_reason` (appended text) where the bytes
-// are not of the format.
-RK_NODISCARD rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, bool *out_good,
-                                      rk_buf *out_reason);
+// are not of the format. With a `canon` (else NULL) operations go there, and not into the model.
+RK_NODISCARD rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model,
+                                      rk_canon *canon, bool *out_good, rk_buf *out_reason);
 RK_NODISCARD rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model,
-                                 bool *out_good, rk_buf *out_reason);
+                                 rk_canon *canon, bool *out_good, rk_buf *out_reason);
