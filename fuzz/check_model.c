@@ -81,7 +81,8 @@ static void check_kind(const rk_model *m, const rk_node *node) {
         FUZZ_REQUIRE(node->field_count == 2);
         break;
     case RK_NODE_PROGRAM:
-        FUZZ_REQUIRE(node->value < m->payloads.count && !node->field_count);
+        FUZZ_REQUIRE(node->value < m->payloads.count || node->value == RK_NO_ID);
+        FUZZ_REQUIRE(node->bytes.len == RK_DIGEST_BYTES && !node->field_count);
         break;
     case RK_NODE_UNIT:
     case RK_NODE_STRING:

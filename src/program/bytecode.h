@@ -60,6 +60,7 @@ typedef struct rk_op_name {
     bool has_other_forms;          // its attributes are brought to one form (read_bytecode_forms.c)
     bool is_return;                // VHLO has one for functions and for regions
     bool is_func;
+    bool is_custom_call; // its attributes may hold a payload
     // Its properties, once some were met.
     bool has_properties, operand_segments, result_segments;
     uint8_t property_count;

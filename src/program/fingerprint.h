@@ -7,5 +7,5 @@
 
 // Linear in the program; no recursion. Valid only for a model without opaque parts
 // (`model->opaque_count` 0): the caller falls back to the raw bytes otherwise.
-// Fails only with RK_RESOURCE_EXHAUSTED.
-RK_NODISCARD rk_err *rk_fingerprint(const rk_model *model, rk_digest *out_fingerprint);
+// Fails only with RK_RESOURCE_EXHAUSTED. Takes memory from the model's budget.
+RK_NODISCARD rk_err *rk_fingerprint(rk_model *model, rk_digest *out_fingerprint);

@@ -82,3 +82,10 @@ uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new) {
     place(interner, interner->count);
     return interner->count++;
 }
+
+void rk_interner_settle(rk_interner *interner, uint32_t number, const uint8_t *data) {
+    if (!data)
+        interner->failed = true;
+    else
+        interner->items[number].bytes.data = data;
+}

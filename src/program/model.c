@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "program/payload.h"
+#include "program/canon.h"
 
 // Bytes that the model keeps: a list of chunks, freed together; the first one is being filled.
 typedef struct rk_model_scratch {
@@ -27,6 +27,7 @@ void rk_model_free(rk_model *model) {
     for (uint32_t i = 0; i < model->payloads.count; i++)
         rk_model_free(model->payloads.items[i]); // which have none: this goes no deeper
     rk_free(model->payloads.items);
+    rk_free(model->payload_nodes.items);
     while (model->scratch) {
         scratch *next = model->scratch->next;
         rk_free(model->scratch);
@@ -35,7 +36,7 @@ void rk_model_free(rk_model *model) {
     rk_free(model);
 }
 
-static bool take_budget(rk_model *model, size_t bytes) {
+bool rk_model_take_budget(rk_model *model, size_t bytes) {
     if (bytes > model->budget_bytes) {
         model->out_of_room = true;
         return false;
@@ -54,7 +55,7 @@ static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t use
     uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
     while (wanted < needed)
         wanted *= 2;
-    if (wanted >= RK_NO_ID || !take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
+    if (wanted >= RK_NO_ID || !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
         model->out_of_room = true;
         return false;
     }
@@ -101,6 +102,11 @@ uint32_t rk_model_add_value(rk_model *model, rk_value value) {
     return APPEND(model, values, value, 1);
 }
 
+uint32_t rk_model_add_values(rk_model *model, uint32_t count) {
+    rk_value value = {RK_NO_ID, RK_NO_ID};
+    return APPEND(model, values, value, count);
+}
+
 uint32_t rk_model_add_op(rk_model *model, rk_op op) {
     return APPEND(model, ops, op, 1);
 }
@@ -125,6 +131,13 @@ uint32_t rk_model_add_blocks(rk_model *model, uint32_t count) {
 
 uint32_t rk_model_add_payload(rk_model *model, rk_model *payload) {
     return APPEND(model, payloads, payload, 1);
+}
+
+uint32_t *rk_model_payload_node(rk_model *model, uint32_t node) {
+    while (model->payload_nodes.count <= node)
+        if (APPEND(model, payload_nodes, RK_NO_ID, 1) == RK_NO_ID)
+            return NULL;
+    return &model->payload_nodes.items[node];
 }
 
 static void reserve(rk_model *model, void **items, uint32_t *capacity, size_t wanted,
@@ -162,7 +175,7 @@ static bool add_chunk(rk_model *model, size_t needed) {
         capacity = MAX_CHUNK_BYTES;
     if (capacity < needed)
         capacity = needed;
-    if (!take_budget(model, capacity + sizeof(scratch)))
+    if (!rk_model_take_budget(model, capacity + sizeof(scratch)))
         return false;
     scratch *chunk = rk_malloc(sizeof *chunk + capacity);
     if (!chunk) {
@@ -234,13 +247,13 @@ rk_err *rk_model_status(const rk_model *model) {
 }
 
 static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model *model,
-                         bool *out_good, rk_buf *reason) {
+                         rk_canon *canon, bool *out_good, rk_buf *reason) {
     static const uint8_t bytecode_magic[] = {0x4D, 0x4C, 0xEF, 0x52};
     *out_good = false;
     if (rk_span_is(format, "hlo"))
-        return rk_read_hlo(code, false, flags, model, out_good, reason);
+        return rk_read_hlo(code, false, flags, model, canon, out_good, reason);
     if (rk_span_is(format, "hlo_with_config"))
-        return rk_read_hlo(code, true, flags, model, out_good, reason);
+        return rk_read_hlo(code, true, flags, model, canon, out_good, reason);
     if (!rk_span_is(format, "mlir")) {
         rk_buf_add_text(reason, "programs of this format are not read");
         return NULL;
@@ -250,33 +263,68 @@ static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model 
         rk_buf_add_text(reason, "MLIR text is not read, only bytecode");
         return NULL;
     }
-    return rk_read_bytecode(code, flags, model, out_good, reason);
+    return rk_read_bytecode(code, flags, model, canon, out_good, reason);
+}
+
+static rk_model *new_model(rk_span code) {
+    enum { BUDGET_FACTOR = 60, BUDGET_LEAST_BYTES = 1 << 16 };
+    rk_model *model = rk_calloc(1, sizeof *model);
+    if (!model)
+        return NULL;
+    model->budget_bytes = code.len * BUDGET_FACTOR + BUDGET_LEAST_BYTES;
+    model->payload_bytes_left = code.len;
+    return model;
+}
+
+static rk_err *read_checked(rk_span code, rk_span format, unsigned flags, rk_model *model,
+                            rk_canon *canon, bool *out_good, char **out_reason) {
+    RK_AUTO(rk_buf) reason = {0};
+    size_t len;
+    RK_TRY(read_into(code, format, flags, model, canon, out_good, &reason));
+    RK_TRY(rk_model_status(model));
+    if (!*out_good)
+        *out_reason = (char *)rk_buf_detach(&reason, &len);
+    return *out_good || *out_reason ? NULL : rk_err_no_memory();
 }
 
 rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **out_model,
                       char **out_reason) {
-    enum { BUDGET_FACTOR = 60, BUDGET_LEAST_BYTES = 1 << 16 };
     *out_model = NULL;
     *out_reason = NULL;
-    rk_model *model = rk_calloc(1, sizeof *model);
+    rk_model *model = new_model(code);
     if (!model)
         return rk_err_no_memory();
-    model->budget_bytes = code.len * BUDGET_FACTOR + BUDGET_LEAST_BYTES;
-    RK_AUTO(rk_buf) reason = {0};
     bool good = false;
-    rk_err *err = read_into(code, format, flags, model, &good, &reason);
+    rk_err *err = read_checked(code, format, flags, model, NULL, &good, out_reason);
     if (!err && good)
-        rk_payloads_read(model, code.len, flags);
-    if (!err)
-        err = rk_model_status(model);
-    if (!err && good) {
         *out_model = model;
+    else
+        rk_model_free(model);
+    return err;
+}
+
+// The same without the model's operations: they are hashed as they are read.
+static rk_err *fingerprint(rk_span code, rk_span format, rk_model *model,
+                           rk_digest *out_fingerprint, char **out_reason) {
+    RK_AUTO(rk_canon) canon = {0};
+    bool good = false;
+    RK_TRY(rk_canon_open(&canon, model));
+    RK_TRY(read_checked(code, format, 0, model, &canon, &good, out_reason));
+    if (!good)
         return NULL;
-    }
+    if (!model->opaque_count)
+        return rk_canon_finish(&canon, out_fingerprint);
+    *out_reason = rk_strdup(model->opaque_reason);
+    return *out_reason ? NULL : rk_err_no_memory();
+}
+
+rk_err *rk_model_fingerprint(rk_span code, rk_span format, rk_digest *out_fingerprint,
+                             char **out_reason) {
+    *out_reason = NULL;
+    rk_model *model = new_model(code);
+    if (!model)
+        return rk_err_no_memory();
+    rk_err *err = fingerprint(code, format, model, out_fingerprint, out_reason);
     rk_model_free(model);
-    if (!err) {
-        size_t len;
-        *out_reason = (char *)rk_buf_detach(&reason, &len);
-    }
     return err;
 }

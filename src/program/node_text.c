@@ -265,7 +265,9 @@ static void print_node(const rk_model *m, uint32_t id, size_t elements_max, unsi
         print_opaque(m, node, out);
         break;
     case RK_NODE_PROGRAM:
-        rk_buf_add_format(out, "program#%" PRIu64, node->value);
+        rk_buf_add_text(out, "program");
+        if (node->value != RK_NO_ID)
+            rk_buf_add_format(out, "#%" PRIu64, node->value);
         break;
     case RK_NODE_LOC_UNKNOWN:
     case RK_NODE_LOC_FILE:

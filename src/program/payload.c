@@ -1,22 +1,22 @@
 #include "program/payload.h"
 
 #include "base/alloc.h"
+#include "program/canon.h"
 
 typedef enum target { TARGET_OTHER, TARGET_TPU, TARGET_MOSAIC_GPU } target;
 
 typedef struct reader {
     rk_model *model;
     unsigned flags;
-    size_t bytes_left; // of payloads: more than the program has is one payload read many times
-    uint32_t *others; // of each node: what takes its place (itself, maybe); RK_NO_ID: not looked at
-    uint32_t other_count;
+    bool keeps_programs;
 } reader;
 
-// What is left counts down by `len`; false if it is spent.
-static bool take_bytes(reader *r, size_t len) {
-    if (len > r->bytes_left)
+// A program with more bytes of payloads than it has bytes has one of them many times, and is not
+// read that often.
+static bool take_bytes(rk_model *model, size_t len) {
+    if (len > model->payload_bytes_left)
         return false;
-    r->bytes_left -= len;
+    model->payload_bytes_left -= len;
     return true;
 }
 
@@ -61,16 +61,16 @@ static bool is_bytecode(rk_span bytes) {
     return bytes.len >= 4 && memcmp(bytes.data, "ML\xEFR", 4) == 0;
 }
 
-// Reads bytecode into a model, which may have a program already. False if it cannot be read in
-// full.
-static bool read_bytecode(rk_model *model, rk_span code, unsigned flags) {
+// Reads bytecode into a model, which may have a program already, or into a form. False if it cannot
+// be read in full.
+static bool read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon *canon) {
     RK_AUTO(rk_buf) reason = {0};
     bool good;
     if (!is_bytecode(code))
         return false;
-    rk_err *err = rk_read_bytecode(code, flags, model, &good, &reason);
+    rk_err *err = rk_read_bytecode(code, flags, model, canon, &good, &reason);
     if (err)
-        rk_err_drop(err, "the payload stays as its bytes");
+        rk_err_drop(err, "the model knows that it is out of room");
     return !err && good && !model->opaque_count;
 }
 
@@ -100,7 +100,7 @@ static void give_locations(rk_model *m, const rk_node *list, uint32_t op_count,
 static void read_locations(rk_model *m, rk_span text, unsigned flags) {
     rk_model before = *m;
     rk_span code;
-    if (decode_base64(m, text, &code) && read_bytecode(m, code, flags) &&
+    if (decode_base64(m, text, &code) && read_bytecode(code, flags, m, NULL) &&
         m->ops.count > before.ops.count) {
         uint32_t node = rk_model_attr(m, &m->ops.items[before.ops.count], "tpu.locs");
         if (node != RK_NO_ID && m->nodes.items[node].kind == RK_NODE_LIST)
@@ -128,9 +128,9 @@ typedef struct source {
     rk_span locations; // in base64; empty: none beside it
 } source;
 
-// Reads a program. NULL if it cannot be read in full; where that is for want of memory, the outer
-// model is out of room. Owned.
-static rk_model *read_program(rk_model *outer, const source *from, unsigned flags) {
+// A model of a payload, with what the budget has left, and the payload's bytes; NULL if there are
+// none. Owned.
+static rk_model *open_model(rk_model *outer, const source *from, rk_span *out_code) {
     rk_model *inner = rk_calloc(1, sizeof *inner);
     if (!inner || outer->budget_bytes < sizeof *inner) {
         outer->out_of_room = true;
@@ -138,65 +138,92 @@ static rk_model *read_program(rk_model *outer, const source *from, unsigned flag
         return NULL;
     }
     inner->budget_bytes = outer->budget_bytes - sizeof *inner;
-    rk_span code = from->code;
-    if ((code.len || decode_base64(inner, from->text, &code)) &&
-        read_bytecode(inner, code, flags)) {
-        if (flags & RK_READ_LOCATIONS && from->locations.len)
-            read_locations(inner, from->locations, flags);
-        outer->budget_bytes = inner->budget_bytes;
+    *out_code = from->code;
+    if (from->code.len || decode_base64(inner, from->text, out_code))
         return inner;
-    }
     outer->out_of_room |= inner->out_of_room;
     rk_model_free(inner);
     return NULL;
 }
 
-// Adds the program to the model, and yields its number, or RK_NO_ID. Whether it can be read is
-// decided without its locations, so that it never depends on whether somebody wants them.
-static uint32_t add_program(reader *r, const source *from) {
-    rk_model *m = r->model;
-    size_t budget = m->budget_bytes;
-    if (!take_bytes(r, from->code.len))
-        return RK_NO_ID;
-    rk_model *inner = read_program(m, from, r->flags & ~(unsigned)RK_READ_LOCATIONS);
-    if (inner && r->flags & RK_READ_LOCATIONS) {
-        size_t taken = budget - m->budget_bytes;
-        bool out_of_room = m->out_of_room;
-        rk_model *located = read_program(m, from, r->flags);
-        m->out_of_room = out_of_room;
-        if (located) {
-            rk_model_free(inner);
-            m->budget_bytes += taken;
-            inner = located;
-        }
+static bool hash_model(rk_model *inner, rk_span code, rk_digest *out_digest) {
+    RK_AUTO(rk_canon) canon = {0};
+    rk_err *err = rk_canon_open(&canon, inner);
+    bool good = !err && read_bytecode(code, 0, inner, &canon);
+    if (good)
+        err = rk_canon_finish(&canon, out_digest);
+    inner->out_of_room |= err != NULL || canon.failed;
+    if (err)
+        rk_err_drop(err, "the model knows that it is out of room");
+    return good && !inner->out_of_room;
+}
+
+// What the program means. This decides whether it is read at all, so that nothing depends on
+// whether somebody wants to look at it.
+static bool hash_program(rk_model *outer, const source *from, rk_digest *out_digest) {
+    rk_span code;
+    rk_model *inner = open_model(outer, from, &code);
+    if (!inner)
+        return false;
+    bool good = hash_model(inner, code, out_digest);
+    outer->out_of_room |= inner->out_of_room;
+    rk_model_free(inner);
+    return good;
+}
+
+// The program to look at: its number in the model; RK_NO_ID where there is no room for it.
+static uint32_t keep_program(const reader *r, const source *from) {
+    rk_model *outer = r->model;
+    bool out_of_room = outer->out_of_room;
+    size_t budget = outer->budget_bytes;
+    uint32_t number = RK_NO_ID;
+    rk_span code;
+    rk_model *inner = open_model(outer, from, &code);
+    if (inner && read_bytecode(code, r->flags, inner, NULL)) {
+        if (r->flags & RK_READ_LOCATIONS && from->locations.len)
+            read_locations(inner, from->locations, r->flags);
+        outer->budget_bytes = inner->budget_bytes;
+        number = rk_model_add_payload(outer, inner);
     }
-    uint32_t number = inner ? rk_model_add_payload(m, inner) : RK_NO_ID;
-    if (number == RK_NO_ID)
+    if (number == RK_NO_ID) {
+        outer->budget_bytes = budget;
+        outer->out_of_room = out_of_room;
         rk_model_free(inner);
+    }
     return number;
 }
 
+static bool read_program(const reader *r, const source *from, rk_node *out_node) {
+    rk_digest digest;
+    if (!take_bytes(r->model, from->code.len) || !hash_program(r->model, from, &digest))
+        return false;
+    *out_node = (rk_node){.kind = RK_NODE_PROGRAM, .name = RK_NO_ID, .value = RK_NO_ID};
+    out_node->bytes = rk_model_keep(r->model, rk_digest_span(&digest));
+    if (r->keeps_programs)
+        out_node->value = keep_program(r, from);
+    return out_node->bytes.len == RK_DIGEST_BYTES;
+}
+
 // JSON with a body.
-static uint32_t read_tpu(reader *r, uint32_t id) {
+static uint32_t read_tpu(const reader *r, uint32_t id) {
     rk_model *m = r->model;
     rk_span text = m->nodes.items[id].bytes;
-    if (m->nodes.items[id].kind != RK_NODE_STRING || !take_bytes(r, text.len))
+    if (m->nodes.items[id].kind != RK_NODE_STRING || !take_bytes(m, text.len))
         return RK_NO_ID;
     rk_payload_json json = rk_payload_read_json(m, text);
     if (json.node == RK_NO_ID || json.body == RK_NO_ID)
         return RK_NO_ID;
     source from = {.text = m->nodes.items[json.body].bytes, .locations = json.debug_locations};
-    uint32_t number = add_program(r, &from);
-    if (number == RK_NO_ID)
+    rk_node program;
+    if (!read_program(r, &from, &program))
         return RK_NO_ID;
-    m->nodes.items[json.body] =
-        (rk_node){.kind = RK_NODE_PROGRAM, .name = RK_NO_ID, .value = number};
+    m->nodes.items[json.body] = program;
     return json.node;
 }
 
 // The node of a field of a configuration, or of what takes its place. The hash of a module is one
 // of bytes, and says nothing that the module does not.
-static uint32_t read_mosaic_gpu_field(reader *r, const rk_field *field, bool *out_is_module) {
+static uint32_t read_mosaic_gpu_field(const reader *r, const rk_field *field, bool *out_is_module) {
     enum { HASH_BYTES = 32 };
     rk_model *m = r->model;
     rk_span key = rk_model_string(m, field->name);
@@ -210,13 +237,12 @@ static uint32_t read_mosaic_gpu_field(reader *r, const rk_field *field, bool *ou
     if (!*out_is_module)
         return field->node;
     source from = {.code = node->bytes};
-    uint32_t number = add_program(r, &from);
-    rk_node program = {.kind = RK_NODE_PROGRAM, .name = RK_NO_ID, .value = number};
-    return number == RK_NO_ID ? RK_NO_ID : rk_model_add_node(m, program);
+    rk_node program;
+    return read_program(r, &from, &program) ? rk_model_add_node(m, program) : RK_NO_ID;
 }
 
 // A dictionary with a module.
-static uint32_t read_mosaic_gpu(reader *r, uint32_t id) {
+static uint32_t read_mosaic_gpu(const reader *r, uint32_t id) {
     enum { MAX_FIELDS = 64 };
     rk_model *m = r->model;
     rk_node node = m->nodes.items[id];
@@ -239,37 +265,27 @@ static uint32_t read_mosaic_gpu(reader *r, uint32_t id) {
     return has_module ? rk_model_add_node(m, node) : RK_NO_ID;
 }
 
-// What takes the place of an attribute, which is read once, however many operations have it.
-static uint32_t other_of(reader *r, target to, uint32_t id) {
+// What takes the place of an attribute: itself, where that is no payload or cannot be read.
+static uint32_t other_of(const reader *r, target to, uint32_t id) {
     rk_model *m = r->model;
-    if (id >= r->other_count || r->others[id] != RK_NO_ID)
-        return id < r->other_count ? r->others[id] : id;
     rk_model before = *m;
     uint32_t other = to == TARGET_TPU ? read_tpu(r, id) : read_mosaic_gpu(r, id);
-    if (other == RK_NO_ID) {
-        m->strings.count = before.strings.count;
-        m->nodes.count = before.nodes.count;
-        m->fields.count = before.fields.count;
-        while (m->payloads.count > before.payloads.count)
-            rk_model_free(m->payloads.items[--m->payloads.count]);
-        other = id;
-    }
-    r->others[id] = other;
-    return other;
+    if (other != RK_NO_ID)
+        return other;
+    m->strings.count = before.strings.count;
+    m->nodes.count = before.nodes.count;
+    m->fields.count = before.fields.count;
+    while (m->payloads.count > before.payloads.count)
+        rk_model_free(m->payloads.items[--m->payloads.count]);
+    return id;
 }
 
-// Attributes may be shared with other operations: they get a run of their own.
-static void replace_attr(reader *r, uint32_t op_id, const char *name, target to) {
-    rk_model *m = r->model;
-    uint32_t id = rk_model_attr(m, &m->ops.items[op_id], name);
-    uint32_t other = id == RK_NO_ID ? id : other_of(r, to, id);
-    if (other == id)
-        return;
-    rk_op *op = &m->ops.items[op_id];
+// Attributes may be shared with other operations: this one gets a run of its own.
+static void replace_attr(rk_model *m, rk_op *op, const char *name, uint32_t other) {
     uint32_t first = m->fields.count;
     for (uint32_t i = 0; i < op->attr_count; i++) {
         rk_field attr = m->fields.items[op->first_attr + i];
-        if (attr.node == id && rk_span_is(rk_model_string(m, attr.name), name))
+        if (rk_span_is(rk_model_string(m, attr.name), name))
             attr.node = other;
         if (rk_model_add_field(m, attr.name, attr.node) == RK_NO_ID)
             return; // the model knows that it is out of room
@@ -277,45 +293,40 @@ static void replace_attr(reader *r, uint32_t op_id, const char *name, target to)
     op->first_attr = first;
 }
 
-static void read_op(reader *r, uint32_t id) {
-    rk_model *m = r->model;
-    const rk_op *op = &m->ops.items[id];
-    bool is_hlo = rk_span_is(rk_model_string(m, op->name), "hlo.custom-call");
-    if (!is_hlo && !rk_span_is(rk_model_string(m, op->name), "stablehlo.custom_call"))
+// Each payload is read once, however many operations have it.
+static void read_attr(const reader *r, rk_op *op, target to, const char *name) {
+    uint32_t id = rk_model_attr(r->model, op, name);
+    uint32_t *known = id == RK_NO_ID ? NULL : rk_model_payload_node(r->model, id);
+    if (!known)
         return;
-    uint32_t name = rk_model_attr(m, op, is_hlo ? "custom_call_target" : "call_target_name");
-    target to = name == RK_NO_ID || m->nodes.items[name].kind != RK_NODE_STRING
-                    ? TARGET_OTHER
-                    : target_of(m->nodes.items[name].bytes);
-    if (to == TARGET_TPU)
-        replace_attr(r, id, "backend_config", to);
-    else if (to == TARGET_MOSAIC_GPU)
-        replace_attr(r, id, "mhlo.backend_config", to);
+    uint32_t other = *known;
+    if (other == RK_NO_ID)
+        *known = other = other_of(r, to, id);
+    if (other != id)
+        replace_attr(r->model, op, name, other);
 }
 
-// Most programs have no such calls, and far fewer attributes than operations.
-static bool may_have_payloads(const rk_model *model) {
-    for (uint32_t i = 0; i < model->nodes.count; i++)
-        if (model->nodes.items[i].kind == RK_NODE_STRING &&
-            target_of(model->nodes.items[i].bytes) != TARGET_OTHER)
-            return true;
-    return false;
+static target target_of_op(const rk_model *m, const rk_op *op) {
+    uint32_t node = rk_model_attr(m, op, "call_target_name"); // MLIR
+    if (node == RK_NO_ID)
+        node = rk_model_attr(m, op, "custom_call_target"); // HLO
+    if (node == RK_NO_ID || m->nodes.items[node].kind != RK_NODE_STRING)
+        return TARGET_OTHER;
+    return target_of(m->nodes.items[node].bytes);
 }
 
-void rk_payloads_read(rk_model *model, size_t code_bytes, unsigned flags) {
-    reader r = {.model = model, .flags = flags, .bytes_left = code_bytes};
-    if (!may_have_payloads(model))
+void rk_payload_read(rk_model *model, unsigned flags, bool keeps_programs, rk_op *op) {
+    reader r = {.model = model, .flags = flags, .keeps_programs = keeps_programs};
+    if (!model->payload_bytes_left || model->out_of_room)
         return;
-    size_t bytes = model->nodes.count * sizeof *r.others;
-    rk_autofree uint32_t *others = bytes <= model->budget_bytes ? rk_malloc(bytes) : NULL;
-    if (!others) {
-        model->out_of_room = true;
-        return;
+    switch (target_of_op(model, op)) {
+    case TARGET_TPU:
+        read_attr(&r, op, TARGET_TPU, "backend_config");
+        break;
+    case TARGET_MOSAIC_GPU:
+        read_attr(&r, op, TARGET_MOSAIC_GPU, "mhlo.backend_config");
+        break;
+    case TARGET_OTHER:
+        break;
     }
-    memset(others, 0xFF, bytes);
-    model->budget_bytes -= bytes;
-    r.others = others;
-    r.other_count = model->nodes.count;
-    for (uint32_t i = 0; i < model->ops.count && !model->out_of_room; i++)
-        read_op(&r, i);
 }

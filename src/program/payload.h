@@ -14,11 +14,12 @@
 
 #include "program/model.h"
 
-// Puts what payloads say in the place of their bytes: the attribute becomes a dictionary with an
-// RK_NODE_PROGRAM in it. What is of another form, or not understood to the last bit, stays as it
-// is; where memory is short, rk_model_status says so. `flags`: of rk_model_read. Linear in the
-// program, which took no more than `code_bytes`.
-void rk_payloads_read(rk_model *model, size_t code_bytes, unsigned flags);
+// Where `op`, a custom call with all its attributes, has a payload: puts what that says in the
+// place of its bytes. The attribute becomes a dictionary with an RK_NODE_PROGRAM in it; programs
+// are kept for people to look at, if they are wanted. What is of another form, or not understood to
+// the last bit, stays as it is; where memory is short, rk_model_status says so. `flags`: of
+// rk_model_read. All calls for one model take linear time together.
+void rk_payload_read(rk_model *model, unsigned flags, bool keeps_programs, rk_op *op);
 
 // What a JSON text says, as nodes of the model: objects are RK_NODE_DICT, arrays RK_NODE_LIST,
 // strings RK_NODE_STRING as they stand between their quotes, all else RK_NODE_ENUM.

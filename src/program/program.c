@@ -45,22 +45,11 @@ static void finish_fingerprint(const char *domain, rk_span first, rk_span second
 // By meaning, if the program can be read in full; else `*out_reason` says why not.
 static rk_err *fingerprint_meaning(rk_span code, rk_span format, rk_digest *out_fingerprint,
                                    char **out_reason) {
-    rk_model *model = NULL;
-    RK_TRY(rk_model_read(code, format, 0, &model, out_reason));
-    if (!model)
-        return *out_reason ? NULL : rk_err_no_memory();
     rk_digest canonical;
-    rk_err *err = NULL;
-    if (model->opaque_count) {
-        *out_reason = rk_strdup(model->opaque_reason);
-        err = *out_reason ? NULL : rk_err_no_memory();
-    } else {
-        err = rk_fingerprint(model, &canonical);
-    }
-    rk_model_free(model);
-    if (!err && !*out_reason)
-        finish_fingerprint("canonical 1", format, rk_digest_span(&canonical), out_fingerprint);
-    return err;
+    RK_TRY(rk_model_fingerprint(code, format, &canonical, out_reason));
+    if (!*out_reason)
+        finish_fingerprint("canonical 2", format, rk_digest_span(&canonical), out_fingerprint);
+    return NULL;
 }
 
 static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info) {

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "program/canon.h"
+
 // xla/service/hlo.proto
 enum {
     MODULE_NAME = 1,
@@ -204,6 +206,16 @@ static bool push_module_attrs(rk_hlo_reader *reader, const module_facts *module,
                        rk_hlo_read_message(reader, &rk_hlo_config_fields, config, 0));
 }
 
+// Nothing of the computation stays but what its operations have.
+static bool hash_computation(rk_hlo_reader *reader) {
+    rk_model *model = reader->model;
+    if (!rk_canon_put_unit(reader->canon, 1))
+        return false;
+    model->ops.count = model->regions.count = model->blocks.count = 1;
+    model->values.count = model->operands.count = 0;
+    return true;
+}
+
 static bool read_module(rk_hlo_reader *reader, rk_span message, rk_span config) {
     rk_model *model = reader->model;
     module_facts module;
@@ -221,14 +233,17 @@ static bool read_module(rk_hlo_reader *reader, rk_span message, rk_span config) 
     if (op.first_attr == RK_NO_ID || op.first_region == RK_NO_ID || block == RK_NO_ID ||
         rk_model_add_op(model, op) == RK_NO_ID)
         return false;
+    model->regions.items[op.first_region] = (rk_region){block, 1};
+    if (reader->canon)
+        rk_canon_put_head(reader->canon);
     const rk_hlo_computation *computations = reader->computations.items;
     const uint32_t *order = reader->order.items;
     for (uint32_t i = 0; i < reader->order_count; i++) {
         bool is_entry = computations[order[i]].id == reader->entry_computation_id;
-        if (!rk_hlo_read_computation(reader, order[i], is_entry))
+        if (!rk_hlo_read_computation(reader, order[i], is_entry) ||
+            (reader->canon && !hash_computation(reader)))
             return false;
     }
-    model->regions.items[op.first_region] = (rk_region){block, 1};
     model->blocks.items[block].first_op = 1;
     model->blocks.items[block].end_op = model->ops.count;
     model->ops.items[0].end = model->ops.count;
@@ -257,14 +272,16 @@ static bool split_pair(rk_hlo_reader *reader, rk_span pair, rk_span *out_module,
     return (modules == 1 && configs <= 1) || rk_hlo_fail(reader, "there is no module, or two");
 }
 
-rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model, bool *out_good,
-                    rk_buf *out_reason) {
-    rk_hlo_reader reader = {.model = model, .flags = flags};
+rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model,
+                    rk_canon *canon, bool *out_good, rk_buf *out_reason) {
+    rk_hlo_reader reader = {.model = model, .canon = canon, .flags = flags};
     rk_span module = code, config = {0};
     *out_good = rk_hlo_prepare(&reader, code.len) &&
                 (!with_config || split_pair(&reader, code, &module, &config)) &&
                 read_module(&reader, module, config);
     // Nobody is told that a program is bad when it only is too large.
+    if (canon && canon->failed)
+        model->out_of_room = true;
     if (!*out_good && !model->out_of_room)
         rk_buf_add_text(out_reason, reader.reason ? reader.reason : "the program is damaged");
     if (model->out_of_room)

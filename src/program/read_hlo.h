@@ -66,6 +66,7 @@ typedef struct rk_hlo_array {
 
 typedef struct rk_hlo_reader {
     rk_model *model;
+    rk_canon *canon; // where computations go when they are read; or NULL
     unsigned flags;
     const char *reason;                                   // static; NULL while all is well
     uint32_t names[RK_HLO_MAX_NAMES + RK_HLO_WORD_COUNT]; // string ids by name_id, by word

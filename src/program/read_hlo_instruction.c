@@ -1,4 +1,5 @@
 // HloComputationProto and HloInstructionProto.
+#include "program/payload.h"
 #include "program/read_hlo.h"
 
 // xla/service/hlo.proto
@@ -176,6 +177,8 @@ static bool read_instruction(rk_hlo_reader *reader, const rk_hlo_computation *co
     };
     rk_value value = {.type = rk_hlo_read_shape(reader, i.shape, 0), .location = RK_NO_ID};
     op.first_attr = rk_hlo_take_attrs(reader, mark, &op.attr_count);
+    if (op.first_attr != RK_NO_ID && rk_span_is(i.opcode, "custom-call"))
+        rk_payload_read(model, reader->flags, !reader->canon, &op);
     return op.name != RK_NO_ID && value.type != RK_NO_ID && op.first_attr != RK_NO_ID &&
            rk_model_add_value(model, value) != RK_NO_ID && rk_model_add_op(model, op) != RK_NO_ID;
 }

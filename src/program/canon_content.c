@@ -1,0 +1,280 @@
+// Types and attributes have a canonical form of their own, made once for each: itself if it is
+// short, else its digest. It depends on content alone, never on how the file shares nodes.
+#include "base/alloc.h"
+#include "program/canon.h"
+#include "program/cosmetics.h"
+
+enum { INLINE_MAX_BYTES = 40, LARGE_BYTES = 320 };
+
+// What a form begins with.
+enum { FORM_INLINE, FORM_DIGEST };
+
+static void form_number(rk_buf *out, uint64_t value) {
+    uint8_t bytes[10];
+    size_t len = 0;
+    while (value >= 0x80) {
+        bytes[len++] = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    bytes[len++] = (uint8_t)value;
+    rk_buf_add(out, bytes, len);
+}
+
+// The number of these bytes, which are copied if they are new.
+static uint32_t intern(rk_canon *c, rk_interner *interner, rk_span bytes, bool *out_is_new) {
+    enum { INTERNED_BYTES = 96 }; // what the interner takes, and what is kept beside it
+    uint32_t number = rk_intern(interner, bytes, out_is_new);
+    if (*out_is_new) {
+        c->failed |= !rk_model_take_budget(c->model, INTERNED_BYTES);
+        rk_interner_settle(interner, number, rk_model_keep(c->model, bytes).data);
+    }
+    return number;
+}
+
+static void digest_large(rk_canon *c, rk_span bytes) {
+    rk_digest digest;
+    rk_digest_of(bytes, &digest);
+    rk_buf_add_span(&c->large_digests, rk_digest_span(&digest));
+}
+
+// Large ones are hashed where they lie, and once, however many nodes have them.
+static void form_bytes(rk_canon *c, rk_span bytes) {
+    form_number(&c->scratch, bytes.len);
+    if (bytes.len <= LARGE_BYTES) {
+        rk_buf_add_span(&c->scratch, bytes);
+        return;
+    }
+    bool is_new;
+    size_t number = intern(c, &c->larges, rk_span_of(&bytes, sizeof bytes), &is_new);
+    if (is_new)
+        digest_large(c, bytes);
+    if (!c->larges.failed && !c->large_digests.failed)
+        rk_buf_add(&c->scratch, c->large_digests.data + number * RK_DIGEST_BYTES, RK_DIGEST_BYTES);
+}
+
+static void form_name(rk_canon *c, uint32_t name) {
+    form_bytes(c, rk_model_string(c->model, name));
+}
+
+static void form_field(rk_canon *c, const rk_field *field) {
+    rk_span form = c->forms[field->node];
+    if (field->name != RK_NO_ID)
+        form_name(c, field->name);
+    form_number(&c->scratch, form.len);
+    rk_buf_add_span(&c->scratch, form);
+}
+
+// What is in `scratch`, or its digest, to stay.
+static rk_span keep_form(rk_canon *c) {
+    rk_digest digest;
+    rk_span form = rk_buf_span(&c->scratch);
+    uint8_t bytes[1 + INLINE_MAX_BYTES] = {FORM_INLINE};
+    if (form.len > INLINE_MAX_BYTES) {
+        rk_digest_of(form, &digest);
+        form = rk_digest_span(&digest);
+        bytes[0] = FORM_DIGEST;
+    }
+    if (form.len)
+        memcpy(bytes + 1, form.data, form.len);
+    return rk_model_keep(c->model, rk_span_of(bytes, form.len + 1));
+}
+
+// Nodes.
+
+// `named`: the function that loses its name, if the node is that name.
+static void form_content(rk_canon *c, const rk_node *node, const rk_unit *named) {
+    const rk_model *m = c->model;
+    rk_buf *out = &c->scratch;
+    rk_buf_add_byte(out, node->kind);
+    if (node->kind == RK_NODE_SYMBOL && named) {
+        rk_buf_add_byte(out, 1);
+        form_number(out, named->number);
+    } else {
+        rk_buf_add_byte(out, 0);
+        form_name(c, node->name);
+        form_number(out, node->width);
+        form_number(out, node->kind == RK_NODE_PROGRAM ? 0 : node->value);
+        form_bytes(c, node->bytes);
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < node->field_count; i++)
+        kept += !rk_is_debug_name(rk_model_string(m, m->fields.items[node->first_field + i].name));
+    form_number(out, kept);
+    for (uint32_t i = 0; i < node->field_count; i++) {
+        const rk_field *field = &m->fields.items[node->first_field + i];
+        if (!rk_is_debug_name(rk_model_string(m, field->name)))
+            form_field(c, field);
+    }
+    // Text that happens to be a function's name, or means that function to somebody: both count.
+    if (node->kind == RK_NODE_STRING && named)
+        form_number(out, named->number);
+}
+
+static rk_span form_node(rk_canon *c, const rk_node *node, const rk_unit *named) {
+    if (node->kind >= RK_NODE_LOC_UNKNOWN)
+        return (rk_span){0}; // locations are never written
+    rk_buf_clear(&c->scratch);
+    form_content(c, node, named);
+    c->failed |= c->scratch.failed;
+    return keep_form(c);
+}
+
+// Children have lower numbers than their parents.
+static void form_nodes(rk_canon *c) {
+    const rk_model *m = c->model;
+    void *forms = c->forms;
+    if (!rk_canon_grow(c, &forms, &c->form_capacity, m->nodes.count, sizeof *c->forms))
+        return;
+    c->forms = forms;
+    for (; c->form_count < m->nodes.count && !c->failed; c->form_count++)
+        c->forms[c->form_count] = form_node(c, &m->nodes.items[c->form_count], NULL);
+}
+
+// Names, and what is made of names, which have numbers now.
+void rk_canon_renumber_forms(rk_canon *c) {
+    const rk_model *m = c->model;
+    uint8_t *is_renamed = c->followed;
+    if (!c->form_count)
+        return;
+    memset(is_renamed, 0, c->form_count);
+    for (uint32_t i = 0; i < c->form_count; i++) {
+        const rk_node *node = &m->nodes.items[i];
+        const rk_unit *named = NULL;
+        if (node->kind == RK_NODE_STRING || node->kind == RK_NODE_SYMBOL)
+            named = rk_canon_find_nameless(c, node->bytes);
+        bool is_other = named != NULL;
+        for (uint32_t f = 0; f < node->field_count; f++)
+            is_other |= is_renamed[m->fields.items[node->first_field + f].node];
+        is_renamed[i] = is_other;
+        if (is_other)
+            c->forms[i] = form_node(c, node, named);
+    }
+}
+
+// Attributes.
+
+enum { NAME_SEEN = 1, NAME_DEBUG = 2, NAME_WITH_DEFAULT = 4, NAME_OF_SYMBOL = 8 };
+
+static uint8_t kind_of_name(rk_canon *c, uint32_t name) {
+    void *kinds = c->name_kinds;
+    if (!rk_canon_grow(c, &kinds, &c->name_kind_capacity, name + 1, sizeof *c->name_kinds))
+        return NAME_SEEN;
+    c->name_kinds = kinds;
+    uint8_t *kind = &c->name_kinds[name];
+    if (!*kind) {
+        rk_span text = rk_model_string(c->model, name);
+        *kind = NAME_SEEN;
+        if (rk_is_debug_name(text))
+            *kind |= NAME_DEBUG;
+        if (rk_may_be_default(text))
+            *kind |= NAME_WITH_DEFAULT;
+        if (rk_span_is(text, "sym_name"))
+            *kind |= NAME_OF_SYMBOL;
+    }
+    return *kind;
+}
+
+// What an operation's attribute says to a compiler.
+static bool counts(rk_canon *c, const rk_content *content, const rk_field *attr) {
+    uint8_t kind = kind_of_name(c, attr->name);
+    if (RK_LIKELY(kind == NAME_SEEN))
+        return true;
+    return !(kind & NAME_DEBUG) &&
+           !(kind & NAME_OF_SYMBOL && content->kind == RK_CONTENT_NAMELESS) &&
+           !(kind & NAME_WITH_DEFAULT && rk_is_default_attr(c->model, attr));
+}
+
+static void form_attrs(rk_canon *c, const rk_content *content) {
+    rk_buf_clear(&c->scratch);
+    for (uint32_t i = 0; i < content->attr_count; i++) {
+        const rk_field *attr = &c->model->fields.items[content->first_attr + i];
+        if (counts(c, content, attr))
+            form_field(c, attr);
+    }
+}
+
+// Content.
+
+// The form in `scratch`, with what tells kinds apart before it, as it is interned. Both kinds of
+// attributes are one: no attribute counts for less than another.
+static rk_span form_of_kind(rk_canon *c, const rk_content *content) {
+    static const uint8_t tags[] = {'n', 't', 'a', 'a'};
+    rk_buf_clear(&c->scratch);
+    if (content->kind == RK_CONTENT_NAME)
+        form_name(c, content->node);
+    else if (content->kind == RK_CONTENT_TYPE)
+        rk_buf_add_span(&c->scratch, c->forms[content->node]);
+    else
+        form_attrs(c, content);
+    rk_buf_add_byte(&c->scratch, tags[content->kind]);
+    c->failed |= c->scratch.failed;
+    return rk_buf_span(&c->scratch);
+}
+
+rk_span rk_canon_form_of(rk_canon *c, uint32_t content) {
+    return form_of_kind(c, &c->contents[content]);
+}
+
+static bool remember(rk_canon *c, const rk_content *content, uint32_t id, uint32_t number) {
+    rk_canon_map *map = &c->maps[content->kind];
+    void *items = map->items, *contents = c->contents, *stamps = c->stamps;
+    if (!rk_canon_grow(c, &items, &map->capacity, id + 1, sizeof *map->items))
+        return false;
+    map->items = items;
+    map->items[id] = number + 1;
+    if (!rk_canon_grow(c, &contents, &c->content_capacity, number + 1, sizeof *c->contents))
+        return false;
+    c->contents = contents;
+    if (!rk_canon_grow(c, &stamps, &c->stamp_capacity, number + 1, sizeof *c->stamps))
+        return false;
+    c->stamps = stamps;
+    return true;
+}
+
+static uint32_t number_of(rk_canon *c, const rk_content *content, uint32_t id) {
+    bool is_new;
+    rk_span form = form_of_kind(c, content);
+    uint32_t number = intern(c, &c->interner, form, &is_new);
+    if (!remember(c, content, id, number))
+        return 0;
+    if (is_new)
+        c->contents[number] = *content;
+    return number;
+}
+
+void rk_canon_add_none(rk_canon *c) {
+    rk_content none = {.kind = RK_CONTENT_ATTRS};
+    bool is_new;
+    (void)intern(c, &c->interner, form_of_kind(c, &none), &is_new);
+    c->contents[RK_CANON_NONE] = none;
+}
+
+uint32_t rk_canon_name(rk_canon *c, uint32_t string) {
+    rk_content content = {.kind = RK_CONTENT_NAME, .node = string};
+    return number_of(c, &content, string);
+}
+
+uint32_t rk_canon_type(rk_canon *c, uint32_t node) {
+    form_nodes(c);
+    rk_content content = {.kind = RK_CONTENT_TYPE, .node = node};
+    return c->failed ? 0 : number_of(c, &content, node);
+}
+
+uint32_t rk_canon_attrs(rk_canon *c, rk_content_kind kind, uint32_t first, uint32_t count) {
+    form_nodes(c);
+    rk_content content = {.kind = (uint8_t)kind, .first_attr = first, .attr_count = count};
+    return c->failed ? 0 : number_of(c, &content, first);
+}
+
+uint32_t rk_canon_use(rk_canon *c, uint32_t content) {
+    void *items = c->items;
+    if (!rk_canon_grow(c, &items, &c->item_capacity, c->item_count + 1, sizeof *c->items))
+        return 0;
+    c->items = items;
+    c->items[c->item_count++] = content;
+    uint8_t kind = c->contents[content].kind;
+    uint32_t number = c->next_number[kind == RK_CONTENT_NAMELESS ? RK_CONTENT_ATTRS : kind]++;
+    number += kind == RK_CONTENT_NAME; // no name: the end of a block
+    c->stamps[content] = (uint64_t)c->unit_count << 32 | number;
+    return number;
+}
