@@ -28,10 +28,10 @@ typedef enum rk_node_kind {
     RK_NODE_INTS,   // bytes: signed 64-bit little-endian integers (dimensions, permutations)
     RK_NODE_ELEMENTS, // a constant. field 0: its type; bytes: row-major, little-endian, as they
                       // stood
-    RK_NODE_STRUCT,  // name: what it is ("conv"); fields with names, in the order of its definition
-    RK_NODE_TYPE,    // name: "tensor", "f32", "tuple", …; fields: element types, encoding; for
-                     // shaped types bytes: dimensions as in RK_NODE_INTS (INT64_MIN: dynamic)
-    RK_NODE_OPAQUE,  // name: dialect; bytes: what no reader understands, as it stood
+    RK_NODE_STRUCT, // name: what it is ("conv"); fields with names, in the order of its definition
+    RK_NODE_TYPE,   // name: "tensor", "f32", "tuple", …; fields: element types, encoding; for
+                    // shaped types bytes: dimensions as in RK_NODE_INTS (INT64_MIN: dynamic)
+    RK_NODE_OPAQUE, // name: dialect; bytes: what no reader understands, as it stood
     // A program inside the program. bytes: its canonical fingerprint; value: its number among
     // `payloads`, or RK_NO_ID where it was not kept
     RK_NODE_PROGRAM,

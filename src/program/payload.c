@@ -171,26 +171,33 @@ static bool hash_program(rk_model *outer, const source *from, rk_digest *out_dig
     return good;
 }
 
-// The program to look at: its number in the model; RK_NO_ID where there is no room for it.
-static uint32_t keep_program(const reader *r, const source *from) {
-    rk_model *outer = r->model;
-    bool out_of_room = outer->out_of_room;
+// Adds the program itself to the model, and yields its number; RK_NO_ID where it cannot be read.
+static uint32_t add_program(rk_model *outer, const source *from, unsigned flags) {
     size_t budget = outer->budget_bytes;
     uint32_t number = RK_NO_ID;
     rk_span code;
     rk_model *inner = open_model(outer, from, &code);
-    if (inner && read_bytecode(code, r->flags, inner, NULL)) {
-        if (r->flags & RK_READ_LOCATIONS && from->locations.len)
-            read_locations(inner, from->locations, r->flags);
+    if (inner && read_bytecode(code, flags, inner, NULL)) {
+        if (flags & RK_READ_LOCATIONS && from->locations.len)
+            read_locations(inner, from->locations, flags);
         outer->budget_bytes = inner->budget_bytes;
         number = rk_model_add_payload(outer, inner);
     }
     if (number == RK_NO_ID) {
         outer->budget_bytes = budget;
-        outer->out_of_room = out_of_room;
         rk_model_free(inner);
     }
     return number;
+}
+
+// The program to look at. Without locations, if those cannot be read.
+static uint32_t keep_program(const reader *r, const source *from) {
+    rk_model *m = r->model;
+    uint32_t number = add_program(m, from, r->flags);
+    if (number != RK_NO_ID || !(r->flags & RK_READ_LOCATIONS))
+        return number;
+    m->out_of_room = false;
+    return add_program(m, from, r->flags & ~(unsigned)RK_READ_LOCATIONS);
 }
 
 static bool read_program(const reader *r, const source *from, rk_node *out_node) {
@@ -199,9 +206,12 @@ static bool read_program(const reader *r, const source *from, rk_node *out_node)
         return false;
     *out_node = (rk_node){.kind = RK_NODE_PROGRAM, .name = RK_NO_ID, .value = RK_NO_ID};
     out_node->bytes = rk_model_keep(r->model, rk_digest_span(&digest));
-    if (r->keeps_programs)
+    if (r->keeps_programs) {
         out_node->value = keep_program(r, from);
-    return out_node->bytes.len == RK_DIGEST_BYTES;
+        // It was read before, and now there is no room.
+        r->model->out_of_room |= out_node->value == RK_NO_ID;
+    }
+    return !r->model->out_of_room;
 }
 
 // JSON with a body.

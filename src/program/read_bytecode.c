@@ -87,13 +87,6 @@ static inline uint32_t add_op(rk_model *model, const rk_op *op) {
     return model->ops.count++;
 }
 
-static inline uint32_t add_value(rk_model *model, rk_value value) {
-    if (RK_UNLIKELY(model->values.count == model->values.capacity))
-        return rk_model_add_value(model, value);
-    model->values.items[model->values.count] = value;
-    return model->values.count++;
-}
-
 static uint32_t read_location(reader *r, uint64_t index) {
     if (!r->with_locations)
         return RK_NO_ID;
@@ -406,7 +399,7 @@ static void keep_op(reader *r, const rk_op_name *name, uint8_t mask, rk_op op) {
 
 
 static void stream_operands(reader *r, uint64_t count, uint32_t next_id) {
-    const uint32_t *values = r->values + r->scope;
+    const uint32_t *values = r->values ? r->values + r->scope : NULL;
     uint32_t known = r->value_count - r->scope;
     for (; count; count--) {
         uint64_t number = rk_cursor_varint(&r->file.ir);
