@@ -316,7 +316,7 @@ static bool open_properties(rk_bytecode *file) {
     for (; file->property_count < count; file->property_count++) {
         rk_span bytes = rk_cursor_span(&cursor, rk_cursor_varint(&cursor));
         file->properties[file->property_count] =
-            (rk_properties){.bytes = bytes, .op_name = RK_NO_ID};
+            (rk_properties){.bytes = bytes, .op_name = RK_NO_ID, .content_name = RK_NO_ID};
     }
     return rk_cursor_done(&cursor) ||
            fail_in(file, RK_SECTION_PROPERTIES, &cursor, "they do not fill their section");

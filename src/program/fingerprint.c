@@ -21,8 +21,7 @@ static void put_types(rk_canon *c, uint32_t first, uint32_t count) {
 // How many values ago each was defined.
 static void put_operands(rk_canon *c, const rk_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        rk_canon_put_number(c,
-                            op->first_result - c->model->operands.items[op->first_operand + i]);
+        rk_canon_put_number(c, op->first_result - c->model->operands.items[op->first_operand + i]);
 }
 
 static void put_full(rk_canon *c, const rk_op *op) {

@@ -51,7 +51,8 @@ static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t use
     uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
     while (wanted < needed)
         wanted *= 2;
-    if (wanted >= RK_NO_ID || !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
+    if (wanted >= RK_NO_ID ||
+        !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
         model->out_of_room = true;
         return false;
     }
