@@ -153,6 +153,11 @@ void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operand
     RESERVE(model, operands, operands);
 }
 
+void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields) {
+    RESERVE(model, nodes, nodes);
+    RESERVE(model, fields, fields);
+}
+
 // Chunks double, so that many small pieces are few allocations.
 static bool add_chunk(rk_model *model, size_t needed) {
     enum { FIRST_CHUNK_BYTES = 1 << 10, MAX_CHUNK_BYTES = 1 << 20 };

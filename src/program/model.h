@@ -145,6 +145,7 @@ uint32_t rk_model_add_regions(rk_model *model, uint32_t count); // the first of 
 uint32_t rk_model_add_blocks(rk_model *model, uint32_t count);
 // Room for about so many, so that arrays need not grow; only a hint.
 void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
+void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields);
 // A copy that lives as long as the model; empty when memory is short.
 rk_span rk_model_keep(rk_model *model, rk_span bytes);
 // Memory that somebody else takes on the model's account; false when the budget is spent.
