@@ -89,7 +89,7 @@ typedef struct rk_bytecode {
     rk_span sections[RK_SECTION_COUNT];
     bool has_section[RK_SECTION_COUNT], resources_opened;
     bool without_debug; // what says nothing to a compiler is left out of dictionaries
-    bool failed; // not bytecode (the reason says why), or out of room (the model says so)
+    bool failed;        // not bytecode (the reason says why), or out of room (the model says so)
     uint32_t first_string, string_count; // the file's strings, in the model
     rk_dialect *dialects;                // owned, as all arrays here
     uint32_t dialect_count;

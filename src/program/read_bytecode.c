@@ -410,7 +410,10 @@ static void read_ir(reader *r) {
 rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon *canon,
                          bool *out_good, rk_buf *out_reason) {
     __attribute__((cleanup(reader_cleanup))) reader r = {
-        .file = {.code = code, .model = model, .reason = out_reason, .without_debug = canon != NULL},
+        .file = {.code = code,
+                 .model = model,
+                 .reason = out_reason,
+                 .without_debug = canon != NULL},
         .with_locations = flags & RK_READ_LOCATIONS,
         .canon = canon,
     };
