@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/digest.h"
+
 static void check_range(uint32_t first, uint32_t count, uint32_t end) {
     FUZZ_REQUIRE(count <= end);
     FUZZ_REQUIRE(!count || first <= end - count);

@@ -8,8 +8,7 @@ rk_err *rk_canon_open(rk_canon *c, rk_model *model) {
     // Something to point to, also where memory is short later.
     void *stamps = NULL, *contents = NULL;
     c->stream = rk_malloc(RK_CANON_STREAM_BYTES);
-    bool good = c->stream &&
-                rk_canon_grow(c, &stamps, &c->stamp_capacity, 1, sizeof *c->stamps) &&
+    bool good = c->stream && rk_canon_grow(c, &stamps, &c->stamp_capacity, 1, sizeof *c->stamps) &&
                 rk_canon_grow(c, &contents, &c->content_capacity, 1, sizeof *c->contents);
     c->stamps = stamps;
     c->contents = contents;

@@ -19,6 +19,7 @@
 #include "base/digest.h"
 #include "program/interner.h"
 #include "program/model.h"
+#include "program/traits.h"
 
 enum {
     RK_CANON_STREAM_BYTES = 1 << 14,
@@ -57,6 +58,9 @@ typedef struct rk_canon_map {
 struct rk_canon {
     rk_model *model; // its budget is that of the form, too
     bool failed;     // memory was short
+    // What the reader saw on its way that matters to rk_program_inspect; if it saw all of it.
+    rk_traits traits;
+    bool has_traits;
     // The unit that is being written, the last of `units`.
     rk_hasher hasher;
     uint8_t *stream; // what is yet to be hashed; owned, as all arrays here
@@ -107,6 +111,10 @@ rk_content_kind rk_canon_kind_of_head(const rk_canon *canon, const rk_op *op);
 // what their arguments are; an operation in its block, with all that is in it.
 void rk_canon_put_head(rk_canon *canon);
 bool rk_canon_put_unit(rk_canon *canon, uint32_t op);
+// Of a unit of one block that has no arguments: the operation that has it, and each in the block,
+// which have one result. rk_canon_end_block ends it.
+void rk_canon_begin_block(rk_canon *canon, const rk_op *head);
+void rk_canon_put_one(rk_canon *canon, const rk_op *op, uint32_t attrs, uint32_t type);
 // Ends the last unit, and hashes all of them. Memory was short: RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_canon_finish(rk_canon *canon, rk_digest *out_digest);
 

@@ -4,20 +4,29 @@
 #include "program/canon.h"
 #include "program/cosmetics.h"
 
-enum { INLINE_MAX_BYTES = 40, LARGE_BYTES = 320 };
+enum { INLINE_MAX_BYTES = 96, LARGE_BYTES = 320 };
 
 // What a form begins with.
 enum { FORM_INLINE, FORM_DIGEST };
 
-static void form_number(rk_buf *out, uint64_t value) {
-    uint8_t bytes[10];
-    size_t len = 0;
+// A few bytes on their way into `scratch`. When it is full, it still has room for three numbers.
+enum { HEAD_BYTES = 96, HEAD_FULL_BYTES = 64 };
+typedef struct head {
+    uint8_t bytes[HEAD_BYTES];
+    size_t len;
+} head;
+
+static inline void add_number(head *h, uint64_t value) {
     while (value >= 0x80) {
-        bytes[len++] = (uint8_t)(value | 0x80);
+        h->bytes[h->len++] = (uint8_t)(value | 0x80);
         value >>= 7;
     }
-    bytes[len++] = (uint8_t)value;
-    rk_buf_add(out, bytes, len);
+    h->bytes[h->len++] = (uint8_t)value;
+}
+
+static inline void add_head(rk_canon *c, head *h) {
+    rk_buf_add(&c->scratch, h->bytes, h->len);
+    h->len = 0;
 }
 
 // The number of these bytes, which are copied if they are new.
@@ -38,12 +47,7 @@ static void digest_large(rk_canon *c, rk_span bytes) {
 }
 
 // Large ones are hashed where they lie, and once, however many nodes have them.
-static void form_bytes(rk_canon *c, rk_span bytes) {
-    form_number(&c->scratch, bytes.len);
-    if (bytes.len <= LARGE_BYTES) {
-        rk_buf_add_span(&c->scratch, bytes);
-        return;
-    }
+static void form_large(rk_canon *c, rk_span bytes) {
     bool is_new;
     size_t number = intern(c, &c->larges, rk_span_of(&bytes, sizeof bytes), &is_new);
     if (is_new)
@@ -52,82 +56,118 @@ static void form_bytes(rk_canon *c, rk_span bytes) {
         rk_buf_add(&c->scratch, c->large_digests.data + number * RK_DIGEST_BYTES, RK_DIGEST_BYTES);
 }
 
-static void form_name(rk_canon *c, uint32_t name) {
-    form_bytes(c, rk_model_string(c->model, name));
+// Their number, and they. The head goes before them.
+static void form_bytes(rk_canon *c, head *h, rk_span bytes) {
+    if (h->len > HEAD_FULL_BYTES)
+        add_head(c, h);
+    add_number(h, bytes.len);
+    if (bytes.len && h->len + bytes.len <= HEAD_FULL_BYTES) {
+        memcpy(h->bytes + h->len, bytes.data, bytes.len);
+        h->len += bytes.len;
+        return;
+    }
+    add_head(c, h);
+    if (bytes.len <= LARGE_BYTES)
+        rk_buf_add_span(&c->scratch, bytes);
+    else
+        form_large(c, bytes);
 }
 
-static void form_field(rk_canon *c, const rk_field *field) {
-    rk_span form = c->forms[field->node];
-    if (field->name != RK_NO_ID)
-        form_name(c, field->name);
-    form_number(&c->scratch, form.len);
-    rk_buf_add_span(&c->scratch, form);
-}
-
-// What is in `scratch`, or its digest, to stay.
-static rk_span keep_form(rk_canon *c) {
+// What is in `scratch` from `start` on, or its digest, to stay; it is taken off there.
+static rk_span keep_form(rk_canon *c, size_t start) {
     rk_digest digest;
-    rk_span form = rk_buf_span(&c->scratch);
+    rk_span form = rk_span_of(c->scratch.data + start, c->scratch.len - start);
     uint8_t bytes[1 + INLINE_MAX_BYTES] = {FORM_INLINE};
+    if (c->scratch.failed) {
+        c->failed = true;
+        return (rk_span){0};
+    }
     if (form.len > INLINE_MAX_BYTES) {
         rk_digest_of(form, &digest);
         form = rk_digest_span(&digest);
         bytes[0] = FORM_DIGEST;
     }
-    if (form.len)
-        memcpy(bytes + 1, form.data, form.len);
+    memcpy(bytes + 1, form.data, form.len);
+    c->scratch.len = start;
     return rk_model_keep(c->model, rk_span_of(bytes, form.len + 1));
 }
 
 // Nodes.
 
-// `named`: the function that loses its name, if the node is that name.
-static void form_content(rk_canon *c, const rk_node *node, const rk_unit *named) {
-    const rk_model *m = c->model;
-    rk_buf *out = &c->scratch;
-    rk_buf_add_byte(out, node->kind);
+// What it is, without its parts. `named`: the function that loses its name, if it is that name.
+static void form_self(rk_canon *c, head *h, const rk_node *node, const rk_unit *named) {
+    h->bytes[h->len++] = node->kind;
     if (node->kind == RK_NODE_SYMBOL && named) {
-        rk_buf_add_byte(out, 1);
-        form_number(out, named->number);
+        h->bytes[h->len++] = 1;
+        add_number(h, named->number);
     } else {
-        rk_buf_add_byte(out, 0);
-        form_name(c, node->name);
-        form_number(out, node->width);
-        form_number(out, node->kind == RK_NODE_PROGRAM ? 0 : node->value);
-        form_bytes(c, node->bytes);
+        h->bytes[h->len++] = 0;
+        form_bytes(c, h, rk_model_string(c->model, node->name));
+        add_number(h, node->width);
+        add_number(h, node->kind == RK_NODE_PROGRAM ? 0 : node->value);
+        form_bytes(c, h, node->bytes);
     }
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < node->field_count; i++)
-        kept += !rk_is_debug_name(rk_model_string(m, m->fields.items[node->first_field + i].name));
-    form_number(out, kept);
-    for (uint32_t i = 0; i < node->field_count; i++) {
-        const rk_field *field = &m->fields.items[node->first_field + i];
-        if (!rk_is_debug_name(rk_model_string(m, field->name)))
-            form_field(c, field);
-    }
-    // Text that happens to be a function's name, or means that function to somebody: both count.
+}
+
+// Text that happens to be a function's name, or means that function to somebody: both count.
+static void form_end(rk_canon *c, head *h, const rk_node *node, const rk_unit *named) {
     if (node->kind == RK_NODE_STRING && named)
-        form_number(out, named->number);
+        add_number(h, named->number);
+    add_head(c, h);
+}
+
+static rk_span form_leaf(rk_canon *c, const rk_node *node, const rk_unit *named) {
+    head h;
+    h.len = 0;
+    size_t start = c->scratch.len;
+    form_self(c, &h, node, named);
+    add_number(&h, 0);
+    form_end(c, &h, node, named);
+    return keep_form(c, start);
+}
+
+// The form of a node that is part of another. Those that have no parts get theirs when they are
+// first asked for: many are debug information, which nobody asks for.
+static void form_field(rk_canon *c, head *h, const rk_field *field) {
+    rk_span *form = &c->forms[field->node];
+    if (field->name != RK_NO_ID)
+        form_bytes(c, h, rk_model_string(c->model, field->name));
+    if (!form->data && !c->failed)
+        *form = form_leaf(c, &c->model->nodes.items[field->node], NULL);
+    form_bytes(c, h, *form);
 }
 
 static rk_span form_node(rk_canon *c, const rk_node *node, const rk_unit *named) {
-    if (node->kind >= RK_NODE_LOC_UNKNOWN)
-        return (rk_span){0}; // locations are never written
+    const rk_model *m = c->model;
+    const rk_field *fields = m->fields.items + node->first_field;
+    head h;
+    h.len = 0;
+    uint32_t kept = 0;
     rk_buf_clear(&c->scratch);
-    form_content(c, node, named);
-    c->failed |= c->scratch.failed;
-    return keep_form(c);
+    form_self(c, &h, node, named);
+    for (uint32_t i = 0; i < node->field_count; i++)
+        kept += !rk_is_debug_name(rk_model_string(m, fields[i].name));
+    add_number(&h, kept);
+    for (uint32_t i = 0; i < node->field_count; i++)
+        if (!rk_is_debug_name(rk_model_string(m, fields[i].name)))
+            form_field(c, &h, &fields[i]);
+    form_end(c, &h, node, named);
+    return keep_form(c, 0);
 }
 
-// Children have lower numbers than their parents.
+// Children have lower numbers than their parents. Locations are never written.
 static void form_nodes(rk_canon *c) {
     const rk_model *m = c->model;
     void *forms = c->forms;
     if (!rk_canon_grow(c, &forms, &c->form_capacity, m->nodes.count, sizeof *c->forms))
         return;
     c->forms = forms;
-    for (; c->form_count < m->nodes.count && !c->failed; c->form_count++)
-        c->forms[c->form_count] = form_node(c, &m->nodes.items[c->form_count], NULL);
+    for (; c->form_count < m->nodes.count && !c->failed; c->form_count++) {
+        const rk_node *node = &m->nodes.items[c->form_count];
+        c->forms[c->form_count] = (rk_span){0};
+        if (node->field_count && node->kind < RK_NODE_LOC_UNKNOWN)
+            c->forms[c->form_count] = form_node(c, node, NULL);
+    }
 }
 
 // Names, and what is made of names, which have numbers now.
@@ -185,12 +225,14 @@ static bool counts(rk_canon *c, const rk_content *content, const rk_field *attr)
 }
 
 static void form_attrs(rk_canon *c, const rk_content *content) {
-    rk_buf_clear(&c->scratch);
+    head h;
+    h.len = 0;
     for (uint32_t i = 0; i < content->attr_count; i++) {
         const rk_field *attr = &c->model->fields.items[content->first_attr + i];
         if (counts(c, content, attr))
-            form_field(c, attr);
+            form_field(c, &h, attr);
     }
+    add_head(c, &h);
 }
 
 // Content.
@@ -199,13 +241,17 @@ static void form_attrs(rk_canon *c, const rk_content *content) {
 // attributes are one: no attribute counts for less than another.
 static rk_span form_of_kind(rk_canon *c, const rk_content *content) {
     static const uint8_t tags[] = {'n', 't', 'a', 'a'};
+    rk_field type = {RK_NO_ID, content->node};
+    head h;
+    h.len = 0;
     rk_buf_clear(&c->scratch);
     if (content->kind == RK_CONTENT_NAME)
-        form_name(c, content->node);
+        rk_buf_add_span(&c->scratch, rk_model_string(c->model, content->node));
     else if (content->kind == RK_CONTENT_TYPE)
-        rk_buf_add_span(&c->scratch, c->forms[content->node]);
+        form_field(c, &h, &type);
     else
         form_attrs(c, content);
+    add_head(c, &h);
     rk_buf_add_byte(&c->scratch, tags[content->kind]);
     c->failed |= c->scratch.failed;
     return rk_buf_span(&c->scratch);

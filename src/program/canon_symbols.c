@@ -42,7 +42,8 @@ static bool names_are_unclear(const rk_canon *c) {
     const rk_model *m = c->model;
     for (uint32_t i = 0; i < c->form_count; i++) {
         rk_span text = m->nodes.items[i].bytes;
-        if (m->nodes.items[i].kind == RK_NODE_OPAQUE && text.len && memchr(text.data, '@', text.len))
+        if (m->nodes.items[i].kind == RK_NODE_OPAQUE && text.len &&
+            memchr(text.data, '@', text.len))
             return true;
     }
     uint32_t head = c->items[0]; // the module's name comes first

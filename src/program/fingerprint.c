@@ -21,8 +21,7 @@ static void put_types(rk_canon *c, uint32_t first, uint32_t count) {
 // How many values ago each was defined.
 static void put_operands(rk_canon *c, const rk_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        rk_canon_put_number(c,
-                            op->first_result - c->model->operands.items[op->first_operand + i]);
+        rk_canon_put_number(c, op->first_result - c->model->operands.items[op->first_operand + i]);
 }
 
 static void put_full(rk_canon *c, const rk_op *op) {
@@ -119,6 +118,34 @@ bool rk_canon_put_unit(rk_canon *c, uint32_t id) {
     if (!frames)
         c->failed = true;
     return frames && put_nested(c, op, frames);
+}
+
+void rk_canon_begin_block(rk_canon *c, const rk_op *head) {
+    rk_canon_begin_unit(c, head);
+    put_op(c, head, rk_canon_kind_of_head(c, head));
+    rk_canon_has_body(c);
+    rk_canon_put_number(c, 1); // block
+    rk_canon_put_number(c, 0); // of its arguments
+}
+
+void rk_canon_put_one(rk_canon *c, const rk_op *op, uint32_t attrs, uint32_t type) {
+    bool is_full = op->operand_count >= RK_CANON_FEW_OPERANDS;
+    rk_canon_put_name(c, op->name);
+    rk_canon_put_content(c, attrs);
+    if (is_full) {
+        rk_canon_put_number(c, RK_CANON_FULL);
+        rk_canon_put_number(c, 1);
+    } else {
+        rk_canon_put_few(c, 1, op->operand_count);
+    }
+    rk_canon_put_type(c, type);
+    if (is_full)
+        rk_canon_put_number(c, op->operand_count);
+    put_operands(c, op);
+    if (is_full) {
+        rk_canon_put_number(c, 0); // successors
+        rk_canon_put_number(c, 0); // regions
+    }
 }
 
 void rk_canon_put_head(rk_canon *c) {

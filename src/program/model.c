@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "program/canon.h"
+#include "program/fingerprint.h"
 
 // Bytes that the model keeps: a list of chunks, freed together; the first one is being filled.
 typedef struct rk_model_scratch {
@@ -55,7 +56,8 @@ static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t use
     uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
     while (wanted < needed)
         wanted *= 2;
-    if (wanted >= RK_NO_ID || !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
+    if (wanted >= RK_NO_ID ||
+        !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
         model->out_of_room = true;
         return false;
     }
@@ -165,6 +167,11 @@ void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operand
     RESERVE(model, ops, ops);
     RESERVE(model, values, values);
     RESERVE(model, operands, operands);
+}
+
+void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields) {
+    RESERVE(model, nodes, nodes);
+    RESERVE(model, fields, fields);
 }
 
 // Chunks double, so that many small pieces are few allocations.
@@ -303,28 +310,31 @@ rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **o
     return err;
 }
 
-// The same without the model's operations: they are hashed as they are read.
-static rk_err *fingerprint(rk_span code, rk_span format, rk_model *model,
+// Without the model's operations: they are hashed as they are read.
+static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
                            rk_digest *out_fingerprint, char **out_reason) {
-    RK_AUTO(rk_canon) canon = {0};
     bool good = false;
-    RK_TRY(rk_canon_open(&canon, model));
-    RK_TRY(read_checked(code, format, 0, model, &canon, &good, out_reason));
+    RK_TRY(rk_canon_open(canon, canon->model));
+    RK_TRY(read_checked(code, format, 0, canon->model, canon, &good, out_reason));
     if (!good)
         return NULL;
-    if (!model->opaque_count)
-        return rk_canon_finish(&canon, out_fingerprint);
-    *out_reason = rk_strdup(model->opaque_reason);
+    if (!canon->model->opaque_count)
+        return rk_canon_finish(canon, out_fingerprint);
+    *out_reason = rk_strdup(canon->model->opaque_reason);
     return *out_reason ? NULL : rk_err_no_memory();
 }
 
-rk_err *rk_model_fingerprint(rk_span code, rk_span format, rk_digest *out_fingerprint,
-                             char **out_reason) {
+rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fingerprint,
+                               char **out_reason, rk_traits *out_traits, bool *out_has_traits) {
     *out_reason = NULL;
     rk_model *model = new_model(code);
     if (!model)
         return rk_err_no_memory();
-    rk_err *err = fingerprint(code, format, model, out_fingerprint, out_reason);
+    rk_canon canon = {.model = model};
+    rk_err *err = fingerprint(code, format, &canon, out_fingerprint, out_reason);
+    *out_traits = canon.traits;
+    *out_has_traits = canon.has_traits;
+    rk_canon_cleanup(&canon);
     rk_model_free(model);
     return err;
 }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/digest.h"
 
 #define RK_NO_ID UINT32_MAX
 
@@ -124,12 +123,6 @@ typedef enum rk_read_flags {
 RK_NODISCARD rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags,
                                    rk_model **out_model, char **out_reason);
 void rk_model_free(rk_model *model); // NULL is fine
-// The canonical fingerprint (program/fingerprint.h) of a program, as rk_fingerprint has it for the
-// model, without a model of it in memory. Where it cannot be told, `out_reason` (owned, rk_free)
-// says why.
-RK_NODISCARD rk_err *rk_model_fingerprint(rk_span code, rk_span format, rk_digest *out_fingerprint,
-                                          char **out_reason);
-
 // Reading.
 static inline rk_span rk_model_string(const rk_model *model, uint32_t id) {
     return id == RK_NO_ID ? (rk_span){0} : model->strings.items[id];
@@ -154,6 +147,7 @@ uint32_t rk_model_add_payload(rk_model *model, rk_model *payload); // consumed, 
 uint32_t *rk_model_payload_node(rk_model *model, uint32_t node);
 // Room for about so many, so that arrays need not grow; only a hint.
 void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
+void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields);
 // A copy that lives as long as the model; empty when memory is short.
 rk_span rk_model_keep(rk_model *model, rk_span bytes);
 // Memory that somebody else takes on the model's account; false when the budget is spent.

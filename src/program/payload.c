@@ -26,6 +26,18 @@ static target target_of(rk_span name) {
     return rk_span_is(name, "mosaic_gpu_v2") ? TARGET_MOSAIC_GPU : TARGET_OTHER;
 }
 
+bool rk_payload_may_be(rk_span target_name, rk_span attr) {
+    switch (target_of(target_name)) {
+    case TARGET_TPU:
+        return rk_span_is(attr, "backend_config");
+    case TARGET_MOSAIC_GPU:
+        return rk_span_is(attr, "mhlo.backend_config");
+    case TARGET_OTHER:
+        break;
+    }
+    return false;
+}
+
 // Base64 (RFC 4648, section 4). False if it is none, or memory is short, which the model then
 // knows; the bytes live as long as it does.
 static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
@@ -275,7 +287,6 @@ static uint32_t read_mosaic_gpu(const reader *r, uint32_t id) {
     return has_module ? rk_model_add_node(m, node) : RK_NO_ID;
 }
 
-// What takes the place of an attribute: itself, where that is no payload or cannot be read.
 static uint32_t other_of(const reader *r, target to, uint32_t id) {
     rk_model *m = r->model;
     rk_model before = *m;
@@ -290,53 +301,46 @@ static uint32_t other_of(const reader *r, target to, uint32_t id) {
     return id;
 }
 
-// Attributes may be shared with other operations: this one gets a run of its own.
-static void replace_attr(rk_model *m, rk_op *op, const char *name, uint32_t other) {
+uint32_t rk_payload_read_node(rk_model *model, unsigned flags, bool keeps_programs,
+                              rk_span target_name, uint32_t node) {
+    reader r = {.model = model, .flags = flags, .keeps_programs = keeps_programs};
+    if (!model->payload_bytes_left || model->out_of_room)
+        return node;
+    return other_of(&r, target_of(target_name), node);
+}
+
+// The attribute that may be a payload, among those of the operation; or their end.
+static uint32_t find_payload(const rk_model *m, const rk_op *op, rk_span target_name) {
+    uint32_t i = op->first_attr, end = op->first_attr + op->attr_count;
+    while (i < end && !rk_payload_may_be(target_name, rk_model_string(m, m->fields.items[i].name)))
+        i++;
+    return i;
+}
+
+void rk_payload_read(rk_model *m, unsigned flags, bool keeps_programs, rk_op *op) {
+    uint32_t name = rk_model_attr(m, op, "call_target_name");
+    if (name == RK_NO_ID || m->nodes.items[name].kind != RK_NODE_STRING)
+        return;
+    rk_span called = m->nodes.items[name].bytes;
+    uint32_t at = find_payload(m, op, called), end = op->first_attr + op->attr_count;
+    uint32_t node = at < end ? m->fields.items[at].node : RK_NO_ID;
+    // By its kind it is clear which of the targets it is for.
+    rk_node_kind kind = target_of(called) == TARGET_TPU ? RK_NODE_STRING : RK_NODE_DICT;
+    if (node == RK_NO_ID || m->nodes.items[node].kind != kind)
+        return;
+    uint32_t *other = rk_model_payload_node(m, node);
+    if (!other)
+        return;
+    if (*other == RK_NO_ID)
+        *other = rk_payload_read_node(m, flags, keeps_programs, called, node);
+    if (*other == node)
+        return;
+    // Attributes may be shared with other operations: this one gets a run of its own.
     uint32_t first = m->fields.count;
-    for (uint32_t i = 0; i < op->attr_count; i++) {
-        rk_field attr = m->fields.items[op->first_attr + i];
-        if (rk_span_is(rk_model_string(m, attr.name), name))
-            attr.node = other;
-        if (rk_model_add_field(m, attr.name, attr.node) == RK_NO_ID)
+    for (uint32_t i = op->first_attr; i < end; i++) {
+        rk_field attr = m->fields.items[i];
+        if (rk_model_add_field(m, attr.name, i == at ? *other : attr.node) == RK_NO_ID)
             return; // the model knows that it is out of room
     }
     op->first_attr = first;
-}
-
-// Each payload is read once, however many operations have it.
-static void read_attr(const reader *r, rk_op *op, target to, const char *name) {
-    uint32_t id = rk_model_attr(r->model, op, name);
-    uint32_t *known = id == RK_NO_ID ? NULL : rk_model_payload_node(r->model, id);
-    if (!known)
-        return;
-    uint32_t other = *known;
-    if (other == RK_NO_ID)
-        *known = other = other_of(r, to, id);
-    if (other != id)
-        replace_attr(r->model, op, name, other);
-}
-
-static target target_of_op(const rk_model *m, const rk_op *op) {
-    uint32_t node = rk_model_attr(m, op, "call_target_name"); // MLIR
-    if (node == RK_NO_ID)
-        node = rk_model_attr(m, op, "custom_call_target"); // HLO
-    if (node == RK_NO_ID || m->nodes.items[node].kind != RK_NODE_STRING)
-        return TARGET_OTHER;
-    return target_of(m->nodes.items[node].bytes);
-}
-
-void rk_payload_read(rk_model *model, unsigned flags, bool keeps_programs, rk_op *op) {
-    reader r = {.model = model, .flags = flags, .keeps_programs = keeps_programs};
-    if (!model->payload_bytes_left || model->out_of_room)
-        return;
-    switch (target_of_op(model, op)) {
-    case TARGET_TPU:
-        read_attr(&r, op, TARGET_TPU, "backend_config");
-        break;
-    case TARGET_MOSAIC_GPU:
-        read_attr(&r, op, TARGET_MOSAIC_GPU, "mhlo.backend_config");
-        break;
-    case TARGET_OTHER:
-        break;
-    }
 }

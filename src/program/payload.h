@@ -14,11 +14,18 @@
 
 #include "program/model.h"
 
-// Where `op`, a custom call with all its attributes, has a payload: puts what that says in the
-// place of its bytes. The attribute becomes a dictionary with an RK_NODE_PROGRAM in it; programs
-// are kept for people to look at, if they are wanted. What is of another form, or not understood to
-// the last bit, stays as it is; where memory is short, rk_model_status says so. `flags`: of
+// Whether an attribute of a custom call with that target may be a payload.
+bool rk_payload_may_be(rk_span target, rk_span attr);
+
+// What takes the place of such an attribute: a dictionary with an RK_NODE_PROGRAM in it. What is of
+// another form, or not understood to the last bit, stays as it is; where memory is short,
+// rk_model_status says so. Programs are kept for people to look at, if they are wanted. `flags`: of
 // rk_model_read. All calls for one model take linear time together.
+uint32_t rk_payload_read_node(rk_model *model, unsigned flags, bool keeps_programs, rk_span target,
+                              uint32_t node);
+
+// The same for an operation of MLIR, stablehlo.custom_call, which has all its attributes. Each
+// attribute is read once, however many operations have it: its node must stay as it is.
 void rk_payload_read(rk_model *model, unsigned flags, bool keeps_programs, rk_op *op);
 
 // What a JSON text says, as nodes of the model: objects are RK_NODE_DICT, arrays RK_NODE_LIST,

@@ -37,11 +37,14 @@ static bool add_id(rk_hlo_reader *reader, rk_hlo_array *ids, uint32_t *count, in
 
 static bool scan_instruction(rk_hlo_reader *reader, rk_span message) {
     rk_proto_field field;
+    rk_traits_instruction traits = {.is_host_transfer = false};
     uint64_t id = 0, called;
     bool bad;
     while (rk_hlo_next(&message, &field, &bad)) {
         if (field.number == INSTRUCTION_ID)
             id = field.value;
+        else
+            rk_traits_note_hlo(&traits, &field);
         if (field.number != INSTRUCTION_CALLED_COMPUTATION_IDS)
             continue;
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&field);
@@ -53,6 +56,8 @@ static bool scan_instruction(rk_hlo_reader *reader, rk_span message) {
     }
     if (bad)
         return rk_hlo_fail(reader, NO_PROTOBUF);
+    rk_traits_see_hlo(&reader->traits, &traits);
+    reader->has_custom_call |= traits.target.len != 0;
     return add_id(reader, &reader->instruction_ids, &reader->instruction_count, (int64_t)id);
 }
 
@@ -206,16 +211,6 @@ static bool push_module_attrs(rk_hlo_reader *reader, const module_facts *module,
                        rk_hlo_read_message(reader, &rk_hlo_config_fields, config, 0));
 }
 
-// Nothing of the computation stays but what its operations have.
-static bool hash_computation(rk_hlo_reader *reader) {
-    rk_model *model = reader->model;
-    if (!rk_canon_put_unit(reader->canon, 1))
-        return false;
-    model->ops.count = model->regions.count = model->blocks.count = 1;
-    model->values.count = model->operands.count = 0;
-    return true;
-}
-
 static bool read_module(rk_hlo_reader *reader, rk_span message, rk_span config) {
     rk_model *model = reader->model;
     module_facts module;
@@ -230,6 +225,8 @@ static bool read_module(rk_hlo_reader *reader, rk_span message, rk_span config) 
                 .region_count = 1};
     op.first_attr = rk_hlo_take_attrs(reader, 0, &op.attr_count);
     uint32_t block = rk_model_add_blocks(model, 1);
+    if (reader->has_custom_call)
+        rk_traits_see_hlo_payloads(&reader->traits, message);
     if (op.first_attr == RK_NO_ID || op.first_region == RK_NO_ID || block == RK_NO_ID ||
         rk_model_add_op(model, op) == RK_NO_ID)
         return false;
@@ -240,8 +237,7 @@ static bool read_module(rk_hlo_reader *reader, rk_span message, rk_span config) 
     const uint32_t *order = reader->order.items;
     for (uint32_t i = 0; i < reader->order_count; i++) {
         bool is_entry = computations[order[i]].id == reader->entry_computation_id;
-        if (!rk_hlo_read_computation(reader, order[i], is_entry) ||
-            (reader->canon && !hash_computation(reader)))
+        if (!rk_hlo_read_computation(reader, order[i], is_entry))
             return false;
     }
     model->blocks.items[block].first_op = 1;
@@ -280,6 +276,10 @@ rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *mo
                 (!with_config || split_pair(&reader, code, &module, &config)) &&
                 read_module(&reader, module, config);
     // Nobody is told that a program is bad when it only is too large.
+    if (canon) {
+        canon->traits = reader.traits;
+        canon->has_traits = *out_good;
+    }
     if (canon && canon->failed)
         model->out_of_room = true;
     if (!*out_good && !model->out_of_room)

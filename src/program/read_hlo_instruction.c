@@ -154,6 +154,37 @@ static bool push_references(rk_hlo_reader *reader, const instruction *i) {
     return !i->has_calls || push_calls(reader, i->message);
 }
 
+// Payloads in the attributes of a custom call, of which there is one with each name.
+static void read_payload(rk_hlo_reader *reader, uint32_t mark) {
+    const rk_model *model = reader->model;
+    rk_field *attrs = reader->pending.items;
+    rk_span target = {0};
+    for (uint32_t i = mark; i < reader->pending_count; i++)
+        if (rk_span_is(rk_model_string(model, attrs[i].name), "custom_call_target"))
+            target = model->nodes.items[attrs[i].node].bytes;
+    for (uint32_t i = mark; i < reader->pending_count; i++)
+        if (rk_payload_may_be(target, rk_model_string(model, attrs[i].name)))
+            attrs[i].node = rk_payload_read_node(reader->model, reader->flags, !reader->canon,
+                                                 target, attrs[i].node);
+}
+
+static bool keep_instruction(rk_hlo_reader *reader, rk_op *op, uint32_t mark, uint32_t type) {
+    rk_value value = {.type = type, .location = RK_NO_ID};
+    op->first_attr = rk_hlo_take_attrs(reader, mark, &op->attr_count);
+    return op->first_attr != RK_NO_ID && rk_model_add_value(reader->model, value) != RK_NO_ID &&
+           rk_model_add_op(reader->model, *op) != RK_NO_ID;
+}
+
+// Nothing of it stays but what it has.
+static bool hash_instruction(rk_hlo_reader *reader, const rk_op *op, uint32_t mark, uint32_t type) {
+    uint32_t attrs;
+    if (!rk_hlo_take_content(reader, mark, &attrs))
+        return false;
+    rk_canon_put_one(reader->canon, op, attrs, type);
+    reader->model->operands.count = op->first_operand;
+    return !reader->canon->failed;
+}
+
 static bool read_instruction(rk_hlo_reader *reader, const rk_hlo_computation *computation,
                              rk_span message) {
     rk_model *model = reader->model;
@@ -166,21 +197,22 @@ static bool read_instruction(rk_hlo_reader *reader, const rk_hlo_computation *co
         return rk_hlo_fail(reader, "an instruction has no shape, or two");
     if (!push_references(reader, &i))
         return false;
+    if (rk_span_is(i.opcode, "custom-call"))
+        read_payload(reader, mark);
     rk_op op = {
         .name = op_name(reader, i.opcode),
         .location = rk_hlo_read_location(reader, i.metadata),
         .first_operand = i.first_operand,
         .operand_count = model->operands.count - i.first_operand,
-        .first_result = model->values.count,
+        .first_result = reader->next_value++,
         .result_count = 1,
         .end = model->ops.count + 1,
     };
-    rk_value value = {.type = rk_hlo_read_shape(reader, i.shape, 0), .location = RK_NO_ID};
-    op.first_attr = rk_hlo_take_attrs(reader, mark, &op.attr_count);
-    if (op.first_attr != RK_NO_ID && rk_span_is(i.opcode, "custom-call"))
-        rk_payload_read(model, reader->flags, !reader->canon, &op);
-    return op.name != RK_NO_ID && value.type != RK_NO_ID && op.first_attr != RK_NO_ID &&
-           rk_model_add_value(model, value) != RK_NO_ID && rk_model_add_op(model, op) != RK_NO_ID;
+    uint32_t type = rk_hlo_read_shape(reader, i.shape, 0);
+    if (op.name == RK_NO_ID || type == RK_NO_ID)
+        return false;
+    return reader->canon ? hash_instruction(reader, &op, mark, type)
+                         : keep_instruction(reader, &op, mark, type);
 }
 
 static bool read_instructions(rk_hlo_reader *reader, const rk_hlo_computation *computation) {
@@ -213,29 +245,49 @@ static bool push_attrs(rk_hlo_reader *reader, const rk_hlo_computation *computat
                                     rk_model_add_node(reader->model, unit));
 }
 
-bool rk_hlo_read_computation(rk_hlo_reader *reader, uint32_t index, bool is_entry) {
+static bool keep_computation(rk_hlo_reader *reader, const rk_hlo_computation *computation,
+                             rk_op op) {
     rk_model *model = reader->model;
-    const rk_hlo_computation *computation =
-        (const rk_hlo_computation *)reader->computations.items + index;
-    if (!computation->instruction_count)
-        return rk_hlo_fail(reader, "a computation has no instructions");
-    uint32_t mark = reader->pending_count;
-    reader->first_value = model->values.count;
-    if (!rk_hlo_enter_computation(reader, computation) ||
-        !push_attrs(reader, computation, is_entry))
-        return false;
-    rk_op op = {.name = rk_hlo_word(reader, RK_HLO_COMPUTATION),
-                .location = RK_NO_ID,
-                .first_region = rk_model_add_regions(model, 1),
-                .region_count = 1};
-    op.first_attr = rk_hlo_take_attrs(reader, mark, &op.attr_count);
+    op.first_region = rk_model_add_regions(model, 1);
     uint32_t block = rk_model_add_blocks(model, 1), at = rk_model_add_op(model, op);
-    if (op.first_region == RK_NO_ID || op.first_attr == RK_NO_ID || block == RK_NO_ID ||
-        at == RK_NO_ID || !read_instructions(reader, computation))
+    if (op.first_region == RK_NO_ID || block == RK_NO_ID || at == RK_NO_ID)
+        return false;
+    model->ops.items[at].first_region = op.first_region;
+    if (!read_instructions(reader, computation))
         return false;
     model->regions.items[op.first_region] = (rk_region){block, 1};
     model->blocks.items[block].first_op = at + 1;
     model->blocks.items[block].end_op = model->ops.count;
     model->ops.items[at].end = model->ops.count;
     return true;
+}
+
+static bool hash_computation(rk_hlo_reader *reader, const rk_hlo_computation *computation,
+                             const rk_op *op) {
+    rk_canon_begin_block(reader->canon, op);
+    if (!read_instructions(reader, computation))
+        return false;
+    rk_canon_end_block(reader->canon);
+    return true;
+}
+
+bool rk_hlo_read_computation(rk_hlo_reader *reader, uint32_t index, bool is_entry) {
+    const rk_hlo_computation *computation =
+        (const rk_hlo_computation *)reader->computations.items + index;
+    if (!computation->instruction_count)
+        return rk_hlo_fail(reader, "a computation has no instructions");
+    uint32_t mark = reader->pending_count;
+    reader->first_value = reader->next_value = reader->model->values.count;
+    if (!rk_hlo_enter_computation(reader, computation) ||
+        !push_attrs(reader, computation, is_entry))
+        return false;
+    rk_op op = {.name = rk_hlo_word(reader, RK_HLO_COMPUTATION),
+                .location = RK_NO_ID,
+                .first_result = reader->next_value,
+                .region_count = 1};
+    op.first_attr = rk_hlo_take_attrs(reader, mark, &op.attr_count);
+    if (op.first_attr == RK_NO_ID || op.name == RK_NO_ID)
+        return false;
+    return reader->canon ? hash_computation(reader, computation, &op)
+                         : keep_computation(reader, computation, op);
 }

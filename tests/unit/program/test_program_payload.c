@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "fixture.h"
+#include "program/fingerprint.h"
 #include "program/payload.h"
 #include "program/text.h"
 #include "test_read_hlo_support.h"
@@ -140,6 +141,31 @@ static void moved_kernels_are_the_same(void **state) {
         rk_digest changed = digest_of_file(KERNELS[i].kind, "_changed", KERNELS[i].format);
         assert_true(rk_digest_equal(&here, &moved));
         assert_false(rk_digest_equal(&here, &changed));
+    }
+}
+
+// Of a model, with locations or without, as of the program while it is read.
+static void all_ways_have_one_fingerprint(void **state) {
+    static const unsigned flags[] = {0, RK_READ_LOCATIONS};
+    (void)state;
+    for (size_t i = 0; i < RK_ARRAY_LEN(KERNELS); i++) {
+        char name[128], *reason;
+        rk_digest streamed, modelled;
+        (void)snprintf(name, sizeof name, "pallas/jax-%s.%s", KERNELS[i].kind, KERNELS[i].format);
+        rk_buf data = rk_test_program(name);
+        rk_traits traits;
+        bool has_traits;
+        assert_null(rk_fingerprint_program(rk_buf_span(&data), rk_span_text(KERNELS[i].format),
+                                           &streamed, &reason, &traits, &has_traits));
+        assert_null(reason);
+        for (size_t f = 0; f < RK_ARRAY_LEN(flags); f++) {
+            rk_model *model = read_model(rk_buf_span(&data), KERNELS[i].format, flags[f]);
+            assert_int_equal(model->payloads.count, 1);
+            assert_null(rk_fingerprint(model, &modelled));
+            assert_true(rk_digest_equal(&streamed, &modelled));
+            rk_model_free(model);
+        }
+        rk_buf_cleanup(&data);
     }
 }
 
@@ -486,6 +512,7 @@ static void short_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moved_kernels_are_the_same),
+        cmocka_unit_test(all_ways_have_one_fingerprint),
         cmocka_unit_test(triton_is_known_by_its_bytes),
         cmocka_unit_test(kernels_are_shown),
         cmocka_unit_test(form_of_json_does_not_count),
