@@ -1,5 +1,5 @@
 // The reader's memory: arrays within the model's budget, and what has been read before.
-#include "program/read_hlo.h"
+#include "program/read_hlo_quick.h"
 
 #include "base/alloc.h"
 
@@ -56,8 +56,10 @@ bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
     memset(reader->memo.items, 0, reader->memo.capacity_bytes);
     if (reader->canon) {
         if (!rk_hlo_grow(reader, &reader->attrs_memo, slots * sizeof(known_attrs)) ||
-            !rk_hlo_grow(reader, &reader->attrs_fields, 1))
+            !rk_hlo_grow(reader, &reader->attrs_fields, 1) ||
+            !rk_hlo_grow(reader, &reader->rests, slots * sizeof(rk_hlo_rest)))
             return false;
+        memset(reader->rests.items, 0, reader->rests.capacity_bytes);
         memset(reader->attrs_memo.items, 0, reader->attrs_memo.capacity_bytes);
     }
     reader->memo_mask = slots - 1;
@@ -68,7 +70,7 @@ void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
     rk_hlo_array *arrays[] = {
         &reader->memo,  &reader->pending,         &reader->room,         &reader->computations,
         &reader->calls, &reader->instruction_ids, &reader->ordinals,     &reader->computation_ids,
-        &reader->order, &reader->attrs_memo,      &reader->attrs_fields,
+        &reader->order, &reader->attrs_memo,      &reader->attrs_fields, &reader->rests,
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(arrays); i++)
         rk_hlo_shrink(reader, arrays[i]);
