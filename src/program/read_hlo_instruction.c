@@ -161,9 +161,8 @@ static bool keep_instruction(rk_hlo_reader *reader, rk_op *op, uint32_t mark, ui
 }
 
 // Nothing of it stays but what it has.
-static bool hash_instruction(rk_hlo_reader *reader, const rk_op *op, uint32_t attrs,
-                             uint32_t type) {
-    rk_canon_put_one(reader->canon, op, attrs, type);
+static bool hash_instruction(rk_hlo_reader *reader, const rk_op *op, const rk_canon_one *content) {
+    rk_canon_put_one(reader->canon, content, op);
     reader->model->operands.count = op->first_operand;
     return !reader->canon->failed;
 }
@@ -181,13 +180,12 @@ static rk_op describe(rk_hlo_reader *reader, uint32_t name, uint32_t first_opera
     };
 }
 
-// `attrs`: the content of all else.
 static bool hash_plain(rk_hlo_reader *reader, const rk_hlo_computation *computation,
-                       const rk_hlo_plain *plain, uint32_t attrs) {
+                       const rk_hlo_plain *plain, const rk_canon_one *content) {
     uint32_t first = reader->model->operands.count, ordinal;
     const uint8_t *at = plain->operands.data, *end = at + plain->operands.len;
     uint64_t id;
-    while (at && at < end) {
+    while (at < end) {
         at = rk_hlo_take_number(at, end, &id);
         if (!at)
             return rk_hlo_fail(reader, "packed numbers are damaged");
@@ -195,18 +193,14 @@ static bool hash_plain(rk_hlo_reader *reader, const rk_hlo_computation *computat
             rk_model_add_operand(reader->model, reader->first_value + ordinal) == RK_NO_ID)
             return false;
     }
-    uint32_t name = op_name(reader, plain->opcode);
-    uint32_t type = rk_hlo_read_shape(reader, plain->shape, 0);
-    if (name == RK_NO_ID || type == RK_NO_ID)
-        return false;
-    rk_op op = describe(reader, name, first);
-    return hash_instruction(reader, &op, attrs, type);
+    rk_op op = describe(reader, RK_NO_ID, first);
+    return hash_instruction(reader, &op, content);
 }
 
 // `plain`: the same instruction, if it is of the ordinary kind; else NULL.
 static bool read_any(rk_hlo_reader *reader, const rk_hlo_computation *computation, rk_span message,
-                     const rk_hlo_plain *plain, rk_hlo_rest *slot) {
-    uint32_t mark = reader->pending_count, attrs;
+                     const rk_hlo_plain *plain, rk_hlo_same *slot) {
+    uint32_t mark = reader->pending_count;
     instruction i = {.computation = computation,
                      .message = message,
                      .first_operand = reader->model->operands.count};
@@ -225,21 +219,23 @@ static bool read_any(rk_hlo_reader *reader, const rk_hlo_computation *computatio
     op.location = location;
     if (!reader->canon)
         return keep_instruction(reader, &op, mark, type);
-    if (!rk_hlo_take_content(reader, mark, &attrs))
+    rk_canon_one content = {.name = rk_canon_name_of(reader->canon, name),
+                            .type = rk_canon_type_of(reader->canon, type)};
+    if (!rk_hlo_take_content(reader, mark, &content.attrs))
         return false;
     if (plain)
-        rk_hlo_learn_rest(reader, plain, slot, attrs);
-    return hash_instruction(reader, &op, attrs, type);
+        rk_hlo_learn_same(reader, plain, slot, &content);
+    return hash_instruction(reader, &op, &content);
 }
 
 static bool read_instruction(rk_hlo_reader *reader, const rk_hlo_computation *computation,
                              rk_span message) {
     rk_hlo_plain plain;
-    rk_hlo_rest *slot;
+    rk_hlo_same *slot;
     if (!reader->canon || !rk_hlo_split_plain(message, &plain))
         return read_any(reader, computation, message, NULL, NULL);
-    if (rk_hlo_find_rest(reader, &plain, &slot))
-        return hash_plain(reader, computation, &plain, slot->content);
+    if (rk_hlo_find_same(reader, &plain, &slot))
+        return hash_plain(reader, computation, &plain, &slot->content);
     return read_any(reader, computation, message, &plain, slot);
 }
 

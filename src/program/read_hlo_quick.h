@@ -58,26 +58,26 @@ static inline const uint8_t *rk_hlo_take_number(const uint8_t *at, const uint8_t
     return NULL;
 }
 
-// An instruction of the ordinary kind: what it computes on what, and the rest, which is the same in
-// many: it refers to nothing.
+// An instruction of the ordinary kind: what it works on, and what is the same in many, since it
+// refers to nothing: fields, as they stand.
 typedef struct rk_hlo_plain {
-    rk_span opcode, shape;
     rk_span operands; // packed ids
-    uint32_t rest_len;
-    uint8_t rest[192]; // fields, as they stand
+    bool has_opcode, has_shape;
+    uint32_t same_len;
+    uint8_t same[256];
 } rk_hlo_plain;
 
-// The content of attributes, by the bytes of the rest. A slot holds the latest.
-typedef struct rk_hlo_rest {
+// Its content, by that. A slot holds the latest.
+typedef struct rk_hlo_same {
     const uint8_t *data; // kept by the model; NULL where the slot is free
     uint32_t len;
-    uint32_t content;
-} rk_hlo_rest;
+    rk_canon_one content;
+} rk_hlo_same;
 
 // False if it is of another kind.
 bool rk_hlo_split_plain(rk_span instruction, rk_hlo_plain *out_plain);
-// The slot for the rest; whether it holds it.
-bool rk_hlo_find_rest(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_rest **out_slot);
-// Once its attributes were read.
-void rk_hlo_learn_rest(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_rest *slot,
-                       uint32_t content);
+// The slot for it; whether it is known.
+bool rk_hlo_find_same(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_same **out_slot);
+// Once it was read.
+void rk_hlo_learn_same(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_same *slot,
+                       const rk_canon_one *content);
