@@ -114,7 +114,10 @@ bool rk_canon_put_unit(rk_canon *canon, uint32_t op);
 // Of a unit of one block that has no arguments: the operation that has it, and each in the block,
 // which have one result. rk_canon_end_block ends it.
 void rk_canon_begin_block(rk_canon *canon, const rk_op *head);
-void rk_canon_put_one(rk_canon *canon, const rk_op *op, uint32_t attrs, uint32_t type);
+typedef struct rk_canon_one {
+    uint32_t name, attrs, type; // content
+} rk_canon_one;
+void rk_canon_put_one(rk_canon *canon, const rk_canon_one *one, const rk_op *op);
 // Ends the last unit, and hashes all of them. Memory was short: RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_canon_finish(rk_canon *canon, rk_digest *out_digest);
 
@@ -155,14 +158,22 @@ static inline void rk_canon_put_content(rk_canon *c, uint32_t content) {
     rk_canon_put_number(c, is_known ? (uint32_t)stamp : rk_canon_use(c, content));
 }
 
-static inline void rk_canon_put_name(rk_canon *c, uint32_t string) {
+static inline uint32_t rk_canon_name_of(rk_canon *c, uint32_t string) {
     uint32_t known = rk_canon_known(c, RK_CONTENT_NAME, string);
-    rk_canon_put_content(c, RK_LIKELY(known) ? known - 1 : rk_canon_name(c, string));
+    return RK_LIKELY(known) ? known - 1 : rk_canon_name(c, string);
+}
+
+static inline uint32_t rk_canon_type_of(rk_canon *c, uint32_t node) {
+    uint32_t known = rk_canon_known(c, RK_CONTENT_TYPE, node);
+    return RK_LIKELY(known) ? known - 1 : rk_canon_type(c, node);
+}
+
+static inline void rk_canon_put_name(rk_canon *c, uint32_t string) {
+    rk_canon_put_content(c, rk_canon_name_of(c, string));
 }
 
 static inline void rk_canon_put_type(rk_canon *c, uint32_t node) {
-    uint32_t known = rk_canon_known(c, RK_CONTENT_TYPE, node);
-    rk_canon_put_content(c, RK_LIKELY(known) ? known - 1 : rk_canon_type(c, node));
+    rk_canon_put_content(c, rk_canon_type_of(c, node));
 }
 
 static inline void rk_canon_put_attrs(rk_canon *c, rk_content_kind kind, uint32_t first,

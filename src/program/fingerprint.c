@@ -128,17 +128,17 @@ void rk_canon_begin_block(rk_canon *c, const rk_op *head) {
     rk_canon_put_number(c, 0); // of its arguments
 }
 
-void rk_canon_put_one(rk_canon *c, const rk_op *op, uint32_t attrs, uint32_t type) {
+void rk_canon_put_one(rk_canon *c, const rk_canon_one *one, const rk_op *op) {
     bool is_full = op->operand_count >= RK_CANON_FEW_OPERANDS;
-    rk_canon_put_name(c, op->name);
-    rk_canon_put_content(c, attrs);
+    rk_canon_put_content(c, one->name);
+    rk_canon_put_content(c, one->attrs);
     if (is_full) {
         rk_canon_put_number(c, RK_CANON_FULL);
         rk_canon_put_number(c, 1);
     } else {
         rk_canon_put_few(c, 1, op->operand_count);
     }
-    rk_canon_put_type(c, type);
+    rk_canon_put_content(c, one->type);
     if (is_full)
         rk_canon_put_number(c, op->operand_count);
     put_operands(c, op);

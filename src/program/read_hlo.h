@@ -82,6 +82,7 @@ typedef struct rk_hlo_reader {
     // that they have, as these were read.
     rk_hlo_array attrs_memo, attrs_fields;
     uint32_t attrs_field_count;
+    rk_hlo_array same; // read_hlo_quick.h
     rk_hlo_array room; // for values on their way into the model; nothing is read meanwhile
 
     rk_hlo_array computations, instruction_ids, calls, order;

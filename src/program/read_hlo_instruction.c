@@ -1,6 +1,6 @@
 // HloComputationProto and HloInstructionProto.
 #include "program/payload.h"
-#include "program/read_hlo.h"
+#include "program/read_hlo_quick.h"
 
 // xla/service/hlo.proto
 enum { COMPUTATION_INSTRUCTIONS = 2 };
@@ -176,21 +176,49 @@ static bool keep_instruction(rk_hlo_reader *reader, rk_op *op, uint32_t mark, ui
 }
 
 // Nothing of it stays but what it has.
-static bool hash_instruction(rk_hlo_reader *reader, const rk_op *op, uint32_t mark, uint32_t type) {
-    uint32_t attrs;
-    if (!rk_hlo_take_content(reader, mark, &attrs))
-        return false;
-    rk_canon_put_one(reader->canon, op, attrs, type);
+static bool hash_instruction(rk_hlo_reader *reader, const rk_op *op, const rk_canon_one *content) {
+    rk_canon_put_one(reader->canon, content, op);
     reader->model->operands.count = op->first_operand;
     return !reader->canon->failed;
 }
 
-static bool read_instruction(rk_hlo_reader *reader, const rk_hlo_computation *computation,
-                             rk_span message) {
-    rk_model *model = reader->model;
+static rk_op describe(rk_hlo_reader *reader, uint32_t name, uint32_t first_operand) {
+    const rk_model *model = reader->model;
+    return (rk_op){
+        .name = name,
+        .location = RK_NO_ID,
+        .first_operand = first_operand,
+        .operand_count = model->operands.count - first_operand,
+        .first_result = reader->next_value++,
+        .result_count = 1,
+        .end = model->ops.count + 1,
+    };
+}
+
+static bool hash_plain(rk_hlo_reader *reader, const rk_hlo_computation *computation,
+                       const rk_hlo_plain *plain, const rk_canon_one *content) {
+    uint32_t first = reader->model->operands.count, ordinal;
+    const uint8_t *at = plain->operands.data, *end = at + plain->operands.len;
+    uint64_t id;
+    while (at < end) {
+        at = rk_hlo_take_number(at, end, &id);
+        if (!at)
+            return rk_hlo_fail(reader, "packed numbers are damaged");
+        if (!rk_hlo_ordinal(reader, computation, (int64_t)id, &ordinal) ||
+            rk_model_add_operand(reader->model, reader->first_value + ordinal) == RK_NO_ID)
+            return false;
+    }
+    rk_op op = describe(reader, RK_NO_ID, first);
+    return hash_instruction(reader, &op, content);
+}
+
+// `plain`: the same instruction, if it is of the ordinary kind; else NULL.
+static bool read_any(rk_hlo_reader *reader, const rk_hlo_computation *computation, rk_span message,
+                     const rk_hlo_plain *plain, rk_hlo_same *slot) {
     uint32_t mark = reader->pending_count;
-    instruction i = {
-        .computation = computation, .message = message, .first_operand = model->operands.count};
+    instruction i = {.computation = computation,
+                     .message = message,
+                     .first_operand = reader->model->operands.count};
     if (!rk_hlo_read_fields(reader, &rk_hlo_instruction_fields, message, 0, take_own, &i))
         return false;
     if (i.shapes != 1 || i.literals > 1)
@@ -199,20 +227,33 @@ static bool read_instruction(rk_hlo_reader *reader, const rk_hlo_computation *co
         return false;
     if (rk_span_is(i.opcode, "custom-call"))
         read_payload(reader, mark);
-    rk_op op = {
-        .name = op_name(reader, i.opcode),
-        .location = rk_hlo_read_location(reader, i.metadata),
-        .first_operand = i.first_operand,
-        .operand_count = model->operands.count - i.first_operand,
-        .first_result = reader->next_value++,
-        .result_count = 1,
-        .end = model->ops.count + 1,
-    };
+    uint32_t name = op_name(reader, i.opcode);
+    uint32_t location = rk_hlo_read_location(reader, i.metadata);
     uint32_t type = rk_hlo_read_shape(reader, i.shape, 0);
-    if (op.name == RK_NO_ID || type == RK_NO_ID)
+    if (name == RK_NO_ID || type == RK_NO_ID)
         return false;
-    return reader->canon ? hash_instruction(reader, &op, mark, type)
-                         : keep_instruction(reader, &op, mark, type);
+    rk_op op = describe(reader, name, i.first_operand);
+    op.location = location;
+    if (!reader->canon)
+        return keep_instruction(reader, &op, mark, type);
+    rk_canon_one content = {.name = rk_canon_name_of(reader->canon, name),
+                            .type = rk_canon_type_of(reader->canon, type)};
+    if (!rk_hlo_take_content(reader, mark, &content.attrs))
+        return false;
+    if (plain)
+        rk_hlo_learn_same(reader, plain, slot, &content);
+    return hash_instruction(reader, &op, &content);
+}
+
+static bool read_instruction(rk_hlo_reader *reader, const rk_hlo_computation *computation,
+                             rk_span message) {
+    rk_hlo_plain plain;
+    rk_hlo_same *slot;
+    if (!reader->canon || !rk_hlo_split_plain(message, &plain))
+        return read_any(reader, computation, message, NULL, NULL);
+    if (rk_hlo_find_same(reader, &plain, &slot))
+        return hash_plain(reader, computation, &plain, &slot->content);
+    return read_any(reader, computation, message, &plain, slot);
 }
 
 static bool read_instructions(rk_hlo_reader *reader, const rk_hlo_computation *computation) {

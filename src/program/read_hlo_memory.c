@@ -1,5 +1,5 @@
 // The reader's memory: arrays within the model's budget, and what has been read before.
-#include "program/read_hlo.h"
+#include "program/read_hlo_quick.h"
 
 #include "base/alloc.h"
 
@@ -44,6 +44,7 @@ typedef struct known_attrs {
 } known_attrs;
 
 bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
+    enum { BYTES_PER_NODE = 256, BYTES_PER_FIELD = 64 };
     enum { BYTES_PER_SLOT = 64, LEAST_SLOTS = 16, MOST_SLOTS = 1 << 13 };
     uint64_t slots = LEAST_SLOTS;
     while (slots < MOST_SLOTS && slots * BYTES_PER_SLOT < code_bytes)
@@ -53,11 +54,16 @@ bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
     if (!rk_hlo_grow(reader, &reader->memo, slots * sizeof(rk_hlo_memo)) ||
         !rk_hlo_grow(reader, &reader->pending, 1) || !rk_hlo_grow(reader, &reader->room, 1))
         return false;
+    // What few nodes take at least. What is not used is never touched.
+    rk_model_reserve_nodes(reader->model, code_bytes / BYTES_PER_NODE,
+                           code_bytes / BYTES_PER_FIELD);
     memset(reader->memo.items, 0, reader->memo.capacity_bytes);
     if (reader->canon) {
         if (!rk_hlo_grow(reader, &reader->attrs_memo, slots * sizeof(known_attrs)) ||
-            !rk_hlo_grow(reader, &reader->attrs_fields, 1))
+            !rk_hlo_grow(reader, &reader->attrs_fields, 1) ||
+            !rk_hlo_grow(reader, &reader->same, slots * sizeof(rk_hlo_same)))
             return false;
+        memset(reader->same.items, 0, reader->same.capacity_bytes);
         memset(reader->attrs_memo.items, 0, reader->attrs_memo.capacity_bytes);
     }
     reader->memo_mask = slots - 1;
@@ -68,7 +74,7 @@ void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
     rk_hlo_array *arrays[] = {
         &reader->memo,  &reader->pending,         &reader->room,         &reader->computations,
         &reader->calls, &reader->instruction_ids, &reader->ordinals,     &reader->computation_ids,
-        &reader->order, &reader->attrs_memo,      &reader->attrs_fields,
+        &reader->order, &reader->attrs_memo,      &reader->attrs_fields, &reader->same,
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(arrays); i++)
         rk_hlo_shrink(reader, arrays[i]);
