@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "program/model.h"
+#include "support/peak.h"
 
 static const char *const KINDS[] = {
     [RK_NODE_UNIT] = "unit",
@@ -133,15 +134,16 @@ static void add_op(rk_json *json, const rk_model *model, const rk_op *op) {
     rk_json_end_object(json);
 }
 
-static void print_model(const rk_model *model) {
+static void print_model(const rk_model *model, size_t peak_bytes) {
     for (uint32_t i = 0; i < model->ops.count; i++) {
         RK_AUTO(rk_buf) line = {0};
         rk_json json = rk_json_on(&line);
         add_op(&json, model, &model->ops.items[i]);
         (void)puts(rk_buf_text(&line));
     }
-    (void)printf("{\"producer\":\"%s\",\"opaque\":%u,\"reason\":\"%s\"}\n", model->producer,
-                 model->opaque_count, model->opaque_reason ? model->opaque_reason : "");
+    (void)printf("{\"producer\":\"%s\",\"opaque\":%u,\"reason\":\"%s\",\"peak_bytes\":%zu}\n",
+                 model->producer, model->opaque_count,
+                 model->opaque_reason ? model->opaque_reason : "", peak_bytes);
 }
 
 static int complain(rk_err *err, const char *reason) {
@@ -192,10 +194,13 @@ int main(int argc, char **argv) {
         return time_reading(rk_buf_span(&code), rk_span_text(format), flags, rounds);
     rk_model *model;
     rk_autofree char *reason = NULL;
+    rk_peak_begin();
     err = rk_model_read(rk_buf_span(&code), rk_span_text(format), flags, &model, &reason);
     if (err || !model)
         return complain(err, reason);
-    print_model(model);
+    size_t peak_bytes = rk_peak_bytes();
+    rk_peak_end();
+    print_model(model, peak_bytes);
     rk_model_free(model);
     return 0;
 }
