@@ -4,7 +4,7 @@
 
 PATH is a program (.mlir), a stored one (.rkp), or a folder of such files. For each: the same operations in
 the same order and nesting, the same operands, result and argument types, attributes by name and value, and,
-as text, every location. With --versions each program is also written again by jaxlib in all versions of
+as text, every location; and the text that rekindle prints says just that. With --versions each program is also written again by jaxlib in all versions of
 the encoding, as StableHLO and as VHLO of many releases, and those are compared too. Needs a Python with
 jaxlib. Exit status 1 if anything differs, was kept as bytes, or took more memory than promised, or if there
 are fewer than N programs.
@@ -30,6 +30,8 @@ from jaxlib import _jax
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jax._src.lib import tpu
+
+import expected_text
 
 RKP_HEAD_BYTES = 256
 SHOWN_DIFFERENCES = 12
@@ -547,6 +549,15 @@ def read(model_dump, path):
     return operations, summary
 
 
+def compare_text(comparison, model_dump, path):
+    """The text that people see says what was compared."""
+    command = [model_dump, "--text", str(path)]
+    text = subprocess.run(command, capture_output=True, check=True).stdout.decode(errors="surrogateescape")
+    comparison.counts["lines of text"] += text.count("\n")
+    for wanted, line in expected_text.differences(comparison.ours, text):
+        comparison.differences.append(f"text:\n    expected: {wanted}\n    printed:  {line}")
+
+
 def compare(model_dump, code, scratch):
     scratch.write_bytes(code)
     comparison = Comparison()
@@ -556,6 +567,7 @@ def compare(model_dump, code, scratch):
         if comparison.opaque:
             comparison.differences.append(f"kept as bytes: {comparison.opaque}: {summary['reason']}")
         compare_operations(comparison, code)
+        compare_text(comparison, model_dump, scratch)
     except Difference as difference:
         comparison.differences.append(str(difference))
     return comparison

@@ -1,6 +1,7 @@
 // Prints the neutral model of a program as JSON, one operation a line: for comparisons with other
 // readers.
-//     model_dump [--locations] [--format mlir|hlo|hlo_with_config] FILE
+//     model_dump [--locations] [--text] [--format mlir|hlo|hlo_with_config] FILE
+//                                   with --text: as people see it, constants in full
 //     model_dump --time N FILE      how long reading takes, N times over
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "program/model.h"
+#include "program/text.h"
 #include "support/peak.h"
 
 static const char *const KINDS[] = {
@@ -146,6 +148,14 @@ static void print_model(const rk_model *model, size_t peak_bytes) {
                  model->opaque_reason ? model->opaque_reason : "", peak_bytes);
 }
 
+static rk_err *print_text(const rk_model *model) {
+    RK_AUTO(rk_buf) text = {0};
+    rk_text_options options = {.locations = true, .elements_max = SIZE_MAX};
+    RK_TRY(rk_program_print(model, &options, &text));
+    (void)fwrite(text.data, 1, text.len, stdout);
+    return NULL;
+}
+
 static int complain(rk_err *err, const char *reason) {
     (void)fprintf(stderr, "%s\n", err ? rk_err_message(err) : reason);
     rk_err_free(err);
@@ -173,10 +183,13 @@ static int time_reading(rk_span code, rk_span format, unsigned flags, long round
 int main(int argc, char **argv) {
     unsigned flags = 0;
     long rounds = 0;
+    bool as_text = false;
     const char *format = "mlir", *path = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--locations") == 0)
             flags |= RK_READ_LOCATIONS;
+        else if (strcmp(argv[i], "--text") == 0)
+            as_text = true;
         else if (strcmp(argv[i], "--format") == 0 && i + 1 < argc)
             format = argv[++i];
         else if (strcmp(argv[i], "--time") == 0 && i + 1 < argc)
@@ -200,7 +213,10 @@ int main(int argc, char **argv) {
         return complain(err, reason);
     size_t peak_bytes = rk_peak_bytes();
     rk_peak_end();
-    print_model(model, peak_bytes);
+    if (as_text)
+        err = print_text(model);
+    else
+        print_model(model, peak_bytes);
     rk_model_free(model);
-    return 0;
+    return err ? complain(err, NULL) : 0;
 }
