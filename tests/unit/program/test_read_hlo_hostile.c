@@ -82,6 +82,8 @@ static void damage_has_an_answer(void **state) {
     }
 }
 
+static double worst_times; // of the program's bytes
+
 static void read_within_memory(rk_buf *code) {
     enum { MOST_TIMES = 64, LEAST_BYTES = 1 << 17 };
     rk_peak_begin();
@@ -94,6 +96,9 @@ static void read_within_memory(rk_buf *code) {
     }
     rk_peak_end();
     assert_true(rk_peak_bytes() <= MOST_TIMES * code->len + LEAST_BYTES);
+    double times =
+        code->len > LEAST_BYTES / MOST_TIMES ? (double)rk_peak_bytes() / (double)code->len : 0;
+    worst_times = times > worst_times ? times : worst_times;
     rk_buf_cleanup(code);
 }
 
@@ -223,6 +228,12 @@ static void every_failed_allocation_is_reported(void **state) {
     }
 }
 
+static void memory_is_reported(void **state) {
+    (void)state;
+    print_message("most memory for reading: %.1f times the program\n", worst_times);
+    assert_true(worst_times > 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_prefix_has_an_answer),
@@ -232,6 +243,7 @@ int main(void) {
         cmocka_unit_test(nesting_is_bounded),
         cmocka_unit_test(long_chains_are_walked_without_recursion),
         cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
