@@ -754,7 +754,10 @@ def made_programs(folder, with_models):
 def compare(path, model):
     data = path.read_bytes()
     comparison = Comparison(path.stem)
-    comparison.run(data, model, print_module(data))
+    try:
+        comparison.run(data, model, print_module(data))
+    except (AssertionError, LookupError, ValueError) as error:  # so different that it came to no end
+        comparison.errors.append(f"{path.stem}: {type(error).__name__}: {error}")
     if model["peak_bytes"] > MEMORY_TIMES * len(data) + MEMORY_LEAST_BYTES:
         comparison.errors.append(f"{path.stem}: reading took {model['peak_bytes']} bytes for {len(data)}")
     comparison.memory_times = 0.0
