@@ -123,4 +123,5 @@ def test_bytecode_is_read_as_jaxlib_reads_it(programs, capsys):
 
 
 def test_hlo_is_read_as_jaxlib_reads_it(capsys):
-    run_comparison(capsys, "compare_hlo.py", "--models", BUILD / "tests/hlo_dump")
+    dumps = (BUILD / "tests" / name for name in ("model_dump", "hlo_dump"))
+    run_comparison(capsys, "compare_hlo.py", "--models", "--model-dump", *dumps)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Compares what rekindle reads in HLO programs with what an installed jaxlib prints of the same bytes.
 
-    compare_hlo.py [--models] [--least N] HLO_DUMP [PROGRAM.hlo...]
+    compare_hlo.py [--models] [--least N] [--model-dump MODEL_DUMP] HLO_DUMP [PROGRAM.hlo...]
 
 Needs a Python with JAX; HLO_DUMP is the built hlo_dump. Without programs, those of hlo_programs.py are made;
-with --models also those of Flax and Equinox. Exit status 1 if anything differs, was not understood, or took
-more memory than promised, or if there are fewer than N programs.
+with --models also those of Flax and Equinox. With --model-dump the text that rekindle prints is compared with
+what was read. Exit status 1 if anything differs, was not understood, or took more memory than promised, or if
+there are fewer than N programs.
+
 Every instruction is compared: opcode, result type with layout, operands, and every attribute in both
 directions (nothing that is printed is missing, nothing that was read is not printed), literals bit by bit;
 of computations their root, order (schedule) and thread; of modules aliasing, donation, attributes; and the
@@ -20,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import expected_text
 
 MEMORY_TIMES, MEMORY_LEAST_BYTES = 64, 1 << 18  # of the program's bytes, as the readers promise
 SHOWN_DIFFERENCES = 200
@@ -767,12 +771,26 @@ def compare(path, model):
     return comparison
 
 
+def compare_text(comparison, path, model_dump):
+    """The text that people see says what was read: model_dump gives both."""
+    command = [model_dump, "--format", "hlo", "--locations"]
+    as_json, text = (
+        subprocess.run([*command, *option, path], capture_output=True, check=True).stdout
+        for option in ((), ("--text",))
+    )
+    *operations, _ = map(json.loads, as_json.splitlines())
+    comparison.checks += text.count(b"\n")
+    for wanted, line in expected_text.differences(operations, text.decode(errors="surrogateescape")):
+        comparison.check("text", line, wanted)
+
+
 def main():
     import jaxlib
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", action="store_true", help="make those of Flax and Equinox too")
     parser.add_argument("--least", type=int, default=1, metavar="N", help="fewer programs are a failure")
+    parser.add_argument("--model-dump", type=Path, metavar="PROGRAM", help="compare the printed text too")
     parser.add_argument("hlo_dump", type=Path)
     parser.add_argument("paths", nargs="*", type=Path, metavar="program")
     arguments = parser.parse_args()
@@ -784,6 +802,8 @@ def main():
             sys.exit(done.stderr)
         models = map(json.loads, done.stdout.splitlines())
         results = [compare(path, model) for path, model in zip(paths, models, strict=True)]
+        for path, result in zip(paths, results) if arguments.model_dump else ():
+            compare_text(result, path, arguments.model_dump)
     errors = [error for result in results for error in result.errors]
     for error in errors[:SHOWN_DIFFERENCES]:
         print(error)

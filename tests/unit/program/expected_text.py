@@ -1,12 +1,13 @@
 """What the text of a program has to be, written a second time: from the operations as model_dump gives them,
-which compare_bytecode.py has compared with jaxlib's, to the lines that `rekindle show --program` prints.
+which compare_bytecode.py and compare_hlo.py have compared with jaxlib's, to the lines that
+`rekindle show --program` prints.
 """
 
 import struct
 
 KIND, NAME, WIDTH, VALUE, BYTES, FIELDS = range(6)
-ELEMENT_BYTES = {"i1": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8} | {
-    f"{sign}{bits}": bits // 8 for sign in ("i", "ui") for bits in (8, 16, 32, 64)
+ELEMENT_BYTES = {"i1": 1, "pred": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8} | {
+    f"{sign}{bits}": bits // 8 for sign in ("i", "ui", "s", "u") for bits in (8, 16, 32, 64)
 }
 ENCLOSED = {"list": "[]", "dict": "{}"}
 
@@ -33,9 +34,9 @@ def floating(bits, width, kind):
 
 
 def number(value, width, kind):
-    if not kind.startswith("ui") and width < 64 and width and value >> (width - 1):
+    if not kind.startswith("u") and width < 64 and width and value >> (width - 1):
         value -= 1 << width
-    elif not kind.startswith("ui") and value >> 63:
+    elif not kind.startswith("u") and value >> 63:
         value -= 1 << 64
     return str(value)
 
@@ -47,7 +48,7 @@ def elements(raw, kind):
     parts = (int.from_bytes(raw[at : at + size], "little") for at in range(0, len(raw), size))
     if kind[0] in "fb":
         return ", ".join(floating(part, 8 * size, kind) for part in parts)
-    return ", ".join(str(part) if kind == "i1" else number(part, 8 * size, kind) for part in parts)
+    return ", ".join(str(part) if kind in ("i1", "pred") else number(part, 8 * size, kind) for part in parts)
 
 
 def integers(raw):
