@@ -18,7 +18,7 @@ enum { SCHEDULE_INSTRUCTION_IDS = 1 };
 typedef struct instruction {
     const rk_hlo_computation *computation;
     rk_span message, opcode, shape, metadata, literal;
-    unsigned shapes, literals; // how many there are
+    unsigned shapes, literals, metadatas; // how many there are
     bool has_control, has_calls;
     uint32_t first_operand;
 } instruction;
@@ -47,6 +47,7 @@ static bool take_own(rk_hlo_reader *reader, void *context, const rk_proto_field 
         break;
     case INSTRUCTION_METADATA:
         i->metadata = field->bytes;
+        i->metadatas++;
         break;
     case INSTRUCTION_LITERAL:
         i->literal = field->bytes;
@@ -142,6 +143,23 @@ static bool push_calls(rk_hlo_reader *reader, rk_span message) {
                        rk_hlo_add_node(reader, node, mark));
 }
 
+// What is in the metadata besides where the operation comes from: it may concern the compiler.
+static bool push_metadata(rk_hlo_reader *reader, const instruction *i) {
+    rk_span rest = i->metadata;
+    rk_proto_field field;
+    const rk_hlo_field *known;
+    bool bad = false, only_origin = true;
+    while (only_origin && rk_hlo_next(&rest, &field, &bad)) {
+        known = rk_hlo_field_of(&rk_hlo_metadata_fields, field.number);
+        only_origin = known && known->kind == RK_HLO_DROP;
+    }
+    if (RK_LIKELY(only_origin && !bad))
+        return true;
+    known = rk_hlo_field_of(&rk_hlo_instruction_fields, INSTRUCTION_METADATA);
+    return rk_hlo_push(reader, rk_hlo_name(reader, known->name_id, known->name),
+                       rk_hlo_read_message(reader, &rk_hlo_metadata_fields, i->metadata, 0));
+}
+
 // What refers to something else than values.
 static bool push_references(rk_hlo_reader *reader, const instruction *i) {
     if (i->literals && !rk_hlo_push(reader, rk_hlo_word(reader, RK_HLO_LITERAL),
@@ -221,9 +239,9 @@ static bool read_any(rk_hlo_reader *reader, const rk_hlo_computation *computatio
                      .first_operand = reader->model->operands.count};
     if (!rk_hlo_read_fields(reader, &rk_hlo_instruction_fields, message, 0, take_own, &i))
         return false;
-    if (i.shapes != 1 || i.literals > 1)
-        return rk_hlo_fail(reader, "an instruction has no shape, or two");
-    if (!push_references(reader, &i))
+    if (i.shapes != 1 || i.literals > 1 || i.metadatas > 1)
+        return rk_hlo_fail(reader, "an instruction has no shape, or has something twice");
+    if (!push_references(reader, &i) || !push_metadata(reader, &i))
         return false;
     if (rk_span_is(i.opcode, "custom-call"))
         read_payload(reader, mark);

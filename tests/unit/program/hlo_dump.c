@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "program/model.h"
+#include "support/peak.h"
 
 static const rk_model *model;
 
@@ -108,6 +109,7 @@ static int dump(const char *path, unsigned flags) {
     rk_model *read = NULL;
     char *reason = NULL;
     rk_err *err = rk_fs_read(path, (size_t)1 << 30, &code);
+    rk_peak_begin();
     if (!err)
         err = rk_model_read(rk_buf_span(&code), rk_span_text("hlo"), flags, &read, &reason);
     if (err || !read) {
@@ -115,8 +117,11 @@ static int dump(const char *path, unsigned flags) {
         return 1;
     }
     model = read;
+    size_t peak_bytes = rk_peak_bytes();
+    rk_peak_end();
     rk_json json = rk_json_on(&out);
     rk_json_begin_object(&json);
+    rk_json_member_uint(&json, "peak_bytes", peak_bytes);
     rk_json_member_uint(&json, "opaque", model->opaque_count);
     rk_json_member_string(&json, "opaque_reason", model->opaque_reason);
     rk_json_key(&json, "ops");
