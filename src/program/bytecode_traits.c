@@ -175,11 +175,8 @@ static bool has_vhlo(const reader *r) {
 // VHLO names its operations custom_call_v1, …; StableHLO custom_call. Only a custom call has a
 // configuration, so without one no number is an address, whatever it looks like.
 static bool has_custom_call(const reader *r) {
-    for (size_t i = 0; i < r->string_count; i++)
-        if (r->strings[i].len >= 11 &&
-            memmem(r->strings[i].data, r->strings[i].len, "custom_call", 11))
-            return true;
-    return false;
+    rk_span strings = r->sections[SECTION_STRING];
+    return strings.len && memmem(strings.data, strings.len, "custom_call", 11);
 }
 
 static void see_string(reader *r, rk_span rest, bool configs) {
