@@ -54,8 +54,13 @@ static bool take_byte(rk_span *data, uint8_t *out_byte) {
 }
 
 // The number of trailing zero bits of the first byte says how many bytes follow; none set: eight.
-static bool take_varint(rk_span *data, uint64_t *out_value) {
+static inline bool take_varint(rk_span *data, uint64_t *out_value) {
     uint8_t first;
+    if (data->len && data->data[0] & 1) {
+        *out_value = data->data[0] >> 1;
+        *data = rk_span_of(data->data + 1, data->len - 1);
+        return true;
+    }
     if (!take_byte(data, &first))
         return false;
     unsigned more = first ? (unsigned)__builtin_ctz(first) : 8;
