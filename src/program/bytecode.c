@@ -306,8 +306,9 @@ static bool open_entries(rk_bytecode *file) {
     if (!file->entries || !open_entry_groups(file, &cursor, &offset, 0, file->attr_count) ||
         !open_entry_groups(file, &cursor, &offset, file->attr_count, total))
         return false;
-    // Most have a node of their own, and those a field or two. What is not used is never touched.
-    rk_model_reserve_nodes(file->model, total, 2 * (size_t)total);
+    // More than almost all programs need: arrays that grow are copied, and what is not used is
+    // never touched.
+    rk_model_reserve_nodes(file->model, 2 * (size_t)total, 3 * (size_t)total);
     file->entries[total].offset = offset & (((uint64_t)1 << 40) - 1);
     return rk_cursor_done(&cursor) ||
            fail_in(file, RK_SECTION_ATTR_TYPE_OFFSET, &cursor, "the groups do not fill it");

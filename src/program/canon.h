@@ -81,7 +81,9 @@ struct rk_canon {
     // Nodes have forms of their own, made when they are first needed.
     rk_span *forms; // kept by the model
     uint32_t form_count, form_capacity;
-    rk_buf scratch;     // the form being made
+    rk_buf scratch;    // the form being made
+    rk_hasher spilled; // what of it was hashed already
+    bool has_spilled;
     rk_interner larges; // texts and constants that are hashed on their own, by where they lie
     rk_buf large_digests;
     uint8_t *name_kinds; // of strings, once they were asked for

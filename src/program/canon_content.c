@@ -73,23 +73,40 @@ static void form_bytes(rk_canon *c, head *h, rk_span bytes) {
         form_large(c, bytes);
 }
 
-// What is in `scratch` from `start` on, or its digest, to stay; it is taken off there.
-static rk_span keep_form(rk_canon *c, size_t start) {
-    rk_digest digest;
-    rk_span form = rk_span_of(c->scratch.data + start, c->scratch.len - start);
-    uint8_t bytes[1 + INLINE_MAX_BYTES] = {FORM_INLINE};
-    if (c->scratch.failed) {
-        c->failed = true;
-        return (rk_span){0};
-    }
-    if (form.len > INLINE_MAX_BYTES) {
-        rk_digest_of(form, &digest);
-        form = rk_digest_span(&digest);
-        bytes[0] = FORM_DIGEST;
-    }
+// Forms of many parts are hashed as they are made, so that `scratch` stays small.
+static void spill(rk_canon *c) {
+    enum { MOST_BYTES = 1 << 13 };
+    if (RK_LIKELY(c->scratch.len <= MOST_BYTES))
+        return;
+    if (!c->has_spilled)
+        rk_hasher_init(&c->spilled);
+    c->has_spilled = true;
+    rk_hasher_add(&c->spilled, c->scratch.data, c->scratch.len);
+    c->scratch.len = 0;
+}
+
+static void digest_scratch(rk_canon *c, rk_digest *out_digest) {
+    if (!c->has_spilled)
+        rk_hasher_init(&c->spilled);
+    c->has_spilled = false;
+    rk_hasher_add(&c->spilled, c->scratch.data, c->scratch.len);
+    rk_hasher_finish(&c->spilled, out_digest);
+    c->scratch.len = 0;
+}
+
+static bool is_short(const rk_canon *c) {
+    return !c->has_spilled && c->scratch.len <= INLINE_MAX_BYTES;
+}
+
+// A form, to stay. Those that have no parts are made where others already stand in `scratch`.
+static rk_span keep(rk_canon *c, uint8_t tag, rk_span form) {
+    uint8_t bytes[1 + INLINE_MAX_BYTES] = {tag};
     memcpy(bytes + 1, form.data, form.len);
-    c->scratch.len = start;
     return rk_model_keep(c->model, rk_span_of(bytes, form.len + 1));
+}
+
+static rk_span keep_digest(rk_canon *c, const rk_digest *digest) {
+    return keep(c, FORM_DIGEST, rk_digest_span(digest));
 }
 
 // Nodes.
@@ -117,13 +134,22 @@ static void form_end(rk_canon *c, head *h, const rk_node *node, const rk_unit *n
 }
 
 static rk_span form_leaf(rk_canon *c, const rk_node *node, const rk_unit *named) {
+    rk_digest digest;
     head h;
     h.len = 0;
     size_t start = c->scratch.len;
     form_self(c, &h, node, named);
     add_number(&h, 0);
     form_end(c, &h, node, named);
-    return keep_form(c, start);
+    c->failed |= c->scratch.failed;
+    if (c->failed)
+        return (rk_span){0};
+    rk_span form = rk_span_of(c->scratch.data + start, c->scratch.len - start);
+    c->scratch.len = start;
+    if (form.len <= INLINE_MAX_BYTES)
+        return keep(c, FORM_INLINE, form);
+    rk_digest_of(form, &digest);
+    return keep_digest(c, &digest);
 }
 
 // The form of a node that is part of another. Those that have no parts get theirs when they are
@@ -137,9 +163,16 @@ static void form_field(rk_canon *c, head *h, const rk_field *field) {
     form_bytes(c, h, *form);
 }
 
+// One of many.
+static void form_part(rk_canon *c, head *h, const rk_field *field) {
+    form_field(c, h, field);
+    spill(c);
+}
+
 static rk_span form_node(rk_canon *c, const rk_node *node, const rk_unit *named) {
     const rk_model *m = c->model;
     const rk_field *fields = m->fields.items + node->first_field;
+    rk_digest digest;
     head h;
     h.len = 0;
     uint32_t kept = 0;
@@ -150,9 +183,15 @@ static rk_span form_node(rk_canon *c, const rk_node *node, const rk_unit *named)
     add_number(&h, kept);
     for (uint32_t i = 0; i < node->field_count; i++)
         if (!rk_is_debug_name(rk_model_string(m, fields[i].name)))
-            form_field(c, &h, &fields[i]);
+            form_part(c, &h, &fields[i]);
     form_end(c, &h, node, named);
-    return keep_form(c, 0);
+    c->failed |= c->scratch.failed;
+    if (c->failed)
+        return (rk_span){0};
+    if (is_short(c))
+        return keep(c, FORM_INLINE, rk_buf_span(&c->scratch));
+    digest_scratch(c, &digest);
+    return keep_digest(c, &digest);
 }
 
 // Children have lower numbers than their parents. Locations are never written.
@@ -230,29 +269,37 @@ static void form_attrs(rk_canon *c, const rk_content *content) {
     for (uint32_t i = 0; i < content->attr_count; i++) {
         const rk_field *attr = &c->model->fields.items[content->first_attr + i];
         if (counts(c, content, attr))
-            form_field(c, &h, attr);
+            form_part(c, &h, attr);
     }
     add_head(c, &h);
 }
 
 // Content.
 
-// The form in `scratch`, with what tells kinds apart before it, as it is interned. Both kinds of
+// The form in `scratch`, with what tells kinds apart behind it, as it is interned. Both kinds of
 // attributes are one: no attribute counts for less than another.
 static rk_span form_of_kind(rk_canon *c, const rk_content *content) {
-    static const uint8_t tags[] = {'n', 't', 'a', 'a'};
     rk_field type = {RK_NO_ID, content->node};
+    uint8_t tag = 'n';
+    rk_digest digest;
     head h;
     h.len = 0;
     rk_buf_clear(&c->scratch);
-    if (content->kind == RK_CONTENT_NAME)
+    if (content->kind == RK_CONTENT_NAME) {
         rk_buf_add_span(&c->scratch, rk_model_string(c->model, content->node));
-    else if (content->kind == RK_CONTENT_TYPE)
+    } else if (content->kind == RK_CONTENT_TYPE) {
         form_field(c, &h, &type);
-    else
+        tag = 't';
+    } else {
         form_attrs(c, content);
+        tag = is_short(c) ? 'a' : 'A';
+    }
     add_head(c, &h);
-    rk_buf_add_byte(&c->scratch, tags[content->kind]);
+    if (tag == 'A') {
+        digest_scratch(c, &digest);
+        rk_buf_add_span(&c->scratch, rk_digest_span(&digest));
+    }
+    rk_buf_add_byte(&c->scratch, tag);
     c->failed |= c->scratch.failed;
     return rk_buf_span(&c->scratch);
 }

@@ -148,8 +148,10 @@ static void reserve(rk_model *model, void **items, uint32_t *capacity, size_t wa
     if (wanted <= *capacity || wanted >= UINT32_MAX / 2 || bytes > model->budget_bytes / 4)
         return;
     void *grown = rk_realloc(*items, bytes);
-    if (!grown)
+    if (!grown) {
+        model->out_of_room = true;
         return;
+    }
     model->budget_bytes -= bytes - *capacity * item_bytes;
     *items = grown;
     *capacity = (uint32_t)wanted;

@@ -45,8 +45,8 @@ static void finish_fingerprint(const char *domain, rk_span first, rk_span second
 static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info, rk_traits *traits,
                            bool *out_has_traits) {
     rk_digest canonical;
-    rk_err *err = rk_fingerprint_program(code, format, &canonical, &info->by_bytes, traits,
-                                         out_has_traits);
+    rk_err *err =
+        rk_fingerprint_program(code, format, &canonical, &info->by_bytes, traits, out_has_traits);
     if (err) { // a program that would take too much memory to read
         info->by_bytes = rk_strdup(rk_err_message(err));
         rk_err_drop(err, "the bytes themselves are a safe fingerprint");

@@ -216,7 +216,8 @@ static rk_op describe(rk_hlo_reader *reader, uint32_t name, uint32_t first_opera
 static bool hash_plain(rk_hlo_reader *reader, const rk_hlo_computation *computation,
                        const rk_hlo_plain *plain, const rk_canon_one *content) {
     uint32_t first = reader->model->operands.count, ordinal;
-    const uint8_t *at = plain->operands.data, *end = at + plain->operands.len;
+    const uint8_t *at = plain->operands.data;
+    const uint8_t *end = plain->operands.len ? at + plain->operands.len : at;
     uint64_t id;
     while (at < end) {
         at = rk_hlo_take_number(at, end, &id);

@@ -44,7 +44,7 @@ typedef struct known_attrs {
 } known_attrs;
 
 bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
-    enum { BYTES_PER_NODE = 256, BYTES_PER_FIELD = 64 };
+    enum { BYTES_PER_NODE = 128, BYTES_PER_FIELD = 64 };
     enum { BYTES_PER_SLOT = 64, LEAST_SLOTS = 16, MOST_SLOTS = 1 << 13 };
     uint64_t slots = LEAST_SLOTS;
     while (slots < MOST_SLOTS && slots * BYTES_PER_SLOT < code_bytes)

@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "fixture.h"
 #include "program/fingerprint.h"
 #include "program/program.h"
 #include "test_read_hlo_support.h"
@@ -245,6 +247,47 @@ static void declarations_keep_their_names(void **state) {
     assert_same(with_declaration("a", true), with_declaration("b", true));
 }
 
+// Reading and hashing in one.
+
+static void assert_same_as_model(const char *file) {
+    const char *format = strrchr(file, '.') + 1;
+    RK_AUTO(rk_buf) code = rk_test_program(file);
+    rk_autofree char *reason = NULL, *streamed_reason = NULL;
+    rk_model *model = NULL;
+    rk_digest of_model, streamed;
+    rk_traits traits;
+    bool has_traits;
+    assert_null(rk_model_read(rk_buf_span(&code), rk_span_text(format), RK_READ_LOCATIONS, &model,
+                              &reason));
+    assert_non_null(model);
+    assert_null(rk_fingerprint(model, &of_model));
+    rk_model_free(model);
+    assert_null(rk_fingerprint_program(rk_buf_span(&code), rk_span_text(format), &streamed,
+                                       &streamed_reason, &traits, &has_traits));
+    assert_null(streamed_reason);
+    assert_same(of_model, streamed);
+}
+
+static void what_is_hashed_as_it_is_read_is_its_model(void **state) {
+    (void)state;
+    static const char *const files[] = {
+        "cholesky.hlo",
+        "hlo_cond.hlo",
+        "hlo_cond_compiled.hlo",
+        "hlo_convolution_net_compiled.hlo",
+        "hlo_custom_call.hlo",
+        "hlo_dynamic.hlo",
+        "hlo_sharded_train_step.hlo",
+        "hlo_tuple_constant.hlo",
+        "jax-0.10.2-cholesky.mlir",
+        "jax-0.10.2-custom_partitioning.mlir",
+        "versions/stablehlo_encoding_0.mlir",
+        "versions/stablehlo_encoding_6.mlir",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(files); i++)
+        assert_same_as_model(files[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accuracy_counts_unless_it_is_the_default),
@@ -254,6 +297,7 @@ int main(void) {
         cmocka_unit_test(what_is_called_counts),
         cmocka_unit_test(a_name_counts_where_it_says_more_than_which_one),
         cmocka_unit_test(declarations_keep_their_names),
+        cmocka_unit_test(what_is_hashed_as_it_is_read_is_its_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
