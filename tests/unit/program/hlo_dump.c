@@ -46,9 +46,9 @@ static void put_fields(rk_json *json, const rk_node *node) {
 
 static void put_node(rk_json *json, uint32_t id) {
     static const char *const KINDS[] = {
-        "unit",        "bool",     "int",      "float",    "string",    "symbol", "enum",
-        "list",        "dict",     "ints",     "elements", "struct",    "type",   "opaque",
-        "loc_unknown", "loc_file", "loc_name", "loc_call", "loc_fused",
+        "unit",    "bool",        "int",      "float",    "string",   "symbol",    "enum",
+        "list",    "dict",        "ints",     "elements", "struct",   "type",      "opaque",
+        "program", "loc_unknown", "loc_file", "loc_name", "loc_call", "loc_fused",
     };
     const rk_node *node = &model->nodes.items[id];
     rk_json_begin_object(json);
@@ -58,7 +58,8 @@ static void put_node(rk_json *json, uint32_t id) {
     if (node->kind == RK_NODE_INTS || node->kind == RK_NODE_TYPE) {
         rk_json_key(json, "ints");
         put_ints(json, node->bytes);
-    } else if (node->kind == RK_NODE_ELEMENTS || node->kind == RK_NODE_OPAQUE) {
+    } else if (node->kind == RK_NODE_ELEMENTS || node->kind == RK_NODE_OPAQUE ||
+               node->kind == RK_NODE_PROGRAM) {
         rk_json_key(json, "hex");
         put_hex(json, node->bytes);
     } else if (node->bytes.len) {
