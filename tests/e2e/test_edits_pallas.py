@@ -10,7 +10,6 @@ import json
 import pytest
 
 import harness
-from test_edits import compile_events
 
 SOURCES = {}
 
@@ -194,7 +193,7 @@ def run_variants(store, path, variants, seed, cwd=None):
     """Runs the variants in one process; a compile event for each."""
     path.write_text(json.dumps(variants))
     results = store.start("edits_pallas.py", path, env={"PYTHONHASHSEED": seed}, cwd=cwd).json()["results"]
-    events = compile_events(store)
+    events = store.compile_events()
     assert len(events) == len(results) == len(variants), (len(events), results)
     return events
 
