@@ -34,6 +34,7 @@ void rk_canon_cleanup(rk_canon *c) {
     rk_buf_cleanup(&c->scratch);
     rk_buf_cleanup(&c->large_digests);
     rk_interner_cleanup(&c->larges);
+    rk_interner_cleanup(&c->symbol_names);
     rk_interner_cleanup(&c->interner);
     *c = (rk_canon){0};
 }

@@ -89,9 +89,9 @@ struct rk_canon {
     uint8_t *name_kinds; // of strings, once they were asked for
     uint32_t name_kind_capacity;
     // Functions, once all units are there.
-    uint32_t *symbols; // units that are functions, by name, then by place
-    uint32_t symbol_count;
-    uint32_t *queue; // the same in the order of their numbers
+    rk_interner symbol_names;
+    uint32_t *symbols; // by the number of the name: the first unit that has it
+    uint32_t *queue;   // the same in the order of their numbers
     uint32_t queued;
     uint8_t *followed; // of nodes: the functions that they name are in the queue
 };

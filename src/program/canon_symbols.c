@@ -1,33 +1,12 @@
 // Functions that only the program itself can name are renamed by the order in which they are first
 // referred to, starting from the public ones.
-#include <stdlib.h>
-
 #include "base/alloc.h"
 #include "program/canon.h"
 
-// By name, then by where they stand.
-static int compare_symbols(const void *a, const void *b, void *context) {
-    const rk_unit *units = context;
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    int order = rk_span_compare(units[left].name, units[right].name);
-    if (order == 0)
-        order = left < right ? -1 : left > right;
-    return order;
-}
-
 // The first of several.
 static rk_unit *find(const rk_canon *c, rk_span name) {
-    uint32_t low = 0, high = c->symbol_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rk_span_compare(c->units[c->symbols[middle]].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < c->symbol_count && rk_span_equal(c->units[c->symbols[low]].name, name))
-        return &c->units[c->symbols[low]];
-    return NULL;
+    uint32_t number = rk_interner_find(&c->symbol_names, name);
+    return number == RK_NO_ID ? NULL : &c->units[c->symbols[number]];
 }
 
 const rk_unit *rk_canon_find_nameless(const rk_canon *c, rk_span name) {
@@ -63,12 +42,13 @@ static rk_err *collect_symbols(rk_canon *c) {
     for (uint32_t i = 0; i < c->unit_count; i++) {
         if (!c->units[i].is_function)
             continue;
+        bool is_new;
         c->units[i].keeps_name |= all_keep_names || !c->units[i].has_body;
-        c->symbols[c->symbol_count++] = i;
+        uint32_t number = rk_intern(&c->symbol_names, c->units[i].name, &is_new);
+        if (is_new)
+            c->symbols[number] = i;
     }
-    if (c->symbol_count > 1)
-        qsort_r(c->symbols, c->symbol_count, sizeof *c->symbols, compare_symbols, c->units);
-    return NULL;
+    return c->symbol_names.failed ? rk_err_no_memory() : NULL;
 }
 
 static void enqueue(rk_canon *c, rk_unit *unit) {

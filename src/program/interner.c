@@ -89,3 +89,17 @@ void rk_interner_settle(rk_interner *interner, uint32_t number, const uint8_t *d
     else
         interner->items[number].bytes.data = data;
 }
+
+uint32_t rk_interner_find(const rk_interner *interner, rk_span bytes) {
+    if (!interner->slot_count)
+        return UINT32_MAX;
+    uint64_t wanted = hash(interner, bytes);
+    uint32_t mask = interner->slot_count - 1;
+    for (uint32_t slot = (uint32_t)wanted & mask; interner->slots[slot]; slot = (slot + 1) & mask) {
+        uint32_t number = interner->slots[slot] - 1;
+        const interned *item = &interner->items[number];
+        if (item->hash == wanted && rk_span_equal(item->bytes, bytes))
+            return number;
+    }
+    return UINT32_MAX;
+}

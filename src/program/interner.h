@@ -19,3 +19,6 @@ void rk_interner_cleanup(rk_interner *interner); // a zeroed one needs no other 
 uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new);
 // They are at another place now.
 void rk_interner_settle(rk_interner *interner, uint32_t number, const uint8_t *data);
+
+// Their number, or UINT32_MAX if they were never seen.
+uint32_t rk_interner_find(const rk_interner *interner, rk_span bytes);

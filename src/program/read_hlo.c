@@ -1,7 +1,5 @@
 #include "program/read_hlo_quick.h"
 
-#include <stdlib.h>
-
 #include "program/canon.h"
 
 // xla/service/hlo.proto
@@ -155,28 +153,21 @@ static bool scan_module(rk_hlo_reader *reader, rk_span message, module_facts *ou
     return reader->computation_count || rk_hlo_fail(reader, "the module has no computations");
 }
 
-static int compare_names(const void *a, const void *b, void *context) {
-    const rk_hlo_computation *computations = context;
-    const uint32_t *left = a, *right = b;
-    return rk_span_compare(computations[*left].name, computations[*right].name);
-}
-
 // Computations are named by what calls them.
 static bool check_names(rk_hlo_reader *reader) {
-    rk_hlo_computation *computations = reader->computations.items;
+    enum { INTERNED_BYTES = 96 };
+    const rk_hlo_computation *computations = reader->computations.items;
     uint32_t count = reader->computation_count;
-    rk_hlo_array sorted = {0};
-    if (!rk_hlo_grow(reader, &sorted, (uint64_t)count * sizeof(uint32_t)))
+    rk_interner names = {0};
+    bool is_new = true;
+    if (!rk_model_take_budget(reader->model, (size_t)count * INTERNED_BYTES))
         return false;
-    uint32_t *indices = sorted.items;
-    for (uint32_t i = 0; i < count; i++)
-        indices[i] = i;
-    qsort_r(indices, count, sizeof *indices, compare_names, computations);
-    bool good = true;
-    for (uint32_t i = 1; i < count && good; i++)
-        good = !rk_span_equal(computations[indices[i - 1]].name, computations[indices[i]].name);
-    rk_hlo_shrink(reader, &sorted);
-    return good || rk_hlo_fail(reader, "two computations have the same name");
+    for (uint32_t i = 0; i < count && is_new; i++)
+        (void)rk_intern(&names, computations[i].name, &is_new);
+    reader->model->out_of_room |= names.failed;
+    rk_interner_cleanup(&names);
+    reader->model->budget_bytes += (size_t)count * INTERNED_BYTES;
+    return is_new || rk_hlo_fail(reader, "two computations have the same name");
 }
 
 static bool read_sequence(rk_hlo_reader *reader, rk_span entry) {
