@@ -242,7 +242,7 @@ static rk_err *names_add(names *list, const char *name) {
 static rk_err *read_names(DIR *directory, size_t max_entries, names *list) {
     while (list->count < max_entries) {
         errno = 0; // what tells the end from a failure
-        const struct dirent *entry = readdir(directory);
+        const struct dirent *entry = rk_sys()->readdir_fn(directory);
         if (!entry)
             return errno ? rk_error_errno(errno, "cannot read a directory") : NULL;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -258,7 +258,7 @@ rk_err *rk_fs_list(const char *path, size_t max_entries, rk_fs_visit_fn visit, v
         return rk_error_errno(errno, "cannot list %s", path);
     RK_AUTO(names) list = {0};
     rk_err *err = read_names(directory, max_entries, &list);
-    (void)closedir(directory);
+    (void)rk_sys()->closedir_fn(directory);
     if (err)
         return rk_err_wrap(err, "%s", path);
     if (list.count)
