@@ -38,6 +38,8 @@ static rk_err *read_entry(const rk_store *store, rk_entry_kind kind, const char 
     if (lookup->fault == RK_ENTRY_OK && lookup->view.entry.kind != kind)
         lookup->fault = RK_ENTRY_OTHER_KEY; // the key's other file under this name
     lookup->found = lookup->fault == RK_ENTRY_OK;
+    if (lookup->found)
+        lookup->trust = rk_store_judge(store, &lookup->view);
     return NULL;
 }
 
@@ -110,6 +112,8 @@ rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_store
                         store->directory);
     RK_AUTO(rk_buf) file = RK_BUF_INIT(FILE_BUFFER_MAX_BYTES);
     RK_TRY(rk_entry_encode(entry, &file));
+    if (store->signs)
+        RK_TRY(rk_entry_sign(&store->signing.secret, &store->signing.public_key.key, &file));
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry->key.digest, hex);
     RK_TRY(publish(store, entry->kind, hex, rk_buf_span(&file)));

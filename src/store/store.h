@@ -4,6 +4,7 @@
 #pragma once
 
 #include "store/entry.h"
+#include "store/trust.h"
 
 typedef struct rk_store rk_store;
 
@@ -14,12 +15,28 @@ RK_NODISCARD rk_err *rk_store_open(const char *directory, bool readonly, rk_stor
 void rk_store_free(rk_store *store);                   // NULL is fine
 const char *rk_store_directory(const rk_store *store); // borrowed
 
+// From now on puts are signed (unless `signing` is NULL; it is copied), and what is looked up is
+// judged by `trusted`, which is consumed; NULL: nobody is trusted. Before other threads use the
+// store.
+void rk_store_use_keys(rk_store *store, const rk_signing_key *signing, rk_trusted_keys *trusted);
+
+// Whether a sound entry's origin is known. The local store uses all of them; an entry that comes
+// from elsewhere is for the caller to judge. (A signature that is wrong makes an entry
+// RK_ENTRY_DAMAGED.)
+typedef enum rk_trust {
+    RK_TRUST_UNSIGNED,
+    RK_TRUST_UNKNOWN_KEY, // signed, by a key that is not among the trusted ones
+    RK_TRUST_TRUSTED,
+} rk_trust;
+RK_NODISCARD rk_trust rk_store_judge(const rk_store *store, const rk_entry_view *view);
+
 typedef struct rk_store_lookup {
     bool found;
     rk_entry_fault fault; // why not found, where a file was there: RK_ENTRY_OK if there was none
     bool quarantined;     // the faulty file was moved to quarantine/
     rk_buf file;          // owned bytes that `view` borrows from
     rk_entry_view view;   // valid if found
+    rk_trust trust;       // of what was found
 } rk_store_lookup;
 void rk_store_lookup_cleanup(rk_store_lookup *lookup);
 

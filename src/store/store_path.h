@@ -10,6 +10,9 @@ enum { RK_STORE_MIN_PREFIX_DIGITS = 4, RK_STORE_FOLDERS = 256 };
 struct rk_store {
     char *directory; // owned; no slash at its end
     bool readonly;
+    bool signs; // with `signing`
+    rk_signing_key signing;
+    rk_trusted_keys trusted;
     // By kind less one: folders from which this process has swept what dead writers left.
     atomic_bool swept[2][RK_STORE_FOLDERS];
 };
