@@ -178,6 +178,12 @@ static void open_store(rk_runtime *runtime) {
         err = rk_publisher_new(runtime->store, &runtime->publisher);
     if (err)
         rk_runtime_tell(RK_ONCE_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
+    err = runtime->store
+              ? rk_store_load_keys(runtime->store, readonly ? "" : runtime->settings->signing_key,
+                                   runtime->settings->trusted_keys)
+              : NULL;
+    if (err)
+        rk_runtime_tell(RK_ONCE_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
 }
 
 // Called with the mutex held, once a process.

@@ -20,6 +20,11 @@ const char *rk_store_directory(const rk_store *store); // borrowed
 // store.
 void rk_store_use_keys(rk_store *store, const rk_signing_key *signing, rk_trusted_keys *trusted);
 
+// The same with key files; "" for none. Where one cannot be read (store/trust.h), an error says so,
+// and the store works without it.
+RK_NODISCARD rk_err *rk_store_load_keys(rk_store *store, const char *signing_path,
+                                        const char *trusted_path);
+
 // Whether a sound entry's origin is known. The local store uses all of them; an entry that comes
 // from elsewhere is for the caller to judge. (A signature that is wrong makes an entry
 // RK_ENTRY_DAMAGED.)
