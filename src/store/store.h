@@ -54,8 +54,17 @@ RK_NODISCARD rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_l
 // false where there was none, or the store is readonly.
 bool rk_store_quarantine(rk_store *store, const rk_key *key);
 
+// False while puts would be refused without being tried: the store is readonly, or the file system
+// has refused to be written (EROFS, EACCES: for good; ENOSPC, EDQUOT: for a minute). Cheap.
+RK_NODISCARD bool rk_store_accepts(const rk_store *store);
+
+// Takes note of such a refusal, by somebody who writes into the store's directory too; of no other
+// error.
+void rk_store_note_refusal(rk_store *store, const rk_err *err);
+
 // Publishes an entry under its key and kind, replacing what is there. RK_PERMISSION_DENIED when
-// opened readonly. `out_stored_bytes`, the size of the file, may be NULL.
+// opened readonly, or what was the reason while rk_store_accepts is false. `out_stored_bytes`, the
+// size of the file, may be NULL.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
                                   uint64_t *out_stored_bytes);
 
