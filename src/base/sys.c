@@ -17,6 +17,26 @@ static int sys_lstat(const char *path, struct stat *out_stat) {
     return lstat(path, out_stat);
 }
 
+static int sys_openat(int dir_fd, const char *path, int flags, mode_t mode) {
+    return openat(dir_fd, path, flags, mode);
+}
+
+static int sys_fstatat(int dir_fd, const char *path, struct stat *out_stat) {
+    return fstatat(dir_fd, path, out_stat, AT_SYMLINK_NOFOLLOW);
+}
+
+static int sys_linkat(int from_fd, const char *from, int to_fd, const char *to) {
+    return linkat(from_fd, from, to_fd, to, 0);
+}
+
+static int sys_utimensat(int dir_fd, const char *path, const struct timespec times[2]) {
+    return utimensat(dir_fd, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+static int sys_statvfs(const char *path, struct statvfs *out_info) {
+    return statvfs(path, out_info);
+}
+
 const rk_sys_table rk_sys_libc = {
     .open_fn = sys_open,
     .close_fn = close,
@@ -30,6 +50,19 @@ const rk_sys_table rk_sys_libc = {
     .mkdir_fn = mkdir,
     .rmdir_fn = rmdir,
     .opendir_fn = opendir,
+    .readdir_fn = readdir,
+    .closedir_fn = closedir,
+    .pread_fn = pread,
+    .futimens_fn = futimens,
+    .statvfs_fn = sys_statvfs,
+    .openat_fn = sys_openat,
+    .fstatat_fn = sys_fstatat,
+    .mkdirat_fn = mkdirat,
+    .renameat_fn = renameat,
+    .linkat_fn = sys_linkat,
+    .unlinkat_fn = unlinkat,
+    .utimensat_fn = sys_utimensat,
+    .fdopendir_fn = fdopendir,
 };
 
 static uint64_t clock_ns(clockid_t clock) {

@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 
 #include "base/macros.h"
 
-// Each entry behaves as its system call: -1 and errno on failure.
+// Each entry behaves as the call it is named after: -1 (or NULL) and errno on failure. It holds
+// every call that this library makes on files; what is not in it cannot be made to fail.
 typedef struct rk_sys_table {
     int (*open_fn)(const char *path, int flags, mode_t mode);
     int (*close_fn)(int fd);
@@ -24,6 +26,22 @@ typedef struct rk_sys_table {
     int (*mkdir_fn)(const char *path, mode_t mode);
     int (*rmdir_fn)(const char *path);
     DIR *(*opendir_fn)(const char *path);
+    struct dirent *(*readdir_fn)(DIR *directory);
+    int (*closedir_fn)(DIR *directory);
+    ssize_t (*pread_fn)(int fd, void *data, size_t len, off_t offset);
+    int (*futimens_fn)(int fd, const struct timespec times[2]);
+    int (*statvfs_fn)(const char *path, struct statvfs *out_info);
+
+    // Relative to an open directory, or to the working directory with AT_FDCWD.
+    int (*openat_fn)(int dir_fd, const char *path, int flags, mode_t mode);
+    int (*fstatat_fn)(int dir_fd, const char *path, struct stat *out_stat); // follows no link
+    int (*mkdirat_fn)(int dir_fd, const char *path, mode_t mode);
+    int (*renameat_fn)(int from_fd, const char *from, int to_fd, const char *to);
+    int (*linkat_fn)(int from_fd, const char *from, int to_fd, const char *to); // follows no link
+    int (*unlinkat_fn)(int dir_fd, const char *path, int flags);
+    int (*utimensat_fn)(int dir_fd, const char *path,
+                        const struct timespec times[2]); // follows no link
+    DIR *(*fdopendir_fn)(int fd);
 } rk_sys_table;
 
 typedef struct rk_clock_table {

@@ -1,14 +1,23 @@
 // Where things lie in the store; private to src/store.
 #pragma once
 
+#include <stdatomic.h>
+
 #include "store/store.h"
+
+enum { RK_STORE_MIN_PREFIX_DIGITS = 4, RK_STORE_FOLDERS = 256 };
 
 struct rk_store {
     char *directory; // owned; no slash at its end
     bool readonly;
+    bool signs; // with `signing`
+    rk_signing_key signing;
+    rk_trusted_keys trusted;
+    atomic_int refused_errno; // why writing is not tried until then; UINT64_MAX: never again
+    atomic_uint_fast64_t refused_until_ns; // monotonic clock; 0: it was not refused
+    // By kind less one: folders from which this process has swept what dead writers left.
+    atomic_bool swept[2][RK_STORE_FOLDERS];
 };
-
-enum { RK_STORE_MIN_PREFIX_DIGITS = 4 };
 
 RK_HIDDEN const char *rk_store_kind_folder(rk_entry_kind kind); // "objects", "programs"; static
 RK_HIDDEN const char *rk_store_kind_suffix(rk_entry_kind kind); // "rkx", "rkp"; static
@@ -19,6 +28,9 @@ RK_HIDDEN void rk_store_add_folder(const rk_store *store, rk_entry_kind kind, co
                                    rk_buf *out);
 RK_HIDDEN void rk_store_add_path(const rk_store *store, rk_entry_kind kind, const char *hex,
                                  rk_buf *out);
+
+// What rk_store_add_folder and rk_store_add_path gave, less the directory: what base/tree.h takes.
+RK_HIDDEN const char *rk_store_below(const rk_store *store, const rk_buf *path); // borrowed
 
 // True if `name` is 64 lower-case hex digits, a dot and the kind's suffix, and lies in the folder
 // that its first two digits name.
@@ -33,4 +45,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_store_resolve(const rk_store *store, unsigned 
 
 // Moves a file of the store to quarantine/; true if it was there and was moved. Best effort: a file
 // system that refuses is not worth a word, for the caller counts the entry as missing anyway.
-RK_HIDDEN bool rk_store_set_aside(const rk_store *store, rk_entry_kind kind, const char *hex);
+RK_HIDDEN bool rk_store_set_aside(rk_store *store, rk_entry_kind kind, const char *hex);
+
+// An error while rk_store_accepts is false, with the reason there was.
+RK_HIDDEN RK_NODISCARD rk_err *rk_store_check_accepts(const rk_store *store);

@@ -12,29 +12,35 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
-// The entries of rk_sys_table, as bits.
+// The entries of rk_sys_table, as bits; those that do the same thing by path, by descriptor or
+// beneath a directory share one.
 typedef enum rk_fault_call {
     RK_FAULT_OPEN = 1 << 0,
-    RK_FAULT_CLOSE = 1 << 1,
+    RK_FAULT_CLOSE = 1 << 1, // directory streams too
     RK_FAULT_READ = 1 << 2,
     RK_FAULT_WRITE = 1 << 3,
     RK_FAULT_FSYNC = 1 << 4,
     RK_FAULT_FSTAT = 1 << 5,
-    RK_FAULT_LSTAT = 1 << 6,
+    RK_FAULT_LSTAT = 1 << 6, // fstatat too
     RK_FAULT_RENAME = 1 << 7,
     RK_FAULT_UNLINK = 1 << 8,
     RK_FAULT_MKDIR = 1 << 9,
     RK_FAULT_RMDIR = 1 << 10,
     RK_FAULT_OPENDIR = 1 << 11,
-    RK_FAULT_ALLOC = 1 << 12, // malloc and realloc; never counted unless asked for
+    RK_FAULT_READDIR = 1 << 12,
+    RK_FAULT_LINK = 1 << 13,
+    RK_FAULT_UTIME = 1 << 14,
+    RK_FAULT_STATVFS = 1 << 15,
+    RK_FAULT_ALLOC = 1 << 16, // malloc and realloc; never counted unless asked for
 } rk_fault_call;
 
 enum {
     RK_FAULT_EVERY_SYSCALL = RK_FAULT_ALLOC - 1,
     // What changes files: the calls that a full or read-only file system refuses.
-    RK_FAULT_EVERY_CHANGE =
-        RK_FAULT_OPEN | RK_FAULT_WRITE | RK_FAULT_FSYNC | RK_FAULT_RENAME | RK_FAULT_MKDIR,
+    RK_FAULT_EVERY_CHANGE = RK_FAULT_OPEN | RK_FAULT_WRITE | RK_FAULT_FSYNC | RK_FAULT_RENAME |
+                            RK_FAULT_MKDIR | RK_FAULT_LINK | RK_FAULT_UTIME,
     RK_FAULT_EXIT_STATUS = 97,
 };
 
@@ -44,6 +50,10 @@ typedef struct rk_fault_plan {
     int error_number; // what errno becomes; 0 means EIO. (Allocations return NULL.)
     bool lasting;     // every counted call after the n-th fails too, as on a full disk
     bool exits;       // instead of failing: _exit(RK_FAULT_EXIT_STATUS); a write writes half before
+
+    // What is no failure, whatever nth says.
+    size_t most_io_bytes; // reads and writes move no more than this at a time; 0: as they like
+    bool interrupts;      // open, read, write and fsync answer EINTR every other time
 } rk_fault_plan;
 
 // Replaces both tables and starts to count. Calls made by several threads are counted together, but

@@ -98,6 +98,36 @@ static void an_exit_in_write_tears_it(void **state) {
     (void)close(ends[1]);
 }
 
+static ssize_t read_some(void *data, size_t len) {
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(write(ends[1], "0123456789", 10), 10);
+    ssize_t got = rk_sys()->read_fn(ends[0], data, len);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return got;
+}
+
+static void reads_and_writes_can_be_short(void **state) {
+    (void)state;
+    char data[16];
+    rk_fault_begin(&(rk_fault_plan){.most_io_bytes = 3});
+    ssize_t got = read_some(data, sizeof data);
+    assert_false(rk_fault_end());
+    assert_int_equal(got, 3);
+}
+
+static void calls_can_be_interrupted(void **state) {
+    (void)state;
+    rk_fault_begin(&(rk_fault_plan){.interrupts = true});
+    int results[] = {try_open(), try_open(), try_open(), try_open()};
+    assert_false(rk_fault_end());
+    assert_int_equal(results[0], EINTR);
+    assert_int_equal(results[1], 0);
+    assert_int_equal(results[2], EINTR);
+    assert_int_equal(results[3], 0);
+}
+
 static void raise_kill(void *context) {
     (void)context;
     (void)raise(SIGKILL);
@@ -121,6 +151,8 @@ int main(void) {
         cmocka_unit_test(an_unreached_fault_is_told),
         cmocka_unit_test(a_failing_close_still_closes),
         cmocka_unit_test(an_exit_in_write_tears_it),
+        cmocka_unit_test(reads_and_writes_can_be_short),
+        cmocka_unit_test(calls_can_be_interrupted),
         cmocka_unit_test(a_child_tells_how_it_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
