@@ -14,7 +14,8 @@
 #include "base/sys.h"
 
 // Files and directories by number, in the order in which they were made; the top is 0.
-enum { TOP = 0, NONE = UINT_MAX };
+enum { TOP = 0 };
+#define NONE UINT_MAX
 
 typedef enum change_kind { WRITE, NAME, UNNAME, RENAME, SYNC, MARK } change_kind;
 
