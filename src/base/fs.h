@@ -14,10 +14,9 @@ void rk_autofd_cleanup(int *fd);
 RK_NODISCARD rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data);
 
 // Publishes `len` bytes under `path` so that a reader sees all or nothing, also after a power cut:
-// a temporary file beside it (named .tmp-<pid>-<16 random hex digits>), fsync, rename, fsync of the
-// directory. On failure the old content is as it was and nothing is left behind; should only the
-// last step fail, the new content is there and whole, but may not outlast a power cut. `mode` is as
-// for open(2).
+// a temporary file beside it (base/temporary.h), fsync, rename, fsync of the directory. On failure
+// the old content is as it was and nothing is left behind; should only the last step fail, the new
+// content is there and whole, but may not outlast a power cut. `mode` is as for open(2).
 RK_NODISCARD rk_err *rk_fs_publish(const char *path, const void *data, size_t len, mode_t mode);
 
 // As mkdir -p, with `mode` for those made; "" and "/" need nothing.
@@ -26,9 +25,9 @@ RK_NODISCARD rk_err *rk_fs_make_dirs(const char *path, mode_t mode);
 // Writes all bytes to `fd`, whatever write(2) does in between.
 RK_NODISCARD rk_err *rk_fs_write_all(int fd, const void *data, size_t len);
 
-// Calls `visit` with every name in a directory but "." and "..", in byte order, at most
-// `max_entries`. An error from `visit` ends the walk and is passed on. RK_NOT_FOUND if there is no
-// such directory.
+// Calls `visit` with every name in a directory but ".", ".." and NFS's own .nfs…, in byte order, at
+// most `max_entries`. An error from `visit` ends the walk and is passed on. RK_NOT_FOUND if there
+// is no such directory.
 typedef rk_err *(*rk_fs_visit_fn)(void *context, const char *name);
 RK_NODISCARD rk_err *rk_fs_list(const char *path, size_t max_entries, rk_fs_visit_fn visit,
                                 void *context);

@@ -57,7 +57,7 @@ static rk_err *add_plugin_build(const rk_plugin_facts *facts, rk_components *out
         return add(out, RK_COMPONENT_VERSION, "plugin.build_id", rk_span_text(build_id));
     rk_digest digest;
     char hex[RK_DIGEST_HEX_CHARS + 1];
-    RK_TRY(rk_plugin_digest(path, facts->memo_directory, &digest));
+    RK_TRY(rk_plugin_digest(path, facts->memo_store, &digest));
     rk_digest_to_hex(&digest, hex);
     return add(out, RK_COMPONENT_VERSION, "plugin.digest", rk_span_text(hex));
 }

@@ -15,14 +15,13 @@ typedef struct rk_plugin_facts {
     rk_span topology_fingerprint; // as text; empty where the plugin has none
     rk_span topology_devices;     // as text lines
     bool generates_host_code;     // the platform is the host's CPU
-    // A directory of ours (made when needed) in which the digests of plugin files are remembered
-    // for later processes, or NULL: hashing a plugin without a build-id takes a quarter of a
-    // second.
-    const char *memo_directory;
+    // The directory of a store, in which the digests of plugin files are remembered for later
+    // processes, or NULL: hashing a plugin without a build-id takes a quarter of a second.
+    const char *memo_store;
 } rk_plugin_facts;
 
 // Appends all components and sorts the list. Reads /proc, the plugin's file (once: its digest is
-// remembered while the process lives, and in `facts->memo_directory`) and the environment.
+// remembered while the process lives, and in `facts->memo_store`) and the environment.
 // `ignore` is REKINDLE_KEY_IGNORE.
 RK_NODISCARD rk_err *rk_environment_collect(const rk_plugin_facts *facts, const char *ignore,
                                             rk_components *out_components);

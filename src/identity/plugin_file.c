@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "base/fs.h"
+#include "base/tree.h"
 
 enum {
     CHUNK_BYTES = 1 << 20,
@@ -89,17 +89,19 @@ static void write_memo_line(const file_id *id, const rk_digest *digest, rk_buf *
     rk_buf_add_byte(out, '\n');
 }
 
-static char *memo_path(const char *directory, const file_id *id) {
-    RK_AUTO(rk_buf) name = {0};
-    rk_buf_add_format(&name, "plugin-%llx-%llx", (unsigned long long)id->device,
+static const char memo_folder[] = "plugins";
+
+// Below the store.
+static void add_memo_path(const file_id *id, rk_buf *out) {
+    rk_buf_add_format(out, "%s/plugin-%llx-%llx", memo_folder, (unsigned long long)id->device,
                       (unsigned long long)id->inode);
-    return rk_path_join(directory, rk_buf_text(&name));
 }
 
-static bool recall_memo(const char *path, const file_id *id, rk_digest *out_digest) {
+static bool recall_memo(const char *store, const char *path, const file_id *id,
+                        rk_digest *out_digest) {
     RK_AUTO(rk_buf) found = RK_BUF_INIT(MAX_MEMO_BYTES);
     RK_AUTO(rk_buf) expected = RK_BUF_INIT(MAX_MEMO_BYTES);
-    rk_err *err = rk_fs_read(path, MAX_MEMO_BYTES, &found);
+    rk_err *err = rk_tree_read(store, path, MAX_MEMO_BYTES, &found);
     if (err) {
         rk_err_drop(err, "without a memo the digest is computed");
         return false;
@@ -114,15 +116,15 @@ static bool recall_memo(const char *path, const file_id *id, rk_digest *out_dige
     return rk_span_equal(rk_buf_span(&found), rk_buf_span(&expected));
 }
 
-static void keep_memo(const char *directory, const char *path, const file_id *id,
+static void keep_memo(const char *store, const char *path, const file_id *id,
                       const rk_digest *digest) {
     if (rk_realtime_ns() < id->ctime_ns + (uint64_t)SETTLED_SECONDS * 1000000000)
         return;
     RK_AUTO(rk_buf) line = RK_BUF_INIT(MAX_MEMO_BYTES);
     write_memo_line(id, digest, &line);
-    rk_err *err = rk_fs_make_dirs(directory, 0700);
+    rk_err *err = rk_tree_make_dirs(store, memo_folder);
     if (!err)
-        err = rk_fs_publish(path, line.data, line.len, 0600);
+        err = rk_tree_publish(store, path, line.data, line.len, 0600);
     rk_err_drop(err, "the next process computes the digest again");
 }
 
@@ -186,22 +188,23 @@ static rk_err *compute(int fd, const char *path, uint64_t size, rk_digest *out_d
     return NULL;
 }
 
-rk_err *rk_plugin_digest(const char *path, const char *memo_directory, rk_digest *out_digest) {
+rk_err *rk_plugin_digest(const char *path, const char *memo_store, rk_digest *out_digest) {
     file_id id;
-    rk_autofree char *memo = NULL;
+    RK_AUTO(rk_buf) memo = {0};
     rk_autofd fd = rk_sys()->open_fn(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open the plugin %s", path);
     RK_TRY(identify(fd, path, &id));
     if (recall(&id, out_digest))
         return NULL;
-    if (memo_directory && *memo_directory)
-        memo = memo_path(memo_directory, &id);
-    bool known = memo && recall_memo(memo, &id, out_digest);
+    if (memo_store && *memo_store)
+        add_memo_path(&id, &memo);
+    bool may_know = memo.len && !memo.failed;
+    bool known = may_know && recall_memo(memo_store, rk_buf_text(&memo), &id, out_digest);
     if (!known)
         RK_TRY(compute(fd, path, id.size, out_digest));
     remember(&id, out_digest);
-    if (memo && !known)
-        keep_memo(memo_directory, memo, &id, out_digest);
+    if (may_know && !known)
+        keep_memo(memo_store, rk_buf_text(&memo), &id, out_digest);
     return NULL;
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fs.h"
+#include "base/tree.h"
 #include "journal/line.h"
 #include "journal/process.h"
 #include "journal/run_id.h"
@@ -15,7 +15,7 @@
 struct rk_journal {
     pthread_mutex_t lock; // guards all below owner
     char *run;            // owned
-    char *path;           // owned; of the file
+    char *path;           // owned; of the file, below the store
     pid_t owner;          // the process that opened it; a forked child is another one
     int fd;
     dev_t device; // of the file behind fd, to notice when fd is no longer ours
@@ -80,23 +80,19 @@ void rk_turn_end(rk_turn *mine) {
     errno = mine->saved_errno;
 }
 
-static rk_err *create_file(rk_journal *journal, const char *directory, const char *name) {
-    rk_autofree char *path = rk_path_join(directory, name);
+static rk_err *create_file(rk_journal *journal, const char *store, const char *name) {
+    rk_autofree char *folder = rk_path_join("runs", journal->run);
+    rk_autofree char *path = folder ? rk_path_join(folder, name) : NULL;
     if (!path)
         return rk_err_no_memory();
-    do
-        journal->fd = rk_sys()->open_fn(
-            path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    while (journal->fd < 0 && errno == EINTR);
-    if (journal->fd < 0)
-        return rk_error_errno(errno, "cannot create %s", path);
+    RK_TRY(rk_tree_open(store, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0600, &journal->fd));
     journal->path = RK_TAKE(path);
     return NULL;
 }
 
 // <rank>.jsonl; if that is taken <rank>.<pid>.jsonl; and where pids repeat (containers that share a
 // directory, a program that executes itself again) <rank>.<pid>.<n>.jsonl.
-static rk_err *create_first_free(rk_journal *journal, const char *directory) {
+static rk_err *create_first_free(rk_journal *journal, const char *store) {
     enum { MOST_TRIES = 1000 };
     unsigned rank = rk_process_rank();
     for (int n = 0;; n++) {
@@ -108,20 +104,19 @@ static rk_err *create_first_free(rk_journal *journal, const char *directory) {
             rk_buf_add_format(&name, ".%d", n);
         rk_buf_add_text(&name, ".jsonl");
         RK_TRY(rk_buf_status(&name));
-        rk_err *err = create_file(journal, directory, rk_buf_text(&name));
+        rk_err *err = create_file(journal, store, rk_buf_text(&name));
         if (rk_err_code(err) != RK_ALREADY_EXISTS || n == MOST_TRIES)
             return err;
         rk_err_drop(err, "another process has this name; the next one is tried");
     }
 }
 
-static rk_err *open_file(rk_journal *journal, const char *store_directory) {
-    rk_autofree char *runs = rk_path_join(store_directory, "runs");
-    rk_autofree char *directory = runs ? rk_path_join(runs, journal->run) : NULL;
-    if (!directory)
+static rk_err *open_file(rk_journal *journal, const char *store) {
+    rk_autofree char *folder = rk_path_join("runs", journal->run);
+    if (!folder)
         return rk_err_no_memory();
-    RK_TRY(rk_fs_make_dirs(directory, 0700));
-    RK_TRY(create_first_free(journal, directory));
+    RK_TRY(rk_tree_make_dirs(store, folder));
+    RK_TRY(create_first_free(journal, store));
     struct stat info;
     if (rk_sys()->fstat_fn(journal->fd, &info) != 0)
         return rk_error_errno(errno, "cannot stat %s", journal->path);
@@ -178,7 +173,7 @@ rk_err *rk_journal_open(const rk_journal_start *start, rk_journal **out_journal)
     if (!err)
         err = write_start(journal, start);
     if (err && journal->path) // a file without its first line helps nobody
-        (void)rk_sys()->unlink_fn(journal->path);
+        rk_err_drop(rk_tree_remove(start->store_directory, journal->path), "it may stay");
     RK_TRY(rk_err_wrap(err, "the journal of run %s", journal->run));
     *out_journal = RK_TAKE(journal);
     return NULL;

@@ -250,11 +250,9 @@ static rk_err *identify_client(const rk_runtime *runtime, rk_client *client, PJR
     RK_AUTO(rk_components) components = {0};
     rk_autofree char *path = NULL;
     rk_autofree char *build_id = NULL;
-    rk_autofree char *memo_directory = NULL;
     RK_TRY(rk_facts_gather(client->plugin->real, handle, &facts));
     if (runtime->publisher) // the store may be written to
-        memo_directory = rk_path_join(rk_store_directory(runtime->store), "plugins");
-    facts.facts.memo_directory = memo_directory;
+        facts.facts.memo_store = rk_store_directory(runtime->store);
     RK_TRY(rk_plugin_identify(facts.facts.code_address, &path, &build_id));
     RK_TRY(rk_environment_collect(&facts.facts, runtime->settings->key_ignore, &components));
     RK_TRY(describe_client(client, &facts, &components, path, build_id));

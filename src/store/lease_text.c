@@ -5,11 +5,11 @@ static const char held[] = "held ";
 static const char not_kept[] = "not-kept ";
 static const char compiled[] = "compiled ";
 
-void rk_lease_text_add(const rk_lease_view *view, uint64_t random, rk_buf *out) {
+void rk_lease_text_add(const rk_lease_view *view, const char *random, rk_buf *out) {
     rk_buf_add_text(out, magic);
     rk_buf_add_text(out, view->state == RK_LEASE_NOT_KEPT ? not_kept : held);
-    rk_buf_add_format(out, "%llu %llu %016llx ", (unsigned long long)view->created_ns,
-                      (unsigned long long)view->valid_ns, (unsigned long long)random);
+    rk_buf_add_format(out, "%llu %llu %.16s ", (unsigned long long)view->created_ns,
+                      (unsigned long long)view->valid_ns, random);
     rk_process_add_text(&view->holder, out);
     rk_buf_add_byte(out, '\n');
 }

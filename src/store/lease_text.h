@@ -12,8 +12,8 @@
 
 enum { RK_LEASE_MAX_BYTES = 64 << 10 };
 
-// Appends the first line.
-RK_HIDDEN void rk_lease_text_add(const rk_lease_view *view, uint64_t random, rk_buf *out);
+// Appends the first line. `random` is 16 lower-case hex digits.
+RK_HIDDEN void rk_lease_text_add(const rk_lease_view *view, const char *random, rk_buf *out);
 
 // Fills all of `out_view`. What is no lease gets RK_LEASE_HELD, and a holder with pid 0.
 RK_HIDDEN void rk_lease_text_parse(rk_span text, rk_lease_view *out_view);

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 
-#include "base/fs.h"
+#include "base/tree.h"
 #include "store/store_path.h"
 
-// Slack for rk_fs_read, which asks for a little more than the file has.
+// Slack for rk_tree_read, which asks for a little more than the file has.
 #define FILE_BUFFER_MAX_BYTES (RK_ENTRY_MAX_BYTES + ((size_t)1 << 20))
 
 void rk_store_lookup_cleanup(rk_store_lookup *lookup) {
@@ -22,7 +22,8 @@ static rk_err *read_entry(const rk_store *store, rk_entry_kind kind, const char 
     rk_store_add_path(store, kind, hex, &path);
     RK_TRY(rk_buf_status(&path));
     lookup->file = RK_BUF_INIT(FILE_BUFFER_MAX_BYTES);
-    rk_err *err = rk_fs_read(rk_buf_text(&path), RK_ENTRY_MAX_BYTES, &lookup->file);
+    rk_err *err = rk_tree_read(store->directory, rk_store_below(store, &path), RK_ENTRY_MAX_BYTES,
+                               &lookup->file);
     // A symbolic link answers ELOOP, a socket ENXIO.
     bool not_a_file = rk_err_code(err) == RK_OUT_OF_RANGE || rk_err_errno(err) == ELOOP ||
                       rk_err_errno(err) == ENXIO;
@@ -68,6 +69,19 @@ bool rk_store_quarantine(rk_store *store, const rk_key *key) {
     return !store->readonly && rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
 }
 
+// Once a process and folder, when something was put there: its last change, by the file system's
+// clock, is now.
+static void sweep_once(rk_store *store, rk_entry_kind kind, const char *hex, uint8_t first_byte) {
+    if (atomic_exchange(&store->swept[kind - RK_ENTRY_EXECUTABLE][first_byte], true))
+        return;
+    RK_AUTO(rk_buf) folder = {0};
+    rk_store_add_folder(store, kind, hex, &folder);
+    rk_err *err = rk_buf_status(&folder);
+    if (!err)
+        err = rk_tree_sweep(store->directory, rk_store_below(store, &folder), 0, NULL);
+    rk_err_drop(err, "what dead writers left costs space only, and gc sweeps too");
+}
+
 // Publishes; makes the folders on the way only where they turn out to be missing.
 static rk_err *publish(const rk_store *store, rk_entry_kind kind, const char *hex, rk_span file) {
     RK_AUTO(rk_buf) path = {0};
@@ -76,15 +90,16 @@ static rk_err *publish(const rk_store *store, rk_entry_kind kind, const char *he
     rk_store_add_folder(store, kind, hex, &folder);
     RK_TRY(rk_buf_status(&path));
     RK_TRY(rk_buf_status(&folder));
-    rk_err *err = rk_fs_publish(rk_buf_text(&path), file.data, file.len, 0600);
+    const char *below = rk_store_below(store, &path);
+    rk_err *err = rk_tree_publish(store->directory, below, file.data, file.len, 0600);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "the folder is made lazily");
-        RK_TRY(rk_fs_make_dirs(rk_buf_text(&folder), 0700));
-        err = rk_fs_publish(rk_buf_text(&path), file.data, file.len, 0600);
+        RK_TRY(rk_tree_make_dirs(store->directory, rk_store_below(store, &folder)));
+        err = rk_tree_publish(store->directory, below, file.data, file.len, 0600);
     }
     if (rk_err_errno(err) == EISDIR && rk_store_set_aside(store, kind, hex)) {
         rk_err_drop(err, "the directory that lay there is out of the way");
-        err = rk_fs_publish(rk_buf_text(&path), file.data, file.len, 0600);
+        err = rk_tree_publish(store->directory, below, file.data, file.len, 0600);
     }
     return err;
 }
@@ -98,6 +113,7 @@ rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_store
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry->key.digest, hex);
     RK_TRY(publish(store, entry->kind, hex, rk_buf_span(&file)));
+    sweep_once(store, entry->kind, hex, entry->key.digest.bytes[0]);
     if (out_stored_bytes)
         *out_stored_bytes = file.len;
     return NULL;
@@ -109,8 +125,12 @@ bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key) {
     RK_AUTO(rk_buf) path = {0};
     rk_store_add_path(store, kind, hex, &path);
     struct stat info;
-    return !path.failed && rk_sys()->lstat_fn(rk_buf_text(&path), &info) == 0 &&
-           S_ISREG(info.st_mode);
+    rk_err *err = rk_buf_status(&path);
+    if (!err)
+        err = rk_tree_stat(store->directory, rk_store_below(store, &path), &info);
+    bool has = !err && S_ISREG(info.st_mode);
+    rk_err_drop(err, "what cannot be seen is not there");
+    return has;
 }
 
 rk_err *rk_store_read(rk_store *store, rk_entry_kind kind, const char *hex_prefix,

@@ -1,6 +1,4 @@
-#include <errno.h>
-
-#include "base/fs.h"
+#include "base/tree.h"
 #include "store/store_path.h"
 
 // One walk through the folders of a kind.
@@ -26,11 +24,12 @@ static rk_err *visit_file(void *context, const char *name) {
     rk_store_add_path(self->store, self->kind, hex, &path);
     RK_TRY(rk_buf_status(&path));
     struct stat info;
-    if (rk_sys()->lstat_fn(rk_buf_text(&path), &info) != 0) {
-        if (errno == ENOENT)
-            return NULL; // removed since it was listed
-        return rk_error_errno(errno, "cannot stat %s", rk_buf_text(&path));
+    rk_err *err = rk_tree_stat(self->store->directory, rk_store_below(self->store, &path), &info);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "removed since it was listed");
+        return NULL;
     }
+    RK_TRY(err);
     if (!S_ISREG(info.st_mode))
         return NULL;
     const rk_store_item item = {
@@ -39,7 +38,7 @@ static rk_err *visit_file(void *context, const char *name) {
         .stored_bytes = (uint64_t)info.st_size,
         .modified_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec,
     };
-    rk_err *err = self->visit(self->context, &item);
+    err = self->visit(self->context, &item);
     self->stopped = err != NULL;
     return err;
 }
@@ -60,17 +59,15 @@ static rk_err *visit_folder(void *context, const char *name) {
     rk_store_add_folder(self->store, self->kind, name, &folder);
     RK_TRY(rk_buf_status(&folder));
     self->folder = name;
-    return ignore_absence(
-        self, rk_fs_list(rk_buf_text(&folder), MAX_FILES_IN_A_FOLDER, visit_file, self));
+    return ignore_absence(self,
+                          rk_tree_list(self->store->directory, rk_store_below(self->store, &folder),
+                                       MAX_FILES_IN_A_FOLDER, visit_file, self));
 }
 
 rk_err *rk_store_each(rk_store *store, rk_entry_kind kind, rk_store_visit_fn visit, void *context) {
     walk self = {.store = store, .kind = kind, .visit = visit, .context = context};
-    RK_AUTO(rk_buf) folder = {0};
-    rk_buf_add_format(&folder, "%s/%s", store->directory, rk_store_kind_folder(kind));
-    RK_TRY(rk_buf_status(&folder));
-    return ignore_absence(&self,
-                          rk_fs_list(rk_buf_text(&folder), MAX_FOLDERS, visit_folder, &self));
+    return ignore_absence(&self, rk_tree_list(store->directory, rk_store_kind_folder(kind),
+                                              MAX_FOLDERS, visit_folder, &self));
 }
 
 static rk_err *remove_kind(const rk_store *store, rk_entry_kind kind, const char *hex,
@@ -79,9 +76,10 @@ static rk_err *remove_kind(const rk_store *store, rk_entry_kind kind, const char
     rk_store_add_path(store, kind, hex, &path);
     RK_TRY(rk_buf_status(&path));
     struct stat info;
-    bool known = rk_sys()->lstat_fn(rk_buf_text(&path), &info) == 0;
-    rk_err *err = rk_fs_remove(rk_buf_text(&path));
-    if (!err && known)
+    rk_err *err = rk_tree_stat(store->directory, rk_store_below(store, &path), &info);
+    if (!err)
+        err = rk_tree_remove(store->directory, rk_store_below(store, &path));
+    if (!err)
         *freed_bytes += (uint64_t)info.st_size;
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fs.h"
+#include "base/tree.h"
 #include "store/store_path.h"
 
 static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info) {
@@ -17,11 +17,7 @@ static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info
                         "%s belongs to user %ld, not to you (%ld), who could put code into it: "
                         "point REKINDLE_DIR at a directory of your own",
                         directory, (long)info->st_uid, (long)geteuid());
-    if (info->st_mode & (S_IWGRP | S_IWOTH))
-        return rk_error(RK_PERMISSION_DENIED,
-                        "%s is writable by other users, who could put code into it: chmod 700 %s",
-                        directory, directory);
-    return NULL;
+    return rk_tree_check_folder(info, directory);
 }
 
 // Following one's own link to another disk is fine; a link that someone else could turn is not.
@@ -73,7 +69,7 @@ rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store
     while (len > 1 && directory[len - 1] == '/')
         len--;
     rk_autofree char *path = rk_strndup(directory, len);
-    rk_store *store = path ? rk_malloc(sizeof *store) : NULL;
+    rk_store *store = path ? rk_calloc(1, sizeof *store) : NULL;
     if (!store)
         return rk_err_no_memory();
     rk_err *err = readonly ? NULL : make_directory(path);
@@ -83,7 +79,8 @@ rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store
         rk_free(store);
         return err;
     }
-    *store = (rk_store){.directory = RK_TAKE(path), .readonly = readonly};
+    store->directory = RK_TAKE(path);
+    store->readonly = readonly;
     *out_store = store;
     return NULL;
 }

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/tree.h"
 
 const char *rk_store_kind_folder(rk_entry_kind kind) {
     return kind == RK_ENTRY_PROGRAM ? "programs" : "objects";
@@ -19,6 +19,10 @@ void rk_store_add_folder(const rk_store *store, rk_entry_kind kind, const char *
 void rk_store_add_path(const rk_store *store, rk_entry_kind kind, const char *hex, rk_buf *out) {
     rk_store_add_folder(store, kind, hex, out);
     rk_buf_add_format(out, "/%s.%s", hex, rk_store_kind_suffix(kind));
+}
+
+const char *rk_store_below(const rk_store *store, const rk_buf *path) {
+    return rk_buf_text(path) + strlen(store->directory) + 1;
 }
 
 bool rk_store_name_is_entry(rk_entry_kind kind, const char *folder, const char *name) {
@@ -71,7 +75,8 @@ rk_err *rk_store_resolve(const rk_store *store, unsigned kinds, const char *hex_
         RK_AUTO(rk_buf) folder = {0};
         rk_store_add_folder(store, found.kind, hex_prefix, &folder);
         RK_TRY(rk_buf_status(&folder));
-        rk_err *err = rk_fs_list(rk_buf_text(&folder), MAX_FILES_IN_A_FOLDER, match, &found);
+        rk_err *err = rk_tree_list(store->directory, rk_store_below(store, &folder),
+                                   MAX_FILES_IN_A_FOLDER, match, &found);
         if (err && rk_err_code(err) != RK_NOT_FOUND)
             return err;
         rk_err_drop(err, "no folder: no key that begins so");
@@ -86,14 +91,26 @@ rk_err *rk_store_resolve(const rk_store *store, unsigned kinds, const char *hex_
 }
 
 bool rk_store_set_aside(const rk_store *store, rk_entry_kind kind, const char *hex) {
+    static const char folder[] = "quarantine";
     RK_AUTO(rk_buf) from = {0};
     RK_AUTO(rk_buf) to = {0};
     rk_store_add_path(store, kind, hex, &from);
-    rk_buf_add_format(&to, "%s/quarantine", store->directory);
+    rk_buf_add_format(&to, "%s/%s.%s-%llu-%ld", folder, hex, rk_store_kind_suffix(kind),
+                      (unsigned long long)rk_realtime_ns(), (long)getpid());
     if (from.failed || to.failed)
         return false;
-    (void)rk_sys()->mkdir_fn(rk_buf_text(&to), 0700); // there already, or the rename says so
-    rk_buf_add_format(&to, "/%s.%s-%llu-%ld", hex, rk_store_kind_suffix(kind),
-                      (unsigned long long)rk_realtime_ns(), (long)getpid());
-    return !to.failed && rk_sys()->rename_fn(rk_buf_text(&from), rk_buf_text(&to)) == 0;
+    const char *source = rk_store_below(store, &from);
+    rk_err *err = rk_tree_rename(store->directory, source, rk_buf_text(&to));
+    struct stat info;
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "either of them is missing");
+        err = rk_tree_stat(store->directory, source, &info);
+        if (!err)
+            err = rk_tree_make_dirs(store->directory, folder);
+        if (!err)
+            err = rk_tree_rename(store->directory, source, rk_buf_text(&to));
+    }
+    bool moved = !err;
+    rk_err_drop(err, "the caller counts the entry as missing anyway");
+    return moved;
 }

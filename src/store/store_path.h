@@ -1,14 +1,18 @@
 // Where things lie in the store; private to src/store.
 #pragma once
 
+#include <stdatomic.h>
+
 #include "store/store.h"
+
+enum { RK_STORE_MIN_PREFIX_DIGITS = 4, RK_STORE_FOLDERS = 256 };
 
 struct rk_store {
     char *directory; // owned; no slash at its end
     bool readonly;
+    // By kind less one: folders from which this process has swept what dead writers left.
+    atomic_bool swept[2][RK_STORE_FOLDERS];
 };
-
-enum { RK_STORE_MIN_PREFIX_DIGITS = 4 };
 
 RK_HIDDEN const char *rk_store_kind_folder(rk_entry_kind kind); // "objects", "programs"; static
 RK_HIDDEN const char *rk_store_kind_suffix(rk_entry_kind kind); // "rkx", "rkp"; static
@@ -19,6 +23,9 @@ RK_HIDDEN void rk_store_add_folder(const rk_store *store, rk_entry_kind kind, co
                                    rk_buf *out);
 RK_HIDDEN void rk_store_add_path(const rk_store *store, rk_entry_kind kind, const char *hex,
                                  rk_buf *out);
+
+// What rk_store_add_folder and rk_store_add_path gave, less the directory: what base/tree.h takes.
+RK_HIDDEN const char *rk_store_below(const rk_store *store, const rk_buf *path); // borrowed
 
 // True if `name` is 64 lower-case hex digits, a dot and the kind's suffix, and lies in the folder
 // that its first two digits name.

@@ -186,9 +186,9 @@ static void write_file(const char *path, const char *text) {
     assert_null(rk_fs_publish(path, text, strlen(text), 0600));
 }
 
-static rk_digest digest_of_file(const char *path, const char *memo_directory) {
+static rk_digest digest_of_file(const char *path, const char *memo_store) {
     rk_digest digest;
-    rk_err *err = rk_plugin_digest(path, memo_directory, &digest);
+    rk_err *err = rk_plugin_digest(path, memo_store, &digest);
     if (err)
         fail_msg("%s", rk_err_message(err));
     return digest;
@@ -235,7 +235,7 @@ static void flip_byte(const char *path, size_t at) {
 }
 
 // Runs in a child, whose memory of earlier files is its own: what is read comes from the disk.
-static size_t bytes_read_by_new_process(const char *path, const char *memo_directory,
+static size_t bytes_read_by_new_process(const char *path, const char *memo_store,
                                         const rk_digest *expected) {
     int ends[2];
     size_t result = 0;
@@ -244,7 +244,7 @@ static size_t bytes_read_by_new_process(const char *path, const char *memo_direc
     if (child == 0) {
         bytes_read = 0;
         rk_digest digest;
-        rk_err *err = rk_plugin_digest(path, memo_directory, &digest);
+        rk_err *err = rk_plugin_digest(path, memo_store, &digest);
         size_t told = !err && rk_digest_equal(&digest, expected) ? bytes_read : SIZE_MAX;
         _exit(write(ends[1], &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
     }
@@ -274,19 +274,19 @@ static void digests_outlive_the_process(void **state) {
     sys.read_fn = counting_read;
     rk_sys_replace(&sys);
     // A file that has just been written may change within its time stamp: not remembered on disk.
-    assert_true(bytes_read_by_new_process(path, memo, &expected) >= PLUGIN_BYTES);
-    assert_true(bytes_read_by_new_process(path, memo, &expected) >= PLUGIN_BYTES);
+    assert_true(bytes_read_by_new_process(path, directory, &expected) >= PLUGIN_BYTES);
+    assert_true(bytes_read_by_new_process(path, directory, &expected) >= PLUGIN_BYTES);
     rk_clock_replace(&clock);
-    assert_true(bytes_read_by_new_process(path, memo, &expected) >= PLUGIN_BYTES);
-    assert_true(bytes_read_by_new_process(path, memo, &expected) < 1000);
+    assert_true(bytes_read_by_new_process(path, directory, &expected) >= PLUGIN_BYTES);
+    assert_true(bytes_read_by_new_process(path, directory, &expected) < 1000);
     assert_null(rk_fs_list(memo, 10, keep_name, memo_name));
     (void)snprintf(memo_path, sizeof memo_path, "%s/%s", memo, memo_name);
     // Damage is noticed, wherever it is, and mended.
     static const size_t PLACES[] = {0, 20, 60, 120, 180};
     for (size_t i = 0; i < RK_ARRAY_LEN(PLACES); i++) {
         flip_byte(memo_path, PLACES[i]);
-        assert_true(bytes_read_by_new_process(path, memo, &expected) >= PLUGIN_BYTES);
-        assert_true(bytes_read_by_new_process(path, memo, &expected) < 1000);
+        assert_true(bytes_read_by_new_process(path, directory, &expected) >= PLUGIN_BYTES);
+        assert_true(bytes_read_by_new_process(path, directory, &expected) < 1000);
     }
     // A memo directory that cannot be made changes nothing.
     assert_true(bytes_read_by_new_process(path, "/proc/none", &expected) >= PLUGIN_BYTES);

@@ -340,15 +340,27 @@ static void a_forked_child_is_silent(void **state) {
 }
 
 // A program that becomes a daemon closes all descriptors; ours is soon another file's.
+// The descriptor in this process under which the file is open.
+static int descriptor_of(const char *path) {
+    enum { MOST = 1024 };
+    struct stat wanted, info;
+    assert_int_equal(stat(path, &wanted), 0);
+    for (int fd = 0; fd < MOST; fd++)
+        if (fstat(fd, &info) == 0 && info.st_dev == wanted.st_dev && info.st_ino == wanted.st_ino)
+            return fd;
+    fail_msg("%s is not open", path);
+    return -1;
+}
+
 static void a_descriptor_that_was_taken_over_is_left_alone(void **state) {
     rk_journal *journal = fixture_open(*state, "one");
     rk_autofree char *others = rk_path_join(*state, "others");
-    int probe = open("/dev/null", O_RDONLY);
-    int ours = probe - 1; // descriptors are given out in order
-    close(probe);
-    close(ours);
-    int fd = open(others, O_RDWR | O_CREAT, 0600);
+    rk_autofree char *path = fixture_path(*state, "one", "0.jsonl");
+    int ours = descriptor_of(path);
+    int opened = open(others, O_RDWR | O_CREAT, 0600);
+    int fd = dup2(opened, ours);
     assert_int_equal(fd, ours);
+    close(opened);
     rk_journal_add_warning(journal, "lost");
     rk_autoerr failure = rk_journal_take_failure(journal);
     assert_int_equal(rk_err_code(failure), RK_ABORTED);

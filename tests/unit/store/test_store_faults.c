@@ -236,38 +236,47 @@ static void exit_at_nth_system_call(void **state) {
     }
 }
 
-static int readonly_open(const char *path, int flags, mode_t mode) {
+static int readonly_openat(int dir_fd, const char *path, int flags, mode_t mode) {
     if (flags & (O_WRONLY | O_RDWR | O_CREAT)) {
         errno = EROFS;
         return -1;
     }
-    return rk_sys_libc.open_fn(path, flags, mode);
+    return rk_sys_libc.openat_fn(dir_fd, path, flags, mode);
 }
 
-static int readonly_rename(const char *from, const char *to) {
+static int readonly_renameat(int from_fd, const char *from, int to_fd, const char *to) {
+    (void)from_fd;
     (void)from;
+    (void)to_fd;
     (void)to;
     errno = EROFS;
     return -1;
 }
 
-static int readonly_unlink(const char *path) {
+static int readonly_unlinkat(int dir_fd, const char *path, int flags) {
+    (void)dir_fd;
     (void)path;
+    (void)flags;
     errno = EROFS;
     return -1;
 }
 
-static int readonly_mkdir(const char *path, mode_t mode) {
+static int readonly_mkdirat(int dir_fd, const char *path, mode_t mode) {
     (void)mode;
-    errno = access(path, F_OK) == 0 ? EEXIST : EROFS;
+    errno = faccessat(dir_fd, path, F_OK, 0) == 0 ? EEXIST : EROFS;
     return -1;
+}
+
+static int readonly_mkdir(const char *path, mode_t mode) {
+    return readonly_mkdirat(AT_FDCWD, path, mode);
 }
 
 static rk_sys_table readonly_file_system(void) {
     rk_sys_table table = rk_sys_libc;
-    table.open_fn = readonly_open;
-    table.rename_fn = readonly_rename;
-    table.unlink_fn = readonly_unlink;
+    table.openat_fn = readonly_openat;
+    table.renameat_fn = readonly_renameat;
+    table.unlinkat_fn = readonly_unlinkat;
+    table.mkdirat_fn = readonly_mkdirat;
     table.mkdir_fn = readonly_mkdir;
     return table;
 }

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "support/faults.h"
 #include "support/tempdir.h"
 
 typedef struct fixture {
@@ -253,6 +254,65 @@ static void readonly_never_writes(void **state) {
     free(path);
 }
 
+// Links and folders of others within the store are neither read from nor written to.
+static void strange_folders_are_not_used(void **state) {
+    fixture *self = *state;
+    rk_key key = sample_key(1);
+    char *folder = sample_path(self->root, RK_ENTRY_EXECUTABLE, &key);
+    *strrchr(folder, '/') = '\0';
+    char *objects = rk_path_join(self->root, "objects");
+    char *elsewhere = rk_path_join(self->directory, "elsewhere");
+    rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 1);
+    for (int i = 0; i < 3; i++) {
+        char *place = i == 0 ? folder : objects;
+        RK_AUTO(rk_store_lookup) lookup = {0};
+        put(self->store, RK_ENTRY_EXECUTABLE, 1);
+        if (i == 2) {
+            assert_int_equal(chmod(place, 0777), 0);
+        } else {
+            assert_int_equal(rename(place, elsewhere), 0);
+            assert_int_equal(symlink(elsewhere, place), 0);
+        }
+        sample_fails(rk_store_get(self->store, &key, &lookup), RK_PERMISSION_DENIED);
+        assert_false(lookup.found);
+        assert_false(rk_store_has(self->store, RK_ENTRY_EXECUTABLE, &key));
+        assert_false(rk_store_quarantine(self->store, &key));
+        sample_fails(rk_store_put(self->store, &entry, NULL), RK_PERMISSION_DENIED);
+        if (i == 2) {
+            assert_int_equal(chmod(place, 0700), 0);
+        } else {
+            assert_int_equal(unlink(place), 0);
+            assert_int_equal(rename(elsewhere, place), 0);
+        }
+        assert_hit(self->store, 1);
+    }
+    rk_free(elsewhere);
+    rk_free(objects);
+    free(folder);
+}
+
+static void killed_in_put(void *context) {
+    rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 1);
+    rk_fault_begin(&(rk_fault_plan){.nth = 1, .calls = RK_FAULT_RENAME, .exits = true});
+    rk_err_drop(rk_store_put(context, &entry, NULL), "the process ends in it");
+}
+
+static void leftovers_are_swept_by_the_next_put(void **state) {
+    fixture *self = *state;
+    put(self->store, RK_ENTRY_EXECUTABLE, 1);
+    for (unsigned i = 1; i <= 3; i++)
+        assert_int_equal(rk_fault_in_child(killed_in_put, self->store), RK_FAULT_EXIT_STATUS);
+    assert_int_equal(sample_count_files(self->root), 4);
+    put(self->store, RK_ENTRY_EXECUTABLE, 1); // this process has swept that folder already
+    assert_int_equal(sample_count_files(self->root), 4);
+    rk_store *another = NULL;
+    sample_ok(rk_store_open(self->root, false, &another));
+    put(another, RK_ENTRY_EXECUTABLE, 1);
+    assert_int_equal(sample_count_files(self->root), 1);
+    assert_hit(another, 1);
+    rk_store_free(another);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -266,6 +326,8 @@ int main(void) {
         TEST(odd_files_are_misses),
         TEST(huge_file_is_a_miss),
         TEST(readonly_never_writes),
+        TEST(strange_folders_are_not_used),
+        TEST(leftovers_are_swept_by_the_next_put),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

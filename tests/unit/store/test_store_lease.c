@@ -374,7 +374,7 @@ static void other_bytes_are_held_by_nobody_known(void **state) {
     fixture *f = *state;
     RK_AUTO(rk_buf) text = {0};
     const rk_lease_view view = {.state = RK_LEASE_HELD, .holder = f->self, .created_ns = 12};
-    rk_lease_text_add(&view, 1, &text);
+    rk_lease_text_add(&view, "0000000000000001", &text);
     char *path = lease_path(f);
     for (size_t len = 0; len < text.len; len++) {
         sample_write_file(path, text.data, len);
