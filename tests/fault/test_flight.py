@@ -156,15 +156,39 @@ class Ends(Flight):
 
     @each_way
     def test_exits_while_a_thread_compiles(self, way):
-        """exit() gives the leases back."""
-        words = ["client", "thread=2{", "compile=name=a add=3", "}"]
-        holder = self.start_holder(way, words, FAKE_PJRT_TEARDOWN="note")
+        """exit() gives the leases back, whoever may still be compiling."""
+        environment = {"FAKE_PJRT_TEARDOWN": "note"}
+        leaver = self.place.start(way, ["client", "misuse=teardown"], environment=environment)
+        self.wait_for_lease()
+        self.assertEqual(finish(*leaver).status, 0)
+        self.assertEqual(self.leases(), [])
+        self.assertEqual(self.place.entries(), [])
 
-        def terminate(holder):
-            os.killpg(holder[0].pid, signal.SIGTERM)
-            finish(*holder)
+    @each_way
+    def test_a_cancelled_thread_that_waits(self, way):
+        """It gets out at once, and leaves nothing behind that the others would run into."""
+        holder = self.start_holder(way)
+        words = ["client", "cancel=300{", WORDS[1], "}", "compile=name=b add=3", "execute", "tohost"]
+        began = time.monotonic()
+        outcome = self.run_sound(way, words, fork=True)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(outcome.of("cancel")[0]["cancelled"], True)
+        self.assertEqual(outcome.real_compiles(), ["name=b"])
+        self.check_answers([outcome])
+        self.assertEqual(len(self.leases()), 1)
+        os.killpg(holder[0].pid, signal.SIGKILL)
+        finish(*holder)
 
-        self.check_others(way, holder, terminate)
+    @each_way
+    def test_a_cancelled_thread_that_compiles(self, way):
+        """Cancelled inside the plugin: of those who want the same program next, one compiles it."""
+        words = ["client", "cancel=300{", "compile=name=a sleep_ms=3000", "}", "compile=name=b",
+                 "thread=2{", "compile=name=a sleep_ms=3000", "}"]
+        outcome = self.run_sound(way, words, fork=True, environment={"FAKE_PJRT_TEARDOWN": "note"})
+        self.assertEqual(outcome.of("cancel")[0]["cancelled"], True)
+        self.assertEqual(sorted(outcome.real_compiles()), ["name=a", "name=a", "name=b"])
+        self.assertEqual(self.leases(), [])
+        self.assertEqual(len(self.place.entries()), 2)
 
     @each_way
     def test_compile_errors_are_everybodys_own(self, way):
