@@ -145,7 +145,7 @@ static rk_err *read_once(const char *top, const char *path, size_t max_bytes, rk
     rk_autofd fd = -1;
     RK_TRY(open_once(top, path, O_RDONLY | O_NONBLOCK, 0, &fd));
     size_t before = out_data->len;
-    rk_err *err = rk_at_read(fd, shown, max_bytes, true, out_data);
+    rk_err *err = rk_at_read(fd, shown, max_bytes, S_IWGRP | S_IWOTH, out_data);
     if (err)
         out_data->len = before;
     return err;

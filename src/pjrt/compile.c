@@ -166,10 +166,6 @@ static void tell_not_stored(const rk_publish_result *result) {
         rk_runtime_tell(RK_ONCE_WRITE, rk_error(code, "an executable was not stored: %s", message));
 }
 
-// A store that refuses to be written (read-only, or no permission) is not asked again by this
-// process.
-static atomic_bool store_refuses;
-
 static void land_published(publication *p, const rk_publish_result *result) {
     bool settled = result->reason && (strcmp(result->reason, "serialize_failed") == 0 ||
                                       strcmp(result->reason, "empty_executable") == 0);
@@ -183,8 +179,6 @@ static void published(void *context, const rk_publish_result *result) {
     publication *p = context;
     const rk_runtime *runtime = rk_runtime_get();
     tell_not_stored(result);
-    if (result->raw_bytes && rk_err_code(result->problem) == RK_PERMISSION_DENIED)
-        atomic_store(&store_refuses, true); // it was serialized: the refusal is the store's
     if (runtime)
         rk_journal_add_stored(runtime->journal, &(rk_journal_stored){
                                                     .key = &p->key,
@@ -257,7 +251,7 @@ static rk_err *publish(request *r, PJRT_Executable *executable) {
 // Whether anything is stored at all, by this process and for this plugin.
 static bool storing(const request *r) {
     const rk_runtime *runtime = r->runtime;
-    return runtime->store && runtime->publisher && !atomic_load(&store_refuses) &&
+    return runtime->store && runtime->publisher && rk_store_accepts(runtime->store) &&
            RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize) &&
            !atomic_load(&r->plugin->cannot_load);
 }
@@ -297,6 +291,9 @@ static void tell_problem(request *r, rk_answer *answer) {
         rk_runtime_tell(RK_ONCE_PLUGIN,
                         rk_err_wrap(problem, "this plugin cannot load executables, so they are "
                                              "compiled at every start"));
+    } else if (answer->miss == RK_MISS_READ_FAILED) {
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
+                                                            "be loaded is compiled again"));
     } else if (problem) {
         rk_runtime_tell(RK_ONCE_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
                                                            "is compiled again"));

@@ -67,7 +67,7 @@ rk_err *rk_lease_sweep(const rk_store *store, uint64_t *out_removed) {
     size_t temporaries = 0;
     if (out_removed)
         *out_removed = 0;
-    if (store->readonly)
+    if (!rk_store_accepts(store))
         return NULL;
     rk_process_self(&self.self);
     rk_err *err = rk_tree_sweep(store->directory, "leases", rk_realtime_ns(), &temporaries);
