@@ -24,7 +24,7 @@ void rk_flight_name(const rk_process *process, char *out_name, size_t size) {
         (void)snprintf(out_name, size, "%s/%ld", process->host, (long)process->pid);
 }
 
-rk_err *rk_flights_new(const rk_store *store, const rk_flights_options *options,
+rk_err *rk_flights_new(rk_store *store, const rk_flights_options *options,
                        rk_flights **out_flights) {
     rk_flights *flights = rk_calloc(1, sizeof *flights);
     if (!flights)

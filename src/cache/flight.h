@@ -36,7 +36,7 @@ typedef struct rk_flights_options {
 
 // `store` must outlive it. A thread that gives signs of life starts with the first lease. Owned:
 // rk_flights_free, when no flight is left.
-RK_NODISCARD rk_err *rk_flights_new(const rk_store *store, const rk_flights_options *options,
+RK_NODISCARD rk_err *rk_flights_new(rk_store *store, const rk_flights_options *options,
                                     rk_flights **out_flights);
 void rk_flights_free(rk_flights *flights); // NULL is fine
 
@@ -69,6 +69,10 @@ typedef struct rk_ticket {
     uint64_t waited_ns;
     rk_wait_end wait_end;
     char waited_for[RK_PROCESS_HOST_MAX_CHARS + 16]; // "host/pid"; "" if it is not known
+
+    // The store refused a lease as a whole (full, read-only) and so will refuse the executable;
+    // owned by whoever asked, who tells it. NULL otherwise.
+    rk_err *refusal;
 
     bool asked, granted; // inside
     uint64_t deadline_ns;

@@ -20,7 +20,7 @@ struct rk_flight {
 };
 
 struct rk_flights {
-    const rk_store *store; // borrowed
+    rk_store *store; // borrowed
     rk_flights_options options;
     rk_process self;
     char self_name[RK_PROCESS_HOST_MAX_CHARS + 16];

@@ -342,6 +342,9 @@ static bool try_load(request *r) {
         hit = look_up(r);
     if (hit)
         land(r, RK_LANDING_PUBLISHED, 0);
+    if (r->ticket.refusal)
+        rk_runtime_tell(RK_ONCE_WRITE,
+                        rk_err_wrap(RK_TAKE(r->ticket.refusal), "executables are not stored"));
     return hit;
 }
 

@@ -60,9 +60,9 @@ bool rk_lease_is_over(const rk_lease_view *view) {
 
 static void remove_file(const rk_store *store, const char *path) {
     rk_err *err = rk_tree_remove(store->directory, path);
-    if (err && rk_err_code(err) != RK_NOT_FOUND) {
-        rk_err_drop(err,
-                    "it may have been the moment (no descriptor left, a hiccup of the network)");
+    int error_number = rk_err_errno(err);
+    if (error_number == EIO || error_number == EMFILE || error_number == ENFILE) {
+        rk_err_drop(err, "it may have been the moment");
         err = rk_tree_remove(store->directory, path);
     }
     rk_err_drop(err, "a sweep removes what stays behind");

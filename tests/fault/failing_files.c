@@ -6,7 +6,7 @@
 //   FAILING_FILES_AT       n, from 1
 //   FAILING_FILES_ERRNO    what errno becomes; 0: SIGKILL
 //   FAILING_FILES_LASTING  1: so does every call after the n-th that could change something
-//   FAILING_FILES_MARK     a file that is made when it happens
+//   FAILING_FILES_MARK     a file that grows by one byte each time it happens
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,7 +45,8 @@ __attribute__((constructor)) static void read_plan(void) {
 
 static bool lies_below(const char *path) {
     size_t len = plan.directory ? strlen(plan.directory) : 0;
-    return len && strncmp(path, plan.directory, len) == 0 && (path[len] == '/' || !path[len]);
+    return len && plan.mark && strncmp(path, plan.directory, len) == 0 &&
+           (path[len] == '/' || !path[len]);
 }
 
 static bool fd_lies_below(int fd) {
@@ -65,8 +66,9 @@ static bool strikes(bool concerned, bool changes) {
     unsigned long number = atomic_fetch_add(&counted, 1) + 1;
     if (number < plan.at || (number > plan.at && !(plan.lasting && changes)))
         return false;
-    if (number == plan.at && plan.mark)
-        (void)close((int)syscall(SYS_openat, AT_FDCWD, plan.mark, O_WRONLY | O_CREAT, 0600));
+    int mark = (int)syscall(SYS_openat, AT_FDCWD, plan.mark, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    (void)syscall(SYS_write, mark, "x", 1);
+    (void)syscall(SYS_close, mark);
     if (!plan.error_number)
         (void)kill(getpid(), SIGKILL);
     errno = plan.error_number;

@@ -602,6 +602,7 @@ static void request_with_fault(fixture *f, const rk_fault_plan *plan) {
             continue;
         if (ticket.flight)
             rk_flight_land(f->flights, ticket.flight, RK_LANDING_PUBLISHED, 0);
+        rk_err_free(ticket.refusal);
         rk_flights_free(f->flights);
     }
     f->flights = NULL;
