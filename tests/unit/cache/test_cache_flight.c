@@ -630,6 +630,32 @@ static void any_failing_call_ends_in_an_answer(void **state) {
     }
 }
 
+// A lease is written before anything else: who meets a full store says so, once.
+static void a_full_store_is_met_once(void **state) {
+    fixture *f = *state;
+    rk_fault_begin(&(rk_fault_plan){
+        .nth = 1, .calls = RK_FAULT_LINK, .error_number = ENOSPC, .lasting = true});
+    rk_err *err = rk_flights_new(f->store, &f->options, &f->flights);
+    rk_ticket tickets[2];
+    for (size_t i = 0; !err && i < RK_ARRAY_LEN(tickets); i++) {
+        tickets[i] = (rk_ticket){.key = &f->key, .between_processes = true};
+        while (rk_flights_ask(f->flights, &tickets[i]) == RK_FLIGHT_LOOK)
+            continue;
+        rk_flight_land(f->flights, tickets[i].flight, RK_LANDING_NOT_KEPT, second_ns);
+    }
+    rk_flights_free(f->flights);
+    f->flights = NULL;
+    unsigned links = rk_fault_count();
+    (void)rk_fault_end();
+    rk_expect_ok(err);
+    assert_int_equal(rk_err_errno(tickets[0].refusal), ENOSPC);
+    assert_null(tickets[1].refusal);
+    rk_err_free(tickets[0].refusal);
+    assert_int_equal(links, 1);
+    assert_false(rk_store_accepts(f->store));
+    assert_int_equal(leases(f), 0);
+}
+
 static void no_memory_means_no_waiting(void **state) {
     fixture *f = *state;
     f->options.wait_ns = second_ns / 100;
@@ -670,6 +696,7 @@ int main(void) {
         TEST(an_end_gives_all_leases_back),
         TEST(a_cancelled_thread_holds_nobody_up),
         TEST(any_failing_call_ends_in_an_answer),
+        TEST(a_full_store_is_met_once),
         TEST(no_memory_means_no_waiting),
         TEST(every_end_has_a_name),
     };
