@@ -112,6 +112,8 @@ static void at_exit(void) {
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin did not finish serializing an executable in time; it "
                                  "is not stored"));
+    if (runtime->flights)
+        rk_flights_close(runtime->flights);
     rk_runtime_write_counts(true);
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);
@@ -187,6 +189,14 @@ static void open_store(rk_runtime *runtime) {
               : NULL;
     if (err)
         rk_runtime_tell(RK_ONCE_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
+    if (!runtime->publisher)
+        return;
+    const rk_flights_options options = {.wait_ns = runtime->settings->wait_ns,
+                                        .beat_ns = RK_FLIGHTS_BEAT_NS,
+                                        .late_ns = RK_FLIGHTS_LATE_NS,
+                                        .publish_ns = RK_FLIGHTS_PUBLISH_NS};
+    rk_err_drop(rk_flights_new(runtime->store, &options, &runtime->flights),
+                "then everybody compiles for itself");
 }
 
 // Called with the mutex held, once a process.
@@ -206,6 +216,8 @@ static void start_runtime(void) {
 static rk_err *describe_client(rk_client *client, const rk_facts *facts,
                                const rk_components *components, const char *path,
                                const char *build_id) {
+    client->has_all_devices =
+        facts->device_count > 0 && facts->device_count == facts->addressable_device_count;
     rk_components_digest(components, &client->environment);
     rk_json json = rk_json_on(&client->components_json);
     rk_components_write(components, &json);
