@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/store_path.h"
+#include "store/usage.h"
 
 static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info) {
     if (!S_ISDIR(info->st_mode))
@@ -88,6 +88,7 @@ rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store
 void rk_store_free(rk_store *store) {
     if (!store)
         return;
+    rk_usage_end(store);
     rk_free(store->directory);
     rk_free(store);
 }
