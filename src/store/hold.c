@@ -1,0 +1,135 @@
+#include "store/hold.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/process.h"
+#include "base/tree.h"
+#include "store/usage.h"
+#include "store/used.h"
+
+enum { MAX_BYTES = 1024, LATE_SECONDS = 300, POLL_MS = 20 };
+
+static rk_err *create(const rk_store *store, const char *path, bool *out_created) {
+    const int flags = O_WRONLY | O_CREAT | O_EXCL;
+    RK_AUTO(rk_buf) text = {0};
+    rk_process self;
+    rk_process_self(&self);
+    rk_process_add_text(&self, &text);
+    RK_TRY(rk_buf_status(&text));
+    *out_created = false;
+    rk_autofd fd = -1;
+    rk_err *err = rk_tree_open(store->directory, path, flags, 0600, &fd);
+    if (rk_err_code(err) == RK_ALREADY_EXISTS) {
+        rk_err_drop(err, "somebody has it");
+        return NULL;
+    }
+    RK_TRY(err);
+    err = rk_fs_write_all(fd, text.data, text.len);
+    if (err) {
+        rk_err_drop(rk_tree_remove(store->directory, path), "it is late in five minutes");
+        return rk_err_wrap(err, "%s/%s", store->directory, path);
+    }
+    *out_created = true;
+    return NULL;
+}
+
+// What the file says, and when it was written; `*out_present` is false if it is not there.
+static rk_err *read_holder(const rk_store *store, const char *path, rk_buf *out_text,
+                           uint64_t *out_since_ns, bool *out_present) {
+    struct stat info;
+    *out_present = false;
+    rk_err *err = rk_tree_stat(store->directory, path, &info);
+    if (!err)
+        err = rk_tree_read(store->directory, path, MAX_BYTES, out_text);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "released meanwhile");
+        return NULL;
+    }
+    RK_TRY(err);
+    *out_since_ns = rk_stat_modified_ns(&info);
+    *out_present = true;
+    return NULL;
+}
+
+static bool is_stale(const rk_buf *text, uint64_t since_ns) {
+    rk_process holder;
+    rk_liveness liveness = RK_LIVENESS_UNKNOWN; // also for one that is being written
+    if (rk_process_parse(rk_buf_span(text), &holder))
+        liveness = rk_process_liveness(&holder);
+    uint64_t now_ns = rk_realtime_ns();
+    bool late = now_ns > since_ns && (now_ns - since_ns) / 1000000000u > LATE_SECONDS;
+    return liveness == RK_LIVENESS_DEAD || (liveness == RK_LIVENESS_UNKNOWN && late);
+}
+
+// Moves the stale file away; should it be another one by now, two hold, which does no harm.
+static void take_away(const rk_store *store, const char *path) {
+    RK_AUTO(rk_buf) aside = {0};
+    rk_buf_add_format(&aside, "%s-%ld-%llx", path, (long)getpid(),
+                      (unsigned long long)rk_monotonic_ns());
+    rk_err *err = rk_buf_status(&aside);
+    if (!err)
+        err = rk_tree_rename(store->directory, path, rk_buf_text(&aside));
+    if (!err)
+        err = rk_tree_remove(store->directory, rk_buf_text(&aside));
+    rk_err_drop(err, "another process did, or it is not to be had");
+}
+
+rk_err *rk_hold_try(const rk_store *store, bool *out_held) {
+    rk_autofree char *path = rk_usage_path("gc");
+    if (!path)
+        return rk_err_no_memory();
+    rk_usage_make_folder(store);
+    RK_TRY(create(store, path, out_held));
+    if (*out_held)
+        return NULL;
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(2 * MAX_BYTES);
+    uint64_t since_ns = 0;
+    bool present = false;
+    RK_TRY(read_holder(store, path, &text, &since_ns, &present));
+    if (present && !is_stale(&text, since_ns))
+        return NULL;
+    if (present)
+        take_away(store, path);
+    return create(store, path, out_held);
+}
+
+void rk_hold_pause(unsigned milliseconds) {
+    struct timespec pause = {.tv_sec = milliseconds / 1000,
+                             .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+rk_err *rk_hold_wait(const rk_store *store, unsigned timeout_ms, bool *out_held) {
+    for (unsigned waited_ms = 0;; waited_ms += POLL_MS) {
+        RK_TRY(rk_hold_try(store, out_held));
+        if (*out_held || waited_ms >= timeout_ms)
+            return NULL;
+        rk_hold_pause(POLL_MS);
+    }
+}
+
+// Only one's own: it may have been taken away for being late.
+void rk_hold_release(const rk_store *store) {
+    rk_autofree char *path = rk_usage_path("gc");
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(2 * MAX_BYTES);
+    RK_AUTO(rk_buf) ours = {0};
+    rk_process self;
+    rk_process_self(&self);
+    rk_process_add_text(&self, &ours);
+    uint64_t since_ns = 0;
+    bool present = false;
+    if (!path)
+        return;
+    rk_err_drop(read_holder(store, path, &text, &since_ns, &present),
+                "it is stale when we are dead");
+    if (present && rk_span_equal(rk_buf_span(&text), rk_buf_span(&ours)))
+        rk_err_drop(rk_tree_remove(store->directory, path), "it is stale when we are dead");
+}
+
+void rk_hold_cleanup(const rk_store **held) {
+    if (*held)
+        rk_hold_release(*held);
+}
