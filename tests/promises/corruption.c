@@ -94,7 +94,7 @@ static void every_bit_of_the_head(void) {
 static void sampled_bits_behind_it(const char *directory) {
     tally sum = {0};
     uint64_t random = 42;
-    unsigned samples = promise_size(2000, 10000);
+    unsigned samples = promise_size(10000, 10000);
     for (unsigned i = 0; i < samples; i++) {
         size_t bits = (sound_len - HEAD_BYTES) * 8;
         flip((size_t)HEAD_BYTES * 8 + (size_t)(promise_random(&random) >> 11) % bits, &sum);
@@ -129,8 +129,8 @@ static void swapped(void) {
     uint8_t *other = promise_read_file(other_path, &len);
     promise_write_file(path, other, len); // sound, but another key's
     check_spoiled(&sum);
-    uint8_t *crossed = malloc(sound_len); // one's head, the other's body
-    promise_need(crossed != NULL && len == sound_len, "two entries of one size");
+    uint8_t *crossed = malloc(len); // one's head, the other's body
+    promise_need(crossed != NULL, "malloc");
     memcpy(crossed, sound, HEAD_BYTES);
     memcpy(crossed + HEAD_BYTES, other + HEAD_BYTES, len - HEAD_BYTES);
     promise_write_file(path, crossed, len);
