@@ -15,6 +15,7 @@ const rk_verb rk_verbs[] = {
     {"ls", "the executables that are kept", rk_verb_ls},
     {"show", "one of them, with all components of its key; its program", rk_verb_show},
     {"rm", "remove some or all of them, or what was set aside", rk_verb_rm},
+    {"keys", "make signing keys, and say which are trusted", rk_verb_keys},
     {"config", "every setting, and where it came from", rk_verb_config},
     {"version", "the version, and the libraries that were found", rk_verb_version},
     {"help", "this list, or how to use one command", rk_verb_help},

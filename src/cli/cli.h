@@ -34,6 +34,7 @@ int rk_verb_runs(int argc, char **argv);
 int rk_verb_ls(int argc, char **argv);
 int rk_verb_show(int argc, char **argv);
 int rk_verb_rm(int argc, char **argv);
+int rk_verb_keys(int argc, char **argv);
 int rk_verb_config(int argc, char **argv);
 int rk_verb_version(int argc, char **argv);
 int rk_verb_help(int argc, char **argv);

@@ -147,16 +147,10 @@ static void tell_not_stored(const rk_publish_result *result) {
         rk_runtime_tell(RK_ONCE_WRITE, rk_error(code, "an executable was not stored: %s", message));
 }
 
-// A store that refuses to be written (read-only, or no permission) is not asked again by this
-// process.
-static atomic_bool store_refuses;
-
 static void published(void *context, const rk_publish_result *result) {
     publication *p = context;
     const rk_runtime *runtime = rk_runtime_get();
     tell_not_stored(result);
-    if (result->raw_bytes && rk_err_code(result->problem) == RK_PERMISSION_DENIED)
-        atomic_store(&store_refuses, true); // it was serialized: the refusal is the store's
     if (runtime)
         rk_journal_add_stored(runtime->journal, &(rk_journal_stored){
                                                     .key = &p->key,
@@ -227,7 +221,7 @@ static const char *reason_not_to_store(const request *r) {
     const rk_runtime *runtime = r->runtime;
     if (!runtime->store)
         return "no_store";
-    if (!runtime->publisher || atomic_load(&store_refuses))
+    if (!runtime->publisher || !rk_store_accepts(runtime->store))
         return "readonly";
     if (r->event.compile_ns < runtime->settings->min_compile_ns)
         return "below_min_compile_seconds";
@@ -271,6 +265,9 @@ static void tell_problem(request *r, rk_answer *answer) {
         rk_runtime_tell(RK_ONCE_PLUGIN,
                         rk_err_wrap(problem, "this plugin cannot load executables, so they are "
                                              "compiled at every start"));
+    } else if (answer->miss == RK_MISS_READ_FAILED) {
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
+                                                            "be loaded is compiled again"));
     } else if (problem) {
         rk_runtime_tell(RK_ONCE_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
                                                            "is compiled again"));

@@ -1,5 +1,6 @@
 #include "pjrt/runtime.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -167,6 +168,8 @@ static void open_journal(rk_runtime *runtime) {
         .way_in = rk_way_in,
     };
     rk_err *err = rk_journal_open(&start, &runtime->journal);
+    if (rk_err_errno(err) == EROFS) // others concern that folder alone
+        rk_store_note_refusal(runtime->store, err);
     if (err)
         rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
 }
@@ -178,6 +181,12 @@ static void open_store(rk_runtime *runtime) {
         err = rk_publisher_new(runtime->store, &runtime->publisher);
     if (err)
         rk_runtime_tell(RK_ONCE_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
+    err = runtime->store
+              ? rk_store_load_keys(runtime->store, readonly ? "" : runtime->settings->signing_key,
+                                   runtime->settings->trusted_keys)
+              : NULL;
+    if (err)
+        rk_runtime_tell(RK_ONCE_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
 }
 
 // Called with the mutex held, once a process.
@@ -239,7 +248,7 @@ static rk_err *identify_client(const rk_runtime *runtime, rk_client *client, PJR
     rk_autofree char *path = NULL;
     rk_autofree char *build_id = NULL;
     RK_TRY(rk_facts_gather(client->plugin->real, handle, &facts));
-    if (runtime->publisher) // the store may be written to
+    if (runtime->publisher && rk_store_accepts(runtime->store))
         facts.facts.memo_store = rk_store_directory(runtime->store);
     RK_TRY(rk_plugin_identify(facts.facts.code_address, &path, &build_id));
     RK_TRY(rk_environment_collect(&facts.facts, runtime->settings->key_ignore, &components));

@@ -53,12 +53,13 @@ uint64_t rk_runtime_next_seq(void); // number of the next compile request, from 
 // Tells something once a process (per `once`), on stderr and in the journal. Consumes `err`.
 typedef enum rk_once {
     RK_ONCE_STORE,  // the store cannot be used
-    RK_ONCE_WRITE,  // the store cannot be written: an entry, or the journal
+    RK_ONCE_WRITE,  // the store's files: an entry, or the journal, cannot be written or read
     RK_ONCE_LOAD,   // an entry could not be loaded
     RK_ONCE_PLUGIN, // this plugin's executables cannot be kept
     RK_ONCE_KEY,    // no key could be made
     RK_ONCE_DRAIN,  // an exit did not wait for everything
     RK_ONCE_SLOTS,  // too many plugins
+    RK_ONCE_TRUST,  // a file of keys cannot be used
     RK_ONCE_COUNT,
 } rk_once;
 void rk_runtime_tell(rk_once once, rk_err *err);

@@ -48,8 +48,10 @@ typedef struct rk_setting {
 typedef struct rk_settings_values {
     const char *dir; // absolute
     rk_mode mode;
-    const char *plugin; // "" if unset
-    const char *job;    // "" if unset: derived from the command line (rk_job_derive)
+    const char *plugin;       // "" if unset
+    const char *job;          // "" if unset: derived from the command line (rk_job_derive)
+    const char *signing_key;  // path, absolute; "" if unset
+    const char *trusted_keys; // the same
     uint64_t max_size_bytes;
     uint64_t min_compile_ns;
     bool keep_programs;

@@ -117,3 +117,15 @@ rk_trust rk_store_judge(const rk_store *store, const rk_entry_view *view) {
     return rk_trusted_keys_find(&store->trusted, &view->signer) ? RK_TRUST_TRUSTED
                                                                 : RK_TRUST_UNKNOWN_KEY;
 }
+
+rk_err *rk_store_load_keys(rk_store *store, const char *signing_path, const char *trusted_path) {
+    RK_AUTO(rk_signing_key) signing = {0};
+    RK_AUTO(rk_trusted_keys) trusted = {0};
+    rk_err *err = *trusted_path ? rk_trusted_keys_read(trusted_path, &trusted) : NULL;
+    rk_err *signing_err = *signing_path ? rk_signing_key_read(signing_path, &signing) : NULL;
+    rk_store_use_keys(store, *signing_path && !signing_err ? &signing : NULL, &trusted);
+    if (!signing_err)
+        return rk_err_wrap(err, "REKINDLE_TRUSTED_KEYS");
+    rk_err_drop(err, "one thing at a time");
+    return rk_err_wrap(signing_err, "REKINDLE_SIGNING_KEY");
+}
