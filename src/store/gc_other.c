@@ -209,7 +209,10 @@ rk_err *rk_others_collect(const rk_survey *survey, uint64_t max_bytes, const rk_
         RK_AUTO(rk_buf) folder = {0};
         rk_place_add_name(limit->place, &folder);
         RK_TRY(rk_buf_status(&folder));
-        RK_AUTO(items) list = {survey->store->directory, rk_buf_text(&folder), limit->folders};
+        RK_AUTO(items)
+        list = {.top = survey->store->directory,
+                .folder = rk_buf_text(&folder),
+                .folders = limit->folders};
         rk_err *err = rk_tree_list(list.top, list.folder, MAX_NAMES, add_item, &list);
         if (err && rk_err_code(err) != RK_NOT_FOUND)
             return err;
