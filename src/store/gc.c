@@ -1,7 +1,7 @@
 #include "store/gc.h"
 
 #include "base/alloc.h"
-#include "base/sys.h"
+#include "base/tree.h"
 #include "store/evict.h"
 #include "store/gc_other.h"
 #include "store/hold.h"
@@ -169,6 +169,7 @@ rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report 
                             store->directory, WAIT_MS / 1000);
         to_release = store;
         rk_used_trim_clock(store);
+        rk_err_drop(rk_tree_sweep(store->directory, "usage", 0, NULL), "it is swept another time");
     }
     (void)to_release;
     RK_AUTO(collection)

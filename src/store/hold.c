@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/process.h"
+#include "base/temporary.h"
 #include "base/tree.h"
 #include "store/usage.h"
 #include "store/used.h"
@@ -61,14 +62,14 @@ static bool is_stale(const rk_buf *text, uint64_t since_ns) {
         liveness = rk_process_liveness(&holder);
     uint64_t now_ns = rk_realtime_ns();
     bool late = now_ns > since_ns && (now_ns - since_ns) / 1000000000u > LATE_SECONDS;
-    return liveness == RK_LIVENESS_DEAD || (liveness == RK_LIVENESS_UNKNOWN && late);
+    return liveness == RK_LIVENESS_DEAD || late;
 }
 
 // Moves the stale file away; should it be another one by now, two hold, which does no harm.
 static void take_away(const rk_store *store, const char *path) {
     RK_AUTO(rk_buf) aside = {0};
-    rk_buf_add_format(&aside, "%s-%ld-%llx", path, (long)getpid(),
-                      (unsigned long long)rk_monotonic_ns());
+    rk_buf_add_text(&aside, "usage/");
+    rk_temporary_add_name(&aside);
     rk_err *err = rk_buf_status(&aside);
     if (!err)
         err = rk_tree_rename(store->directory, path, rk_buf_text(&aside));
@@ -78,9 +79,7 @@ static void take_away(const rk_store *store, const char *path) {
 }
 
 rk_err *rk_hold_try(const rk_store *store, bool *out_held) {
-    rk_autofree char *path = rk_usage_path("gc");
-    if (!path)
-        return rk_err_no_memory();
+    static const char path[] = "usage/gc";
     rk_usage_make_folder(store);
     RK_TRY(create(store, path, out_held));
     if (*out_held)
@@ -111,22 +110,16 @@ rk_err *rk_hold_wait(const rk_store *store, unsigned timeout_ms, bool *out_held)
     }
 }
 
-// Only one's own: it may have been taken away for being late.
+// Should somebody have taken it away for being late, two hold, which does no harm.
 void rk_hold_release(const rk_store *store) {
-    rk_autofree char *path = rk_usage_path("gc");
-    RK_AUTO(rk_buf) text = RK_BUF_INIT(2 * MAX_BYTES);
-    RK_AUTO(rk_buf) ours = {0};
-    rk_process self;
-    rk_process_self(&self);
-    rk_process_add_text(&self, &ours);
-    uint64_t since_ns = 0;
-    bool present = false;
-    if (!path)
-        return;
-    rk_err_drop(read_holder(store, path, &text, &since_ns, &present),
-                "it is stale when we are dead");
-    if (present && rk_span_equal(rk_buf_span(&text), rk_buf_span(&ours)))
-        rk_err_drop(rk_tree_remove(store->directory, path), "it is stale when we are dead");
+    enum { ATTEMPTS = 2 }; // what failed may pass, and others would wait for five minutes
+    for (int i = 0; i < ATTEMPTS; i++) {
+        rk_err *err = rk_tree_remove(store->directory, "usage/gc");
+        bool gone = !err || rk_err_code(err) == RK_NOT_FOUND;
+        rk_err_drop(err, "it is late in five minutes");
+        if (gone)
+            return;
+    }
 }
 
 void rk_hold_cleanup(const rk_store **held) {

@@ -4,8 +4,8 @@
 
 #include "store/store_path.h"
 
-// Takes the hold if nobody has it, or its holder is dead, or has had it for five minutes and cannot
-// be judged from here. `*out_held` is false if somebody else has it.
+// Takes the hold if nobody has it, or its holder is dead, or has had it for five minutes.
+// `*out_held` is false if somebody else has it.
 RK_HIDDEN RK_NODISCARD rk_err *rk_hold_try(const rk_store *store, bool *out_held);
 
 // As rk_hold_try, for at most `timeout_ms`.

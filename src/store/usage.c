@@ -22,12 +22,13 @@ static const char torn_line[] = "!\n"; // whatever it ends is no number then
 struct rk_usage {
     uint64_t max_bytes;
     pthread_mutex_t mutex;
-    char *log;            // path of this process's log, owned; NULL: none yet
-    uint64_t log_bytes;   // written to it
-    bool torn;            // its last line is not complete
-    rk_buf owed;          // lines that could not be written yet
-    uint64_t refused_ns;  // monotonic: when room was refused last; 0 for never
-    double refused_worth; // to what
+    char *log;              // path of this process's log, owned; NULL: none yet
+    uint64_t log_bytes;     // written to it
+    bool torn;              // its last line is not complete
+    rk_buf owed;            // lines that could not be written yet
+    rk_usage_count pending; // what this process has announced and not ended
+    uint64_t refused_ns;    // monotonic: when room was refused last; 0 for never
+    double refused_worth;   // to what
 };
 
 rk_err *rk_usage_start(rk_store *store, uint64_t max_bytes) {
@@ -77,6 +78,18 @@ void rk_usage_make_folder(const rk_store *store) {
 
 enum { LOG_FLAGS = O_WRONLY | O_APPEND | O_NONBLOCK };
 
+// What is pending when a new log is begun stands in the old one, which will soon count no more.
+static rk_err *announce_again(rk_usage *usage, int fd) {
+    RK_AUTO(rk_buf) line = {0};
+    if (usage->pending.files == 0)
+        return NULL;
+    rk_usage_write_line(RK_PLACE_PENDING, usage->pending, &line);
+    RK_TRY(rk_buf_status(&line));
+    rk_err *err = rk_fs_write_all(fd, line.data, line.len);
+    usage->torn = err != NULL;
+    return err;
+}
+
 // Creates the log of this process, whose name says whose it is. `out_fd` is owned.
 static rk_err *create_log(rk_store *store, int *out_fd) {
     enum { ATTEMPTS = 64 };
@@ -107,7 +120,7 @@ static rk_err *create_log(rk_store *store, int *out_fd) {
         store->usage->log = RK_TAKE(path);
         store->usage->log_bytes = 0;
         store->usage->torn = false;
-        return NULL;
+        return announce_again(store->usage, *out_fd);
     }
     return rk_error(RK_ALREADY_EXISTS, "no name is left for a log in %s/usage", store->directory);
 }
@@ -183,12 +196,17 @@ static rk_err *append(rk_store *store, rk_span lines, bool must) {
     return err;
 }
 
-// With `must`, lines that cannot be written now are written before the next ones.
-static rk_err *note(rk_store *store, rk_span lines, bool must) {
+// With `must`, lines that cannot be written now are written before the next ones. `pending` is by
+// how much they change what is pending.
+static rk_err *note(rk_store *store, rk_span lines, bool must, rk_usage_count pending) {
     if (!store->usage || lines.len == 0)
         return NULL;
     (void)pthread_mutex_lock(&store->usage->mutex);
     rk_err *err = append(store, lines, must);
+    if (!err || must) {
+        store->usage->pending.files += pending.files;
+        store->usage->pending.bytes += pending.bytes;
+    }
     (void)pthread_mutex_unlock(&store->usage->mutex);
     return rk_err_wrap(err, "cannot keep account of the store");
 }
@@ -199,7 +217,8 @@ rk_err *rk_usage_note(rk_store *store, unsigned place, rk_usage_count change) {
         rk_usage_write_line(place, change, &line);
     RK_TRY(rk_buf_status(&line));
     // Who cannot announce what it is going to write does not write it.
-    return note(store, rk_buf_span(&line), place != RK_PLACE_PENDING);
+    bool announces = place == RK_PLACE_PENDING;
+    return note(store, rk_buf_span(&line), !announces, announces ? change : (rk_usage_count){0});
 }
 
 rk_err *rk_usage_note_end(rk_store *store, rk_usage_count pending, unsigned place,
@@ -211,7 +230,7 @@ rk_err *rk_usage_note_end(rk_store *store, rk_usage_count pending, unsigned plac
     pending.bytes = -pending.bytes;
     rk_usage_write_line(RK_PLACE_PENDING, pending, &lines);
     RK_TRY(rk_buf_status(&lines));
-    return note(store, rk_buf_span(&lines), true);
+    return note(store, rk_buf_span(&lines), true, pending);
 }
 
 rk_err *rk_usage_note_table(rk_store *store, const rk_usage_table *changes) {
@@ -220,7 +239,7 @@ rk_err *rk_usage_note_table(rk_store *store, const rk_usage_table *changes) {
         if (changes->places[place].files || changes->places[place].bytes)
             rk_usage_write_line(place, changes->places[place], &lines);
     RK_TRY(rk_buf_status(&lines));
-    return note(store, rk_buf_span(&lines), true);
+    return note(store, rk_buf_span(&lines), true, (rk_usage_count){0});
 }
 
 void rk_usage_end(rk_store *store) {

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/process.h"
+#include "base/temporary.h"
 #include "base/tree.h"
 #include "store/usage.h"
 
@@ -189,12 +190,10 @@ void rk_used_touch(rk_store *store, const char *hex) {
 // The time that the file system gives to a file made now.
 static rk_err *probe_now(const rk_store *store, uint64_t *out_now_ns) {
     RK_AUTO(rk_buf) name = {0};
-    rk_buf_add_format(&name, "probe-%ld-%llx", (long)getpid(),
-                      (unsigned long long)rk_monotonic_ns());
+    rk_buf_add_text(&name, "usage/");
+    rk_temporary_add_name(&name);
     RK_TRY(rk_buf_status(&name));
-    rk_autofree char *path = rk_usage_path(rk_buf_text(&name));
-    if (!path)
-        return rk_err_no_memory();
+    const char *path = rk_buf_text(&name);
     rk_usage_make_folder(store);
     rk_autofd fd = -1;
     RK_TRY(rk_tree_open(store->directory, path, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd));
