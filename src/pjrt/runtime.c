@@ -52,6 +52,8 @@ rk_runtime *rk_runtime_get(void) {
 }
 
 void rk_runtime_tell(rk_once once, rk_err *err) {
+    if (rk_err_errno(err) == ENOMEM) // all else that fails for it says nothing new
+        once = RK_ONCE_MEMORY;
     if (!atomic_exchange(&told[once], true)) {
         rk_log_warn("%s", rk_err_message(err));
         const rk_runtime *runtime = rk_runtime_get();
