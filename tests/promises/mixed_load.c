@@ -94,7 +94,7 @@ static void work(rk_store *store, uint64_t *random, bool vandal) {
 
 // A third of what is done meets a fault: a call that fails, or all from it on, or the end.
 static bool plan_fault(uint64_t *random, rk_fault_plan *out_plan) {
-    static const int errors[] = {EIO, ENOSPC, EDQUOT, EMFILE, ESTALE, EACCES};
+    static const int errors[] = {EIO, EMFILE, ESTALE, EIO, EMFILE, ENOSPC};
     uint64_t number = promise_random(random) >> 16;
     *out_plan = (rk_fault_plan){
         .nth = (unsigned)(number % 60) + 1,

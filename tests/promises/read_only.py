@@ -3,6 +3,7 @@
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 
@@ -11,12 +12,27 @@ from promiselib import FAULTY_LIBC, NOBODY, WAYS, Job, faultlib, finish, mount_w
 WARM = [f"compile=name=p{i}" for i in range(6)]
 COLD = [f"compile=name=q{i}" for i in range(6)]
 BEGIN, END = ["client"], ["execute", "tohost", "destroy-client"]
+RUN = re.compile(r"\d{8}T\d{6}Z-")  # the name of a run's folder
 REFUSALS = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def fill(job, wrapper=()):
     job.run("preload", [*BEGIN, *WARM, *END], wrapper=wrapper)
     need(len(job.entries()) == len(WARM), "the store could not be filled")
+
+
+def after_refusal(changes):
+    """What was tried after a refusal. A read-only file system refuses for all; a folder without write permission only
+    speaks for itself, so that the journal's and the entries' are asked once each."""
+    refused, after = set(), []
+    for change in changes:
+        _, name, error = change
+        place = "journal" if name == "runs" or RUN.match(name) else "entries"
+        if place in refused or "all" in refused:
+            after.append(change)
+        if error in REFUSALS:
+            refused.add("all" if error == errno.EROFS else place)
+    return after
 
 
 def check(row, job, bare, wrapper=()):
@@ -28,8 +44,7 @@ def check(row, job, bare, wrapper=()):
         outcome = job.run(way, [*BEGIN, *WARM, *COLD, *END], wrapper=wrapper,
                           environment={"FAULTY_LIBC_LOG": job.log})
         changes = [change for change in job.changes() if change[2] != errno.EEXIST]
-        first = next((i for i, change in enumerate(changes) if change[2] in REFUSALS), len(changes))
-        after = changes[first + 1 :]
+        after = after_refusal(changes)
         hits, compiled = len(outcome.real_loads()), len(outcome.real_compiles())
         delivered = outcome.status == 0 and outcome.plain() == bare.plain()
         kept = (delivered and hits == len(WARM) and compiled == len(COLD) and not after
