@@ -62,7 +62,7 @@ static const char *setting(const char *name) {
 
 __attribute__((constructor)) static void begin(void) {
     nth = (unsigned)strtoul(setting("FAULTY_LIBC_NTH"), NULL, 10);
-    error_number = atoi(setting("FAULTY_LIBC_ERRNO"));
+    error_number = (int)strtol(setting("FAULTY_LIBC_ERRNO"), NULL, 10);
     lasting = *setting("FAULTY_LIBC_LASTING") == '1';
     changes_only = *setting("FAULTY_LIBC_CHANGES") == '1';
     const char *path = setting("FAULTY_LIBC_LOG");
@@ -97,6 +97,9 @@ static bool strikes(const void *caller, bool memory, bool change) {
 static void *next(const char *name) {
     return dlsym(RTLD_NEXT, name);
 }
+
+// The names are libc's, not ours; and REAL makes a declaration.
+// NOLINTBEGIN(*-reserved-identifier,cert-dcl*,*-parameter-name,*-macro-parentheses)
 
 // Each is as libc declares it. The real one is looked up once; a race does that twice.
 #define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
@@ -277,3 +280,4 @@ EXPORT void *calloc(size_t count, size_t size) {
 EXPORT void *realloc(void *memory, size_t size) {
     return strikes(CALLER, true, false) ? NULL : __libc_realloc(memory, size);
 }
+// NOLINTEND(*-reserved-identifier,cert-dcl*,*-parameter-name,*-macro-parentheses)

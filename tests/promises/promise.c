@@ -79,9 +79,7 @@ void promise_tell(const char *row, const char *asked, bool kept, const char *rea
     missed = missed || !kept;
 }
 
-void promise_need(bool holds, const char *what) {
-    if (holds)
-        return;
+void promise_give_up(const char *what) {
     (void)fprintf(stderr, "%s: %s\n", what, strerror(errno));
     remove_roots();
     _exit(3);

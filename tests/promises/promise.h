@@ -16,14 +16,18 @@ void promise_begin(int argc, char **argv);
 int promise_end(void);
 
 bool promise_full(void);
-unsigned promise_size(unsigned quick, unsigned full); // or the one that was given
+unsigned promise_size(unsigned quick, unsigned whole); // or the one that was given
 
 // "promise: ROW: REACHED (asked: ASKED)", and MISSED behind it where it was.
 void promise_tell(const char *row, const char *asked, bool kept, const char *reached_format, ...)
     __attribute__((format(printf, 4, 5)));
 
 // Something the test itself needs, not a promise: ends the test (or the child) if it fails.
-void promise_need(bool holds, const char *what);
+_Noreturn void promise_give_up(const char *what);
+static inline void promise_need(bool holds, const char *what) {
+    if (!holds)
+        promise_give_up(what);
+}
 void promise_ok(rk_err *err, const char *what);
 
 // A directory for one store, made anew, inside the test's own; borrowed. In memory where there is
