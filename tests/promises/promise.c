@@ -94,16 +94,41 @@ void promise_ok(rk_err *err, const char *what) {
     _exit(3);
 }
 
+static const char prefix[] = "rekindle-promise-";
+
+// What tests left that were killed themselves.
+static void sweep(const char *base) {
+    char path[PATH_BYTES];
+    DIR *names = opendir(base);
+    for (const struct dirent *entry = NULL; names && (entry = readdir(names));) {
+        if (strncmp(entry->d_name, prefix, sizeof prefix - 1) != 0)
+            continue;
+        long pid = strtol(entry->d_name + sizeof prefix - 1, NULL, 10);
+        (void)snprintf(path, sizeof path, "%s/%s", base, entry->d_name);
+        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+            promise_remove_directory(path);
+    }
+    if (names)
+        (void)closedir(names);
+}
+
+static char *make_root(bool on_disk) {
+    char path[PATH_BYTES];
+    const char *base = getenv("TMPDIR");
+    if (!on_disk && access("/dev/shm", W_OK) == 0)
+        base = "/dev/shm";
+    else if (!base)
+        base = "/tmp";
+    sweep(base);
+    (void)snprintf(path, sizeof path, "%s/%s%ld-XXXXXX", base, prefix, (long)getpid());
+    promise_need(mkdtemp(path) != NULL, path);
+    return strdup(path);
+}
+
 const char *promise_directory(const char *name, bool on_disk) {
     static char path[PATH_BYTES];
-    if (!roots[on_disk]) {
-        const char *base = getenv("TMPDIR");
-        if (!on_disk && access("/dev/shm", W_OK) == 0)
-            base = "/dev/shm";
-        (void)snprintf(path, sizeof path, "%s/rekindle-promise-XXXXXX", base ? base : "/tmp");
-        promise_need(mkdtemp(path) != NULL, path);
-        roots[on_disk] = strdup(path);
-    }
+    if (!roots[on_disk])
+        roots[on_disk] = make_root(on_disk);
     (void)snprintf(path, sizeof path, "%s/%s", roots[on_disk], name);
     promise_remove_directory(path);
     promise_need(mkdir(path, 0700) == 0, path);
