@@ -615,6 +615,15 @@ class Entries(Case):
         self.refused("ls", says="chmod 700")
         self.refused("rm", "--all", says="chmod 700")
 
+    def test_rm_follows_no_link_out_of_the_store(self):
+        self.job("cold")
+        precious = self.folder / "precious"
+        precious.mkdir()
+        (precious / "file").write_text("not rekindle's")
+        (self.store / "quarantine").symlink_to(precious)
+        self.refused("rm", "--quarantine", says="is a symbolic link")
+        self.assertTrue((precious / "file").exists())
+
 
 class Keys(Case):
     def setUp(self):
