@@ -173,12 +173,12 @@ static rk_err *act(removal *r, const rk_settings *settings, bool all, bool quara
 
 static rk_err *check_choice(const removal *r, bool all, bool quarantine,
                             const rk_opt_operands *keys) {
+    if (!all && (r->name_space || r->older_than_ns))
+        return rk_error(RK_INVALID_ARGUMENT, "--namespace and --older-than go with --all");
     if (keys->count == 0 && !all && !quarantine)
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm needs to know what: keys as `rekindle ls` shows them, --all, or "
                         "--quarantine");
-    if (!all && (r->name_space || r->older_than_ns))
-        return rk_error(RK_INVALID_ARGUMENT, "--namespace and --older-than go with --all");
     if (keys->count > 0 && all)
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm takes keys or --all, not both: '%s' would make no difference",

@@ -276,7 +276,10 @@ static rk_err *check_account(check *self) {
     RK_AUTO_USAGE after = NULL;
     RK_TRY(rk_usage_read(self->store, &after));
     int64_t known = compared_bytes(&self->state->table), found = compared_bytes(self->found);
-    bool missing = !self->state->known && found;
+    struct stat info;
+    bool damaged = false; // a base that is not there was never written
+    RK_TRY(stat_below(self, "usage/base", &info, &damaged));
+    damaged = damaged && !self->state->known;
     bool busy = known != compared_bytes(&after->table); // a job adds or removes right now
     bool wrong = self->state->known && known != found && !busy && !self->partial;
     if (self->options->repair)
@@ -285,9 +288,9 @@ static rk_err *check_account(check *self) {
     rk_buf_add_format(&detail, "says %lld bytes, but there are %lld", (long long)known,
                       (long long)found);
     RK_TRY(rk_buf_status(&detail));
-    if (missing || wrong)
-        tell(self, RK_FSCK_ACCOUNT, "usage/base",
-             missing ? "is missing or damaged" : rk_buf_text(&detail), self->options->repair);
+    if (damaged || wrong)
+        tell(self, RK_FSCK_ACCOUNT, "usage/base", damaged ? "is damaged" : rk_buf_text(&detail),
+             self->options->repair);
     return NULL;
 }
 
