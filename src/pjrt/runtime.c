@@ -179,6 +179,8 @@ static void open_journal(rk_runtime *runtime) {
 static void open_store(rk_runtime *runtime) {
     bool readonly = runtime->settings->mode == RK_MODE_READONLY;
     rk_err *err = rk_store_open(runtime->settings->dir, readonly, &runtime->store);
+    if (!err)
+        err = rk_store_set_limit(runtime->store, runtime->settings->max_size_bytes);
     if (!err && !readonly)
         err = rk_publisher_new(runtime->store, &runtime->publisher);
     if (err)
