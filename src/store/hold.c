@@ -11,7 +11,7 @@
 #include "store/usage.h"
 #include "store/used.h"
 
-enum { MAX_BYTES = 1024, LATE_SECONDS = 300, POLL_MS = 20 };
+enum { MAX_BYTES = 1024, LATE_SECONDS = 300, TORN_SECONDS = 2, POLL_MS = 20 };
 
 static rk_err *create(const rk_store *store, const char *path, bool *out_created) {
     const int flags = O_WRONLY | O_CREAT | O_EXCL;
@@ -57,11 +57,15 @@ static rk_err *read_holder(const rk_store *store, const char *path, rk_buf *out_
 
 static bool is_stale(const rk_buf *text, uint64_t since_ns) {
     rk_process holder;
-    rk_liveness liveness = RK_LIVENESS_UNKNOWN; // also for one that is being written
-    if (rk_process_parse(rk_buf_span(text), &holder))
+    rk_liveness liveness = RK_LIVENESS_UNKNOWN;
+    // A file that names nobody is being written just now, or its writer was killed over it.
+    unsigned late_seconds = TORN_SECONDS;
+    if (rk_process_parse(rk_buf_span(text), &holder)) {
         liveness = rk_process_liveness(&holder);
+        late_seconds = LATE_SECONDS;
+    }
     uint64_t now_ns = rk_realtime_ns();
-    bool late = now_ns > since_ns && (now_ns - since_ns) / 1000000000u > LATE_SECONDS;
+    bool late = now_ns > since_ns && (now_ns - since_ns) / 1000000000u >= late_seconds;
     return liveness == RK_LIVENESS_DEAD || late;
 }
 

@@ -981,11 +981,8 @@ class Other(Case):
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
             commands,
-            ["run", "stats", "runs", "ls", "show", "rm", "keys", "config", "version", "help"],
-
-
-            commands, ["run", "stats", "runs", "ls", "show", "rm", "gc", "fsck", "pin", "unpin"]
-            + ["config", "version", "help"]
+            ["run", "stats", "runs", "ls", "show", "rm", "keys", "gc", "fsck", "pin", "unpin"]
+            + ["config", "version", "help"],
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
