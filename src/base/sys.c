@@ -79,7 +79,11 @@ static uint64_t libc_realtime_ns(void) {
     return clock_ns(CLOCK_REALTIME);
 }
 
-static const rk_clock_table libc_clock = {libc_monotonic_ns, libc_realtime_ns};
+static uint64_t libc_boottime_ns(void) {
+    return clock_ns(CLOCK_BOOTTIME);
+}
+
+static const rk_clock_table libc_clock = {libc_monotonic_ns, libc_realtime_ns, libc_boottime_ns};
 static const rk_sys_table *current_sys = &rk_sys_libc;
 static const rk_clock_table *current_clock = &libc_clock;
 
@@ -101,4 +105,8 @@ uint64_t rk_monotonic_ns(void) {
 
 uint64_t rk_realtime_ns(void) {
     return current_clock->realtime_ns_fn();
+}
+
+uint64_t rk_boottime_ns(void) {
+    return current_clock->boottime_ns_fn();
 }

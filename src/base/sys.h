@@ -47,6 +47,7 @@ typedef struct rk_sys_table {
 typedef struct rk_clock_table {
     uint64_t (*monotonic_ns_fn)(void);
     uint64_t (*realtime_ns_fn)(void); // since 1970-01-01 UTC
+    uint64_t (*boottime_ns_fn)(void); // since the machine was started, also while it sleeps
 } rk_clock_table;
 
 const rk_sys_table *rk_sys(void);      // the table in force
@@ -58,3 +59,4 @@ void rk_clock_replace(const rk_clock_table *table);
 
 uint64_t rk_monotonic_ns(void);
 uint64_t rk_realtime_ns(void);
+uint64_t rk_boottime_ns(void);

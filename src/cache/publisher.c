@@ -89,7 +89,11 @@ static rk_err *store_job(rk_publisher *publisher, const rk_publish_job *what,
     rk_entry program = entry_of(what, RK_ENTRY_PROGRAM);
     program.payload = rk_buf_span(&what->program);
     program.options = rk_buf_span(&what->options);
-    return rk_store_put(publisher->store, &program, NULL);
+    rk_err *err = rk_store_put(publisher->store, &program, NULL);
+    if (rk_err_code(err) != RK_OUT_OF_RANGE)
+        return err;
+    rk_err_drop(err, "the executable is kept: there is no room for what only explains it");
+    return NULL;
 }
 
 // Called with the mutex held, which is let go of while the plugin works.
@@ -122,7 +126,9 @@ static void finish_job(rk_publisher *publisher, job *entry) {
             store_job(publisher, &entry->what, &entry->executable, &result->stored_bytes);
         result->store_ns = rk_monotonic_ns() - start_ns;
         result->stored = !entry->problem;
-        result->reason = entry->problem ? "write_failed" : NULL;
+        if (entry->problem)
+            result->reason =
+                rk_err_code(entry->problem) == RK_OUT_OF_RANGE ? "no_room" : "write_failed";
     }
     result->problem = entry->problem;
     entry->what.done(entry->what.context, result);

@@ -35,7 +35,9 @@ rk_err *rk_place_open_store(const rk_settings *settings, bool readonly, rk_store
     *out_store = NULL;
     if (rk_sys()->lstat_fn(directory, &info) != 0 && errno == ENOENT)
         return NULL;
-    return rk_store_open(directory, readonly, out_store);
+    RK_TRY(rk_store_open(directory, readonly, out_store));
+    // What is removed by hand is taken off the account.
+    return rk_store_set_limit(*out_store, rk_settings_get(settings)->max_size_bytes);
 }
 
 void rk_place_store_cleanup(rk_store **store) {

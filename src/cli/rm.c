@@ -4,14 +4,20 @@
 #include "base/tree.h"
 #include "cli/cli.h"
 #include "cli/entries.h"
+#include "cli/gc_select.h"
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/text.h"
+#include "store/pins.h"
 
 typedef struct removal {
     rk_store *store;
+    rk_pins pins;
     bool dry_run, json;
+    const char *name_space; // NULL: any
+    uint64_t older_than_ns; // 0: of any age
+    uint64_t kept_pins;
     json_t *list;
     uint64_t count, bytes;
 } removal;
@@ -46,8 +52,12 @@ static rk_err *remove_key(removal *r, const rk_kept *kept) {
 // All keys are looked up before the first is removed: a slip in one leaves everything as it was.
 static rk_err *remove_some(removal *r, const rk_kept_list *kept, const rk_opt_operands *keys) {
     rk_autofree const rk_kept **chosen = rk_need(rk_calloc(keys->count, sizeof *chosen));
-    for (size_t i = 0; i < keys->count; i++)
+    for (size_t i = 0; i < keys->count; i++) {
         RK_TRY(rk_kept_find(kept, keys->items[i], &chosen[i]));
+        if (rk_pins_has(&r->pins, chosen[i]->hex))
+            return rk_error(RK_FAILED_PRECONDITION, "%s is pinned: `rekindle unpin %.16s` first",
+                            keys->items[i], chosen[i]->hex);
+    }
     for (size_t i = 0; i < keys->count; i++) {
         bool again = false;
         for (size_t j = 0; j < i; j++)
@@ -58,9 +68,35 @@ static rk_err *remove_some(removal *r, const rk_kept_list *kept, const rk_opt_op
     return NULL;
 }
 
+// Of the namespace and the age that are asked for. What cannot be read is of no namespace.
+static rk_err *is_meant(removal *r, const rk_kept *kept, bool *out_meant) {
+    uint64_t now_ns = rk_realtime_ns();
+    uint64_t age_ns = now_ns > kept->modified_ns ? now_ns - kept->modified_ns : 0;
+    *out_meant = age_ns >= r->older_than_ns;
+    if (!*out_meant || !r->name_space)
+        return NULL;
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    rk_err *err =
+        rk_store_read(r->store, kept->has_executable ? RK_ENTRY_EXECUTABLE : RK_ENTRY_PROGRAM,
+                      kept->hex, RK_WANT_HEAD, &lookup);
+    *out_meant = rk_select_namespace(r->name_space, lookup.view.entry.metadata);
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "another process removed it");
+    return NULL;
+}
+
 static rk_err *remove_all(removal *r, const rk_kept_list *kept) {
-    for (size_t i = 0; i < kept->count; i++)
-        RK_TRY(remove_key(r, &kept->items[i]));
+    for (size_t i = 0; i < kept->count; i++) {
+        bool meant = false;
+        RK_TRY(is_meant(r, &kept->items[i], &meant));
+        if (!meant)
+            continue;
+        if (rk_pins_has(&r->pins, kept->items[i].hex))
+            r->kept_pins++;
+        else
+            RK_TRY(remove_key(r, &kept->items[i]));
+    }
     return NULL;
 }
 
@@ -97,6 +133,9 @@ static rk_err *remove_quarantine(removal *r) {
 }
 
 static void print_end(removal *r) {
+    if (!r->json && r->kept_pins)
+        (void)printf("kept %s that %s pinned\n", rk_text_count(r->kept_pins).text,
+                     r->kept_pins == 1 ? "is" : "are");
     if (!r->json) {
         if (r->count == 0)
             (void)printf("There is nothing to remove.\n");
@@ -109,6 +148,7 @@ static void print_end(removal *r) {
     json_t *object = rk_out_object();
     rk_out_set(object, "removed", RK_TAKE(r->list));
     rk_out_set(object, "bytes", rk_out_uint(r->bytes));
+    rk_out_set(object, "kept_pinned", rk_out_uint(r->kept_pins));
     rk_out_set(object, "dry_run", rk_out_bool(r->dry_run));
     rk_out_print(object);
 }
@@ -121,6 +161,8 @@ static rk_err *act(removal *r, const rk_settings *settings, bool all, bool quara
     if (store && (all || keys->count > 0))
         RK_TRY(rk_kept_collect(store, &kept));
     r->store = store;
+    if (store)
+        RK_TRY(rk_pins_load(store, &r->pins));
     rk_err *err = NULL;
     if (keys->count > 0)
         err = remove_some(r, &kept, keys);
@@ -133,7 +175,10 @@ static rk_err *act(removal *r, const rk_settings *settings, bool all, bool quara
     return err;
 }
 
-static rk_err *check_choice(bool all, bool quarantine, const rk_opt_operands *keys) {
+static rk_err *check_choice(const removal *r, bool all, bool quarantine,
+                            const rk_opt_operands *keys) {
+    if (!all && (r->name_space || r->older_than_ns))
+        return rk_error(RK_INVALID_ARGUMENT, "--namespace and --older-than go with --all");
     if (keys->count == 0 && !all && !quarantine)
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm needs to know what: keys as `rekindle ls` shows them, --all, or "
@@ -147,10 +192,12 @@ static rk_err *check_choice(bool all, bool quarantine, const rk_opt_operands *ke
 
 int rk_verb_rm(int argc, char **argv) {
     bool json = false, all = false, quarantine = false, dry_run = false;
-    const char *dir = NULL;
+    const char *dir = NULL, *older_than = NULL, *name_space = NULL;
     const rk_opt options[] = {
         RK_OPT_FLAG("all", 'a', &all, "every executable and program"),
         RK_OPT_FLAG("quarantine", 'q', &quarantine, "what was set aside as damaged"),
+        RK_OPT_OLDER_THAN(&older_than),
+        RK_OPT_NAMESPACE(&name_space),
         RK_OPT_FLAG("dry-run", 'n', &dry_run, "only say what would be removed"),
         RK_OPT_JSON(&json),
         RK_OPT_DIR(&dir),
@@ -160,7 +207,8 @@ int rk_verb_rm(int argc, char **argv) {
         .operands = "[KEY…]",
         .summary = "Removes executables, each with its program, by their keys or the beginnings "
                    "of them. What is removed is compiled again when it is needed.",
-        .details = "Runs and their counters stay.\n",
+        .details = "--older-than and --namespace leave of --all what is meant. Runs and their "
+                   "counters stay, and so does what is pinned.\n",
         .options = options,
         .option_count = RK_ARRAY_LEN(options),
         .max_operands = SIZE_MAX,
@@ -171,12 +219,16 @@ int rk_verb_rm(int argc, char **argv) {
         return status;
     rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
-    removal r = {.dry_run = dry_run, .json = json, .list = rk_out_array()};
-    rk_err *err = check_choice(all, quarantine, &keys);
+    removal r = {
+        .dry_run = dry_run, .json = json, .list = rk_out_array(), .name_space = name_space};
+    rk_err *err = older_than ? rk_select_age(older_than, &r.older_than_ns) : NULL;
+    if (!err)
+        err = check_choice(&r, all, quarantine, &keys);
     if (!err)
         err = rk_place_settings(&settings);
     if (!err)
         err = act(&r, settings, all, quarantine, &keys);
     json_decref(r.list);
+    rk_pins_cleanup(&r.pins);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
 }

@@ -204,6 +204,7 @@ static void write_metadata(const request *r, rk_buf *out) {
     rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
     rk_json_member_string(&json, "run", rk_journal_run(r->runtime->journal));
     rk_json_member_string(&json, "job", r->runtime->job);
+    rk_json_member_string(&json, "namespace", r->runtime->settings->name_space);
     rk_json_raw(&json, rk_buf_span(&r->client->metadata_json));
     rk_json_end_object(&json);
 }

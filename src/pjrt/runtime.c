@@ -52,6 +52,8 @@ rk_runtime *rk_runtime_get(void) {
 }
 
 void rk_runtime_tell(rk_once once, rk_err *err) {
+    if (rk_err_errno(err) == ENOMEM) // all else that fails for it says nothing new
+        once = RK_ONCE_MEMORY;
     if (!atomic_exchange(&told[once], true)) {
         rk_log_warn("%s", rk_err_message(err));
         const rk_runtime *runtime = rk_runtime_get();
@@ -179,6 +181,8 @@ static void open_journal(rk_runtime *runtime) {
 static void open_store(rk_runtime *runtime) {
     bool readonly = runtime->settings->mode == RK_MODE_READONLY;
     rk_err *err = rk_store_open(runtime->settings->dir, readonly, &runtime->store);
+    if (!err)
+        err = rk_store_set_limit(runtime->store, runtime->settings->max_size_bytes);
     if (!err && !readonly)
         err = rk_publisher_new(runtime->store, &runtime->publisher);
     if (err)

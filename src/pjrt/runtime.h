@@ -63,6 +63,7 @@ typedef enum rk_once {
     RK_ONCE_DRAIN,  // an exit did not wait for everything
     RK_ONCE_SLOTS,  // too many plugins
     RK_ONCE_TRUST,  // a file of keys cannot be used
+    RK_ONCE_MEMORY, // memory is short, whatever it was wanted for; rk_runtime_tell knows by itself
     RK_ONCE_COUNT,
 } rk_once;
 void rk_runtime_tell(rk_once once, rk_err *err);

@@ -3,7 +3,8 @@
 #include <errno.h>
 
 #include "base/tree.h"
-#include "store/store_path.h"
+#include "store/room.h"
+#include "store/used.h"
 
 // Slack for rk_tree_read, which asks for a little more than the file has.
 #define FILE_BUFFER_MAX_BYTES (RK_ENTRY_MAX_BYTES + ((size_t)1 << 20))
@@ -60,7 +61,9 @@ rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lo
         return err;
     // Another process may have replaced the file since it was read: then a sound one is set aside,
     // which costs one compile and nothing else.
-    if (out_lookup->fault && out_lookup->fault != RK_ENTRY_UNKNOWN_VERSION && !store->readonly)
+    if (out_lookup->found)
+        rk_used_touch(store, hex);
+    else if (out_lookup->fault && out_lookup->fault != RK_ENTRY_UNKNOWN_VERSION && !store->readonly)
         out_lookup->quarantined = rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
     return NULL;
 }
@@ -114,13 +117,22 @@ rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_store
         RK_TRY(rk_entry_sign(&store->signing.secret, &store->signing.public_key.key, &file));
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry->key.digest, hex);
-    rk_err *err = publish(store, entry->kind, hex, rk_buf_span(&file));
+    rk_room room;
+    rk_err *err = rk_room_take(store, entry, hex, file.len, &room);
+    if (!err) {
+        err = publish(store, entry->kind, hex, rk_buf_span(&file));
+        rk_room_settle(store, &room, entry->kind, hex, !err);
+    }
     rk_store_note_refusal(store, err);
     RK_TRY(err);
     sweep_once(store, entry->kind, hex, entry->key.digest.bytes[0]);
     if (out_stored_bytes)
         *out_stored_bytes = file.len;
     return NULL;
+}
+
+rk_err *rk_store_set_limit(rk_store *store, uint64_t max_bytes) {
+    return store->readonly ? NULL : rk_usage_start(store, max_bytes);
 }
 
 bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key) {

@@ -35,6 +35,11 @@ typedef enum rk_trust {
 } rk_trust;
 RK_NODISCARD rk_trust rk_store_judge(const rk_store *store, const rk_entry_view *view);
 
+// Keeps the store, with all that lies in it, at `max_bytes` or less (UINT64_MAX: no limit) and
+// keeps account of what this process adds and removes (docs/format.md, usage/). Once, before other
+// threads use the store; nothing where it is readonly.
+RK_NODISCARD rk_err *rk_store_set_limit(rk_store *store, uint64_t max_bytes);
+
 typedef struct rk_store_lookup {
     bool found;
     rk_entry_fault fault; // why not found, where a file was there: RK_ENTRY_OK if there was none
@@ -45,9 +50,9 @@ typedef struct rk_store_lookup {
 } rk_store_lookup;
 void rk_store_lookup_cleanup(rk_store_lookup *lookup);
 
-// Looks an executable up. A miss is `found == false`; an error means the file system failed. An
-// entry of an unknown version is left where it is; a damaged one, or one filed under another key,
-// is moved to quarantine/ (unless readonly).
+// Looks an executable up, and notes that it was used. A miss is `found == false`; an error means
+// the file system failed. An entry of an unknown version is left where it is; a damaged one, or one
+// filed under another key, is moved to quarantine/ (unless readonly).
 RK_NODISCARD rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lookup);
 
 // Moves the executable's entry to quarantine/: the plugin refused its bytes. True if it was moved;
@@ -62,9 +67,11 @@ RK_NODISCARD bool rk_store_accepts(const rk_store *store);
 // error.
 void rk_store_note_refusal(rk_store *store, const rk_err *err);
 
-// Publishes an entry under its key and kind, replacing what is there. RK_PERMISSION_DENIED when
-// opened readonly, or what was the reason while rk_store_accepts is false. `out_stored_bytes`, the
-// size of the file, may be NULL.
+// Publishes an entry under its key and kind, replacing what is there, and evicts what is worth less
+// where the limit asks for it, which may take seconds (store/evict.h). RK_PERMISSION_DENIED when
+// opened readonly; RK_OUT_OF_RANGE when it is larger than 4 GiB or there is no room for it; what
+// was the reason while rk_store_accepts is false. `out_stored_bytes`, the size of the file, may be
+// NULL.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
                                   uint64_t *out_stored_bytes);
 

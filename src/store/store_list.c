@@ -1,5 +1,5 @@
 #include "base/tree.h"
-#include "store/store_path.h"
+#include "store/usage.h"
 
 // One walk through the folders of a kind.
 typedef struct walk {
@@ -70,7 +70,7 @@ rk_err *rk_store_each(rk_store *store, rk_entry_kind kind, rk_store_visit_fn vis
                                               MAX_FOLDERS, visit_folder, &self));
 }
 
-static rk_err *remove_kind(const rk_store *store, rk_entry_kind kind, const char *hex,
+static rk_err *remove_kind(rk_store *store, rk_entry_kind kind, const char *hex,
                            uint64_t *freed_bytes) {
     RK_AUTO(rk_buf) path = {0};
     rk_store_add_path(store, kind, hex, &path);
@@ -79,8 +79,12 @@ static rk_err *remove_kind(const rk_store *store, rk_entry_kind kind, const char
     rk_err *err = rk_tree_stat(store->directory, rk_store_below(store, &path), &info);
     if (!err)
         err = rk_tree_remove(store->directory, rk_store_below(store, &path));
-    if (!err)
+    if (!err) {
         *freed_bytes += (uint64_t)info.st_size;
+        rk_err_drop(
+            rk_usage_note(store, rk_place_of(kind, hex), (rk_usage_count){-1, -info.st_size}),
+            "the next collection counts again");
+    }
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;
     rk_err_drop(err, "a key need not have both files, and another process may remove them too");

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/store_path.h"
+#include "store/usage.h"
 
 static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info) {
     if (!S_ISDIR(info->st_mode))
@@ -90,6 +90,7 @@ void rk_store_free(rk_store *store) {
         return;
     rk_signing_key_cleanup(&store->signing);
     rk_trusted_keys_cleanup(&store->trusted);
+    rk_usage_end(store);
     rk_free(store->directory);
     rk_free(store);
 }

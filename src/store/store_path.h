@@ -7,6 +7,8 @@
 
 enum { RK_STORE_MIN_PREFIX_DIGITS = 4, RK_STORE_FOLDERS = 256 };
 
+typedef struct rk_usage rk_usage; // store/usage.h
+
 struct rk_store {
     char *directory; // owned; no slash at its end
     bool readonly;
@@ -17,6 +19,11 @@ struct rk_store {
     atomic_uint_fast64_t refused_until_ns; // monotonic clock; 0: it was not refused
     // By kind less one: folders from which this process has swept what dead writers left.
     atomic_bool swept[2][RK_STORE_FOLDERS];
+    rk_usage *usage; // owned; NULL: no account is kept
+    // The realtime clock less the boottime clock, in seconds, as this process has last seen it; 0
+    // for not yet.
+    atomic_int_fast64_t clock_offset_s;
+    atomic_bool never_touch; // the file system refused to note that an entry was used
 };
 
 RK_HIDDEN const char *rk_store_kind_folder(rk_entry_kind kind); // "objects", "programs"; static

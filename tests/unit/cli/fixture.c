@@ -39,15 +39,16 @@ static rk_key key_of(const char *name) {
     rk_digest_of(rk_span_text(name), &key.program);
     rk_digest_of(rk_span_text("options"), &key.options);
     rk_digest_of(rk_span_text("environment"), &key.environment);
-    rk_key_finish(&key, "");
+    rk_key_finish(&key, variable("REKINDLE_NAMESPACE"));
     return key;
 }
 
 static void put(rk_store *store, const char *name, uint64_t compile_ns) {
     char metadata[256];
-    int len =
-        snprintf(metadata, sizeof metadata,
-                 "{\"name\":\"%s\",\"format\":\"mlir\",\"platform\":\"cpu\",\"devices\":4}", name);
+    int len = snprintf(metadata, sizeof metadata,
+                       "{\"name\":\"%s\",\"format\":\"mlir\",\"platform\":\"cpu\",\"devices\":4,"
+                       "\"namespace\":\"%s\"}",
+                       name, variable("REKINDLE_NAMESPACE"));
     rk_entry entry = {
         .kind = RK_ENTRY_EXECUTABLE,
         .key = key_of(name),
@@ -142,6 +143,7 @@ int main(int argc, char **argv) {
     rk_journal *journal = NULL;
     check(rk_store_open(start.store_directory, false, &store));
     check(rk_store_load_keys(store, variable("REKINDLE_SIGNING_KEY"), ""));
+    check(rk_store_set_limit(store, UINT64_C(1) << 30));
     check(rk_journal_open(&start, &journal));
     add_client(journal);
     if (strcmp(what, "cold") == 0 || strcmp(what, "killed") == 0)

@@ -767,6 +767,159 @@ class Keys(Case):
         self.assertEqual(told.strip(), str(self.folder / "here" / "key"))
 
 
+class Housekeeping(Case):
+    """gc, fsck, pin, unpin, and what rm has from them."""
+
+    HOUR = 3600
+
+    def setUp(self):
+        super().setUp()
+        self.job("cold")
+        self.job("cold", variables={"REKINDLE_NAMESPACE": "red"})
+        # Alike but for the namespace: the same three names twice.
+        self.entries = self.json("ls")["entries"]
+        self.assertEqual(len(self.entries), 6)
+
+    def files(self):
+        return sorted(self.store.glob("objects/*/*.rkx")) + sorted(
+            self.store.glob("programs/*/*.rkp")
+        )
+
+    def age(self, hours, files=None):
+        for file in self.files() if files is None else files:
+            at = file.stat().st_mtime - hours * self.HOUR
+            os.utime(file, (at, at))
+
+    def keys_of(self, namespace):
+        return {
+            one["key"]
+            for one in self.entries
+            if self.json("show", one["key"])["metadata"]["namespace"] == namespace
+        }
+
+    def kept(self):
+        return {one["key"] for one in self.json("ls")["entries"]}
+
+    def test_nothing_to_collect(self):
+        report = self.json("gc")
+        self.assertEqual(report["removed"], [])
+        self.assertEqual(report["before"], report["after"])
+        self.assertEqual(report["max_bytes"], 20 << 30)
+        self.assertEqual(report["after"]["files"], 14)  # with two journals
+        self.assertIn("before; 21.5 GB are allowed", self.ok("gc"))
+
+    def test_by_age(self):
+        self.age(48, self.files()[:2])
+        dry = self.json("gc", "--older-than", "1d", "--dry-run")
+        self.assertEqual(len(dry["removed"]), 2)
+        self.assertEqual(len(self.files()), 12)
+        text = self.ok("gc", "--older-than", "1d", "-n")
+        self.assertIn("would remove executable ", text)
+        self.assertIn("a dry run: nothing is removed", text)
+        wet = self.json("gc", "--older-than", "24h")
+        self.assertEqual(wet["executables"]["files"], 2)
+        self.assertEqual((dry["after"], dry["executables"]), (wet["after"], wet["executables"]))
+        self.assertEqual(len(self.files()), 10)
+        self.assertAlmostEqual(wet["removed"][0]["age_seconds"], 48 * self.HOUR, delta=60)
+        for wrong in ("1", "d", "1x", "-1d", "1d1", "99999999w"):
+            self.refused("gc", "--older-than=" + wrong, says="such as 12h or 30d")
+
+    def test_by_size(self):
+        self.age(5)
+        all_bytes = self.json("gc")["after"]["bytes"]
+        text = self.ok("gc", "--max-size", str(all_bytes - 1))
+        self.assertIn("removed 1 program, ", text)
+        self.assertIn(f"{all_bytes / 1000:.1f} kB before", text.replace("KB", "kB"))
+        report = self.json("gc", "--max-size", "12K")
+        self.assertLessEqual(report["after"]["bytes"], 12 << 10)
+        # 0.7, 1.4 and 2.1 seconds: the least went first.
+        left = {one["name"] for one in self.json("ls")["entries"]}
+        self.assertIn("jit_eval", left)
+        self.age(-5)  # used just now: they go too, where a size is asked for
+        self.call("gc", "--max-size", "1")
+        self.assertEqual(self.files(), [])
+        self.refused("gc", "--max-size", "many", says="REKINDLE_MAX_SIZE is")
+
+    def test_by_namespace(self):
+        red, none = self.keys_of("red"), self.keys_of("")
+        self.assertEqual((len(red), len(none)), (3, 3))
+        self.age(48)
+        self.json("gc", "--namespace", "red", "--older-than", "1d")
+        self.assertEqual(self.kept(), none)
+        self.assertEqual(len(self.json("rm", "--all", "--namespace", "red")["removed"]), 0)
+        self.assertEqual(len(self.json("rm", "--all", "--namespace", "-", "-n")["removed"]), 3)
+        self.json("rm", "--all", "--namespace", "-")
+        self.assertEqual(self.files(), [])
+
+    def test_rm_by_age(self):
+        self.age(48, self.files()[:1])
+        key = self.files()[0].stem
+        self.age(48, self.store.glob(f"programs/*/{key}.rkp"))
+        self.refused("rm", "--older-than", "1d", says="go with --all")
+        self.assertEqual(
+            [one["key"] for one in self.json("rm", "--all", "--older-than", "1d")["removed"]],
+            [key],
+        )
+        self.assertEqual(len(self.kept()), 5)
+
+    def test_pins(self):
+        key, other = sorted(self.kept())[:2]
+        self.assertIn("Nothing is pinned", self.ok("pin"))
+        self.assertIn("is pinned", self.ok("pin", key[:8]))
+        self.assertIn("was pinned already", self.ok("pin", key))
+        self.assertEqual(self.ok("pin"), key + "\n")
+        self.refused("pin", key, "ffffffff", says="no key begins with ffffffff")
+        self.refused("pin", other, "ffffffff", says="no key begins with ffffffff")
+        self.assertEqual(self.json("pin")["pins"], [key])
+        self.age(48)
+        report = self.json("gc", "--older-than", "1h")
+        self.assertEqual(report["pinned"]["files"], 2)
+        self.assertEqual(self.kept(), {key})
+        self.assertEqual(self.call("gc", "--max-size", "1").returncode, 1)  # cannot be reached
+        self.refused("rm", key, says="is pinned: `rekindle unpin")
+        self.assertIn("kept 1 that is pinned", self.ok("rm", "--all"))
+        self.assertEqual(self.json("unpin", "--all")["unpinned"], [key])
+        self.assertIn("is no longer pinned", self.ok("pin", key) and self.ok("unpin", key))
+        self.refused("unpin", key, says="no key begins with")
+        self.refused("unpin", says="or --all")
+        self.json("rm", key)
+        self.assertEqual(self.kept(), set())
+
+    def test_fsck(self):
+        self.assertIn("checked 12 entries", self.ok("fsck"))
+        self.assertIn("all is well", self.ok("fsck"))
+        file = self.files()[0]
+        content = bytearray(file.read_bytes())
+        content[300] ^= 1
+        file.write_bytes(content)
+        leftover = file.parent / ".tmp-1-2"
+        leftover.write_bytes(b"half")
+        self.age(2, [leftover])
+        result = self.call("fsck", "--json")
+        self.assertEqual(result.returncode, 1)
+        report = json.loads(result.stdout)
+        kinds = sorted(one["kind"] for one in report["findings"])
+        self.assertEqual((kinds, report["damage"]), (["damaged", "leftover"], True))
+        result = self.call("fsck", "--repair", "--dry-run")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is damage; `rekindle fsck --repair`", result.stdout)
+        self.assertTrue(leftover.exists())
+        result = self.call("fsck", "--repair")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("2 of 2 repaired", result.stdout)
+        self.assertFalse(file.exists() or leftover.exists())
+        self.assertIn("all is well", self.ok("fsck"))
+        self.assertEqual(len(list(self.store.glob("quarantine/*"))), 1)
+
+    def test_nothing_there(self):
+        self.environment["REKINDLE_DIR"] = str(self.folder / "nowhere")
+        self.assertEqual(self.json("gc")["after"], {"files": 0, "bytes": 0})
+        self.assertEqual(self.json("fsck")["entries"], 0)
+        self.assertEqual(self.json("pin")["pins"], [])
+        self.refused("pin", "abcd", says="nothing in")
+        self.assertFalse((self.folder / "nowhere").exists())
+
+
 class Other(Case):
     def test_nothing_yet(self):
         self.assertIn("`rekindle run -- CMD`", self.ok("ls"))
@@ -828,7 +981,8 @@ class Other(Case):
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
             commands,
-            ["run", "stats", "runs", "ls", "show", "rm", "keys", "config", "version", "help"],
+            ["run", "stats", "runs", "ls", "show", "rm", "keys", "gc", "fsck", "pin", "unpin"]
+            + ["config", "version", "help"],
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")

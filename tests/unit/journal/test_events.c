@@ -45,7 +45,7 @@ static uint64_t fixed_now(void) {
     return 1795262400123456789u; // 2026-11-21T12:00:00.123456789Z
 }
 
-static const rk_clock_table fixed_clock = {fixed_now, fixed_now};
+static const rk_clock_table fixed_clock = {fixed_now, fixed_now, fixed_now};
 
 static void the_start_says_who_and_when(void **state) {
     rk_clock_replace(&fixed_clock);

@@ -347,7 +347,7 @@ static void after_a_refusal_nothing_is_tried(void **state) {
                  {EACCES, RK_PERMISSION_DENIED, false},
                  {ENOSPC, RK_RESOURCE_EXHAUSTED, true},
                  {EDQUOT, RK_RESOURCE_EXHAUSTED, true}};
-    const rk_clock_table clock = {chosen_now, chosen_now};
+    const rk_clock_table clock = {chosen_now, chosen_now, chosen_now};
     rk_clock_replace(&clock);
     for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
         now_ns = 1000000000;

@@ -1,0 +1,133 @@
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/place.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "store/fsck.h"
+
+typedef struct request {
+    bool json, repair, dry_run;
+    json_t *findings; // owned
+    rk_progress progress;
+} request;
+
+static void show_progress(void *context, uint64_t done, uint64_t all) {
+    request *r = context;
+    rk_progress_step(&r->progress, done, all > done ? all : done);
+}
+
+static void print_finding(const rk_fsck_finding *finding) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_text_add_printable(&line, rk_span_text(finding->path));
+    rk_buf_add_text(&line, ": ");
+    rk_text_add_printable(&line, rk_span_text(finding->detail));
+    bool damage = rk_fsck_is_damage(finding->kind);
+    (void)printf("%s%s%s %s%s\n", rk_style(damage ? RK_STYLE_BAD : RK_STYLE_NOTICE, stdout),
+                 rk_fsck_kind_name(finding->kind), rk_style(RK_STYLE_NONE, stdout),
+                 rk_need_text(&line), finding->repaired ? " (repaired)" : "");
+}
+
+static void note_finding(void *context, const rk_fsck_finding *finding) {
+    request *r = context;
+    json_t *one = rk_out_object();
+    rk_out_set(one, "kind", rk_out_string(rk_fsck_kind_name(finding->kind)));
+    rk_out_set(one, "path", rk_out_string(finding->path));
+    rk_out_set(one, "detail", rk_out_string(finding->detail));
+    rk_out_set(one, "damage", rk_out_bool(rk_fsck_is_damage(finding->kind)));
+    rk_out_set(one, "repaired", rk_out_bool(finding->repaired));
+    rk_out_append(r->findings, one);
+    if (r->json)
+        return;
+    rk_progress_end(&r->progress);
+    print_finding(finding);
+    r->progress = rk_progress_start(r->progress.what);
+}
+
+static void print_json(request *r, const rk_fsck_report *report, bool damage) {
+    json_t *object = rk_out_object();
+    rk_out_set(object, "entries", rk_out_uint(report->entries));
+    rk_out_set(object, "bytes", rk_out_uint(report->bytes));
+    rk_out_set(object, "findings", json_incref(r->findings));
+    rk_out_set(object, "damage", rk_out_bool(damage));
+    rk_out_set(object, "repair", rk_out_bool(r->repair && !r->dry_run));
+    rk_out_print(object);
+}
+
+static void print_text(const request *r, const rk_fsck_report *report, bool damage) {
+    uint64_t found = 0, repaired = 0;
+    for (int kind = 0; kind < RK_FSCK_KINDS; kind++) {
+        found += report->found[kind];
+        repaired += report->repaired[kind];
+    }
+    (void)printf("%schecked %s entr%s, %s: %s%s", rk_style(RK_STYLE_BOLD, stdout),
+                 rk_text_count(report->entries).text, report->entries == 1 ? "y" : "ies",
+                 rk_text_bytes(report->bytes).text,
+                 damage  ? "there is damage"
+                 : found ? "no damage"
+                         : "all is well",
+                 rk_style(RK_STYLE_NONE, stdout));
+    if (repaired)
+        (void)printf("; %s of %s repaired", rk_text_count(repaired).text,
+                     rk_text_count(found).text);
+    else if (found)
+        (void)printf("; `rekindle fsck --repair` mends what can be mended");
+    (void)fputc('\n', stdout);
+    (void)r;
+}
+
+static rk_err *check(request *r, const rk_settings *settings, int *out_status) {
+    RK_AUTO_STORE store = NULL;
+    bool repair = r->repair && !r->dry_run;
+    const rk_fsck_options options = {
+        .repair = repair, .found = note_finding, .progress = show_progress, .context = r};
+    rk_fsck_report report = {0};
+    RK_TRY(rk_place_open_store(settings, !repair, &store));
+    r->progress = rk_progress_start("checking entries");
+    rk_err *err = store ? rk_store_fsck(store, &options, &report) : NULL;
+    rk_progress_end(&r->progress);
+    RK_TRY(err);
+    bool damage = false;
+    for (int kind = 0; kind < RK_FSCK_KINDS; kind++)
+        damage = damage || (rk_fsck_is_damage((rk_fsck_kind)kind) && report.found[kind]);
+    (r->json ? print_json(r, &report, damage) : print_text(r, &report, damage));
+    *out_status = damage ? RK_EXIT_FAILED : RK_EXIT_OK;
+    return NULL;
+}
+
+int rk_verb_fsck(int argc, char **argv) {
+    request r = {0};
+    const char *dir = NULL;
+    const rk_opt options[] = {
+        RK_OPT_FLAG("repair", 0, &r.repair,
+                    "set aside what is damaged, remove leftovers, take permissions away from "
+                    "others, make a new account"),
+        RK_OPT_FLAG("dry-run", 'n', &r.dry_run, "repair nothing, whatever else is asked for"),
+        RK_OPT_JSON(&r.json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "fsck",
+        .summary = "Reads every entry and checks every byte of it; looks for files in wrong "
+                   "places, leftovers of dead writers, permissions that are too wide, and an "
+                   "account that is wrong. Exit status 1 if there is damage.",
+        .details = "Damage does no harm to jobs: what is damaged is never loaded, but compiled "
+                   "again, and then replaced.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_set_variable("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    r.findings = rk_out_array();
+    rk_err *err = rk_place_settings(&settings);
+    if (!err)
+        err = check(&r, settings, &status);
+    json_decref(r.findings);
+    return err ? rk_cli_fail(err, r.json) : status;
+}

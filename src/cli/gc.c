@@ -1,0 +1,194 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/gc_select.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/place.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "store/gc.h"
+
+typedef struct request {
+    bool json, dry_run;
+    const char *max_size, *older_than, *name_space;
+    json_t *removed; // owned
+    rk_progress progress;
+} request;
+
+static bool belongs(void *context, rk_span metadata) {
+    const request *r = context;
+    return rk_select_namespace(r->name_space, metadata);
+}
+
+static void show_progress(void *context, unsigned done, unsigned all) {
+    request *r = context;
+    rk_progress_step(&r->progress, done, all);
+}
+
+static void print_removal(const rk_gc_removal *removal) {
+    (void)printf("would remove %s ", removal->what);
+    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    rk_text_add_printable(&name, rk_span_text(removal->name));
+    (void)printf("%s, %s", rk_need_text(&name), rk_text_bytes(removal->bytes).text);
+    if (removal->compile_ns)
+        (void)printf(", compiled in %s, used %s", rk_text_seconds(removal->compile_ns).text,
+                     rk_text_age(removal->age_ns).text);
+    (void)fputc('\n', stdout);
+}
+
+static void note_removal(void *context, const rk_gc_removal *removal) {
+    request *r = context;
+    json_t *one = rk_out_object();
+    rk_out_set(one, "what", rk_out_string(removal->what));
+    rk_out_set(one, "name", rk_out_string(removal->name));
+    rk_out_set(one, "bytes", rk_out_uint(removal->bytes));
+    rk_out_set(one, "age_seconds", rk_out_seconds(removal->age_ns));
+    rk_out_set(one, "compile_seconds", rk_out_seconds(removal->compile_ns));
+    rk_out_append(r->removed, one);
+    if (r->dry_run && !r->json) {
+        rk_progress_end(&r->progress);
+        print_removal(removal);
+    }
+}
+
+static const struct {
+    const char *key, *noun;
+    size_t at;
+} kinds[] = {
+    {"executables", "executable", offsetof(rk_gc_report, executables)},
+    {"programs", "program", offsetof(rk_gc_report, programs)},
+    {"runs", "file of old runs", offsetof(rk_gc_report, runs)},
+    {"quarantine", "file that was set aside", offsetof(rk_gc_report, quarantine)},
+    {"plugins", "note on a plugin", offsetof(rk_gc_report, plugins)},
+    {"leftovers", "file that a dead writer left", offsetof(rk_gc_report, leftovers)},
+};
+
+static const rk_gc_total *total_at(const rk_gc_report *report, size_t i) {
+    return (const rk_gc_total *)(const void *)((const char *)report + kinds[i].at);
+}
+
+static json_t *total_json(const rk_gc_total *total) {
+    json_t *object = rk_out_object();
+    rk_out_set(object, "files", rk_out_uint(total->files));
+    rk_out_set(object, "bytes", rk_out_uint(total->bytes));
+    return object;
+}
+
+static void print_json(request *r, const rk_gc_report *report, uint64_t max_bytes) {
+    json_t *object = rk_out_object();
+    rk_out_set(object, "removed", json_incref(r->removed));
+    for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
+        rk_out_set(object, kinds[i].key, total_json(total_at(report, i)));
+    rk_out_set(object, "lost_compile_seconds", rk_out_seconds(report->lost_compile_ns));
+    rk_out_set(object, "pinned", total_json(&report->pinned));
+    rk_out_set(object, "recent", total_json(&report->recent));
+    rk_out_set(object, "before", total_json(&report->before));
+    rk_out_set(object, "after", total_json(&report->after));
+    rk_out_set(object, "max_bytes",
+               max_bytes == UINT64_MAX ? rk_out_string(NULL) : rk_out_uint(max_bytes));
+    rk_out_set(object, "dry_run", rk_out_bool(r->dry_run));
+    rk_out_print(object);
+}
+
+// "3 programs"; the first word of the noun takes the plural.
+static void print_count(uint64_t count, const char *noun) {
+    size_t word = strcspn(noun, " ");
+    (void)printf("%s %.*s%s%s", rk_text_count(count).text, (int)word, noun, rk_text_plural(count),
+                 noun + word);
+}
+
+static void print_text(const request *r, const rk_gc_report *report, uint64_t max_bytes) {
+    const char *verb = r->dry_run ? "would remove" : "removed";
+    for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++) {
+        const rk_gc_total *total = total_at(report, i);
+        if (total->files == 0)
+            continue;
+        (void)printf("%s ", verb);
+        print_count(total->files, kinds[i].noun);
+        (void)printf(", %s", rk_text_bytes(total->bytes).text);
+        if (i == 0)
+            (void)printf(", %s of compilation", rk_text_seconds(report->lost_compile_ns).text);
+        (void)fputc('\n', stdout);
+    }
+    if (report->pinned.files)
+        (void)printf("kept %s although they would have gone: they are pinned\n",
+                     rk_text_bytes(report->pinned.bytes).text);
+    if (report->recent.files)
+        (void)printf("kept %s although they would have gone: they were used in the last hour\n",
+                     rk_text_bytes(report->recent.bytes).text);
+    (void)printf("%s, %s before", rk_text_bytes(report->after.bytes).text,
+                 rk_text_bytes(report->before.bytes).text);
+    if (max_bytes != UINT64_MAX)
+        (void)printf("; %s are allowed", rk_text_bytes(max_bytes).text);
+    (void)printf("%s\n", r->dry_run ? " (a dry run: nothing is removed)" : "");
+}
+
+static rk_err *collect(request *r, const rk_settings *settings, int *out_status) {
+    RK_AUTO_STORE store = NULL;
+    rk_gc_options options = {
+        .max_bytes = rk_settings_get(settings)->max_size_bytes,
+        .recent_too = r->max_size != NULL,
+        .dry_run = r->dry_run,
+        .belongs = r->name_space ? belongs : NULL,
+        .removed = note_removal,
+        .progress = show_progress,
+        .context = r,
+    };
+    RK_TRY(rk_select_age(r->older_than, &options.older_than_ns));
+    if (r->name_space && !r->max_size) // the cap is the whole store's
+        options.max_bytes = UINT64_MAX;
+    rk_gc_report report = {0};
+    RK_TRY(rk_place_open_store(settings, r->dry_run, &store));
+    r->progress = rk_progress_start("visiting folders");
+    rk_err *err = store ? rk_store_gc(store, &options, &report) : NULL;
+    rk_progress_end(&r->progress);
+    RK_TRY(err);
+    (r->json ? print_json(r, &report, options.max_bytes)
+             : print_text(r, &report, options.max_bytes));
+    bool reached = report.pinned.files + report.recent.files == 0 || r->name_space ||
+                   report.after.bytes <= options.max_bytes;
+    *out_status = r->max_size && !reached ? RK_EXIT_FAILED : RK_EXIT_OK;
+    return NULL;
+}
+
+int rk_verb_gc(int argc, char **argv) {
+    request r = {0};
+    const char *dir = NULL;
+    const rk_opt options[] = {
+        RK_OPT_VALUE("max-size", 0, &r.max_size, "SIZE",
+                     "how large the store may be, instead of REKINDLE_MAX_SIZE: 20G, 500M; what "
+                     "was used in the last hour goes too then, last of all"),
+        RK_OPT_OLDER_THAN(&r.older_than),
+        RK_OPT_NAMESPACE(&r.name_space),
+        RK_OPT_FLAG("dry-run", 'n', &r.dry_run, "only say what would be removed"),
+        RK_OPT_JSON(&r.json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "gc",
+        .summary = "Makes the store as small as it is meant to be: what saves the fewest seconds "
+                   "for its size and was not used for long goes first. Removes what dead writers "
+                   "left, old runs, and what was set aside long ago, and counts anew.",
+        .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves; this is for doing "
+                   "it now, or for less.\n\nWhat is pinned stays. With --namespace, --max-size is "
+                   "for its entries alone.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_set_variable("REKINDLE_DIR", dir);
+    rk_place_set_variable("REKINDLE_MAX_SIZE", r.max_size);
+    RK_AUTO_SETTINGS settings = NULL;
+    r.removed = rk_out_array();
+    rk_err *err = rk_place_settings(&settings);
+    if (!err)
+        err = collect(&r, settings, &status);
+    json_decref(r.removed);
+    return err ? rk_cli_fail(err, r.json) : status;
+}

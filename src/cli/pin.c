@@ -1,0 +1,158 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/entries.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/place.h"
+#include "cli/text.h"
+#include "store/pins.h"
+
+// One call of `pin` or `unpin`.
+typedef struct request {
+    bool unpin, all, json;
+    rk_store *store; // NULL: there is none yet
+    rk_kept_list kept;
+    rk_pins pins;
+    json_t *changed; // owned
+} request;
+
+static void request_cleanup(request *r) {
+    rk_kept_list_cleanup(&r->kept);
+    rk_pins_cleanup(&r->pins);
+    rk_store_free(r->store);
+    json_decref(r->changed);
+}
+
+static rk_err *change(request *r, const char *hex) {
+    bool was_pinned = false;
+    RK_TRY(r->unpin ? rk_store_unpin(r->store, hex, &was_pinned)
+                    : rk_store_pin(r->store, hex, &was_pinned));
+    bool changed = was_pinned == r->unpin;
+    if (changed)
+        rk_out_append(r->changed, rk_out_string(hex));
+    if (!r->json)
+        (void)printf("%s %s\n", hex,
+                     changed    ? r->unpin ? "is no longer pinned" : "is pinned"
+                     : r->unpin ? "was not pinned"
+                                : "was pinned already");
+    return NULL;
+}
+
+// What is pinned can be unpinned also where it is no longer kept: pins are looked up among pins.
+static void add_pins(request *r) {
+    rk_kept_list list = {.items = rk_need(rk_calloc(r->pins.count + 1, sizeof *list.items)),
+                         .count = r->pins.count,
+                         .capacity = r->pins.count + 1};
+    for (size_t i = 0; i < r->pins.count; i++)
+        memcpy(list.items[i].hex, r->pins.keys[i], sizeof list.items[i].hex);
+    rk_kept_list_cleanup(&r->kept);
+    r->kept = list;
+}
+
+// All keys are looked up before the first is changed.
+static rk_err *change_all(request *r, const rk_opt_operands *keys) {
+    rk_autofree const rk_kept **chosen = rk_need(rk_calloc(keys->count + 1, sizeof *chosen));
+    if (r->unpin)
+        add_pins(r);
+    else
+        RK_TRY(rk_kept_collect(r->store, &r->kept));
+    for (size_t i = 0; i < keys->count; i++)
+        RK_TRY(rk_kept_find(&r->kept, keys->items[i], &chosen[i]));
+    for (size_t i = 0; i < keys->count; i++)
+        RK_TRY(change(r, chosen[i]->hex));
+    for (size_t i = 0; r->all && i < r->pins.count; i++)
+        RK_TRY(change(r, r->pins.keys[i]));
+    return NULL;
+}
+
+static void print_pins(const request *r) {
+    for (size_t i = 0; i < r->pins.count; i++)
+        (void)printf("%s\n", r->pins.keys[i]);
+    if (r->pins.count == 0)
+        (void)printf("Nothing is pinned.\n");
+}
+
+static void print_json(request *r) {
+    json_t *object = rk_out_object(), *list = rk_out_array();
+    for (size_t i = 0; i < r->pins.count; i++)
+        rk_out_append(list, rk_out_string(r->pins.keys[i]));
+    rk_out_set(object, r->unpin ? "unpinned" : "newly_pinned", json_incref(r->changed));
+    rk_out_set(object, "pins", list);
+    rk_out_print(object);
+}
+
+static rk_err *act(request *r, const rk_settings *settings, const rk_opt_operands *keys) {
+    bool changes = keys->count > 0 || r->all;
+    RK_TRY(rk_place_open_store(settings, !changes, &r->store));
+    if (!r->store && keys->count > 0)
+        return rk_error(RK_NOT_FOUND, "there is nothing in %s yet", rk_settings_get(settings)->dir);
+    if (r->store) {
+        RK_TRY(rk_pins_load(r->store, &r->pins));
+        if (changes)
+            RK_TRY(change_all(r, keys));
+        rk_pins_cleanup(&r->pins);
+        RK_TRY(rk_pins_load(r->store, &r->pins));
+    }
+    if (r->json)
+        print_json(r);
+    else if (!changes)
+        print_pins(r);
+    return NULL;
+}
+
+static int run(const rk_opt_usage *usage, request *r, const char *const *dir, int argc,
+               char **argv) {
+    rk_opt_operands keys;
+    int status;
+    if (!rk_opt_begin(usage, argc, argv, &keys, &status))
+        return status;
+    rk_place_set_variable("REKINDLE_DIR", *dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    rk_err *err = NULL;
+    if (r->unpin && !r->all && keys.count == 0)
+        err = rk_error(RK_INVALID_ARGUMENT,
+                       "unpin needs to know what: keys as `rekindle pin` lists them, or --all");
+    r->changed = rk_out_array();
+    if (!err)
+        err = rk_place_settings(&settings);
+    if (!err)
+        err = act(r, settings, &keys);
+    return err ? rk_cli_fail(err, r->json) : RK_EXIT_OK;
+}
+
+int rk_verb_pin(int argc, char **argv) {
+    RK_AUTO(request) r = {0};
+    const char *dir = NULL;
+    const rk_opt options[] = {RK_OPT_JSON(&r.json), RK_OPT_DIR(&dir)};
+    const rk_opt_usage usage = {
+        .verb = "pin",
+        .operands = "[KEY…]",
+        .summary = "Keeps executables, each with its program, whatever the size of the store. "
+                   "Without keys, lists what is pinned.",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+        .max_operands = SIZE_MAX,
+    };
+    return run(&usage, &r, &dir, argc, argv);
+}
+
+int rk_verb_unpin(int argc, char **argv) {
+    RK_AUTO(request) r = {.unpin = true};
+    const char *dir = NULL;
+    const rk_opt options[] = {
+        RK_OPT_FLAG("all", 'a', &r.all, "whatever is pinned"),
+        RK_OPT_JSON(&r.json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "unpin",
+        .operands = "[KEY…]",
+        .summary = "Lets go of what was pinned: it may be evicted as everything else.",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+        .max_operands = SIZE_MAX,
+    };
+    return run(&usage, &r, &dir, argc, argv);
+}

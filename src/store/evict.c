@@ -1,0 +1,276 @@
+#include "store/evict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/temporary.h"
+#include "base/tree.h"
+#include "store/entry_head.h"
+
+enum {
+    MAX_FILES_IN_A_FOLDER = 1 << 20,
+    MAX_CANDIDATES = 1 << 22, // 0.6 GB of them: only a collection by hand comes near
+    METADATA_MAX_BYTES = 1 << 20,
+    BLOCK_BYTES = 4096,
+    PROGRAM_DIVISOR = 10,
+};
+
+double rk_evict_worth(rk_entry_kind kind, uint64_t bytes, uint64_t compile_ns, uint64_t age_ns) {
+    const double ns_per_second = 1e9, ns_per_hour = 3600e9;
+    double seconds = (double)compile_ns / ns_per_second;
+    if (kind == RK_ENTRY_PROGRAM)
+        seconds /= PROGRAM_DIVISOR;
+    return seconds / (((double)bytes + BLOCK_BYTES) * ((double)age_ns / ns_per_hour + 1));
+}
+
+rk_err *rk_survey_begin(rk_store *store, bool dry_run, rk_survey *out_survey) {
+    *out_survey = (rk_survey){.store = store, .dry_run = dry_run};
+    RK_TRY(rk_ages_load(store, &out_survey->ages));
+    return rk_pins_load(store, &out_survey->pins);
+}
+
+void rk_survey_cleanup(rk_survey *survey) {
+    rk_pins_cleanup(&survey->pins);
+    rk_free(survey->items);
+    *survey = (rk_survey){0};
+}
+
+// One folder of one kind, while its files are visited.
+typedef struct folder {
+    rk_survey *survey;
+    rk_entry_kind kind;
+    const char *digits; // "ab"; borrowed
+    int fd;             // owned
+    rk_usage_count count;
+} folder;
+
+static void folder_cleanup(folder *self) {
+    rk_autofd_cleanup(&self->fd);
+}
+
+static rk_err *add_candidate(rk_survey *survey, rk_entry_kind kind, const char *name,
+                             const struct stat *info) {
+    if (survey->count == survey->capacity) {
+        size_t capacity = survey->capacity ? 2 * survey->capacity : 1024;
+        rk_candidate *items =
+            capacity > MAX_CANDIDATES ? NULL : rk_realloc(survey->items, capacity * sizeof *items);
+        if (!items)
+            return rk_err_no_memory();
+        survey->items = items;
+        survey->capacity = capacity;
+    }
+    rk_candidate *one = &survey->items[survey->count++];
+    *one = (rk_candidate){
+        .kind = (uint8_t)kind,
+        .bytes = (uint64_t)info->st_size,
+        .modified_ns = rk_stat_modified_ns(info),
+        .age_ns = rk_age_of(&survey->ages, rk_stat_modified_ns(info)),
+    };
+    memcpy(one->hex, name, RK_DIGEST_HEX_CHARS);
+    one->pinned = rk_pins_has(&survey->pins, one->hex);
+    one->recent = one->age_ns < RK_EVICT_RECENT_NS;
+    return NULL;
+}
+
+// A stamp of the future would keep an entry until then: from now on it ages as others do.
+static void mend_stamp(const folder *self, const char *name, const struct stat *info) {
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+    if (!self->survey->dry_run && rk_age_is_future(&self->survey->ages, rk_stat_modified_ns(info)))
+        (void)rk_sys()->utimensat_fn(self->fd, name, times);
+}
+
+// What a dead writer left is removed; what is being written counts as pending of its writer.
+static void visit_temporary(const folder *self, const char *name, const struct stat *info) {
+    rk_survey *survey = self->survey;
+    uint64_t age_ns = rk_age_of(&survey->ages, rk_stat_modified_ns(info));
+    if (!rk_temporary_is_abandoned(name, age_ns) ||
+        (!survey->dry_run && rk_sys()->unlinkat_fn(self->fd, name, 0) != 0))
+        return;
+    survey->leftovers.files++;
+    survey->leftovers.bytes += info->st_size;
+}
+
+static rk_err *visit_file(void *context, const char *name) {
+    folder *self = context;
+    struct stat info;
+    if (rk_sys()->fstatat_fn(self->fd, name, &info) != 0) {
+        if (errno == ENOENT)
+            return NULL; // removed since it was listed
+        return rk_error_errno(errno, "cannot stat %s in a folder %s of the store", name,
+                              self->digits);
+    }
+    if (!S_ISREG(info.st_mode))
+        return NULL;
+    if (rk_temporary_is_name(name)) {
+        visit_temporary(self, name, &info);
+        return NULL;
+    }
+    self->count.files++;
+    self->count.bytes += info.st_size;
+    if (!rk_store_name_is_entry(self->kind, self->digits, name))
+        return NULL;
+    mend_stamp(self, name, &info);
+    return add_candidate(self->survey, self->kind, name, &info);
+}
+
+static rk_err *list_folder(folder *self, const char *path) {
+    const char *top = self->survey->store->directory;
+    struct stat info;
+    RK_TRY(rk_tree_open(top, path, O_RDONLY | O_DIRECTORY, 0, &self->fd));
+    if (rk_sys()->fstat_fn(self->fd, &info) != 0)
+        return rk_error_errno(errno, "cannot stat %s/%s", top, path);
+    RK_TRY(rk_tree_check_folder(&info, path));
+    return rk_tree_list(top, path, MAX_FILES_IN_A_FOLDER, visit_file, self);
+}
+
+static rk_err *visit_kind(rk_survey *survey, rk_entry_kind kind, const char *digits,
+                          rk_usage_count *out_count) {
+    RK_AUTO(folder) self = {.survey = survey, .kind = kind, .digits = digits, .fd = -1};
+    RK_AUTO(rk_buf) path = {0};
+    rk_store_add_folder(survey->store, kind, digits, &path);
+    RK_TRY(rk_buf_status(&path));
+    rk_err *err = list_folder(&self, rk_store_below(survey->store, &path));
+    if (err && rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "no such folder: no entries");
+    *out_count = self.count;
+    return NULL;
+}
+
+rk_err *rk_survey_folder(rk_survey *survey, unsigned first_byte, rk_usage_table *table) {
+    static const char hex[] = "0123456789abcdef";
+    const char digits[3] = {hex[first_byte >> 4 & 15], hex[first_byte & 15], '\0'};
+    RK_TRY(visit_kind(survey, RK_ENTRY_EXECUTABLE, digits,
+                      &table->places[rk_place_of(RK_ENTRY_EXECUTABLE, digits)]));
+    return visit_kind(survey, RK_ENTRY_PROGRAM, digits,
+                      &table->places[rk_place_of(RK_ENTRY_PROGRAM, digits)]);
+}
+
+// Reading must not look like use to those who go by access times; only the owner may ask for that.
+static rk_err *open_quietly(const rk_store *store, const rk_candidate *one, int *out_fd) {
+    const int flags = O_RDONLY | O_NONBLOCK;
+    RK_AUTO(rk_buf) path = {0};
+    rk_store_add_path(store, (rk_entry_kind)one->kind, one->hex, &path);
+    RK_TRY(rk_buf_status(&path));
+    const char *below = rk_store_below(store, &path);
+    rk_err *err = rk_tree_open(store->directory, below, flags | O_NOATIME, 0, out_fd);
+    if (rk_err_errno(err) != EPERM)
+        return err;
+    rk_err_drop(err, "then with a trace");
+    return rk_tree_open(store->directory, below, flags, 0, out_fd);
+}
+
+static bool read_at(int fd, void *data, size_t len, uint64_t offset) {
+    uint8_t *next = data;
+    while (len) {
+        ssize_t got = rk_sys()->pread_fn(fd, next, len, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        next += got;
+        len -= (size_t)got;
+        offset += (uint64_t)got;
+    }
+    return true;
+}
+
+// What the head says, unverified: it decides only what goes first.
+static bool read_head(int fd, rk_entry_head *out_head) {
+    uint8_t data[RK_ENTRY_HEADER_BYTES];
+    if (!read_at(fd, data, sizeof data, 0) ||
+        memcmp(data, rk_entry_magic, RK_ENTRY_MAGIC_BYTES) != 0)
+        return false;
+    rk_entry_head_read(data, out_head);
+    return true;
+}
+
+static rk_err *read_metadata(int fd, const rk_entry_head *head, rk_buf *out) {
+    uint64_t at = RK_ENTRY_HEADER_BYTES;
+    uint64_t len = head->sections[RK_SECTION_METADATA].stored_bytes;
+    if (len > METADATA_MAX_BYTES ||
+        __builtin_add_overflow(at, head->sections[RK_SECTION_COMPONENTS].stored_bytes, &at) ||
+        at > RK_ENTRY_MAX_BYTES)
+        return NULL;
+    rk_buf_reserve(out, (size_t)len);
+    RK_TRY(rk_buf_status(out));
+    if (len && read_at(fd, out->data, (size_t)len, at))
+        out->len = (size_t)len;
+    return NULL;
+}
+
+static rk_err *judge(rk_survey *survey, rk_candidate *one, const rk_gc_options *options) {
+    const uint64_t unknown_compile_ns = 1000000000; // of another version's entry
+    RK_AUTO(rk_buf) metadata = {0};
+    rk_entry_head head = {0};
+    rk_autofd fd = -1;
+    rk_err_drop(open_quietly(survey->store, one, &fd), "what cannot be read is worth nothing");
+    bool readable = fd >= 0 && read_head(fd, &head);
+    bool current = readable && head.version == RK_ENTRY_VERSION;
+    if (current)
+        one->compile_ns = head.compile_ns;
+    else if (readable)
+        one->compile_ns = unknown_compile_ns;
+    if (options && options->belongs) {
+        if (current)
+            RK_TRY(read_metadata(fd, &head, &metadata));
+        one->belongs = options->belongs(options->context, rk_buf_span(&metadata));
+    } else {
+        one->belongs = true;
+    }
+    one->worth = rk_evict_worth((rk_entry_kind)one->kind, one->bytes, one->compile_ns, one->age_ns);
+    one->judged = true;
+    return NULL;
+}
+
+rk_err *rk_survey_judge(rk_survey *survey, bool recent_too, const rk_gc_options *options) {
+    for (size_t i = 0; i < survey->count; i++) {
+        rk_candidate *one = &survey->items[i];
+        if (!one->judged && (!one->recent || recent_too))
+            RK_TRY(judge(survey, one, options));
+    }
+    return NULL;
+}
+
+static int by_worth(const void *a, const void *b) {
+    const rk_candidate *left = a, *right = b;
+    if (left->recent != right->recent)
+        return left->recent ? 1 : -1;
+    if (left->worth < right->worth || left->worth > right->worth)
+        return left->worth < right->worth ? -1 : 1;
+    int order = strcmp(left->hex, right->hex);
+    return order ? order : left->kind - right->kind;
+}
+
+void rk_survey_sort(rk_survey *survey) {
+    if (survey->count)
+        qsort(survey->items, survey->count, sizeof *survey->items, by_worth);
+}
+
+rk_err *rk_survey_remove(rk_survey *survey, rk_candidate *candidate, rk_usage_table *gone,
+                         bool *out_removed) {
+    *out_removed = false;
+    RK_AUTO(rk_buf) path = {0};
+    rk_store_add_path(survey->store, (rk_entry_kind)candidate->kind, candidate->hex, &path);
+    RK_TRY(rk_buf_status(&path));
+    const char *top = survey->store->directory, *below = rk_store_below(survey->store, &path);
+    struct stat info;
+    rk_err *err = rk_tree_stat(top, below, &info);
+    if (!err && rk_stat_modified_ns(&info) != candidate->modified_ns)
+        return NULL;
+    if (!err && !survey->dry_run)
+        err = rk_tree_remove(top, below);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "removed by another process");
+        return NULL;
+    }
+    RK_TRY(err);
+    rk_usage_count *count =
+        &gone->places[rk_place_of((rk_entry_kind)candidate->kind, candidate->hex)];
+    count->files--;
+    count->bytes -= info.st_size;
+    candidate->gone = *out_removed = true;
+    return NULL;
+}

@@ -1,0 +1,188 @@
+#include "store/gc.h"
+
+#include "base/alloc.h"
+#include "base/tree.h"
+#include "store/evict.h"
+#include "store/gc_other.h"
+#include "store/hold.h"
+
+enum { WAIT_MS = 30000, FOLDERS = 256 };
+
+// One collection.
+typedef struct collection {
+    const rk_gc_options *options;
+    rk_survey survey;
+    rk_usage_state *state; // owned
+    rk_usage_table *gone;  // owned
+    rk_gc_report *report;
+} collection;
+
+static void collection_cleanup(collection *self) {
+    rk_survey_cleanup(&self->survey);
+    rk_usage_state_free(self->state);
+    rk_free(self->gone);
+}
+
+static void add(rk_gc_total *total, uint64_t bytes) {
+    total->files++;
+    total->bytes += bytes;
+}
+
+static rk_gc_total total_of(const rk_usage_state *state) {
+    rk_usage_count sum = rk_usage_sum(state);
+    return (rk_gc_total){(uint64_t)sum.files, (uint64_t)sum.bytes};
+}
+
+static rk_err *remove_one(collection *self, rk_candidate *one) {
+    bool removed = false;
+    RK_TRY(rk_survey_remove(&self->survey, one, self->gone, &removed));
+    if (!removed)
+        return NULL;
+    bool program = one->kind == RK_ENTRY_PROGRAM;
+    add(program ? &self->report->programs : &self->report->executables, one->bytes);
+    self->report->lost_compile_ns += program ? 0 : one->compile_ns;
+    const rk_gc_removal removal = {
+        .what = program ? "program" : "executable",
+        .name = one->hex,
+        .bytes = one->bytes,
+        .age_ns = one->age_ns,
+        .compile_ns = one->compile_ns,
+    };
+    if (self->options->removed)
+        self->options->removed(self->options->context, &removal);
+    return NULL;
+}
+
+static rk_err *remove_old(collection *self) {
+    rk_survey *survey = &self->survey;
+    for (size_t i = 0; i < survey->count; i++) {
+        rk_candidate *one = &survey->items[i];
+        if (!one->belongs || one->age_ns < self->options->older_than_ns)
+            continue;
+        if (one->pinned)
+            add(&self->report->pinned, one->bytes);
+        else
+            RK_TRY(remove_one(self, one));
+    }
+    return NULL;
+}
+
+// What counts towards max_bytes: everything, or the entries that are meant.
+static uint64_t measured_bytes(const collection *self) {
+    uint64_t bytes = 0;
+    if (!self->options->belongs) {
+        int64_t gone = 0;
+        for (unsigned place = 0; place < RK_PLACE_COUNT; place++)
+            gone += self->gone->places[place].bytes;
+        return (uint64_t)rk_usage_sum(self->state).bytes - (uint64_t)-gone;
+    }
+    for (size_t i = 0; i < self->survey.count; i++) {
+        const rk_candidate *one = &self->survey.items[i];
+        bytes += one->belongs && !one->gone ? one->bytes : 0;
+    }
+    return bytes;
+}
+
+static rk_err *remove_least(collection *self) {
+    rk_survey *survey = &self->survey;
+    uint64_t bytes = measured_bytes(self);
+    rk_survey_sort(survey);
+    for (size_t i = 0; i < survey->count && bytes > self->options->max_bytes; i++) {
+        rk_candidate *one = &survey->items[i];
+        if (!one->belongs || one->gone)
+            continue;
+        if (one->pinned)
+            add(&self->report->pinned, one->bytes);
+        else if (one->recent && !self->options->recent_too)
+            add(&self->report->recent, one->bytes);
+        else
+            RK_TRY(remove_one(self, one));
+        bytes -= one->gone ? one->bytes : 0;
+    }
+    return NULL;
+}
+
+static rk_err *visit_all(collection *self) {
+    for (unsigned i = 0; i < FOLDERS; i++) {
+        if (self->options->progress)
+            self->options->progress(self->options->context, i, FOLDERS);
+        RK_TRY(rk_survey_folder(&self->survey, i, &self->state->table));
+    }
+    return NULL;
+}
+
+static void report_leftovers(collection *self) {
+    const rk_usage_count *left = &self->survey.leftovers;
+    self->report->leftovers = (rk_gc_total){(uint64_t)left->files, (uint64_t)left->bytes};
+    const rk_gc_removal removal = {
+        .what = "leftover", .name = "of dead writers", .bytes = (uint64_t)left->bytes};
+    if (left->files && self->options->removed)
+        self->options->removed(self->options->context, &removal);
+}
+
+static rk_err *collect(collection *self, rk_store *store) {
+    const rk_gc_options *options = self->options;
+    RK_TRY(rk_usage_read(store, &self->state));
+    RK_TRY(rk_survey_begin(store, options->dry_run, &self->survey));
+    (void)rk_usage_find_finished(self->state, self->survey.ages.now_ns);
+    RK_TRY(visit_all(self));
+    report_leftovers(self);
+    rk_usage_table *table = &self->state->table;
+    for (unsigned place = RK_PLACE_QUARANTINE; place < RK_PLACE_COUNT; place++)
+        RK_TRY(rk_usage_count_place(store, place, &table->places[place]));
+    self->report->before = total_of(self->state);
+    if (!options->belongs) // their limits are shares of the store's
+        RK_TRY(rk_others_collect(&self->survey, options->max_bytes, options, table, self->report));
+    bool by_age = options->older_than_ns != UINT64_MAX;
+    bool by_size = options->max_bytes != UINT64_MAX &&
+                   (options->belongs || measured_bytes(self) > options->max_bytes);
+    if (by_age || by_size)
+        RK_TRY(rk_survey_judge(&self->survey, true, options));
+    rk_err *err = by_age ? remove_old(self) : NULL;
+    if (!err && by_size)
+        err = remove_least(self);
+    return err;
+}
+
+// What went is taken off, also where the collection failed half-way.
+static rk_err *publish(collection *self, const rk_store *store) {
+    for (unsigned place = 0; place < RK_PLACE_COUNT; place++) {
+        self->state->table.places[place].files += self->gone->places[place].files;
+        self->state->table.places[place].bytes += self->gone->places[place].bytes;
+    }
+    self->report->after = total_of(self->state);
+    return self->options->dry_run ? NULL : rk_usage_publish(store, self->state);
+}
+
+rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report *out_report) {
+    *out_report = (rk_gc_report){0};
+    RK_AUTO_HOLD to_release = NULL;
+    if (!options->dry_run) {
+        bool held = false;
+        if (store->readonly)
+            return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
+                            store->directory);
+        RK_TRY(rk_hold_wait(store, WAIT_MS, &held));
+        if (!held)
+            return rk_error(RK_UNAVAILABLE,
+                            "another process has been collecting in %s for %d seconds",
+                            store->directory, WAIT_MS / 1000);
+        to_release = store;
+        rk_used_trim_clock(store);
+        rk_err_drop(rk_tree_sweep(store->directory, "usage", 0, NULL), "it is swept another time");
+    }
+    (void)to_release;
+    RK_AUTO(collection)
+    self = {.options = options, .report = out_report, .gone = rk_calloc(1, sizeof *self.gone)};
+    if (!self.gone)
+        return rk_err_no_memory();
+    rk_err *err = collect(&self, store);
+    // Places that were not visited before an error keep their old counts, where there were any.
+    bool countable = self.state && (self.state->known || !err);
+    rk_err *publish_err = countable ? publish(&self, store) : NULL;
+    if (err) {
+        rk_err_drop(publish_err, "the first error says more");
+        return err;
+    }
+    return publish_err;
+}

@@ -1,0 +1,65 @@
+// Counting what lies in the store by listing it: where the account is not known, or not believed.
+#include "base/alloc.h"
+#include "base/temporary.h"
+#include "base/tree.h"
+#include "store/usage.h"
+
+enum { MAX_NAMES = 1 << 20 };
+
+typedef struct counting {
+    const rk_store *store;
+    const char *folder; // below the store; borrowed
+    bool deep;          // one more level: the runs
+    rk_usage_count *count;
+} counting;
+
+static rk_err *count_folder(const rk_store *store, const char *folder, bool deep,
+                            rk_usage_count *count);
+
+static rk_err *count_file(void *context, const char *name) {
+    const counting *self = context;
+    if (rk_temporary_is_name(name))
+        return NULL; // pending of its writer, or nobody's
+    rk_autofree char *path = rk_path_join(self->folder, name);
+    if (!path)
+        return rk_err_no_memory();
+    struct stat info;
+    rk_err *err = rk_tree_stat(self->store->directory, path, &info);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "removed since it was listed");
+        return NULL;
+    }
+    RK_TRY(err);
+    if (S_ISDIR(info.st_mode))
+        return self->deep ? count_folder(self->store, path, false, self->count) : NULL;
+    if (S_ISREG(info.st_mode)) {
+        self->count->files++;
+        self->count->bytes += info.st_size;
+    }
+    return NULL;
+}
+
+static rk_err *count_folder(const rk_store *store, const char *folder, bool deep,
+                            rk_usage_count *count) {
+    counting self = {store, folder, deep, count};
+    rk_err *err = rk_tree_list(store->directory, folder, MAX_NAMES, count_file, &self);
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "no such folder: it holds nothing");
+    return NULL;
+}
+
+rk_err *rk_usage_count_place(const rk_store *store, unsigned place, rk_usage_count *out_count) {
+    *out_count = (rk_usage_count){0};
+    RK_AUTO(rk_buf) folder = {0};
+    rk_place_add_name(place, &folder);
+    RK_TRY(rk_buf_status(&folder));
+    return count_folder(store, rk_buf_text(&folder), place == RK_PLACE_RUNS, out_count);
+}
+
+rk_err *rk_usage_count_all(const rk_store *store, rk_usage_table *out_table) {
+    *out_table = (rk_usage_table){0};
+    for (unsigned place = 0; place < RK_PLACE_COUNT; place++)
+        RK_TRY(rk_usage_count_place(store, place, &out_table->places[place]));
+    return NULL;
+}

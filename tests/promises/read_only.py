@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""A store that cannot be written: hits are served from it, and once a write was refused none is tried again."""
+
+import errno
+import os
+import re
+import shutil
+import subprocess
+
+from promiselib import FAULTY_LIBC, NOBODY, WAYS, Job, faultlib, finish, mount_wrapper, need, skip, tell
+
+WARM = [f"compile=name=p{i}" for i in range(6)]
+COLD = [f"compile=name=q{i}" for i in range(6)]
+BEGIN, END = ["client"], ["execute", "tohost", "destroy-client"]
+RUN = re.compile(r"\d{8}T\d{6}Z-")  # the name of a run's folder
+REFUSALS = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def fill(job, wrapper=()):
+    job.run("preload", [*BEGIN, *WARM, *END], wrapper=wrapper)
+    need(len(job.entries()) == len(WARM), "the store could not be filled")
+
+
+def after_refusal(changes):
+    """What was tried after a refusal. A read-only file system refuses for all; a folder without write permission only
+    speaks for itself, so that the journal's and the entries' are asked once each."""
+    refused, after = set(), []
+    for change in changes:
+        _, name, error = change
+        place = "journal" if name == "runs" or RUN.match(name) else "entries"
+        if place in refused or "all" in refused:
+            after.append(change)
+        if error in REFUSALS:
+            refused.add("all" if error == errno.EROFS else place)
+    return after
+
+
+def check(row, job, bare, wrapper=()):
+    """Known programs are loaded, new ones compiled, and nothing is written."""
+    before = job.files("")
+    for way in WAYS:
+        if os.path.exists(job.log):
+            os.unlink(job.log)
+        outcome = job.run(way, [*BEGIN, *WARM, *COLD, *END], wrapper=wrapper,
+                          environment={"FAULTY_LIBC_LOG": job.log})
+        changes = [change for change in job.changes() if change[2] != errno.EEXIST]
+        after = after_refusal(changes)
+        hits, compiled = len(outcome.real_loads()), len(outcome.real_compiles())
+        delivered = outcome.status == 0 and outcome.plain() == bare.plain()
+        kept = (delivered and hits == len(WARM) and compiled == len(COLD) and not after
+                and len(outcome.told()) <= 1 and job.files("") == before)  # fmt: skip
+        tell(f"{row} ({way})", "hits served, no write tried after the first refusal", kept,
+             f"{hits} of {len(WARM)} hits, {compiled} of {len(COLD)} others compiled, {len(after)} writes after the "
+             f"first refusal, {len(outcome.told())} warning(s)")
+        if not kept:
+            print(outcome.story(), *changes, sep="\n")
+
+
+def without_write_permission(bare):
+    """0555 means nothing to root, so then it is nobody's store."""
+    wrapper = ()
+    with Job([FAULTY_LIBC]) as job:
+        if os.geteuid() == 0:
+            wrapper = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+            os.chown(job.path, NOBODY, NOBODY)
+            use_copies(job)
+        fill(job, wrapper)
+        subprocess.run(["chmod", "-R", "a-w", job.store], check=True)
+        check("read-only, 0555", job, bare, wrapper)
+
+
+def use_copies(job):
+    """What is run and loaded, where any user can read it: this checkout may lie in root's home."""
+    for name in ("HOST", "FAKE", "PRELOAD", "PLUGIN_WAY"):
+        copy = os.path.join(job.path, os.path.basename(getattr(faultlib, name)))
+        shutil.copy(getattr(faultlib, name), copy)
+        os.chmod(copy, 0o755)
+        setattr(faultlib, name, copy)
+    copy = os.path.join(job.path, "faulty_libc.so")
+    shutil.copy(FAULTY_LIBC, copy)
+    os.chmod(copy, 0o755)
+    job.libraries = [copy]
+
+
+def read_only_mount(bare):
+    with Job([FAULTY_LIBC]) as job:
+        fill(job)
+        wrapper = mount_wrapper(f"mount --bind {job.store} {job.store}\nmount -o remount,ro,bind {job.store}")
+        if wrapper:
+            check("read-only, EROFS", job, bare, wrapper)
+        else:
+            skip("read-only, EROFS", "mounting is not permitted here")
+
+
+def main():
+    with Job() as job:
+        bare = job.run("bare", [*BEGIN, *WARM, *COLD, *END])
+    read_only_mount(bare)
+    without_write_permission(bare)
+    finish()
+
+
+main()

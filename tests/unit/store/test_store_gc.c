@@ -1,0 +1,316 @@
+// Collecting by hand: what goes, what is only said to go, and what stays.
+#include "aged.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "store/hold.h"
+#include "store/pins.h"
+#include "support/faults.h"
+#include "support/tempdir.h"
+
+#define HOUR_NS  (UINT64_C(3600) * 1000000000)
+#define NO_LIMIT UINT64_MAX
+
+static char *root;
+static rk_store *store;
+
+static int set_up(void **state) {
+    (void)state;
+    root = rk_test_tempdir();
+    sample_ok(rk_store_open(root, false, &store));
+    sample_ok(rk_store_set_limit(store, NO_LIMIT));
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    rk_store_free(store);
+    rk_test_tempdir_remove(root);
+    return 0;
+}
+
+static uint64_t put_as(unsigned seed, double seconds, double hours, const char *name_space) {
+    const aged what = {seed, 10000, seconds, hours, name_space};
+    (void)aged_put(store, RK_ENTRY_PROGRAM, &what);
+    return aged_put(store, RK_ENTRY_EXECUTABLE, &what);
+}
+
+static void put(unsigned seed, double seconds, double hours) {
+    (void)put_as(seed, seconds, hours, NULL);
+}
+
+static bool has(unsigned seed) {
+    return aged_has(store, RK_ENTRY_EXECUTABLE, seed);
+}
+
+static unsigned count(void) {
+    unsigned found = 0;
+    for (unsigned seed = 0; seed < 100; seed++)
+        found += has(seed);
+    return found;
+}
+
+static rk_gc_report collect(rk_gc_options options) {
+    rk_gc_report report;
+    options.max_bytes = options.max_bytes ? options.max_bytes : NO_LIMIT;
+    options.older_than_ns = options.older_than_ns ? options.older_than_ns : NO_LIMIT;
+    sample_ok(rk_store_gc(store, &options, &report));
+    if (!options.dry_run) {
+        assert_int_equal(aged_known_bytes(store), aged_real_bytes(store));
+        assert_int_equal(report.after.bytes, aged_real_bytes(store));
+    }
+    return report;
+}
+
+static void pin(unsigned seed) {
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_key key = sample_key(seed);
+    rk_digest_to_hex(&key.digest, hex);
+    sample_ok(rk_store_pin(store, hex, NULL));
+}
+
+static void without_limits_nothing_goes(void **state) {
+    (void)state;
+    for (unsigned seed = 0; seed < 20; seed++)
+        put(seed, 1, 1000);
+    rk_gc_report report = collect((rk_gc_options){0});
+    assert_int_equal(count(), 20);
+    assert_int_equal(report.before.files, 40);
+    assert_int_equal(report.before.bytes, report.after.bytes);
+    assert_int_equal(report.executables.files + report.programs.files, 0);
+}
+
+static void what_was_not_used_for_long_goes(void **state) {
+    (void)state;
+    for (unsigned seed = 0; seed < 20; seed++)
+        put(seed, 1, seed);
+    pin(15);
+    rk_gc_report report = collect((rk_gc_options){.older_than_ns = 10 * HOUR_NS + HOUR_NS / 2});
+    assert_int_equal(report.executables.files, 8);
+    assert_int_equal(report.programs.files, 8);
+    assert_int_equal(report.pinned.files, 2);
+    assert_int_equal(report.lost_compile_ns, 8000000000u);
+    assert_int_equal(count(), 12);
+    assert_true(has(15) && has(10) && !has(11));
+}
+
+static void the_size_is_kept_to(void **state) {
+    (void)state;
+    for (unsigned seed = 0; seed < 20; seed++)
+        put(seed, seed + 1, 100);
+    rk_gc_report report = collect((rk_gc_options){.max_bytes = 200000});
+    assert_true(report.after.bytes <= 200000 && report.after.bytes > 180000);
+    assert_true(has(19) && !has(0)); // most seconds
+    assert_true(report.programs.files > report.executables.files);
+}
+
+static void recent_entries_go_last_and_if_asked_for(void **state) {
+    (void)state;
+    put(0, 1000, 5);
+    put(1, 1, 0.1);
+    rk_gc_report report = collect((rk_gc_options){.max_bytes = 1});
+    assert_true(!has(0) && has(1));
+    assert_int_equal(report.recent.files, 2);
+    report = collect((rk_gc_options){.max_bytes = 1, .recent_too = true});
+    assert_int_equal(count(), 0);
+    assert_int_equal(report.after.bytes, 0);
+}
+
+static bool belongs(void *context, rk_span metadata) {
+    const char *wanted = context;
+    return metadata.len && memmem(metadata.data, metadata.len, wanted, strlen(wanted));
+}
+
+static void one_namespace_alone(void **state) {
+    (void)state;
+    uint64_t bytes = 0;
+    for (unsigned seed = 0; seed < 20; seed++)
+        bytes = put_as(seed, 1, 100, seed % 2 ? "red" : "blue");
+    char wanted[] = "\"namespace\":\"red\"";
+    rk_gc_options options = {.older_than_ns = HOUR_NS, .belongs = belongs, .context = wanted};
+    options.max_bytes = 5 * bytes;
+    options.older_than_ns = 0;
+    rk_gc_report report = collect(options); // ten entries with programs: twenty files
+    assert_true(report.executables.files + report.programs.files >= 14);
+    for (unsigned seed = 0; seed < 20; seed += 2)
+        assert_true(has(seed));
+    options.max_bytes = 0;
+    options.older_than_ns = HOUR_NS;
+    (void)collect(options);
+    assert_int_equal(count(), 10);
+}
+
+static void a_dry_run_says_the_same_and_does_nothing(void **state) {
+    (void)state;
+    for (unsigned seed = 0; seed < 20; seed++)
+        put(seed, seed + 1, 100);
+    rk_autofree char *leftover = rk_path_join(root, "objects/aa/.tmp-1-00");
+    sample_write_file(leftover, "half", 4);
+    aged_set_age(leftover, 2);
+    unsigned files = sample_count_files(root);
+    rk_gc_options options = {.max_bytes = 100000, .older_than_ns = 90 * HOUR_NS, .dry_run = true};
+    rk_gc_report dry = collect(options);
+    options.max_bytes = 150000;
+    options.older_than_ns = 0;
+    dry = collect(options);
+    assert_int_equal(count(), 20);
+    assert_int_equal(sample_count_files(root), files);
+    rk_store *readonly = NULL;
+    rk_gc_report report;
+    sample_ok(rk_store_open(root, true, &readonly));
+    options.older_than_ns = NO_LIMIT;
+    sample_ok(rk_store_gc(readonly, &options, &report));
+    assert_memory_equal(&report, &dry, sizeof dry);
+    options.dry_run = false;
+    sample_fails(rk_store_gc(readonly, &options, &report), RK_PERMISSION_DENIED);
+    rk_store_free(readonly);
+    rk_gc_report wet = collect(options);
+    assert_memory_equal(&wet, &dry, sizeof dry);
+    assert_int_equal(access(leftover, F_OK), -1);
+    assert_int_equal(wet.leftovers.files, 1);
+}
+
+static void put_other(const char *name, size_t bytes, double hours) {
+    rk_autofree char *path = rk_path_join(root, name);
+    uint8_t *noise = sample_noise(bytes, 1);
+    sample_write_file(path, noise, bytes);
+    free(noise);
+    aged_set_age(path, hours);
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    aged_set_age(path, hours);
+}
+
+static bool lies(const char *name) {
+    rk_autofree char *path = rk_path_join(root, name);
+    return access(path, F_OK) == 0;
+}
+
+static void runs_and_others_have_limits(void **state) {
+    (void)state;
+    put_other("quarantine/old", 10, 24 * 40);
+    put_other("quarantine/new", 10, 24);
+    put_other("plugins/plugin-1", 10, 24 * 200);
+    put_other("plugins/plugin-2", 10, 24 * 100);
+    put_other("runs/a/0.jsonl", 3000, 24 * 3);
+    put_other("runs/b/0.jsonl", 3000, 24 * 2);
+    put_other("runs/b/1.jsonl", 3000, 24 * 2);
+    put_other("runs/c/0.jsonl", 3000, 2); // may still be running
+    rk_gc_report report = collect((rk_gc_options){.max_bytes = 1000000});
+    assert_false(lies("quarantine/old") || lies("plugins/plugin-1"));
+    assert_true(lies("quarantine/new") && lies("plugins/plugin-2"));
+    assert_true(lies("runs/a") && lies("runs/b") && lies("runs/c"));
+    assert_int_equal(report.quarantine.files + report.plugins.files, 2);
+    report = collect((rk_gc_options){.max_bytes = 200000}); // 10,000 bytes for runs
+    assert_true(!lies("runs/a") && lies("runs/b/1.jsonl") && lies("runs/c"));
+    report = collect((rk_gc_options){.max_bytes = 20000});
+    assert_true(!lies("runs/b") && lies("runs/c/0.jsonl"));
+    assert_int_equal(report.runs.files, 2);
+    assert_int_equal(report.after.bytes, 3000 + 20);
+}
+
+static void count_removal(void *context, const rk_gc_removal *removal) {
+    assert_true(strlen(removal->what) > 3 && strlen(removal->name) > 0);
+    ++*(unsigned *)context;
+}
+
+static void removals_are_told(void **state) {
+    (void)state;
+    unsigned told = 0;
+    for (unsigned seed = 0; seed < 5; seed++)
+        put(seed, 1, 100);
+    put_other("quarantine/old", 10, 24 * 40);
+    rk_gc_report report = collect(
+        (rk_gc_options){.older_than_ns = HOUR_NS, .removed = count_removal, .context = &told});
+    assert_int_equal(told, 11);
+    assert_int_equal(report.quarantine.files, 1);
+}
+
+static void one_at_a_time(void **state) {
+    (void)state;
+    bool held = false;
+    sample_ok(rk_hold_try(store, &held));
+    assert_true(held);
+    sample_ok(rk_hold_try(store, &held));
+    assert_false(held);
+    rk_hold_release(store);
+    sample_ok(rk_hold_try(store, &held));
+    assert_true(held);
+    rk_hold_release(store);
+    // A dead holder's, one that is late, one that is not, one that says nothing yet.
+    rk_autofree char *path = rk_path_join(root, "usage/gc");
+    const struct {
+        const char *text;
+        double hours;
+        bool stale;
+    } cases[] = {{"1-1-1-00000000000000000000000000000001-elsewhere", 0.2, true},
+                 {"1-1-1-00000000000000000000000000000001-elsewhere", 0.01, false},
+                 {"", 0.01, false},
+                 {"nonsense", 1, true}};
+    for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
+        sample_write_file(path, cases[i].text, strlen(cases[i].text));
+        aged_set_age(path, cases[i].hours);
+        sample_ok(rk_hold_try(store, &held));
+        assert_int_equal(held, cases[i].stale);
+        (void)unlink(path);
+    }
+}
+
+static void hold_and_die(void *context) {
+    (void)context;
+    bool held = false;
+    sample_ok(rk_hold_try(store, &held));
+    _exit(held ? 7 : 1);
+}
+
+static void the_dead_hold_nothing(void **state) {
+    (void)state;
+    assert_int_equal(rk_fault_in_child(hold_and_die, NULL), 7);
+    assert_true(lies("usage/gc"));
+    bool held = false;
+    sample_ok(rk_hold_try(store, &held));
+    assert_true(held);
+}
+
+// Whatever fails: no more goes than may, and the next collection sets everything right.
+static void every_call_fails_once(void **state) {
+    (void)state;
+    for (unsigned nth = 1;; nth += nth < 60 ? 3 : 97) { // some 5000 calls, much alike
+        for (unsigned seed = 0; seed < 6; seed++)
+            put(seed, 1, seed < 3 ? 100 : 1.5);
+        rk_gc_report report;
+        rk_fault_begin(&(rk_fault_plan){.nth = nth});
+        rk_err *err = rk_store_gc(
+            store, &(rk_gc_options){.max_bytes = NO_LIMIT, .older_than_ns = 50 * HOUR_NS}, &report);
+        bool struck = rk_fault_end();
+        if (!struck)
+            sample_ok(err);
+        rk_err_free(err);
+        assert_true(has(3) && has(4) && has(5));
+        (void)collect((rk_gc_options){.older_than_ns = 50 * HOUR_NS});
+        assert_int_equal(count(), 3);
+        if (!struck)
+            break;
+    }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(without_limits_nothing_goes),
+        TEST(what_was_not_used_for_long_goes),
+        TEST(the_size_is_kept_to),
+        TEST(recent_entries_go_last_and_if_asked_for),
+        TEST(one_namespace_alone),
+        TEST(a_dry_run_says_the_same_and_does_nothing),
+        TEST(runs_and_others_have_limits),
+        TEST(removals_are_told),
+        TEST(one_at_a_time),
+        TEST(the_dead_hold_nothing),
+        TEST(every_call_fails_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
