@@ -2,6 +2,8 @@
 #include "aged.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -304,6 +306,41 @@ static void many_processes_keep_the_cap(void **state) {
     assert_true(most > 300 * KB);
 }
 
+static atomic_uint failures;
+
+static void *put_and_get(void *context) {
+    unsigned number = *(unsigned *)context;
+    for (unsigned i = 0; i < 40; i++) {
+        unsigned seed = number * 1000 + i;
+        rk_err *err = try_put(seed, 5, seed % 50);
+        failures += err && rk_err_code(err) != RK_OUT_OF_RANGE;
+        rk_err_free(err);
+        rk_key key = sample_key(i % 2 ? seed : (number + 1) * 1000);
+        RK_AUTO(rk_store_lookup) lookup = {0};
+        err = rk_store_get(self.store, &key, &lookup);
+        failures += err != NULL || lookup.fault != RK_ENTRY_OK;
+        rk_err_free(err);
+    }
+    return NULL;
+}
+
+static void threads_share_an_account(void **state) {
+    enum { THREADS = 6 };
+    (void)state;
+    pthread_t threads[THREADS];
+    unsigned numbers[THREADS];
+    open_store(300 * KB);
+    for (unsigned i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, put_and_get, &numbers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(failures, 0);
+    assert_true(aged_real_bytes(self.store) <= 300 * KB);
+    assert_true(aged_real_bytes(self.store) > 200 * KB);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -317,6 +354,7 @@ int main(void) {
         TEST(a_program_may_outlive_its_executable),
         TEST(foreign_bytes_count_and_stay),
         TEST(a_hit_is_noted_once_in_ten_minutes),
+        TEST(threads_share_an_account),
         TEST(many_processes_keep_the_cap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
