@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "store/evict.h"
+#include "support/faults.h"
 #include "support/tempdir.h"
 
 #define KB UINT64_C(1000)
@@ -341,6 +342,41 @@ static void threads_share_an_account(void **state) {
     assert_true(aged_real_bytes(self.store) > 200 * KB);
 }
 
+static void put_and_exit(void *context) {
+    self.store = NULL; // whose log is the parent's
+    open_store(100 * KB);
+    rk_fault_begin(&(rk_fault_plan){.nth = *(unsigned *)context, .exits = true});
+    rk_err_free(try_put(500, 10, 100));
+}
+
+// Wherever a process ends that makes room: the cap holds, nobody waits for it, the account heals.
+static void a_process_that_ends_anywhere(void **state) {
+    (void)state;
+    int status = RK_FAULT_EXIT_STATUS;
+    for (unsigned nth = 1; status; nth += nth < 90 ? 5 : 997) { // some 10,000 calls, much alike
+        open_store(100 * KB);
+        for (unsigned seed = 0; seed < 9; seed++)
+            put(seed, 10, 1, 50);
+        status = rk_fault_in_child(put_and_exit, &nth);
+        assert_true(status == 0 || status == RK_FAULT_EXIT_STATUS);
+        assert_true(aged_real_bytes(self.store) <= 100 * KB);
+        uint64_t start_ns = rk_monotonic_ns();
+        sample_ok(try_put(600, 20, 1000));
+        assert_true(rk_monotonic_ns() - start_ns <
+                    UINT64_C(9000000000)); // what waiting takes: 10 s
+        assert_true(aged_real_bytes(self.store) <= 100 * KB);
+        rk_gc_report report;
+        sample_ok(rk_store_gc(self.store,
+                              &(rk_gc_options){.max_bytes = 100 * KB, .older_than_ns = UINT64_MAX},
+                              &report));
+        assert_int_equal(aged_known_bytes(self.store), aged_real_bytes(self.store));
+        rk_store_free(self.store);
+        self.store = NULL;
+        rk_test_tempdir_remove(self.root);
+        self.root = rk_test_tempdir();
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -354,6 +390,7 @@ int main(void) {
         TEST(a_program_may_outlive_its_executable),
         TEST(foreign_bytes_count_and_stay),
         TEST(a_hit_is_noted_once_in_ten_minutes),
+        TEST(a_process_that_ends_anywhere),
         TEST(threads_share_an_account),
         TEST(many_processes_keep_the_cap),
     };
