@@ -9,7 +9,7 @@ Files are named SERIES.SIZE.FORMAT:
     copies       a train step whose functions (in HLO: computations) are copied until it is as large as
                  wanted: many operations, where tracing a real program would take hours
 
---small leaves out what is above 20 MB.
+--small leaves out what is above 20 MB or takes half a minute to trace.
 """
 
 import argparse
@@ -27,7 +27,8 @@ from jaxlib.mlir import ir  # noqa: E402
 from jaxlib.mlir.dialects import stablehlo  # noqa: E402
 from jaxlib._jax import mlir as portable  # noqa: E402
 
-LAYERS = (1, 4, 16, 32)
+LAYERS = (1, 4, 16, 48, 128)
+SMALL_LAYERS = 48
 COPIED_LAYERS = 4
 CONSTANT_BYTES = (1 << 10, 1 << 16, 1 << 20, 10 << 20, 100 << 20)
 COPIES_MLIR_BYTES = (2 << 20, 10 << 20)  # jaxlib needs a second a megabyte
@@ -126,29 +127,33 @@ def identifiers(value):
 
 
 class Message:
-    """What is the same in each copy, and the fields whose identifiers are not."""
+    """Its fields, in their order, of which those with identifiers are not the same in each copy."""
 
     def __init__(self, data, singular, repeated, others=()):
-        self.same, self.singular, self.repeated, self.others = b"", [], [], []
+        self.parts, self.others = [], []
         for number, value, whole in fields(data):
             if number in singular:
-                self.singular.append((number, value))
+                self.parts.append((number, [value], False))
             elif number in repeated:
-                self.repeated.append((number, identifiers(value)))
+                self.parts.append((number, identifiers(value), True))
             elif number in others:
                 self.others.append((number, value))
             else:
-                self.same += whole
+                self.parts.append((number, None, whole))
 
     def shifted(self, offset):
-        out = [self.same]
-        out += [varint(number << 3) + varint(value + offset) for number, value in self.singular]
-        for number, values in self.repeated:
-            out.append(with_length(number, b"".join(varint(value + offset) for value in values)))
+        out = []
+        for number, ids, rest in self.parts:
+            if ids is None:
+                out.append(rest)
+            elif rest:
+                out.append(with_length(number, b"".join(varint(value + offset) for value in ids)))
+            else:
+                out.append(varint(number << 3) + varint(ids[0] + offset))
         return b"".join(out)
 
     def largest(self):
-        return max((value for _, value in self.singular), default=0)
+        return max((ids[0] for _, ids, rest in self.parts if ids and rest is False), default=0)
 
 
 class Computation(Message):
@@ -198,6 +203,8 @@ def main():
         (arguments.folder / f"{series}.{len(data):010}.{format}").write_bytes(data)
 
     for layers in LAYERS:
+        if arguments.small and layers > SMALL_LAYERS:
+            continue
         lowered = lower_step(layers)
         mlir, hlo = lowered.compiler_ir(), lowered_hlo(lowered)
         write("transformer", "mlir", bytecode(mlir))

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/digest.h"
+
 static void check_range(uint32_t first, uint32_t count, uint32_t end) {
     FUZZ_REQUIRE(count <= end);
     FUZZ_REQUIRE(!count || first <= end - count);
@@ -79,6 +81,10 @@ static void check_kind(const rk_model *m, const rk_node *node) {
         break;
     case RK_NODE_LOC_CALL:
         FUZZ_REQUIRE(node->field_count == 2);
+        break;
+    case RK_NODE_PROGRAM:
+        FUZZ_REQUIRE(node->value < m->payloads.count || node->value == RK_NO_ID);
+        FUZZ_REQUIRE(node->bytes.len == RK_DIGEST_BYTES && !node->field_count);
         break;
     case RK_NODE_UNIT:
     case RK_NODE_STRING:
@@ -201,4 +207,9 @@ void fuzz_check_model(const rk_model *model, unsigned read_flags) {
         check_regions(m, i, defined);
     check_values(m, read_flags, defined);
     free(defined);
+    for (uint32_t i = 0; i < m->payloads.count; i++) {
+        FUZZ_REQUIRE(!m->payloads.items[i]->payloads.count);
+        FUZZ_REQUIRE(!m->payloads.items[i]->opaque_count);
+        fuzz_check_model(m->payloads.items[i], read_flags);
+    }
 }

@@ -1,5 +1,5 @@
-// Entries of the store. No random bytes have a digest that fits, so a copy is decoded as well whose
-// digest was made to fit.
+// Entries of the store. No random bytes have a digest that fits, so copies are decoded as well
+// whose digest was made to fit, and what is sound is signed.
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -11,6 +11,8 @@ enum {
     MEMORY_MAX_BYTES = 64 << 20, // an honest entry may be 32,768 times its size
     SIGNATURE_OFFSET = 236,      // docs/format.md
     SIGNATURE_BYTES = 12,
+    SECTION_BYTES = 128, // of a signature
+    CHECK_BYTES = 32,
 };
 
 static void require_same(const rk_entry *a, const rk_entry *b) {
@@ -37,6 +39,29 @@ static void check_round_trip(const rk_entry *entry) {
     rk_entry_view_cleanup(&again);
 }
 
+// Signed, it is the same entry; and its signature fits nothing else.
+static void check_signing(rk_span data, const rk_entry *entry) {
+    static const uint8_t seed[RK_SIGN_SEED_BYTES] = "rekindle's fuzz target";
+    rk_sign_secret secret;
+    rk_sign_public public_key;
+    RK_AUTO(rk_buf) copy = {0};
+    rk_entry_view again;
+    rk_entry_fault fault;
+    rk_sign_from_seed(seed, &secret, &public_key);
+    rk_buf_add_span(&copy, data);
+    if (copy.failed || !fuzz_ok(rk_entry_sign(&secret, &public_key, &copy)) ||
+        !fuzz_ok(rk_entry_decode(rk_buf_span(&copy), NULL, RK_WANT_PAYLOAD, &again, &fault)))
+        return;
+    FUZZ_REQUIRE(fault == RK_ENTRY_OK);
+    FUZZ_REQUIRE(again.is_signed && rk_sign_public_equal(&again.signer, &public_key));
+    require_same(entry, &again.entry);
+    rk_entry_view_cleanup(&again);
+    copy.data[copy.len - SECTION_BYTES] ^= 1;
+    if (!fuzz_ok(rk_entry_decode(rk_buf_span(&copy), NULL, RK_WANT_HEAD, &again, &fault)))
+        return;
+    FUZZ_REQUIRE(fault == RK_ENTRY_DAMAGED);
+}
+
 static void decode(rk_span data, rk_entry_want want) {
     rk_entry_view view;
     rk_entry_fault fault;
@@ -46,6 +71,7 @@ static void decode(rk_span data, rk_entry_want want) {
         if (want == RK_WANT_PAYLOAD) {
             FUZZ_REQUIRE(view.entry.payload.len == view.payload_raw_bytes);
             check_round_trip(&view.entry);
+            check_signing(data, &view.entry);
         }
         rk_entry_view_cleanup(&view);
     }
@@ -65,6 +91,20 @@ static void make_digest_fit(uint8_t *data, size_t size) {
     memcpy(data + size - RK_DIGEST_BYTES, digest.bytes, RK_DIGEST_BYTES);
 }
 
+// The last bytes of the input as a signature, whose check, but nothing else of it, is made to fit.
+static void decode_with_signature(uint8_t *data, size_t size) {
+    uint8_t *section = data + size - SECTION_BYTES;
+    rk_hasher hasher;
+    rk_digest check;
+    make_digest_fit(data, size - SECTION_BYTES);
+    rk_hasher_init(&hasher);
+    rk_hasher_add(&hasher, data + SIGNATURE_OFFSET, SIGNATURE_BYTES);
+    rk_hasher_add(&hasher, section, SECTION_BYTES - CHECK_BYTES);
+    rk_hasher_finish(&hasher, &check);
+    memcpy(section + SECTION_BYTES - CHECK_BYTES, check.bytes, CHECK_BYTES);
+    decode(rk_span_of(data, size), RK_WANT_PAYLOAD);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     decode(rk_span_of(data, size), RK_WANT_PAYLOAD);
     if (size < RK_ENTRY_HEADER_BYTES + RK_DIGEST_BYTES)
@@ -75,6 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     make_digest_fit(copy, size);
     decode(rk_span_of(copy, size), RK_WANT_HEAD);
     decode(rk_span_of(copy, size), RK_WANT_PAYLOAD);
+    if (size >= RK_ENTRY_HEADER_BYTES + RK_DIGEST_BYTES + SECTION_BYTES)
+        decode_with_signature(copy, size);
     free(copy);
     return 0;
 }

@@ -37,6 +37,23 @@ static void read_program(rk_span code, const char *format, unsigned flags, outco
     fuzz_memory_end();
 }
 
+// A program that is hashed as it is read gets the fingerprint of its model.
+static void compare_with_model(rk_span code, const char *format, const outcome *model) {
+    rk_digest fingerprint;
+    char *reason = NULL;
+    rk_traits traits;
+    bool has_traits;
+    fuzz_memory_begin(FUZZ_PARSER_LIMIT_BYTES(code.len), FUZZ_FAIL_ABOVE);
+    if (fuzz_ok(rk_fingerprint_program(code, rk_span_text(format), &fingerprint, &reason, &traits,
+                                       &has_traits)) &&
+        model->is_whole) {
+        FUZZ_REQUIRE(!reason);
+        FUZZ_REQUIRE(rk_digest_equal(&fingerprint, &model->fingerprint));
+    }
+    rk_free(reason);
+    fuzz_memory_end();
+}
+
 // Text is for people: it may take what it takes, up to its maximum.
 static void print_program(rk_span code, const char *format, unsigned flags, outcome *out) {
     rk_model *model = NULL;
@@ -58,6 +75,7 @@ void fuzz_program(rk_span code, const char *format) {
     outcome bare = {0}, located = {0};
     read_program(code, format, 0, &bare);
     read_program(code, format, RK_READ_LOCATIONS, &located);
+    compare_with_model(code, format, &bare);
     print_program(code, format, 0, &bare);
     print_program(code, format, RK_READ_LOCATIONS, &located);
     if (bare.is_whole && located.is_whole)

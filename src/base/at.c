@@ -24,18 +24,18 @@ static int sync_retry(int fd) {
     return status;
 }
 
-static rk_err *refuse_untrusted(const struct stat *info, const char *shown) {
+static rk_err *refuse_untrusted(const struct stat *info, const char *shown, mode_t refused_mode) {
     if (info->st_uid != geteuid() && info->st_uid != 0)
         return rk_error(RK_PERMISSION_DENIED, "%s belongs to user %ld, not to you (%ld)", shown,
                         (long)info->st_uid, (long)geteuid());
-    if (info->st_mode & (S_IWGRP | S_IWOTH))
-        return rk_error(RK_PERMISSION_DENIED, "%s is writable by other users: chmod 600 %s", shown,
-                        shown);
+    if (info->st_mode & refused_mode)
+        return rk_error(RK_PERMISSION_DENIED, "%s can be %s by other users: chmod 600 %s", shown,
+                        info->st_mode & (S_IWGRP | S_IWOTH) ? "written" : "read", shown);
     return NULL;
 }
 
 // The size of a regular file of at most `max_bytes`.
-static rk_err *check_regular(int fd, const char *shown, size_t max_bytes, bool trusted,
+static rk_err *check_regular(int fd, const char *shown, size_t max_bytes, mode_t refused_mode,
                              size_t *out_size) {
     struct stat info;
     if (rk_sys()->fstat_fn(fd, &info) != 0)
@@ -46,12 +46,13 @@ static rk_err *check_regular(int fd, const char *shown, size_t max_bytes, bool t
         return rk_error(RK_OUT_OF_RANGE, "%s has %lld bytes, more than the %zu allowed", shown,
                         (long long)info.st_size, max_bytes);
     *out_size = (size_t)info.st_size;
-    return trusted ? refuse_untrusted(&info, shown) : NULL;
+    return refused_mode ? refuse_untrusted(&info, shown, refused_mode) : NULL;
 }
 
-rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes, bool trusted, rk_buf *out_data) {
+rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes, mode_t refused_mode,
+                   rk_buf *out_data) {
     size_t size = 0;
-    RK_TRY(check_regular(fd, shown, max_bytes, trusted, &size));
+    RK_TRY(check_regular(fd, shown, max_bytes, refused_mode, &size));
     rk_buf_reserve(out_data, size);
     RK_TRY(rk_buf_status(out_data));
     for (size_t total = 0;;) {

@@ -7,10 +7,11 @@
 // openat(2), again after EINTR, and closed on exec. -1 and errno.
 RK_HIDDEN int rk_at_open(int dir_fd, const char *name, int flags, mode_t mode);
 
-// Appends all of an open regular file of at most `max_bytes`. With `trusted`, also refuses one that
-// others than its owner, who must be us or root, can write: RK_PERMISSION_DENIED.
-RK_HIDDEN RK_NODISCARD rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes, bool trusted,
-                                          rk_buf *out_data);
+// Appends all of an open regular file of at most `max_bytes`. Unless `refused_mode` is 0, refuses
+// one with any of these permissions, or that belongs to anybody but us or root:
+// RK_PERMISSION_DENIED.
+RK_HIDDEN RK_NODISCARD rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes,
+                                          mode_t refused_mode, rk_buf *out_data);
 
 // rk_fs_publish in a directory that is open for reading.
 RK_HIDDEN RK_NODISCARD rk_err *rk_at_publish(int dir_fd, const char *name, const char *shown,

@@ -19,7 +19,15 @@ rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
     rk_autofd fd = rk_at_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open %s", path);
-    return rk_at_read(fd, path, max_bytes, false, out_data);
+    return rk_at_read(fd, path, max_bytes, 0, out_data);
+}
+
+rk_err *rk_fs_read_trusted(const char *path, size_t max_bytes, mode_t refused_mode,
+                           rk_buf *out_data) {
+    rk_autofd fd = rk_at_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
+    if (fd < 0)
+        return rk_error_errno(errno, "cannot open %s", path);
+    return rk_at_read(fd, path, max_bytes, refused_mode, out_data);
 }
 
 rk_err *rk_fs_write_all(int fd, const void *data, size_t len) {

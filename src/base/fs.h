@@ -13,6 +13,12 @@ void rk_autofd_cleanup(int *fd);
 // link in the last component.
 RK_NODISCARD rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data);
 
+// For keys and the like: follows links, but refuses a file that belongs to anybody but us or root,
+// or has any of the permissions `refused_mode` (0077, or 0022 where all may read it):
+// RK_PERMISSION_DENIED with the remedy.
+RK_NODISCARD rk_err *rk_fs_read_trusted(const char *path, size_t max_bytes, mode_t refused_mode,
+                                        rk_buf *out_data);
+
 // Publishes `len` bytes under `path` so that a reader sees all or nothing, also after a power cut:
 // a temporary file beside it (base/temporary.h), fsync, rename, fsync of the directory. On failure
 // the old content is as it was and nothing is left behind; should only the last step fail, the new

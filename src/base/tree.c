@@ -145,7 +145,7 @@ static rk_err *read_once(const char *top, const char *path, size_t max_bytes, rk
     rk_autofd fd = -1;
     RK_TRY(open_once(top, path, O_RDONLY | O_NONBLOCK, 0, &fd));
     size_t before = out_data->len;
-    rk_err *err = rk_at_read(fd, shown, max_bytes, true, out_data);
+    rk_err *err = rk_at_read(fd, shown, max_bytes, S_IWGRP | S_IWOTH, out_data);
     if (err)
         out_data->len = before;
     return err;
@@ -216,6 +216,16 @@ static rk_err *rename_once(const char *top, const char *from, const char *to) {
     return NULL;
 }
 
+static rk_err *link_once(const char *top, const char *from, const char *to) {
+    RK_AUTO(walk) source = WALK_INIT(top, from);
+    RK_AUTO(walk) target = WALK_INIT(top, to);
+    RK_TRY(walk_to_parent(&source, O_PATH));
+    RK_TRY(walk_to_parent(&target, O_PATH));
+    if (rk_sys()->linkat_fn(source.fd, source.part, target.fd, target.part) != 0)
+        return rk_error_errno(errno, "cannot name %s also %s in %s", from, to, top);
+    return NULL;
+}
+
 static rk_err *remove_once(const char *top, const char *path) {
     RK_AUTO(walk) way = WALK_INIT(top, path);
     RK_TRY(walk_to_parent(&way, O_PATH));
@@ -268,6 +278,10 @@ rk_err *rk_tree_stat(const char *top, const char *path, struct stat *out_stat) {
 
 rk_err *rk_tree_rename(const char *top, const char *from, const char *to) {
     return AGAIN_IF_STALE(rename_once(top, from, to));
+}
+
+rk_err *rk_tree_link(const char *top, const char *from, const char *to) {
+    return AGAIN_IF_STALE(link_once(top, from, to));
 }
 
 rk_err *rk_tree_remove(const char *top, const char *path) {

@@ -41,6 +41,9 @@ RK_NODISCARD rk_err *rk_tree_list(const char *top, const char *path, size_t max_
 RK_NODISCARD rk_err *rk_tree_stat(const char *top, const char *path, struct stat *out_stat);
 
 RK_NODISCARD rk_err *rk_tree_rename(const char *top, const char *from, const char *to);
+
+// Gives a file a second name. RK_ALREADY_EXISTS if there is one of that name.
+RK_NODISCARD rk_err *rk_tree_link(const char *top, const char *from, const char *to);
 RK_NODISCARD rk_err *rk_tree_remove(const char *top, const char *path); // a file
 
 // Removes temporary files from a folder whose writers are dead (base/temporary.h). `now_ns` is the

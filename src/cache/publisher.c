@@ -1,12 +1,10 @@
 #include "cache/publisher.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/sys.h"
+#include "base/thread.h"
 
 // A job's way: QUEUED → SERIALIZING (inside the plugin) → SERIALIZED (the plugin's handle is gone)
 // → STORING → off the list. The first half may be done by the thread that wants the handle
@@ -42,11 +40,7 @@ rk_err *rk_publisher_new(rk_store *store, rk_publisher **out_publisher) {
     if (!publisher)
         return rk_err_no_memory();
     publisher->store = store;
-    pthread_condattr_t attributes;
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&publisher->changed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    rk_cond_init(&publisher->changed);
     (void)pthread_mutex_init(&publisher->mutex, NULL);
     *out_publisher = publisher;
     return NULL;
@@ -176,20 +170,6 @@ static void *run_thread(void *argument) {
     return NULL;
 }
 
-// The signals of the job are for the job's own threads, but for faults, which hit the thread that
-// made them.
-static int start_thread(rk_publisher *publisher) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    sigset_t mask, before;
-    (void)sigfillset(&mask);
-    for (size_t i = 0; i < RK_ARRAY_LEN(faults); i++)
-        (void)sigdelset(&mask, faults[i]);
-    (void)pthread_sigmask(SIG_SETMASK, &mask, &before);
-    int error_number = pthread_create(&publisher->thread, NULL, run_thread, publisher);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error_number;
-}
-
 static void cancel_job(job *entry, const char *reason, const rk_err *problem) {
     rk_publish_result result = {.reason = reason, .problem = problem};
     entry->what.release(entry->what.context);
@@ -201,7 +181,7 @@ static rk_err *enqueue(rk_publisher *publisher, job *entry) {
     rk_err *err = NULL;
     (void)pthread_mutex_lock(&publisher->mutex);
     if (!publisher->thread_runs) {
-        int error_number = start_thread(publisher);
+        int error_number = rk_thread_start(run_thread, publisher, &publisher->thread);
         publisher->thread_runs = error_number == 0;
         if (error_number)
             err = rk_error_errno(error_number, "cannot start a thread to store executables");
@@ -272,43 +252,9 @@ void rk_publisher_release(rk_publisher *publisher, const void *handle) {
     (void)pthread_mutex_unlock(&publisher->mutex);
 }
 
-static struct timespec timespec_of(uint64_t at_ns) {
-    return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000u),
-                             .tv_nsec = (long)(at_ns % 1000000000u)};
-}
-
-// Waits for a change until `deadline_ns` of the monotonic clock; false when that has passed.
+// Waits for a change until `deadline_ns` of rk_steady_ns; false when that has passed.
 static bool wait_change(rk_publisher *publisher, uint64_t deadline_ns) {
-    struct timespec at = timespec_of(deadline_ns);
-    return pthread_cond_timedwait(&publisher->changed, &publisher->mutex, &at) != ETIMEDOUT;
-}
-
-static uint64_t deadline_after(uint64_t timeout_ns) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + timeout_ns;
-}
-
-static const job *find_by_key(const rk_publisher *publisher, const rk_key *key) {
-    for (const job *entry = publisher->jobs; entry; entry = entry->next)
-        if (rk_key_equal(&entry->what.key, key))
-            return entry;
-    return NULL;
-}
-
-bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key) {
-    if (atomic_load(&publisher->count) == 0)
-        return false;
-    (void)pthread_mutex_lock(&publisher->mutex);
-    const job *entry = find_by_key(publisher, key);
-    bool found = entry != NULL;
-    uint64_t deadline_ns = deadline_after(entry ? entry->what.compile_ns : 0);
-    while (find_by_key(publisher, key))
-        if (!wait_change(publisher, deadline_ns))
-            break;
-    bool ended = found && !find_by_key(publisher, key);
-    (void)pthread_mutex_unlock(&publisher->mutex);
-    return ended;
+    return rk_cond_wait_until(&publisher->changed, &publisher->mutex, deadline_ns);
 }
 
 static bool owned_by(const job *entry, const void *owner) {
@@ -350,7 +296,7 @@ bool rk_publisher_drain(rk_publisher *publisher, const void *owner, uint64_t tim
     (void)pthread_mutex_lock(&publisher->mutex);
     if (publisher->gave_up) // waited for once already
         timeout_ns = 0;
-    uint64_t deadline_ns = deadline_after(timeout_ns);
+    uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
     // The last quarter belongs to what is inside the plugin by then.
     uint64_t cancel_ns = deadline_ns - timeout_ns / 4;
     while (find_owned(publisher, owner))

@@ -57,10 +57,6 @@ size_t rk_publisher_queued_bytes(rk_publisher *publisher);
 // A load and a branch when nothing waits to be serialized.
 void rk_publisher_release(rk_publisher *publisher, const void *handle);
 
-// Waits until a job under `key` has been stored, or has failed, but no longer than compiling it
-// again would take. True if there was one and it has ended.
-bool rk_publisher_wait_key(rk_publisher *publisher, const rk_key *key);
-
 // Waits for the jobs of `owner` (all of them for NULL) to be stored, at most `timeout_ns` in all;
 // some time before that, those not begun are cancelled. False if one is still inside the plugin:
 // then the next drain does not wait for it again.

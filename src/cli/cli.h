@@ -38,6 +38,7 @@ int rk_verb_gc(int argc, char **argv);
 int rk_verb_fsck(int argc, char **argv);
 int rk_verb_pin(int argc, char **argv);
 int rk_verb_unpin(int argc, char **argv);
+int rk_verb_keys(int argc, char **argv);
 int rk_verb_config(int argc, char **argv);
 int rk_verb_version(int argc, char **argv);
 int rk_verb_help(int argc, char **argv);

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/tree.h"
 #include "cli/cli.h"
 #include "cli/entries.h"
 #include "cli/gc_select.h"
@@ -100,28 +100,32 @@ static rk_err *remove_all(removal *r, const rk_kept_list *kept) {
     return NULL;
 }
 
-typedef struct folder {
-    removal *removal;
-    const char *path;
-} folder;
+static const char quarantine_folder[] = "quarantine";
 
+// Through base/tree.h: a link put in place of the folder must not have other files removed.
 static rk_err *remove_file(void *context, const char *name) {
-    const folder *self = context;
-    rk_autofree char *path = rk_need(rk_path_join(self->path, name));
+    removal *r = context;
+    const char *store = rk_store_directory(r->store);
+    rk_autofree char *path = rk_need(rk_path_join(quarantine_folder, name));
     struct stat info;
-    if (rk_sys()->lstat_fn(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return NULL; // gone, or nothing that was put there by us
-    if (!self->removal->dry_run)
-        RK_TRY(rk_fs_remove(path));
-    count_one(self->removal, "file", name, (uint64_t)info.st_size);
+    rk_err *err = rk_tree_stat(store, path, &info);
+    if (!err && !S_ISREG(info.st_mode))
+        return NULL; // nothing that was put there by us
+    if (!err && !r->dry_run)
+        err = rk_tree_remove(store, path);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "another process removed it");
+        return NULL;
+    }
+    RK_TRY(err);
+    count_one(r, "file", name, (uint64_t)info.st_size);
     return NULL;
 }
 
 static rk_err *remove_quarantine(removal *r) {
     enum { MAX_FILES = 1 << 20 };
-    rk_autofree char *path = rk_need(rk_path_join(rk_store_directory(r->store), "quarantine"));
-    folder quarantine = {r, path};
-    rk_err *err = rk_fs_list(path, MAX_FILES, remove_file, &quarantine);
+    rk_err *err =
+        rk_tree_list(rk_store_directory(r->store), quarantine_folder, MAX_FILES, remove_file, r);
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;
     rk_err_drop(err, "nothing was ever set aside");

@@ -34,8 +34,13 @@ static const char details[] =
 static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_operands *command,
                                    const char *run, const char *library) {
     const rk_settings_values *values = rk_settings_get(settings);
-    // Absolute, since the job may change its directory, and what it records is read back below.
+    // Absolute, as are all three, since the job may change its directory, and what it records is
+    // read back below.
     rk_place_set_variable("REKINDLE_DIR", values->dir);
+    if (values->signing_key[0])
+        rk_place_set_variable("REKINDLE_SIGNING_KEY", values->signing_key);
+    if (values->trusted_keys[0])
+        rk_place_set_variable("REKINDLE_TRUSTED_KEYS", values->trusted_keys);
     rk_place_set_variable("REKINDLE_RUN", run);
     if (values->job[0] == '\0') {
         rk_autofree char *job = NULL;
@@ -51,6 +56,20 @@ static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_ope
         rk_place_set_variable("LD_PRELOAD", rk_need_text(&both));
     }
     return NULL;
+}
+
+// Told now rather than by each process of the job.
+static rk_err *check_keys(const rk_settings_values *values) {
+    RK_AUTO(rk_signing_key) signing = {0};
+    RK_AUTO(rk_trusted_keys) trusted = {0};
+    rk_err *err = NULL;
+    if (values->signing_key[0])
+        err =
+            rk_err_wrap(rk_signing_key_read(values->signing_key, &signing), "REKINDLE_SIGNING_KEY");
+    if (!err && values->trusted_keys[0])
+        err = rk_err_wrap(rk_trusted_keys_read(values->trusted_keys, &trusted),
+                          "REKINDLE_TRUSTED_KEYS");
+    return err;
 }
 
 static rk_err *find_preload_library(char **out_path) {
@@ -116,7 +135,9 @@ static int run_command(const rk_settings *settings, const rk_opt_operands *comma
     bool on = rk_settings_get(settings)->mode != RK_MODE_OFF;
     rk_err *err = NULL;
     if (on) {
-        err = find_preload_library(&library);
+        err = check_keys(rk_settings_get(settings));
+        if (!err)
+            err = find_preload_library(&library);
         if (!err)
             err = rk_run_id_make(&run);
         if (!err)

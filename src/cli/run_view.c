@@ -94,6 +94,8 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
     rk_out_set(object, "quarantined", rk_out_uint(totals->quarantined));
     rk_out_set(object, "compile_seconds", rk_out_seconds(totals->compile_ns));
     rk_out_set(object, "load_seconds", rk_out_seconds(totals->load_ns));
+    rk_out_set(object, "waited", rk_out_uint(totals->waited));
+    rk_out_set(object, "waited_seconds", rk_out_seconds(totals->waited_ns));
     rk_out_set(object, "saved_seconds", rk_out_seconds(totals->saved_ns));
     rk_out_set(object, "executions", rk_out_uint(counts->executions));
     rk_out_set(object, "host_to_device",

@@ -38,6 +38,19 @@ static json_t *key_json(const rk_key *key) {
     return object;
 }
 
+// Null unless it is signed.
+static json_t *signature_json(const shown *s) {
+    const rk_entry_view *view = &s->lookup->view;
+    char id[RK_KEY_ID_HEX_CHARS + 1];
+    if (!view->is_signed)
+        return rk_out_string(NULL);
+    json_t *object = rk_out_object();
+    rk_key_id(&view->signer, id);
+    rk_out_set(object, "key", rk_out_string(id));
+    rk_out_set(object, "trusted", rk_out_bool(s->lookup->trust == RK_TRUST_TRUSTED));
+    return object;
+}
+
 static void print_json(const shown *s) {
     const rk_entry_view *view = &s->lookup->view;
     const rk_entry *entry = &view->entry;
@@ -51,6 +64,7 @@ static void print_json(const shown *s) {
     rk_out_set(object, "created", rk_out_string(rk_text_utc(entry->created_ns).text));
     rk_out_set(object, "compile_seconds", rk_out_seconds(entry->compile_ns));
     rk_out_set(object, "ahead_of_time", rk_out_bool(entry->flags & RK_ENTRY_FLAG_AHEAD_OF_TIME));
+    rk_out_set(object, "signature", signature_json(s));
     rk_out_set(object, "metadata", json_incref(s->metadata));
     rk_out_set(object, "components", json_incref(s->components));
     rk_out_print(object);
@@ -68,6 +82,19 @@ static void print_title(const char *title) {
 
 // Nothing of an entry is cut: it is shown to be compared.
 static const rk_table_column two_columns[] = {{.title = ""}, {.title = ""}};
+
+static void add_signature(rk_table *table, const shown *s) {
+    const rk_entry_view *view = &s->lookup->view;
+    char id[RK_KEY_ID_HEX_CHARS + 1];
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    bool trusted = s->lookup->trust == RK_TRUST_TRUSTED;
+    rk_key_id(&view->signer, id);
+    rk_buf_add_format(&line, "by %s, which is %s", id,
+                      trusted ? "trusted" : "not among the trusted keys");
+    rk_table_add(table, RK_STYLE_DIM, "signature");
+    rk_table_add(table, view->is_signed && trusted ? RK_STYLE_GOOD : RK_STYLE_NONE,
+                 view->is_signed ? rk_need_text(&line) : "none");
+}
 
 static void add_sizes(rk_table *table, const shown *s) {
     const rk_entry_view *view = &s->lookup->view;
@@ -96,6 +123,7 @@ static void print_entry(const shown *s) {
     add_sizes(&table, s);
     rk_table_add(&table, RK_STYLE_DIM, "digest");
     rk_table_add(&table, RK_STYLE_GOOD, "ok: every byte is as it was written");
+    add_signature(&table, s);
     rk_table_print(&table, 0, stdout);
 
     print_title("key");
@@ -170,6 +198,8 @@ static rk_err *show(const rk_settings *settings, const char *prefix, const rk_sh
     __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
     const rk_kept *kept = NULL;
     RK_TRY(rk_place_open_store(settings, true, &store));
+    if (store)
+        RK_TRY(rk_store_load_keys(store, "", rk_settings_get(settings)->trusted_keys));
     if (store)
         RK_TRY(rk_kept_collect(store, &list));
     RK_TRY(rk_kept_find(&list, prefix, &kept));

@@ -67,6 +67,9 @@ static void print_counters(const rk_run_totals *totals, uint64_t not_stored) {
     add_troubles(&table, totals, not_stored);
     add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
     add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");
+    if (totals->waited > 0)
+        add(&table, "waiting time", rk_text_seconds(totals->waited_ns).text, RK_STYLE_NONE,
+            "for others that compiled the same");
     add(&table, "saved", rk_text_seconds(totals->saved_ns).text,
         totals->saved_ns > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE, "");
     add_count(&table, "executions", counts->executions, RK_STYLE_NONE, "");

@@ -42,6 +42,11 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         rk_json_member_seconds(json, "load_seconds", event->load_ns);
         rk_json_member_seconds(json, "saved_seconds", event->saved_ns);
         rk_json_member_uint(json, "program_bytes", event->program_bytes);
+        if (event->wait_end) {
+            rk_json_member_seconds(json, "waited_seconds", event->waited_ns);
+            rk_line_add_name(json, "waited_for", event->waited_for);
+            rk_line_add_name(json, "wait_end", event->wait_end);
+        }
     }
     rk_turn_end(&mine);
 }

@@ -53,6 +53,9 @@ typedef struct rk_journal_compile {
     uint64_t load_ns;        // read, verify, decompress, DeserializeAndLoad
     uint64_t saved_ns;       // hit: what the compilation once took
     uint64_t program_bytes;
+    uint64_t waited_ns;     // for somebody else to compile it; part of request_ns
+    const char *waited_for; // "host/pid"; "" if not known
+    const char *wait_end;   // how the wait ended; NULL if there was none. See docs/journal.md
 } rk_journal_compile;
 void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event);
 

@@ -34,6 +34,8 @@ void rk_run_model_cleanup(rk_run_model *model) {
         rk_free(model->compiles[i].reason);
         rk_free(model->compiles[i].name);
         rk_free(model->compiles[i].by_bytes);
+        rk_free(model->compiles[i].waited_for);
+        rk_free(model->compiles[i].wait_end);
     }
     for (size_t i = 0; i < model->stored_count; i++)
         rk_free(model->stored[i].reason);

@@ -67,6 +67,9 @@ typedef struct rk_run_compile {
     bool compiled, failed, deserialize_failed, quarantined;
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
     uint64_t program_bytes;
+    uint64_t waited_ns; // for somebody else to compile it
+    char *waited_for;   // "host/pid" of that one
+    char *wait_end;     // how the wait ended; "" if there was none
 } rk_run_compile;
 
 typedef struct rk_run_stored {
@@ -149,9 +152,11 @@ typedef struct rk_run_totals {
     uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
     uint64_t compile_ns; // inside the plugin's compiler
     uint64_t load_ns;    // loading, also where it failed in the end
-    // What the compilations that were avoided once took, less the loading that replaced them; never
-    // below 0. The two sums it comes from stand beside it.
-    uint64_t saved_ns, avoided_compile_ns, avoided_load_ns;
+    uint64_t waited;     // requests that waited for somebody else to compile
+    uint64_t waited_ns;  // and for how long
+    // What the compilations that were avoided once took, less the loading and the waiting that
+    // replaced them; never below 0. The sums it comes from stand beside it.
+    uint64_t saved_ns, avoided_compile_ns, avoided_load_ns, avoided_waited_ns;
     rk_journal_counts counts;
     char **warnings; // owned; each text once, in the order first seen
     size_t warning_count;

@@ -167,8 +167,11 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->load_ns = take_seconds(event, "load_seconds");
     compile->saved_ns = take_seconds(event, "saved_seconds");
     compile->program_bytes = take_uint(event, "program_bytes");
+    compile->waited_ns = take_seconds(event, "waited_seconds");
     RK_TRY(take_text(event, "reason", &compile->reason));
     RK_TRY(take_text(event, "by_bytes", &compile->by_bytes));
+    RK_TRY(take_text(event, "waited_for", &compile->waited_for));
+    RK_TRY(take_text(event, "wait_end", &compile->wait_end));
     return take_text(event, "name", &compile->name);
 }
 

@@ -95,6 +95,9 @@ static void add_compile(rk_run_totals *totals, const rk_run_compile *compile) {
     totals->load_ns += compile->load_ns;
     totals->avoided_compile_ns += hit ? compile->saved_ns : 0;
     totals->avoided_load_ns += hit ? compile->load_ns : 0;
+    totals->waited += compile->wait_end[0] != '\0';
+    totals->waited_ns += compile->waited_ns;
+    totals->avoided_waited_ns += hit ? compile->waited_ns : 0;
 }
 
 static void add_counts(rk_journal_counts *sum, const rk_journal_counts *counts) {
@@ -140,9 +143,9 @@ rk_err *rk_run_totals_add(rk_run_totals *totals, const rk_run_model *model) {
     add_counts(&totals->counts, &model->counts);
     totals->runs++;
     totals->programs = totals->seen->count;
-    totals->saved_ns = totals->avoided_compile_ns > totals->avoided_load_ns
-                           ? totals->avoided_compile_ns - totals->avoided_load_ns
-                           : 0;
+    uint64_t instead_ns = totals->avoided_load_ns + totals->avoided_waited_ns;
+    totals->saved_ns =
+        totals->avoided_compile_ns > instead_ns ? totals->avoided_compile_ns - instead_ns : 0;
     return NULL;
 }
 

@@ -1,5 +1,7 @@
 #include "pjrt/compile.h"
 
+#include <pthread.h>
+
 #include "base/alloc.h"
 #include "base/sys.h"
 #include "cache/cache.h"
@@ -7,6 +9,11 @@
 #include "pjrt/error.h"
 #include "pjrt/runtime.h"
 #include "program/program.h"
+
+// How long other processes need not wait for a program that was not kept: where that was settled,
+// and where it may have been bad luck.
+static const uint64_t settled_ns = 3600 * (uint64_t)1000000000u;
+static const uint64_t bad_luck_ns = 10 * (uint64_t)1000000000u;
 
 // Programs waiting to be stored are copies of the framework's; past this, only executables are
 // kept.
@@ -24,12 +31,22 @@ typedef struct request {
     bool has_key;
     char *name; // of the executable; owned
     rk_journal_compile event;
+    rk_ticket ticket;
+    bool absent;      // the last look found nothing, so that it makes sense to look again
+    int cancel_state; // what the thread had set; no thread is cancelled inside our own code
 } request;
 
 static void request_cleanup(request *r) {
     rk_program_info_cleanup(&r->info);
     rk_components_cleanup(&r->options);
     rk_free(r->name);
+}
+
+// Lets those who wait for this request know how it ended; does nothing where nobody could wait.
+static void land(request *r, rk_landing landing, uint64_t not_kept_ns) {
+    rk_flight *flight = RK_TAKE(r->ticket.flight);
+    if (flight)
+        rk_flight_land(r->runtime->flights, flight, landing, not_kept_ns);
 }
 
 static rk_span program_code(const request *r) {
@@ -117,6 +134,8 @@ typedef struct publication {
     const PJRT_Api *api;
     PJRT_Executable *executable;
     rk_key key;
+    rk_flights *flights; // borrowed
+    rk_flight *flight;   // owned; NULL: nobody waits
 } publication;
 
 static rk_err *serialize(void *context, rk_buf *out_bytes) {
@@ -147,16 +166,19 @@ static void tell_not_stored(const rk_publish_result *result) {
         rk_runtime_tell(RK_ONCE_WRITE, rk_error(code, "an executable was not stored: %s", message));
 }
 
-// A store that refuses to be written (read-only, or no permission) is not asked again by this
-// process.
-static atomic_bool store_refuses;
+static void land_published(publication *p, const rk_publish_result *result) {
+    bool settled = result->reason && (strcmp(result->reason, "serialize_failed") == 0 ||
+                                      strcmp(result->reason, "empty_executable") == 0);
+    if (p->flight)
+        rk_flight_land(p->flights, RK_TAKE(p->flight),
+                       result->stored ? RK_LANDING_PUBLISHED : RK_LANDING_NOT_KEPT,
+                       settled ? settled_ns : bad_luck_ns);
+}
 
 static void published(void *context, const rk_publish_result *result) {
     publication *p = context;
     const rk_runtime *runtime = rk_runtime_get();
     tell_not_stored(result);
-    if (result->raw_bytes && rk_err_code(result->problem) == RK_PERMISSION_DENIED)
-        atomic_store(&store_refuses, true); // it was serialized: the refusal is the store's
     if (runtime)
         rk_journal_add_stored(runtime->journal, &(rk_journal_stored){
                                                     .key = &p->key,
@@ -167,6 +189,7 @@ static void published(void *context, const rk_publish_result *result) {
                                                     .serialize_ns = result->serialize_ns,
                                                     .store_ns = result->store_ns,
                                                 });
+    land_published(p, result);
     rk_free(p);
 }
 
@@ -202,7 +225,10 @@ static rk_err *publish(request *r, PJRT_Executable *executable) {
         destroy_executable(r->plugin->real, executable);
         return rk_err_no_memory();
     }
-    *p = (publication){r->plugin->real, executable, r->key};
+    if (r->ticket.flight)
+        rk_flight_compiled(r->runtime->flights, r->ticket.flight, r->event.compile_ns);
+    *p = (publication){r->plugin->real, executable, r->key, r->runtime->flights,
+                       RK_TAKE(r->ticket.flight)};
     rk_publish_job job = {
         .key = r->key,
         .compile_ns = r->event.compile_ns,
@@ -223,18 +249,12 @@ static rk_err *publish(request *r, PJRT_Executable *executable) {
     return rk_publisher_submit(r->runtime->publisher, &job);
 }
 
-// Why what was just compiled is not to be stored; NULL if it is.
-static const char *reason_not_to_store(const request *r) {
+// Whether anything is stored at all, by this process and for this plugin.
+static bool storing(const request *r) {
     const rk_runtime *runtime = r->runtime;
-    if (!runtime->store)
-        return "no_store";
-    if (!runtime->publisher || atomic_load(&store_refuses))
-        return "readonly";
-    if (r->event.compile_ns < runtime->settings->min_compile_ns)
-        return "below_min_compile_seconds";
-    if (!RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize))
-        return "no_serialize";
-    return NULL;
+    return runtime->store && runtime->publisher && rk_store_accepts(runtime->store) &&
+           RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize) &&
+           !atomic_load(&r->plugin->cannot_load);
 }
 
 static void keep(request *r) {
@@ -243,8 +263,8 @@ static void keep(request *r) {
     if (!executable)
         return;
     r->name = name_of(api, executable);
-    bool wanted = r->event.outcome == RK_OUTCOME_MISS && !reason_not_to_store(r) &&
-                  !atomic_load(&r->plugin->cannot_load);
+    bool wanted = r->event.outcome == RK_OUTCOME_MISS && storing(r) &&
+                  r->event.compile_ns >= r->runtime->settings->min_compile_ns;
     if (!wanted) {
         destroy_executable(api, executable);
         return;
@@ -272,47 +292,74 @@ static void tell_problem(request *r, rk_answer *answer) {
         rk_runtime_tell(RK_ONCE_PLUGIN,
                         rk_err_wrap(problem, "this plugin cannot load executables, so they are "
                                              "compiled at every start"));
+    } else if (answer->miss == RK_MISS_READ_FAILED) {
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
+                                                            "be loaded is compiled again"));
     } else if (problem) {
         rk_runtime_tell(RK_ONCE_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
                                                            "is compiled again"));
     }
 }
 
-static bool try_load(request *r) {
-    rk_runtime *runtime = r->runtime;
-    if (runtime->settings->mode == RK_MODE_REFRESH) {
-        r->event.reason = rk_miss_name(RK_MISS_REFRESH);
-        return false;
-    }
-    if (runtime->publisher)
-        (void)rk_publisher_wait_key(runtime->publisher, &r->key);
+// One look into the store. Of several, the journal keeps the reason that says most.
+static bool look_up(request *r) {
     RK_AUTO(rk_answer) answer = {0};
     rk_loader loader = {r, load};
-    rk_cache_lookup(runtime->store, &r->key, &loader, &answer);
-    r->event.load_ns = answer.load_ns;
-    r->event.quarantined = answer.quarantined;
-    r->event.deserialize_failed =
+    rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
+    r->event.load_ns += answer.load_ns;
+    r->event.quarantined |= answer.quarantined;
+    r->event.deserialize_failed |=
         answer.miss == RK_MISS_REFUSED || answer.miss == RK_MISS_UNIMPLEMENTED;
+    r->absent = answer.miss == RK_MISS_ABSENT || answer.quarantined;
     if (answer.miss != RK_MISS_NONE) {
-        r->event.reason = rk_miss_name(answer.miss);
+        if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
+            r->event.reason = rk_miss_name(answer.miss);
         tell_problem(r, &answer);
         return false;
     }
     r->args->executable = answer.handle;
     r->event.outcome = RK_OUTCOME_HIT;
+    r->event.reason = NULL;
     r->event.saved_ns = answer.saved_ns;
     name_loaded(r);
     return true;
 }
 
+static bool try_load(request *r) {
+    rk_flights *flights = r->runtime->flights;
+    if (r->runtime->settings->mode == RK_MODE_REFRESH) {
+        r->event.reason = rk_miss_name(RK_MISS_REFRESH);
+        return false;
+    }
+    bool hit = look_up(r);
+    if (hit || !flights || !storing(r))
+        return hit;
+    // Compiling may need all processes of a client whose devices are not all in this one (XLA
+    // shards autotuning over them): then none may wait for another.
+    r->ticket = (rk_ticket){.key = &r->key,
+                            .between_processes = r->client->has_all_devices,
+                            .cancel_state = r->cancel_state};
+    while (!hit && r->absent && rk_flights_ask(flights, &r->ticket) == RK_FLIGHT_LOOK)
+        hit = look_up(r);
+    if (hit)
+        land(r, RK_LANDING_PUBLISHED, 0);
+    if (r->ticket.refusal)
+        rk_runtime_tell(RK_ONCE_WRITE,
+                        rk_err_wrap(RK_TAKE(r->ticket.refusal), "executables are not stored"));
+    return hit;
+}
+
 static PJRT_Error *compile(request *r) {
     uint64_t start_ns = rk_monotonic_ns();
+    (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error = r->plugin->real->PJRT_Client_Compile(r->args);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
     r->event.failed = error != NULL;
     if (!error && r->args->executable)
         keep(r);
+    land(r, RK_LANDING_NOT_KEPT, error ? bad_luck_ns : settled_ns); // unless it is being published
     return error;
 }
 
@@ -351,9 +398,20 @@ static PJRT_Error *answer_request(request *r) {
     r->event.key = r->has_key ? &r->key : NULL;
     r->event.name = r->name ? r->name : "";
     r->event.by_bytes = r->info.by_bytes;
+    r->event.waited_ns = r->ticket.waited_ns;
+    r->event.waited_for = r->ticket.waited_for;
+    if (r->ticket.wait_end != RK_WAIT_NONE)
+        r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
     rk_runtime_check_journal(r->runtime);
     return error;
+}
+
+// The thread was cancelled, while it compiled or waited.
+static void abandon(void *context) {
+    request *r = context;
+    land(r, RK_LANDING_ABANDONED, 0);
+    request_cleanup(r);
 }
 
 PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
@@ -361,8 +419,7 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
     const rk_client *client = runtime ? rk_runtime_client(plugin, args->client) : NULL;
     if (!client || args->struct_size < PJRT_Client_Compile_Args_STRUCT_SIZE || !args->program)
         return plugin->real->PJRT_Client_Compile(args);
-    RK_AUTO(request)
-    r = {
+    request r = {
         .plugin = plugin,
         .runtime = runtime,
         .client = client,
@@ -371,5 +428,12 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
                   .client = client->number,
                   .program_bytes = args->program->code_size},
     };
-    return answer_request(&r);
+    PJRT_Error *error = NULL;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &r.cancel_state);
+    pthread_cleanup_push(abandon, &r);
+    error = answer_request(&r);
+    pthread_cleanup_pop(0);
+    (void)pthread_setcancelstate(r.cancel_state, NULL);
+    request_cleanup(&r);
+    return error;
 }

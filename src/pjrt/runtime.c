@@ -1,5 +1,6 @@
 #include "pjrt/runtime.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -111,6 +112,8 @@ static void at_exit(void) {
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin did not finish serializing an executable in time; it "
                                  "is not stored"));
+    if (runtime->flights)
+        rk_flights_close(runtime->flights);
     rk_runtime_write_counts(true);
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);
@@ -167,6 +170,8 @@ static void open_journal(rk_runtime *runtime) {
         .way_in = rk_way_in,
     };
     rk_err *err = rk_journal_open(&start, &runtime->journal);
+    if (rk_err_errno(err) == EROFS) // others concern that folder alone
+        rk_store_note_refusal(runtime->store, err);
     if (err)
         rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
 }
@@ -180,6 +185,20 @@ static void open_store(rk_runtime *runtime) {
         err = rk_publisher_new(runtime->store, &runtime->publisher);
     if (err)
         rk_runtime_tell(RK_ONCE_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
+    err = runtime->store
+              ? rk_store_load_keys(runtime->store, readonly ? "" : runtime->settings->signing_key,
+                                   runtime->settings->trusted_keys)
+              : NULL;
+    if (err)
+        rk_runtime_tell(RK_ONCE_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
+    if (!runtime->publisher)
+        return;
+    const rk_flights_options options = {.wait_ns = runtime->settings->wait_ns,
+                                        .beat_ns = RK_FLIGHTS_BEAT_NS,
+                                        .late_ns = RK_FLIGHTS_LATE_NS,
+                                        .publish_ns = RK_FLIGHTS_PUBLISH_NS};
+    rk_err_drop(rk_flights_new(runtime->store, &options, &runtime->flights),
+                "then everybody compiles for itself");
 }
 
 // Called with the mutex held, once a process.
@@ -199,6 +218,8 @@ static void start_runtime(void) {
 static rk_err *describe_client(rk_client *client, const rk_facts *facts,
                                const rk_components *components, const char *path,
                                const char *build_id) {
+    client->has_all_devices =
+        facts->device_count > 0 && facts->device_count == facts->addressable_device_count;
     rk_components_digest(components, &client->environment);
     rk_json json = rk_json_on(&client->components_json);
     rk_components_write(components, &json);
@@ -241,7 +262,7 @@ static rk_err *identify_client(const rk_runtime *runtime, rk_client *client, PJR
     rk_autofree char *path = NULL;
     rk_autofree char *build_id = NULL;
     RK_TRY(rk_facts_gather(client->plugin->real, handle, &facts));
-    if (runtime->publisher) // the store may be written to
+    if (runtime->publisher && rk_store_accepts(runtime->store))
         facts.facts.memo_store = rk_store_directory(runtime->store);
     RK_TRY(rk_plugin_identify(facts.facts.code_address, &path, &build_id));
     RK_TRY(rk_environment_collect(&facts.facts, runtime->settings->key_ignore, &components));

@@ -2,6 +2,7 @@
 // client, never before. After a fork the child is inert: every hook passes through.
 #pragma once
 
+#include "cache/flight.h"
 #include "cache/publisher.h"
 #include "identity/components.h"
 #include "journal/journal.h"
@@ -12,8 +13,9 @@
 typedef struct rk_client {
     const PJRT_Client *handle; // compared, never followed here
     rk_plugin *plugin;
-    uint64_t number; // from 1, in this process
-    bool keyed;      // `environment` could be made
+    uint64_t number;      // from 1, in this process
+    bool keyed;           // `environment` could be made
+    bool has_all_devices; // all of them are addressable by this process
     rk_digest environment;
     rk_buf components_json; // of the environment
     rk_buf metadata_json; // members of an entry's metadata that all programs share, without braces
@@ -26,6 +28,7 @@ typedef struct rk_runtime {
     rk_store *store;         // NULL if it could not be opened
     rk_journal *journal;     // NULL if it could not be opened
     rk_publisher *publisher; // NULL if nothing may be stored
+    rk_flights *flights;     // NULL if nobody may wait for anybody
 } rk_runtime;
 
 // True unless rekindle is switched off, by REKINDLE_MODE=off or by settings that make no sense
@@ -53,12 +56,13 @@ uint64_t rk_runtime_next_seq(void); // number of the next compile request, from 
 // Tells something once a process (per `once`), on stderr and in the journal. Consumes `err`.
 typedef enum rk_once {
     RK_ONCE_STORE,  // the store cannot be used
-    RK_ONCE_WRITE,  // the store cannot be written: an entry, or the journal
+    RK_ONCE_WRITE,  // the store's files: an entry, or the journal, cannot be written or read
     RK_ONCE_LOAD,   // an entry could not be loaded
     RK_ONCE_PLUGIN, // this plugin's executables cannot be kept
     RK_ONCE_KEY,    // no key could be made
     RK_ONCE_DRAIN,  // an exit did not wait for everything
     RK_ONCE_SLOTS,  // too many plugins
+    RK_ONCE_TRUST,  // a file of keys cannot be used
     RK_ONCE_COUNT,
 } rk_once;
 void rk_runtime_tell(rk_once once, rk_err *err);

@@ -27,6 +27,10 @@ uint64_t rk_cursor_long_varint(rk_cursor *cursor) {
         cursor->at = cursor->end;
         return 0;
     }
+    if (more == 1) {
+        cursor->at += 2;
+        return (uint64_t)(cursor->at[-2] | cursor->at[-1] << 8) >> 2;
+    }
     uint64_t value = 0;
     if (more == 8)
         memcpy(&value, cursor->at + 1, sizeof value);
@@ -302,6 +306,9 @@ static bool open_entries(rk_bytecode *file) {
     if (!file->entries || !open_entry_groups(file, &cursor, &offset, 0, file->attr_count) ||
         !open_entry_groups(file, &cursor, &offset, file->attr_count, total))
         return false;
+    // More than almost all programs need: arrays that grow are copied, and what is not used is
+    // never touched.
+    rk_model_reserve_nodes(file->model, 2 * (size_t)total, 3 * (size_t)total);
     file->entries[total].offset = offset & (((uint64_t)1 << 40) - 1);
     return rk_cursor_done(&cursor) ||
            fail_in(file, RK_SECTION_ATTR_TYPE_OFFSET, &cursor, "the groups do not fill it");
@@ -316,7 +323,7 @@ static bool open_properties(rk_bytecode *file) {
     for (; file->property_count < count; file->property_count++) {
         rk_span bytes = rk_cursor_span(&cursor, rk_cursor_varint(&cursor));
         file->properties[file->property_count] =
-            (rk_properties){.bytes = bytes, .op_name = RK_NO_ID};
+            (rk_properties){.bytes = bytes, .op_name = RK_NO_ID, .content_name = RK_NO_ID};
     }
     return rk_cursor_done(&cursor) ||
            fail_in(file, RK_SECTION_PROPERTIES, &cursor, "they do not fill their section");
@@ -328,7 +335,8 @@ static bool open_words(rk_bytecode *file) {
         RK_WORDS(RK_WORD)
 #undef RK_WORD
     };
-    for (size_t i = 0; i < RK_ARRAY_LEN(words); i++)
+    // A model into which bytecode was read before has them.
+    for (size_t i = file->model->strings.count; i < RK_ARRAY_LEN(words); i++)
         if (rk_model_add_string(file->model, rk_span_text(words[i])) != i) {
             file->failed = true;
             return false;

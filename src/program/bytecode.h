@@ -55,11 +55,13 @@ typedef struct rk_op_name {
     uint32_t dialect;
     uint32_t text;                 // string id, without dialect
     uint32_t name;                 // string id: "stablehlo.add"; RK_NO_ID before the first use
+    uint32_t content;              // of the canonical form: one more than its number, or zero
     const struct rk_op_spec *spec; // NULL: an operation that no table knows
     bool is_registered;            // its properties have no names in the file
     bool has_other_forms;          // its attributes are brought to one form (read_bytecode_forms.c)
     bool is_return;                // VHLO has one for functions and for regions
     bool is_func;
+    bool is_custom_call; // its attributes may hold a payload
     // Its properties, once some were met.
     bool has_properties, operand_segments, result_segments;
     uint8_t property_count;
@@ -74,6 +76,10 @@ typedef struct rk_properties {
     uint32_t first_field, field_count;
     // Together with a dictionary of attributes: its number, or RK_NO_ID.
     uint32_t merged_with, first_merged;
+    // Their content in the canonical form, one more than its number, for an operation of this name
+    // with this dictionary.
+    uint32_t content_name, content;
+    uint64_t content_dictionary;
 } rk_properties;
 
 typedef struct rk_bytecode {
@@ -83,7 +89,8 @@ typedef struct rk_bytecode {
     uint64_t version;
     rk_span sections[RK_SECTION_COUNT];
     bool has_section[RK_SECTION_COUNT], resources_opened;
-    bool failed; // not bytecode (the reason says why), or out of room (the model says so)
+    bool without_debug; // what says nothing to a compiler is left out of dictionaries
+    bool failed;        // not bytecode (the reason says why), or out of room (the model says so)
     uint32_t first_string, string_count; // the file's strings, in the model
     rk_dialect *dialects;                // owned, as all arrays here
     uint32_t dialect_count;

@@ -3,6 +3,8 @@
 // Source: llvm-project mlir/docs/BytecodeFormat.md, mlir/lib/Bytecode/Reader/BytecodeReader.cpp
 #pragma once
 
+#include <endian.h>
+
 #include "base/macros.h"
 #include "base/span.h"
 
@@ -29,18 +31,21 @@ static inline uint8_t rk_cursor_byte(rk_cursor *cursor) {
 
 uint64_t rk_cursor_long_varint(rk_cursor *cursor);
 
-// The number of trailing zero bits of the first byte says how many bytes follow.
+// The number of trailing zero bits of the first byte says how many bytes follow. Without a branch
+// for each length, which nothing could predict.
 static inline uint64_t rk_cursor_varint(rk_cursor *cursor) {
     const uint8_t *at = cursor->at;
+    uint64_t word;
     if (RK_LIKELY(at < cursor->end && (*at & 1))) {
         cursor->at = at + 1;
         return *at >> 1;
     }
-    if (RK_LIKELY(rk_cursor_left(cursor) >= 2 && (*at & 3) == 2)) {
-        cursor->at = at + 2;
-        return (uint64_t)(at[0] | at[1] << 8) >> 2;
-    }
-    return rk_cursor_long_varint(cursor);
+    if (RK_UNLIKELY(rk_cursor_left(cursor) < sizeof word || !*at))
+        return rk_cursor_long_varint(cursor);
+    memcpy(&word, at, sizeof word);
+    unsigned bytes = (unsigned)__builtin_ctzll(le64toh(word)) + 1;
+    cursor->at = at + bytes;
+    return le64toh(word) << (64 - 8 * bytes) >> (64 - 7 * bytes);
 }
 
 // Zigzag.

@@ -1,5 +1,7 @@
 #include "program/bytecode_decode.h"
 
+#include "program/cosmetics.h"
+
 uint32_t rk_decode_attr(rk_bytecode *file) {
     uint64_t index = rk_cursor_varint(&file->in);
     return index < file->attr_count ? rk_decode_child(file, (uint32_t)index) : rk_decode_bad(file);
@@ -176,7 +178,13 @@ uint32_t rk_decode_dict(rk_bytecode *file) {
                     .first_field = model->fields.count,
                     .field_count = (uint32_t)count};
     for (uint64_t i = 0; i < count && !file->in.bad; i++) {
-        uint32_t key = rk_decode_string_attr(file), value = rk_decode_attr(file);
+        uint32_t key = rk_decode_string_attr(file);
+        if (file->without_debug && rk_is_debug_name(rk_model_string(model, key))) {
+            (void)rk_cursor_varint(&file->in);
+            node.field_count--;
+            continue;
+        }
+        uint32_t value = rk_decode_attr(file);
         if (value != RK_NO_ID && rk_model_add_field(model, key, value) == RK_NO_ID)
             return RK_NO_ID;
     }

@@ -54,8 +54,13 @@ static bool take_byte(rk_span *data, uint8_t *out_byte) {
 }
 
 // The number of trailing zero bits of the first byte says how many bytes follow; none set: eight.
-static bool take_varint(rk_span *data, uint64_t *out_value) {
+static inline bool take_varint(rk_span *data, uint64_t *out_value) {
     uint8_t first;
+    if (data->len && data->data[0] & 1) {
+        *out_value = data->data[0] >> 1;
+        *data = rk_span_of(data->data + 1, data->len - 1);
+        return true;
+    }
     if (!take_byte(data, &first))
         return false;
     unsigned more = first ? (unsigned)__builtin_ctz(first) : 8;
@@ -175,11 +180,8 @@ static bool has_vhlo(const reader *r) {
 // VHLO names its operations custom_call_v1, …; StableHLO custom_call. Only a custom call has a
 // configuration, so without one no number is an address, whatever it looks like.
 static bool has_custom_call(const reader *r) {
-    for (size_t i = 0; i < r->string_count; i++)
-        if (r->strings[i].len >= 11 &&
-            memmem(r->strings[i].data, r->strings[i].len, "custom_call", 11))
-            return true;
-    return false;
+    rk_span strings = r->sections[SECTION_STRING];
+    return strings.len && memmem(strings.data, strings.len, "custom_call", 11);
 }
 
 static void see_string(reader *r, rk_span rest, bool configs) {

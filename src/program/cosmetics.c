@@ -42,23 +42,31 @@ static bool is_default_accuracy(const rk_model *model, const rk_node *node) {
     return node->kind == RK_NODE_STRUCT;
 }
 
+// Added to VHLO after 0.9.0, with upgrades that fill them in
+// (stablehlo/transforms/VhloToVersion.cpp).
+static const char *const empty_by_default[] = {
+    "operand_batching_dims",         "start_indices_batching_dims", "input_batching_dims",
+    "scatter_indices_batching_dims", "source_target_pairs",         "result_tilings",
+};
+
+static bool is_empty_by_default(rk_span name) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(empty_by_default); i++)
+        if (rk_span_is(name, empty_by_default[i]))
+            return true;
+    return false;
+}
+
+bool rk_may_be_default(rk_span name) {
+    return rk_span_is(name, "result_accuracy") || rk_span_is(name, "has_dynamic_root") ||
+           is_empty_by_default(name);
+}
+
 bool rk_is_default_attr(const rk_model *model, const rk_field *attr) {
-    // Added to VHLO after 0.9.0, with upgrades that fill them in
-    // (stablehlo/transforms/VhloToVersion.cpp).
-    static const char *const empty_by_default[] = {
-        "operand_batching_dims",         "start_indices_batching_dims", "input_batching_dims",
-        "scatter_indices_batching_dims", "source_target_pairs",         "result_tilings",
-    };
     rk_span name = rk_model_string(model, attr->name);
     const rk_node *node = &model->nodes.items[attr->node];
     if (rk_span_is(name, "result_accuracy"))
         return is_default_accuracy(model, node);
     if (rk_span_is(name, "has_dynamic_root"))
         return is_false(node);
-    if (!is_empty(node))
-        return false;
-    for (size_t i = 0; i < RK_ARRAY_LEN(empty_by_default); i++)
-        if (rk_span_is(name, empty_by_default[i]))
-            return true;
-    return false;
+    return is_empty(node) && is_empty_by_default(name);
 }

@@ -12,4 +12,6 @@ bool rk_is_meaningful_symbol(rk_span name);
 
 // An attribute that a newer version of the dialect writes and an older one leaves out, with the
 // value that its absence means.
+// `rk_may_be_default` says whether there is such an attribute of that name.
+bool rk_may_be_default(rk_span name);
 bool rk_is_default_attr(const rk_model *model, const rk_field *attr);

@@ -71,6 +71,14 @@ static const rk_hlo_message M_ShardingConfigProto;
 static const rk_hlo_message M_NodeShardingConfigProto;
 static const rk_hlo_message M_ScheduleConfigProto;
 static const rk_hlo_message M_ScheduleConfigProto_Instruction;
+static const rk_hlo_message M_OpMetadata_ProfileInfo;
+
+static const rk_hlo_enum_value V_CompilationEvent[] = {
+    {0, "COMPILATION_EVENT_UNKNOWN_EVENT"},
+    {1, "COMPILATION_EVENT_FIRST_COMPILATION"},
+    {2, "COMPILATION_EVENT_RECOMPILATION"},
+};
+static const rk_hlo_enum E_CompilationEvent = {"CompilationEvent", V_CompilationEvent, 3, 0};
 
 static const rk_hlo_enum_value V_ConvolutionKind[] = {
     {0, "CONVOLUTION_KIND_UNSET"},
@@ -78,7 +86,7 @@ static const rk_hlo_enum_value V_ConvolutionKind[] = {
     {2, "CONVOLUTION_KIND_DGRAD"},
     {3, "CONVOLUTION_KIND_WGRAD"},
 };
-static const rk_hlo_enum E_ConvolutionKind = {"ConvolutionKind", V_ConvolutionKind, 4, 0};
+static const rk_hlo_enum E_ConvolutionKind = {"ConvolutionKind", V_ConvolutionKind, 4, 1};
 
 static const rk_hlo_enum_value V_CustomCallApiVersion[] = {
     {0, "API_VERSION_UNSPECIFIED"},
@@ -87,14 +95,14 @@ static const rk_hlo_enum_value V_CustomCallApiVersion[] = {
     {3, "API_VERSION_STATUS_RETURNING_UNIFIED"},
     {4, "API_VERSION_TYPED_FFI"},
 };
-static const rk_hlo_enum E_CustomCallApiVersion = {"CustomCallApiVersion", V_CustomCallApiVersion, 5, 1};
+static const rk_hlo_enum E_CustomCallApiVersion = {"CustomCallApiVersion", V_CustomCallApiVersion, 5, 2};
 
 static const rk_hlo_enum_value V_CustomCallSchedule[] = {
     {0, "SCHEDULE_NONE"},
     {1, "SCHEDULE_LATEST"},
     {2, "SCHEDULE_EARLIEST"},
 };
-static const rk_hlo_enum E_CustomCallSchedule = {"CustomCallSchedule", V_CustomCallSchedule, 3, 2};
+static const rk_hlo_enum E_CustomCallSchedule = {"CustomCallSchedule", V_CustomCallSchedule, 3, 3};
 
 static const rk_hlo_enum_value V_DebugOptions_AutotuneCacheMode[] = {
     {0, "AUTOTUNE_CACHE_MODE_UNSPECIFIED"},
@@ -102,7 +110,7 @@ static const rk_hlo_enum_value V_DebugOptions_AutotuneCacheMode[] = {
     {2, "AUTOTUNE_CACHE_MODE_READ"},
     {3, "AUTOTUNE_CACHE_MODE_WRITE_ONLY"},
 };
-static const rk_hlo_enum E_DebugOptions_AutotuneCacheMode = {"DebugOptions.AutotuneCacheMode", V_DebugOptions_AutotuneCacheMode, 4, 3};
+static const rk_hlo_enum E_DebugOptions_AutotuneCacheMode = {"DebugOptions.AutotuneCacheMode", V_DebugOptions_AutotuneCacheMode, 4, 4};
 
 static const rk_hlo_enum_value V_DebugOptions_CollectiveKernelType[] = {
     {0, "COLLECTIVE_KERNEL_INVALID"},
@@ -112,7 +120,7 @@ static const rk_hlo_enum_value V_DebugOptions_CollectiveKernelType[] = {
     {4, "COLLECTIVE_KERNEL_ALL_TO_ALL"},
     {8, "COLLECTIVE_KERNEL_ALL_COLLECTIVES"},
 };
-static const rk_hlo_enum E_DebugOptions_CollectiveKernelType = {"DebugOptions.CollectiveKernelType", V_DebugOptions_CollectiveKernelType, 6, 4};
+static const rk_hlo_enum E_DebugOptions_CollectiveKernelType = {"DebugOptions.CollectiveKernelType", V_DebugOptions_CollectiveKernelType, 6, 5};
 
 static const rk_hlo_enum_value V_DebugOptions_CollectiveOpType[] = {
     {0, "NOOP"},
@@ -125,7 +133,7 @@ static const rk_hlo_enum_value V_DebugOptions_CollectiveOpType[] = {
     {7, "RAGGEDALLTOALL"},
     {8, "ALLCOLLECTIVES"},
 };
-static const rk_hlo_enum E_DebugOptions_CollectiveOpType = {"DebugOptions.CollectiveOpType", V_DebugOptions_CollectiveOpType, 9, 5};
+static const rk_hlo_enum E_DebugOptions_CollectiveOpType = {"DebugOptions.CollectiveOpType", V_DebugOptions_CollectiveOpType, 9, 6};
 
 static const rk_hlo_enum_value V_DebugOptions_CollectivePipeliningMode[] = {
     {0, "COLLECTIVE_PIPELINING_MODE_DEFAULT"},
@@ -133,7 +141,7 @@ static const rk_hlo_enum_value V_DebugOptions_CollectivePipeliningMode[] = {
     {2, "COLLECTIVE_PIPELINING_MODE_ON"},
     {3, "COLLECTIVE_PIPELINING_MODE_EXPLICIT"},
 };
-static const rk_hlo_enum E_DebugOptions_CollectivePipeliningMode = {"DebugOptions.CollectivePipeliningMode", V_DebugOptions_CollectivePipeliningMode, 4, 6};
+static const rk_hlo_enum E_DebugOptions_CollectivePipeliningMode = {"DebugOptions.CollectivePipeliningMode", V_DebugOptions_CollectivePipeliningMode, 4, 7};
 
 static const rk_hlo_enum_value V_DebugOptions_CollectivesMode[] = {
     {0, "COLLECTIVES_MODE_INVALID"},
@@ -141,7 +149,7 @@ static const rk_hlo_enum_value V_DebugOptions_CollectivesMode[] = {
     {2, "COLLECTIVES_SYMMETRIC_MEMORY"},
     {3, "COLLECTIVES_PEER_MEMORY"},
 };
-static const rk_hlo_enum E_DebugOptions_CollectivesMode = {"DebugOptions.CollectivesMode", V_DebugOptions_CollectivesMode, 4, 7};
+static const rk_hlo_enum E_DebugOptions_CollectivesMode = {"DebugOptions.CollectivesMode", V_DebugOptions_CollectivesMode, 4, 8};
 
 static const rk_hlo_enum_value V_DebugOptions_CommandBufferCmdType[] = {
     {0, "INVALID"},
@@ -158,7 +166,7 @@ static const rk_hlo_enum_value V_DebugOptions_CommandBufferCmdType[] = {
     {12, "HOST_EXECUTE"},
     {13, "COLLECTIVES_KERNEL"},
 };
-static const rk_hlo_enum E_DebugOptions_CommandBufferCmdType = {"DebugOptions.CommandBufferCmdType", V_DebugOptions_CommandBufferCmdType, 13, 8};
+static const rk_hlo_enum E_DebugOptions_CommandBufferCmdType = {"DebugOptions.CommandBufferCmdType", V_DebugOptions_CommandBufferCmdType, 13, 9};
 
 static const rk_hlo_enum_value V_DebugOptions_CommandBufferSchedulingMode[] = {
     {0, "SERIALIZE"},
@@ -166,28 +174,28 @@ static const rk_hlo_enum_value V_DebugOptions_CommandBufferSchedulingMode[] = {
     {2, "LHS"},
     {3, "CONCURRENT_REGIONS"},
 };
-static const rk_hlo_enum E_DebugOptions_CommandBufferSchedulingMode = {"DebugOptions.CommandBufferSchedulingMode", V_DebugOptions_CommandBufferSchedulingMode, 4, 9};
+static const rk_hlo_enum E_DebugOptions_CommandBufferSchedulingMode = {"DebugOptions.CommandBufferSchedulingMode", V_DebugOptions_CommandBufferSchedulingMode, 4, 10};
 
 static const rk_hlo_enum_value V_DebugOptions_CommandBufferUpdateMode[] = {
     {0, "ALWAYS_UPDATE"},
     {1, "SKIP_TEMP"},
     {2, "SKIP_PROFILED"},
 };
-static const rk_hlo_enum E_DebugOptions_CommandBufferUpdateMode = {"DebugOptions.CommandBufferUpdateMode", V_DebugOptions_CommandBufferUpdateMode, 3, 10};
+static const rk_hlo_enum E_DebugOptions_CommandBufferUpdateMode = {"DebugOptions.CommandBufferUpdateMode", V_DebugOptions_CommandBufferUpdateMode, 3, 11};
 
 static const rk_hlo_enum_value V_DebugOptions_CpuOptPreset[] = {
     {0, "CPU_OPT_PRESET_DEFAULT"},
     {1, "CPU_OPT_PRESET_FAST_RUNTIME"},
     {2, "CPU_OPT_PRESET_FAST_COMPILE"},
 };
-static const rk_hlo_enum E_DebugOptions_CpuOptPreset = {"DebugOptions.CpuOptPreset", V_DebugOptions_CpuOptPreset, 3, 11};
+static const rk_hlo_enum E_DebugOptions_CpuOptPreset = {"DebugOptions.CpuOptPreset", V_DebugOptions_CpuOptPreset, 3, 12};
 
 static const rk_hlo_enum_value V_DebugOptions_CpuSchedulerType[] = {
     {0, "CPU_SCHEDULER_TYPE_DEFAULT"},
     {1, "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"},
     {2, "CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED"},
 };
-static const rk_hlo_enum E_DebugOptions_CpuSchedulerType = {"DebugOptions.CpuSchedulerType", V_DebugOptions_CpuSchedulerType, 3, 12};
+static const rk_hlo_enum E_DebugOptions_CpuSchedulerType = {"DebugOptions.CpuSchedulerType", V_DebugOptions_CpuSchedulerType, 3, 13};
 
 static const rk_hlo_enum_value V_DebugOptions_CudnnDevicelessCompilationMode[] = {
     {0, "CUDNN_DEVICELESS_COMPILATION_UNSET"},
@@ -195,7 +203,7 @@ static const rk_hlo_enum_value V_DebugOptions_CudnnDevicelessCompilationMode[] =
     {2, "CUDNN_DEVICELESS_COMPILATION_AUTO"},
     {3, "CUDNN_DEVICELESS_COMPILATION_ALWAYS"},
 };
-static const rk_hlo_enum E_DebugOptions_CudnnDevicelessCompilationMode = {"DebugOptions.CudnnDevicelessCompilationMode", V_DebugOptions_CudnnDevicelessCompilationMode, 4, 13};
+static const rk_hlo_enum E_DebugOptions_CudnnDevicelessCompilationMode = {"DebugOptions.CudnnDevicelessCompilationMode", V_DebugOptions_CudnnDevicelessCompilationMode, 4, 14};
 
 static const rk_hlo_enum_value V_DebugOptions_DetectionMode[] = {
     {0, "DETECTION_MODE_NONE"},
@@ -203,14 +211,14 @@ static const rk_hlo_enum_value V_DebugOptions_DetectionMode[] = {
     {2, "DETECTION_MODE_FAIL"},
     {3, "DETECTION_MODE_DUMP"},
 };
-static const rk_hlo_enum E_DebugOptions_DetectionMode = {"DebugOptions.DetectionMode", V_DebugOptions_DetectionMode, 4, 14};
+static const rk_hlo_enum E_DebugOptions_DetectionMode = {"DebugOptions.DetectionMode", V_DebugOptions_DetectionMode, 4, 15};
 
 static const rk_hlo_enum_value V_DebugOptions_DeterministicOpsTritonMode[] = {
     {0, "DETERMINISTIC_OPS_TRITON_MODE_UNSET"},
     {1, "DETERMINISTIC_OPS_TRITON_MODE_OFF"},
     {2, "DETERMINISTIC_OPS_TRITON_MODE_UNCHECKED"},
 };
-static const rk_hlo_enum E_DebugOptions_DeterministicOpsTritonMode = {"DebugOptions.DeterministicOpsTritonMode", V_DebugOptions_DeterministicOpsTritonMode, 3, 15};
+static const rk_hlo_enum E_DebugOptions_DeterministicOpsTritonMode = {"DebugOptions.DeterministicOpsTritonMode", V_DebugOptions_DeterministicOpsTritonMode, 3, 16};
 
 static const rk_hlo_enum_value V_DebugOptions_DevicelessCubMode[] = {
     {0, "DEVICELESS_CUB_UNSET"},
@@ -219,20 +227,20 @@ static const rk_hlo_enum_value V_DebugOptions_DevicelessCubMode[] = {
     {3, "DEVICELESS_CUB_NO_FALLBACK"},
     {4, "DEVICELESS_CUB_FORCE_ON_NO_FALLBACK"},
 };
-static const rk_hlo_enum E_DebugOptions_DevicelessCubMode = {"DebugOptions.DevicelessCubMode", V_DebugOptions_DevicelessCubMode, 5, 16};
+static const rk_hlo_enum E_DebugOptions_DevicelessCubMode = {"DebugOptions.DevicelessCubMode", V_DebugOptions_DevicelessCubMode, 5, 17};
 
 static const rk_hlo_enum_value V_DebugOptions_EarlyExitPoint[] = {
     {0, "EARLY_EXIT_POINT_UNSET"},
     {1, "EARLY_EXIT_POINT_AFTER_CONFIG_ASSIGNMENT"},
 };
-static const rk_hlo_enum E_DebugOptions_EarlyExitPoint = {"DebugOptions.EarlyExitPoint", V_DebugOptions_EarlyExitPoint, 2, 17};
+static const rk_hlo_enum E_DebugOptions_EarlyExitPoint = {"DebugOptions.EarlyExitPoint", V_DebugOptions_EarlyExitPoint, 2, 18};
 
 static const rk_hlo_enum_value V_DebugOptions_LibNvJitLinkMode[] = {
     {0, "LIB_NV_JIT_LINK_MODE_AUTO"},
     {1, "LIB_NV_JIT_LINK_MODE_DISABLED"},
     {2, "LIB_NV_JIT_LINK_MODE_ENABLED"},
 };
-static const rk_hlo_enum E_DebugOptions_LibNvJitLinkMode = {"DebugOptions.LibNvJitLinkMode", V_DebugOptions_LibNvJitLinkMode, 3, 18};
+static const rk_hlo_enum E_DebugOptions_LibNvJitLinkMode = {"DebugOptions.LibNvJitLinkMode", V_DebugOptions_LibNvJitLinkMode, 3, 19};
 
 static const rk_hlo_enum_value V_DebugOptions_LibraryFusionType[] = {
     {0, "LIBRARY_FUSION_TYPE_INVALID"},
@@ -242,14 +250,14 @@ static const rk_hlo_enum_value V_DebugOptions_LibraryFusionType[] = {
     {4, "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"},
     {5, "LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION"},
 };
-static const rk_hlo_enum E_DebugOptions_LibraryFusionType = {"DebugOptions.LibraryFusionType", V_DebugOptions_LibraryFusionType, 6, 19};
+static const rk_hlo_enum E_DebugOptions_LibraryFusionType = {"DebugOptions.LibraryFusionType", V_DebugOptions_LibraryFusionType, 6, 20};
 
 static const rk_hlo_enum_value V_DebugOptions_PGLEStrictnessLevel[] = {
     {0, "PGLE_STRICTNESS_LEVEL_OFF"},
     {1, "PGLE_STRICTNESS_LEVEL_WARN"},
     {2, "PGLE_STRICTNESS_LEVEL_ERROR"},
 };
-static const rk_hlo_enum E_DebugOptions_PGLEStrictnessLevel = {"DebugOptions.PGLEStrictnessLevel", V_DebugOptions_PGLEStrictnessLevel, 3, 20};
+static const rk_hlo_enum E_DebugOptions_PGLEStrictnessLevel = {"DebugOptions.PGLEStrictnessLevel", V_DebugOptions_PGLEStrictnessLevel, 3, 21};
 
 static const rk_hlo_enum_value V_DebugOptions_PartitioningAlgorithm[] = {
     {0, "PARTITIONING_ALGORITHM_NOOP"},
@@ -257,20 +265,20 @@ static const rk_hlo_enum_value V_DebugOptions_PartitioningAlgorithm[] = {
     {2, "PARTITIONING_ALGORITHM_EXP1"},
     {3, "PARTITIONING_ALGORITHM_EXP2"},
 };
-static const rk_hlo_enum E_DebugOptions_PartitioningAlgorithm = {"DebugOptions.PartitioningAlgorithm", V_DebugOptions_PartitioningAlgorithm, 4, 21};
+static const rk_hlo_enum E_DebugOptions_PartitioningAlgorithm = {"DebugOptions.PartitioningAlgorithm", V_DebugOptions_PartitioningAlgorithm, 4, 22};
 
 static const rk_hlo_enum_value V_DebugOptions_PipelineParallelismOptLevel[] = {
     {0, "PIPELINE_PARALLELISM_OPT_LEVEL_DISABLE"},
     {1, "PIPELINE_PARALLELISM_OPT_LEVEL_ENABLE"},
 };
-static const rk_hlo_enum E_DebugOptions_PipelineParallelismOptLevel = {"DebugOptions.PipelineParallelismOptLevel", V_DebugOptions_PipelineParallelismOptLevel, 2, 22};
+static const rk_hlo_enum E_DebugOptions_PipelineParallelismOptLevel = {"DebugOptions.PipelineParallelismOptLevel", V_DebugOptions_PipelineParallelismOptLevel, 2, 23};
 
 static const rk_hlo_enum_value V_DebugOptions_ShapeChecks[] = {
     {0, "IGNORE"},
     {1, "RUNTIME"},
     {2, "COMPILE_TIME"},
 };
-static const rk_hlo_enum E_DebugOptions_ShapeChecks = {"DebugOptions.ShapeChecks", V_DebugOptions_ShapeChecks, 3, 23};
+static const rk_hlo_enum E_DebugOptions_ShapeChecks = {"DebugOptions.ShapeChecks", V_DebugOptions_ShapeChecks, 3, 24};
 
 static const rk_hlo_enum_value V_DebugOptions_StepMarkerLocation[] = {
     {0, "STEP_MARK_AT_ENTRY"},
@@ -278,7 +286,7 @@ static const rk_hlo_enum_value V_DebugOptions_StepMarkerLocation[] = {
     {2, "STEP_MARK_NONE"},
     {3, "STEP_MARK_AT_SECOND_LEVEL_WHILE_LOOP"},
 };
-static const rk_hlo_enum E_DebugOptions_StepMarkerLocation = {"DebugOptions.StepMarkerLocation", V_DebugOptions_StepMarkerLocation, 4, 24};
+static const rk_hlo_enum E_DebugOptions_StepMarkerLocation = {"DebugOptions.StepMarkerLocation", V_DebugOptions_StepMarkerLocation, 4, 25};
 
 static const rk_hlo_enum_value V_DebugOptions_WhileLoopUnrolling[] = {
     {0, "WHILE_LOOP_UNROLLING_NO_UNROLL"},
@@ -287,7 +295,7 @@ static const rk_hlo_enum_value V_DebugOptions_WhileLoopUnrolling[] = {
     {3, "WHILE_LOOP_UNROLLING_AUTO_UNROLL"},
     {4, "WHILE_LOOP_UNROLLING_MANUAL_UNROLL"},
 };
-static const rk_hlo_enum E_DebugOptions_WhileLoopUnrolling = {"DebugOptions.WhileLoopUnrolling", V_DebugOptions_WhileLoopUnrolling, 5, 25};
+static const rk_hlo_enum E_DebugOptions_WhileLoopUnrolling = {"DebugOptions.WhileLoopUnrolling", V_DebugOptions_WhileLoopUnrolling, 5, 26};
 
 static const rk_hlo_enum_value V_DebugOptions_XnnGraphFusionMode[] = {
     {0, "XNN_GRAPH_FUSION_MODE_DISABLED"},
@@ -295,7 +303,7 @@ static const rk_hlo_enum_value V_DebugOptions_XnnGraphFusionMode[] = {
     {2, "XNN_GRAPH_FUSION_MODE_GREEDY_SLINKY"},
     {3, "XNN_GRAPH_FUSION_MODE_BYPASS_COST_MODEL"},
 };
-static const rk_hlo_enum E_DebugOptions_XnnGraphFusionMode = {"DebugOptions.XnnGraphFusionMode", V_DebugOptions_XnnGraphFusionMode, 4, 26};
+static const rk_hlo_enum E_DebugOptions_XnnGraphFusionMode = {"DebugOptions.XnnGraphFusionMode", V_DebugOptions_XnnGraphFusionMode, 4, 27};
 
 static const rk_hlo_enum_value V_DimLevelType[] = {
     {0, "DIM_DENSE"},
@@ -303,7 +311,7 @@ static const rk_hlo_enum_value V_DimLevelType[] = {
     {2, "DIM_SINGLETON"},
     {3, "DIM_LOOSE_COMPRESSED"},
 };
-static const rk_hlo_enum E_DimLevelType = {"DimLevelType", V_DimLevelType, 4, 27};
+static const rk_hlo_enum E_DimLevelType = {"DimLevelType", V_DimLevelType, 4, 28};
 
 static const rk_hlo_enum_value V_ExecutionOptions_EffortLevel[] = {
     {0, "EFFORT_UNKNOWN"},
@@ -312,7 +320,7 @@ static const rk_hlo_enum_value V_ExecutionOptions_EffortLevel[] = {
     {29, "EFFORT_O2"},
     {39, "EFFORT_O3"},
 };
-static const rk_hlo_enum E_ExecutionOptions_EffortLevel = {"ExecutionOptions.EffortLevel", V_ExecutionOptions_EffortLevel, 5, 28};
+static const rk_hlo_enum E_ExecutionOptions_EffortLevel = {"ExecutionOptions.EffortLevel", V_ExecutionOptions_EffortLevel, 5, 29};
 
 static const rk_hlo_enum_value V_FftType[] = {
     {0, "FFT"},
@@ -320,34 +328,34 @@ static const rk_hlo_enum_value V_FftType[] = {
     {2, "RFFT"},
     {3, "IRFFT"},
 };
-static const rk_hlo_enum E_FftType = {"FftType", V_FftType, 4, 29};
+static const rk_hlo_enum E_FftType = {"FftType", V_FftType, 4, 30};
 
 static const rk_hlo_enum_value V_HloModuleConfigProto_FusionConfigCollection[] = {
     {0, "OFF"},
     {1, "PER_EDGE"},
     {2, "PER_NODE"},
 };
-static const rk_hlo_enum E_HloModuleConfigProto_FusionConfigCollection = {"HloModuleConfigProto.FusionConfigCollection", V_HloModuleConfigProto_FusionConfigCollection, 3, 30};
+static const rk_hlo_enum E_HloModuleConfigProto_FusionConfigCollection = {"HloModuleConfigProto.FusionConfigCollection", V_HloModuleConfigProto_FusionConfigCollection, 3, 31};
 
 static const rk_hlo_enum_value V_Kind[] = {
     {0, "UNDEFINED_ALIAS"},
     {1, "MAY_ALIAS"},
     {2, "MUST_ALIAS"},
 };
-static const rk_hlo_enum E_Kind = {"Kind", V_Kind, 3, 31};
+static const rk_hlo_enum E_Kind = {"Kind", V_Kind, 3, 32};
 
 static const rk_hlo_enum_value V_NamedShardingProto_ReductionOpProto[] = {
     {0, "SUM"},
     {1, "MAX"},
     {2, "MIN"},
 };
-static const rk_hlo_enum E_NamedShardingProto_ReductionOpProto = {"NamedShardingProto.ReductionOpProto", V_NamedShardingProto_ReductionOpProto, 3, 32};
+static const rk_hlo_enum E_NamedShardingProto_ReductionOpProto = {"NamedShardingProto.ReductionOpProto", V_NamedShardingProto_ReductionOpProto, 3, 33};
 
 static const rk_hlo_enum_value V_OpSharding_ShardGroupType[] = {
     {0, "AS"},
     {1, "LIKE"},
 };
-static const rk_hlo_enum E_OpSharding_ShardGroupType = {"OpSharding.ShardGroupType", V_OpSharding_ShardGroupType, 2, 33};
+static const rk_hlo_enum E_OpSharding_ShardGroupType = {"OpSharding.ShardGroupType", V_OpSharding_ShardGroupType, 2, 34};
 
 static const rk_hlo_enum_value V_OpSharding_Type[] = {
     {0, "REPLICATED"},
@@ -358,14 +366,14 @@ static const rk_hlo_enum_value V_OpSharding_Type[] = {
     {5, "UNKNOWN"},
     {6, "UNREDUCED"},
 };
-static const rk_hlo_enum E_OpSharding_Type = {"OpSharding.Type", V_OpSharding_Type, 7, 34};
+static const rk_hlo_enum E_OpSharding_Type = {"OpSharding.Type", V_OpSharding_Type, 7, 35};
 
 static const rk_hlo_enum_value V_PaddingType[] = {
     {0, "PADDING_INVALID"},
     {1, "PADDING_VALID"},
     {2, "PADDING_SAME"},
 };
-static const rk_hlo_enum E_PaddingType = {"PaddingType", V_PaddingType, 3, 35};
+static const rk_hlo_enum E_PaddingType = {"PaddingType", V_PaddingType, 3, 36};
 
 static const rk_hlo_enum_value V_PrecisionConfig_Algorithm[] = {
     {0, "ALG_UNSET"},
@@ -385,14 +393,14 @@ static const rk_hlo_enum_value V_PrecisionConfig_Algorithm[] = {
     {14, "ALG_DOT_BF16_BF16_FP8X3"},
     {15, "ALG_DOT_BF16_BF16_FP8X4"},
 };
-static const rk_hlo_enum E_PrecisionConfig_Algorithm = {"PrecisionConfig.Algorithm", V_PrecisionConfig_Algorithm, 16, 36};
+static const rk_hlo_enum E_PrecisionConfig_Algorithm = {"PrecisionConfig.Algorithm", V_PrecisionConfig_Algorithm, 16, 37};
 
 static const rk_hlo_enum_value V_PrecisionConfig_Precision[] = {
     {0, "DEFAULT"},
     {1, "HIGH"},
     {2, "HIGHEST"},
 };
-static const rk_hlo_enum E_PrecisionConfig_Precision = {"PrecisionConfig.Precision", V_PrecisionConfig_Precision, 3, 37};
+static const rk_hlo_enum E_PrecisionConfig_Precision = {"PrecisionConfig.Precision", V_PrecisionConfig_Precision, 3, 38};
 
 static const rk_hlo_enum_value V_PrimitiveType[] = {
     {0, "PRIMITIVE_TYPE_INVALID"},
@@ -433,34 +441,60 @@ static const rk_hlo_enum_value V_PrimitiveType[] = {
     {35, "F6E3M2FN"},
     {36, "F6E2M3FN"},
 };
-const rk_hlo_enum rk_hlo_primitive_type = {"PrimitiveType", V_PrimitiveType, 37, 38};
+const rk_hlo_enum rk_hlo_primitive_type = {"PrimitiveType", V_PrimitiveType, 37, 39};
+
+static const rk_hlo_enum_value V_ProfileGenerationStrategy[] = {
+    {0, "PROFILE_GENERATION_STRATEGY_UNKNOWN"},
+    {1, "PROFILE_GENERATION_STRATEGY_GA"},
+    {2, "PROFILE_GENERATION_STRATEGY_FANTA"},
+    {3, "PROFILE_GENERATION_STRATEGY_CFO"},
+    {4, "PROFILE_GENERATION_STRATEGY_EXHAUSTIVE"},
+    {5, "PROFILE_GENERATION_STRATEGY_LCM_GNN"},
+    {6, "PROFILE_GENERATION_STRATEGY_LCM_MOE"},
+};
+static const rk_hlo_enum E_ProfileGenerationStrategy = {"ProfileGenerationStrategy", V_ProfileGenerationStrategy, 7, 40};
+
+static const rk_hlo_enum_value V_ProfileSource[] = {
+    {0, "PROFILE_SOURCE_UNKNOWN_SOURCE"},
+    {1, "PROFILE_SOURCE_EMBEDDED"},
+    {2, "PROFILE_SOURCE_REMOTE"},
+};
+static const rk_hlo_enum E_ProfileSource = {"ProfileSource", V_ProfileSource, 3, 41};
+
+static const rk_hlo_enum_value V_ProfileType[] = {
+    {0, "INVALID"},
+    {1, "WINDOW"},
+    {2, "FLAG"},
+    {3, "INTEGER"},
+};
+static const rk_hlo_enum E_ProfileType = {"ProfileType", V_ProfileType, 4, 42};
 
 static const rk_hlo_enum_value V_RandomAlgorithm[] = {
     {0, "RNG_DEFAULT"},
     {1, "RNG_THREE_FRY"},
     {2, "RNG_PHILOX"},
 };
-static const rk_hlo_enum E_RandomAlgorithm = {"RandomAlgorithm", V_RandomAlgorithm, 3, 39};
+static const rk_hlo_enum E_RandomAlgorithm = {"RandomAlgorithm", V_RandomAlgorithm, 3, 43};
 
 static const rk_hlo_enum_value V_RandomDistribution[] = {
     {0, "RNG_INVALID"},
     {1, "RNG_UNIFORM"},
     {2, "RNG_NORMAL"},
 };
-static const rk_hlo_enum E_RandomDistribution = {"RandomDistribution", V_RandomDistribution, 3, 40};
+static const rk_hlo_enum E_RandomDistribution = {"RandomDistribution", V_RandomDistribution, 3, 44};
 
 static const rk_hlo_enum_value V_ResultAccuracy_Mode[] = {
     {0, "DEFAULT"},
     {1, "HIGHEST"},
 };
-static const rk_hlo_enum E_ResultAccuracy_Mode = {"ResultAccuracy.Mode", V_ResultAccuracy_Mode, 2, 41};
+static const rk_hlo_enum E_ResultAccuracy_Mode = {"ResultAccuracy.Mode", V_ResultAccuracy_Mode, 2, 45};
 
 static const rk_hlo_enum_value V_TriState[] = {
     {0, "TRI_STATE_UNSPECIFIED"},
     {1, "TRI_STATE_TRUE"},
     {2, "TRI_STATE_FALSE"},
 };
-static const rk_hlo_enum E_TriState = {"TriState", V_TriState, 3, 42};
+static const rk_hlo_enum E_TriState = {"TriState", V_TriState, 3, 46};
 
 static const rk_hlo_enum_value V_TriangularSolveOptions_Transpose[] = {
     {0, "TRANSPOSE_INVALID"},
@@ -468,7 +502,7 @@ static const rk_hlo_enum_value V_TriangularSolveOptions_Transpose[] = {
     {2, "TRANSPOSE"},
     {3, "ADJOINT"},
 };
-static const rk_hlo_enum E_TriangularSolveOptions_Transpose = {"TriangularSolveOptions.Transpose", V_TriangularSolveOptions_Transpose, 4, 43};
+static const rk_hlo_enum E_TriangularSolveOptions_Transpose = {"TriangularSolveOptions.Transpose", V_TriangularSolveOptions_Transpose, 4, 47};
 
 static const rk_hlo_enum_value V_autotuner_Backend[] = {
     {0, "UNSPECIFIED_BACKEND"},
@@ -488,1082 +522,1112 @@ static const rk_hlo_enum_value V_autotuner_Backend[] = {
     {18, "BLOCK_LEVEL_EMITTER_CPU"},
     {19, "TENSOR_IR"},
 };
-static const rk_hlo_enum E_autotuner_Backend = {"autotuner.Backend", V_autotuner_Backend, 16, 44};
+static const rk_hlo_enum E_autotuner_Backend = {"autotuner.Backend", V_autotuner_Backend, 16, 48};
 
 static const rk_hlo_field F_HloModuleProto[] = {
-    {1, RK_HLO_OWN, 0, false, false, 45, "name", NULL, NULL},
-    {2, RK_HLO_DROP, 0, false, false, 46, "entry_computation_name", NULL, NULL},
-    {3, RK_HLO_OWN, 0, true, false, 47, "computations", NULL, NULL},
-    {4, RK_HLO_MESSAGE, 0, false, false, 48, "host_program_shape", &M_ProgramShapeProto, NULL},
-    {5, RK_HLO_DROP, 64, false, false, 49, "id", NULL, NULL},
-    {6, RK_HLO_OWN, 64, false, false, 50, "entry_computation_id", NULL, NULL},
-    {7, RK_HLO_OWN, 0, false, false, 51, "schedule", NULL, NULL},
-    {8, RK_HLO_MESSAGE, 0, false, false, 52, "input_output_alias", &M_HloInputOutputAliasProto, NULL},
-    {10, RK_HLO_MESSAGE, 0, true, false, 53, "cross_program_prefetches", &M_CrossProgramPrefetch, NULL},
-    {11, RK_HLO_BOOL, 1, false, false, 54, "is_dynamic", NULL, NULL},
-    {12, RK_HLO_MESSAGE, 0, false, false, 55, "spmd_output_sharding", &M_OpSharding, NULL},
-    {13, RK_HLO_DROP, 0, true, false, 56, "profile_info", NULL, NULL},
-    {14, RK_HLO_MESSAGE, 0, true, false, 57, "spmd_parameters_shardings", &M_OpSharding, NULL},
-    {15, RK_HLO_MESSAGE, 0, false, false, 58, "device_assignment", &M_DeviceAssignmentProto, NULL},
-    {16, RK_HLO_BOOL, 1, false, false, 59, "use_auto_spmd_partitioning", NULL, NULL},
-    {17, RK_HLO_DROP, 0, false, false, 60, "stack_frame_index", NULL, NULL},
-    {18, RK_HLO_MESSAGE, 0, false, false, 61, "buffer_donor", &M_HloBufferDonorProto, NULL},
-    {19, RK_HLO_ATTRIBUTES, 0, false, false, 62, "frontend_attributes", &M_FrontendAttributes, NULL},
-    {20, RK_HLO_DROP, 0, false, false, 63, "original_value_recovery_table", NULL, NULL},
-    {21, RK_HLO_STRING, 0, false, false, 64, "device_type", NULL, NULL},
-    {22, RK_HLO_STRING, 0, true, false, 65, "payloads", NULL, NULL},
-    {23, RK_HLO_DROP, 64, false, true, 66, "pjrt_id", NULL, NULL},
-    {24, RK_HLO_DROP, 0, true, false, 67, "debug_attributes", NULL, NULL},
-    {25, RK_HLO_STRING, 0, false, false, 68, "backend_config", NULL, NULL},
+    {1, RK_HLO_OWN, 0, false, false, 49, "name", NULL, NULL},
+    {2, RK_HLO_DROP, 0, false, false, 50, "entry_computation_name", NULL, NULL},
+    {3, RK_HLO_OWN, 0, true, false, 51, "computations", NULL, NULL},
+    {4, RK_HLO_MESSAGE, 0, false, false, 52, "host_program_shape", &M_ProgramShapeProto, NULL},
+    {5, RK_HLO_DROP, 64, false, false, 53, "id", NULL, NULL},
+    {6, RK_HLO_OWN, 64, false, false, 54, "entry_computation_id", NULL, NULL},
+    {7, RK_HLO_OWN, 0, false, false, 55, "schedule", NULL, NULL},
+    {8, RK_HLO_MESSAGE, 0, false, false, 56, "input_output_alias", &M_HloInputOutputAliasProto, NULL},
+    {10, RK_HLO_MESSAGE, 0, true, false, 57, "cross_program_prefetches", &M_CrossProgramPrefetch, NULL},
+    {11, RK_HLO_BOOL, 1, false, false, 58, "is_dynamic", NULL, NULL},
+    {12, RK_HLO_MESSAGE, 0, false, false, 59, "spmd_output_sharding", &M_OpSharding, NULL},
+    {13, RK_HLO_DROP, 0, true, false, 60, "profile_info", NULL, NULL},
+    {14, RK_HLO_MESSAGE, 0, true, false, 61, "spmd_parameters_shardings", &M_OpSharding, NULL},
+    {15, RK_HLO_MESSAGE, 0, false, false, 62, "device_assignment", &M_DeviceAssignmentProto, NULL},
+    {16, RK_HLO_BOOL, 1, false, false, 63, "use_auto_spmd_partitioning", NULL, NULL},
+    {17, RK_HLO_DROP, 0, false, false, 64, "stack_frame_index", NULL, NULL},
+    {18, RK_HLO_MESSAGE, 0, false, false, 65, "buffer_donor", &M_HloBufferDonorProto, NULL},
+    {19, RK_HLO_ATTRIBUTES, 0, false, false, 66, "frontend_attributes", &M_FrontendAttributes, NULL},
+    {20, RK_HLO_DROP, 0, false, false, 67, "original_value_recovery_table", NULL, NULL},
+    {21, RK_HLO_STRING, 0, false, false, 68, "device_type", NULL, NULL},
+    {22, RK_HLO_STRING, 0, true, false, 69, "payloads", NULL, NULL},
+    {23, RK_HLO_DROP, 64, false, true, 70, "pjrt_id", NULL, NULL},
+    {24, RK_HLO_DROP, 0, true, false, 71, "debug_attributes", NULL, NULL},
+    {25, RK_HLO_STRING, 0, false, false, 72, "backend_config", NULL, NULL},
 };
 static const uint16_t P_HloModuleProto[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
-const rk_hlo_message rk_hlo_module_fields = {"HloModuleProto", F_HloModuleProto, P_HloModuleProto, 24, 26, 69, false};
+const rk_hlo_message rk_hlo_module_fields = {"HloModuleProto", F_HloModuleProto, P_HloModuleProto, 24, 26, 73, false};
 
 static const rk_hlo_field F_ProgramShapeProto[] = {
-    {1, RK_HLO_SHAPE, 0, true, false, 70, "parameters", NULL, NULL},
-    {2, RK_HLO_SHAPE, 0, false, false, 71, "result", NULL, NULL},
-    {3, RK_HLO_DROP, 0, true, false, 72, "parameter_names", NULL, NULL},
+    {1, RK_HLO_SHAPE, 0, true, false, 74, "parameters", NULL, NULL},
+    {2, RK_HLO_SHAPE, 0, false, false, 75, "result", NULL, NULL},
+    {3, RK_HLO_DROP, 0, true, false, 76, "parameter_names", NULL, NULL},
 };
 static const uint16_t P_ProgramShapeProto[] = {0, 1, 2, 3};
-static const rk_hlo_message M_ProgramShapeProto = {"ProgramShapeProto", F_ProgramShapeProto, P_ProgramShapeProto, 3, 4, 73, false};
+static const rk_hlo_message M_ProgramShapeProto = {"ProgramShapeProto", F_ProgramShapeProto, P_ProgramShapeProto, 3, 4, 77, false};
 
 static const rk_hlo_field F_HloInputOutputAliasProto[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 74, "entries", &M_HloInputOutputAliasProto_AliasEntryProto, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 78, "entries", &M_HloInputOutputAliasProto_AliasEntryProto, NULL},
 };
 static const uint16_t P_HloInputOutputAliasProto[] = {0, 1};
-static const rk_hlo_message M_HloInputOutputAliasProto = {"HloInputOutputAliasProto", F_HloInputOutputAliasProto, P_HloInputOutputAliasProto, 1, 2, 75, true};
+static const rk_hlo_message M_HloInputOutputAliasProto = {"HloInputOutputAliasProto", F_HloInputOutputAliasProto, P_HloInputOutputAliasProto, 1, 2, 79, true};
 
 static const rk_hlo_field F_HloInputOutputAliasProto_AliasEntryProto[] = {
-    {1, RK_HLO_INT, 64, true, false, 76, "output_shape_index", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 77, "parameter_number", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 78, "parameter_shape_index", NULL, NULL},
-    {4, RK_HLO_ENUM, 32, false, false, 79, "kind", NULL, &E_Kind},
+    {1, RK_HLO_INT, 64, true, false, 80, "output_shape_index", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 81, "parameter_number", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 82, "parameter_shape_index", NULL, NULL},
+    {4, RK_HLO_ENUM, 32, false, false, 83, "kind", NULL, &E_Kind},
 };
 static const uint16_t P_HloInputOutputAliasProto_AliasEntryProto[] = {0, 1, 2, 3, 4};
-static const rk_hlo_message M_HloInputOutputAliasProto_AliasEntryProto = {"HloInputOutputAliasProto.AliasEntryProto", F_HloInputOutputAliasProto_AliasEntryProto, P_HloInputOutputAliasProto_AliasEntryProto, 4, 5, 80, false};
+static const rk_hlo_message M_HloInputOutputAliasProto_AliasEntryProto = {"HloInputOutputAliasProto.AliasEntryProto", F_HloInputOutputAliasProto_AliasEntryProto, P_HloInputOutputAliasProto_AliasEntryProto, 4, 5, 84, false};
 
 static const rk_hlo_field F_CrossProgramPrefetch[] = {
-    {1, RK_HLO_INT, 64, false, false, 81, "parameter", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 82, "index", NULL, NULL},
-    {3, RK_HLO_INT, 64, false, false, 83, "offset", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 85, "parameter", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 86, "index", NULL, NULL},
+    {3, RK_HLO_INT, 64, false, false, 87, "offset", NULL, NULL},
 };
 static const uint16_t P_CrossProgramPrefetch[] = {0, 1, 2, 3};
-static const rk_hlo_message M_CrossProgramPrefetch = {"CrossProgramPrefetch", F_CrossProgramPrefetch, P_CrossProgramPrefetch, 3, 4, 84, false};
+static const rk_hlo_message M_CrossProgramPrefetch = {"CrossProgramPrefetch", F_CrossProgramPrefetch, P_CrossProgramPrefetch, 3, 4, 88, false};
 
 static const rk_hlo_field F_OpSharding[] = {
-    {1, RK_HLO_ENUM, 32, false, false, 85, "type", NULL, &E_OpSharding_Type},
-    {2, RK_HLO_SHAPE, 0, false, false, 86, "tile_shape", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 87, "tile_assignment_dimensions", NULL, NULL},
-    {4, RK_HLO_INT, 64, true, false, 88, "tile_assignment_devices", NULL, NULL},
-    {5, RK_HLO_MESSAGE, 0, true, false, 89, "tuple_shardings", &M_OpSharding, NULL},
-    {6, RK_HLO_BOOL, 1, false, false, 90, "replicate_on_last_tile_dim", NULL, NULL},
-    {7, RK_HLO_DROP, 0, true, false, 91, "metadata", NULL, NULL},
-    {8, RK_HLO_ENUM, 32, true, false, 92, "last_tile_dims", NULL, &E_OpSharding_Type},
-    {9, RK_HLO_INT, 64, true, false, 93, "iota_reshape_dims", NULL, NULL},
-    {10, RK_HLO_INT, 32, true, false, 94, "iota_transpose_perm", NULL, NULL},
-    {11, RK_HLO_BOOL, 1, false, false, 95, "is_shard_group", NULL, NULL},
-    {12, RK_HLO_INT, 64, false, false, 96, "shard_group_id", NULL, NULL},
-    {13, RK_HLO_ENUM, 32, false, false, 97, "shard_group_type", NULL, &E_OpSharding_ShardGroupType},
-    {14, RK_HLO_MESSAGE, 0, false, true, 98, "named_sharding", &M_NamedShardingProto, NULL},
+    {1, RK_HLO_ENUM, 32, false, false, 89, "type", NULL, &E_OpSharding_Type},
+    {2, RK_HLO_SHAPE, 0, false, false, 90, "tile_shape", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 91, "tile_assignment_dimensions", NULL, NULL},
+    {4, RK_HLO_INT, 64, true, false, 92, "tile_assignment_devices", NULL, NULL},
+    {5, RK_HLO_MESSAGE, 0, true, false, 93, "tuple_shardings", &M_OpSharding, NULL},
+    {6, RK_HLO_BOOL, 1, false, false, 94, "replicate_on_last_tile_dim", NULL, NULL},
+    {7, RK_HLO_DROP, 0, true, false, 95, "metadata", NULL, NULL},
+    {8, RK_HLO_ENUM, 32, true, false, 96, "last_tile_dims", NULL, &E_OpSharding_Type},
+    {9, RK_HLO_INT, 64, true, false, 97, "iota_reshape_dims", NULL, NULL},
+    {10, RK_HLO_INT, 32, true, false, 98, "iota_transpose_perm", NULL, NULL},
+    {11, RK_HLO_BOOL, 1, false, false, 99, "is_shard_group", NULL, NULL},
+    {12, RK_HLO_INT, 64, false, false, 100, "shard_group_id", NULL, NULL},
+    {13, RK_HLO_ENUM, 32, false, false, 101, "shard_group_type", NULL, &E_OpSharding_ShardGroupType},
+    {14, RK_HLO_MESSAGE, 0, false, true, 102, "named_sharding", &M_NamedShardingProto, NULL},
 };
 static const uint16_t P_OpSharding[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
-static const rk_hlo_message M_OpSharding = {"OpSharding", F_OpSharding, P_OpSharding, 14, 15, 99, false};
+static const rk_hlo_message M_OpSharding = {"OpSharding", F_OpSharding, P_OpSharding, 14, 15, 103, false};
 
 static const rk_hlo_field F_NamedShardingProto[] = {
-    {2, RK_HLO_MESSAGE, 0, false, false, 100, "mesh", &M_MeshProto, NULL},
-    {3, RK_HLO_MESSAGE, 0, true, false, 101, "dim_shardings", &M_NamedShardingProto_DimensionSharding, NULL},
-    {4, RK_HLO_MESSAGE, 0, true, false, 102, "replicated_axes", &M_AxisRefProto, NULL},
-    {5, RK_HLO_MESSAGE, 0, true, false, 103, "unreduced_axes", &M_AxisRefProto, NULL},
-    {6, RK_HLO_DROP, 0, true, false, 91, "metadata", NULL, NULL},
-    {7, RK_HLO_MESSAGE, 0, true, false, 104, "manual_axes", &M_AxisRefProto, NULL},
-    {8, RK_HLO_ENUM, 32, false, false, 105, "reduction_op", NULL, &E_NamedShardingProto_ReductionOpProto},
+    {2, RK_HLO_MESSAGE, 0, false, false, 104, "mesh", &M_MeshProto, NULL},
+    {3, RK_HLO_MESSAGE, 0, true, false, 105, "dim_shardings", &M_NamedShardingProto_DimensionSharding, NULL},
+    {4, RK_HLO_MESSAGE, 0, true, false, 106, "replicated_axes", &M_AxisRefProto, NULL},
+    {5, RK_HLO_MESSAGE, 0, true, false, 107, "unreduced_axes", &M_AxisRefProto, NULL},
+    {6, RK_HLO_DROP, 0, true, false, 95, "metadata", NULL, NULL},
+    {7, RK_HLO_MESSAGE, 0, true, false, 108, "manual_axes", &M_AxisRefProto, NULL},
+    {8, RK_HLO_ENUM, 32, false, false, 109, "reduction_op", NULL, &E_NamedShardingProto_ReductionOpProto},
 };
 static const uint16_t P_NamedShardingProto[] = {0, 0, 1, 2, 3, 4, 5, 6, 7};
-static const rk_hlo_message M_NamedShardingProto = {"NamedShardingProto", F_NamedShardingProto, P_NamedShardingProto, 7, 9, 106, false};
+static const rk_hlo_message M_NamedShardingProto = {"NamedShardingProto", F_NamedShardingProto, P_NamedShardingProto, 7, 9, 110, false};
 
 static const rk_hlo_field F_MeshProto[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 107, "axes", &M_MeshProto_MeshAxis, NULL},
-    {2, RK_HLO_INT, 64, true, false, 108, "device_ids", NULL, NULL},
-    {3, RK_HLO_MESSAGE, 0, false, true, 109, "iota_transform", &M_MeshProto_IotaTransform, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 111, "axes", &M_MeshProto_MeshAxis, NULL},
+    {2, RK_HLO_INT, 64, true, false, 112, "device_ids", NULL, NULL},
+    {3, RK_HLO_MESSAGE, 0, false, true, 113, "iota_transform", &M_MeshProto_IotaTransform, NULL},
 };
 static const uint16_t P_MeshProto[] = {0, 1, 2, 3};
-static const rk_hlo_message M_MeshProto = {"MeshProto", F_MeshProto, P_MeshProto, 3, 4, 110, false};
+static const rk_hlo_message M_MeshProto = {"MeshProto", F_MeshProto, P_MeshProto, 3, 4, 114, false};
 
 static const rk_hlo_field F_MeshProto_MeshAxis[] = {
-    {1, RK_HLO_STRING, 0, false, false, 45, "name", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 111, "size", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 49, "name", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 115, "size", NULL, NULL},
 };
 static const uint16_t P_MeshProto_MeshAxis[] = {0, 1, 2};
-static const rk_hlo_message M_MeshProto_MeshAxis = {"MeshProto.MeshAxis", F_MeshProto_MeshAxis, P_MeshProto_MeshAxis, 2, 3, 112, false};
+static const rk_hlo_message M_MeshProto_MeshAxis = {"MeshProto.MeshAxis", F_MeshProto_MeshAxis, P_MeshProto_MeshAxis, 2, 3, 116, false};
 
 static const rk_hlo_field F_MeshProto_IotaTransform[] = {
-    {1, RK_HLO_INT, 64, true, false, 113, "reshape_dims", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 114, "transpose_perm", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 117, "reshape_dims", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 118, "transpose_perm", NULL, NULL},
 };
 static const uint16_t P_MeshProto_IotaTransform[] = {0, 1, 2};
-static const rk_hlo_message M_MeshProto_IotaTransform = {"MeshProto.IotaTransform", F_MeshProto_IotaTransform, P_MeshProto_IotaTransform, 2, 3, 115, false};
+static const rk_hlo_message M_MeshProto_IotaTransform = {"MeshProto.IotaTransform", F_MeshProto_IotaTransform, P_MeshProto_IotaTransform, 2, 3, 119, false};
 
 static const rk_hlo_field F_NamedShardingProto_DimensionSharding[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 107, "axes", &M_AxisRefProto, NULL},
-    {2, RK_HLO_BOOL, 1, false, false, 116, "is_closed", NULL, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 111, "axes", &M_AxisRefProto, NULL},
+    {2, RK_HLO_BOOL, 1, false, false, 120, "is_closed", NULL, NULL},
 };
 static const uint16_t P_NamedShardingProto_DimensionSharding[] = {0, 1, 2};
-static const rk_hlo_message M_NamedShardingProto_DimensionSharding = {"NamedShardingProto.DimensionSharding", F_NamedShardingProto_DimensionSharding, P_NamedShardingProto_DimensionSharding, 2, 3, 117, false};
+static const rk_hlo_message M_NamedShardingProto_DimensionSharding = {"NamedShardingProto.DimensionSharding", F_NamedShardingProto_DimensionSharding, P_NamedShardingProto_DimensionSharding, 2, 3, 121, false};
 
 static const rk_hlo_field F_AxisRefProto[] = {
-    {1, RK_HLO_INT, 64, false, false, 118, "mesh_axis_index", NULL, NULL},
-    {2, RK_HLO_MESSAGE, 0, false, true, 119, "sub_axis_info", &M_AxisRefProto_SubAxis, NULL},
+    {1, RK_HLO_INT, 64, false, false, 122, "mesh_axis_index", NULL, NULL},
+    {2, RK_HLO_MESSAGE, 0, false, true, 123, "sub_axis_info", &M_AxisRefProto_SubAxis, NULL},
 };
 static const uint16_t P_AxisRefProto[] = {0, 1, 2};
-static const rk_hlo_message M_AxisRefProto = {"AxisRefProto", F_AxisRefProto, P_AxisRefProto, 2, 3, 120, false};
+static const rk_hlo_message M_AxisRefProto = {"AxisRefProto", F_AxisRefProto, P_AxisRefProto, 2, 3, 124, false};
 
 static const rk_hlo_field F_AxisRefProto_SubAxis[] = {
-    {1, RK_HLO_INT, 64, false, false, 121, "pre_size", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 111, "size", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 125, "pre_size", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 115, "size", NULL, NULL},
 };
 static const uint16_t P_AxisRefProto_SubAxis[] = {0, 1, 2};
-static const rk_hlo_message M_AxisRefProto_SubAxis = {"AxisRefProto.SubAxis", F_AxisRefProto_SubAxis, P_AxisRefProto_SubAxis, 2, 3, 122, false};
+static const rk_hlo_message M_AxisRefProto_SubAxis = {"AxisRefProto.SubAxis", F_AxisRefProto_SubAxis, P_AxisRefProto_SubAxis, 2, 3, 126, false};
 
 static const rk_hlo_field F_DeviceAssignmentProto[] = {
-    {1, RK_HLO_INT, 32, false, false, 123, "replica_count", NULL, NULL},
-    {2, RK_HLO_INT, 32, false, false, 124, "computation_count", NULL, NULL},
-    {3, RK_HLO_MESSAGE, 0, true, false, 125, "computation_devices", &M_DeviceAssignmentProto_ComputationDevice, NULL},
+    {1, RK_HLO_INT, 32, false, false, 127, "replica_count", NULL, NULL},
+    {2, RK_HLO_INT, 32, false, false, 128, "computation_count", NULL, NULL},
+    {3, RK_HLO_MESSAGE, 0, true, false, 129, "computation_devices", &M_DeviceAssignmentProto_ComputationDevice, NULL},
 };
 static const uint16_t P_DeviceAssignmentProto[] = {0, 1, 2, 3};
-static const rk_hlo_message M_DeviceAssignmentProto = {"DeviceAssignmentProto", F_DeviceAssignmentProto, P_DeviceAssignmentProto, 3, 4, 126, false};
+static const rk_hlo_message M_DeviceAssignmentProto = {"DeviceAssignmentProto", F_DeviceAssignmentProto, P_DeviceAssignmentProto, 3, 4, 130, false};
 
 static const rk_hlo_field F_DeviceAssignmentProto_ComputationDevice[] = {
-    {1, RK_HLO_INT, 64, true, false, 127, "replica_device_ids", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 131, "replica_device_ids", NULL, NULL},
 };
 static const uint16_t P_DeviceAssignmentProto_ComputationDevice[] = {0, 1};
-static const rk_hlo_message M_DeviceAssignmentProto_ComputationDevice = {"DeviceAssignmentProto.ComputationDevice", F_DeviceAssignmentProto_ComputationDevice, P_DeviceAssignmentProto_ComputationDevice, 1, 2, 128, false};
+static const rk_hlo_message M_DeviceAssignmentProto_ComputationDevice = {"DeviceAssignmentProto.ComputationDevice", F_DeviceAssignmentProto_ComputationDevice, P_DeviceAssignmentProto_ComputationDevice, 1, 2, 132, false};
 
 static const rk_hlo_field F_HloBufferDonorProto[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 74, "entries", &M_HloBufferDonorProto_BufferDonorEntryProto, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 78, "entries", &M_HloBufferDonorProto_BufferDonorEntryProto, NULL},
 };
 static const uint16_t P_HloBufferDonorProto[] = {0, 1};
-static const rk_hlo_message M_HloBufferDonorProto = {"HloBufferDonorProto", F_HloBufferDonorProto, P_HloBufferDonorProto, 1, 2, 129, true};
+static const rk_hlo_message M_HloBufferDonorProto = {"HloBufferDonorProto", F_HloBufferDonorProto, P_HloBufferDonorProto, 1, 2, 133, true};
 
 static const rk_hlo_field F_HloBufferDonorProto_BufferDonorEntryProto[] = {
-    {1, RK_HLO_INT, 64, false, false, 77, "parameter_number", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 78, "parameter_shape_index", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 81, "parameter_number", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 82, "parameter_shape_index", NULL, NULL},
 };
 static const uint16_t P_HloBufferDonorProto_BufferDonorEntryProto[] = {0, 1, 2};
-static const rk_hlo_message M_HloBufferDonorProto_BufferDonorEntryProto = {"HloBufferDonorProto.BufferDonorEntryProto", F_HloBufferDonorProto_BufferDonorEntryProto, P_HloBufferDonorProto_BufferDonorEntryProto, 2, 3, 130, false};
+static const rk_hlo_message M_HloBufferDonorProto_BufferDonorEntryProto = {"HloBufferDonorProto.BufferDonorEntryProto", F_HloBufferDonorProto_BufferDonorEntryProto, P_HloBufferDonorProto_BufferDonorEntryProto, 2, 3, 134, false};
 
 static const rk_hlo_field F_FrontendAttributes[] = {
-    {1, RK_HLO_MAP, 0, true, false, 131, "map", &M_FrontendAttributes_MapEntry, NULL},
+    {1, RK_HLO_MAP, 0, true, false, 135, "map", &M_FrontendAttributes_MapEntry, NULL},
 };
 static const uint16_t P_FrontendAttributes[] = {0, 1};
-static const rk_hlo_message M_FrontendAttributes = {"FrontendAttributes", F_FrontendAttributes, P_FrontendAttributes, 1, 2, 132, false};
+static const rk_hlo_message M_FrontendAttributes = {"FrontendAttributes", F_FrontendAttributes, P_FrontendAttributes, 1, 2, 136, false};
 
 static const rk_hlo_field F_FrontendAttributes_MapEntry[] = {
-    {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
-    {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 137, "key", NULL, NULL},
+    {2, RK_HLO_STRING, 0, false, false, 138, "value", NULL, NULL},
 };
 static const uint16_t P_FrontendAttributes_MapEntry[] = {0, 1, 2};
-static const rk_hlo_message M_FrontendAttributes_MapEntry = {"FrontendAttributes.MapEntry", F_FrontendAttributes_MapEntry, P_FrontendAttributes_MapEntry, 2, 3, 135, false};
+static const rk_hlo_message M_FrontendAttributes_MapEntry = {"FrontendAttributes.MapEntry", F_FrontendAttributes_MapEntry, P_FrontendAttributes_MapEntry, 2, 3, 139, false};
 
 static const rk_hlo_field F_HloComputationProto[] = {
-    {1, RK_HLO_OWN, 0, false, false, 45, "name", NULL, NULL},
-    {2, RK_HLO_OWN, 0, true, false, 136, "instructions", NULL, NULL},
-    {4, RK_HLO_MESSAGE, 0, false, false, 137, "program_shape", &M_ProgramShapeProto, NULL},
-    {5, RK_HLO_OWN, 64, false, false, 49, "id", NULL, NULL},
-    {6, RK_HLO_OWN, 64, false, false, 138, "root_id", NULL, NULL},
-    {7, RK_HLO_BOOL, 1, false, false, 139, "is_fusion_computation", NULL, NULL},
-    {8, RK_HLO_STRING, 0, false, false, 140, "execution_thread", NULL, NULL},
-    {9, RK_HLO_STRING, 0, false, false, 68, "backend_config", NULL, NULL},
+    {1, RK_HLO_OWN, 0, false, false, 49, "name", NULL, NULL},
+    {2, RK_HLO_OWN, 0, true, false, 140, "instructions", NULL, NULL},
+    {4, RK_HLO_MESSAGE, 0, false, false, 141, "program_shape", &M_ProgramShapeProto, NULL},
+    {5, RK_HLO_OWN, 64, false, false, 53, "id", NULL, NULL},
+    {6, RK_HLO_OWN, 64, false, false, 142, "root_id", NULL, NULL},
+    {7, RK_HLO_BOOL, 1, false, false, 143, "is_fusion_computation", NULL, NULL},
+    {8, RK_HLO_STRING, 0, false, false, 144, "execution_thread", NULL, NULL},
+    {9, RK_HLO_STRING, 0, false, false, 72, "backend_config", NULL, NULL},
 };
 static const uint16_t P_HloComputationProto[] = {0, 1, 2, 0, 3, 4, 5, 6, 7, 8};
-const rk_hlo_message rk_hlo_computation_fields = {"HloComputationProto", F_HloComputationProto, P_HloComputationProto, 8, 10, 141, false};
+const rk_hlo_message rk_hlo_computation_fields = {"HloComputationProto", F_HloComputationProto, P_HloComputationProto, 8, 10, 145, false};
 
 static const rk_hlo_field F_HloInstructionProto[] = {
-    {1, RK_HLO_DROP, 0, false, false, 45, "name", NULL, NULL},
-    {2, RK_HLO_OWN, 0, false, false, 142, "opcode", NULL, NULL},
-    {3, RK_HLO_OWN, 0, false, false, 143, "shape", NULL, NULL},
-    {7, RK_HLO_OWN, 0, false, false, 91, "metadata", NULL, NULL},
-    {8, RK_HLO_OWN, 0, false, false, 144, "literal", NULL, NULL},
-    {9, RK_HLO_INT, 64, false, false, 77, "parameter_number", NULL, NULL},
-    {11, RK_HLO_STRING, 0, false, false, 145, "fusion_kind", NULL, NULL},
-    {13, RK_HLO_INT, 64, false, false, 146, "tuple_index", NULL, NULL},
-    {14, RK_HLO_INT, 64, true, false, 147, "dimensions", NULL, NULL},
-    {15, RK_HLO_MESSAGE, 0, false, false, 148, "window", &M_Window, NULL},
-    {16, RK_HLO_MESSAGE, 0, false, false, 149, "convolution_dimension_numbers", &M_ConvolutionDimensionNumbers, NULL},
-    {17, RK_HLO_MESSAGE, 0, true, false, 150, "slice_dimensions", &M_HloInstructionProto_SliceDimensions, NULL},
-    {18, RK_HLO_INT, 32, false, false, 151, "exponent_bits", NULL, NULL},
-    {19, RK_HLO_INT, 32, false, false, 152, "mantissa_bits", NULL, NULL},
-    {20, RK_HLO_INT, 64, true, false, 153, "dynamic_slice_sizes", NULL, NULL},
-    {21, RK_HLO_MESSAGE, 0, false, false, 154, "padding_config", &M_PaddingConfig, NULL},
-    {22, RK_HLO_STRING, 0, false, false, 155, "outfeed_config", NULL, NULL},
-    {23, RK_HLO_ENUM, 32, false, false, 156, "distribution", NULL, &E_RandomDistribution},
-    {24, RK_HLO_FLOAT, 32, false, false, 157, "epsilon", NULL, NULL},
-    {25, RK_HLO_INT, 64, false, false, 158, "feature_index", NULL, NULL},
-    {26, RK_HLO_INT, 64, false, false, 159, "channel_id", NULL, NULL},
-    {27, RK_HLO_STRING, 0, false, false, 160, "infeed_config", NULL, NULL},
-    {28, RK_HLO_STRING, 0, false, false, 161, "custom_call_target", NULL, NULL},
-    {29, RK_HLO_SHAPE, 0, false, false, 162, "outfeed_shape", NULL, NULL},
-    {30, RK_HLO_MESSAGE, 0, false, false, 163, "dot_dimension_numbers", &M_DotDimensionNumbers, NULL},
-    {31, RK_HLO_ENUM, 32, false, false, 164, "fft_type", NULL, &E_FftType},
-    {32, RK_HLO_INT, 64, true, false, 165, "fft_length", NULL, NULL},
-    {33, RK_HLO_MESSAGE, 0, false, false, 166, "gather_dimension_numbers", &M_GatherDimensionNumbers, NULL},
-    {34, RK_HLO_INT, 64, true, false, 167, "gather_slice_sizes", NULL, NULL},
-    {35, RK_HLO_OWN, 64, false, false, 49, "id", NULL, NULL},
-    {36, RK_HLO_OWN, 64, true, false, 168, "operand_ids", NULL, NULL},
-    {37, RK_HLO_OWN, 64, true, false, 169, "control_predecessor_ids", NULL, NULL},
-    {38, RK_HLO_OWN, 64, true, false, 170, "called_computation_ids", NULL, NULL},
-    {40, RK_HLO_MESSAGE, 0, false, false, 171, "sharding", &M_OpSharding, NULL},
-    {43, RK_HLO_STRING, 0, false, false, 68, "backend_config", NULL, NULL},
-    {45, RK_HLO_INT, 64, false, false, 172, "all_reduce_id", NULL, NULL},
-    {47, RK_HLO_BOOL, 1, false, false, 173, "is_host_transfer", NULL, NULL},
-    {48, RK_HLO_MESSAGE, 0, false, false, 174, "scatter_dimension_numbers", &M_ScatterDimensionNumbers, NULL},
-    {49, RK_HLO_MESSAGE, 0, true, false, 175, "replica_groups", &M_ReplicaGroup, NULL},
-    {50, RK_HLO_INT, 64, false, false, 176, "feature_group_count", NULL, NULL},
-    {51, RK_HLO_MESSAGE, 0, false, false, 177, "precision_config", &M_PrecisionConfig, NULL},
-    {52, RK_HLO_MESSAGE, 0, true, false, 178, "source_target_pairs", &M_SourceTarget, NULL},
-    {54, RK_HLO_MESSAGE, 0, false, false, 179, "domain_entry_sharding", &M_OpSharding, NULL},
-    {55, RK_HLO_MESSAGE, 0, false, false, 180, "domain_exit_sharding", &M_OpSharding, NULL},
-    {56, RK_HLO_BOOL, 1, false, false, 181, "constrain_layout", NULL, NULL},
-    {57, RK_HLO_SHAPE, 0, true, false, 182, "operand_shapes_with_layout", NULL, NULL},
-    {58, RK_HLO_INT, 64, false, false, 183, "batch_group_count", NULL, NULL},
-    {59, RK_HLO_MESSAGE, 0, false, false, 184, "triangular_solve_options", &M_TriangularSolveOptions, NULL},
-    {60, RK_HLO_BOOL, 1, false, false, 185, "is_stable", NULL, NULL},
-    {61, RK_HLO_MESSAGE, 0, false, false, 186, "parameter_replication", &M_ParameterReplication, NULL},
-    {62, RK_HLO_MESSAGE, 0, false, false, 187, "cholesky_options", &M_CholeskyOptions, NULL},
-    {63, RK_HLO_STRING, 0, false, false, 188, "comparison_direction", NULL, NULL},
-    {65, RK_HLO_BOOL, 1, false, false, 189, "custom_call_has_side_effect", NULL, NULL},
-    {66, RK_HLO_INT, 64, false, false, 190, "delta", NULL, NULL},
-    {67, RK_HLO_BOOL, 1, false, false, 191, "indices_are_sorted", NULL, NULL},
-    {68, RK_HLO_ATTRIBUTES, 0, false, false, 62, "frontend_attributes", &M_FrontendAttributes, NULL},
-    {69, RK_HLO_BOOL, 1, false, false, 192, "unique_indices", NULL, NULL},
-    {70, RK_HLO_ENUM, 32, false, false, 193, "rng_algorithm", NULL, &E_RandomAlgorithm},
-    {71, RK_HLO_BOOL, 1, false, false, 194, "use_global_device_ids", NULL, NULL},
-    {72, RK_HLO_STRING, 0, false, false, 195, "comparison_type", NULL, NULL},
-    {73, RK_HLO_BOOL, 1, false, false, 196, "is_cross_program_prefetch", NULL, NULL},
-    {74, RK_HLO_MESSAGE, 0, true, false, 197, "output_operand_aliasing", &M_OutputOperandAliasing, NULL},
-    {75, RK_HLO_ENUM, 32, false, false, 198, "padding_type", NULL, &E_PaddingType},
-    {76, RK_HLO_ENUM, 32, false, false, 199, "custom_call_schedule", NULL, &E_CustomCallSchedule},
-    {77, RK_HLO_ENUM, 32, false, false, 200, "custom_call_api_version", NULL, &E_CustomCallApiVersion},
-    {79, RK_HLO_STRING, 0, false, false, 201, "async_execution_thread", NULL, NULL},
-    {80, RK_HLO_INT, 32, false, true, 202, "cross_program_prefetch_index", NULL, NULL},
-    {81, RK_HLO_INT, 64, false, false, 203, "k", NULL, NULL},
-    {82, RK_HLO_DROP, 0, false, false, 204, "statistics_viz", NULL, NULL},
-    {85, RK_HLO_BOOL, 1, false, false, 205, "largest", NULL, NULL},
-    {87, RK_HLO_MESSAGE, 0, false, true, 206, "collective_device_list", &M_CollectiveDeviceListProto, NULL},
-    {88, RK_HLO_DROP, 0, false, false, 207, "original_value", NULL, NULL},
-    {89, RK_HLO_BOOL, 1, false, false, 208, "is_composite", NULL, NULL},
-    {90, RK_HLO_MESSAGE, 0, false, false, 209, "ragged_dot_dimension_numbers", &M_RaggedDotDimensionNumbers, NULL},
-    {91, RK_HLO_MESSAGE, 0, false, false, 210, "result_accuracy", &M_ResultAccuracy, NULL},
-    {92, RK_HLO_MESSAGE, 0, false, true, 211, "iota_collective_device_list", &M_IotaReplicaGroupListProto, NULL},
-    {93, RK_HLO_MESSAGE, 0, false, true, 212, "mesh_axes_replica_group_list", &M_MeshAxesReplicaGroupListProto, NULL},
-    {94, RK_HLO_BOOL, 1, false, false, 213, "is_reverse", NULL, NULL},
-    {95, RK_HLO_INT, 64, false, false, 214, "num_carries", NULL, NULL},
-    {96, RK_HLO_ENUM, 32, false, false, 215, "is_associative", NULL, &E_TriState},
-    {97, RK_HLO_ENUM, 32, false, false, 216, "conv_kind", NULL, &E_ConvolutionKind},
-    {98, RK_HLO_MESSAGE, 0, false, false, 217, "sparsity_config", &M_SparsityConfig, NULL},
-    {99, RK_HLO_MESSAGE, 0, false, false, 218, "backend_config_payload", &M_Payload, NULL},
-    {100, RK_HLO_BOOL, 1, false, false, 219, "has_dynamic_root", NULL, NULL},
-    {101, RK_HLO_MESSAGE, 0, false, false, 220, "block_scaling_config", &M_BlockScalingConfig, NULL},
-    {102, RK_HLO_STRING, 0, false, false, 221, "comparison_order", NULL, NULL},
-    {103, RK_HLO_MESSAGE, 0, false, false, 222, "shuffle_mode", &M_ShuffleMode, NULL},
+    {1, RK_HLO_DROP, 0, false, false, 49, "name", NULL, NULL},
+    {2, RK_HLO_OWN, 0, false, false, 146, "opcode", NULL, NULL},
+    {3, RK_HLO_OWN, 0, false, false, 147, "shape", NULL, NULL},
+    {7, RK_HLO_OWN, 0, false, false, 95, "metadata", NULL, NULL},
+    {8, RK_HLO_OWN, 0, false, false, 148, "literal", NULL, NULL},
+    {9, RK_HLO_INT, 64, false, false, 81, "parameter_number", NULL, NULL},
+    {11, RK_HLO_STRING, 0, false, false, 149, "fusion_kind", NULL, NULL},
+    {13, RK_HLO_INT, 64, false, false, 150, "tuple_index", NULL, NULL},
+    {14, RK_HLO_INT, 64, true, false, 151, "dimensions", NULL, NULL},
+    {15, RK_HLO_MESSAGE, 0, false, false, 152, "window", &M_Window, NULL},
+    {16, RK_HLO_MESSAGE, 0, false, false, 153, "convolution_dimension_numbers", &M_ConvolutionDimensionNumbers, NULL},
+    {17, RK_HLO_MESSAGE, 0, true, false, 154, "slice_dimensions", &M_HloInstructionProto_SliceDimensions, NULL},
+    {18, RK_HLO_INT, 32, false, false, 155, "exponent_bits", NULL, NULL},
+    {19, RK_HLO_INT, 32, false, false, 156, "mantissa_bits", NULL, NULL},
+    {20, RK_HLO_INT, 64, true, false, 157, "dynamic_slice_sizes", NULL, NULL},
+    {21, RK_HLO_MESSAGE, 0, false, false, 158, "padding_config", &M_PaddingConfig, NULL},
+    {22, RK_HLO_STRING, 0, false, false, 159, "outfeed_config", NULL, NULL},
+    {23, RK_HLO_ENUM, 32, false, false, 160, "distribution", NULL, &E_RandomDistribution},
+    {24, RK_HLO_FLOAT, 32, false, false, 161, "epsilon", NULL, NULL},
+    {25, RK_HLO_INT, 64, false, false, 162, "feature_index", NULL, NULL},
+    {26, RK_HLO_INT, 64, false, false, 163, "channel_id", NULL, NULL},
+    {27, RK_HLO_STRING, 0, false, false, 164, "infeed_config", NULL, NULL},
+    {28, RK_HLO_STRING, 0, false, false, 165, "custom_call_target", NULL, NULL},
+    {29, RK_HLO_SHAPE, 0, false, false, 166, "outfeed_shape", NULL, NULL},
+    {30, RK_HLO_MESSAGE, 0, false, false, 167, "dot_dimension_numbers", &M_DotDimensionNumbers, NULL},
+    {31, RK_HLO_ENUM, 32, false, false, 168, "fft_type", NULL, &E_FftType},
+    {32, RK_HLO_INT, 64, true, false, 169, "fft_length", NULL, NULL},
+    {33, RK_HLO_MESSAGE, 0, false, false, 170, "gather_dimension_numbers", &M_GatherDimensionNumbers, NULL},
+    {34, RK_HLO_INT, 64, true, false, 171, "gather_slice_sizes", NULL, NULL},
+    {35, RK_HLO_OWN, 64, false, false, 53, "id", NULL, NULL},
+    {36, RK_HLO_OWN, 64, true, false, 172, "operand_ids", NULL, NULL},
+    {37, RK_HLO_OWN, 64, true, false, 173, "control_predecessor_ids", NULL, NULL},
+    {38, RK_HLO_OWN, 64, true, false, 174, "called_computation_ids", NULL, NULL},
+    {40, RK_HLO_MESSAGE, 0, false, false, 175, "sharding", &M_OpSharding, NULL},
+    {43, RK_HLO_STRING, 0, false, false, 72, "backend_config", NULL, NULL},
+    {45, RK_HLO_INT, 64, false, false, 176, "all_reduce_id", NULL, NULL},
+    {47, RK_HLO_BOOL, 1, false, false, 177, "is_host_transfer", NULL, NULL},
+    {48, RK_HLO_MESSAGE, 0, false, false, 178, "scatter_dimension_numbers", &M_ScatterDimensionNumbers, NULL},
+    {49, RK_HLO_MESSAGE, 0, true, false, 179, "replica_groups", &M_ReplicaGroup, NULL},
+    {50, RK_HLO_INT, 64, false, false, 180, "feature_group_count", NULL, NULL},
+    {51, RK_HLO_MESSAGE, 0, false, false, 181, "precision_config", &M_PrecisionConfig, NULL},
+    {52, RK_HLO_MESSAGE, 0, true, false, 182, "source_target_pairs", &M_SourceTarget, NULL},
+    {54, RK_HLO_MESSAGE, 0, false, false, 183, "domain_entry_sharding", &M_OpSharding, NULL},
+    {55, RK_HLO_MESSAGE, 0, false, false, 184, "domain_exit_sharding", &M_OpSharding, NULL},
+    {56, RK_HLO_BOOL, 1, false, false, 185, "constrain_layout", NULL, NULL},
+    {57, RK_HLO_SHAPE, 0, true, false, 186, "operand_shapes_with_layout", NULL, NULL},
+    {58, RK_HLO_INT, 64, false, false, 187, "batch_group_count", NULL, NULL},
+    {59, RK_HLO_MESSAGE, 0, false, false, 188, "triangular_solve_options", &M_TriangularSolveOptions, NULL},
+    {60, RK_HLO_BOOL, 1, false, false, 189, "is_stable", NULL, NULL},
+    {61, RK_HLO_MESSAGE, 0, false, false, 190, "parameter_replication", &M_ParameterReplication, NULL},
+    {62, RK_HLO_MESSAGE, 0, false, false, 191, "cholesky_options", &M_CholeskyOptions, NULL},
+    {63, RK_HLO_STRING, 0, false, false, 192, "comparison_direction", NULL, NULL},
+    {65, RK_HLO_BOOL, 1, false, false, 193, "custom_call_has_side_effect", NULL, NULL},
+    {66, RK_HLO_INT, 64, false, false, 194, "delta", NULL, NULL},
+    {67, RK_HLO_BOOL, 1, false, false, 195, "indices_are_sorted", NULL, NULL},
+    {68, RK_HLO_ATTRIBUTES, 0, false, false, 66, "frontend_attributes", &M_FrontendAttributes, NULL},
+    {69, RK_HLO_BOOL, 1, false, false, 196, "unique_indices", NULL, NULL},
+    {70, RK_HLO_ENUM, 32, false, false, 197, "rng_algorithm", NULL, &E_RandomAlgorithm},
+    {71, RK_HLO_BOOL, 1, false, false, 198, "use_global_device_ids", NULL, NULL},
+    {72, RK_HLO_STRING, 0, false, false, 199, "comparison_type", NULL, NULL},
+    {73, RK_HLO_BOOL, 1, false, false, 200, "is_cross_program_prefetch", NULL, NULL},
+    {74, RK_HLO_MESSAGE, 0, true, false, 201, "output_operand_aliasing", &M_OutputOperandAliasing, NULL},
+    {75, RK_HLO_ENUM, 32, false, false, 202, "padding_type", NULL, &E_PaddingType},
+    {76, RK_HLO_ENUM, 32, false, false, 203, "custom_call_schedule", NULL, &E_CustomCallSchedule},
+    {77, RK_HLO_ENUM, 32, false, false, 204, "custom_call_api_version", NULL, &E_CustomCallApiVersion},
+    {79, RK_HLO_STRING, 0, false, false, 205, "async_execution_thread", NULL, NULL},
+    {80, RK_HLO_INT, 32, false, true, 206, "cross_program_prefetch_index", NULL, NULL},
+    {81, RK_HLO_INT, 64, false, false, 207, "k", NULL, NULL},
+    {82, RK_HLO_DROP, 0, false, false, 208, "statistics_viz", NULL, NULL},
+    {85, RK_HLO_BOOL, 1, false, false, 209, "largest", NULL, NULL},
+    {87, RK_HLO_MESSAGE, 0, false, true, 210, "collective_device_list", &M_CollectiveDeviceListProto, NULL},
+    {88, RK_HLO_DROP, 0, false, false, 211, "original_value", NULL, NULL},
+    {89, RK_HLO_BOOL, 1, false, false, 212, "is_composite", NULL, NULL},
+    {90, RK_HLO_MESSAGE, 0, false, false, 213, "ragged_dot_dimension_numbers", &M_RaggedDotDimensionNumbers, NULL},
+    {91, RK_HLO_MESSAGE, 0, false, false, 214, "result_accuracy", &M_ResultAccuracy, NULL},
+    {92, RK_HLO_MESSAGE, 0, false, true, 215, "iota_collective_device_list", &M_IotaReplicaGroupListProto, NULL},
+    {93, RK_HLO_MESSAGE, 0, false, true, 216, "mesh_axes_replica_group_list", &M_MeshAxesReplicaGroupListProto, NULL},
+    {94, RK_HLO_BOOL, 1, false, false, 217, "is_reverse", NULL, NULL},
+    {95, RK_HLO_INT, 64, false, false, 218, "num_carries", NULL, NULL},
+    {96, RK_HLO_ENUM, 32, false, false, 219, "is_associative", NULL, &E_TriState},
+    {97, RK_HLO_ENUM, 32, false, false, 220, "conv_kind", NULL, &E_ConvolutionKind},
+    {98, RK_HLO_MESSAGE, 0, false, false, 221, "sparsity_config", &M_SparsityConfig, NULL},
+    {99, RK_HLO_MESSAGE, 0, false, false, 222, "backend_config_payload", &M_Payload, NULL},
+    {100, RK_HLO_BOOL, 1, false, false, 223, "has_dynamic_root", NULL, NULL},
+    {101, RK_HLO_MESSAGE, 0, false, false, 224, "block_scaling_config", &M_BlockScalingConfig, NULL},
+    {102, RK_HLO_STRING, 0, false, false, 225, "comparison_order", NULL, NULL},
+    {103, RK_HLO_MESSAGE, 0, false, false, 226, "shuffle_mode", &M_ShuffleMode, NULL},
 };
 static const uint16_t P_HloInstructionProto[] = {0, 1, 2, 3, 0, 0, 0, 4, 5, 6, 0, 7, 0, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 0, 34, 0, 0, 35, 0, 36, 0, 37, 38, 39, 40, 41, 42, 0, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 0, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 0, 66, 67, 68, 69, 0, 0, 70, 0, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87};
-const rk_hlo_message rk_hlo_instruction_fields = {"HloInstructionProto", F_HloInstructionProto, P_HloInstructionProto, 87, 104, 223, false};
+const rk_hlo_message rk_hlo_instruction_fields = {"HloInstructionProto", F_HloInstructionProto, P_HloInstructionProto, 87, 104, 227, false};
 
 static const rk_hlo_field F_Window[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 147, "dimensions", &M_WindowDimension, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 151, "dimensions", &M_WindowDimension, NULL},
 };
 static const uint16_t P_Window[] = {0, 1};
-static const rk_hlo_message M_Window = {"Window", F_Window, P_Window, 1, 2, 224, false};
+static const rk_hlo_message M_Window = {"Window", F_Window, P_Window, 1, 2, 228, false};
 
 static const rk_hlo_field F_WindowDimension[] = {
-    {1, RK_HLO_INT, 64, false, false, 111, "size", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 225, "stride", NULL, NULL},
-    {3, RK_HLO_INT, 64, false, false, 226, "padding_low", NULL, NULL},
-    {4, RK_HLO_INT, 64, false, false, 227, "padding_high", NULL, NULL},
-    {5, RK_HLO_INT, 64, false, false, 228, "window_dilation", NULL, NULL},
-    {6, RK_HLO_INT, 64, false, false, 229, "base_dilation", NULL, NULL},
-    {7, RK_HLO_BOOL, 1, false, false, 230, "window_reversal", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 115, "size", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 229, "stride", NULL, NULL},
+    {3, RK_HLO_INT, 64, false, false, 230, "padding_low", NULL, NULL},
+    {4, RK_HLO_INT, 64, false, false, 231, "padding_high", NULL, NULL},
+    {5, RK_HLO_INT, 64, false, false, 232, "window_dilation", NULL, NULL},
+    {6, RK_HLO_INT, 64, false, false, 233, "base_dilation", NULL, NULL},
+    {7, RK_HLO_BOOL, 1, false, false, 234, "window_reversal", NULL, NULL},
 };
 static const uint16_t P_WindowDimension[] = {0, 1, 2, 3, 4, 5, 6, 7};
-static const rk_hlo_message M_WindowDimension = {"WindowDimension", F_WindowDimension, P_WindowDimension, 7, 8, 231, false};
+static const rk_hlo_message M_WindowDimension = {"WindowDimension", F_WindowDimension, P_WindowDimension, 7, 8, 235, false};
 
 static const rk_hlo_field F_ConvolutionDimensionNumbers[] = {
-    {3, RK_HLO_INT, 64, false, false, 232, "kernel_input_feature_dimension", NULL, NULL},
-    {4, RK_HLO_INT, 64, false, false, 233, "kernel_output_feature_dimension", NULL, NULL},
-    {6, RK_HLO_INT, 64, true, false, 234, "kernel_spatial_dimensions", NULL, NULL},
-    {7, RK_HLO_INT, 64, false, false, 235, "input_batch_dimension", NULL, NULL},
-    {8, RK_HLO_INT, 64, false, false, 236, "input_feature_dimension", NULL, NULL},
-    {9, RK_HLO_INT, 64, false, false, 237, "output_batch_dimension", NULL, NULL},
-    {10, RK_HLO_INT, 64, false, false, 238, "output_feature_dimension", NULL, NULL},
-    {11, RK_HLO_INT, 64, true, false, 239, "input_spatial_dimensions", NULL, NULL},
-    {12, RK_HLO_INT, 64, true, false, 240, "output_spatial_dimensions", NULL, NULL},
+    {3, RK_HLO_INT, 64, false, false, 236, "kernel_input_feature_dimension", NULL, NULL},
+    {4, RK_HLO_INT, 64, false, false, 237, "kernel_output_feature_dimension", NULL, NULL},
+    {6, RK_HLO_INT, 64, true, false, 238, "kernel_spatial_dimensions", NULL, NULL},
+    {7, RK_HLO_INT, 64, false, false, 239, "input_batch_dimension", NULL, NULL},
+    {8, RK_HLO_INT, 64, false, false, 240, "input_feature_dimension", NULL, NULL},
+    {9, RK_HLO_INT, 64, false, false, 241, "output_batch_dimension", NULL, NULL},
+    {10, RK_HLO_INT, 64, false, false, 242, "output_feature_dimension", NULL, NULL},
+    {11, RK_HLO_INT, 64, true, false, 243, "input_spatial_dimensions", NULL, NULL},
+    {12, RK_HLO_INT, 64, true, false, 244, "output_spatial_dimensions", NULL, NULL},
 };
 static const uint16_t P_ConvolutionDimensionNumbers[] = {0, 0, 0, 1, 2, 0, 3, 4, 5, 6, 7, 8, 9};
-static const rk_hlo_message M_ConvolutionDimensionNumbers = {"ConvolutionDimensionNumbers", F_ConvolutionDimensionNumbers, P_ConvolutionDimensionNumbers, 9, 13, 241, false};
+static const rk_hlo_message M_ConvolutionDimensionNumbers = {"ConvolutionDimensionNumbers", F_ConvolutionDimensionNumbers, P_ConvolutionDimensionNumbers, 9, 13, 245, false};
 
 static const rk_hlo_field F_HloInstructionProto_SliceDimensions[] = {
-    {1, RK_HLO_INT, 64, false, false, 242, "start", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 243, "limit", NULL, NULL},
-    {3, RK_HLO_INT, 64, false, false, 225, "stride", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 246, "start", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 247, "limit", NULL, NULL},
+    {3, RK_HLO_INT, 64, false, false, 229, "stride", NULL, NULL},
 };
 static const uint16_t P_HloInstructionProto_SliceDimensions[] = {0, 1, 2, 3};
-static const rk_hlo_message M_HloInstructionProto_SliceDimensions = {"HloInstructionProto.SliceDimensions", F_HloInstructionProto_SliceDimensions, P_HloInstructionProto_SliceDimensions, 3, 4, 244, false};
+static const rk_hlo_message M_HloInstructionProto_SliceDimensions = {"HloInstructionProto.SliceDimensions", F_HloInstructionProto_SliceDimensions, P_HloInstructionProto_SliceDimensions, 3, 4, 248, false};
 
 static const rk_hlo_field F_PaddingConfig[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 147, "dimensions", &M_PaddingConfig_PaddingConfigDimension, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 151, "dimensions", &M_PaddingConfig_PaddingConfigDimension, NULL},
 };
 static const uint16_t P_PaddingConfig[] = {0, 1};
-static const rk_hlo_message M_PaddingConfig = {"PaddingConfig", F_PaddingConfig, P_PaddingConfig, 1, 2, 245, false};
+static const rk_hlo_message M_PaddingConfig = {"PaddingConfig", F_PaddingConfig, P_PaddingConfig, 1, 2, 249, false};
 
 static const rk_hlo_field F_PaddingConfig_PaddingConfigDimension[] = {
-    {1, RK_HLO_INT, 64, false, false, 246, "edge_padding_low", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 247, "edge_padding_high", NULL, NULL},
-    {3, RK_HLO_INT, 64, false, false, 248, "interior_padding", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 250, "edge_padding_low", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 251, "edge_padding_high", NULL, NULL},
+    {3, RK_HLO_INT, 64, false, false, 252, "interior_padding", NULL, NULL},
 };
 static const uint16_t P_PaddingConfig_PaddingConfigDimension[] = {0, 1, 2, 3};
-static const rk_hlo_message M_PaddingConfig_PaddingConfigDimension = {"PaddingConfig.PaddingConfigDimension", F_PaddingConfig_PaddingConfigDimension, P_PaddingConfig_PaddingConfigDimension, 3, 4, 249, false};
+static const rk_hlo_message M_PaddingConfig_PaddingConfigDimension = {"PaddingConfig.PaddingConfigDimension", F_PaddingConfig_PaddingConfigDimension, P_PaddingConfig_PaddingConfigDimension, 3, 4, 253, false};
 
 static const rk_hlo_field F_DotDimensionNumbers[] = {
-    {1, RK_HLO_INT, 64, true, false, 250, "lhs_contracting_dimensions", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 251, "rhs_contracting_dimensions", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 252, "lhs_batch_dimensions", NULL, NULL},
-    {4, RK_HLO_INT, 64, true, false, 253, "rhs_batch_dimensions", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 254, "lhs_contracting_dimensions", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 255, "rhs_contracting_dimensions", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 256, "lhs_batch_dimensions", NULL, NULL},
+    {4, RK_HLO_INT, 64, true, false, 257, "rhs_batch_dimensions", NULL, NULL},
 };
 static const uint16_t P_DotDimensionNumbers[] = {0, 1, 2, 3, 4};
-static const rk_hlo_message M_DotDimensionNumbers = {"DotDimensionNumbers", F_DotDimensionNumbers, P_DotDimensionNumbers, 4, 5, 254, false};
+static const rk_hlo_message M_DotDimensionNumbers = {"DotDimensionNumbers", F_DotDimensionNumbers, P_DotDimensionNumbers, 4, 5, 258, false};
 
 static const rk_hlo_field F_GatherDimensionNumbers[] = {
-    {1, RK_HLO_INT, 64, true, false, 255, "offset_dims", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 256, "collapsed_slice_dims", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 257, "start_index_map", NULL, NULL},
-    {4, RK_HLO_INT, 64, false, false, 258, "index_vector_dim", NULL, NULL},
-    {5, RK_HLO_INT, 64, true, false, 259, "operand_batching_dims", NULL, NULL},
-    {6, RK_HLO_INT, 64, true, false, 260, "start_indices_batching_dims", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 259, "offset_dims", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 260, "collapsed_slice_dims", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 261, "start_index_map", NULL, NULL},
+    {4, RK_HLO_INT, 64, false, false, 262, "index_vector_dim", NULL, NULL},
+    {5, RK_HLO_INT, 64, true, false, 263, "operand_batching_dims", NULL, NULL},
+    {6, RK_HLO_INT, 64, true, false, 264, "start_indices_batching_dims", NULL, NULL},
 };
 static const uint16_t P_GatherDimensionNumbers[] = {0, 1, 2, 3, 4, 5, 6};
-static const rk_hlo_message M_GatherDimensionNumbers = {"GatherDimensionNumbers", F_GatherDimensionNumbers, P_GatherDimensionNumbers, 6, 7, 261, false};
+static const rk_hlo_message M_GatherDimensionNumbers = {"GatherDimensionNumbers", F_GatherDimensionNumbers, P_GatherDimensionNumbers, 6, 7, 265, false};
 
 static const rk_hlo_field F_ScatterDimensionNumbers[] = {
-    {1, RK_HLO_INT, 64, true, false, 262, "update_window_dims", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 263, "inserted_window_dims", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 264, "scatter_dims_to_operand_dims", NULL, NULL},
-    {4, RK_HLO_INT, 64, false, false, 258, "index_vector_dim", NULL, NULL},
-    {5, RK_HLO_INT, 64, true, false, 265, "input_batching_dims", NULL, NULL},
-    {6, RK_HLO_INT, 64, true, false, 266, "scatter_indices_batching_dims", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 266, "update_window_dims", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 267, "inserted_window_dims", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 268, "scatter_dims_to_operand_dims", NULL, NULL},
+    {4, RK_HLO_INT, 64, false, false, 262, "index_vector_dim", NULL, NULL},
+    {5, RK_HLO_INT, 64, true, false, 269, "input_batching_dims", NULL, NULL},
+    {6, RK_HLO_INT, 64, true, false, 270, "scatter_indices_batching_dims", NULL, NULL},
 };
 static const uint16_t P_ScatterDimensionNumbers[] = {0, 1, 2, 3, 4, 5, 6};
-static const rk_hlo_message M_ScatterDimensionNumbers = {"ScatterDimensionNumbers", F_ScatterDimensionNumbers, P_ScatterDimensionNumbers, 6, 7, 267, false};
+static const rk_hlo_message M_ScatterDimensionNumbers = {"ScatterDimensionNumbers", F_ScatterDimensionNumbers, P_ScatterDimensionNumbers, 6, 7, 271, false};
 
 static const rk_hlo_field F_ReplicaGroup[] = {
-    {1, RK_HLO_INT, 64, true, false, 268, "replica_ids", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 272, "replica_ids", NULL, NULL},
 };
 static const uint16_t P_ReplicaGroup[] = {0, 1};
-static const rk_hlo_message M_ReplicaGroup = {"ReplicaGroup", F_ReplicaGroup, P_ReplicaGroup, 1, 2, 269, false};
+static const rk_hlo_message M_ReplicaGroup = {"ReplicaGroup", F_ReplicaGroup, P_ReplicaGroup, 1, 2, 273, false};
 
 static const rk_hlo_field F_PrecisionConfig[] = {
-    {1, RK_HLO_ENUM, 32, true, false, 270, "operand_precision", NULL, &E_PrecisionConfig_Precision},
-    {2, RK_HLO_ENUM, 32, false, false, 271, "algorithm", NULL, &E_PrecisionConfig_Algorithm},
+    {1, RK_HLO_ENUM, 32, true, false, 274, "operand_precision", NULL, &E_PrecisionConfig_Precision},
+    {2, RK_HLO_ENUM, 32, false, false, 275, "algorithm", NULL, &E_PrecisionConfig_Algorithm},
 };
 static const uint16_t P_PrecisionConfig[] = {0, 1, 2};
-static const rk_hlo_message M_PrecisionConfig = {"PrecisionConfig", F_PrecisionConfig, P_PrecisionConfig, 2, 3, 272, false};
+static const rk_hlo_message M_PrecisionConfig = {"PrecisionConfig", F_PrecisionConfig, P_PrecisionConfig, 2, 3, 276, false};
 
 static const rk_hlo_field F_SourceTarget[] = {
-    {1, RK_HLO_INT, 64, false, false, 273, "source", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 274, "target", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 277, "source", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 278, "target", NULL, NULL},
 };
 static const uint16_t P_SourceTarget[] = {0, 1, 2};
-static const rk_hlo_message M_SourceTarget = {"SourceTarget", F_SourceTarget, P_SourceTarget, 2, 3, 275, false};
+static const rk_hlo_message M_SourceTarget = {"SourceTarget", F_SourceTarget, P_SourceTarget, 2, 3, 279, false};
 
 static const rk_hlo_field F_TriangularSolveOptions[] = {
-    {1, RK_HLO_BOOL, 1, false, false, 276, "left_side", NULL, NULL},
-    {2, RK_HLO_BOOL, 1, false, false, 277, "lower", NULL, NULL},
-    {3, RK_HLO_BOOL, 1, false, false, 278, "unit_diagonal", NULL, NULL},
-    {4, RK_HLO_ENUM, 32, false, false, 279, "transpose_a", NULL, &E_TriangularSolveOptions_Transpose},
+    {1, RK_HLO_BOOL, 1, false, false, 280, "left_side", NULL, NULL},
+    {2, RK_HLO_BOOL, 1, false, false, 281, "lower", NULL, NULL},
+    {3, RK_HLO_BOOL, 1, false, false, 282, "unit_diagonal", NULL, NULL},
+    {4, RK_HLO_ENUM, 32, false, false, 283, "transpose_a", NULL, &E_TriangularSolveOptions_Transpose},
 };
 static const uint16_t P_TriangularSolveOptions[] = {0, 1, 2, 3, 4};
-static const rk_hlo_message M_TriangularSolveOptions = {"TriangularSolveOptions", F_TriangularSolveOptions, P_TriangularSolveOptions, 4, 5, 280, false};
+static const rk_hlo_message M_TriangularSolveOptions = {"TriangularSolveOptions", F_TriangularSolveOptions, P_TriangularSolveOptions, 4, 5, 284, false};
 
 static const rk_hlo_field F_ParameterReplication[] = {
-    {1, RK_HLO_BOOL, 1, true, false, 281, "replicated_at_leaf_buffers", NULL, NULL},
+    {1, RK_HLO_BOOL, 1, true, false, 285, "replicated_at_leaf_buffers", NULL, NULL},
 };
 static const uint16_t P_ParameterReplication[] = {0, 1};
-static const rk_hlo_message M_ParameterReplication = {"ParameterReplication", F_ParameterReplication, P_ParameterReplication, 1, 2, 282, false};
+static const rk_hlo_message M_ParameterReplication = {"ParameterReplication", F_ParameterReplication, P_ParameterReplication, 1, 2, 286, false};
 
 static const rk_hlo_field F_CholeskyOptions[] = {
-    {1, RK_HLO_BOOL, 1, false, false, 277, "lower", NULL, NULL},
+    {1, RK_HLO_BOOL, 1, false, false, 281, "lower", NULL, NULL},
 };
 static const uint16_t P_CholeskyOptions[] = {0, 1};
-static const rk_hlo_message M_CholeskyOptions = {"CholeskyOptions", F_CholeskyOptions, P_CholeskyOptions, 1, 2, 283, false};
+static const rk_hlo_message M_CholeskyOptions = {"CholeskyOptions", F_CholeskyOptions, P_CholeskyOptions, 1, 2, 287, false};
 
 static const rk_hlo_field F_OutputOperandAliasing[] = {
-    {1, RK_HLO_INT, 64, true, false, 76, "output_shape_index", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 284, "operand_index", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 285, "operand_shape_index", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 80, "output_shape_index", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 288, "operand_index", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 289, "operand_shape_index", NULL, NULL},
 };
 static const uint16_t P_OutputOperandAliasing[] = {0, 1, 2, 3};
-static const rk_hlo_message M_OutputOperandAliasing = {"OutputOperandAliasing", F_OutputOperandAliasing, P_OutputOperandAliasing, 3, 4, 286, false};
+static const rk_hlo_message M_OutputOperandAliasing = {"OutputOperandAliasing", F_OutputOperandAliasing, P_OutputOperandAliasing, 3, 4, 290, false};
 
 static const rk_hlo_field F_CollectiveDeviceListProto[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 175, "replica_groups", &M_ReplicaGroup, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 179, "replica_groups", &M_ReplicaGroup, NULL},
 };
 static const uint16_t P_CollectiveDeviceListProto[] = {0, 1};
-static const rk_hlo_message M_CollectiveDeviceListProto = {"CollectiveDeviceListProto", F_CollectiveDeviceListProto, P_CollectiveDeviceListProto, 1, 2, 287, false};
+static const rk_hlo_message M_CollectiveDeviceListProto = {"CollectiveDeviceListProto", F_CollectiveDeviceListProto, P_CollectiveDeviceListProto, 1, 2, 291, false};
 
 static const rk_hlo_field F_RaggedDotDimensionNumbers[] = {
-    {1, RK_HLO_MESSAGE, 0, false, false, 163, "dot_dimension_numbers", &M_DotDimensionNumbers, NULL},
-    {2, RK_HLO_INT, 64, true, false, 288, "lhs_ragged_dimensions", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 289, "rhs_group_dimensions", NULL, NULL},
+    {1, RK_HLO_MESSAGE, 0, false, false, 167, "dot_dimension_numbers", &M_DotDimensionNumbers, NULL},
+    {2, RK_HLO_INT, 64, true, false, 292, "lhs_ragged_dimensions", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 293, "rhs_group_dimensions", NULL, NULL},
 };
 static const uint16_t P_RaggedDotDimensionNumbers[] = {0, 1, 2, 3};
-static const rk_hlo_message M_RaggedDotDimensionNumbers = {"RaggedDotDimensionNumbers", F_RaggedDotDimensionNumbers, P_RaggedDotDimensionNumbers, 3, 4, 290, false};
+static const rk_hlo_message M_RaggedDotDimensionNumbers = {"RaggedDotDimensionNumbers", F_RaggedDotDimensionNumbers, P_RaggedDotDimensionNumbers, 3, 4, 294, false};
 
 static const rk_hlo_field F_ResultAccuracy[] = {
-    {1, RK_HLO_ENUM, 32, false, true, 291, "mode", NULL, &E_ResultAccuracy_Mode},
-    {2, RK_HLO_MESSAGE, 0, false, true, 292, "tolerance", &M_ResultAccuracy_Tolerance, NULL},
+    {1, RK_HLO_ENUM, 32, false, true, 295, "mode", NULL, &E_ResultAccuracy_Mode},
+    {2, RK_HLO_MESSAGE, 0, false, true, 296, "tolerance", &M_ResultAccuracy_Tolerance, NULL},
 };
 static const uint16_t P_ResultAccuracy[] = {0, 1, 2};
-static const rk_hlo_message M_ResultAccuracy = {"ResultAccuracy", F_ResultAccuracy, P_ResultAccuracy, 2, 3, 293, false};
+static const rk_hlo_message M_ResultAccuracy = {"ResultAccuracy", F_ResultAccuracy, P_ResultAccuracy, 2, 3, 297, false};
 
 static const rk_hlo_field F_ResultAccuracy_Tolerance[] = {
-    {1, RK_HLO_FLOAT, 64, false, false, 294, "atol", NULL, NULL},
-    {2, RK_HLO_FLOAT, 64, false, false, 295, "rtol", NULL, NULL},
-    {3, RK_HLO_INT, 64, false, false, 296, "ulps", NULL, NULL},
+    {1, RK_HLO_FLOAT, 64, false, false, 298, "atol", NULL, NULL},
+    {2, RK_HLO_FLOAT, 64, false, false, 299, "rtol", NULL, NULL},
+    {3, RK_HLO_INT, 64, false, false, 300, "ulps", NULL, NULL},
 };
 static const uint16_t P_ResultAccuracy_Tolerance[] = {0, 1, 2, 3};
-static const rk_hlo_message M_ResultAccuracy_Tolerance = {"ResultAccuracy.Tolerance", F_ResultAccuracy_Tolerance, P_ResultAccuracy_Tolerance, 3, 4, 297, false};
+static const rk_hlo_message M_ResultAccuracy_Tolerance = {"ResultAccuracy.Tolerance", F_ResultAccuracy_Tolerance, P_ResultAccuracy_Tolerance, 3, 4, 301, false};
 
 static const rk_hlo_field F_IotaReplicaGroupListProto[] = {
-    {1, RK_HLO_INT, 64, false, false, 298, "num_replica_groups", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 299, "num_devices_per_group", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 93, "iota_reshape_dims", NULL, NULL},
-    {4, RK_HLO_INT, 32, true, false, 94, "iota_transpose_perm", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 302, "num_replica_groups", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 303, "num_devices_per_group", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 97, "iota_reshape_dims", NULL, NULL},
+    {4, RK_HLO_INT, 32, true, false, 98, "iota_transpose_perm", NULL, NULL},
 };
 static const uint16_t P_IotaReplicaGroupListProto[] = {0, 1, 2, 3, 4};
-static const rk_hlo_message M_IotaReplicaGroupListProto = {"IotaReplicaGroupListProto", F_IotaReplicaGroupListProto, P_IotaReplicaGroupListProto, 4, 5, 300, false};
+static const rk_hlo_message M_IotaReplicaGroupListProto = {"IotaReplicaGroupListProto", F_IotaReplicaGroupListProto, P_IotaReplicaGroupListProto, 4, 5, 304, false};
 
 static const rk_hlo_field F_MeshAxesReplicaGroupListProto[] = {
-    {1, RK_HLO_MESSAGE, 0, false, false, 100, "mesh", &M_MeshProto, NULL},
-    {2, RK_HLO_MESSAGE, 0, true, false, 107, "axes", &M_AxisRefProto, NULL},
+    {1, RK_HLO_MESSAGE, 0, false, false, 104, "mesh", &M_MeshProto, NULL},
+    {2, RK_HLO_MESSAGE, 0, true, false, 111, "axes", &M_AxisRefProto, NULL},
 };
 static const uint16_t P_MeshAxesReplicaGroupListProto[] = {0, 1, 2};
-static const rk_hlo_message M_MeshAxesReplicaGroupListProto = {"MeshAxesReplicaGroupListProto", F_MeshAxesReplicaGroupListProto, P_MeshAxesReplicaGroupListProto, 2, 3, 301, false};
+static const rk_hlo_message M_MeshAxesReplicaGroupListProto = {"MeshAxesReplicaGroupListProto", F_MeshAxesReplicaGroupListProto, P_MeshAxesReplicaGroupListProto, 2, 3, 305, false};
 
 static const rk_hlo_field F_SparsityConfig[] = {
-    {1, RK_HLO_MESSAGE, 0, false, false, 302, "lhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
-    {2, RK_HLO_MESSAGE, 0, false, false, 303, "rhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
+    {1, RK_HLO_MESSAGE, 0, false, false, 306, "lhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
+    {2, RK_HLO_MESSAGE, 0, false, false, 307, "rhs", &M_SparsityConfig_TensorSparsityConfig, NULL},
 };
 static const uint16_t P_SparsityConfig[] = {0, 1, 2};
-static const rk_hlo_message M_SparsityConfig = {"SparsityConfig", F_SparsityConfig, P_SparsityConfig, 2, 3, 304, true};
+static const rk_hlo_message M_SparsityConfig = {"SparsityConfig", F_SparsityConfig, P_SparsityConfig, 2, 3, 308, true};
 
 static const rk_hlo_field F_SparsityConfig_TensorSparsityConfig[] = {
-    {1, RK_HLO_INT, 64, false, false, 305, "num_non_zero", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 306, "block_size", NULL, NULL},
-    {3, RK_HLO_INT, 64, false, false, 307, "dimension", NULL, NULL},
-    {4, RK_HLO_INT, 64, false, false, 225, "stride", NULL, NULL},
-    {5, RK_HLO_INT, 32, false, false, 308, "idx", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 309, "num_non_zero", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 310, "block_size", NULL, NULL},
+    {3, RK_HLO_INT, 64, false, false, 311, "dimension", NULL, NULL},
+    {4, RK_HLO_INT, 64, false, false, 229, "stride", NULL, NULL},
+    {5, RK_HLO_INT, 32, false, false, 312, "idx", NULL, NULL},
 };
 static const uint16_t P_SparsityConfig_TensorSparsityConfig[] = {0, 1, 2, 3, 4, 5};
-static const rk_hlo_message M_SparsityConfig_TensorSparsityConfig = {"SparsityConfig.TensorSparsityConfig", F_SparsityConfig_TensorSparsityConfig, P_SparsityConfig_TensorSparsityConfig, 5, 6, 309, false};
+static const rk_hlo_message M_SparsityConfig_TensorSparsityConfig = {"SparsityConfig.TensorSparsityConfig", F_SparsityConfig_TensorSparsityConfig, P_SparsityConfig_TensorSparsityConfig, 5, 6, 313, false};
 
 static const rk_hlo_field F_Payload[] = {
-    {1, RK_HLO_STRING, 0, false, true, 134, "value", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, true, 49, "id", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, true, 138, "value", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, true, 53, "id", NULL, NULL},
 };
 static const uint16_t P_Payload[] = {0, 1, 2};
-static const rk_hlo_message M_Payload = {"Payload", F_Payload, P_Payload, 2, 3, 310, false};
+static const rk_hlo_message M_Payload = {"Payload", F_Payload, P_Payload, 2, 3, 314, false};
 
 static const rk_hlo_field F_BlockScalingConfig[] = {
-    {1, RK_HLO_MESSAGE, 0, false, false, 302, "lhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
-    {2, RK_HLO_MESSAGE, 0, false, false, 303, "rhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
+    {1, RK_HLO_MESSAGE, 0, false, false, 306, "lhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
+    {2, RK_HLO_MESSAGE, 0, false, false, 307, "rhs", &M_BlockScalingConfig_TensorBlockScalingConfig, NULL},
 };
 static const uint16_t P_BlockScalingConfig[] = {0, 1, 2};
-static const rk_hlo_message M_BlockScalingConfig = {"BlockScalingConfig", F_BlockScalingConfig, P_BlockScalingConfig, 2, 3, 311, true};
+static const rk_hlo_message M_BlockScalingConfig = {"BlockScalingConfig", F_BlockScalingConfig, P_BlockScalingConfig, 2, 3, 315, true};
 
 static const rk_hlo_field F_BlockScalingConfig_TensorBlockScalingConfig[] = {
-    {1, RK_HLO_INT, 32, false, false, 312, "scale_idx", NULL, NULL},
-    {2, RK_HLO_INT, 32, false, true, 313, "zero_idx", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 314, "strides", NULL, NULL},
-    {4, RK_HLO_INT, 64, true, false, 315, "steps", NULL, NULL},
+    {1, RK_HLO_INT, 32, false, false, 316, "scale_idx", NULL, NULL},
+    {2, RK_HLO_INT, 32, false, true, 317, "zero_idx", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 318, "strides", NULL, NULL},
+    {4, RK_HLO_INT, 64, true, false, 319, "steps", NULL, NULL},
 };
 static const uint16_t P_BlockScalingConfig_TensorBlockScalingConfig[] = {0, 1, 2, 3, 4};
-static const rk_hlo_message M_BlockScalingConfig_TensorBlockScalingConfig = {"BlockScalingConfig.TensorBlockScalingConfig", F_BlockScalingConfig_TensorBlockScalingConfig, P_BlockScalingConfig_TensorBlockScalingConfig, 4, 5, 316, false};
+static const rk_hlo_message M_BlockScalingConfig_TensorBlockScalingConfig = {"BlockScalingConfig.TensorBlockScalingConfig", F_BlockScalingConfig_TensorBlockScalingConfig, P_BlockScalingConfig_TensorBlockScalingConfig, 4, 5, 320, false};
 
 static const rk_hlo_field F_ShuffleMode[] = {
-    {1, RK_HLO_MESSAGE, 0, false, true, 317, "rotate", &M_ShuffleMode_Rotate, NULL},
+    {1, RK_HLO_MESSAGE, 0, false, true, 321, "rotate", &M_ShuffleMode_Rotate, NULL},
 };
 static const uint16_t P_ShuffleMode[] = {0, 1};
-static const rk_hlo_message M_ShuffleMode = {"ShuffleMode", F_ShuffleMode, P_ShuffleMode, 1, 2, 318, false};
+static const rk_hlo_message M_ShuffleMode = {"ShuffleMode", F_ShuffleMode, P_ShuffleMode, 1, 2, 322, false};
 
 static const rk_hlo_field F_ShuffleMode_Rotate[] = {
-    {1, RK_HLO_INT, 64, true, false, 319, "shifts", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 323, "shifts", NULL, NULL},
 };
 static const uint16_t P_ShuffleMode_Rotate[] = {0, 1};
-static const rk_hlo_message M_ShuffleMode_Rotate = {"ShuffleMode.Rotate", F_ShuffleMode_Rotate, P_ShuffleMode_Rotate, 1, 2, 320, false};
+static const rk_hlo_message M_ShuffleMode_Rotate = {"ShuffleMode.Rotate", F_ShuffleMode_Rotate, P_ShuffleMode_Rotate, 1, 2, 324, false};
 
 static const rk_hlo_field F_ShapeProto[] = {
-    {2, RK_HLO_OWN, 32, false, false, 321, "element_type", NULL, NULL},
-    {3, RK_HLO_OWN, 64, true, false, 147, "dimensions", NULL, NULL},
-    {4, RK_HLO_OWN, 0, true, false, 322, "tuple_shapes", NULL, NULL},
-    {5, RK_HLO_MESSAGE, 0, false, false, 323, "layout", &M_LayoutProto, NULL},
-    {6, RK_HLO_OWN, 1, true, false, 324, "is_dynamic_dimension", NULL, NULL},
+    {2, RK_HLO_OWN, 32, false, false, 325, "element_type", NULL, NULL},
+    {3, RK_HLO_OWN, 64, true, false, 151, "dimensions", NULL, NULL},
+    {4, RK_HLO_OWN, 0, true, false, 326, "tuple_shapes", NULL, NULL},
+    {5, RK_HLO_MESSAGE, 0, false, false, 327, "layout", &M_LayoutProto, NULL},
+    {6, RK_HLO_OWN, 1, true, false, 328, "is_dynamic_dimension", NULL, NULL},
 };
 static const uint16_t P_ShapeProto[] = {0, 0, 1, 2, 3, 4, 5};
-const rk_hlo_message rk_hlo_shape_fields = {"ShapeProto", F_ShapeProto, P_ShapeProto, 5, 7, 325, false};
+const rk_hlo_message rk_hlo_shape_fields = {"ShapeProto", F_ShapeProto, P_ShapeProto, 5, 7, 329, false};
 
 static const rk_hlo_field F_LayoutProto[] = {
-    {1, RK_HLO_INT, 64, true, false, 326, "minor_to_major", NULL, NULL},
-    {6, RK_HLO_MESSAGE, 0, true, false, 327, "tiles", &M_TileProto, NULL},
-    {7, RK_HLO_INT, 64, false, false, 328, "element_size_in_bits", NULL, NULL},
-    {8, RK_HLO_INT, 64, false, false, 329, "memory_space", NULL, NULL},
-    {9, RK_HLO_ENUM, 32, true, false, 330, "dim_level_types", NULL, &E_DimLevelType},
-    {10, RK_HLO_SHAPE, 0, false, false, 331, "physical_shape", NULL, NULL},
-    {11, RK_HLO_ENUM, 32, false, false, 332, "index_primitive_type", NULL, &rk_hlo_primitive_type},
-    {12, RK_HLO_ENUM, 32, false, false, 333, "pointer_primitive_type", NULL, &rk_hlo_primitive_type},
-    {13, RK_HLO_BOOL, 1, true, false, 334, "dim_unique", NULL, NULL},
-    {14, RK_HLO_BOOL, 1, true, false, 335, "dim_ordered", NULL, NULL},
-    {15, RK_HLO_INT, 64, false, false, 336, "dynamic_shape_metadata_prefix_bytes", NULL, NULL},
-    {16, RK_HLO_INT, 64, false, false, 337, "tail_padding_alignment_in_elements", NULL, NULL},
-    {17, RK_HLO_MESSAGE, 0, true, false, 338, "split_configs", &M_SplitConfigProto, NULL},
+    {1, RK_HLO_INT, 64, true, false, 330, "minor_to_major", NULL, NULL},
+    {6, RK_HLO_MESSAGE, 0, true, false, 331, "tiles", &M_TileProto, NULL},
+    {7, RK_HLO_INT, 64, false, false, 332, "element_size_in_bits", NULL, NULL},
+    {8, RK_HLO_INT, 64, false, false, 333, "memory_space", NULL, NULL},
+    {9, RK_HLO_ENUM, 32, true, false, 334, "dim_level_types", NULL, &E_DimLevelType},
+    {10, RK_HLO_SHAPE, 0, false, false, 335, "physical_shape", NULL, NULL},
+    {11, RK_HLO_ENUM, 32, false, false, 336, "index_primitive_type", NULL, &rk_hlo_primitive_type},
+    {12, RK_HLO_ENUM, 32, false, false, 337, "pointer_primitive_type", NULL, &rk_hlo_primitive_type},
+    {13, RK_HLO_BOOL, 1, true, false, 338, "dim_unique", NULL, NULL},
+    {14, RK_HLO_BOOL, 1, true, false, 339, "dim_ordered", NULL, NULL},
+    {15, RK_HLO_INT, 64, false, false, 340, "dynamic_shape_metadata_prefix_bytes", NULL, NULL},
+    {16, RK_HLO_INT, 64, false, false, 341, "tail_padding_alignment_in_elements", NULL, NULL},
+    {17, RK_HLO_MESSAGE, 0, true, false, 342, "split_configs", &M_SplitConfigProto, NULL},
 };
 static const uint16_t P_LayoutProto[] = {0, 1, 0, 0, 0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
-static const rk_hlo_message M_LayoutProto = {"LayoutProto", F_LayoutProto, P_LayoutProto, 13, 18, 339, false};
+static const rk_hlo_message M_LayoutProto = {"LayoutProto", F_LayoutProto, P_LayoutProto, 13, 18, 343, false};
 
 static const rk_hlo_field F_TileProto[] = {
-    {1, RK_HLO_INT, 64, true, false, 147, "dimensions", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 151, "dimensions", NULL, NULL},
 };
 static const uint16_t P_TileProto[] = {0, 1};
-static const rk_hlo_message M_TileProto = {"TileProto", F_TileProto, P_TileProto, 1, 2, 340, false};
+static const rk_hlo_message M_TileProto = {"TileProto", F_TileProto, P_TileProto, 1, 2, 344, false};
 
 static const rk_hlo_field F_SplitConfigProto[] = {
-    {1, RK_HLO_INT, 64, false, false, 307, "dimension", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 341, "split_indices", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 311, "dimension", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 345, "split_indices", NULL, NULL},
 };
 static const uint16_t P_SplitConfigProto[] = {0, 1, 2};
-static const rk_hlo_message M_SplitConfigProto = {"SplitConfigProto", F_SplitConfigProto, P_SplitConfigProto, 2, 3, 342, false};
+static const rk_hlo_message M_SplitConfigProto = {"SplitConfigProto", F_SplitConfigProto, P_SplitConfigProto, 2, 3, 346, false};
 
 static const rk_hlo_field F_HloModuleConfigProto[] = {
-    {1, RK_HLO_MESSAGE, 0, false, false, 343, "entry_computation_layout", &M_ProgramShapeProto, NULL},
-    {2, RK_HLO_UINT, 64, false, false, 344, "seed", NULL, NULL},
-    {3, RK_HLO_INT, 32, false, false, 345, "launch_id", NULL, NULL},
-    {4, RK_HLO_INT, 64, false, false, 123, "replica_count", NULL, NULL},
-    {5, RK_HLO_INT, 64, false, false, 346, "num_partitions", NULL, NULL},
-    {6, RK_HLO_BOOL, 1, true, false, 347, "param_requires_broadcast_via_collectives", NULL, NULL},
-    {7, RK_HLO_BOOL, 1, false, false, 348, "use_spmd_partitioning", NULL, NULL},
-    {8, RK_HLO_BOOL, 1, false, false, 59, "use_auto_spmd_partitioning", NULL, NULL},
-    {9, RK_HLO_INT, 64, true, false, 349, "auto_spmd_partitioning_mesh_shape", NULL, NULL},
-    {10, RK_HLO_INT, 64, true, false, 350, "auto_spmd_partitioning_mesh_ids", NULL, NULL},
-    {11, RK_HLO_BOOL, 1, false, false, 351, "deduplicate_hlo", NULL, NULL},
-    {12, RK_HLO_INT, 64, false, false, 352, "intra_op_parallelism_threads", NULL, NULL},
-    {13, RK_HLO_STRING, 0, false, false, 64, "device_type", NULL, NULL},
-    {14, RK_HLO_MESSAGE, 0, false, false, 353, "debug_options", &M_DebugOptions, NULL},
-    {15, RK_HLO_MESSAGE, 0, false, false, 354, "static_device_assignment", &M_DeviceAssignmentProto, NULL},
-    {16, RK_HLO_MESSAGE, 0, true, false, 355, "shardable_value_update_pairs", &M_ShardableValueUpdatePairProto, NULL},
-    {17, RK_HLO_BOOL, 1, false, false, 356, "alias_passthrough_params", NULL, NULL},
-    {18, RK_HLO_BOOL, 1, false, false, 357, "content_aware_computation_sorting", NULL, NULL},
-    {19, RK_HLO_ENUM, 32, false, false, 358, "fusion_config_collection", NULL, &E_HloModuleConfigProto_FusionConfigCollection},
-    {20, RK_HLO_MESSAGE, 0, true, false, 359, "fusion_config", &M_HloModuleConfigProto_BoolList, NULL},
-    {21, RK_HLO_MAP, 0, true, false, 360, "dot_config", &M_HloModuleConfigProto_DotConfigEntry, NULL},
-    {22, RK_HLO_MESSAGE, 0, true, false, 361, "layout_config", &M_HloModuleConfigProto_Int64ListList, NULL},
-    {23, RK_HLO_UINT, 64, true, false, 362, "memory_space_assignment_config", NULL, NULL},
-    {24, RK_HLO_MESSAGE, 0, true, false, 363, "phase_ordering_config", &M_HloModuleConfigProto_BoolList, NULL},
-    {25, RK_HLO_INT, 32, false, false, 364, "phase_index", NULL, NULL},
-    {27, RK_HLO_BOOL, 1, true, false, 365, "allow_spmd_sharding_propagation_to_output", NULL, NULL},
-    {28, RK_HLO_MAP, 0, true, false, 366, "analysis_allowance_map", &M_HloModuleConfigProto_AnalysisAllowanceMapEntry, NULL},
-    {29, RK_HLO_ENUM, 32, false, false, 367, "matrix_unit_operand_precision", NULL, &E_PrecisionConfig_Precision},
-    {30, RK_HLO_BOOL, 1, false, false, 368, "allow_separate_sharding_programs", NULL, NULL},
-    {31, RK_HLO_STRING, 0, false, false, 369, "fdo_profile", NULL, NULL},
-    {32, RK_HLO_INT, 64, false, false, 370, "device_memory_size", NULL, NULL},
-    {33, RK_HLO_BOOL, 1, true, false, 371, "allow_spmd_sharding_propagation_to_parameters", NULL, NULL},
-    {34, RK_HLO_BOOL, 1, false, false, 372, "use_shardy_partitioner", NULL, NULL},
-    {35, RK_HLO_MESSAGE, 0, false, false, 373, "pre_simulation_device_assignment", &M_DeviceAssignmentProto, NULL},
-    {36, RK_HLO_FLOAT, 32, false, false, 374, "exec_time_optimization_effort", NULL, NULL},
-    {37, RK_HLO_FLOAT, 32, false, false, 375, "memory_fitting_effort", NULL, NULL},
-    {38, RK_HLO_MESSAGE, 0, false, false, 376, "sharding_config", &M_ShardingConfigProto, NULL},
-    {39, RK_HLO_ENUM, 32, false, false, 377, "optimization_level", NULL, &E_ExecutionOptions_EffortLevel},
-    {40, RK_HLO_ENUM, 32, false, false, 378, "memory_fitting_level", NULL, &E_ExecutionOptions_EffortLevel},
-    {41, RK_HLO_MESSAGE, 0, false, false, 379, "schedule_config", &M_ScheduleConfigProto, NULL},
-    {42, RK_HLO_INT, 64, false, false, 380, "partition_size", NULL, NULL},
-    {43, RK_HLO_INT, 64, false, false, 381, "page_size_kib", NULL, NULL},
+    {1, RK_HLO_MESSAGE, 0, false, false, 347, "entry_computation_layout", &M_ProgramShapeProto, NULL},
+    {2, RK_HLO_UINT, 64, false, false, 348, "seed", NULL, NULL},
+    {3, RK_HLO_INT, 32, false, false, 349, "launch_id", NULL, NULL},
+    {4, RK_HLO_INT, 64, false, false, 127, "replica_count", NULL, NULL},
+    {5, RK_HLO_INT, 64, false, false, 350, "num_partitions", NULL, NULL},
+    {6, RK_HLO_BOOL, 1, true, false, 351, "param_requires_broadcast_via_collectives", NULL, NULL},
+    {7, RK_HLO_BOOL, 1, false, false, 352, "use_spmd_partitioning", NULL, NULL},
+    {8, RK_HLO_BOOL, 1, false, false, 63, "use_auto_spmd_partitioning", NULL, NULL},
+    {9, RK_HLO_INT, 64, true, false, 353, "auto_spmd_partitioning_mesh_shape", NULL, NULL},
+    {10, RK_HLO_INT, 64, true, false, 354, "auto_spmd_partitioning_mesh_ids", NULL, NULL},
+    {11, RK_HLO_BOOL, 1, false, false, 355, "deduplicate_hlo", NULL, NULL},
+    {12, RK_HLO_INT, 64, false, false, 356, "intra_op_parallelism_threads", NULL, NULL},
+    {13, RK_HLO_STRING, 0, false, false, 68, "device_type", NULL, NULL},
+    {14, RK_HLO_MESSAGE, 0, false, false, 357, "debug_options", &M_DebugOptions, NULL},
+    {15, RK_HLO_MESSAGE, 0, false, false, 358, "static_device_assignment", &M_DeviceAssignmentProto, NULL},
+    {16, RK_HLO_MESSAGE, 0, true, false, 359, "shardable_value_update_pairs", &M_ShardableValueUpdatePairProto, NULL},
+    {17, RK_HLO_BOOL, 1, false, false, 360, "alias_passthrough_params", NULL, NULL},
+    {18, RK_HLO_BOOL, 1, false, false, 361, "content_aware_computation_sorting", NULL, NULL},
+    {19, RK_HLO_ENUM, 32, false, false, 362, "fusion_config_collection", NULL, &E_HloModuleConfigProto_FusionConfigCollection},
+    {20, RK_HLO_MESSAGE, 0, true, false, 363, "fusion_config", &M_HloModuleConfigProto_BoolList, NULL},
+    {21, RK_HLO_MAP, 0, true, false, 364, "dot_config", &M_HloModuleConfigProto_DotConfigEntry, NULL},
+    {22, RK_HLO_MESSAGE, 0, true, false, 365, "layout_config", &M_HloModuleConfigProto_Int64ListList, NULL},
+    {23, RK_HLO_UINT, 64, true, false, 366, "memory_space_assignment_config", NULL, NULL},
+    {24, RK_HLO_MESSAGE, 0, true, false, 367, "phase_ordering_config", &M_HloModuleConfigProto_BoolList, NULL},
+    {25, RK_HLO_INT, 32, false, false, 368, "phase_index", NULL, NULL},
+    {27, RK_HLO_BOOL, 1, true, false, 369, "allow_spmd_sharding_propagation_to_output", NULL, NULL},
+    {28, RK_HLO_MAP, 0, true, false, 370, "analysis_allowance_map", &M_HloModuleConfigProto_AnalysisAllowanceMapEntry, NULL},
+    {29, RK_HLO_ENUM, 32, false, false, 371, "matrix_unit_operand_precision", NULL, &E_PrecisionConfig_Precision},
+    {30, RK_HLO_BOOL, 1, false, false, 372, "allow_separate_sharding_programs", NULL, NULL},
+    {31, RK_HLO_STRING, 0, false, false, 373, "fdo_profile", NULL, NULL},
+    {32, RK_HLO_INT, 64, false, false, 374, "device_memory_size", NULL, NULL},
+    {33, RK_HLO_BOOL, 1, true, false, 375, "allow_spmd_sharding_propagation_to_parameters", NULL, NULL},
+    {34, RK_HLO_BOOL, 1, false, false, 376, "use_shardy_partitioner", NULL, NULL},
+    {35, RK_HLO_MESSAGE, 0, false, false, 377, "pre_simulation_device_assignment", &M_DeviceAssignmentProto, NULL},
+    {36, RK_HLO_FLOAT, 32, false, false, 378, "exec_time_optimization_effort", NULL, NULL},
+    {37, RK_HLO_FLOAT, 32, false, false, 379, "memory_fitting_effort", NULL, NULL},
+    {38, RK_HLO_MESSAGE, 0, false, false, 380, "sharding_config", &M_ShardingConfigProto, NULL},
+    {39, RK_HLO_ENUM, 32, false, false, 381, "optimization_level", NULL, &E_ExecutionOptions_EffortLevel},
+    {40, RK_HLO_ENUM, 32, false, false, 382, "memory_fitting_level", NULL, &E_ExecutionOptions_EffortLevel},
+    {41, RK_HLO_MESSAGE, 0, false, false, 383, "schedule_config", &M_ScheduleConfigProto, NULL},
+    {42, RK_HLO_INT, 64, false, false, 384, "partition_size", NULL, NULL},
+    {43, RK_HLO_INT, 64, false, false, 385, "page_size_kib", NULL, NULL},
 };
 static const uint16_t P_HloModuleConfigProto[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 0, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42};
-const rk_hlo_message rk_hlo_config_fields = {"HloModuleConfigProto", F_HloModuleConfigProto, P_HloModuleConfigProto, 42, 44, 382, false};
+const rk_hlo_message rk_hlo_config_fields = {"HloModuleConfigProto", F_HloModuleConfigProto, P_HloModuleConfigProto, 42, 44, 386, false};
 
 static const rk_hlo_field F_DebugOptions[] = {
-    {2, RK_HLO_BOOL, 1, false, true, 383, "xla_hlo_graph_addresses", NULL, NULL},
-    {9, RK_HLO_BOOL, 1, false, true, 384, "xla_hlo_profile", NULL, NULL},
-    {30, RK_HLO_STRING, 0, true, false, 385, "xla_disable_hlo_passes", NULL, NULL},
-    {31, RK_HLO_INT, 32, false, true, 386, "xla_backend_optimization_level", NULL, NULL},
-    {33, RK_HLO_BOOL, 1, false, true, 387, "xla_embed_ir_in_executable", NULL, NULL},
-    {35, RK_HLO_BOOL, 1, false, true, 388, "xla_eliminate_hlo_implicit_broadcast", NULL, NULL},
-    {60, RK_HLO_BOOL, 1, false, true, 389, "xla_cpu_multi_thread_eigen", NULL, NULL},
-    {61, RK_HLO_STRING, 0, false, true, 390, "xla_gpu_cuda_data_dir", NULL, NULL},
-    {62, RK_HLO_BOOL, 1, false, true, 391, "xla_gpu_ftz", NULL, NULL},
-    {70, RK_HLO_BOOL, 1, false, true, 392, "xla_llvm_enable_alias_scope_metadata", NULL, NULL},
-    {71, RK_HLO_BOOL, 1, false, true, 393, "xla_llvm_enable_noalias_metadata", NULL, NULL},
-    {72, RK_HLO_BOOL, 1, false, true, 394, "xla_llvm_enable_invariant_load_metadata", NULL, NULL},
-    {73, RK_HLO_BOOL, 1, false, true, 395, "xla_llvm_disable_expensive_passes", NULL, NULL},
-    {90, RK_HLO_BOOL, 1, false, true, 396, "xla_test_all_output_layouts", NULL, NULL},
-    {91, RK_HLO_BOOL, 1, false, true, 397, "xla_test_all_input_layouts", NULL, NULL},
-    {92, RK_HLO_BOOL, 1, false, true, 398, "xla_hlo_graph_sharding_color", NULL, NULL},
-    {97, RK_HLO_BOOL, 1, false, true, 399, "xla_cpu_use_onednn", NULL, NULL},
-    {99, RK_HLO_BOOL, 1, false, true, 400, "xla_cpu_enable_fast_math", NULL, NULL},
-    {100, RK_HLO_BOOL, 1, false, true, 401, "xla_gpu_enable_fast_min_max", NULL, NULL},
-    {101, RK_HLO_BOOL, 1, false, true, 402, "xla_gpu_crash_on_verification_failures", NULL, NULL},
-    {102, RK_HLO_INT, 32, false, true, 403, "xla_force_host_platform_device_count", NULL, NULL},
-    {103, RK_HLO_BOOL, 1, false, true, 404, "xla_gpu_disable_gpuasm_optimizations", NULL, NULL},
-    {104, RK_HLO_BOOL, 1, false, true, 405, "xla_disable_all_hlo_passes", NULL, NULL},
-    {105, RK_HLO_BOOL, 1, false, true, 406, "xla_gpu_enable_dynamic_slice_fusion", NULL, NULL},
-    {106, RK_HLO_BOOL, 1, false, true, 407, "xla_hlo_evaluator_use_fast_path", NULL, NULL},
-    {107, RK_HLO_BOOL, 1, false, true, 408, "xla_allow_scalar_index_dynamic_ops", NULL, NULL},
-    {108, RK_HLO_ENUM, 32, false, true, 409, "xla_step_marker_location", NULL, &E_DebugOptions_StepMarkerLocation},
-    {109, RK_HLO_STRING, 0, false, true, 410, "xla_dump_to", NULL, NULL},
-    {110, RK_HLO_STRING, 0, false, true, 411, "xla_dump_hlo_module_re", NULL, NULL},
-    {111, RK_HLO_STRING, 0, false, true, 412, "xla_dump_hlo_pass_re", NULL, NULL},
-    {112, RK_HLO_BOOL, 1, false, true, 413, "xla_dump_hlo_as_text", NULL, NULL},
-    {113, RK_HLO_BOOL, 1, false, true, 414, "xla_dump_hlo_as_proto", NULL, NULL},
-    {114, RK_HLO_BOOL, 1, false, true, 415, "xla_dump_hlo_as_dot", NULL, NULL},
-    {115, RK_HLO_BOOL, 1, false, true, 416, "xla_dump_hlo_as_url", NULL, NULL},
-    {116, RK_HLO_BOOL, 1, false, true, 417, "xla_dump_hlo_as_html", NULL, NULL},
-    {118, RK_HLO_BOOL, 1, false, true, 418, "xla_dump_hlo_snapshots", NULL, NULL},
-    {120, RK_HLO_BOOL, 1, false, true, 419, "xla_cpu_fast_math_honor_nans", NULL, NULL},
-    {121, RK_HLO_BOOL, 1, false, true, 420, "xla_cpu_fast_math_honor_infs", NULL, NULL},
-    {122, RK_HLO_BOOL, 1, false, true, 421, "xla_allow_excess_precision", NULL, NULL},
-    {123, RK_HLO_INT, 32, false, true, 422, "xla_gpu_autotune_level", NULL, NULL},
-    {124, RK_HLO_STRING, 0, true, false, 423, "xla_enable_hlo_passes_only", NULL, NULL},
-    {125, RK_HLO_BOOL, 1, false, true, 424, "xla_gpu_force_conv_nchw", NULL, NULL},
-    {126, RK_HLO_BOOL, 1, false, true, 425, "xla_cpu_fast_math_honor_division", NULL, NULL},
-    {127, RK_HLO_STRING, 0, true, false, 426, "xla_gpu_ptx_file", NULL, NULL},
-    {128, RK_HLO_STRING, 0, false, true, 427, "xla_gpu_algorithm_denylist_path", NULL, NULL},
-    {129, RK_HLO_BOOL, 1, false, true, 428, "xla_cpu_fast_math_honor_functions", NULL, NULL},
-    {131, RK_HLO_BOOL, 1, false, true, 429, "xla_dump_include_timestamp", NULL, NULL},
-    {132, RK_HLO_INT, 32, false, true, 430, "xla_dump_max_hlo_modules", NULL, NULL},
-    {135, RK_HLO_BOOL, 1, false, true, 431, "xla_tpu_detect_nan", NULL, NULL},
-    {136, RK_HLO_BOOL, 1, false, true, 432, "xla_tpu_detect_inf", NULL, NULL},
-    {137, RK_HLO_BOOL, 1, false, true, 433, "xla_cpu_enable_xprof_traceme", NULL, NULL},
-    {138, RK_HLO_BOOL, 1, false, true, 434, "xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found", NULL, NULL},
-    {140, RK_HLO_BOOL, 1, false, true, 435, "xla_cpu_enable_fast_min_max", NULL, NULL},
-    {142, RK_HLO_INT, 32, false, true, 436, "xla_multiheap_size_constraint_per_heap", NULL, NULL},
-    {144, RK_HLO_BOOL, 1, false, true, 437, "xla_dump_module_metadata", NULL, NULL},
-    {146, RK_HLO_BOOL, 1, false, true, 438, "xla_gpu_force_conv_nhwc", NULL, NULL},
-    {147, RK_HLO_INT, 32, false, true, 439, "xla_gpu_force_compilation_parallelism", NULL, NULL},
-    {148, RK_HLO_BOOL, 1, false, true, 440, "xla_gpu_deterministic_ops", NULL, NULL},
-    {149, RK_HLO_BOOL, 1, false, true, 441, "xla_dump_fusion_visualization", NULL, NULL},
-    {150, RK_HLO_STRING, 0, true, false, 442, "xla_gpu_llvm_ir_file", NULL, NULL},
-    {151, RK_HLO_BOOL, 1, false, true, 443, "xla_dump_compress_protos", NULL, NULL},
-    {153, RK_HLO_BOOL, 1, false, true, 444, "xla_dump_disable_metadata", NULL, NULL},
-    {154, RK_HLO_STRING, 0, false, true, 445, "xla_dump_hlo_pipeline_re", NULL, NULL},
-    {155, RK_HLO_BOOL, 1, false, true, 446, "xla_gpu_dump_llvmir", NULL, NULL},
-    {157, RK_HLO_INT, 64, false, true, 447, "xla_gpu_all_reduce_combine_threshold_bytes", NULL, NULL},
-    {159, RK_HLO_INT, 32, false, true, 448, "xla_gpu_all_reduce_blueconnect_num_devices_per_host", NULL, NULL},
-    {163, RK_HLO_INT, 64, false, true, 449, "xla_gpu_nccl_termination_timeout_seconds", NULL, NULL},
-    {164, RK_HLO_BOOL, 1, false, true, 450, "xla_dump_hlo_as_long_text", NULL, NULL},
-    {165, RK_HLO_BOOL, 1, false, true, 451, "xla_gpu_enable_shared_constants", NULL, NULL},
-    {166, RK_HLO_BOOL, 1, false, true, 452, "xla_gpu_enable_cublaslt", NULL, NULL},
-    {170, RK_HLO_ENUM, 32, false, true, 453, "xla_gpu_shape_checks", NULL, &E_DebugOptions_ShapeChecks},
-    {174, RK_HLO_BOOL, 1, false, true, 454, "xla_cpu_use_acl", NULL, NULL},
-    {175, RK_HLO_BOOL, 1, false, true, 455, "xla_cpu_strict_dot_conv_math", NULL, NULL},
-    {181, RK_HLO_BOOL, 1, false, true, 456, "xla_gpu_use_runtime_fusion", NULL, NULL},
-    {182, RK_HLO_BOOL, 1, false, true, 457, "xla_dump_latency_hiding_schedule", NULL, NULL},
-    {185, RK_HLO_BOOL, 1, false, true, 458, "xla_dump_enable_mlir_pretty_form", NULL, NULL},
-    {186, RK_HLO_BOOL, 1, false, true, 459, "xla_gpu_enable_latency_hiding_scheduler", NULL, NULL},
-    {187, RK_HLO_ENUM, 32, false, true, 460, "xla_partitioning_algorithm", NULL, &E_DebugOptions_PartitioningAlgorithm},
-    {188, RK_HLO_BOOL, 1, false, true, 461, "xla_gpu_enable_triton_gemm", NULL, NULL},
-    {189, RK_HLO_BOOL, 1, false, true, 462, "xla_gpu_enable_cudnn_int8x32_convolution_reordering", NULL, NULL},
-    {190, RK_HLO_BOOL, 1, false, true, 463, "xla_gpu_triton_gemm_any", NULL, NULL},
-    {203, RK_HLO_BOOL, 1, false, true, 464, "xla_gpu_enable_while_loop_reduce_scatter_code_motion", NULL, NULL},
-    {205, RK_HLO_INT, 32, false, true, 465, "xla_gpu_collective_inflation_factor", NULL, NULL},
-    {208, RK_HLO_INT, 32, false, true, 466, "xla_gpu_graph_min_graph_size", NULL, NULL},
-    {209, RK_HLO_BOOL, 1, false, true, 467, "xla_gpu_enable_reassociation_for_converted_ar", NULL, NULL},
-    {210, RK_HLO_STRING, 0, false, true, 468, "xla_gpu_pgle_profile_file_or_directory_path", NULL, NULL},
-    {212, RK_HLO_INT, 64, false, true, 469, "xla_gpu_all_gather_combine_threshold_bytes", NULL, NULL},
-    {213, RK_HLO_INT, 64, false, true, 470, "xla_gpu_reduce_scatter_combine_threshold_bytes", NULL, NULL},
-    {215, RK_HLO_BOOL, 1, false, true, 471, "xla_gpu_graph_enable_concurrent_region", NULL, NULL},
-    {216, RK_HLO_BOOL, 1, false, true, 472, "xla_gpu_enable_highest_priority_async_stream", NULL, NULL},
-    {217, RK_HLO_BOOL, 1, false, true, 473, "xla_gpu_enable_pipelined_all_reduce", NULL, NULL},
-    {219, RK_HLO_BOOL, 1, false, true, 474, "xla_gpu_exhaustive_tiling_search", NULL, NULL},
-    {222, RK_HLO_STRING, 0, false, true, 475, "xla_gpu_dump_autotune_results_to", NULL, NULL},
-    {223, RK_HLO_STRING, 0, false, true, 476, "xla_gpu_load_autotune_results_from", NULL, NULL},
-    {224, RK_HLO_INT, 32, false, true, 477, "xla_gpu_auto_spmd_partitioning_memory_budget_gb", NULL, NULL},
-    {225, RK_HLO_FLOAT, 32, false, true, 478, "xla_gpu_auto_spmd_partitioning_memory_budget_ratio", NULL, NULL},
-    {227, RK_HLO_BOOL, 1, false, true, 479, "xla_gpu_enable_pipelined_all_gather", NULL, NULL},
-    {228, RK_HLO_INT, 64, false, true, 480, "xla_gpu_redzone_padding_bytes", NULL, NULL},
-    {231, RK_HLO_BOOL, 1, false, true, 481, "xla_gpu_enable_pipelined_reduce_scatter", NULL, NULL},
-    {232, RK_HLO_BOOL, 1, false, true, 482, "xla_gpu_dump_autotuned_gemm_fusions", NULL, NULL},
-    {235, RK_HLO_BOOL, 1, false, true, 483, "xla_gpu_fused_attention_use_cudnn_rng", NULL, NULL},
-    {236, RK_HLO_BOOL, 1, false, true, 484, "xla_gpu_copy_insertion_use_region_analysis", NULL, NULL},
-    {237, RK_HLO_INT, 64, false, true, 485, "xla_gpu_collective_permute_decomposer_threshold", NULL, NULL},
-    {239, RK_HLO_BOOL, 1, false, true, 486, "xla_gpu_enable_pipelined_collectives", NULL, NULL},
-    {240, RK_HLO_BOOL, 1, false, true, 487, "xla_gpu_collect_cost_model_stats", NULL, NULL},
-    {244, RK_HLO_BOOL, 1, false, true, 488, "xla_gpu_enable_nccl_clique_optimization", NULL, NULL},
-    {245, RK_HLO_BOOL, 1, false, true, 489, "xla_gpu_mock_custom_calls", NULL, NULL},
-    {246, RK_HLO_BOOL, 1, false, true, 490, "xla_gpu_enable_pipelined_p2p", NULL, NULL},
-    {247, RK_HLO_BOOL, 1, false, true, 491, "xla_gpu_cublas_fallback", NULL, NULL},
-    {248, RK_HLO_BOOL, 1, false, true, 492, "xla_gpu_enable_while_loop_double_buffering", NULL, NULL},
-    {250, RK_HLO_BOOL, 1, false, true, 493, "xla_gpu_filter_kernels_spilling_registers_on_autotuning", NULL, NULL},
-    {251, RK_HLO_INT, 64, false, true, 494, "xla_debug_buffer_assignment_show_max", NULL, NULL},
-    {252, RK_HLO_BOOL, 1, false, true, 495, "xla_detailed_logging", NULL, NULL},
-    {253, RK_HLO_BOOL, 1, false, true, 496, "xla_enable_dumping", NULL, NULL},
-    {254, RK_HLO_BOOL, 1, false, true, 497, "xla_gpu_enable_all_gather_combine_by_dim", NULL, NULL},
-    {255, RK_HLO_BOOL, 1, false, true, 498, "xla_gpu_enable_analytical_latency_estimator", NULL, NULL},
-    {256, RK_HLO_INT, 32, false, true, 499, "xla_gpu_llvm_verification_level", NULL, NULL},
-    {257, RK_HLO_BOOL, 1, false, true, 500, "xla_gpu_enable_reduce_scatter_combine_by_dim", NULL, NULL},
-    {258, RK_HLO_ENUM, 32, true, false, 501, "xla_gpu_enable_command_buffer", NULL, &E_DebugOptions_CommandBufferCmdType},
-    {259, RK_HLO_BOOL, 1, false, true, 502, "xla_gpu_enable_cub_radix_sort", NULL, NULL},
-    {260, RK_HLO_INT, 32, false, true, 503, "xla_gpu_memory_limit_slop_factor", NULL, NULL},
-    {261, RK_HLO_STRING, 0, false, true, 504, "xla_gpu_target_config_filename", NULL, NULL},
-    {262, RK_HLO_BOOL, 1, false, true, 505, "xla_gpu_enable_cudnn_layer_norm", NULL, NULL},
-    {265, RK_HLO_INT, 64, false, true, 506, "xla_gpu_threshold_for_windowed_einsum_mib", NULL, NULL},
-    {267, RK_HLO_BOOL, 1, false, true, 507, "xla_gpu_enable_nccl_user_buffers", NULL, NULL},
-    {268, RK_HLO_BOOL, 1, false, true, 508, "xla_gpu_enable_llvm_module_compilation_parallelism", NULL, NULL},
-    {269, RK_HLO_BOOL, 1, false, true, 509, "xla_gpu_enable_libnvptxcompiler", NULL, NULL},
-    {272, RK_HLO_BOOL, 1, false, true, 510, "xla_gpu_enable_nccl_comm_splitting", NULL, NULL},
-    {273, RK_HLO_INT, 64, false, true, 511, "xla_gpu_nccl_collective_max_nchannels", NULL, NULL},
-    {274, RK_HLO_INT, 64, false, true, 512, "xla_gpu_nccl_p2p_max_nchannels", NULL, NULL},
-    {277, RK_HLO_INT, 64, false, true, 513, "xla_gpu_nccl_init_max_rank_per_root_ratio", NULL, NULL},
-    {280, RK_HLO_BOOL, 1, false, true, 514, "xla_gpu_multi_streamed_windowed_einsum", NULL, NULL},
-    {283, RK_HLO_INT, 64, false, true, 515, "xla_gpu_gemm_rewrite_size_threshold", NULL, NULL},
-    {284, RK_HLO_BOOL, 1, false, true, 516, "xla_gpu_require_complete_aot_autotune_results", NULL, NULL},
-    {285, RK_HLO_INT, 32, false, true, 517, "xla_gpu_cudnn_gemm_fusion_level", NULL, NULL},
-    {287, RK_HLO_BOOL, 1, false, true, 518, "xla_gpu_use_memcpy_local_p2p", NULL, NULL},
-    {288, RK_HLO_INT, 64, false, true, 519, "xla_gpu_autotune_max_solutions", NULL, NULL},
-    {289, RK_HLO_ENUM, 32, true, false, 520, "xla_gpu_disable_async_collectives", NULL, &E_DebugOptions_CollectiveOpType},
-    {290, RK_HLO_BOOL, 1, false, true, 521, "xla_dump_large_constants", NULL, NULL},
-    {291, RK_HLO_BOOL, 1, false, true, 522, "xla_gpu_verify_triton_fusion_numerics", NULL, NULL},
-    {292, RK_HLO_STRING, 0, false, true, 523, "xla_gpu_dump_autotune_logs_to", NULL, NULL},
-    {293, RK_HLO_INT, 64, false, true, 524, "xla_reduce_window_rewrite_base_length", NULL, NULL},
-    {294, RK_HLO_ENUM, 32, false, true, 525, "xla_gpu_enable_while_loop_unrolling", NULL, &E_DebugOptions_WhileLoopUnrolling},
-    {295, RK_HLO_STRING, 0, false, true, 526, "xla_gpu_override_gemm_autotuner", NULL, NULL},
-    {296, RK_HLO_BOOL, 1, false, true, 527, "xla_gpu_enable_host_memory_offloading", NULL, NULL},
-    {297, RK_HLO_BOOL, 1, false, true, 528, "xla_gpu_exclude_nondeterministic_ops", NULL, NULL},
-    {300, RK_HLO_BOOL, 1, false, true, 529, "xla_llvm_force_inline_before_split", NULL, NULL},
-    {301, RK_HLO_BOOL, 1, false, true, 530, "xla_gpu_nccl_terminate_on_error", NULL, NULL},
-    {304, RK_HLO_BOOL, 1, false, true, 531, "xla_gpu_shard_autotuning", NULL, NULL},
-    {305, RK_HLO_BOOL, 1, false, true, 532, "xla_gpu_enable_approx_costly_collectives", NULL, NULL},
-    {306, RK_HLO_STRING, 0, false, true, 533, "xla_gpu_kernel_cache_file", NULL, NULL},
-    {307, RK_HLO_BOOL, 1, false, true, 534, "xla_cpu_enable_concurrency_optimized_scheduler", NULL, NULL},
-    {308, RK_HLO_INT, 32, false, true, 535, "xla_cpu_prefer_vector_width", NULL, NULL},
-    {310, RK_HLO_STRING, 0, false, true, 536, "xla_gpu_per_fusion_autotune_cache_dir", NULL, NULL},
-    {311, RK_HLO_INT, 64, false, true, 537, "xla_cmd_buffer_trace_cache_size", NULL, NULL},
-    {312, RK_HLO_BOOL, 1, false, true, 538, "xla_gpu_temp_buffer_use_separate_color", NULL, NULL},
-    {315, RK_HLO_BOOL, 1, false, true, 539, "xla_syntax_sugar_async_ops", NULL, NULL},
-    {316, RK_HLO_FLOAT, 32, false, true, 540, "xla_gpu_autotune_gemm_rtol", NULL, NULL},
-    {317, RK_HLO_BOOL, 1, false, true, 541, "xla_enable_command_buffers_during_profiling", NULL, NULL},
-    {318, RK_HLO_INT, 32, false, true, 542, "xla_gpu_cudnn_gemm_max_plans", NULL, NULL},
-    {321, RK_HLO_BOOL, 1, false, true, 543, "xla_gpu_async_dot", NULL, NULL},
-    {322, RK_HLO_BOOL, 1, false, true, 544, "xla_gpu_unsupported_enable_triton_gemm", NULL, NULL},
-    {323, RK_HLO_INT, 32, false, true, 545, "xla_cpu_parallel_codegen_split_count", NULL, NULL},
-    {324, RK_HLO_ENUM, 32, false, true, 546, "xla_gpu_experimental_autotune_cache_mode", NULL, &E_DebugOptions_AutotuneCacheMode},
-    {327, RK_HLO_INT, 32, false, true, 547, "xla_gpu_executable_warn_stuck_timeout_seconds", NULL, NULL},
-    {328, RK_HLO_INT, 32, false, true, 548, "xla_gpu_executable_terminate_timeout_seconds", NULL, NULL},
-    {329, RK_HLO_BOOL, 1, false, true, 549, "xla_gpu_experimental_disable_binary_libraries", NULL, NULL},
-    {331, RK_HLO_INT, 32, false, true, 550, "xla_gpu_dot_merger_threshold_mb", NULL, NULL},
-    {333, RK_HLO_STRING, 0, false, true, 551, "xla_cpu_max_isa", NULL, NULL},
-    {334, RK_HLO_BOOL, 1, false, true, 552, "xla_gpu_experimental_enable_fusion_block_level_rewriter", NULL, NULL},
-    {335, RK_HLO_BOOL, 1, false, true, 553, "xla_enable_fast_math", NULL, NULL},
-    {336, RK_HLO_INT, 32, false, true, 554, "xla_gpu_experimental_parallel_collective_overlap_limit", NULL, NULL},
-    {337, RK_HLO_BOOL, 1, false, true, 555, "xla_cpu_copy_insertion_use_region_analysis", NULL, NULL},
-    {338, RK_HLO_BOOL, 1, false, true, 556, "xla_gpu_experimental_dump_fdo_profiles", NULL, NULL},
-    {339, RK_HLO_INT, 64, false, true, 557, "xla_gpu_operand_bytes_threshold_for_windowed_einsum", NULL, NULL},
-    {340, RK_HLO_BOOL, 1, false, true, 558, "xla_gpu_experimental_enable_triton_heroless_priority_fusion", NULL, NULL},
-    {341, RK_HLO_ENUM, 32, false, true, 559, "xla_gpu_pgle_accuracy_checker", NULL, &E_DebugOptions_PGLEStrictnessLevel},
-    {342, RK_HLO_BOOL, 1, false, true, 560, "xla_gpu_experimental_stream_annotation", NULL, NULL},
-    {343, RK_HLO_ENUM, 32, false, true, 561, "xla_gpu_libnvjitlink_mode", NULL, &E_DebugOptions_LibNvJitLinkMode},
-    {344, RK_HLO_BOOL, 1, false, true, 562, "xla_pjrt_allow_auto_layout_in_hlo", NULL, NULL},
-    {345, RK_HLO_BOOL, 1, false, true, 563, "xla_gpu_enable_scatter_determinism_expander", NULL, NULL},
-    {347, RK_HLO_BOOL, 1, false, true, 564, "xla_gpu_require_exclusive_lock", NULL, NULL},
-    {348, RK_HLO_BOOL, 1, false, true, 565, "xla_gpu_generate_debug_info", NULL, NULL},
-    {349, RK_HLO_BOOL, 1, false, true, 566, "xla_gpu_generate_line_info", NULL, NULL},
-    {350, RK_HLO_BOOL, 1, false, true, 567, "xla_gpu_unsupported_enable_ragged_all_to_all_decomposer", NULL, NULL},
-    {351, RK_HLO_ENUM, 32, false, true, 568, "xla_gpu_experimental_pipeline_parallelism_opt_level", NULL, &E_DebugOptions_PipelineParallelismOptLevel},
-    {353, RK_HLO_BOOL, 1, false, true, 569, "xla_gpu_fail_ptx_compilation_on_register_spilling", NULL, NULL},
-    {356, RK_HLO_BOOL, 1, false, true, 570, "xla_gpu_enable_analytical_sol_latency_estimator", NULL, NULL},
-    {357, RK_HLO_MAP, 0, true, false, 571, "xla_gpu_analytical_latency_estimator_options", &M_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, NULL},
-    {359, RK_HLO_BOOL, 1, false, true, 572, "xla_cpu_use_xnnpack", NULL, NULL},
-    {360, RK_HLO_BOOL, 1, false, true, 573, "xla_gpu_experimental_enable_alltoall_windowed_einsum", NULL, NULL},
-    {362, RK_HLO_BOOL, 1, false, true, 574, "xla_gpu_experimental_pack_dot_operands_along_k_dimension", NULL, NULL},
-    {363, RK_HLO_BOOL, 1, false, true, 575, "xla_unsupported_crash_on_hlo_pass_fix_max_iterations", NULL, NULL},
-    {364, RK_HLO_BOOL, 1, false, true, 576, "xla_flags_reset", NULL, NULL},
-    {365, RK_HLO_ENUM, 32, false, true, 577, "xla_cpu_experimental_xnn_graph_fusion_mode", NULL, &E_DebugOptions_XnnGraphFusionMode},
-    {366, RK_HLO_BOOL, 1, false, true, 578, "xla_gpu_experimental_enable_heuristic_collective_combining", NULL, NULL},
-    {368, RK_HLO_BOOL, 1, false, true, 579, "xla_gpu_experimental_enable_subchannel_dequantisation_fusion", NULL, NULL},
-    {370, RK_HLO_BOOL, 1, false, true, 580, "xla_hlo_pass_fix_detect_cycles", NULL, NULL},
-    {372, RK_HLO_BOOL, 1, false, true, 581, "xla_cpu_generate_unique_c_style_kernel_entry_points", NULL, NULL},
-    {373, RK_HLO_BOOL, 1, false, true, 582, "xla_test_add_command_buffer_mode", NULL, NULL},
-    {374, RK_HLO_INT, 64, false, true, 583, "xla_gpu_experimental_collective_cse_distance_threshold", NULL, NULL},
-    {375, RK_HLO_BOOL, 1, false, true, 584, "xla_gpu_unsupported_use_ragged_all_to_all_one_shot_kernel", NULL, NULL},
-    {376, RK_HLO_BOOL, 1, false, true, 585, "xla_cpu_use_fusion_emitters", NULL, NULL},
-    {377, RK_HLO_STRING, 0, false, true, 586, "xla_gpu_experimental_collective_perf_table_path", NULL, NULL},
-    {378, RK_HLO_INT, 64, false, true, 587, "xla_gpu_collective_permute_combine_threshold_bytes", NULL, NULL},
-    {379, RK_HLO_BOOL, 1, false, true, 588, "xla_unsupported_crash_on_hlo_pass_noop_change", NULL, NULL},
-    {380, RK_HLO_BOOL, 1, false, true, 589, "xla_unsupported_crash_on_hlo_pass_silent_hlo_change", NULL, NULL},
-    {381, RK_HLO_BOOL, 1, false, true, 590, "xla_dump_full_hlo_config", NULL, NULL},
-    {382, RK_HLO_BOOL, 1, false, true, 591, "xla_gpu_unsupported_enable_triton_multi_output_fusion", NULL, NULL},
-    {383, RK_HLO_STRING, 0, false, true, 592, "xla_gpu_experimental_matmul_perf_table_path", NULL, NULL},
-    {384, RK_HLO_BOOL, 1, false, true, 593, "xla_gpu_unsupported_enable_all_reduce_decomposer", NULL, NULL},
-    {387, RK_HLO_BOOL, 1, false, true, 594, "xla_gpu_unsupported_use_all_reduce_one_shot_kernel", NULL, NULL},
-    {388, RK_HLO_BOOL, 1, false, true, 595, "xla_gpu_experimental_enable_nvshmem", NULL, NULL},
-    {389, RK_HLO_BOOL, 1, false, true, 596, "xla_gpu_use_inprocess_lld", NULL, NULL},
-    {390, RK_HLO_BOOL, 1, false, true, 597, "xla_gpu_nccl_blocking_communicators", NULL, NULL},
-    {391, RK_HLO_INT, 32, false, true, 598, "xla_gpu_first_collective_call_warn_stuck_timeout_seconds", NULL, NULL},
-    {392, RK_HLO_INT, 32, false, true, 599, "xla_gpu_first_collective_call_terminate_timeout_seconds", NULL, NULL},
-    {393, RK_HLO_BOOL, 1, false, true, 600, "xla_gpu_nccl_async_execution", NULL, NULL},
-    {395, RK_HLO_INT, 32, false, true, 601, "xla_cpu_emitter_verification_level", NULL, NULL},
-    {397, RK_HLO_BOOL, 1, false, true, 602, "xla_early_exit_with_layouts", NULL, NULL},
-    {399, RK_HLO_ENUM, 32, true, false, 603, "xla_cpu_experimental_onednn_fusion_type", NULL, &E_DebugOptions_LibraryFusionType},
-    {400, RK_HLO_ENUM, 32, true, false, 604, "xla_cpu_experimental_xnn_fusion_type", NULL, &E_DebugOptions_LibraryFusionType},
-    {401, RK_HLO_BOOL, 1, false, true, 605, "xla_gpu_experimental_use_ragged_dot_fusion", NULL, NULL},
-    {403, RK_HLO_ENUM, 32, false, true, 606, "xla_detect_unstable_reductions", NULL, &E_DebugOptions_DetectionMode},
-    {404, RK_HLO_ENUM, 32, false, true, 607, "xla_gpu_command_buffer_scheduling_mode", NULL, &E_DebugOptions_CommandBufferSchedulingMode},
-    {405, RK_HLO_BOOL, 1, false, true, 608, "xla_dump_hlo_unoptimized_snapshots", NULL, NULL},
-    {406, RK_HLO_BOOL, 1, false, true, 609, "xla_gpu_experimental_enable_nccl_symmetric_buffers", NULL, NULL},
-    {407, RK_HLO_STRING, 0, false, true, 610, "xla_gpu_experimental_autotuner_cache_dir", NULL, NULL},
-    {408, RK_HLO_BOOL, 1, false, true, 611, "xla_disable_automatic_host_compute_offload", NULL, NULL},
-    {409, RK_HLO_BOOL, 1, false, true, 612, "xla_gpu_experimental_enable_fusion_autotuner", NULL, NULL},
-    {410, RK_HLO_BOOL, 1, false, true, 613, "xla_gpu_experimental_scaled_dot_with_triton", NULL, NULL},
-    {411, RK_HLO_BOOL, 1, false, true, 614, "xla_gpu_command_buffer_unroll_loops", NULL, NULL},
-    {412, RK_HLO_BOOL, 1, false, true, 615, "xla_cpu_experimental_onednn_custom_call", NULL, NULL},
-    {413, RK_HLO_BOOL, 1, false, true, 616, "xla_gpu_experimental_use_raft_select_k", NULL, NULL},
-    {414, RK_HLO_BOOL, 1, false, true, 617, "xla_gpu_experimental_enable_checksum_tracing_on_thunks", NULL, NULL},
-    {415, RK_HLO_BOOL, 1, false, true, 618, "xla_gpu_unsupported_enable_ragged_all_to_all_multi_host_decomposer", NULL, NULL},
-    {416, RK_HLO_INT, 64, false, true, 619, "xla_gpu_unsupported_override_fast_interconnect_slice_size", NULL, NULL},
-    {417, RK_HLO_INT, 32, false, true, 620, "xla_cpu_collective_call_terminate_timeout_seconds", NULL, NULL},
-    {418, RK_HLO_INT, 32, false, true, 621, "xla_cpu_collective_call_warn_stuck_seconds", NULL, NULL},
-    {419, RK_HLO_BOOL, 1, false, true, 622, "xla_keep_shardings_after_spmd", NULL, NULL},
-    {420, RK_HLO_BOOL, 1, false, true, 623, "xla_gpu_use_embeded_device_lib", NULL, NULL},
-    {421, RK_HLO_BOOL, 1, false, true, 624, "xla_gpu_experimental_enable_triton_warp_specialization", NULL, NULL},
-    {422, RK_HLO_ENUM, 32, true, false, 625, "xla_cpu_experimental_ynn_fusion_type", NULL, &E_DebugOptions_LibraryFusionType},
-    {424, RK_HLO_MESSAGE, 0, false, true, 626, "xla_gpu_experimental_thunk_buffer_debug_filter", &M_ThunkBufferDebugFilter, NULL},
-    {425, RK_HLO_BOOL, 1, false, true, 627, "xla_cpu_enable_platform_dependent_math", NULL, NULL},
-    {426, RK_HLO_ENUM, 32, false, true, 628, "xla_gpu_detect_nan", NULL, &E_DebugOptions_DetectionMode},
-    {427, RK_HLO_BOOL, 1, false, true, 629, "xla_gpu_experimental_dump_gpu_executable", NULL, NULL},
-    {428, RK_HLO_ENUM, 32, false, true, 630, "xla_gpu_detect_inf", NULL, &E_DebugOptions_DetectionMode},
-    {429, RK_HLO_BOOL, 1, false, true, 631, "xla_enable_enzyme_comms_opt", NULL, NULL},
-    {431, RK_HLO_BOOL, 1, false, true, 632, "xla_gpu_experimental_enable_buffer_saver_on_thunks", NULL, NULL},
-    {432, RK_HLO_ENUM, 32, false, true, 633, "xla_detect_unstable_reductions_post_optimizations", NULL, &E_DebugOptions_DetectionMode},
-    {433, RK_HLO_STRING, 0, false, true, 634, "xla_dump_emitter_re", NULL, NULL},
-    {434, RK_HLO_STRING, 0, false, true, 635, "xla_gpu_gemm_autotuner_override_file", NULL, NULL},
-    {435, RK_HLO_BOOL, 1, false, true, 636, "xla_gpu_experimental_aot_compiled_thunks", NULL, NULL},
-    {436, RK_HLO_BOOL, 1, false, true, 637, "xla_enable_scoped_logging_timers", NULL, NULL},
-    {437, RK_HLO_BOOL, 1, false, true, 638, "xla_gpu_executable_embed_debug_info", NULL, NULL},
-    {438, RK_HLO_INT, 32, false, true, 639, "xla_cpu_collective_timeout_seconds", NULL, NULL},
-    {439, RK_HLO_BOOL, 1, false, true, 640, "xla_allow_h2h_copy_when_automatic_host_compute_offload_disabled", NULL, NULL},
-    {440, RK_HLO_BOOL, 1, false, true, 641, "xla_gpu_enable_pipelined_host_offloading", NULL, NULL},
-    {441, RK_HLO_BOOL, 1, false, true, 642, "xla_gpu_default_to_alg_dot_bf16_bf16_f32", NULL, NULL},
-    {442, RK_HLO_ENUM, 32, true, false, 643, "xla_gpu_experimental_autotune_backends", NULL, &E_autotuner_Backend},
-    {444, RK_HLO_BOOL, 1, false, true, 644, "xla_gpu_experimental_all_fusions_with_triton", NULL, NULL},
-    {445, RK_HLO_BOOL, 1, false, true, 645, "xla_gpu_dump_autotuned_instructions", NULL, NULL},
-    {447, RK_HLO_BOOL, 1, false, true, 646, "xla_hlo_print_inline_stack_frames", NULL, NULL},
-    {448, RK_HLO_ENUM, 32, false, true, 647, "xla_cpu_scheduler_type", NULL, &E_DebugOptions_CpuSchedulerType},
-    {449, RK_HLO_INT, 64, false, true, 648, "xla_gpu_rocm_max_trace_events", NULL, NULL},
-    {450, RK_HLO_BOOL, 1, false, true, 649, "xla_gpu_experimental_ragged_all_to_all_use_barrier", NULL, NULL},
-    {451, RK_HLO_STRING, 0, false, true, 650, "xla_gpu_execution_terminate_timeout", NULL, NULL},
-    {452, RK_HLO_BOOL, 1, false, true, 651, "xla_enable_hlo_sharding_v3", NULL, NULL},
-    {453, RK_HLO_BOOL, 1, false, true, 652, "xla_gpu_log_minmax", NULL, NULL},
-    {454, RK_HLO_BOOL, 1, false, true, 653, "xla_gpu_print_compilation_stats", NULL, NULL},
-    {455, RK_HLO_BOOL, 1, false, true, 654, "xla_gpu_experimental_enable_conv_fusion", NULL, NULL},
-    {456, RK_HLO_BOOL, 1, false, true, 655, "xla_gpu_experimental_enable_tiling_propagation", NULL, NULL},
-    {457, RK_HLO_INT, 32, false, true, 656, "xla_gpu_execution_progress_tracking", NULL, NULL},
-    {459, RK_HLO_INT, 32, false, true, 657, "xla_gpu_experimental_max_unroll_factor", NULL, NULL},
-    {460, RK_HLO_BOOL, 1, false, true, 658, "xla_gpu_enable_pdl", NULL, NULL},
-    {461, RK_HLO_INT, 64, false, true, 659, "xla_gpu_collective_combine_threshold_count", NULL, NULL},
-    {462, RK_HLO_BOOL, 1, false, true, 660, "xla_gpu_experimental_ragged_all_to_all_use_barrier_with_nccl", NULL, NULL},
-    {463, RK_HLO_INT, 32, false, true, 661, "xla_recognize_reduction_optimization_level", NULL, NULL},
-    {465, RK_HLO_INT, 32, false, true, 662, "xla_gpu_experimental_parallel_async_compute_limit", NULL, NULL},
-    {466, RK_HLO_BOOL, 1, false, true, 663, "xla_dump_buffer_assignment_analysis", NULL, NULL},
-    {467, RK_HLO_ENUM, 32, false, true, 664, "xla_cpu_opt_preset", NULL, &E_DebugOptions_CpuOptPreset},
-    {468, RK_HLO_STRING, 0, false, true, 665, "xla_gpu_collectives_implementation", NULL, NULL},
-    {469, RK_HLO_ENUM, 32, false, true, 666, "xla_gpu_command_buffer_update_mode", NULL, &E_DebugOptions_CommandBufferUpdateMode},
-    {470, RK_HLO_BOOL, 1, false, true, 667, "xla_gpu_experimental_enable_collective_multi_streaming", NULL, NULL},
-    {471, RK_HLO_BOOL, 1, false, true, 668, "xla_gpu_collective_permute_connected_components", NULL, NULL},
-    {472, RK_HLO_INT, 32, false, true, 669, "xla_gpu_experimental_force_split_k", NULL, NULL},
-    {473, RK_HLO_ENUM, 32, false, true, 670, "xla_gpu_collective_permute_mode", NULL, &E_DebugOptions_CollectivesMode},
-    {474, RK_HLO_MAP, 0, true, false, 671, "xla_gpu_experimental_cost_model_gemm_tiling_options", &M_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, NULL},
-    {475, RK_HLO_BOOL, 1, false, true, 672, "xla_gpu_experimental_gemm_fusion_v2", NULL, NULL},
-    {476, RK_HLO_INT, 32, false, true, 673, "xla_gpu_fusion_autotune_top_k_configs", NULL, NULL},
-    {478, RK_HLO_BOOL, 1, false, true, 674, "xla_gpu_native_emitter_tune_unroll_factor_for_loops", NULL, NULL},
-    {479, RK_HLO_BOOL, 1, false, true, 675, "xla_enable_rgv3_materialization", NULL, NULL},
-    {480, RK_HLO_BOOL, 1, false, true, 676, "xla_gpu_experimental_ragged_all_to_all_zero_copy", NULL, NULL},
-    {481, RK_HLO_BOOL, 1, false, true, 677, "xla_gpu_experimental_autotune_post_fusion", NULL, NULL},
-    {482, RK_HLO_ENUM, 32, false, true, 678, "xla_gpu_ragged_all_to_all_mode", NULL, &E_DebugOptions_CollectivesMode},
-    {483, RK_HLO_ENUM, 32, false, true, 679, "xla_gpu_deviceless_cub_mode", NULL, &E_DebugOptions_DevicelessCubMode},
-    {484, RK_HLO_BOOL, 1, false, true, 680, "xla_gpu_experimental_dynamic_slice_fusion_verify_offsets", NULL, NULL},
-    {485, RK_HLO_ENUM, 32, false, true, 681, "xla_gpu_all_gather_mode", NULL, &E_DebugOptions_CollectivesMode},
-    {486, RK_HLO_INT, 32, false, true, 682, "xla_gpu_executable_num_compute_streams", NULL, NULL},
-    {487, RK_HLO_INT, 32, false, true, 683, "xla_gpu_executable_num_communication_streams", NULL, NULL},
-    {488, RK_HLO_BOOL, 1, false, true, 684, "xla_gpu_experimental_collective_start_as_early_as_possible", NULL, NULL},
-    {489, RK_HLO_BOOL, 1, false, true, 685, "xla_cpu_experimental_enable_tiling_propagation", NULL, NULL},
-    {490, RK_HLO_BOOL, 1, false, true, 686, "xla_gpu_enable_dus_accumulator_zero_init_elimination", NULL, NULL},
-    {491, RK_HLO_STRING, 0, true, false, 687, "xla_gpu_ptx_compiler_extra_flags", NULL, NULL},
-    {492, RK_HLO_BOOL, 1, false, true, 688, "xla_gpu_experimental_thunk_buffer_debug_module_outputs", NULL, NULL},
-    {493, RK_HLO_BOOL, 1, false, true, 689, "xla_cpu_ftz", NULL, NULL},
-    {494, RK_HLO_BOOL, 1, false, true, 690, "xla_gpu_enable_allocator_spatial_partitioning", NULL, NULL},
-    {495, RK_HLO_BOOL, 1, false, true, 691, "xla_dump_compact_gte", NULL, NULL},
-    {496, RK_HLO_STRING, 0, false, true, 692, "xla_run_hlo_passes_starting_from", NULL, NULL},
-    {497, RK_HLO_ENUM, 32, true, false, 693, "xla_gpu_enable_collectives_command_buffer_filter", NULL, &E_DebugOptions_CollectiveOpType},
-    {498, RK_HLO_BOOL, 1, false, true, 694, "xla_dump_hlo_as_riegeli", NULL, NULL},
-    {500, RK_HLO_MAP, 0, true, false, 695, "xla_backend_extra_options", &M_DebugOptions_XlaBackendExtraOptionsEntry, NULL},
-    {501, RK_HLO_BOOL, 1, false, true, 696, "xla_gpu_experimental_use_ragged_dot_grouped_gemm", NULL, NULL},
-    {502, RK_HLO_BOOL, 1, false, true, 697, "xla_dump_hlo_to_subfolder", NULL, NULL},
-    {503, RK_HLO_MESSAGE, 0, true, false, 698, "xla_enable_nccl_symmetric_buffers_for_collectives", &M_DebugOptions_CollectiveFilter, NULL},
-    {504, RK_HLO_BOOL, 1, false, true, 699, "xla_gpu_enable_pdl_launch", NULL, NULL},
-    {505, RK_HLO_ENUM, 32, false, true, 700, "xla_gpu_cudnn_deviceless_compilation_mode", NULL, &E_DebugOptions_CudnnDevicelessCompilationMode},
-    {506, RK_HLO_BOOL, 1, false, true, 701, "xla_gpu_enable_nccl_user_buffers_in_default_space", NULL, NULL},
-    {512, RK_HLO_BOOL, 1, false, true, 702, "xla_sdy_export_all_reduce_scatter", NULL, NULL},
-    {513, RK_HLO_BOOL, 1, false, true, 703, "xla_gpu_enable_gxl_ragged_all_to_all", NULL, NULL},
-    {514, RK_HLO_INT, 64, false, true, 704, "xla_gpu_gxl_scratch_size_bytes", NULL, NULL},
-    {515, RK_HLO_BOOL, 1, false, true, 705, "xla_gpu_use_new_autotune_cache_format", NULL, NULL},
-    {516, RK_HLO_ENUM, 32, true, false, 706, "xla_gpu_experimental_use_collective_kernels", NULL, &E_DebugOptions_CollectiveKernelType},
-    {517, RK_HLO_ENUM, 32, false, true, 707, "xla_gpu_pipeline_all_gather", NULL, &E_DebugOptions_CollectivePipeliningMode},
-    {518, RK_HLO_ENUM, 32, false, true, 708, "xla_gpu_pipeline_all_reduce", NULL, &E_DebugOptions_CollectivePipeliningMode},
-    {519, RK_HLO_ENUM, 32, false, true, 709, "xla_gpu_pipeline_reduce_scatter", NULL, &E_DebugOptions_CollectivePipeliningMode},
-    {520, RK_HLO_BOOL, 1, false, true, 710, "xla_spmd_enable_dynamic_slice_collective_broadcast", NULL, NULL},
-    {521, RK_HLO_BOOL, 1, false, true, 711, "xla_gpu_experimental_ragged_all_to_all_use_device_kernel", NULL, NULL},
-    {522, RK_HLO_INT, 64, false, true, 712, "xla_gpu_async_copy_min_bytes", NULL, NULL},
-    {523, RK_HLO_INT, 64, false, true, 713, "xla_gpu_blas_max_algorithms", NULL, NULL},
-    {524, RK_HLO_BOOL, 1, false, true, 714, "xla_gpu_experimental_enable_selective_memcpy_overlap", NULL, NULL},
-    {525, RK_HLO_BOOL, 1, false, true, 715, "xla_gpu_experimental_enable_same_shape_multi_output_fusion", NULL, NULL},
-    {526, RK_HLO_INT, 64, false, true, 716, "xla_gpu_experimental_scheduler_memory_fencing_threshold_bytes", NULL, NULL},
-    {527, RK_HLO_INT, 32, false, true, 717, "xla_gpu_experimental_scheduler_memory_fencing_slack_windows", NULL, NULL},
-    {528, RK_HLO_INT, 64, false, true, 718, "xla_while_loop_all_reduce_dus_code_motion_max_size_bytes", NULL, NULL},
-    {529, RK_HLO_BOOL, 1, false, true, 719, "xla_cpu_use_new_xtile_lowering", NULL, NULL},
-    {530, RK_HLO_INT, 32, false, true, 720, "xla_gpu_trace_annotation_level", NULL, NULL},
-    {531, RK_HLO_BOOL, 1, false, true, 721, "xla_gpu_experimental_cost_model_gemm_tiling_default", NULL, NULL},
-    {532, RK_HLO_BOOL, 1, false, true, 722, "xla_gpu_allow_ragged_all_to_all_nccl_send_recv_fallback", NULL, NULL},
-    {533, RK_HLO_BOOL, 1, false, true, 723, "xla_gpu_all_reduce_splitter_ignore_profitability_check", NULL, NULL},
-    {534, RK_HLO_BOOL, 1, false, true, 724, "xla_gpu_enable_cupti_multi_subscriber", NULL, NULL},
-    {535, RK_HLO_BOOL, 1, false, true, 725, "xla_enable_hlo_modules_upload", NULL, NULL},
-    {536, RK_HLO_STRING, 0, false, true, 726, "xla_gpu_collective_domain_assignment", NULL, NULL},
-    {537, RK_HLO_STRING, 0, true, false, 727, "xla_gpu_hlo_custom_call_allowlist", NULL, NULL},
-    {538, RK_HLO_INT, 32, false, true, 728, "xla_gpu_experimental_parallel_scale_up_collective_overlap_limit", NULL, NULL},
-    {539, RK_HLO_BOOL, 1, false, true, 729, "xla_compile_all_supported_configs", NULL, NULL},
-    {540, RK_HLO_STRING, 0, false, true, 730, "xla_gpu_dump_cost_model_top_k_candidates_to", NULL, NULL},
-    {541, RK_HLO_ENUM, 32, true, false, 731, "xla_gpu_unsupported_use_cross_host_one_shot_kernel", NULL, &E_DebugOptions_CollectiveOpType},
-    {542, RK_HLO_INT, 64, false, true, 732, "xla_deduplicate_backend_configs_min_size", NULL, NULL},
-    {543, RK_HLO_STRING, 0, false, true, 733, "xla_force_config", NULL, NULL},
-    {544, RK_HLO_STRING, 0, false, true, 734, "xla_candidate_configs_file", NULL, NULL},
-    {545, RK_HLO_BOOL, 1, false, true, 735, "xla_gpu_enable_persistent_symmetric_memory", NULL, NULL},
-    {546, RK_HLO_BOOL, 1, false, true, 736, "xla_gpu_experimental_enable_raft_for_stable_topk", NULL, NULL},
-    {547, RK_HLO_ENUM, 32, false, true, 737, "xla_autotuner_preferred_backend", NULL, &E_autotuner_Backend},
-    {548, RK_HLO_BOOL, 1, false, true, 738, "xla_cpu_mock_custom_calls", NULL, NULL},
-    {549, RK_HLO_ENUM, 32, false, true, 739, "xla_gpu_experimental_early_exit", NULL, &E_DebugOptions_EarlyExitPoint},
-    {550, RK_HLO_BOOL, 1, false, true, 740, "xla_gpu_experimental_emit_collective_reduce", NULL, NULL},
-    {551, RK_HLO_BOOL, 1, false, true, 741, "xla_gpu_experimental_vmm_disabled", NULL, NULL},
-    {552, RK_HLO_BOOL, 1, false, true, 742, "xla_gpu_experimental_enable_dynamic_slice_table_offsets", NULL, NULL},
-    {553, RK_HLO_STRING, 0, false, true, 743, "xla_gpu_device_execution_terminate_timeout", NULL, NULL},
-    {554, RK_HLO_STRING, 0, false, true, 744, "xla_gpu_topology_filename", NULL, NULL},
-    {555, RK_HLO_BOOL, 1, false, true, 745, "xla_gpu_experimental_enable_dynamic_slice_extended_offsets", NULL, NULL},
-    {556, RK_HLO_ENUM, 32, false, true, 746, "xla_gpu_experimental_deterministic_ops_triton", NULL, &E_DebugOptions_DeterministicOpsTritonMode},
-    {557, RK_HLO_BOOL, 1, false, true, 747, "xla_gpu_experimental_enable_tensor_ir", NULL, NULL},
+    {2, RK_HLO_BOOL, 1, false, true, 387, "xla_hlo_graph_addresses", NULL, NULL},
+    {9, RK_HLO_BOOL, 1, false, true, 388, "xla_hlo_profile", NULL, NULL},
+    {30, RK_HLO_STRING, 0, true, false, 389, "xla_disable_hlo_passes", NULL, NULL},
+    {31, RK_HLO_INT, 32, false, true, 390, "xla_backend_optimization_level", NULL, NULL},
+    {33, RK_HLO_BOOL, 1, false, true, 391, "xla_embed_ir_in_executable", NULL, NULL},
+    {35, RK_HLO_BOOL, 1, false, true, 392, "xla_eliminate_hlo_implicit_broadcast", NULL, NULL},
+    {60, RK_HLO_BOOL, 1, false, true, 393, "xla_cpu_multi_thread_eigen", NULL, NULL},
+    {61, RK_HLO_STRING, 0, false, true, 394, "xla_gpu_cuda_data_dir", NULL, NULL},
+    {62, RK_HLO_BOOL, 1, false, true, 395, "xla_gpu_ftz", NULL, NULL},
+    {70, RK_HLO_BOOL, 1, false, true, 396, "xla_llvm_enable_alias_scope_metadata", NULL, NULL},
+    {71, RK_HLO_BOOL, 1, false, true, 397, "xla_llvm_enable_noalias_metadata", NULL, NULL},
+    {72, RK_HLO_BOOL, 1, false, true, 398, "xla_llvm_enable_invariant_load_metadata", NULL, NULL},
+    {73, RK_HLO_BOOL, 1, false, true, 399, "xla_llvm_disable_expensive_passes", NULL, NULL},
+    {90, RK_HLO_BOOL, 1, false, true, 400, "xla_test_all_output_layouts", NULL, NULL},
+    {91, RK_HLO_BOOL, 1, false, true, 401, "xla_test_all_input_layouts", NULL, NULL},
+    {92, RK_HLO_BOOL, 1, false, true, 402, "xla_hlo_graph_sharding_color", NULL, NULL},
+    {97, RK_HLO_BOOL, 1, false, true, 403, "xla_cpu_use_onednn", NULL, NULL},
+    {99, RK_HLO_BOOL, 1, false, true, 404, "xla_cpu_enable_fast_math", NULL, NULL},
+    {100, RK_HLO_BOOL, 1, false, true, 405, "xla_gpu_enable_fast_min_max", NULL, NULL},
+    {101, RK_HLO_BOOL, 1, false, true, 406, "xla_gpu_crash_on_verification_failures", NULL, NULL},
+    {102, RK_HLO_INT, 32, false, true, 407, "xla_force_host_platform_device_count", NULL, NULL},
+    {103, RK_HLO_BOOL, 1, false, true, 408, "xla_gpu_disable_gpuasm_optimizations", NULL, NULL},
+    {104, RK_HLO_BOOL, 1, false, true, 409, "xla_disable_all_hlo_passes", NULL, NULL},
+    {105, RK_HLO_BOOL, 1, false, true, 410, "xla_gpu_enable_dynamic_slice_fusion", NULL, NULL},
+    {106, RK_HLO_BOOL, 1, false, true, 411, "xla_hlo_evaluator_use_fast_path", NULL, NULL},
+    {107, RK_HLO_BOOL, 1, false, true, 412, "xla_allow_scalar_index_dynamic_ops", NULL, NULL},
+    {108, RK_HLO_ENUM, 32, false, true, 413, "xla_step_marker_location", NULL, &E_DebugOptions_StepMarkerLocation},
+    {109, RK_HLO_STRING, 0, false, true, 414, "xla_dump_to", NULL, NULL},
+    {110, RK_HLO_STRING, 0, false, true, 415, "xla_dump_hlo_module_re", NULL, NULL},
+    {111, RK_HLO_STRING, 0, false, true, 416, "xla_dump_hlo_pass_re", NULL, NULL},
+    {112, RK_HLO_BOOL, 1, false, true, 417, "xla_dump_hlo_as_text", NULL, NULL},
+    {113, RK_HLO_BOOL, 1, false, true, 418, "xla_dump_hlo_as_proto", NULL, NULL},
+    {114, RK_HLO_BOOL, 1, false, true, 419, "xla_dump_hlo_as_dot", NULL, NULL},
+    {115, RK_HLO_BOOL, 1, false, true, 420, "xla_dump_hlo_as_url", NULL, NULL},
+    {116, RK_HLO_BOOL, 1, false, true, 421, "xla_dump_hlo_as_html", NULL, NULL},
+    {118, RK_HLO_BOOL, 1, false, true, 422, "xla_dump_hlo_snapshots", NULL, NULL},
+    {120, RK_HLO_BOOL, 1, false, true, 423, "xla_cpu_fast_math_honor_nans", NULL, NULL},
+    {121, RK_HLO_BOOL, 1, false, true, 424, "xla_cpu_fast_math_honor_infs", NULL, NULL},
+    {122, RK_HLO_BOOL, 1, false, true, 425, "xla_allow_excess_precision", NULL, NULL},
+    {123, RK_HLO_INT, 32, false, true, 426, "xla_gpu_autotune_level", NULL, NULL},
+    {124, RK_HLO_STRING, 0, true, false, 427, "xla_enable_hlo_passes_only", NULL, NULL},
+    {125, RK_HLO_BOOL, 1, false, true, 428, "xla_gpu_force_conv_nchw", NULL, NULL},
+    {126, RK_HLO_BOOL, 1, false, true, 429, "xla_cpu_fast_math_honor_division", NULL, NULL},
+    {127, RK_HLO_STRING, 0, true, false, 430, "xla_gpu_ptx_file", NULL, NULL},
+    {128, RK_HLO_STRING, 0, false, true, 431, "xla_gpu_algorithm_denylist_path", NULL, NULL},
+    {129, RK_HLO_BOOL, 1, false, true, 432, "xla_cpu_fast_math_honor_functions", NULL, NULL},
+    {131, RK_HLO_BOOL, 1, false, true, 433, "xla_dump_include_timestamp", NULL, NULL},
+    {132, RK_HLO_INT, 32, false, true, 434, "xla_dump_max_hlo_modules", NULL, NULL},
+    {135, RK_HLO_BOOL, 1, false, true, 435, "xla_tpu_detect_nan", NULL, NULL},
+    {136, RK_HLO_BOOL, 1, false, true, 436, "xla_tpu_detect_inf", NULL, NULL},
+    {137, RK_HLO_BOOL, 1, false, true, 437, "xla_cpu_enable_xprof_traceme", NULL, NULL},
+    {138, RK_HLO_BOOL, 1, false, true, 438, "xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found", NULL, NULL},
+    {140, RK_HLO_BOOL, 1, false, true, 439, "xla_cpu_enable_fast_min_max", NULL, NULL},
+    {142, RK_HLO_INT, 32, false, true, 440, "xla_multiheap_size_constraint_per_heap", NULL, NULL},
+    {144, RK_HLO_BOOL, 1, false, true, 441, "xla_dump_module_metadata", NULL, NULL},
+    {146, RK_HLO_BOOL, 1, false, true, 442, "xla_gpu_force_conv_nhwc", NULL, NULL},
+    {147, RK_HLO_INT, 32, false, true, 443, "xla_gpu_force_compilation_parallelism", NULL, NULL},
+    {148, RK_HLO_BOOL, 1, false, true, 444, "xla_gpu_deterministic_ops", NULL, NULL},
+    {149, RK_HLO_BOOL, 1, false, true, 445, "xla_dump_fusion_visualization", NULL, NULL},
+    {150, RK_HLO_STRING, 0, true, false, 446, "xla_gpu_llvm_ir_file", NULL, NULL},
+    {151, RK_HLO_BOOL, 1, false, true, 447, "xla_dump_compress_protos", NULL, NULL},
+    {153, RK_HLO_BOOL, 1, false, true, 448, "xla_dump_disable_metadata", NULL, NULL},
+    {154, RK_HLO_STRING, 0, false, true, 449, "xla_dump_hlo_pipeline_re", NULL, NULL},
+    {155, RK_HLO_BOOL, 1, false, true, 450, "xla_gpu_dump_llvmir", NULL, NULL},
+    {157, RK_HLO_INT, 64, false, true, 451, "xla_gpu_all_reduce_combine_threshold_bytes", NULL, NULL},
+    {159, RK_HLO_INT, 32, false, true, 452, "xla_gpu_all_reduce_blueconnect_num_devices_per_host", NULL, NULL},
+    {163, RK_HLO_INT, 64, false, true, 453, "xla_gpu_nccl_termination_timeout_seconds", NULL, NULL},
+    {164, RK_HLO_BOOL, 1, false, true, 454, "xla_dump_hlo_as_long_text", NULL, NULL},
+    {165, RK_HLO_BOOL, 1, false, true, 455, "xla_gpu_enable_shared_constants", NULL, NULL},
+    {166, RK_HLO_BOOL, 1, false, true, 456, "xla_gpu_enable_cublaslt", NULL, NULL},
+    {170, RK_HLO_ENUM, 32, false, true, 457, "xla_gpu_shape_checks", NULL, &E_DebugOptions_ShapeChecks},
+    {174, RK_HLO_BOOL, 1, false, true, 458, "xla_cpu_use_acl", NULL, NULL},
+    {175, RK_HLO_BOOL, 1, false, true, 459, "xla_cpu_strict_dot_conv_math", NULL, NULL},
+    {181, RK_HLO_BOOL, 1, false, true, 460, "xla_gpu_use_runtime_fusion", NULL, NULL},
+    {182, RK_HLO_BOOL, 1, false, true, 461, "xla_dump_latency_hiding_schedule", NULL, NULL},
+    {185, RK_HLO_BOOL, 1, false, true, 462, "xla_dump_enable_mlir_pretty_form", NULL, NULL},
+    {186, RK_HLO_BOOL, 1, false, true, 463, "xla_gpu_enable_latency_hiding_scheduler", NULL, NULL},
+    {187, RK_HLO_ENUM, 32, false, true, 464, "xla_partitioning_algorithm", NULL, &E_DebugOptions_PartitioningAlgorithm},
+    {188, RK_HLO_BOOL, 1, false, true, 465, "xla_gpu_enable_triton_gemm", NULL, NULL},
+    {189, RK_HLO_BOOL, 1, false, true, 466, "xla_gpu_enable_cudnn_int8x32_convolution_reordering", NULL, NULL},
+    {190, RK_HLO_BOOL, 1, false, true, 467, "xla_gpu_triton_gemm_any", NULL, NULL},
+    {203, RK_HLO_BOOL, 1, false, true, 468, "xla_gpu_enable_while_loop_reduce_scatter_code_motion", NULL, NULL},
+    {205, RK_HLO_INT, 32, false, true, 469, "xla_gpu_collective_inflation_factor", NULL, NULL},
+    {208, RK_HLO_INT, 32, false, true, 470, "xla_gpu_graph_min_graph_size", NULL, NULL},
+    {209, RK_HLO_BOOL, 1, false, true, 471, "xla_gpu_enable_reassociation_for_converted_ar", NULL, NULL},
+    {210, RK_HLO_STRING, 0, false, true, 472, "xla_gpu_pgle_profile_file_or_directory_path", NULL, NULL},
+    {212, RK_HLO_INT, 64, false, true, 473, "xla_gpu_all_gather_combine_threshold_bytes", NULL, NULL},
+    {213, RK_HLO_INT, 64, false, true, 474, "xla_gpu_reduce_scatter_combine_threshold_bytes", NULL, NULL},
+    {215, RK_HLO_BOOL, 1, false, true, 475, "xla_gpu_graph_enable_concurrent_region", NULL, NULL},
+    {216, RK_HLO_BOOL, 1, false, true, 476, "xla_gpu_enable_highest_priority_async_stream", NULL, NULL},
+    {217, RK_HLO_BOOL, 1, false, true, 477, "xla_gpu_enable_pipelined_all_reduce", NULL, NULL},
+    {219, RK_HLO_BOOL, 1, false, true, 478, "xla_gpu_exhaustive_tiling_search", NULL, NULL},
+    {222, RK_HLO_STRING, 0, false, true, 479, "xla_gpu_dump_autotune_results_to", NULL, NULL},
+    {223, RK_HLO_STRING, 0, false, true, 480, "xla_gpu_load_autotune_results_from", NULL, NULL},
+    {224, RK_HLO_INT, 32, false, true, 481, "xla_gpu_auto_spmd_partitioning_memory_budget_gb", NULL, NULL},
+    {225, RK_HLO_FLOAT, 32, false, true, 482, "xla_gpu_auto_spmd_partitioning_memory_budget_ratio", NULL, NULL},
+    {227, RK_HLO_BOOL, 1, false, true, 483, "xla_gpu_enable_pipelined_all_gather", NULL, NULL},
+    {228, RK_HLO_INT, 64, false, true, 484, "xla_gpu_redzone_padding_bytes", NULL, NULL},
+    {231, RK_HLO_BOOL, 1, false, true, 485, "xla_gpu_enable_pipelined_reduce_scatter", NULL, NULL},
+    {232, RK_HLO_BOOL, 1, false, true, 486, "xla_gpu_dump_autotuned_gemm_fusions", NULL, NULL},
+    {235, RK_HLO_BOOL, 1, false, true, 487, "xla_gpu_fused_attention_use_cudnn_rng", NULL, NULL},
+    {236, RK_HLO_BOOL, 1, false, true, 488, "xla_gpu_copy_insertion_use_region_analysis", NULL, NULL},
+    {237, RK_HLO_INT, 64, false, true, 489, "xla_gpu_collective_permute_decomposer_threshold", NULL, NULL},
+    {239, RK_HLO_BOOL, 1, false, true, 490, "xla_gpu_enable_pipelined_collectives", NULL, NULL},
+    {240, RK_HLO_BOOL, 1, false, true, 491, "xla_gpu_collect_cost_model_stats", NULL, NULL},
+    {244, RK_HLO_BOOL, 1, false, true, 492, "xla_gpu_enable_nccl_clique_optimization", NULL, NULL},
+    {245, RK_HLO_BOOL, 1, false, true, 493, "xla_gpu_mock_custom_calls", NULL, NULL},
+    {246, RK_HLO_BOOL, 1, false, true, 494, "xla_gpu_enable_pipelined_p2p", NULL, NULL},
+    {247, RK_HLO_BOOL, 1, false, true, 495, "xla_gpu_cublas_fallback", NULL, NULL},
+    {248, RK_HLO_BOOL, 1, false, true, 496, "xla_gpu_enable_while_loop_double_buffering", NULL, NULL},
+    {250, RK_HLO_BOOL, 1, false, true, 497, "xla_gpu_filter_kernels_spilling_registers_on_autotuning", NULL, NULL},
+    {251, RK_HLO_INT, 64, false, true, 498, "xla_debug_buffer_assignment_show_max", NULL, NULL},
+    {252, RK_HLO_BOOL, 1, false, true, 499, "xla_detailed_logging", NULL, NULL},
+    {253, RK_HLO_BOOL, 1, false, true, 500, "xla_enable_dumping", NULL, NULL},
+    {254, RK_HLO_BOOL, 1, false, true, 501, "xla_gpu_enable_all_gather_combine_by_dim", NULL, NULL},
+    {255, RK_HLO_BOOL, 1, false, true, 502, "xla_gpu_enable_analytical_latency_estimator", NULL, NULL},
+    {256, RK_HLO_INT, 32, false, true, 503, "xla_gpu_llvm_verification_level", NULL, NULL},
+    {257, RK_HLO_BOOL, 1, false, true, 504, "xla_gpu_enable_reduce_scatter_combine_by_dim", NULL, NULL},
+    {258, RK_HLO_ENUM, 32, true, false, 505, "xla_gpu_enable_command_buffer", NULL, &E_DebugOptions_CommandBufferCmdType},
+    {259, RK_HLO_BOOL, 1, false, true, 506, "xla_gpu_enable_cub_radix_sort", NULL, NULL},
+    {260, RK_HLO_INT, 32, false, true, 507, "xla_gpu_memory_limit_slop_factor", NULL, NULL},
+    {261, RK_HLO_STRING, 0, false, true, 508, "xla_gpu_target_config_filename", NULL, NULL},
+    {262, RK_HLO_BOOL, 1, false, true, 509, "xla_gpu_enable_cudnn_layer_norm", NULL, NULL},
+    {265, RK_HLO_INT, 64, false, true, 510, "xla_gpu_threshold_for_windowed_einsum_mib", NULL, NULL},
+    {267, RK_HLO_BOOL, 1, false, true, 511, "xla_gpu_enable_nccl_user_buffers", NULL, NULL},
+    {268, RK_HLO_BOOL, 1, false, true, 512, "xla_gpu_enable_llvm_module_compilation_parallelism", NULL, NULL},
+    {269, RK_HLO_BOOL, 1, false, true, 513, "xla_gpu_enable_libnvptxcompiler", NULL, NULL},
+    {272, RK_HLO_BOOL, 1, false, true, 514, "xla_gpu_enable_nccl_comm_splitting", NULL, NULL},
+    {273, RK_HLO_INT, 64, false, true, 515, "xla_gpu_nccl_collective_max_nchannels", NULL, NULL},
+    {274, RK_HLO_INT, 64, false, true, 516, "xla_gpu_nccl_p2p_max_nchannels", NULL, NULL},
+    {277, RK_HLO_INT, 64, false, true, 517, "xla_gpu_nccl_init_max_rank_per_root_ratio", NULL, NULL},
+    {280, RK_HLO_BOOL, 1, false, true, 518, "xla_gpu_multi_streamed_windowed_einsum", NULL, NULL},
+    {283, RK_HLO_INT, 64, false, true, 519, "xla_gpu_gemm_rewrite_size_threshold", NULL, NULL},
+    {284, RK_HLO_BOOL, 1, false, true, 520, "xla_gpu_require_complete_aot_autotune_results", NULL, NULL},
+    {285, RK_HLO_INT, 32, false, true, 521, "xla_gpu_cudnn_gemm_fusion_level", NULL, NULL},
+    {287, RK_HLO_BOOL, 1, false, true, 522, "xla_gpu_use_memcpy_local_p2p", NULL, NULL},
+    {288, RK_HLO_INT, 64, false, true, 523, "xla_gpu_autotune_max_solutions", NULL, NULL},
+    {289, RK_HLO_ENUM, 32, true, false, 524, "xla_gpu_disable_async_collectives", NULL, &E_DebugOptions_CollectiveOpType},
+    {290, RK_HLO_BOOL, 1, false, true, 525, "xla_dump_large_constants", NULL, NULL},
+    {291, RK_HLO_BOOL, 1, false, true, 526, "xla_gpu_verify_triton_fusion_numerics", NULL, NULL},
+    {292, RK_HLO_STRING, 0, false, true, 527, "xla_gpu_dump_autotune_logs_to", NULL, NULL},
+    {293, RK_HLO_INT, 64, false, true, 528, "xla_reduce_window_rewrite_base_length", NULL, NULL},
+    {294, RK_HLO_ENUM, 32, false, true, 529, "xla_gpu_enable_while_loop_unrolling", NULL, &E_DebugOptions_WhileLoopUnrolling},
+    {295, RK_HLO_STRING, 0, false, true, 530, "xla_gpu_override_gemm_autotuner", NULL, NULL},
+    {296, RK_HLO_BOOL, 1, false, true, 531, "xla_gpu_enable_host_memory_offloading", NULL, NULL},
+    {297, RK_HLO_BOOL, 1, false, true, 532, "xla_gpu_exclude_nondeterministic_ops", NULL, NULL},
+    {300, RK_HLO_BOOL, 1, false, true, 533, "xla_llvm_force_inline_before_split", NULL, NULL},
+    {301, RK_HLO_BOOL, 1, false, true, 534, "xla_gpu_nccl_terminate_on_error", NULL, NULL},
+    {304, RK_HLO_BOOL, 1, false, true, 535, "xla_gpu_shard_autotuning", NULL, NULL},
+    {305, RK_HLO_BOOL, 1, false, true, 536, "xla_gpu_enable_approx_costly_collectives", NULL, NULL},
+    {306, RK_HLO_STRING, 0, false, true, 537, "xla_gpu_kernel_cache_file", NULL, NULL},
+    {307, RK_HLO_BOOL, 1, false, true, 538, "xla_cpu_enable_concurrency_optimized_scheduler", NULL, NULL},
+    {308, RK_HLO_INT, 32, false, true, 539, "xla_cpu_prefer_vector_width", NULL, NULL},
+    {310, RK_HLO_STRING, 0, false, true, 540, "xla_gpu_per_fusion_autotune_cache_dir", NULL, NULL},
+    {311, RK_HLO_INT, 64, false, true, 541, "xla_cmd_buffer_trace_cache_size", NULL, NULL},
+    {312, RK_HLO_BOOL, 1, false, true, 542, "xla_gpu_temp_buffer_use_separate_color", NULL, NULL},
+    {315, RK_HLO_BOOL, 1, false, true, 543, "xla_syntax_sugar_async_ops", NULL, NULL},
+    {316, RK_HLO_FLOAT, 32, false, true, 544, "xla_gpu_autotune_gemm_rtol", NULL, NULL},
+    {317, RK_HLO_BOOL, 1, false, true, 545, "xla_enable_command_buffers_during_profiling", NULL, NULL},
+    {318, RK_HLO_INT, 32, false, true, 546, "xla_gpu_cudnn_gemm_max_plans", NULL, NULL},
+    {321, RK_HLO_BOOL, 1, false, true, 547, "xla_gpu_async_dot", NULL, NULL},
+    {322, RK_HLO_BOOL, 1, false, true, 548, "xla_gpu_unsupported_enable_triton_gemm", NULL, NULL},
+    {323, RK_HLO_INT, 32, false, true, 549, "xla_cpu_parallel_codegen_split_count", NULL, NULL},
+    {324, RK_HLO_ENUM, 32, false, true, 550, "xla_gpu_experimental_autotune_cache_mode", NULL, &E_DebugOptions_AutotuneCacheMode},
+    {327, RK_HLO_INT, 32, false, true, 551, "xla_gpu_executable_warn_stuck_timeout_seconds", NULL, NULL},
+    {328, RK_HLO_INT, 32, false, true, 552, "xla_gpu_executable_terminate_timeout_seconds", NULL, NULL},
+    {329, RK_HLO_BOOL, 1, false, true, 553, "xla_gpu_experimental_disable_binary_libraries", NULL, NULL},
+    {331, RK_HLO_INT, 32, false, true, 554, "xla_gpu_dot_merger_threshold_mb", NULL, NULL},
+    {333, RK_HLO_STRING, 0, false, true, 555, "xla_cpu_max_isa", NULL, NULL},
+    {334, RK_HLO_BOOL, 1, false, true, 556, "xla_gpu_experimental_enable_fusion_block_level_rewriter", NULL, NULL},
+    {335, RK_HLO_BOOL, 1, false, true, 557, "xla_enable_fast_math", NULL, NULL},
+    {336, RK_HLO_INT, 32, false, true, 558, "xla_gpu_experimental_parallel_collective_overlap_limit", NULL, NULL},
+    {337, RK_HLO_BOOL, 1, false, true, 559, "xla_cpu_copy_insertion_use_region_analysis", NULL, NULL},
+    {338, RK_HLO_BOOL, 1, false, true, 560, "xla_gpu_experimental_dump_fdo_profiles", NULL, NULL},
+    {339, RK_HLO_INT, 64, false, true, 561, "xla_gpu_operand_bytes_threshold_for_windowed_einsum", NULL, NULL},
+    {340, RK_HLO_BOOL, 1, false, true, 562, "xla_gpu_experimental_enable_triton_heroless_priority_fusion", NULL, NULL},
+    {341, RK_HLO_ENUM, 32, false, true, 563, "xla_gpu_pgle_accuracy_checker", NULL, &E_DebugOptions_PGLEStrictnessLevel},
+    {342, RK_HLO_BOOL, 1, false, true, 564, "xla_gpu_experimental_stream_annotation", NULL, NULL},
+    {343, RK_HLO_ENUM, 32, false, true, 565, "xla_gpu_libnvjitlink_mode", NULL, &E_DebugOptions_LibNvJitLinkMode},
+    {344, RK_HLO_BOOL, 1, false, true, 566, "xla_pjrt_allow_auto_layout_in_hlo", NULL, NULL},
+    {345, RK_HLO_BOOL, 1, false, true, 567, "xla_gpu_enable_scatter_determinism_expander", NULL, NULL},
+    {347, RK_HLO_BOOL, 1, false, true, 568, "xla_gpu_require_exclusive_lock", NULL, NULL},
+    {348, RK_HLO_BOOL, 1, false, true, 569, "xla_gpu_generate_debug_info", NULL, NULL},
+    {349, RK_HLO_BOOL, 1, false, true, 570, "xla_gpu_generate_line_info", NULL, NULL},
+    {350, RK_HLO_BOOL, 1, false, true, 571, "xla_gpu_unsupported_enable_ragged_all_to_all_decomposer", NULL, NULL},
+    {351, RK_HLO_ENUM, 32, false, true, 572, "xla_gpu_experimental_pipeline_parallelism_opt_level", NULL, &E_DebugOptions_PipelineParallelismOptLevel},
+    {353, RK_HLO_BOOL, 1, false, true, 573, "xla_gpu_fail_ptx_compilation_on_register_spilling", NULL, NULL},
+    {356, RK_HLO_BOOL, 1, false, true, 574, "xla_gpu_enable_analytical_sol_latency_estimator", NULL, NULL},
+    {357, RK_HLO_MAP, 0, true, false, 575, "xla_gpu_analytical_latency_estimator_options", &M_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, NULL},
+    {359, RK_HLO_BOOL, 1, false, true, 576, "xla_cpu_use_xnnpack", NULL, NULL},
+    {360, RK_HLO_BOOL, 1, false, true, 577, "xla_gpu_experimental_enable_alltoall_windowed_einsum", NULL, NULL},
+    {362, RK_HLO_BOOL, 1, false, true, 578, "xla_gpu_experimental_pack_dot_operands_along_k_dimension", NULL, NULL},
+    {363, RK_HLO_BOOL, 1, false, true, 579, "xla_unsupported_crash_on_hlo_pass_fix_max_iterations", NULL, NULL},
+    {364, RK_HLO_BOOL, 1, false, true, 580, "xla_flags_reset", NULL, NULL},
+    {365, RK_HLO_ENUM, 32, false, true, 581, "xla_cpu_experimental_xnn_graph_fusion_mode", NULL, &E_DebugOptions_XnnGraphFusionMode},
+    {366, RK_HLO_BOOL, 1, false, true, 582, "xla_gpu_experimental_enable_heuristic_collective_combining", NULL, NULL},
+    {368, RK_HLO_BOOL, 1, false, true, 583, "xla_gpu_experimental_enable_subchannel_dequantisation_fusion", NULL, NULL},
+    {370, RK_HLO_BOOL, 1, false, true, 584, "xla_hlo_pass_fix_detect_cycles", NULL, NULL},
+    {372, RK_HLO_BOOL, 1, false, true, 585, "xla_cpu_generate_unique_c_style_kernel_entry_points", NULL, NULL},
+    {373, RK_HLO_BOOL, 1, false, true, 586, "xla_test_add_command_buffer_mode", NULL, NULL},
+    {374, RK_HLO_INT, 64, false, true, 587, "xla_gpu_experimental_collective_cse_distance_threshold", NULL, NULL},
+    {375, RK_HLO_BOOL, 1, false, true, 588, "xla_gpu_unsupported_use_ragged_all_to_all_one_shot_kernel", NULL, NULL},
+    {376, RK_HLO_BOOL, 1, false, true, 589, "xla_cpu_use_fusion_emitters", NULL, NULL},
+    {377, RK_HLO_STRING, 0, false, true, 590, "xla_gpu_experimental_collective_perf_table_path", NULL, NULL},
+    {378, RK_HLO_INT, 64, false, true, 591, "xla_gpu_collective_permute_combine_threshold_bytes", NULL, NULL},
+    {379, RK_HLO_BOOL, 1, false, true, 592, "xla_unsupported_crash_on_hlo_pass_noop_change", NULL, NULL},
+    {380, RK_HLO_BOOL, 1, false, true, 593, "xla_unsupported_crash_on_hlo_pass_silent_hlo_change", NULL, NULL},
+    {381, RK_HLO_BOOL, 1, false, true, 594, "xla_dump_full_hlo_config", NULL, NULL},
+    {382, RK_HLO_BOOL, 1, false, true, 595, "xla_gpu_unsupported_enable_triton_multi_output_fusion", NULL, NULL},
+    {383, RK_HLO_STRING, 0, false, true, 596, "xla_gpu_experimental_matmul_perf_table_path", NULL, NULL},
+    {384, RK_HLO_BOOL, 1, false, true, 597, "xla_gpu_unsupported_enable_all_reduce_decomposer", NULL, NULL},
+    {387, RK_HLO_BOOL, 1, false, true, 598, "xla_gpu_unsupported_use_all_reduce_one_shot_kernel", NULL, NULL},
+    {388, RK_HLO_BOOL, 1, false, true, 599, "xla_gpu_experimental_enable_nvshmem", NULL, NULL},
+    {389, RK_HLO_BOOL, 1, false, true, 600, "xla_gpu_use_inprocess_lld", NULL, NULL},
+    {390, RK_HLO_BOOL, 1, false, true, 601, "xla_gpu_nccl_blocking_communicators", NULL, NULL},
+    {391, RK_HLO_INT, 32, false, true, 602, "xla_gpu_first_collective_call_warn_stuck_timeout_seconds", NULL, NULL},
+    {392, RK_HLO_INT, 32, false, true, 603, "xla_gpu_first_collective_call_terminate_timeout_seconds", NULL, NULL},
+    {393, RK_HLO_BOOL, 1, false, true, 604, "xla_gpu_nccl_async_execution", NULL, NULL},
+    {395, RK_HLO_INT, 32, false, true, 605, "xla_cpu_emitter_verification_level", NULL, NULL},
+    {397, RK_HLO_BOOL, 1, false, true, 606, "xla_early_exit_with_layouts", NULL, NULL},
+    {399, RK_HLO_ENUM, 32, true, false, 607, "xla_cpu_experimental_onednn_fusion_type", NULL, &E_DebugOptions_LibraryFusionType},
+    {400, RK_HLO_ENUM, 32, true, false, 608, "xla_cpu_experimental_xnn_fusion_type", NULL, &E_DebugOptions_LibraryFusionType},
+    {401, RK_HLO_BOOL, 1, false, true, 609, "xla_gpu_experimental_use_ragged_dot_fusion", NULL, NULL},
+    {403, RK_HLO_ENUM, 32, false, true, 610, "xla_detect_unstable_reductions", NULL, &E_DebugOptions_DetectionMode},
+    {404, RK_HLO_ENUM, 32, false, true, 611, "xla_gpu_command_buffer_scheduling_mode", NULL, &E_DebugOptions_CommandBufferSchedulingMode},
+    {405, RK_HLO_BOOL, 1, false, true, 612, "xla_dump_hlo_unoptimized_snapshots", NULL, NULL},
+    {406, RK_HLO_BOOL, 1, false, true, 613, "xla_gpu_experimental_enable_nccl_symmetric_buffers", NULL, NULL},
+    {407, RK_HLO_STRING, 0, false, true, 614, "xla_gpu_experimental_autotuner_cache_dir", NULL, NULL},
+    {408, RK_HLO_BOOL, 1, false, true, 615, "xla_disable_automatic_host_compute_offload", NULL, NULL},
+    {409, RK_HLO_BOOL, 1, false, true, 616, "xla_gpu_experimental_enable_fusion_autotuner", NULL, NULL},
+    {410, RK_HLO_BOOL, 1, false, true, 617, "xla_gpu_experimental_scaled_dot_with_triton", NULL, NULL},
+    {411, RK_HLO_BOOL, 1, false, true, 618, "xla_gpu_command_buffer_unroll_loops", NULL, NULL},
+    {412, RK_HLO_BOOL, 1, false, true, 619, "xla_cpu_experimental_onednn_custom_call", NULL, NULL},
+    {413, RK_HLO_BOOL, 1, false, true, 620, "xla_gpu_experimental_use_raft_select_k", NULL, NULL},
+    {414, RK_HLO_BOOL, 1, false, true, 621, "xla_gpu_experimental_enable_checksum_tracing_on_thunks", NULL, NULL},
+    {415, RK_HLO_BOOL, 1, false, true, 622, "xla_gpu_unsupported_enable_ragged_all_to_all_multi_host_decomposer", NULL, NULL},
+    {416, RK_HLO_INT, 64, false, true, 623, "xla_gpu_unsupported_override_fast_interconnect_slice_size", NULL, NULL},
+    {417, RK_HLO_INT, 32, false, true, 624, "xla_cpu_collective_call_terminate_timeout_seconds", NULL, NULL},
+    {418, RK_HLO_INT, 32, false, true, 625, "xla_cpu_collective_call_warn_stuck_seconds", NULL, NULL},
+    {419, RK_HLO_BOOL, 1, false, true, 626, "xla_keep_shardings_after_spmd", NULL, NULL},
+    {420, RK_HLO_BOOL, 1, false, true, 627, "xla_gpu_use_embeded_device_lib", NULL, NULL},
+    {421, RK_HLO_BOOL, 1, false, true, 628, "xla_gpu_experimental_enable_triton_warp_specialization", NULL, NULL},
+    {422, RK_HLO_ENUM, 32, true, false, 629, "xla_cpu_experimental_ynn_fusion_type", NULL, &E_DebugOptions_LibraryFusionType},
+    {424, RK_HLO_MESSAGE, 0, false, true, 630, "xla_gpu_experimental_thunk_buffer_debug_filter", &M_ThunkBufferDebugFilter, NULL},
+    {425, RK_HLO_BOOL, 1, false, true, 631, "xla_cpu_enable_platform_dependent_math", NULL, NULL},
+    {426, RK_HLO_ENUM, 32, false, true, 632, "xla_gpu_detect_nan", NULL, &E_DebugOptions_DetectionMode},
+    {427, RK_HLO_BOOL, 1, false, true, 633, "xla_gpu_experimental_dump_gpu_executable", NULL, NULL},
+    {428, RK_HLO_ENUM, 32, false, true, 634, "xla_gpu_detect_inf", NULL, &E_DebugOptions_DetectionMode},
+    {429, RK_HLO_BOOL, 1, false, true, 635, "xla_enable_enzyme_comms_opt", NULL, NULL},
+    {431, RK_HLO_BOOL, 1, false, true, 636, "xla_gpu_experimental_enable_buffer_saver_on_thunks", NULL, NULL},
+    {432, RK_HLO_ENUM, 32, false, true, 637, "xla_detect_unstable_reductions_post_optimizations", NULL, &E_DebugOptions_DetectionMode},
+    {433, RK_HLO_STRING, 0, false, true, 638, "xla_dump_emitter_re", NULL, NULL},
+    {434, RK_HLO_STRING, 0, false, true, 639, "xla_gpu_gemm_autotuner_override_file", NULL, NULL},
+    {435, RK_HLO_BOOL, 1, false, true, 640, "xla_gpu_experimental_aot_compiled_thunks", NULL, NULL},
+    {436, RK_HLO_BOOL, 1, false, true, 641, "xla_enable_scoped_logging_timers", NULL, NULL},
+    {437, RK_HLO_BOOL, 1, false, true, 642, "xla_gpu_executable_embed_debug_info", NULL, NULL},
+    {438, RK_HLO_INT, 32, false, true, 643, "xla_cpu_collective_timeout_seconds", NULL, NULL},
+    {439, RK_HLO_BOOL, 1, false, true, 644, "xla_allow_h2h_copy_when_automatic_host_compute_offload_disabled", NULL, NULL},
+    {440, RK_HLO_BOOL, 1, false, true, 645, "xla_gpu_enable_pipelined_host_offloading", NULL, NULL},
+    {441, RK_HLO_BOOL, 1, false, true, 646, "xla_gpu_default_to_alg_dot_bf16_bf16_f32", NULL, NULL},
+    {442, RK_HLO_ENUM, 32, true, false, 647, "xla_gpu_experimental_autotune_backends", NULL, &E_autotuner_Backend},
+    {444, RK_HLO_BOOL, 1, false, true, 648, "xla_gpu_experimental_all_fusions_with_triton", NULL, NULL},
+    {445, RK_HLO_BOOL, 1, false, true, 649, "xla_gpu_dump_autotuned_instructions", NULL, NULL},
+    {447, RK_HLO_BOOL, 1, false, true, 650, "xla_hlo_print_inline_stack_frames", NULL, NULL},
+    {448, RK_HLO_ENUM, 32, false, true, 651, "xla_cpu_scheduler_type", NULL, &E_DebugOptions_CpuSchedulerType},
+    {449, RK_HLO_INT, 64, false, true, 652, "xla_gpu_rocm_max_trace_events", NULL, NULL},
+    {450, RK_HLO_BOOL, 1, false, true, 653, "xla_gpu_experimental_ragged_all_to_all_use_barrier", NULL, NULL},
+    {451, RK_HLO_STRING, 0, false, true, 654, "xla_gpu_execution_terminate_timeout", NULL, NULL},
+    {452, RK_HLO_BOOL, 1, false, true, 655, "xla_enable_hlo_sharding_v3", NULL, NULL},
+    {453, RK_HLO_BOOL, 1, false, true, 656, "xla_gpu_log_minmax", NULL, NULL},
+    {454, RK_HLO_BOOL, 1, false, true, 657, "xla_gpu_print_compilation_stats", NULL, NULL},
+    {455, RK_HLO_BOOL, 1, false, true, 658, "xla_gpu_experimental_enable_conv_fusion", NULL, NULL},
+    {456, RK_HLO_BOOL, 1, false, true, 659, "xla_gpu_experimental_enable_tiling_propagation", NULL, NULL},
+    {457, RK_HLO_INT, 32, false, true, 660, "xla_gpu_execution_progress_tracking", NULL, NULL},
+    {459, RK_HLO_INT, 32, false, true, 661, "xla_gpu_experimental_max_unroll_factor", NULL, NULL},
+    {460, RK_HLO_BOOL, 1, false, true, 662, "xla_gpu_enable_pdl", NULL, NULL},
+    {461, RK_HLO_INT, 64, false, true, 663, "xla_gpu_collective_combine_threshold_count", NULL, NULL},
+    {462, RK_HLO_BOOL, 1, false, true, 664, "xla_gpu_experimental_ragged_all_to_all_use_barrier_with_nccl", NULL, NULL},
+    {463, RK_HLO_INT, 32, false, true, 665, "xla_recognize_reduction_optimization_level", NULL, NULL},
+    {465, RK_HLO_INT, 32, false, true, 666, "xla_gpu_experimental_parallel_async_compute_limit", NULL, NULL},
+    {466, RK_HLO_BOOL, 1, false, true, 667, "xla_dump_buffer_assignment_analysis", NULL, NULL},
+    {467, RK_HLO_ENUM, 32, false, true, 668, "xla_cpu_opt_preset", NULL, &E_DebugOptions_CpuOptPreset},
+    {468, RK_HLO_STRING, 0, false, true, 669, "xla_gpu_collectives_implementation", NULL, NULL},
+    {469, RK_HLO_ENUM, 32, false, true, 670, "xla_gpu_command_buffer_update_mode", NULL, &E_DebugOptions_CommandBufferUpdateMode},
+    {470, RK_HLO_BOOL, 1, false, true, 671, "xla_gpu_experimental_enable_collective_multi_streaming", NULL, NULL},
+    {471, RK_HLO_BOOL, 1, false, true, 672, "xla_gpu_collective_permute_connected_components", NULL, NULL},
+    {472, RK_HLO_INT, 32, false, true, 673, "xla_gpu_experimental_force_split_k", NULL, NULL},
+    {473, RK_HLO_ENUM, 32, false, true, 674, "xla_gpu_collective_permute_mode", NULL, &E_DebugOptions_CollectivesMode},
+    {474, RK_HLO_MAP, 0, true, false, 675, "xla_gpu_experimental_cost_model_gemm_tiling_options", &M_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, NULL},
+    {475, RK_HLO_BOOL, 1, false, true, 676, "xla_gpu_experimental_gemm_fusion_v2", NULL, NULL},
+    {476, RK_HLO_INT, 32, false, true, 677, "xla_gpu_fusion_autotune_top_k_configs", NULL, NULL},
+    {478, RK_HLO_BOOL, 1, false, true, 678, "xla_gpu_native_emitter_tune_unroll_factor_for_loops", NULL, NULL},
+    {479, RK_HLO_BOOL, 1, false, true, 679, "xla_enable_rgv3_materialization", NULL, NULL},
+    {480, RK_HLO_BOOL, 1, false, true, 680, "xla_gpu_experimental_ragged_all_to_all_zero_copy", NULL, NULL},
+    {481, RK_HLO_BOOL, 1, false, true, 681, "xla_gpu_experimental_autotune_post_fusion", NULL, NULL},
+    {482, RK_HLO_ENUM, 32, false, true, 682, "xla_gpu_ragged_all_to_all_mode", NULL, &E_DebugOptions_CollectivesMode},
+    {483, RK_HLO_ENUM, 32, false, true, 683, "xla_gpu_deviceless_cub_mode", NULL, &E_DebugOptions_DevicelessCubMode},
+    {484, RK_HLO_BOOL, 1, false, true, 684, "xla_gpu_experimental_dynamic_slice_fusion_verify_offsets", NULL, NULL},
+    {485, RK_HLO_ENUM, 32, false, true, 685, "xla_gpu_all_gather_mode", NULL, &E_DebugOptions_CollectivesMode},
+    {486, RK_HLO_INT, 32, false, true, 686, "xla_gpu_executable_num_compute_streams", NULL, NULL},
+    {487, RK_HLO_INT, 32, false, true, 687, "xla_gpu_executable_num_communication_streams", NULL, NULL},
+    {488, RK_HLO_BOOL, 1, false, true, 688, "xla_gpu_experimental_collective_start_as_early_as_possible", NULL, NULL},
+    {489, RK_HLO_BOOL, 1, false, true, 689, "xla_cpu_experimental_enable_tiling_propagation", NULL, NULL},
+    {490, RK_HLO_BOOL, 1, false, true, 690, "xla_gpu_enable_dus_accumulator_zero_init_elimination", NULL, NULL},
+    {491, RK_HLO_STRING, 0, true, false, 691, "xla_gpu_ptx_compiler_extra_flags", NULL, NULL},
+    {492, RK_HLO_BOOL, 1, false, true, 692, "xla_gpu_experimental_thunk_buffer_debug_module_outputs", NULL, NULL},
+    {493, RK_HLO_BOOL, 1, false, true, 693, "xla_cpu_ftz", NULL, NULL},
+    {494, RK_HLO_BOOL, 1, false, true, 694, "xla_gpu_enable_allocator_spatial_partitioning", NULL, NULL},
+    {495, RK_HLO_BOOL, 1, false, true, 695, "xla_dump_compact_gte", NULL, NULL},
+    {496, RK_HLO_STRING, 0, false, true, 696, "xla_run_hlo_passes_starting_from", NULL, NULL},
+    {497, RK_HLO_ENUM, 32, true, false, 697, "xla_gpu_enable_collectives_command_buffer_filter", NULL, &E_DebugOptions_CollectiveOpType},
+    {498, RK_HLO_BOOL, 1, false, true, 698, "xla_dump_hlo_as_riegeli", NULL, NULL},
+    {500, RK_HLO_MAP, 0, true, false, 699, "xla_backend_extra_options", &M_DebugOptions_XlaBackendExtraOptionsEntry, NULL},
+    {501, RK_HLO_BOOL, 1, false, true, 700, "xla_gpu_experimental_use_ragged_dot_grouped_gemm", NULL, NULL},
+    {502, RK_HLO_BOOL, 1, false, true, 701, "xla_dump_hlo_to_subfolder", NULL, NULL},
+    {503, RK_HLO_MESSAGE, 0, true, false, 702, "xla_enable_nccl_symmetric_buffers_for_collectives", &M_DebugOptions_CollectiveFilter, NULL},
+    {504, RK_HLO_BOOL, 1, false, true, 703, "xla_gpu_enable_pdl_launch", NULL, NULL},
+    {505, RK_HLO_ENUM, 32, false, true, 704, "xla_gpu_cudnn_deviceless_compilation_mode", NULL, &E_DebugOptions_CudnnDevicelessCompilationMode},
+    {506, RK_HLO_BOOL, 1, false, true, 705, "xla_gpu_enable_nccl_user_buffers_in_default_space", NULL, NULL},
+    {512, RK_HLO_BOOL, 1, false, true, 706, "xla_sdy_export_all_reduce_scatter", NULL, NULL},
+    {513, RK_HLO_BOOL, 1, false, true, 707, "xla_gpu_enable_gxl_ragged_all_to_all", NULL, NULL},
+    {514, RK_HLO_INT, 64, false, true, 708, "xla_gpu_gxl_scratch_size_bytes", NULL, NULL},
+    {515, RK_HLO_BOOL, 1, false, true, 709, "xla_gpu_use_new_autotune_cache_format", NULL, NULL},
+    {516, RK_HLO_ENUM, 32, true, false, 710, "xla_gpu_experimental_use_collective_kernels", NULL, &E_DebugOptions_CollectiveKernelType},
+    {517, RK_HLO_ENUM, 32, false, true, 711, "xla_gpu_pipeline_all_gather", NULL, &E_DebugOptions_CollectivePipeliningMode},
+    {518, RK_HLO_ENUM, 32, false, true, 712, "xla_gpu_pipeline_all_reduce", NULL, &E_DebugOptions_CollectivePipeliningMode},
+    {519, RK_HLO_ENUM, 32, false, true, 713, "xla_gpu_pipeline_reduce_scatter", NULL, &E_DebugOptions_CollectivePipeliningMode},
+    {520, RK_HLO_BOOL, 1, false, true, 714, "xla_spmd_enable_dynamic_slice_collective_broadcast", NULL, NULL},
+    {521, RK_HLO_BOOL, 1, false, true, 715, "xla_gpu_experimental_ragged_all_to_all_use_device_kernel", NULL, NULL},
+    {522, RK_HLO_INT, 64, false, true, 716, "xla_gpu_async_copy_min_bytes", NULL, NULL},
+    {523, RK_HLO_INT, 64, false, true, 717, "xla_gpu_blas_max_algorithms", NULL, NULL},
+    {524, RK_HLO_BOOL, 1, false, true, 718, "xla_gpu_experimental_enable_selective_memcpy_overlap", NULL, NULL},
+    {525, RK_HLO_BOOL, 1, false, true, 719, "xla_gpu_experimental_enable_same_shape_multi_output_fusion", NULL, NULL},
+    {526, RK_HLO_INT, 64, false, true, 720, "xla_gpu_experimental_scheduler_memory_fencing_threshold_bytes", NULL, NULL},
+    {527, RK_HLO_INT, 32, false, true, 721, "xla_gpu_experimental_scheduler_memory_fencing_slack_windows", NULL, NULL},
+    {528, RK_HLO_INT, 64, false, true, 722, "xla_while_loop_all_reduce_dus_code_motion_max_size_bytes", NULL, NULL},
+    {529, RK_HLO_BOOL, 1, false, true, 723, "xla_cpu_use_new_xtile_lowering", NULL, NULL},
+    {530, RK_HLO_INT, 32, false, true, 724, "xla_gpu_trace_annotation_level", NULL, NULL},
+    {531, RK_HLO_BOOL, 1, false, true, 725, "xla_gpu_experimental_cost_model_gemm_tiling_default", NULL, NULL},
+    {532, RK_HLO_BOOL, 1, false, true, 726, "xla_gpu_allow_ragged_all_to_all_nccl_send_recv_fallback", NULL, NULL},
+    {533, RK_HLO_BOOL, 1, false, true, 727, "xla_gpu_all_reduce_splitter_ignore_profitability_check", NULL, NULL},
+    {534, RK_HLO_BOOL, 1, false, true, 728, "xla_gpu_enable_cupti_multi_subscriber", NULL, NULL},
+    {535, RK_HLO_BOOL, 1, false, true, 729, "xla_enable_hlo_modules_upload", NULL, NULL},
+    {536, RK_HLO_STRING, 0, false, true, 730, "xla_gpu_collective_domain_assignment", NULL, NULL},
+    {537, RK_HLO_STRING, 0, true, false, 731, "xla_gpu_hlo_custom_call_allowlist", NULL, NULL},
+    {538, RK_HLO_INT, 32, false, true, 732, "xla_gpu_experimental_parallel_scale_up_collective_overlap_limit", NULL, NULL},
+    {539, RK_HLO_BOOL, 1, false, true, 733, "xla_compile_all_supported_configs", NULL, NULL},
+    {540, RK_HLO_STRING, 0, false, true, 734, "xla_gpu_dump_cost_model_top_k_candidates_to", NULL, NULL},
+    {541, RK_HLO_ENUM, 32, true, false, 735, "xla_gpu_unsupported_use_cross_host_one_shot_kernel", NULL, &E_DebugOptions_CollectiveOpType},
+    {542, RK_HLO_INT, 64, false, true, 736, "xla_deduplicate_backend_configs_min_size", NULL, NULL},
+    {543, RK_HLO_STRING, 0, false, true, 737, "xla_force_config", NULL, NULL},
+    {544, RK_HLO_STRING, 0, false, true, 738, "xla_candidate_configs_file", NULL, NULL},
+    {545, RK_HLO_BOOL, 1, false, true, 739, "xla_gpu_enable_persistent_symmetric_memory", NULL, NULL},
+    {546, RK_HLO_BOOL, 1, false, true, 740, "xla_gpu_experimental_enable_raft_for_stable_topk", NULL, NULL},
+    {547, RK_HLO_ENUM, 32, false, true, 741, "xla_autotuner_preferred_backend", NULL, &E_autotuner_Backend},
+    {548, RK_HLO_BOOL, 1, false, true, 742, "xla_cpu_mock_custom_calls", NULL, NULL},
+    {549, RK_HLO_ENUM, 32, false, true, 743, "xla_gpu_experimental_early_exit", NULL, &E_DebugOptions_EarlyExitPoint},
+    {550, RK_HLO_BOOL, 1, false, true, 744, "xla_gpu_experimental_emit_collective_reduce", NULL, NULL},
+    {551, RK_HLO_BOOL, 1, false, true, 745, "xla_gpu_experimental_vmm_disabled", NULL, NULL},
+    {552, RK_HLO_BOOL, 1, false, true, 746, "xla_gpu_experimental_enable_dynamic_slice_table_offsets", NULL, NULL},
+    {553, RK_HLO_STRING, 0, false, true, 747, "xla_gpu_device_execution_terminate_timeout", NULL, NULL},
+    {554, RK_HLO_STRING, 0, false, true, 748, "xla_gpu_topology_filename", NULL, NULL},
+    {555, RK_HLO_BOOL, 1, false, true, 749, "xla_gpu_experimental_enable_dynamic_slice_extended_offsets", NULL, NULL},
+    {556, RK_HLO_ENUM, 32, false, true, 750, "xla_gpu_experimental_deterministic_ops_triton", NULL, &E_DebugOptions_DeterministicOpsTritonMode},
+    {557, RK_HLO_BOOL, 1, false, true, 751, "xla_gpu_experimental_enable_tensor_ir", NULL, NULL},
 };
 static const uint16_t P_DebugOptions[] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 0, 5, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9, 0, 0, 0, 0, 0, 0, 0, 10, 11, 12, 13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 14, 15, 16, 0, 0, 0, 0, 17, 0, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 0, 36, 0, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 0, 47, 48, 0, 0, 49, 50, 51, 52, 0, 53, 0, 54, 0, 55, 0, 56, 57, 58, 59, 60, 61, 0, 62, 63, 64, 0, 65, 0, 66, 0, 0, 0, 67, 68, 69, 70, 0, 0, 0, 71, 0, 0, 0, 72, 73, 0, 0, 0, 0, 0, 74, 75, 0, 0, 76, 77, 78, 79, 80, 81, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 82, 0, 83, 0, 0, 84, 85, 86, 0, 87, 88, 0, 89, 90, 91, 0, 92, 0, 0, 93, 94, 95, 96, 0, 97, 98, 0, 0, 99, 100, 0, 0, 101, 102, 103, 0, 104, 105, 0, 0, 0, 106, 107, 108, 109, 110, 0, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 0, 0, 124, 0, 125, 126, 127, 0, 0, 128, 129, 130, 0, 0, 131, 0, 0, 132, 0, 0, 133, 134, 135, 0, 136, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 0, 0, 147, 148, 0, 0, 149, 150, 151, 152, 153, 0, 154, 155, 156, 0, 0, 157, 158, 159, 160, 0, 0, 161, 162, 163, 164, 0, 0, 165, 166, 167, 0, 168, 0, 169, 170, 171, 172, 173, 174, 175, 176, 177, 178, 179, 180, 181, 0, 182, 183, 184, 185, 186, 0, 187, 0, 0, 188, 189, 0, 190, 191, 0, 192, 193, 194, 195, 196, 0, 197, 0, 198, 0, 199, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210, 211, 0, 0, 212, 213, 214, 215, 216, 217, 218, 0, 219, 0, 220, 0, 221, 222, 223, 0, 224, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 239, 240, 241, 242, 243, 0, 244, 245, 246, 247, 248, 249, 0, 250, 251, 252, 253, 254, 255, 256, 257, 258, 259, 260, 261, 0, 262, 263, 0, 264, 265, 266, 267, 268, 269, 270, 271, 272, 273, 274, 0, 275, 276, 277, 278, 279, 0, 280, 281, 282, 283, 284, 285, 286, 287, 288, 289, 290, 291, 0, 292, 293, 294, 295, 296, 297, 298, 299, 300, 301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311, 312, 0, 313, 314, 315, 316, 317, 318, 319, 0, 0, 0, 0, 0, 320, 321, 322, 323, 324, 325, 326, 327, 328, 329, 330, 331, 332, 333, 334, 335, 336, 337, 338, 339, 340, 341, 342, 343, 344, 345, 346, 347, 348, 349, 350, 351, 352, 353, 354, 355, 356, 357, 358, 359, 360, 361, 362, 363, 364, 365};
-static const rk_hlo_message M_DebugOptions = {"DebugOptions", F_DebugOptions, P_DebugOptions, 365, 558, 748, false};
+static const rk_hlo_message M_DebugOptions = {"DebugOptions", F_DebugOptions, P_DebugOptions, 365, 558, 752, false};
 
 static const rk_hlo_field F_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry[] = {
-    {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
-    {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 137, "key", NULL, NULL},
+    {2, RK_HLO_STRING, 0, false, false, 138, "value", NULL, NULL},
 };
 static const uint16_t P_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry[] = {0, 1, 2};
-static const rk_hlo_message M_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry = {"DebugOptions.XlaGpuAnalyticalLatencyEstimatorOptionsEntry", F_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, P_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, 2, 3, 749, false};
+static const rk_hlo_message M_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry = {"DebugOptions.XlaGpuAnalyticalLatencyEstimatorOptionsEntry", F_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, P_DebugOptions_XlaGpuAnalyticalLatencyEstimatorOptionsEntry, 2, 3, 753, false};
 
 static const rk_hlo_field F_ThunkBufferDebugFilter[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 750, "thunk_id_ranges", &M_IntRangeInclusive, NULL},
-    {2, RK_HLO_STRING, 0, true, false, 751, "profile_annotation_regexes", NULL, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 754, "thunk_id_ranges", &M_IntRangeInclusive, NULL},
+    {2, RK_HLO_STRING, 0, true, false, 755, "profile_annotation_regexes", NULL, NULL},
 };
 static const uint16_t P_ThunkBufferDebugFilter[] = {0, 1, 2};
-static const rk_hlo_message M_ThunkBufferDebugFilter = {"ThunkBufferDebugFilter", F_ThunkBufferDebugFilter, P_ThunkBufferDebugFilter, 2, 3, 752, false};
+static const rk_hlo_message M_ThunkBufferDebugFilter = {"ThunkBufferDebugFilter", F_ThunkBufferDebugFilter, P_ThunkBufferDebugFilter, 2, 3, 756, false};
 
 static const rk_hlo_field F_IntRangeInclusive[] = {
-    {1, RK_HLO_INT, 64, false, false, 753, "first", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 754, "last", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 757, "first", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 758, "last", NULL, NULL},
 };
 static const uint16_t P_IntRangeInclusive[] = {0, 1, 2};
-static const rk_hlo_message M_IntRangeInclusive = {"IntRangeInclusive", F_IntRangeInclusive, P_IntRangeInclusive, 2, 3, 755, false};
+static const rk_hlo_message M_IntRangeInclusive = {"IntRangeInclusive", F_IntRangeInclusive, P_IntRangeInclusive, 2, 3, 759, false};
 
 static const rk_hlo_field F_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry[] = {
-    {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
-    {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 137, "key", NULL, NULL},
+    {2, RK_HLO_STRING, 0, false, false, 138, "value", NULL, NULL},
 };
 static const uint16_t P_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry[] = {0, 1, 2};
-static const rk_hlo_message M_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry = {"DebugOptions.XlaGpuExperimentalCostModelGemmTilingOptionsEntry", F_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, P_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, 2, 3, 756, false};
+static const rk_hlo_message M_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry = {"DebugOptions.XlaGpuExperimentalCostModelGemmTilingOptionsEntry", F_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, P_DebugOptions_XlaGpuExperimentalCostModelGemmTilingOptionsEntry, 2, 3, 760, false};
 
 static const rk_hlo_field F_DebugOptions_XlaBackendExtraOptionsEntry[] = {
-    {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
-    {2, RK_HLO_STRING, 0, false, false, 134, "value", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 137, "key", NULL, NULL},
+    {2, RK_HLO_STRING, 0, false, false, 138, "value", NULL, NULL},
 };
 static const uint16_t P_DebugOptions_XlaBackendExtraOptionsEntry[] = {0, 1, 2};
-static const rk_hlo_message M_DebugOptions_XlaBackendExtraOptionsEntry = {"DebugOptions.XlaBackendExtraOptionsEntry", F_DebugOptions_XlaBackendExtraOptionsEntry, P_DebugOptions_XlaBackendExtraOptionsEntry, 2, 3, 757, false};
+static const rk_hlo_message M_DebugOptions_XlaBackendExtraOptionsEntry = {"DebugOptions.XlaBackendExtraOptionsEntry", F_DebugOptions_XlaBackendExtraOptionsEntry, P_DebugOptions_XlaBackendExtraOptionsEntry, 2, 3, 761, false};
 
 static const rk_hlo_field F_DebugOptions_CollectiveFilter[] = {
-    {1, RK_HLO_ENUM, 32, false, false, 758, "collective", NULL, &E_DebugOptions_CollectiveOpType},
-    {2, RK_HLO_INT, 64, false, true, 759, "max_size_bytes", NULL, NULL},
-    {3, RK_HLO_ENUM, 32, false, true, 760, "op_type", NULL, &rk_hlo_primitive_type},
+    {1, RK_HLO_ENUM, 32, false, false, 762, "collective", NULL, &E_DebugOptions_CollectiveOpType},
+    {2, RK_HLO_INT, 64, false, true, 763, "max_size_bytes", NULL, NULL},
+    {3, RK_HLO_ENUM, 32, false, true, 764, "op_type", NULL, &rk_hlo_primitive_type},
 };
 static const uint16_t P_DebugOptions_CollectiveFilter[] = {0, 1, 2, 3};
-static const rk_hlo_message M_DebugOptions_CollectiveFilter = {"DebugOptions.CollectiveFilter", F_DebugOptions_CollectiveFilter, P_DebugOptions_CollectiveFilter, 3, 4, 761, false};
+static const rk_hlo_message M_DebugOptions_CollectiveFilter = {"DebugOptions.CollectiveFilter", F_DebugOptions_CollectiveFilter, P_DebugOptions_CollectiveFilter, 3, 4, 765, false};
 
 static const rk_hlo_field F_ShardableValueUpdatePairProto[] = {
-    {1, RK_HLO_INT, 64, false, false, 762, "input_parameter_number", NULL, NULL},
-    {2, RK_HLO_INT, 64, true, false, 78, "parameter_shape_index", NULL, NULL},
-    {3, RK_HLO_INT, 64, true, false, 76, "output_shape_index", NULL, NULL},
+    {1, RK_HLO_INT, 64, false, false, 766, "input_parameter_number", NULL, NULL},
+    {2, RK_HLO_INT, 64, true, false, 82, "parameter_shape_index", NULL, NULL},
+    {3, RK_HLO_INT, 64, true, false, 80, "output_shape_index", NULL, NULL},
 };
 static const uint16_t P_ShardableValueUpdatePairProto[] = {0, 1, 2, 3};
-static const rk_hlo_message M_ShardableValueUpdatePairProto = {"ShardableValueUpdatePairProto", F_ShardableValueUpdatePairProto, P_ShardableValueUpdatePairProto, 3, 4, 763, false};
+static const rk_hlo_message M_ShardableValueUpdatePairProto = {"ShardableValueUpdatePairProto", F_ShardableValueUpdatePairProto, P_ShardableValueUpdatePairProto, 3, 4, 767, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_BoolList[] = {
-    {1, RK_HLO_BOOL, 1, true, false, 764, "vals", NULL, NULL},
+    {1, RK_HLO_BOOL, 1, true, false, 768, "vals", NULL, NULL},
 };
 static const uint16_t P_HloModuleConfigProto_BoolList[] = {0, 1};
-static const rk_hlo_message M_HloModuleConfigProto_BoolList = {"HloModuleConfigProto.BoolList", F_HloModuleConfigProto_BoolList, P_HloModuleConfigProto_BoolList, 1, 2, 765, false};
+static const rk_hlo_message M_HloModuleConfigProto_BoolList = {"HloModuleConfigProto.BoolList", F_HloModuleConfigProto_BoolList, P_HloModuleConfigProto_BoolList, 1, 2, 769, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_DotConfigEntry[] = {
-    {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
-    {2, RK_HLO_MESSAGE, 0, false, false, 134, "value", &M_HloModuleConfigProto_Int64List, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 137, "key", NULL, NULL},
+    {2, RK_HLO_MESSAGE, 0, false, false, 138, "value", &M_HloModuleConfigProto_Int64List, NULL},
 };
 static const uint16_t P_HloModuleConfigProto_DotConfigEntry[] = {0, 1, 2};
-static const rk_hlo_message M_HloModuleConfigProto_DotConfigEntry = {"HloModuleConfigProto.DotConfigEntry", F_HloModuleConfigProto_DotConfigEntry, P_HloModuleConfigProto_DotConfigEntry, 2, 3, 766, false};
+static const rk_hlo_message M_HloModuleConfigProto_DotConfigEntry = {"HloModuleConfigProto.DotConfigEntry", F_HloModuleConfigProto_DotConfigEntry, P_HloModuleConfigProto_DotConfigEntry, 2, 3, 770, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_Int64List[] = {
-    {1, RK_HLO_INT, 64, true, false, 764, "vals", NULL, NULL},
+    {1, RK_HLO_INT, 64, true, false, 768, "vals", NULL, NULL},
 };
 static const uint16_t P_HloModuleConfigProto_Int64List[] = {0, 1};
-static const rk_hlo_message M_HloModuleConfigProto_Int64List = {"HloModuleConfigProto.Int64List", F_HloModuleConfigProto_Int64List, P_HloModuleConfigProto_Int64List, 1, 2, 767, false};
+static const rk_hlo_message M_HloModuleConfigProto_Int64List = {"HloModuleConfigProto.Int64List", F_HloModuleConfigProto_Int64List, P_HloModuleConfigProto_Int64List, 1, 2, 771, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_Int64ListList[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 768, "lists", &M_HloModuleConfigProto_Int64List, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 772, "lists", &M_HloModuleConfigProto_Int64List, NULL},
 };
 static const uint16_t P_HloModuleConfigProto_Int64ListList[] = {0, 1};
-static const rk_hlo_message M_HloModuleConfigProto_Int64ListList = {"HloModuleConfigProto.Int64ListList", F_HloModuleConfigProto_Int64ListList, P_HloModuleConfigProto_Int64ListList, 1, 2, 769, false};
+static const rk_hlo_message M_HloModuleConfigProto_Int64ListList = {"HloModuleConfigProto.Int64ListList", F_HloModuleConfigProto_Int64ListList, P_HloModuleConfigProto_Int64ListList, 1, 2, 773, false};
 
 static const rk_hlo_field F_HloModuleConfigProto_AnalysisAllowanceMapEntry[] = {
-    {1, RK_HLO_STRING, 0, false, false, 133, "key", NULL, NULL},
-    {2, RK_HLO_INT, 64, false, false, 134, "value", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 137, "key", NULL, NULL},
+    {2, RK_HLO_INT, 64, false, false, 138, "value", NULL, NULL},
 };
 static const uint16_t P_HloModuleConfigProto_AnalysisAllowanceMapEntry[] = {0, 1, 2};
-static const rk_hlo_message M_HloModuleConfigProto_AnalysisAllowanceMapEntry = {"HloModuleConfigProto.AnalysisAllowanceMapEntry", F_HloModuleConfigProto_AnalysisAllowanceMapEntry, P_HloModuleConfigProto_AnalysisAllowanceMapEntry, 2, 3, 770, false};
+static const rk_hlo_message M_HloModuleConfigProto_AnalysisAllowanceMapEntry = {"HloModuleConfigProto.AnalysisAllowanceMapEntry", F_HloModuleConfigProto_AnalysisAllowanceMapEntry, P_HloModuleConfigProto_AnalysisAllowanceMapEntry, 2, 3, 774, false};
 
 static const rk_hlo_field F_ShardingConfigProto[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 771, "nodes", &M_NodeShardingConfigProto, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 775, "nodes", &M_NodeShardingConfigProto, NULL},
 };
 static const uint16_t P_ShardingConfigProto[] = {0, 1};
-static const rk_hlo_message M_ShardingConfigProto = {"ShardingConfigProto", F_ShardingConfigProto, P_ShardingConfigProto, 1, 2, 772, false};
+static const rk_hlo_message M_ShardingConfigProto = {"ShardingConfigProto", F_ShardingConfigProto, P_ShardingConfigProto, 1, 2, 776, false};
 
 static const rk_hlo_field F_NodeShardingConfigProto[] = {
-    {1, RK_HLO_MESSAGE, 0, false, false, 171, "sharding", &M_OpSharding, NULL},
-    {2, RK_HLO_MESSAGE, 0, true, false, 771, "nodes", &M_NodeShardingConfigProto, NULL},
+    {1, RK_HLO_MESSAGE, 0, false, false, 175, "sharding", &M_OpSharding, NULL},
+    {2, RK_HLO_MESSAGE, 0, true, false, 775, "nodes", &M_NodeShardingConfigProto, NULL},
 };
 static const uint16_t P_NodeShardingConfigProto[] = {0, 1, 2};
-static const rk_hlo_message M_NodeShardingConfigProto = {"NodeShardingConfigProto", F_NodeShardingConfigProto, P_NodeShardingConfigProto, 2, 3, 773, false};
+static const rk_hlo_message M_NodeShardingConfigProto = {"NodeShardingConfigProto", F_NodeShardingConfigProto, P_NodeShardingConfigProto, 2, 3, 777, false};
 
 static const rk_hlo_field F_ScheduleConfigProto[] = {
-    {1, RK_HLO_MESSAGE, 0, true, false, 774, "sequence", &M_ScheduleConfigProto_Instruction, NULL},
+    {1, RK_HLO_MESSAGE, 0, true, false, 778, "sequence", &M_ScheduleConfigProto_Instruction, NULL},
 };
 static const uint16_t P_ScheduleConfigProto[] = {0, 1};
-static const rk_hlo_message M_ScheduleConfigProto = {"ScheduleConfigProto", F_ScheduleConfigProto, P_ScheduleConfigProto, 1, 2, 775, false};
+static const rk_hlo_message M_ScheduleConfigProto = {"ScheduleConfigProto", F_ScheduleConfigProto, P_ScheduleConfigProto, 1, 2, 779, false};
 
 static const rk_hlo_field F_ScheduleConfigProto_Instruction[] = {
-    {1, RK_HLO_STRING, 0, false, false, 45, "name", NULL, NULL},
+    {1, RK_HLO_STRING, 0, false, false, 49, "name", NULL, NULL},
 };
 static const uint16_t P_ScheduleConfigProto_Instruction[] = {0, 1};
-static const rk_hlo_message M_ScheduleConfigProto_Instruction = {"ScheduleConfigProto.Instruction", F_ScheduleConfigProto_Instruction, P_ScheduleConfigProto_Instruction, 1, 2, 776, false};
+static const rk_hlo_message M_ScheduleConfigProto_Instruction = {"ScheduleConfigProto.Instruction", F_ScheduleConfigProto_Instruction, P_ScheduleConfigProto_Instruction, 1, 2, 780, false};
 
-_Static_assert(777 <= RK_HLO_MAX_NAMES, "room for every name");
+static const rk_hlo_field F_OpMetadata[] = {
+    {1, RK_HLO_DROP, 0, false, false, 764, "op_type", NULL, NULL},
+    {2, RK_HLO_DROP, 0, false, false, 781, "op_name", NULL, NULL},
+    {3, RK_HLO_DROP, 0, false, false, 782, "source_file", NULL, NULL},
+    {4, RK_HLO_DROP, 32, false, false, 783, "source_line", NULL, NULL},
+    {5, RK_HLO_ENUM, 32, true, false, 784, "profile_type", NULL, &E_ProfileType},
+    {8, RK_HLO_INT, 64, false, false, 785, "size_of_generated_code_in_bytes", NULL, NULL},
+    {9, RK_HLO_INT, 64, false, false, 786, "size_of_memory_working_set_in_bytes", NULL, NULL},
+    {10, RK_HLO_MESSAGE, 0, false, false, 60, "profile_info", &M_OpMetadata_ProfileInfo, NULL},
+    {12, RK_HLO_DROP, 0, false, false, 787, "deduplicated_name", NULL, NULL},
+    {15, RK_HLO_DROP, 32, false, false, 788, "stack_frame_id", NULL, NULL},
+    {16, RK_HLO_STRING, 0, false, false, 789, "scheduling_name", NULL, NULL},
+    {17, RK_HLO_DROP, 32, false, false, 790, "source_end_line", NULL, NULL},
+    {18, RK_HLO_DROP, 32, false, false, 791, "source_column", NULL, NULL},
+    {19, RK_HLO_DROP, 32, false, false, 792, "source_end_column", NULL, NULL},
+    {20, RK_HLO_MESSAGE, 0, false, false, 793, "metadata_payload", &M_Payload, NULL},
+};
+static const uint16_t P_OpMetadata[] = {0, 1, 2, 3, 4, 5, 0, 0, 6, 7, 8, 0, 9, 0, 0, 10, 11, 12, 13, 14, 15};
+const rk_hlo_message rk_hlo_metadata_fields = {"OpMetadata", F_OpMetadata, P_OpMetadata, 15, 21, 794, false};
+
+static const rk_hlo_field F_OpMetadata_ProfileInfo[] = {
+    {1, RK_HLO_ENUM, 32, true, false, 784, "profile_type", NULL, &E_ProfileType},
+    {2, RK_HLO_FLOAT, 64, false, false, 795, "relative_speedup", NULL, NULL},
+    {3, RK_HLO_ENUM, 32, false, false, 796, "profile_source", NULL, &E_ProfileSource},
+    {4, RK_HLO_ENUM, 32, false, false, 797, "compilation_event", NULL, &E_CompilationEvent},
+    {5, RK_HLO_ENUM, 32, false, false, 798, "profile_generation_strategy", NULL, &E_ProfileGenerationStrategy},
+};
+static const uint16_t P_OpMetadata_ProfileInfo[] = {0, 1, 2, 3, 4, 5};
+static const rk_hlo_message M_OpMetadata_ProfileInfo = {"OpMetadata.ProfileInfo", F_OpMetadata_ProfileInfo, P_OpMetadata_ProfileInfo, 5, 6, 799, false};
+
+_Static_assert(800 <= RK_HLO_MAX_NAMES, "room for every name");

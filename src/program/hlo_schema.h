@@ -71,4 +71,5 @@ extern const rk_hlo_message rk_hlo_computation_fields;
 extern const rk_hlo_message rk_hlo_instruction_fields;
 extern const rk_hlo_message rk_hlo_shape_fields;
 extern const rk_hlo_message rk_hlo_config_fields;
+extern const rk_hlo_message rk_hlo_metadata_fields;
 extern const rk_hlo_enum rk_hlo_primitive_type;

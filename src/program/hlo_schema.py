@@ -15,9 +15,10 @@ import sys
 MODULE, COMPUTATION, INSTRUCTION = (
     ".xla.HloModuleProto", ".xla.HloComputationProto", ".xla.HloInstructionProto")
 SHAPE, CONFIG, PRIMITIVE_TYPE = ".xla.ShapeProto", ".xla.HloModuleConfigProto", ".xla.PrimitiveType"
-ATTRIBUTES = ".xla.FrontendAttributes"
+METADATA, ATTRIBUTES = ".xla.OpMetadata", ".xla.FrontendAttributes"
 PUBLIC = {MODULE: "rk_hlo_module_fields", COMPUTATION: "rk_hlo_computation_fields",
-          INSTRUCTION: "rk_hlo_instruction_fields", SHAPE: "rk_hlo_shape_fields", CONFIG: "rk_hlo_config_fields"}
+          INSTRUCTION: "rk_hlo_instruction_fields", SHAPE: "rk_hlo_shape_fields", CONFIG: "rk_hlo_config_fields",
+          METADATA: "rk_hlo_metadata_fields"}
 # Names that a computation, a module or an instruction has for people only; where they come from.
 DROP = {
     MODULE: {"name", "entry_computation_name", "id", "profile_info", "stack_frame_index",
@@ -25,6 +26,11 @@ DROP = {
     COMPUTATION: {"name", "id"},
     INSTRUCTION: {"name", "id", "metadata", "statistics_viz", "original_value"},
     ".xla.ProgramShapeProto": {"parameter_names"},
+    # Where an operation comes from, and what profilers show of it. The rest of it stays: profiles that the
+    # compiler may follow, and what is not known yet.
+    METADATA: {"op_type", "op_name", "source_file", "source_line", "source_end_line", "source_column",
+               "source_end_column", "stack_frame_id", "deduplicated_name"},
+    # XLA compares shardings without it.
     ".xla.OpSharding": {"metadata"},
     ".xla.NamedShardingProto": {"metadata"},
 }

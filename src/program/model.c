@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "program/canon.h"
+#include "program/fingerprint.h"
 
 // Bytes that the model keeps: a list of chunks, freed together; the first one is being filled.
 typedef struct rk_model_scratch {
@@ -23,6 +25,10 @@ void rk_model_free(rk_model *model) {
     rk_free(model->successors.items);
     rk_free(model->regions.items);
     rk_free(model->blocks.items);
+    for (uint32_t i = 0; i < model->payloads.count; i++)
+        rk_model_free(model->payloads.items[i]); // which have none: this goes no deeper
+    rk_free(model->payloads.items);
+    rk_free(model->payload_nodes.items);
     while (model->scratch) {
         scratch *next = model->scratch->next;
         rk_free(model->scratch);
@@ -31,7 +37,7 @@ void rk_model_free(rk_model *model) {
     rk_free(model);
 }
 
-static bool take_budget(rk_model *model, size_t bytes) {
+bool rk_model_take_budget(rk_model *model, size_t bytes) {
     if (bytes > model->budget_bytes) {
         model->out_of_room = true;
         return false;
@@ -50,7 +56,8 @@ static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t use
     uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
     while (wanted < needed)
         wanted *= 2;
-    if (wanted >= RK_NO_ID || !take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
+    if (wanted >= RK_NO_ID ||
+        !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
         model->out_of_room = true;
         return false;
     }
@@ -97,6 +104,11 @@ uint32_t rk_model_add_value(rk_model *model, rk_value value) {
     return APPEND(model, values, value, 1);
 }
 
+uint32_t rk_model_add_values(rk_model *model, uint32_t count) {
+    rk_value value = {RK_NO_ID, RK_NO_ID};
+    return APPEND(model, values, value, count);
+}
+
 uint32_t rk_model_add_op(rk_model *model, rk_op op) {
     return APPEND(model, ops, op, 1);
 }
@@ -119,14 +131,27 @@ uint32_t rk_model_add_blocks(rk_model *model, uint32_t count) {
     return APPEND(model, blocks, block, count);
 }
 
+uint32_t rk_model_add_payload(rk_model *model, rk_model *payload) {
+    return APPEND(model, payloads, payload, 1);
+}
+
+uint32_t *rk_model_payload_node(rk_model *model, uint32_t node) {
+    while (model->payload_nodes.count <= node)
+        if (APPEND(model, payload_nodes, RK_NO_ID, 1) == RK_NO_ID)
+            return NULL;
+    return &model->payload_nodes.items[node];
+}
+
 static void reserve(rk_model *model, void **items, uint32_t *capacity, size_t wanted,
                     size_t item_bytes) {
     size_t bytes = wanted * item_bytes;
     if (wanted <= *capacity || wanted >= UINT32_MAX / 2 || bytes > model->budget_bytes / 4)
         return;
     void *grown = rk_realloc(*items, bytes);
-    if (!grown)
+    if (!grown) {
+        model->out_of_room = true;
         return;
+    }
     model->budget_bytes -= bytes - *capacity * item_bytes;
     *items = grown;
     *capacity = (uint32_t)wanted;
@@ -146,6 +171,11 @@ void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operand
     RESERVE(model, operands, operands);
 }
 
+void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields) {
+    RESERVE(model, nodes, nodes);
+    RESERVE(model, fields, fields);
+}
+
 // Chunks double, so that many small pieces are few allocations.
 static bool add_chunk(rk_model *model, size_t needed) {
     enum { FIRST_CHUNK_BYTES = 1 << 10, MAX_CHUNK_BYTES = 1 << 20 };
@@ -154,7 +184,7 @@ static bool add_chunk(rk_model *model, size_t needed) {
         capacity = MAX_CHUNK_BYTES;
     if (capacity < needed)
         capacity = needed;
-    if (!take_budget(model, capacity + sizeof(scratch)))
+    if (!rk_model_take_budget(model, capacity + sizeof(scratch)))
         return false;
     scratch *chunk = rk_malloc(sizeof *chunk + capacity);
     if (!chunk) {
@@ -226,13 +256,13 @@ rk_err *rk_model_status(const rk_model *model) {
 }
 
 static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model *model,
-                         bool *out_good, rk_buf *reason) {
+                         rk_canon *canon, bool *out_good, rk_buf *reason) {
     static const uint8_t bytecode_magic[] = {0x4D, 0x4C, 0xEF, 0x52};
     *out_good = false;
     if (rk_span_is(format, "hlo"))
-        return rk_read_hlo(code, false, flags, model, out_good, reason);
+        return rk_read_hlo(code, false, flags, model, canon, out_good, reason);
     if (rk_span_is(format, "hlo_with_config"))
-        return rk_read_hlo(code, true, flags, model, out_good, reason);
+        return rk_read_hlo(code, true, flags, model, canon, out_good, reason);
     if (!rk_span_is(format, "mlir")) {
         rk_buf_add_text(reason, "programs of this format are not read");
         return NULL;
@@ -242,31 +272,71 @@ static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model 
         rk_buf_add_text(reason, "MLIR text is not read, only bytecode");
         return NULL;
     }
-    return rk_read_bytecode(code, flags, model, out_good, reason);
+    return rk_read_bytecode(code, flags, model, canon, out_good, reason);
+}
+
+static rk_model *new_model(rk_span code) {
+    enum { BUDGET_FACTOR = 60, BUDGET_LEAST_BYTES = 1 << 16 };
+    rk_model *model = rk_calloc(1, sizeof *model);
+    if (!model)
+        return NULL;
+    model->budget_bytes = code.len * BUDGET_FACTOR + BUDGET_LEAST_BYTES;
+    model->payload_bytes_left = code.len;
+    return model;
+}
+
+static rk_err *read_checked(rk_span code, rk_span format, unsigned flags, rk_model *model,
+                            rk_canon *canon, bool *out_good, char **out_reason) {
+    RK_AUTO(rk_buf) reason = {0};
+    size_t len;
+    RK_TRY(read_into(code, format, flags, model, canon, out_good, &reason));
+    RK_TRY(rk_model_status(model));
+    if (!*out_good)
+        *out_reason = (char *)rk_buf_detach(&reason, &len);
+    return *out_good || *out_reason ? NULL : rk_err_no_memory();
 }
 
 rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **out_model,
                       char **out_reason) {
-    enum { BUDGET_FACTOR = 60, BUDGET_LEAST_BYTES = 1 << 16 };
     *out_model = NULL;
     *out_reason = NULL;
-    rk_model *model = rk_calloc(1, sizeof *model);
+    rk_model *model = new_model(code);
     if (!model)
         return rk_err_no_memory();
-    model->budget_bytes = code.len * BUDGET_FACTOR + BUDGET_LEAST_BYTES;
-    RK_AUTO(rk_buf) reason = {0};
     bool good = false;
-    rk_err *err = read_into(code, format, flags, model, &good, &reason);
-    if (!err)
-        err = rk_model_status(model);
-    if (!err && good) {
+    rk_err *err = read_checked(code, format, flags, model, NULL, &good, out_reason);
+    if (!err && good)
         *out_model = model;
+    else
+        rk_model_free(model);
+    return err;
+}
+
+// Without the model's operations: they are hashed as they are read.
+static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
+                           rk_digest *out_fingerprint, char **out_reason) {
+    bool good = false;
+    RK_TRY(rk_canon_open(canon, canon->model));
+    RK_TRY(read_checked(code, format, 0, canon->model, canon, &good, out_reason));
+    if (!good)
         return NULL;
-    }
+    if (!canon->model->opaque_count)
+        return rk_canon_finish(canon, out_fingerprint);
+    *out_reason = rk_strdup(canon->model->opaque_reason);
+    return *out_reason ? NULL : rk_err_no_memory();
+}
+
+rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fingerprint,
+                               char **out_reason, rk_traits *out_traits, bool *out_has_traits) {
+    *out_reason = NULL;
+    rk_model *model = new_model(code);
+    if (!model)
+        return rk_err_no_memory();
+    rk_canon canon = {.model = model};
+    rk_err *err = fingerprint(code, format, &canon, out_fingerprint, out_reason);
+    *out_traits = canon.traits;
+    *out_has_traits = canon.has_traits;
+    rk_canon_cleanup(&canon);
     rk_model_free(model);
-    if (!err) {
-        size_t len;
-        *out_reason = (char *)rk_buf_detach(&reason, &len);
-    }
     return err;
 }

@@ -10,6 +10,8 @@
 
 #define RK_NO_ID UINT32_MAX
 
+typedef struct rk_canon rk_canon; // program/canon.h
+
 // Types, attributes and locations are one kind of thing: nodes of a tree (shared, without cycles:
 // children always have lower numbers than their parents).
 typedef enum rk_node_kind {
@@ -29,6 +31,9 @@ typedef enum rk_node_kind {
     RK_NODE_TYPE,   // name: "tensor", "f32", "tuple", …; fields: element types, encoding; for
                     // shaped types bytes: dimensions as in RK_NODE_INTS (INT64_MIN: dynamic)
     RK_NODE_OPAQUE, // name: dialect; bytes: what no reader understands, as it stood
+    // A program inside the program. bytes: its canonical fingerprint; value: its number among
+    // `payloads`, or RK_NO_ID where it was not kept
+    RK_NODE_PROGRAM,
     // Locations, outermost first.
     RK_NODE_LOC_UNKNOWN,
     RK_NODE_LOC_FILE,  // bytes: path; value: line << 32 | column
@@ -63,7 +68,8 @@ typedef struct rk_op {
     uint32_t location;
     uint32_t first_attr, attr_count;       // fields, sorted by name
     uint32_t first_operand, operand_count; // indices of values, in `operands`
-    uint32_t first_result, result_count;   // values
+    // Values; where there are none, the next one to be defined in the region.
+    uint32_t first_result, result_count;
     uint32_t first_region, region_count;
     uint32_t first_successor, successor_count; // block numbers within the region, in `successors`
     uint32_t end;
@@ -95,12 +101,15 @@ typedef struct rk_model {
     RK_MODEL_ARRAY(uint32_t) successors;
     RK_MODEL_ARRAY(rk_region) regions;
     RK_MODEL_ARRAY(rk_block) blocks;
-    struct rk_model_scratch *scratch; // owned: bytes that are not in the program as such
-    const char *producer;             // borrowed from the scratch or static; for people
-    uint32_t opaque_count;            // things that were kept as bytes: the fingerprint falls back
-    const char *opaque_reason;        // the first of them, in words; borrowed; NULL if none
-    size_t budget_bytes;              // what the arrays may still take
-    bool out_of_room;                 // the budget is spent, or memory was short
+    RK_MODEL_ARRAY(struct rk_model *) payloads; // owned; they have none themselves
+    RK_MODEL_ARRAY(uint32_t) payload_nodes;     // for payload.c
+    size_t payload_bytes_left;                  // how many bytes of payloads may still be read
+    struct rk_model_scratch *scratch;           // owned: bytes that are not in the program as such
+    const char *producer;                       // borrowed from the scratch or static; for people
+    uint32_t opaque_count;     // things that were kept as bytes: the fingerprint falls back
+    const char *opaque_reason; // the first of them, in words; borrowed; NULL if none
+    size_t budget_bytes;       // what the arrays may still take
+    bool out_of_room;          // the budget is spent, or memory was short
 } rk_model;
 
 typedef enum rk_read_flags {
@@ -114,7 +123,6 @@ typedef enum rk_read_flags {
 RK_NODISCARD rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags,
                                    rk_model **out_model, char **out_reason);
 void rk_model_free(rk_model *model); // NULL is fine
-
 // Reading.
 static inline rk_span rk_model_string(const rk_model *model, uint32_t id) {
     return id == RK_NO_ID ? (rk_span){0} : model->strings.items[id];
@@ -128,22 +136,29 @@ uint32_t rk_model_add_string(rk_model *model, rk_span text); // borrowed text
 uint32_t rk_model_add_node(rk_model *model, rk_node node);
 uint32_t rk_model_add_field(rk_model *model, uint32_t name, uint32_t node);
 uint32_t rk_model_add_value(rk_model *model, rk_value value);
+uint32_t rk_model_add_values(rk_model *model, uint32_t count); // without types
 uint32_t rk_model_add_op(rk_model *model, rk_op op);
 uint32_t rk_model_add_operand(rk_model *model, uint32_t value);
 uint32_t rk_model_add_successor(rk_model *model, uint32_t block);
 uint32_t rk_model_add_regions(rk_model *model, uint32_t count); // the first of them, zeroed
 uint32_t rk_model_add_blocks(rk_model *model, uint32_t count);
+uint32_t rk_model_add_payload(rk_model *model, rk_model *payload); // consumed, unless RK_NO_ID
+// For payload.c: what it remembers of a node, RK_NO_ID at first; NULL as above.
+uint32_t *rk_model_payload_node(rk_model *model, uint32_t node);
 // Room for about so many, so that arrays need not grow; only a hint.
 void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
+void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields);
 // A copy that lives as long as the model; empty when memory is short.
 rk_span rk_model_keep(rk_model *model, rk_span bytes);
+// Memory that somebody else takes on the model's account; false when the budget is spent.
+RK_NODISCARD bool rk_model_take_budget(rk_model *model, size_t bytes);
 void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count); // by name
 void rk_model_count_opaque(rk_model *model, const char *static_reason);
 RK_NODISCARD rk_err *rk_model_status(const rk_model *model);
 
 // The readers. `false` in `*out_good` and a reason in `out_reason` (appended text) where the bytes
-// are not of the format.
-RK_NODISCARD rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, bool *out_good,
-                                      rk_buf *out_reason);
+// are not of the format. With a `canon` (else NULL) operations go there, and not into the model.
+RK_NODISCARD rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model,
+                                      rk_canon *canon, bool *out_good, rk_buf *out_reason);
 RK_NODISCARD rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model,
-                                 bool *out_good, rk_buf *out_reason);
+                                 rk_canon *canon, bool *out_good, rk_buf *out_reason);

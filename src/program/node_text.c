@@ -187,6 +187,25 @@ static void print_enclosed(const rk_model *m, const rk_node *node, const char *b
     rk_buf_add_byte(out, (uint8_t)brackets[1]);
 }
 
+static bool is_printable(rk_span text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] < 0x20 || text.data[i] == 0x7F)
+            return false;
+    return text.len > 0;
+}
+
+// MLIR's own text is what a person can read.
+static void print_opaque(const rk_model *m, const rk_node *node, rk_buf *out) {
+    rk_span name = rk_model_string(m, node->name);
+    if (rk_span_is(name, "text") && is_printable(node->bytes)) {
+        rk_buf_add_span(out, node->bytes);
+        return;
+    }
+    rk_buf_add_text(out, "opaque<");
+    rk_buf_add_span(out, name);
+    rk_buf_add_format(out, ", %zu bytes>", node->bytes.len);
+}
+
 static void print_node(const rk_model *m, uint32_t id, size_t elements_max, unsigned depth,
                        rk_buf *out) {
     const rk_node *node = &m->nodes.items[id];
@@ -243,9 +262,12 @@ static void print_node(const rk_model *m, uint32_t id, size_t elements_max, unsi
         print_type(m, node, depth, out);
         break;
     case RK_NODE_OPAQUE:
-        rk_buf_add_text(out, "opaque<");
-        rk_buf_add_span(out, rk_model_string(m, node->name));
-        rk_buf_add_format(out, ", %zu bytes>", node->bytes.len);
+        print_opaque(m, node, out);
+        break;
+    case RK_NODE_PROGRAM:
+        rk_buf_add_text(out, "program");
+        if (node->value != RK_NO_ID)
+            rk_buf_add_format(out, "#%" PRIu64, node->value);
         break;
     case RK_NODE_LOC_UNKNOWN:
     case RK_NODE_LOC_FILE:

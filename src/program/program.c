@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "program/fingerprint.h"
-#include "program/model.h"
 #include "program/traits.h"
 
 // HloModuleProtoWithConfig: the module is field 1.
@@ -42,45 +41,35 @@ static void finish_fingerprint(const char *domain, rk_span first, rk_span second
     rk_hasher_finish(&hasher, out_fingerprint);
 }
 
-// By meaning, if the program can be read in full; else `*out_reason` says why not.
-static rk_err *fingerprint_meaning(rk_span code, rk_span format, rk_digest *out_fingerprint,
-                                   char **out_reason) {
-    rk_model *model = NULL;
-    RK_TRY(rk_model_read(code, format, 0, &model, out_reason));
-    if (!model)
-        return *out_reason ? NULL : rk_err_no_memory();
+// By meaning, if the program can be read in full; else `by_bytes` says why not.
+static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info, rk_traits *traits,
+                           bool *out_has_traits) {
     rk_digest canonical;
-    rk_err *err = NULL;
-    if (model->opaque_count) {
-        *out_reason = rk_strdup(model->opaque_reason);
-        err = *out_reason ? NULL : rk_err_no_memory();
-    } else {
-        err = rk_fingerprint(model, &canonical);
-    }
-    rk_model_free(model);
-    if (!err && !*out_reason)
-        finish_fingerprint("canonical 1", format, rk_digest_span(&canonical), out_fingerprint);
-    return err;
-}
-
-static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info) {
-    rk_err *err = fingerprint_meaning(code, format, &info->fingerprint, &info->by_bytes);
+    rk_err *err =
+        rk_fingerprint_program(code, format, &canonical, &info->by_bytes, traits, out_has_traits);
     if (err) { // a program that would take too much memory to read
         info->by_bytes = rk_strdup(rk_err_message(err));
         rk_err_drop(err, "the bytes themselves are a safe fingerprint");
+        *out_has_traits = false;
         if (!info->by_bytes)
             return rk_err_no_memory();
     }
     if (info->by_bytes)
         finish_fingerprint("bytes", format, code, &info->fingerprint);
+    else
+        finish_fingerprint("canonical 2", format, rk_digest_span(&canonical), &info->fingerprint);
     return NULL;
 }
 
 rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info) {
-    rk_traits traits = {0};
+    rk_traits traits = {0}, seen;
+    bool has_seen = false;
     *out_info = (rk_program_info){0};
-    RK_TRY(fingerprint(code, format, out_info));
-    RK_TRY(find_traits(code, format, &traits));
+    RK_TRY(fingerprint(code, format, out_info, &seen, &has_seen));
+    if (has_seen)
+        traits = seen;
+    else
+        RK_TRY(find_traits(code, format, &traits));
     return rk_traits_describe(&traits, &out_info->uncacheable);
 }
 

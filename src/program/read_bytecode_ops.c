@@ -29,6 +29,7 @@ static void look_up(rk_bytecode *file, rk_op_name *op) {
         (dialect->kind == RK_DIALECT_VHLO || dialect->kind == RK_DIALECT_STABLEHLO) &&
         !rk_span_is(name, "stablehlo.constant");
     op->is_func = rk_span_is(name, "func.func");
+    op->is_custom_call = rk_span_is(name, "stablehlo.custom_call");
     op->is_return = dialect->kind == RK_DIALECT_VHLO && rk_span_is(name, "stablehlo.return");
     if (op->name == RK_NO_ID)
         file->failed = true;

@@ -1,6 +1,8 @@
-#include "program/read_hlo.h"
+#include "program/read_hlo_quick.h"
 
 #include <stdlib.h>
+
+#include "program/canon.h"
 
 // xla/service/hlo.proto
 enum {
@@ -33,13 +35,38 @@ static bool add_id(rk_hlo_reader *reader, rk_hlo_array *ids, uint32_t *count, in
     return true;
 }
 
+// The id of an instruction that calls nothing and nobody outside; false if it is another one, or
+// not of the ordinary kind.
+static bool scan_plain(rk_span message, uint64_t *out_id) {
+    enum { TARGET = 28, CONFIG = 43, HOST_TRANSFER = 47 };
+    const uint8_t *at = message.data, *end = at + message.len;
+    rk_hlo_step step;
+    *out_id = 0;
+    while (at && at < end) {
+        at = rk_hlo_step_over(at, end, &step);
+        if (!at || step.number == INSTRUCTION_CALLED_COMPUTATION_IDS || step.number == TARGET ||
+            step.number == CONFIG || step.number == HOST_TRANSFER)
+            return false;
+        if (step.number == INSTRUCTION_ID &&
+            (step.wire != RK_PROTO_VARINT || !rk_hlo_take_number(step.value, end, out_id)))
+            return false;
+    }
+    return true;
+}
+
 static bool scan_instruction(rk_hlo_reader *reader, rk_span message) {
     rk_proto_field field;
-    uint64_t id = 0, called;
+    rk_traits_instruction traits = {.is_host_transfer = false};
+    uint64_t id, called;
     bool bad;
+    if (message.len && scan_plain(message, &id))
+        return add_id(reader, &reader->instruction_ids, &reader->instruction_count, (int64_t)id);
+    id = 0;
     while (rk_hlo_next(&message, &field, &bad)) {
         if (field.number == INSTRUCTION_ID)
             id = field.value;
+        else
+            rk_traits_note_hlo(&traits, &field);
         if (field.number != INSTRUCTION_CALLED_COMPUTATION_IDS)
             continue;
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&field);
@@ -51,6 +78,8 @@ static bool scan_instruction(rk_hlo_reader *reader, rk_span message) {
     }
     if (bad)
         return rk_hlo_fail(reader, NO_PROTOBUF);
+    rk_traits_see_hlo(&reader->traits, &traits);
+    reader->has_custom_call |= traits.target.len != 0;
     return add_id(reader, &reader->instruction_ids, &reader->instruction_count, (int64_t)id);
 }
 
@@ -218,9 +247,14 @@ static bool read_module(rk_hlo_reader *reader, rk_span message, rk_span config) 
                 .region_count = 1};
     op.first_attr = rk_hlo_take_attrs(reader, 0, &op.attr_count);
     uint32_t block = rk_model_add_blocks(model, 1);
+    if (reader->has_custom_call)
+        rk_traits_see_hlo_payloads(&reader->traits, message);
     if (op.first_attr == RK_NO_ID || op.first_region == RK_NO_ID || block == RK_NO_ID ||
         rk_model_add_op(model, op) == RK_NO_ID)
         return false;
+    model->regions.items[op.first_region] = (rk_region){block, 1};
+    if (reader->canon)
+        rk_canon_put_head(reader->canon);
     const rk_hlo_computation *computations = reader->computations.items;
     const uint32_t *order = reader->order.items;
     for (uint32_t i = 0; i < reader->order_count; i++) {
@@ -228,7 +262,6 @@ static bool read_module(rk_hlo_reader *reader, rk_span message, rk_span config) 
         if (!rk_hlo_read_computation(reader, order[i], is_entry))
             return false;
     }
-    model->regions.items[op.first_region] = (rk_region){block, 1};
     model->blocks.items[block].first_op = 1;
     model->blocks.items[block].end_op = model->ops.count;
     model->ops.items[0].end = model->ops.count;
@@ -257,14 +290,20 @@ static bool split_pair(rk_hlo_reader *reader, rk_span pair, rk_span *out_module,
     return (modules == 1 && configs <= 1) || rk_hlo_fail(reader, "there is no module, or two");
 }
 
-rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model, bool *out_good,
-                    rk_buf *out_reason) {
-    rk_hlo_reader reader = {.model = model, .flags = flags};
+rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model,
+                    rk_canon *canon, bool *out_good, rk_buf *out_reason) {
+    rk_hlo_reader reader = {.model = model, .canon = canon, .flags = flags};
     rk_span module = code, config = {0};
     *out_good = rk_hlo_prepare(&reader, code.len) &&
                 (!with_config || split_pair(&reader, code, &module, &config)) &&
                 read_module(&reader, module, config);
     // Nobody is told that a program is bad when it only is too large.
+    if (canon) {
+        canon->traits = reader.traits;
+        canon->has_traits = *out_good;
+    }
+    if (canon && canon->failed)
+        model->out_of_room = true;
     if (!*out_good && !model->out_of_room)
         rk_buf_add_text(out_reason, reader.reason ? reader.reason : "the program is damaged");
     if (model->out_of_room)

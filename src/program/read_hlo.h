@@ -7,8 +7,8 @@
 #pragma once
 
 #include "base/proto.h"
+#include "program/canon.h"
 #include "program/hlo_schema.h"
-#include "program/model.h"
 
 // Messages within messages; tuples of tuples.
 enum { RK_HLO_MAX_DEPTH = 64 };
@@ -66,7 +66,10 @@ typedef struct rk_hlo_array {
 
 typedef struct rk_hlo_reader {
     rk_model *model;
+    rk_canon *canon; // where computations go when they are read; or NULL
     unsigned flags;
+    rk_traits traits; // of the instructions
+    bool has_custom_call;
     const char *reason;                                   // static; NULL while all is well
     uint32_t names[RK_HLO_MAX_NAMES + RK_HLO_WORD_COUNT]; // string ids by name_id, by word
     uint32_t types[64];                                   // nodes by PrimitiveType
@@ -75,6 +78,11 @@ typedef struct rk_hlo_reader {
     rk_hlo_memo no_memo;  // for what is not worth it
     rk_hlo_array pending; // fields whose node is still being read
     uint32_t pending_count;
+    // Attributes of instructions whose content is known, for the canonical form, and the fields
+    // that they have, as these were read.
+    rk_hlo_array attrs_memo, attrs_fields;
+    uint32_t attrs_field_count;
+    rk_hlo_array same; // read_hlo_quick.h
     rk_hlo_array room; // for values on their way into the model; nothing is read meanwhile
 
     rk_hlo_array computations, instruction_ids, calls, order;
@@ -84,7 +92,7 @@ typedef struct rk_hlo_reader {
     // are too far apart (`table_size` is 0), pairs.
     rk_hlo_array ordinals;
     uint64_t least_id, table_size;
-    uint32_t first_value; // of the computation being read
+    uint32_t first_value, next_value; // of the computation being read
     int64_t entry_computation_id;
     rk_span stack_frame_index;
     struct rk_hlo_frames *frames; // owned; NULL until a location asks for it
@@ -113,6 +121,9 @@ bool rk_hlo_push(rk_hlo_reader *reader, uint32_t name, uint32_t node);
 uint32_t rk_hlo_take_fields(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_count);
 // The same, sorted by name.
 uint32_t rk_hlo_take_attrs(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_count);
+// What was pushed since `mark` as attributes in the canonical form: the number of their content.
+// They are gone then. False if memory is short.
+bool rk_hlo_take_content(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_content);
 // The same as rk_hlo_take_fields, as the fields of a node.
 uint32_t rk_hlo_add_node(rk_hlo_reader *reader, rk_node node, uint32_t mark);
 // An attribute's node of `count` signed 64-bit integers in `reader->room`.

@@ -38,9 +38,29 @@ static uint32_t read_attributes(rk_hlo_reader *reader, const rk_hlo_message *mes
     return id;
 }
 
+// Without the debug information at its end, which makes many that are the same otherwise differ.
+static rk_span without_debug(const rk_hlo_message *message, rk_span bytes) {
+    rk_span rest = bytes;
+    rk_proto_field field;
+    size_t len = 0;
+    bool bad, has_debug = false;
+    if (!message->count || message->fields[message->count - 1].kind != RK_HLO_DROP)
+        return bytes;
+    while (rk_hlo_next(&rest, &field, &bad)) {
+        const rk_hlo_field *known = rk_hlo_field_of(message, field.number);
+        bool is_debug = known && known->kind == RK_HLO_DROP;
+        if (has_debug && !is_debug)
+            return bytes;
+        has_debug |= is_debug;
+        len += is_debug ? 0 : field.whole.len;
+    }
+    return bad ? bytes : rk_span_of(bytes.data, len);
+}
+
 uint32_t rk_hlo_read_message(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
                              unsigned depth) {
     rk_hlo_memo *slot;
+    bytes = without_debug(message, bytes);
     if (rk_hlo_find(reader, message, bytes, 0, &slot))
         return slot->id;
     uint32_t mark = reader->pending_count;

@@ -1,5 +1,5 @@
 // The reader's memory: arrays within the model's budget, and what has been read before.
-#include "program/read_hlo.h"
+#include "program/read_hlo_quick.h"
 
 #include "base/alloc.h"
 
@@ -36,7 +36,15 @@ void rk_hlo_shrink(rk_hlo_reader *reader, rk_hlo_array *array) {
     *array = (rk_hlo_array){0};
 }
 
+// A run of `attrs_fields`, and their content.
+typedef struct known_attrs {
+    uint64_t hash;
+    uint32_t first, count, content;
+    bool is_used;
+} known_attrs;
+
 bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
+    enum { BYTES_PER_NODE = 128, BYTES_PER_FIELD = 64 };
     enum { BYTES_PER_SLOT = 64, LEAST_SLOTS = 16, MOST_SLOTS = 1 << 13 };
     uint64_t slots = LEAST_SLOTS;
     while (slots < MOST_SLOTS && slots * BYTES_PER_SLOT < code_bytes)
@@ -46,16 +54,27 @@ bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
     if (!rk_hlo_grow(reader, &reader->memo, slots * sizeof(rk_hlo_memo)) ||
         !rk_hlo_grow(reader, &reader->pending, 1) || !rk_hlo_grow(reader, &reader->room, 1))
         return false;
+    // What few nodes take at least. What is not used is never touched.
+    rk_model_reserve_nodes(reader->model, code_bytes / BYTES_PER_NODE,
+                           code_bytes / BYTES_PER_FIELD);
     memset(reader->memo.items, 0, reader->memo.capacity_bytes);
+    if (reader->canon) {
+        if (!rk_hlo_grow(reader, &reader->attrs_memo, slots * sizeof(known_attrs)) ||
+            !rk_hlo_grow(reader, &reader->attrs_fields, 1) ||
+            !rk_hlo_grow(reader, &reader->same, slots * sizeof(rk_hlo_same)))
+            return false;
+        memset(reader->same.items, 0, reader->same.capacity_bytes);
+        memset(reader->attrs_memo.items, 0, reader->attrs_memo.capacity_bytes);
+    }
     reader->memo_mask = slots - 1;
     return true;
 }
 
 void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
     rk_hlo_array *arrays[] = {
-        &reader->memo,         &reader->pending,         &reader->room,
-        &reader->computations, &reader->calls,           &reader->instruction_ids,
-        &reader->ordinals,     &reader->computation_ids, &reader->order,
+        &reader->memo,  &reader->pending,         &reader->room,         &reader->computations,
+        &reader->calls, &reader->instruction_ids, &reader->ordinals,     &reader->computation_ids,
+        &reader->order, &reader->attrs_memo,      &reader->attrs_fields, &reader->same,
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(arrays); i++)
         rk_hlo_shrink(reader, arrays[i]);
@@ -175,6 +194,50 @@ uint32_t rk_hlo_take_attrs(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_c
         fields[at] = field;
     }
     return rk_hlo_take_fields(reader, mark, out_count);
+}
+
+static bool learn_attrs(rk_hlo_reader *reader, uint32_t mark, known_attrs *slot) {
+    uint32_t count = reader->pending_count - mark;
+    const rk_field *fields = (const rk_field *)reader->pending.items + mark;
+    uint64_t needed = (uint64_t)(reader->attrs_field_count + count) * sizeof *fields;
+    if (!rk_hlo_grow(reader, &reader->attrs_fields, needed))
+        return false;
+    memcpy((rk_field *)reader->attrs_fields.items + reader->attrs_field_count, fields,
+           count * sizeof *fields);
+    slot->first = reader->attrs_field_count;
+    slot->count = count;
+    reader->attrs_field_count += count;
+    uint32_t first = rk_hlo_take_attrs(reader, mark, &count);
+    if (first == RK_NO_ID)
+        return false;
+    slot->content = rk_canon_attrs(reader->canon, RK_CONTENT_ATTRS, first, count);
+    slot->is_used = true;
+    return !reader->canon->failed;
+}
+
+bool rk_hlo_take_content(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_content) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    const rk_field *fields = (const rk_field *)reader->pending.items + mark;
+    uint32_t count = reader->pending_count - mark;
+    *out_content = RK_CANON_NONE;
+    if (!count)
+        return true;
+    uint64_t hash = count;
+    for (uint32_t i = 0; i < count; i++)
+        hash = (hash ^ (hash >> 29) ^ ((uint64_t)fields[i].name << 32 | fields[i].node)) * odd;
+    hash ^= hash >> 32;
+    known_attrs *slot = (known_attrs *)reader->attrs_memo.items + (hash & reader->memo_mask);
+    const rk_field *known = (const rk_field *)reader->attrs_fields.items + slot->first;
+    if (RK_LIKELY(slot->is_used && slot->hash == hash && slot->count == count &&
+                  memcmp(known, fields, count * sizeof *fields) == 0)) {
+        reader->pending_count = mark;
+    } else {
+        slot->hash = hash;
+        if (!learn_attrs(reader, mark, slot))
+            return false;
+    }
+    *out_content = slot->content;
+    return true;
 }
 
 uint32_t rk_hlo_add_node(rk_hlo_reader *reader, rk_node node, uint32_t mark) {

@@ -226,6 +226,16 @@ static rk_err *print_ops(printer *p) {
     return NULL;
 }
 
+// Once each, after the program, with the number that stands where they are used.
+static rk_err *print_payloads(printer *p) {
+    const rk_model *m = p->model;
+    for (uint32_t i = 0; i < m->payloads.count; i++) {
+        rk_buf_add_format(p->out, "\nprogram#%" PRIu32 ":\n", i);
+        RK_TRY(rk_program_print(m->payloads.items[i], p->options, p->out));
+    }
+    return rk_buf_status(p->out);
+}
+
 rk_err *rk_program_print(const rk_model *model, const rk_text_options *options, rk_buf *out) {
     RK_AUTO(printer) p = {.model = model, .options = options, .out = out};
     size_t values = model->values.count ? model->values.count : 1;
@@ -234,5 +244,5 @@ rk_err *rk_program_print(const rk_model *model, const rk_text_options *options, 
         return rk_err_no_memory();
     memset(p.numbers, 0xFF, values * sizeof *p.numbers); // RK_NO_ID
     RK_TRY(print_ops(&p));
-    return rk_buf_status(out);
+    return print_payloads(&p);
 }

@@ -1,5 +1,6 @@
 // A program as text for people and for diff: one operation a line, generic MLIR form, locations as
-// comments. Stable: the same program always gives the same text.
+// comments. Programs inside the program, kernels in custom calls, follow it as `program#0`, ….
+// Stable: the same program always gives the same text.
 #pragma once
 
 #include "program/model.h"

@@ -133,7 +133,9 @@ static void see_packed(rk_traits *traits, rk_span bytes) {
 }
 
 void rk_traits_see_config(rk_traits *traits, rk_span config) {
-    if (!config.len)
+    // A kernel as bytecode (Pallas on GPUs): its numbers are packed in no fixed width, and eight of
+    // its bytes in a row are no number at all.
+    if (!config.len || rk_traits_is_bytecode(config))
         return;
     see_words(traits, config);
     if (memchr(config.data, 0, config.len))

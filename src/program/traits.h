@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/proto.h"
 
 typedef enum rk_trait {
     RK_TRAIT_NONE,
@@ -37,3 +38,22 @@ RK_NODISCARD rk_err *rk_traits_describe(const rk_traits *traits, char **out_reas
 RK_NODISCARD rk_err *rk_traits_read_bytecode(rk_span code, rk_traits *traits);
 bool rk_traits_is_bytecode(rk_span code);
 void rk_traits_read_hlo(rk_span module, rk_traits *traits);
+
+// For whoever walks over the fields of HLO instructions anyway: what was noted of one, and then the
+// whole; the module, once there was a custom call (one with a target) in it.
+typedef struct rk_traits_instruction {
+    rk_span target, config;
+    bool is_host_transfer;
+} rk_traits_instruction;
+static inline void rk_traits_note_hlo(rk_traits_instruction *instruction,
+                                      const rk_proto_field *field) {
+    enum { CUSTOM_CALL_TARGET = 28, BACKEND_CONFIG = 43, IS_HOST_TRANSFER = 47 };
+    if (field->number == CUSTOM_CALL_TARGET && field->wire == RK_PROTO_BYTES)
+        instruction->target = field->bytes;
+    else if (field->number == BACKEND_CONFIG && field->wire == RK_PROTO_BYTES)
+        instruction->config = field->bytes;
+    else if (field->number == IS_HOST_TRANSFER && field->value)
+        instruction->is_host_transfer = true;
+}
+void rk_traits_see_hlo(rk_traits *traits, const rk_traits_instruction *instruction);
+void rk_traits_see_hlo_payloads(rk_traits *traits, rk_span module);

@@ -60,7 +60,7 @@ static rk_err *default_directory(char **out_directory) {
 }
 
 // Behind the working directory, unless it is absolute already. Owned.
-static rk_err *make_absolute(const char *path, char **out_path) {
+static rk_err *make_absolute(const char *label, const char *path, char **out_path) {
     while (path[0] == '.' && path[1] == '/')
         path += 1 + strspn(path + 1, "/");
     if (strcmp(path, ".") == 0)
@@ -68,12 +68,17 @@ static rk_err *make_absolute(const char *path, char **out_path) {
     char here[PATH_MAX] = "/";
     if (path[0] != '/' && !getcwd(here, sizeof here))
         return rk_error_errno(errno,
-                              "REKINDLE_DIR is relative (\"%s\") and the working directory "
-                              "cannot be found",
-                              path);
+                              "%s is relative (\"%s\") and the working directory cannot be found",
+                              label, path);
     *out_path =
         path[0] && path[0] != '/' ? rk_path_join(here, path) : rk_strdup(path[0] ? path : here);
     return *out_path ? NULL : rk_err_no_memory();
+}
+
+rk_err *rk_directory_absolute(const char *label, const char *path, char **out_path) {
+    rk_autofree char *expanded = NULL;
+    RK_TRY(rk_directory_expand_home(label, path, &expanded));
+    return make_absolute(label, expanded, out_path);
 }
 
 static char *without_end_slashes(const char *path) {
@@ -100,7 +105,7 @@ rk_err *rk_directory_resolve(const char *written, char **out_directory) {
     RK_TRY(rk_directory_expand_home("REKINDLE_DIR", written, &expanded));
     rk_autofree char *absolute = NULL;
     if (expanded)
-        RK_TRY(make_absolute(expanded, &absolute));
+        RK_TRY(make_absolute("REKINDLE_DIR", expanded, &absolute));
     *out_directory = absolute ? without_end_slashes(absolute) : NULL;
     return *out_directory ? NULL : rk_err_no_memory();
 }

@@ -10,3 +10,6 @@ RK_NODISCARD rk_err *rk_directory_resolve(const char *written, char **out_direct
 
 // Expands "~" and "~/…"; anything else is copied. `label` is for errors. Owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_expand_home(const char *label, const char *path, char **out_path);
+
+// The same, and behind the working directory unless that is an absolute path. Owned: rk_free.
+RK_NODISCARD rk_err *rk_directory_absolute(const char *label, const char *path, char **out_path);

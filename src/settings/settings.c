@@ -19,6 +19,8 @@ struct rk_settings {
     rk_settings_values values;
     char *text[RK_SETTING_COUNT]; // owned
     char *plugin;                 // owned: REKINDLE_PLUGIN with its ~/ expanded
+    char *signing_key;            // owned, as is the next: absolute
+    char *trusted_keys;
     rk_setting_source source[RK_SETTING_COUNT];
 };
 
@@ -88,11 +90,23 @@ static rk_err *apply_remote(rk_settings *settings, const char *label, const char
     return rk_value_remote(label, text);
 }
 
-static rk_err *apply_key_file(rk_settings *settings, const char *label, const char *text) {
-    (void)settings;
+static rk_err *apply_key_file(const char *label, const char *text, char **owned,
+                              const char **out_value) {
+    rk_free(RK_TAKE(*owned));
     if (strstr(text, "://"))
         return rk_error(RK_INVALID_ARGUMENT, "%s is an address, but it takes a local file", label);
+    if (*text)
+        RK_TRY(rk_directory_absolute(label, text, owned));
+    *out_value = *owned ? *owned : "";
     return NULL;
+}
+
+static rk_err *apply_signing_key(rk_settings *settings, const char *label, const char *text) {
+    return apply_key_file(label, text, &settings->signing_key, &settings->values.signing_key);
+}
+
+static rk_err *apply_trusted_keys(rk_settings *settings, const char *label, const char *text) {
+    return apply_key_file(label, text, &settings->trusted_keys, &settings->values.trusted_keys);
 }
 
 static rk_err *apply_keep_programs(rk_settings *settings, const char *label, const char *text) {
@@ -123,6 +137,10 @@ static rk_err *apply_drain_seconds(rk_settings *settings, const char *label, con
     return rk_value_seconds(label, text, &settings->values.drain_ns);
 }
 
+static rk_err *apply_wait_seconds(rk_settings *settings, const char *label, const char *text) {
+    return rk_value_seconds(label, text, &settings->values.wait_ns);
+}
+
 static const struct definition {
     const char *variable;
     const char *name; // in the config file
@@ -140,8 +158,8 @@ static const struct definition {
     [RK_SETTING_STRICT] = {"REKINDLE_STRICT", "strict", "off", apply_strict},
     [RK_SETTING_WARMUP] = {"REKINDLE_WARMUP", "warmup", "auto", apply_warmup},
     [RK_SETTING_REMOTE] = {"REKINDLE_REMOTE", "remote", "", apply_remote},
-    [RK_SETTING_SIGNING_KEY] = {"REKINDLE_SIGNING_KEY", "signing_key", "", apply_key_file},
-    [RK_SETTING_TRUSTED_KEYS] = {"REKINDLE_TRUSTED_KEYS", "trusted_keys", "", apply_key_file},
+    [RK_SETTING_SIGNING_KEY] = {"REKINDLE_SIGNING_KEY", "signing_key", "", apply_signing_key},
+    [RK_SETTING_TRUSTED_KEYS] = {"REKINDLE_TRUSTED_KEYS", "trusted_keys", "", apply_trusted_keys},
     [RK_SETTING_KEEP_PROGRAMS] = {"REKINDLE_KEEP_PROGRAMS", "keep_programs", "1",
                                   apply_keep_programs},
     [RK_SETTING_NAMESPACE] = {"REKINDLE_NAMESPACE", "namespace", "", apply_namespace},
@@ -149,6 +167,8 @@ static const struct definition {
     [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log},
     [RK_SETTING_DRAIN_SECONDS] = {"REKINDLE_DRAIN_SECONDS", "drain_seconds", "10",
                                   apply_drain_seconds},
+    [RK_SETTING_WAIT_SECONDS] = {"REKINDLE_WAIT_SECONDS", "wait_seconds", "1800",
+                                 apply_wait_seconds},
 };
 
 // An empty value is the default, also one that hides a value of the config file.
@@ -282,6 +302,8 @@ void rk_settings_free(rk_settings *settings) {
     for (size_t i = 0; i < RK_SETTING_COUNT; i++)
         rk_free(settings->text[i]);
     rk_free(settings->plugin);
+    rk_free(settings->signing_key);
+    rk_free(settings->trusted_keys);
     rk_free(settings);
 }
 

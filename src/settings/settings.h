@@ -29,6 +29,7 @@ typedef enum rk_setting_id {
     RK_SETTING_KEY_IGNORE,
     RK_SETTING_LOG,
     RK_SETTING_DRAIN_SECONDS,
+    RK_SETTING_WAIT_SECONDS,
     RK_SETTING_COUNT,
 } rk_setting_id;
 
@@ -48,8 +49,10 @@ typedef struct rk_setting {
 typedef struct rk_settings_values {
     const char *dir; // absolute
     rk_mode mode;
-    const char *plugin; // "" if unset
-    const char *job;    // "" if unset: derived from the command line (rk_job_derive)
+    const char *plugin;       // "" if unset
+    const char *job;          // "" if unset: derived from the command line (rk_job_derive)
+    const char *signing_key;  // path, absolute; "" if unset
+    const char *trusted_keys; // the same
     uint64_t max_size_bytes;
     uint64_t min_compile_ns;
     bool keep_programs;
@@ -57,6 +60,7 @@ typedef struct rk_settings_values {
     const char *key_ignore; // names separated by commas or blanks; "" if unset
     rk_log_level log_level;
     uint64_t drain_ns; // how long an exit waits for executables to be stored
+    uint64_t wait_ns;  // how long a request waits for another process or thread to compile
 } rk_settings_values;
 
 typedef struct rk_settings rk_settings;

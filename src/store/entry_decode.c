@@ -37,7 +37,7 @@ static rk_entry_fault check_prefix(rk_span data) {
     return data.len < RK_ENTRY_HEADER_BYTES ? RK_ENTRY_TRUNCATED : RK_ENTRY_OK;
 }
 
-// Head, sections and digest must fill the file to the byte.
+// Head, sections, digest and signature must fill the file to the byte.
 static rk_entry_fault check_extent(const rk_entry_head *head, size_t file_bytes,
                                    size_t *out_content_bytes) {
     if (head->header_bytes != RK_ENTRY_HEADER_BYTES || file_bytes > RK_ENTRY_MAX_BYTES)
@@ -47,9 +47,12 @@ static rk_entry_fault check_extent(const rk_entry_head *head, size_t file_bytes,
         if (__builtin_add_overflow(content_bytes, head->sections[i].stored_bytes, &content_bytes) ||
             content_bytes > RK_ENTRY_MAX_BYTES - RK_DIGEST_BYTES)
             return RK_ENTRY_DAMAGED;
-    if (content_bytes + RK_DIGEST_BYTES > file_bytes)
+    uint64_t whole_bytes = content_bytes + RK_DIGEST_BYTES;
+    if (__builtin_add_overflow(whole_bytes, head->signature_bytes, &whole_bytes))
+        return RK_ENTRY_DAMAGED;
+    if (whole_bytes > file_bytes)
         return RK_ENTRY_TRUNCATED;
-    if (content_bytes + RK_DIGEST_BYTES < file_bytes)
+    if (whole_bytes < file_bytes)
         return RK_ENTRY_DAMAGED;
     *out_content_bytes = (size_t)content_bytes;
     return RK_ENTRY_OK;
@@ -67,13 +70,13 @@ static bool section_is_sound(const rk_section *section, bool may_be_compressed) 
            section->raw_bytes / MAX_EXPANSION <= section->stored_bytes;
 }
 
-// What is left to check once the digest vouches for the bytes, and what it does not cover.
+// What is left to check once the digest vouches for the bytes.
 static bool head_is_sound(const rk_entry_head *head) {
     if (head->kind != RK_ENTRY_EXECUTABLE && head->kind != RK_ENTRY_PROGRAM)
         return false;
     if (head->flags & ~(uint32_t)RK_ENTRY_FLAG_AHEAD_OF_TIME)
         return false;
-    if (head->signature_type || head->signature_bytes || head->reserved)
+    if (head->reserved)
         return false;
     return section_is_sound(&head->sections[RK_SECTION_COMPONENTS], true) &&
            section_is_sound(&head->sections[RK_SECTION_METADATA], false) &&
@@ -81,7 +84,8 @@ static bool head_is_sound(const rk_entry_head *head) {
            section_is_sound(&head->sections[RK_SECTION_OPTIONS], true);
 }
 
-static rk_entry_fault check(rk_span data, const rk_key *expected, rk_entry_head *out_head) {
+static rk_entry_fault check(rk_span data, const rk_key *expected, rk_entry_head *out_head,
+                            rk_sign_public *out_signer) {
     rk_entry_fault fault = check_prefix(data);
     if (fault)
         return fault;
@@ -94,7 +98,8 @@ static rk_entry_fault check(rk_span data, const rk_key *expected, rk_entry_head 
     rk_entry_digest(data.data, content_bytes, &digest);
     if (memcmp(digest.bytes, data.data + content_bytes, RK_DIGEST_BYTES) != 0)
         return RK_ENTRY_DAMAGED;
-    if (!head_is_sound(out_head))
+    if (!head_is_sound(out_head) ||
+        !rk_entry_signature_check(out_head, data.data, content_bytes, out_signer))
         return RK_ENTRY_DAMAGED;
     if (expected && !rk_key_equal(expected, &out_head->key))
         return RK_ENTRY_OTHER_KEY;
@@ -150,10 +155,13 @@ rk_err *rk_entry_decode(rk_span data, const rk_key *expected, rk_entry_want want
                         rk_entry_view *out_view, rk_entry_fault *out_fault) {
     *out_view = (rk_entry_view){0};
     rk_entry_head head;
-    *out_fault = check(data, expected, &head);
+    rk_sign_public signer = {0};
+    *out_fault = check(data, expected, &head, &signer);
     if (*out_fault)
         return NULL;
     rk_err *err = fill_view(data, &head, want, out_view, out_fault);
+    out_view->is_signed = head.signature_type != RK_SIGNATURE_TYPE_NONE;
+    out_view->signer = signer;
     if (err || *out_fault)
         rk_entry_view_cleanup(out_view);
     return err;

@@ -75,7 +75,8 @@ rk_err *rk_entry_encode(const rk_entry *entry, rk_buf *out_data) {
     };
     size_t most_bytes = 0;
     RK_TRY(check(entry, raw, &most_bytes));
-    rk_buf_reserve(out_data, most_bytes);
+    rk_buf_reserve(out_data,
+                   most_bytes + RK_ENTRY_SIGNATURE_BYTES); // so that signing copies nothing
     RK_TRY(rk_buf_status(out_data));
     size_t start = out_data->len;
     rk_err *err = encode(entry, raw, out_data);

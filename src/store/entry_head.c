@@ -19,9 +19,10 @@ enum {
     AT_SIGNATURE_TYPE = AT_COMPRESSIONS + RK_SECTION_COUNT,
     AT_SIGNATURE_BYTES = AT_SIGNATURE_TYPE + 4,
     AT_RESERVED = AT_SIGNATURE_BYTES + 8,
-    SIGNATURE_FIELDS_BYTES = AT_RESERVED - AT_SIGNATURE_TYPE,
 };
-_Static_assert(AT_SIGNATURE_TYPE == 236 && AT_RESERVED + 8 == RK_ENTRY_HEADER_BYTES,
+_Static_assert(AT_SIGNATURE_TYPE == (int)RK_ENTRY_AT_SIGNATURE &&
+                   AT_RESERVED == RK_ENTRY_AT_SIGNATURE + (int)RK_ENTRY_SIGNATURE_FIELDS_BYTES &&
+                   AT_RESERVED + 8 == RK_ENTRY_HEADER_BYTES,
                "the head is 256 bytes, as docs/format.md says");
 
 static void store_u32le(uint8_t *data, uint32_t value) {
@@ -88,7 +89,7 @@ void rk_entry_head_read(const uint8_t data[RK_ENTRY_HEADER_BYTES], rk_entry_head
 }
 
 void rk_entry_digest(const uint8_t *data, size_t content_bytes, rk_digest *out_digest) {
-    static const uint8_t zeros[SIGNATURE_FIELDS_BYTES];
+    static const uint8_t zeros[RK_ENTRY_SIGNATURE_FIELDS_BYTES];
     rk_hasher hasher;
     rk_hasher_init(&hasher);
     rk_hasher_add(&hasher, data, AT_SIGNATURE_TYPE);

@@ -39,6 +39,8 @@ static rk_err *read_entry(const rk_store *store, rk_entry_kind kind, const char 
     if (lookup->fault == RK_ENTRY_OK && lookup->view.entry.kind != kind)
         lookup->fault = RK_ENTRY_OTHER_KEY; // the key's other file under this name
     lookup->found = lookup->fault == RK_ENTRY_OK;
+    if (lookup->found)
+        lookup->trust = rk_store_judge(store, &lookup->view);
     return NULL;
 }
 
@@ -86,7 +88,7 @@ static void sweep_once(rk_store *store, rk_entry_kind kind, const char *hex, uin
 }
 
 // Publishes; makes the folders on the way only where they turn out to be missing.
-static rk_err *publish(const rk_store *store, rk_entry_kind kind, const char *hex, rk_span file) {
+static rk_err *publish(rk_store *store, rk_entry_kind kind, const char *hex, rk_span file) {
     RK_AUTO(rk_buf) path = {0};
     RK_AUTO(rk_buf) folder = {0};
     rk_store_add_path(store, kind, hex, &path);
@@ -108,19 +110,21 @@ static rk_err *publish(const rk_store *store, rk_entry_kind kind, const char *he
 }
 
 rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_stored_bytes) {
-    if (store->readonly)
-        return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
-                        store->directory);
+    RK_TRY(rk_store_check_accepts(store));
     RK_AUTO(rk_buf) file = RK_BUF_INIT(FILE_BUFFER_MAX_BYTES);
     RK_TRY(rk_entry_encode(entry, &file));
+    if (store->signs)
+        RK_TRY(rk_entry_sign(&store->signing.secret, &store->signing.public_key.key, &file));
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry->key.digest, hex);
     rk_room room;
-    RK_TRY(rk_room_take(store, entry, hex, file.len, &room));
-    rk_err *err = publish(store, entry->kind, hex, rk_buf_span(&file));
-    rk_room_settle(store, &room, entry->kind, hex, !err);
-    if (err)
-        return err;
+    rk_err *err = rk_room_take(store, entry, hex, file.len, &room);
+    if (!err) {
+        err = publish(store, entry->kind, hex, rk_buf_span(&file));
+        rk_room_settle(store, &room, entry->kind, hex, !err);
+    }
+    rk_store_note_refusal(store, err);
+    RK_TRY(err);
     sweep_once(store, entry->kind, hex, entry->key.digest.bytes[0]);
     if (out_stored_bytes)
         *out_stored_bytes = file.len;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "store/entry.h"
+#include "store/trust.h"
 
 typedef struct rk_store rk_store;
 
@@ -19,12 +20,33 @@ const char *rk_store_directory(const rk_store *store); // borrowed
 // threads use the store; nothing where it is readonly.
 RK_NODISCARD rk_err *rk_store_set_limit(rk_store *store, uint64_t max_bytes);
 
+// From now on puts are signed (unless `signing` is NULL; it is copied), and what is looked up is
+// judged by `trusted`, which is consumed; NULL: nobody is trusted. Before other threads use the
+// store.
+void rk_store_use_keys(rk_store *store, const rk_signing_key *signing, rk_trusted_keys *trusted);
+
+// The same with key files; "" for none. Where one cannot be read (store/trust.h), an error says so,
+// and the store works without it.
+RK_NODISCARD rk_err *rk_store_load_keys(rk_store *store, const char *signing_path,
+                                        const char *trusted_path);
+
+// Whether a sound entry's origin is known. The local store uses all of them; an entry that comes
+// from elsewhere is for the caller to judge. (A signature that is wrong makes an entry
+// RK_ENTRY_DAMAGED.)
+typedef enum rk_trust {
+    RK_TRUST_UNSIGNED,
+    RK_TRUST_UNKNOWN_KEY, // signed, by a key that is not among the trusted ones
+    RK_TRUST_TRUSTED,
+} rk_trust;
+RK_NODISCARD rk_trust rk_store_judge(const rk_store *store, const rk_entry_view *view);
+
 typedef struct rk_store_lookup {
     bool found;
     rk_entry_fault fault; // why not found, where a file was there: RK_ENTRY_OK if there was none
     bool quarantined;     // the faulty file was moved to quarantine/
     rk_buf file;          // owned bytes that `view` borrows from
     rk_entry_view view;   // valid if found
+    rk_trust trust;       // of what was found
 } rk_store_lookup;
 void rk_store_lookup_cleanup(rk_store_lookup *lookup);
 
@@ -37,10 +59,19 @@ RK_NODISCARD rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_l
 // false where there was none, or the store is readonly.
 bool rk_store_quarantine(rk_store *store, const rk_key *key);
 
+// False while puts would be refused without being tried: the store is readonly, or the file system
+// has refused to be written (EROFS, EACCES: for good; ENOSPC, EDQUOT: for a minute). Cheap.
+RK_NODISCARD bool rk_store_accepts(const rk_store *store);
+
+// Takes note of such a refusal, by somebody who writes into the store's directory too; of no other
+// error.
+void rk_store_note_refusal(rk_store *store, const rk_err *err);
+
 // Publishes an entry under its key and kind, replacing what is there, and evicts what is worth less
 // where the limit asks for it, which may take seconds (store/evict.h). RK_PERMISSION_DENIED when
-// opened readonly; RK_OUT_OF_RANGE when it is larger than 4 GiB or there is no room for it.
-// `out_stored_bytes`, the size of the file, may be NULL.
+// opened readonly, or what was the reason while rk_store_accepts is false; RK_OUT_OF_RANGE when it
+// is larger than 4 GiB or there is no room for it. `out_stored_bytes`, the size of the file, may be
+// NULL.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
                                   uint64_t *out_stored_bytes);
 

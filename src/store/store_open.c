@@ -89,10 +89,43 @@ void rk_store_free(rk_store *store) {
     if (!store)
         return;
     rk_usage_end(store);
+    rk_signing_key_cleanup(&store->signing);
+    rk_trusted_keys_cleanup(&store->trusted);
     rk_free(store->directory);
     rk_free(store);
 }
 
 const char *rk_store_directory(const rk_store *store) {
     return store->directory;
+}
+
+void rk_store_use_keys(rk_store *store, const rk_signing_key *signing, rk_trusted_keys *trusted) {
+    rk_signing_key_cleanup(&store->signing);
+    rk_trusted_keys_cleanup(&store->trusted);
+    store->signs = signing != NULL;
+    if (signing)
+        store->signing = *signing;
+    if (trusted) {
+        store->trusted = *trusted;
+        *trusted = (rk_trusted_keys){0};
+    }
+}
+
+rk_trust rk_store_judge(const rk_store *store, const rk_entry_view *view) {
+    if (!view->is_signed)
+        return RK_TRUST_UNSIGNED;
+    return rk_trusted_keys_find(&store->trusted, &view->signer) ? RK_TRUST_TRUSTED
+                                                                : RK_TRUST_UNKNOWN_KEY;
+}
+
+rk_err *rk_store_load_keys(rk_store *store, const char *signing_path, const char *trusted_path) {
+    RK_AUTO(rk_signing_key) signing = {0};
+    RK_AUTO(rk_trusted_keys) trusted = {0};
+    rk_err *err = *trusted_path ? rk_trusted_keys_read(trusted_path, &trusted) : NULL;
+    rk_err *signing_err = *signing_path ? rk_signing_key_read(signing_path, &signing) : NULL;
+    rk_store_use_keys(store, *signing_path && !signing_err ? &signing : NULL, &trusted);
+    if (!signing_err)
+        return rk_err_wrap(err, "REKINDLE_TRUSTED_KEYS");
+    rk_err_drop(err, "one thing at a time");
+    return rk_err_wrap(signing_err, "REKINDLE_SIGNING_KEY");
 }

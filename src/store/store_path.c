@@ -90,14 +90,14 @@ rk_err *rk_store_resolve(const rk_store *store, unsigned kinds, const char *hex_
     return NULL;
 }
 
-bool rk_store_set_aside(const rk_store *store, rk_entry_kind kind, const char *hex) {
+bool rk_store_set_aside(rk_store *store, rk_entry_kind kind, const char *hex) {
     static const char folder[] = "quarantine";
     RK_AUTO(rk_buf) from = {0};
     RK_AUTO(rk_buf) to = {0};
     rk_store_add_path(store, kind, hex, &from);
     rk_buf_add_format(&to, "%s/%s.%s-%llu-%ld", folder, hex, rk_store_kind_suffix(kind),
                       (unsigned long long)rk_realtime_ns(), (long)getpid());
-    if (from.failed || to.failed)
+    if (from.failed || to.failed || !rk_store_accepts(store))
         return false;
     const char *source = rk_store_below(store, &from);
     rk_err *err = rk_tree_rename(store->directory, source, rk_buf_text(&to));
@@ -111,6 +111,7 @@ bool rk_store_set_aside(const rk_store *store, rk_entry_kind kind, const char *h
             err = rk_tree_rename(store->directory, source, rk_buf_text(&to));
     }
     bool moved = !err;
+    rk_store_note_refusal(store, err);
     rk_err_drop(err, "the caller counts the entry as missing anyway");
     return moved;
 }

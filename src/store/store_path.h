@@ -12,13 +12,17 @@ typedef struct rk_usage rk_usage; // store/usage.h
 struct rk_store {
     char *directory; // owned; no slash at its end
     bool readonly;
+    bool signs; // with `signing`
+    rk_signing_key signing;
+    rk_trusted_keys trusted;
+    atomic_int refused_errno; // why writing is not tried until then; UINT64_MAX: never again
+    atomic_uint_fast64_t refused_until_ns; // monotonic clock; 0: it was not refused
     // By kind less one: folders from which this process has swept what dead writers left.
     atomic_bool swept[2][RK_STORE_FOLDERS];
     rk_usage *usage; // owned; NULL: no account is kept
     // The realtime clock less the boottime clock, in seconds, as this process has last seen it; 0
     // for not yet.
     atomic_int_fast64_t clock_offset_s;
-    atomic_bool never_touch; // the file system refused to note that an entry was used
 };
 
 RK_HIDDEN const char *rk_store_kind_folder(rk_entry_kind kind); // "objects", "programs"; static
@@ -47,4 +51,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_store_resolve(const rk_store *store, unsigned 
 
 // Moves a file of the store to quarantine/; true if it was there and was moved. Best effort: a file
 // system that refuses is not worth a word, for the caller counts the entry as missing anyway.
-RK_HIDDEN bool rk_store_set_aside(const rk_store *store, rk_entry_kind kind, const char *hex);
+RK_HIDDEN bool rk_store_set_aside(rk_store *store, rk_entry_kind kind, const char *hex);
+
+// An error while rk_store_accepts is false, with the reason there was.
+RK_HIDDEN RK_NODISCARD rk_err *rk_store_check_accepts(const rk_store *store);

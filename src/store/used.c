@@ -165,14 +165,15 @@ static bool touch(rk_store *store, int fd) {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
     if (rk_sys()->futimens_fn(fd, times) == 0)
         return true;
-    if (errno == EROFS || errno == EACCES || errno == EPERM)
-        atomic_store(&store->never_touch, true);
+    rk_err *err = rk_error_errno(errno, "cannot note that an entry was used");
+    rk_store_note_refusal(store, err);
+    rk_err_drop(err, "it only looks older than it is");
     return false;
 }
 
 void rk_used_touch(rk_store *store, const char *hex) {
     struct stat info;
-    if (store->readonly || atomic_load_explicit(&store->never_touch, memory_order_relaxed))
+    if (!rk_store_accepts(store))
         return;
     rk_autofd fd = open_entry(store, RK_ENTRY_EXECUTABLE, hex);
     if (fd < 0 || rk_sys()->fstat_fn(fd, &info) != 0)

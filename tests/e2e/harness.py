@@ -27,6 +27,9 @@ OTHER_PYTHON = os.environ.get("REKINDLE_E2E_OTHER_PYTHON", "")
 
 CHILD_TIMEOUT_S = 120
 
+# Where it does not matter what the compiled code is like: most of the time would go into it.
+FAST = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+
 # What the developer's own shell must not change about a test.
 _UNWANTED = ("REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD", "TF_", "PYTHONHASHSEED", "PYTHONPATH")
 
@@ -134,6 +137,12 @@ class Store:
     def runs(self):
         folder = self.directory / "runs"
         return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+    def compile_events(self):
+        """What the latest run has to say of its compilations, in their order."""
+        latest = max((self.directory / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
+        lines = [json.loads(line) for path in latest.glob("*.jsonl") for line in path.read_text().splitlines()]
+        return sorted((line for line in lines if line["ev"] == "compile"), key=lambda line: line["seq"])
 
     def leftovers(self):
         """Temporary files that a torn write would leave behind."""

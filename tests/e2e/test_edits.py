@@ -5,42 +5,19 @@ compiles the programs as they are and the edits that must miss; the second, else
 the edits that must hit.
 """
 
-import json
 import shutil
 import subprocess
 
 import pytest
 
 import harness
-from harness import assert_cold, assert_warm, requests
+from harness import FAST, assert_cold, assert_warm, requests
 from programs.edits_modules import MODULES
 from programs.edits_table import HITS, MISSES, OPTIONS, SOURCES
+from variants import describe, run_variants, variants_of
 
 # What the project promises of the tables.
-LEAST_HITS, LEAST_MISSES, LEAST_PROGRAMS = 15, 25, 60
-
-# What the compiled code is like does not matter here, and most of the time would go into it.
-FAST = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
-
-
-def compile_events(store):
-    """What the latest run has to say of its compilations, in their order."""
-    latest = max((store.directory / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
-    lines = [json.loads(line) for path in latest.glob("*.jsonl") for line in path.read_text().splitlines()]
-    return sorted((line for line in lines if line["ev"] == "compile"), key=lambda line: line["seq"])
-
-
-def run_variants(store, path, variants, seed, cwd=None):
-    """Runs the variants in one process; a compile event for each."""
-    path.write_text(json.dumps(variants))
-    results = store.start("edits.py", path, env=FAST | {"PYTHONHASHSEED": seed}, cwd=cwd).json()["results"]
-    events = compile_events(store)
-    assert len(events) == len(results) == len(variants), (len(events), results)
-    return [event | {"result": result} for event, result in zip(events, results)]
-
-
-def variants_of(rows):
-    return [{"file": row.file or f"/job/{row.base}.py", "source": row.source()} for row in rows]
+LEAST_HITS, LEAST_MISSES = 15, 25
 
 
 @pytest.fixture(scope="module")
@@ -62,23 +39,6 @@ def table(tmp_path_factory):
     )
     result["hit_stats"] = store.stats()
     return result
-
-
-def describe(table, rows, part, same_program, outcome):
-    """Prints the rows with what came of them, and gives those that are wrong."""
-    wrong = []
-    for row, event in zip(rows, table[part], strict=True):
-        base = table["bases"][row.base]
-        same = event["program"] == base["program"]
-        good = same == same_program and "by_bytes" not in event
-        # What could not be compiled is not stored, so that nothing but its fingerprint can be looked at.
-        good = good and (event["outcome"] == outcome or event["failed"])
-        got = f"{'same' if same else 'other'} program, {event['outcome']} {event.get('by_bytes', '')}"
-        line = f"{row.base:12} {row.name:44} wanted: {outcome:5} got: {got}"
-        print(line)
-        if not good:
-            wrong.append(f"{line}, {event['result']}")
-    return wrong
 
 
 def test_tables_are_long_enough():
@@ -121,19 +81,6 @@ def test_no_two_programs_have_one_fingerprint(table):
     for row, event in zip(MISSES, table["misses"], strict=True):
         assert event["program"] not in seen, f"{row.name} and {seen[event['program']]}"
         seen[event["program"]] = row.name
-
-
-def test_fingerprints_are_the_same_in_every_process(store, tmp_path):
-    """Real programs of all kinds, in two processes that have nothing in common but the programs."""
-    programs = []
-    for seed in ("0", "4711"):
-        (tmp_path / seed).mkdir()
-        env = FAST | {"PYTHONHASHSEED": seed}
-        store.start("parity.py", tmp_path / "report.json", cwd=tmp_path / seed, env=env)
-        programs.append([(e["name"], e["program"], e.get("by_bytes")) for e in compile_events(store)])
-    assert programs[0] == programs[1]
-    assert not [program for program in programs[0] if program[2]]
-    assert len({program for _, program, _ in programs[0]}) >= LEAST_PROGRAMS
 
 
 def test_edited_training_script_compiles_nothing(store, tmp_path):

@@ -1,5 +1,6 @@
 """A job that is started again compiles nothing: every kind of program, both ways in."""
 
+import concurrent.futures
 import shutil
 
 import pytest
@@ -48,6 +49,20 @@ def test_second_start_compiles_nothing(store, bare, way):
     assert requests(stats) == warm["requests"]
     assert stats["stored"] == 0, stats
     assert stats["executions"] > 0 and stats["host_to_device"]["count"] > 0, stats
+
+
+def test_processes_that_start_together_compile_each_program_once(store, bare):
+    """As the ranks of a job on one host do."""
+    count, env = 3, {"REKINDLE_RUN": "together"}
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        started = [pool.submit(store.start, "kinds.py", way="preload", env=env) for _ in range(count)]
+        assert [process.result().json() for process in started] == [bare] * count
+    stats = store.stats("--run", "together")
+    assert stats["processes"] == count and requests(stats) == count * bare["requests"], stats
+    assert stats["compiled"] == stats["programs"] == stats["stored"] == stats["misses"], stats
+    assert stats["waited"] > 0, stats
+    assert list((store.directory / "leases").iterdir()) == []
+    assert store.leftovers() == []
 
 
 def test_the_compiler_itself_agrees(copy, tmp_path):

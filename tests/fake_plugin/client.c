@@ -117,10 +117,16 @@ FAKE_ENTRY(PJRT_Client_Devices) {
     return NULL;
 }
 
+// The other devices belong to other processes, as in a job of several.
+static size_t addressable_count(const PJRT_Client *client) {
+    int64_t count = fake_setting_int("FAKE_PJRT_ADDRESSABLE_DEVICES", (int64_t)client->count);
+    return count >= 0 && (size_t)count < client->count ? (size_t)count : client->count;
+}
+
 FAKE_ENTRY(PJRT_Client_AddressableDevices) {
     fake_object_check(FAKE_CLIENT, args->client);
     args->addressable_devices = args->client->devices;
-    args->num_addressable_devices = args->client->count;
+    args->num_addressable_devices = addressable_count(args->client);
     return NULL;
 }
 
@@ -171,7 +177,7 @@ FAKE_ENTRY(PJRT_Device_GetDescription) {
 
 FAKE_ENTRY(PJRT_Device_IsAddressable) {
     fake_object_check(FAKE_DEVICE, args->device);
-    args->is_addressable = true;
+    args->is_addressable = (size_t)args->device->id < addressable_count(args->device->client);
     return NULL;
 }
 

@@ -72,6 +72,7 @@ class Processes(FaultCase):
         self.assertEqual(self.place.quarantined(), [])
         warm = self.check_warm(way, words)
         self.assertEqual(warm.of("tohost")[0]["values"], [[0.0] * 4])
+        self.assertEqual([event["compiled"] for event in self.place.events("compile")].count(True), 1)
 
 
 class Forks(FaultCase):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -170,6 +171,59 @@ class Mounted(FaultCase):
         wrapper = self.wrapper(f"mount -t tmpfs -o size=64k,mode=700 tmpfs {self.place.store}")
         self.run_sound(way, WORDS, wrapper=wrapper, environment={"FAKE_PJRT_PAYLOAD_BYTES": str(1 << 20)})
         self.run_sound(way, WORDS)
+        self.check_warm(way, WORDS)
+
+
+class Keys(FaultCase):
+    """Signed entries, and key files that cannot be used."""
+
+    def key_file(self, mode=0o600):
+        path = os.path.join(self.place.path, "signing.key")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("ed25519-secret " + "5a" * 32 + " test\n")
+        os.chmod(path, mode)
+        return {"REKINDLE_SIGNING_KEY": path}
+
+    def signed(self):
+        """For each entry, whether its head says that it is signed."""
+        flags = []
+        for path in self.place.files("objects") + self.place.files("programs"):
+            with open(path, "rb") as file:
+                flags.append(file.read(248)[236:248] == struct.pack("<IQ", 1, 128))
+        return flags
+
+    @each_way
+    def test_signed_and_loaded(self, way):
+        self.run_sound(way, WORDS, environment=self.key_file())
+        self.assertEqual(self.signed(), [True] * 4)
+        self.check_warm(way, WORDS)  # whether the key is there or not
+        self.check_warm(way, WORDS, environment=self.key_file())
+
+    @each_way
+    def test_damaged_signatures_are_repaired(self, way):
+        self.run_sound(way, WORDS, environment=self.key_file())
+        for path in self.place.files("objects"):
+            with open(path, "r+b") as file:
+                file.seek(-40, os.SEEK_END)
+                byte = file.read(1)
+                file.seek(-40, os.SEEK_END)
+                file.write(bytes([byte[0] ^ 1]))
+        outcome = self.run_sound(way, WORDS, environment=self.key_file())
+        self.assertEqual(len(outcome.real_compiles()), 2)
+        self.assertEqual(outcome.real_loads(), [])
+        self.check_warm(way, WORDS)
+
+    @each_way
+    def test_keys_that_cannot_be_used(self, way):
+        """Told once; everything else is as without them."""
+        readable = self.key_file(mode=0o644)
+        missing = {"REKINDLE_TRUSTED_KEYS": os.path.join(self.place.path, "nowhere")}
+        for environment, name in ((readable, "REKINDLE_SIGNING_KEY"), (missing, "REKINDLE_TRUSTED_KEYS")):
+            outcome = self.run_sound(way, WORDS, environment=environment)
+            self.assertEqual(len(outcome.told()), 1, outcome.stderr)
+            self.assertIn(name, outcome.told()[0])
+            self.assertNotIn("5a5a", outcome.stderr)
+        self.assertEqual(self.signed(), [False] * 4)
         self.check_warm(way, WORDS)
 
 

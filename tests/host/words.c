@@ -107,8 +107,21 @@ static void *run_worker(void *untyped) {
     return NULL;
 }
 
+static void cancel_after(host *h, const worker *w, const char *milliseconds) {
+    void *result = NULL;
+    sleep_ms(milliseconds);
+    (void)pthread_cancel(w->thread);
+    (void)pthread_join(w->thread, &result);
+    host_line line;
+    host_begin(&line, h, "cancel");
+    rk_json_member_bool(&line.json, "cancelled", result == PTHREAD_CANCELED);
+    (void)host_end(&line, h, NULL);
+}
+
 // All threads begin at once; their executables are left to the plugin, as frameworks do at exit.
-static void run_threads(host *h, size_t threads, char *const *words, size_t count) {
+// The only one is cancelled after `cancel_ms`, if that is not NULL.
+static void run_threads(host *h, size_t threads, const char *cancel_ms, char *const *words,
+                        size_t count) {
     if (threads < 1 || threads > MAX_THREADS)
         host_usage("thread=N: 1 to %d", MAX_THREADS);
     worker workers[MAX_THREADS];
@@ -129,7 +142,10 @@ static void run_threads(host *h, size_t threads, char *const *words, size_t coun
             host_usage("no thread");
     }
     for (size_t i = 0; i < threads; i++) {
-        (void)pthread_join(workers[i].thread, NULL);
+        if (cancel_ms)
+            cancel_after(h, &workers[i], cancel_ms);
+        else
+            (void)pthread_join(workers[i].thread, NULL);
         h->failed = h->failed || workers[i].own->failed;
         rk_buf_cleanup(&workers[i].own->serialized);
         rk_free(workers[i].own);
@@ -160,7 +176,9 @@ static void run_block(host *h, const char *head, char *const *words, size_t coun
     if (strcmp(head, "fork{") == 0)
         run_fork(h, words, count);
     else if (strncmp(head, "thread=", 7) == 0)
-        run_threads(h, strtoul(head + 7, NULL, 10), words, count);
+        run_threads(h, strtoul(head + 7, NULL, 10), NULL, words, count);
+    else if (strncmp(head, "cancel=", 7) == 0)
+        run_threads(h, 1, head + 7, words, count);
     else if (strncmp(head, "repeat=", 7) == 0)
         run_repeat(h, strtoul(head + 7, NULL, 10), words, count);
     else

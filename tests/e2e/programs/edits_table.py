@@ -225,17 +225,18 @@ class Row:
     base: str
     edits: list
     file: str = ""
+    sources: dict = dataclasses.field(default_factory=lambda: SOURCES)
 
     def source(self):
-        text = SOURCES[self.base]
+        text = self.sources[self.base]
         for old, new in self.edits:
             assert old in text, f"{self.name}: {old!r} is not in {self.base!r}"
             text = text.replace(old, new)
         return text
 
 
-def rows(table):
-    return [Row(name, base, list(edits)) for name, base, *edits in table]
+def rows(table, **common):
+    return [Row(name, base, list(edits), **common) for name, base, *edits in table]
 
 
 DIMENSIONS = "(((1,), (0,)), ((), ()))"

@@ -110,10 +110,9 @@ static rk_key key_of(int number) {
     return key;
 }
 
-static void submit_compiled_in(fixture *f, int number, const void *owner, uint64_t compile_ns) {
+static void submit(fixture *f, int number, const void *owner) {
     work *w = &f->works[number];
     rk_publish_job job = {.key = key_of(number),
-                          .compile_ns = compile_ns,
                           .handle = w,
                           .owner = owner,
                           .context = w,
@@ -125,10 +124,6 @@ static void submit_compiled_in(fixture *f, int number, const void *owner, uint64
     rk_buf_add_text(&job.program, "the program");
     rk_buf_add_text(&job.options, "the options");
     assert_null(rk_publisher_submit(f->publisher, &job));
-}
-
-static void submit(fixture *f, int number, const void *owner) {
-    submit_compiled_in(f, number, owner, 0);
 }
 
 static void a_job_is_stored_with_its_program(void **state) {
@@ -223,31 +218,6 @@ static void a_drain_of_one_owner_leaves_the_others(void **state) {
     assert_true(atomic_load(&f->works[1].stored));
 }
 
-static void a_request_can_wait_for_its_key(void **state) {
-    fixture *f = *state;
-    rk_key key = key_of(0), other = key_of(1);
-    assert_false(rk_publisher_wait_key(f->publisher, &key));
-    f->works[0].gate = &f->gate;
-    submit_compiled_in(f, 0, f, 60 * second_ns);
-    assert_false(rk_publisher_wait_key(f->publisher, &other));
-    wait_at_gate(f);
-    pthread_t helper;
-    assert_int_equal(pthread_create(&helper, NULL, open_gate_later, f), 0);
-    assert_true(rk_publisher_wait_key(f->publisher, &key));
-    assert_true(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
-    (void)pthread_join(helper, NULL);
-}
-
-static void a_request_waits_no_longer_than_a_compilation(void **state) {
-    fixture *f = *state;
-    rk_key key = key_of(0);
-    f->works[0].gate = &f->gate;
-    submit_compiled_in(f, 0, f, 1000000);
-    assert_false(rk_publisher_wait_key(f->publisher, &key));
-    open_gate(f);
-    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
-}
-
 static void what_was_given_up_is_not_waited_for_again(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
@@ -306,9 +276,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(release_waits_for_a_job_at_work, setup, teardown),
         cmocka_unit_test_setup_teardown(a_drain_out_of_time_cancels_and_says_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_drain_of_one_owner_leaves_the_others, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_request_can_wait_for_its_key, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_request_waits_no_longer_than_a_compilation, setup,
-                                        teardown),
         cmocka_unit_test_setup_teardown(what_was_given_up_is_not_waited_for_again, setup, teardown),
         cmocka_unit_test_setup_teardown(many_threads_release_while_others_publish, setup, teardown),
     };

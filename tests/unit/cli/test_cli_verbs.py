@@ -367,7 +367,7 @@ class Stats(Case):
     FIELDS = {
         "run", "job", "mode", "programs", "hits", "misses", "bypassed", "compiled",
         "deserialize_failures", "preloaded", "remote_hits", "stored", "quarantined",
-        "compile_seconds", "load_seconds", "saved_seconds", "executions", "host_to_device",
+        "compile_seconds", "load_seconds", "saved_seconds", "waited", "waited_seconds", "executions", "host_to_device",
         "device_to_host", "warnings",
     }  # fmt: skip
 
@@ -616,6 +616,157 @@ class Entries(Case):
         self.refused("ls", says="chmod 700")
         self.refused("rm", "--all", says="chmod 700")
 
+    def test_rm_follows_no_link_out_of_the_store(self):
+        self.job("cold")
+        precious = self.folder / "precious"
+        precious.mkdir()
+        (precious / "file").write_text("not rekindle's")
+        (self.store / "quarantine").symlink_to(precious)
+        self.refused("rm", "--quarantine", says="is a symbolic link")
+        self.assertTrue((precious / "file").exists())
+
+
+class Keys(Case):
+    def setUp(self):
+        super().setUp()
+        self.signing = self.folder / "config" / "signing.key"
+        self.trusted = self.folder / "config" / "trusted"
+
+    def set_variables(self):
+        self.environment["REKINDLE_SIGNING_KEY"] = str(self.signing)
+        self.environment["REKINDLE_TRUSTED_KEYS"] = str(self.trusted)
+
+    def generate(self, *options):
+        return self.json("keys", "generate", *options)
+
+    def test_from_a_key_to_a_trusted_entry(self):
+        self.set_variables()
+        made = self.generate("--name", "build-farm")
+        self.assertEqual(made["file"], str(self.signing))
+        self.assertEqual(made["name"], "build-farm")
+        self.assertRegex(made["public_key"], "^[0-9a-f]{64}$")
+        self.assertRegex(made["id"], "^[0-9a-f]{16}$")
+        self.assertEqual(self.signing.stat().st_mode & 0o7777, 0o600)
+        self.assertEqual(self.signing.parent.stat().st_mode & 0o7777, 0o700)
+        del self.environment["REKINDLE_TRUSTED_KEYS"]
+        self.job("cold")
+        key = self.json("ls")["entries"][0]["key"]
+        self.assertEqual(
+            self.json("show", key)["signature"], {"key": made["id"], "trusted": False}
+        )
+        self.assertIn("not among the trusted keys", self.ok("show", key))
+        self.set_variables()
+        line = f"ed25519 {made['public_key']} build-farm"
+        self.assertEqual(self.json("keys", "trust", line)["keys"][0]["added"], True)
+        self.assertEqual(
+            self.json("show", key)["signature"], {"key": made["id"], "trusted": True}
+        )
+        self.assertRegex(self.ok("show", key), f"signature +by {made['id']}, which is trusted")
+
+    def test_unsigned_entries_say_so(self):
+        self.job("cold")
+        key = self.json("ls")["entries"][0]["key"]
+        self.assertIsNone(self.json("show", key)["signature"])
+        self.assertRegex(self.ok("show", key), "signature +none")
+
+    def test_a_key_is_never_replaced(self):
+        self.set_variables()
+        self.generate()
+        before = self.signing.read_bytes()
+        self.refused("keys", "generate", says="is there already", status=1)
+        self.assertEqual(self.signing.read_bytes(), before)
+        other = self.folder / "other.key"
+        text = self.ok("keys", "generate", "--file", str(other))
+        self.assertIn(f"export REKINDLE_SIGNING_KEY={other}", text)
+        self.assertNotEqual(other.read_bytes(), before)
+
+    def test_secrets_are_never_shown(self):
+        self.set_variables()
+        text = self.ok("keys", "generate")
+        secret = re.search("[0-9a-f]{64}", self.signing.read_text()).group()
+        self.ok("keys", "trust", str(self.public_file()))
+        for command in (["keys", "list"], ["keys", "list", "--json"], ["config"]):
+            text += self.ok(*command)
+        self.assertNotIn(secret, text)
+        # Handed over by mistake.
+        self.refused("keys", "trust", str(self.signing), says="the secret part of a key")
+        self.signing.chmod(0o644)
+        result = self.refused("keys", "list", says=f"chmod 600 {self.signing}")
+        self.assertNotIn(secret, result.stderr)
+
+    def public_file(self):
+        path = self.folder / "public"
+        made = self.json("keys", "list")["signing"]
+        path.write_text(f"# of the farm\ned25519 {made['public_key']} {made['name']}\n")
+        return path
+
+    def test_the_list(self):
+        self.set_variables()
+        self.trusted.parent.mkdir()
+        for name in ("one", "two"):
+            made = self.generate("--name", name, "--file", str(self.folder / name))
+            self.json("keys", "trust", made["public_key"], "--name", name)
+        self.assertIn("trusted already", self.ok("keys", "trust", made["public_key"]))
+        del self.environment["REKINDLE_SIGNING_KEY"]
+        told = self.json("keys", "list")
+        self.assertIsNone(told["signing"])
+        self.assertEqual(told["trusted_file"], str(self.trusted))
+        self.assertEqual([key["name"] for key in told["trusted"]], ["one", "two"])
+        self.assertIn(f"ed25519 {made['public_key']} two", self.ok("keys", "list"))
+        # Copied from the list into a command elsewhere.
+        elsewhere = self.folder / "elsewhere"
+        line = f"ed25519 {made['public_key']} two"
+        self.ok("keys", "trust", line, "--file", str(elsewhere))
+        self.assertIn(line, elsewhere.read_text())
+        # And away again.
+        self.assertTrue(self.json("keys", "distrust", "one", "--dry-run")["keys"][0]["removed"])
+        self.assertEqual(len(self.json("keys", "list")["trusted"]), 2)
+        self.json("keys", "distrust", "one")
+        self.json("keys", "distrust", made["id"])
+        self.assertEqual(self.json("keys", "list")["trusted"], [])
+        self.refused("keys", "distrust", "one", says="no key in")
+
+    def test_a_list_behind_a_link_stays_there(self):
+        self.set_variables()
+        real = self.folder / "real"
+        real.write_text("# empty\n")
+        self.trusted.parent.mkdir()
+        self.trusted.symlink_to(real)
+        self.ok("keys", "trust", "ab" * 32)
+        self.assertTrue(self.trusted.is_symlink())
+        self.assertIn("ab" * 32, real.read_text())
+
+    def test_wrong_usage(self):
+        self.refused("keys", says="")
+        self.refused("keys", "generate", says="set REKINDLE_SIGNING_KEY, or give --file")
+        self.refused("keys", "trust", "ab" * 32, says="set REKINDLE_TRUSTED_KEYS, or give --file")
+        self.set_variables()
+        self.refused("keys", "frob", says="generate, trust, distrust or list")
+        self.refused("keys", "trust", says="takes one KEY")
+        self.refused("keys", "list", "x", says="takes no further argument")
+        self.refused("keys", "trust", "nonsense", says="neither a public key")
+        self.refused("keys", "generate", "--name", "two words", says="no name of a key")
+        self.assertFalse(self.signing.exists())
+        self.assertIn("There are no keys", self.ok("keys", "list", variables={
+            "REKINDLE_SIGNING_KEY": None, "REKINDLE_TRUSTED_KEYS": None}))
+
+    def test_a_job_does_not_start_with_keys_that_cannot_be_used(self):
+        self.set_variables()
+        self.refused("run", "--", "true", says="REKINDLE_SIGNING_KEY")
+        self.generate()
+        self.refused("run", "--", "true", says="REKINDLE_TRUSTED_KEYS")
+        self.trusted.write_text("")
+        self.assertEqual(self.call("run", "--", "true").returncode, 0)
+        self.assertEqual(self.call("run", "--mode", "off", "--", "true", variables={
+            "REKINDLE_SIGNING_KEY": "nowhere"}).returncode, 0)
+
+    def test_a_job_gets_absolute_paths(self):
+        (self.folder / "here").mkdir()
+        self.ok("keys", "generate", "--file", str(self.folder / "here" / "key"))
+        told = self.ok("run", "--", "sh", "-c", "echo $REKINDLE_SIGNING_KEY",
+                       variables={"REKINDLE_SIGNING_KEY": "here/key"}, cwd=self.folder)
+        self.assertEqual(told.strip(), str(self.folder / "here" / "key"))
+
 
 class Housekeeping(Case):
     """gc, fsck, pin, unpin, and what rm has from them."""
@@ -849,7 +1000,7 @@ class Other(Case):
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
             commands, ["run", "stats", "runs", "ls", "show", "rm", "gc", "fsck", "pin", "unpin"]
-            + ["config", "version", "help"]
+            + ["keys", "config", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")

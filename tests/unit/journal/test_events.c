@@ -99,9 +99,13 @@ static void a_compile_has_all_its_fields(void **state) {
                                         .load_ns = 1,
                                         .program_bytes = 4096,
                                     });
-    rk_journal_add_compile(
-        journal, &(rk_journal_compile){
-                     .seq = 8, .outcome = RK_OUTCOME_HIT, .name = "", .saved_ns = 5000000000});
+    rk_journal_add_compile(journal, &(rk_journal_compile){.seq = 8,
+                                                          .outcome = RK_OUTCOME_HIT,
+                                                          .name = "",
+                                                          .saved_ns = 5000000000,
+                                                          .waited_ns = 1500000000,
+                                                          .waited_for = "node1/7",
+                                                          .wait_end = "landed"});
     rk_journal_close(journal);
     json_t *miss = line_of(*state, "one", "0.jsonl", 1);
     char *text = json_dumps(json_object_get(miss, "key"), JSON_ENCODE_ANY);
@@ -128,6 +132,9 @@ static void a_compile_has_all_its_fields(void **state) {
     assert_null(json_object_get(hit, "key"));
     assert_null(json_object_get(hit, "reason"));
     assert_true(json_real_value(json_object_get(hit, "saved_seconds")) == 5.0);
+    assert_true(json_real_value(json_object_get(hit, "waited_seconds")) == 1.5);
+    assert_string_equal(text_of(hit, "waited_for"), "node1/7");
+    assert_string_equal(text_of(hit, "wait_end"), "landed");
     json_decref(hit);
 }
 

@@ -53,6 +53,28 @@ static void every_event_is_a_hit_a_miss_or_a_bypass(void **state) {
     assert_int_equal(totals.saved_ns, 3000000000);
 }
 
+// A compilation that was waited for saved no more time than the waiting took.
+static void waiting_is_no_saving(void **state) {
+    rk_journal_compile waited = hit, in_vain = miss;
+    waited.waited_ns = 1200000000;
+    waited.waited_for = "node1/7";
+    waited.wait_end = "landed";
+    in_vain.waited_ns = 700000000;
+    in_vain.waited_for = "";
+    in_vain.wait_end = "gave_up";
+    add(*state, "one", 1, miss);
+    add(*state, "one", 1, waited);
+    add(*state, "one", 1, in_vain);
+    add(*state, "one", 1, hit);
+    RK_AUTO(rk_run_totals) totals = {0};
+    total(*state, "one", &totals);
+    assert_int_equal(totals.hits, 2);
+    assert_int_equal(totals.misses, 2);
+    assert_int_equal(totals.waited, 2);
+    assert_int_equal(totals.waited_ns, 1900000000);
+    assert_int_equal(totals.saved_ns, 300000000 + 1500000000);
+}
+
 static void programs_without_a_fingerprint_are_told_apart_by_name(void **state) {
     rk_journal_compile named = bypass;
     named.name = "jit_callback";
@@ -134,6 +156,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(every_event_is_a_hit_a_miss_or_a_bypass),
+        TEST(waiting_is_no_saving),
         TEST(programs_without_a_fingerprint_are_told_apart_by_name),
         TEST(runs_are_summed_with_distinct_programs_once),
         TEST(the_rest_is_summed_too),

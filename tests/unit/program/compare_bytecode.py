@@ -1,13 +1,16 @@
 """Compares rekindle's reader of MLIR bytecode with the parser of an installed jaxlib, operation by operation.
 
-    compare_bytecode.py [--versions] MODEL_DUMP PATH…
+    compare_bytecode.py [--versions] [--least N] MODEL_DUMP PATH…
 
 PATH is a program (.mlir), a stored one (.rkp), or a folder of such files. For each: the same operations in
 the same order and nesting, the same operands, result and argument types, attributes by name and value, and,
-as text, every location. With --versions each program is also written again by jaxlib in all versions of
-the encoding, as StableHLO and as VHLO of many releases, and those are compared too. Needs a Python with jaxlib. Exit status 1 if anything differs or was kept as bytes.
+as text, every location; and the text that rekindle prints says just that. With --versions each program is also written again by jaxlib in all versions of
+the encoding, as StableHLO and as VHLO of many releases, and those are compared too. Needs a Python with
+jaxlib. Exit status 1 if anything differs, was kept as bytes, or took more memory than promised, or if there
+are fewer than N programs.
 """
 
+import argparse
 import collections
 import ctypes
 import ctypes.util
@@ -21,14 +24,18 @@ import sys
 import tempfile
 from pathlib import Path
 
+import jaxlib
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib import _jax
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jax._src.lib import tpu
 
+import expected_text
+
 RKP_HEAD_BYTES = 256
 SHOWN_DIFFERENCES = 12
+MEMORY_TIMES, MEMORY_LEAST_BYTES = 64, 1 << 18  # of the program's bytes, as the readers promise
 ENCODINGS = range(7)
 RELEASES = (
     "0.9.0 0.11.0 0.13.0 0.14.0 0.17.0 1.0.0 1.1.0 1.4.0 1.5.0 1.6.0 1.9.0 1.10.0 1.12.0 1.13.0 1.15.0 1.17.0"
@@ -468,8 +475,9 @@ class Difference(Exception):
 
 
 class Comparison:
-    def __init__(self, ours):
-        self.ours = ours
+    def __init__(self):
+        self.ours = []  # operations, as model_dump writes them
+        self.opaque = self.peak_bytes = 0
         self.counts = collections.Counter()
         self.differences = []
         self.values = {}  # theirs to ours
@@ -541,10 +549,31 @@ def read(model_dump, path):
     return operations, summary
 
 
+def compare_text(comparison, model_dump, path):
+    """The text that people see says what was compared."""
+    command = [model_dump, "--text", str(path)]
+    text = subprocess.run(command, capture_output=True, check=True).stdout.decode(errors="surrogateescape")
+    comparison.counts["lines of text"] += text.count("\n")
+    for wanted, line in expected_text.differences(comparison.ours, text):
+        comparison.differences.append(f"text:\n    expected: {wanted}\n    printed:  {line}")
+
+
 def compare(model_dump, code, scratch):
     scratch.write_bytes(code)
-    operations, summary = read(model_dump, scratch)
-    comparison = Comparison(operations)
+    comparison = Comparison()
+    try:
+        comparison.ours, summary = read(model_dump, scratch)
+        comparison.peak_bytes, comparison.opaque = summary["peak_bytes"], summary["opaque"]
+        if comparison.opaque:
+            comparison.differences.append(f"kept as bytes: {comparison.opaque}: {summary['reason']}")
+        compare_operations(comparison, code)
+        compare_text(comparison, model_dump, scratch)
+    except Difference as difference:
+        comparison.differences.append(str(difference))
+    return comparison
+
+
+def compare_operations(comparison, code):
     with jax_mlir.make_ir_context() as context:
         stablehlo.register_interpreter_dialect(context)
         tpu.register_dialect(context)  # of kernels within custom calls
@@ -552,11 +581,8 @@ def compare(model_dump, code, scratch):
         module = ir.Module.parse(code, context)
         comparison.operation(module.operation, 0)
         comparison.operands()
-        if comparison.next != len(operations):
-            raise Difference(f"{len(operations)} operations, not {comparison.next}")
-    if summary["opaque"]:
-        comparison.differences.append(f"kept as bytes: {summary['opaque']}: {summary['reason']}")
-    return comparison
+        if comparison.next != len(comparison.ours):
+            raise Difference(f"{len(comparison.ours)} operations, not {comparison.next}")
 
 
 def versions(code):
@@ -576,29 +602,59 @@ def versions(code):
             yield f"VHLO {release}", again
 
 
+class Report:
+    """What came of all programs, and the line that says so."""
+
+    def __init__(self):
+        self.programs = self.different = self.as_bytes = 0
+        self.counts = collections.Counter()
+        self.most_memory = 0.0
+
+    def add(self, name, code, comparison):
+        """Prints what differs."""
+        self.programs += 1
+        self.counts += comparison.counts
+        self.as_bytes += bool(comparison.opaque)
+        over = comparison.peak_bytes - MEMORY_TIMES * len(code) - MEMORY_LEAST_BYTES
+        if over > 0:
+            comparison.differences.append(f"reading took {comparison.peak_bytes} bytes for {len(code)}")
+        if len(code) >= MEMORY_LEAST_BYTES // MEMORY_TIMES:
+            self.most_memory = max(self.most_memory, comparison.peak_bytes / len(code))
+        if comparison.differences:
+            self.different += 1
+            print(f"{name}: {len(comparison.differences)} differences")
+            for text in comparison.differences[:SHOWN_DIFFERENCES]:
+                print("  " + text)
+
+    def failed(self, least):
+        return bool(self.different or self.as_bytes or self.programs < least)
+
+    def summary(self, least):
+        counted = [f"{n:,} {what}" for what, n in sorted(self.counts.items(), key=lambda item: -item[1])]
+        return (
+            f"MLIR bytecode against jaxlib {jaxlib.__version__}: {self.programs} programs "
+            f"(at least {least} wanted), {self.different} differ, {self.as_bytes} kept as bytes\n"
+            f"  compared: {', '.join(counted)}\n"
+            f"  most memory for reading: {self.most_memory:.1f} times the program ({MEMORY_TIMES} promised)"
+        )
+
+
 def main():
-    arguments = sys.argv[1:]
-    with_versions = "--versions" in arguments
-    model_dump, *paths = (argument for argument in arguments if argument != "--versions")
-    total, bad, programs = collections.Counter(), 0, 0
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--versions", action="store_true", help="each program in all versions of the encoding too")
+    parser.add_argument("--least", type=int, default=1, metavar="N", help="fewer programs are a failure")
+    parser.add_argument("model_dump", type=Path)
+    parser.add_argument("paths", nargs="+", type=Path, metavar="path")
+    arguments = parser.parse_args()
+    report = Report()
     with tempfile.TemporaryDirectory() as folder:
-        for path in files(paths):
+        for path in files(arguments.paths):
             code = program_bytes(path)
-            for name, form in [("", code), *(versions(code) if with_versions else ())]:
-                programs += 1
-                try:
-                    comparison = compare(model_dump, form, Path(folder) / "program.mlir")
-                    differences = comparison.differences
-                    total += comparison.counts
-                except Difference as difference:
-                    differences = [str(difference)]
-                if differences:
-                    bad += 1
-                    print(f"{path} {name}: {len(differences)} differences")
-                    for text in differences[:SHOWN_DIFFERENCES]:
-                        print("  " + text)
-    print(f"{programs} programs, {bad} differ;", ", ".join(f"{n} {what}" for what, n in sorted(total.items())))
-    return 1 if bad or not programs else 0
+            for name, form in [("", code), *(versions(code) if arguments.versions else ())]:
+                comparison = compare(arguments.model_dump, form, Path(folder) / "program.mlir")
+                report.add(f"{path.name} {name}".rstrip(), form, comparison)
+    print(report.summary(arguments.least))
+    return report.failed(arguments.least)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Compares what rekindle reads in HLO programs with what an installed jaxlib prints of the same bytes.
 
-    compare_hlo.py HLO_DUMP [PROGRAM.hlo...]
+    compare_hlo.py [--models] [--least N] [--model-dump MODEL_DUMP] HLO_DUMP [PROGRAM.hlo...]
 
-Needs a Python with JAX; HLO_DUMP is the built hlo_dump. Without programs, those of hlo_programs.py are made.
+Needs a Python with JAX; HLO_DUMP is the built hlo_dump. Without programs, those of hlo_programs.py are made;
+with --models also those of Flax and Equinox. With --model-dump the text that rekindle prints is compared with
+what was read. Exit status 1 if anything differs, was not understood, or took more memory than promised, or if
+there are fewer than N programs.
+
 Every instruction is compared: opcode, result type with layout, operands, and every attribute in both
 directions (nothing that is printed is missing, nothing that was read is not printed), literals bit by bit;
 of computations their root, order (schedule) and thread; of modules aliasing, donation, attributes; and the
 location of every instruction, frame by frame.
 """
 
+import argparse
 import json
 import re
 import struct
@@ -17,6 +22,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import expected_text
+
+MEMORY_TIMES, MEMORY_LEAST_BYTES = 64, 1 << 18  # of the program's bytes, as the readers promise
+SHOWN_DIFFERENCES = 200
 
 # --- The model, as hlo_dump writes it -------------------------------------------------------------------
 
@@ -441,6 +451,17 @@ def closing(text, at):
         at += 1
 
 
+def unescaped(text):
+    """What stands between quotes, with C's escapes."""
+    named = {"n": "\n", "r": "\r", "t": "\t"}
+
+    def one(match):
+        code = match.group(1)
+        return chr(int(code, 8)) if len(code) == 3 else named.get(code, code)
+
+    return re.sub(r"\\([0-7]{3}|.)", one, text).encode("latin-1", "replace").decode(errors="replace")
+
+
 def parse_instruction(line):
     is_root = line.startswith("ROOT ")
     name, rest = line.removeprefix("ROOT ").split(" = ", 1)
@@ -615,10 +636,11 @@ def same_literal(node, text):
 
 class Comparison:
     def __init__(self, name):
-        self.name, self.errors, self.instructions = name, [], 0
+        self.name, self.errors, self.instructions, self.checks = name, [], 0, 0
         self.wrapped = set()  # computations that are printed as part of the one operation that calls them
 
     def check(self, where, read, printed):
+        self.checks += 1
         if read != printed:
             self.errors.append(f"{self.name}: {where}:\n    read    {read}\n    printed {printed}")
 
@@ -659,7 +681,7 @@ class Comparison:
         if location:
             frames = location_frames(location)
         shown = re.search(r'op_name="((?:[^"\\]|\\.)*)"', metadata or "")
-        self.check(where + " op_name", name, json.loads(f'"{shown.group(1)}"') if shown else "")
+        self.check(where + " op_name", name, unescaped(shown.group(1)) if shown else "")
         shown = re.search(r"stack_frame_id=(\d+)", metadata or "")
         self.check(where + " frames", frames, self.frames[int(shown.group(1))] if shown else [])
 
@@ -722,28 +744,79 @@ def print_module(data):
     return _hlo.HloModule.from_serialized_hlo_module_proto(data).to_string(options)
 
 
-def main():
-    dump, paths = sys.argv[1], [Path(p) for p in sys.argv[2:]]
-    with tempfile.TemporaryDirectory() as folder:
-        if not paths:
-            import hlo_programs
+def made_programs(folder, with_models):
+    """Writes the programs of hlo_programs.py into the folder; their paths."""
+    import hlo_programs
 
-            for name, data in hlo_programs.modules():
-                paths.append(Path(folder) / f"{name}.hlo")
-                paths[-1].write_bytes(data)
-        done = subprocess.run([dump, "--locations", *map(str, paths)], capture_output=True, text=True)
+    paths = []
+    for name, data in hlo_programs.modules(with_models):
+        paths.append(Path(folder) / f"{name}.hlo")
+        paths[-1].write_bytes(data)
+    return paths
+
+
+def compare(path, model):
+    data = path.read_bytes()
+    comparison = Comparison(path.stem)
+    try:
+        comparison.run(data, model, print_module(data))
+    except (AssertionError, LookupError, ValueError) as error:  # so different that it came to no end
+        comparison.errors.append(f"{path.stem}: {type(error).__name__}: {error}")
+    if model["peak_bytes"] > MEMORY_TIMES * len(data) + MEMORY_LEAST_BYTES:
+        comparison.errors.append(f"{path.stem}: reading took {model['peak_bytes']} bytes for {len(data)}")
+    comparison.memory_times = 0.0
+    if len(data) >= MEMORY_LEAST_BYTES // MEMORY_TIMES:
+        comparison.memory_times = model["peak_bytes"] / len(data)
+    comparison.as_bytes = bool(model["opaque"])
+    return comparison
+
+
+def compare_text(comparison, path, model_dump):
+    """The text that people see says what was read: model_dump gives both."""
+    command = [model_dump, "--format", "hlo", "--locations"]
+    as_json, text = (
+        subprocess.run([*command, *option, path], capture_output=True, check=True).stdout
+        for option in ((), ("--text",))
+    )
+    *operations, _ = map(json.loads, as_json.splitlines())
+    comparison.checks += text.count(b"\n")
+    for wanted, line in expected_text.differences(operations, text.decode(errors="surrogateescape")):
+        comparison.check("text", line, wanted)
+
+
+def main():
+    import jaxlib
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", action="store_true", help="make those of Flax and Equinox too")
+    parser.add_argument("--least", type=int, default=1, metavar="N", help="fewer programs are a failure")
+    parser.add_argument("--model-dump", type=Path, metavar="PROGRAM", help="compare the printed text too")
+    parser.add_argument("hlo_dump", type=Path)
+    parser.add_argument("paths", nargs="*", type=Path, metavar="program")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = arguments.paths or made_programs(folder, arguments.models)
+        command = [arguments.hlo_dump, "--locations", *paths]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             sys.exit(done.stderr)
-        errors, instructions = [], 0
-        for path, line in zip(paths, done.stdout.splitlines(), strict=True):
-            comparison = Comparison(path.stem)
-            data = path.read_bytes()
-            comparison.run(data, json.loads(line), print_module(data))
-            errors += comparison.errors
-            instructions += comparison.instructions
-    print("\n".join(errors[:200]))
-    print(f"{len(paths)} programs, {instructions} instructions, {len(errors)} differences")
-    return 1 if errors else 0
+        models = map(json.loads, done.stdout.splitlines())
+        results = [compare(path, model) for path, model in zip(paths, models, strict=True)]
+        for path, result in zip(paths, results) if arguments.model_dump else ():
+            compare_text(result, path, arguments.model_dump)
+    errors = [error for result in results for error in result.errors]
+    for error in errors[:SHOWN_DIFFERENCES]:
+        print(error)
+    print(
+        f"HLO against jaxlib {jaxlib.__version__}: {len(results)} programs (at least {arguments.least} wanted), "
+        f"{sum(bool(result.errors) for result in results)} differ, "
+        f"{sum(result.as_bytes for result in results)} kept as bytes\n"
+        f"  compared: {sum(result.checks for result in results):,} properties of "
+        f"{sum(result.instructions for result in results):,} instructions\n"
+        f"  most memory for reading: {max(result.memory_times for result in results):.1f} times the program "
+        f"({MEMORY_TIMES} promised)"
+    )
+    return 1 if errors or len(results) < arguments.least else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "program/model.h"
+#include "support/peak.h"
 
 static const rk_model *model;
 
@@ -45,9 +46,9 @@ static void put_fields(rk_json *json, const rk_node *node) {
 
 static void put_node(rk_json *json, uint32_t id) {
     static const char *const KINDS[] = {
-        "unit",        "bool",     "int",      "float",    "string",    "symbol", "enum",
-        "list",        "dict",     "ints",     "elements", "struct",    "type",   "opaque",
-        "loc_unknown", "loc_file", "loc_name", "loc_call", "loc_fused",
+        "unit",    "bool",        "int",      "float",    "string",   "symbol",    "enum",
+        "list",    "dict",        "ints",     "elements", "struct",   "type",      "opaque",
+        "program", "loc_unknown", "loc_file", "loc_name", "loc_call", "loc_fused",
     };
     const rk_node *node = &model->nodes.items[id];
     rk_json_begin_object(json);
@@ -57,7 +58,8 @@ static void put_node(rk_json *json, uint32_t id) {
     if (node->kind == RK_NODE_INTS || node->kind == RK_NODE_TYPE) {
         rk_json_key(json, "ints");
         put_ints(json, node->bytes);
-    } else if (node->kind == RK_NODE_ELEMENTS || node->kind == RK_NODE_OPAQUE) {
+    } else if (node->kind == RK_NODE_ELEMENTS || node->kind == RK_NODE_OPAQUE ||
+               node->kind == RK_NODE_PROGRAM) {
         rk_json_key(json, "hex");
         put_hex(json, node->bytes);
     } else if (node->bytes.len) {
@@ -108,6 +110,7 @@ static int dump(const char *path, unsigned flags) {
     rk_model *read = NULL;
     char *reason = NULL;
     rk_err *err = rk_fs_read(path, (size_t)1 << 30, &code);
+    rk_peak_begin();
     if (!err)
         err = rk_model_read(rk_buf_span(&code), rk_span_text("hlo"), flags, &read, &reason);
     if (err || !read) {
@@ -115,8 +118,11 @@ static int dump(const char *path, unsigned flags) {
         return 1;
     }
     model = read;
+    size_t peak_bytes = rk_peak_bytes();
+    rk_peak_end();
     rk_json json = rk_json_on(&out);
     rk_json_begin_object(&json);
+    rk_json_member_uint(&json, "peak_bytes", peak_bytes);
     rk_json_member_uint(&json, "opaque", model->opaque_count);
     rk_json_member_string(&json, "opaque_reason", model->opaque_reason);
     rk_json_key(&json, "ops");

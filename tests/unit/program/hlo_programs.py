@@ -4,10 +4,13 @@ CPU compiler makes them. For compare_hlo.py.
 
 import os
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+# What the machine code is like does not matter here, and most of the time would go into it.
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4 --xla_backend_optimization_level=0"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import functools  # noqa: E402
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -581,21 +584,42 @@ ENTRY e {
 }
 
 
-def modules():
+def serialized(module):
+    return module.as_serialized_hlo_module_proto()
+
+
+def lowered_and_compiled(name, lowered):
+    yield name, serialized(lowered.compiler_ir("hlo"))
+    try:
+        compiled = lowered.compile()
+    except Exception as error:  # noqa: BLE001: some only compile for other devices
+        print(f"{name} does not compile here: {str(error).splitlines()[0]}")
+        return
+    for module in compiled.runtime_executable().hlo_modules():
+        yield name + ".compiled", serialized(module)
+
+
+def model_modules():
+    """Of Flax and Equinox: the programs of tests/e2e/programs/models.py, as they are handed to the compiler."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "e2e/programs"))
+    import models
+
+    for name, make in models.PROGRAMS.items():
+        jitted, arguments = make()
+        lowered = jitted.lower(*arguments)
+        # What Equinox lowers is JAX's own in a wrapper.
+        yield name, serialized(getattr(lowered, "lowered", lowered).compiler_ir("hlo"))
+
+
+def modules(with_models):
     """Yields (name, serialized HloModuleProto)."""
     from jaxlib import _hlo
 
     for name, (function, args) in PROGRAMS.items():
         jax.config.update("jax_enable_x64", name in WIDE)
-        lowered = function.lower(*args)
-        yield name, lowered.compiler_ir("hlo").as_serialized_hlo_module_proto()
-        try:
-            compiled = lowered.compile()
-        except Exception as error:  # some only compile for other devices
-            print(f"{name} does not compile here: {str(error).splitlines()[0]}")
-            continue
-        for module in compiled.runtime_executable().hlo_modules():
-            yield name + ".compiled", module.as_serialized_hlo_module_proto()
+        yield from lowered_and_compiled(name, function.lower(*args))
+    jax.config.update("jax_enable_x64", False)
+    if with_models:
+        yield from model_modules()
     for name, text in TEXTS.items():
-        module = _hlo.hlo_module_from_text("HloModule m\n" + text)
-        yield name, module.as_serialized_hlo_module_proto()
+        yield name, serialized(_hlo.hlo_module_from_text("HloModule m\n" + text))

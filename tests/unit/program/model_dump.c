@@ -1,6 +1,7 @@
 // Prints the neutral model of a program as JSON, one operation a line: for comparisons with other
 // readers.
-//     model_dump [--locations] [--format mlir|hlo|hlo_with_config] FILE
+//     model_dump [--locations] [--text] [--format mlir|hlo|hlo_with_config] FILE
+//                                   with --text: as people see it, constants in full
 //     model_dump --time N FILE      how long reading takes, N times over
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +12,20 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "program/model.h"
+#include "program/text.h"
+#include "support/peak.h"
 
 static const char *const KINDS[] = {
-    [RK_NODE_UNIT] = "unit",
-    [RK_NODE_BOOL] = "bool",
-    [RK_NODE_INT] = "int",
-    [RK_NODE_FLOAT] = "float",
-    [RK_NODE_STRING] = "string",
-    [RK_NODE_SYMBOL] = "symbol",
-    [RK_NODE_ENUM] = "enum",
-    [RK_NODE_LIST] = "list",
-    [RK_NODE_DICT] = "dict",
-    [RK_NODE_INTS] = "ints",
-    [RK_NODE_ELEMENTS] = "elements",
-    [RK_NODE_STRUCT] = "struct",
-    [RK_NODE_TYPE] = "type",
-    [RK_NODE_OPAQUE] = "opaque",
-    [RK_NODE_LOC_UNKNOWN] = "loc_unknown",
-    [RK_NODE_LOC_FILE] = "loc_file",
-    [RK_NODE_LOC_NAME] = "loc_name",
-    [RK_NODE_LOC_CALL] = "loc_call",
-    [RK_NODE_LOC_FUSED] = "loc_fused",
+    [RK_NODE_UNIT] = "unit",         [RK_NODE_BOOL] = "bool",
+    [RK_NODE_INT] = "int",           [RK_NODE_FLOAT] = "float",
+    [RK_NODE_STRING] = "string",     [RK_NODE_SYMBOL] = "symbol",
+    [RK_NODE_ENUM] = "enum",         [RK_NODE_LIST] = "list",
+    [RK_NODE_DICT] = "dict",         [RK_NODE_INTS] = "ints",
+    [RK_NODE_ELEMENTS] = "elements", [RK_NODE_STRUCT] = "struct",
+    [RK_NODE_TYPE] = "type",         [RK_NODE_OPAQUE] = "opaque",
+    [RK_NODE_PROGRAM] = "program",   [RK_NODE_LOC_UNKNOWN] = "loc_unknown",
+    [RK_NODE_LOC_FILE] = "loc_file", [RK_NODE_LOC_NAME] = "loc_name",
+    [RK_NODE_LOC_CALL] = "loc_call", [RK_NODE_LOC_FUSED] = "loc_fused",
 };
 
 static void add_hex(rk_json *json, rk_span bytes) {
@@ -133,15 +127,24 @@ static void add_op(rk_json *json, const rk_model *model, const rk_op *op) {
     rk_json_end_object(json);
 }
 
-static void print_model(const rk_model *model) {
+static void print_model(const rk_model *model, size_t peak_bytes) {
     for (uint32_t i = 0; i < model->ops.count; i++) {
         RK_AUTO(rk_buf) line = {0};
         rk_json json = rk_json_on(&line);
         add_op(&json, model, &model->ops.items[i]);
         (void)puts(rk_buf_text(&line));
     }
-    (void)printf("{\"producer\":\"%s\",\"opaque\":%u,\"reason\":\"%s\"}\n", model->producer,
-                 model->opaque_count, model->opaque_reason ? model->opaque_reason : "");
+    (void)printf("{\"producer\":\"%s\",\"opaque\":%u,\"reason\":\"%s\",\"peak_bytes\":%zu}\n",
+                 model->producer, model->opaque_count,
+                 model->opaque_reason ? model->opaque_reason : "", peak_bytes);
+}
+
+static rk_err *print_text(const rk_model *model) {
+    RK_AUTO(rk_buf) text = {0};
+    rk_text_options options = {.locations = true, .elements_max = SIZE_MAX};
+    RK_TRY(rk_program_print(model, &options, &text));
+    (void)fwrite(text.data, 1, text.len, stdout);
+    return NULL;
 }
 
 static int complain(rk_err *err, const char *reason) {
@@ -171,10 +174,13 @@ static int time_reading(rk_span code, rk_span format, unsigned flags, long round
 int main(int argc, char **argv) {
     unsigned flags = 0;
     long rounds = 0;
+    bool as_text = false;
     const char *format = "mlir", *path = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--locations") == 0)
             flags |= RK_READ_LOCATIONS;
+        else if (strcmp(argv[i], "--text") == 0)
+            as_text = true;
         else if (strcmp(argv[i], "--format") == 0 && i + 1 < argc)
             format = argv[++i];
         else if (strcmp(argv[i], "--time") == 0 && i + 1 < argc)
@@ -192,10 +198,16 @@ int main(int argc, char **argv) {
         return time_reading(rk_buf_span(&code), rk_span_text(format), flags, rounds);
     rk_model *model;
     rk_autofree char *reason = NULL;
+    rk_peak_begin();
     err = rk_model_read(rk_buf_span(&code), rk_span_text(format), flags, &model, &reason);
     if (err || !model)
         return complain(err, reason);
-    print_model(model);
+    size_t peak_bytes = rk_peak_bytes();
+    rk_peak_end();
+    if (as_text)
+        err = print_text(model);
+    else
+        print_model(model, peak_bytes);
     rk_model_free(model);
-    return 0;
+    return err ? complain(err, NULL) : 0;
 }

@@ -5,16 +5,23 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "fixture.h"
 #include "program/fingerprint.h"
 #include "program/program.h"
 #include "test_read_hlo_support.h"
 
 enum { // fields
     ATTRIBUTE_MAP = 1,
+    METADATA = 7,
+    METADATA_OP_NAME = 2,
+    METADATA_SOURCE_LINE = 4,
+    METADATA_PROFILE_TYPE = 5,
+    METADATA_UNKNOWN = 999,
     CALLED_COMPUTATION_IDS = 38,
     FRONTEND_ATTRIBUTES = 68,
     RESULT_ACCURACY = 91,
@@ -62,7 +69,7 @@ static rk_digest with_mode(uint64_t mode) {
     return fingerprint_of(&module);
 }
 
-static rk_digest without_accuracy(void) {
+static rk_digest without_fields(void) {
     RK_AUTO(rk_buf) fields = {0};
     rk_buf module = rk_test_module_with(&fields);
     return fingerprint_of(&module);
@@ -71,9 +78,43 @@ static rk_digest without_accuracy(void) {
 static void accuracy_counts_unless_it_is_the_default(void **state) {
     (void)state;
     assert_differ(with_tolerance(1), with_tolerance(2));
-    assert_differ(with_tolerance(1), without_accuracy());
-    assert_differ(with_mode(1), without_accuracy());
-    assert_same(with_mode(0), without_accuracy());
+    assert_differ(with_tolerance(1), without_fields());
+    assert_differ(with_mode(1), without_fields());
+    assert_same(with_mode(0), without_fields());
+}
+
+// Metadata.
+
+static rk_digest with_metadata(const char *op_name, uint64_t line, uint64_t profile_type) {
+    RK_AUTO(rk_buf) metadata = {0}, fields = {0};
+    rk_test_add_text(&metadata, METADATA_OP_NAME, op_name);
+    rk_proto_add_varint_field(&metadata, METADATA_SOURCE_LINE, line);
+    if (profile_type)
+        rk_proto_add_varint_field(&metadata, METADATA_PROFILE_TYPE, profile_type);
+    rk_test_add_message(&fields, METADATA, &metadata);
+    rk_buf module = rk_test_module_with(&fields);
+    return fingerprint_of(&module);
+}
+
+static void metadata_counts_where_a_compiler_may_look(void **state) {
+    (void)state;
+    assert_same(with_metadata("jit(f)/add", 1, 0), with_metadata("jit(g)/add", 2, 0));
+    assert_same(with_metadata("jit(f)/add", 1, 0), without_fields());
+    assert_same(with_metadata("jit(f)/add", 1, 2), with_metadata("jit(g)/add", 2, 2));
+    assert_differ(with_metadata("jit(f)/add", 1, 0), with_metadata("jit(f)/add", 1, 2));
+    assert_differ(with_metadata("jit(f)/add", 1, 1), with_metadata("jit(f)/add", 1, 2));
+}
+
+static void unknown_metadata_falls_back_to_the_bytes(void **state) {
+    (void)state;
+    RK_AUTO(rk_buf) metadata = {0}, fields = {0};
+    rk_proto_add_varint_field(&metadata, METADATA_UNKNOWN, 1);
+    rk_test_add_message(&fields, METADATA, &metadata);
+    RK_AUTO(rk_buf) module = rk_test_module_with(&fields);
+    rk_program_info info;
+    assert_null(rk_program_inspect(rk_buf_span(&module), rk_span_text("hlo"), &info));
+    assert_non_null(info.by_bytes);
+    rk_program_info_cleanup(&info);
 }
 
 // Names of computations.
@@ -206,13 +247,57 @@ static void declarations_keep_their_names(void **state) {
     assert_same(with_declaration("a", true), with_declaration("b", true));
 }
 
+// Reading and hashing in one.
+
+static void assert_same_as_model(const char *file) {
+    const char *format = strrchr(file, '.') + 1;
+    RK_AUTO(rk_buf) code = rk_test_program(file);
+    rk_autofree char *reason = NULL, *streamed_reason = NULL;
+    rk_model *model = NULL;
+    rk_digest of_model, streamed;
+    rk_traits traits;
+    bool has_traits;
+    assert_null(rk_model_read(rk_buf_span(&code), rk_span_text(format), RK_READ_LOCATIONS, &model,
+                              &reason));
+    assert_non_null(model);
+    assert_null(rk_fingerprint(model, &of_model));
+    rk_model_free(model);
+    assert_null(rk_fingerprint_program(rk_buf_span(&code), rk_span_text(format), &streamed,
+                                       &streamed_reason, &traits, &has_traits));
+    assert_null(streamed_reason);
+    assert_same(of_model, streamed);
+}
+
+static void what_is_hashed_as_it_is_read_is_its_model(void **state) {
+    (void)state;
+    static const char *const files[] = {
+        "cholesky.hlo",
+        "hlo_cond.hlo",
+        "hlo_cond_compiled.hlo",
+        "hlo_convolution_net_compiled.hlo",
+        "hlo_custom_call.hlo",
+        "hlo_dynamic.hlo",
+        "hlo_sharded_train_step.hlo",
+        "hlo_tuple_constant.hlo",
+        "jax-0.10.2-cholesky.mlir",
+        "jax-0.10.2-custom_partitioning.mlir",
+        "versions/stablehlo_encoding_0.mlir",
+        "versions/stablehlo_encoding_6.mlir",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(files); i++)
+        assert_same_as_model(files[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accuracy_counts_unless_it_is_the_default),
+        cmocka_unit_test(metadata_counts_where_a_compiler_may_look),
+        cmocka_unit_test(unknown_metadata_falls_back_to_the_bytes),
         cmocka_unit_test(names_of_computations_do_not_count),
         cmocka_unit_test(what_is_called_counts),
         cmocka_unit_test(a_name_counts_where_it_says_more_than_which_one),
         cmocka_unit_test(declarations_keep_their_names),
+        cmocka_unit_test(what_is_hashed_as_it_is_read_is_its_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,46 +14,15 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "program/model.h"
+#include "support/peak.h"
 
 enum {
     ROUNDS = 1500, // of damage for each program
     CUTS = 97,     // every so many bytes of it
     MEMORY_FACTOR = 64,
     MEMORY_LEAST_BYTES = 1 << 18,
+    MEMORY_REPORT_BYTES = 1 << 10, // below this the fixed part is nearly all
 };
-
-// An allocator that counts what is in use.
-
-static size_t used_bytes, most_bytes;
-
-static void *count(size_t *block, size_t size_bytes) {
-    if (!block)
-        return NULL;
-    used_bytes += *block = size_bytes;
-    if (used_bytes > most_bytes)
-        most_bytes = used_bytes;
-    return block + 2;
-}
-
-static void *counting_malloc(size_t size_bytes) {
-    return count(malloc(size_bytes + 2 * sizeof(size_t)), size_bytes);
-}
-
-static void *counting_realloc(void *ptr, size_t size_bytes) {
-    size_t *block = ptr ? (size_t *)ptr - 2 : NULL;
-    if (block)
-        used_bytes -= *block;
-    return count(realloc(block, size_bytes + 2 * sizeof(size_t)), size_bytes);
-}
-
-static void counting_free(void *ptr) {
-    size_t *block = ptr ? (size_t *)ptr - 2 : NULL;
-    if (block)
-        used_bytes -= *block;
-    free(block);
-}
-
-static const rk_alloc_table counting = {counting_malloc, counting_realloc, counting_free};
 
 // Every number in the model is one of something that is there.
 
@@ -106,6 +75,8 @@ static void check_model(const rk_model *model) {
         assert_true(model->values.items[i].type < model->nodes.count);
 }
 
+static double worst_times; // of the program's bytes
+
 // From a block of exactly that size, so that the sanitizer sees any step outside.
 static void read_code(rk_span code, unsigned flags) {
     rk_model *model;
@@ -114,11 +85,12 @@ static void read_code(rk_span code, unsigned flags) {
     assert_non_null(copy);
     if (code.len)
         memcpy(copy, code.data, code.len);
-    rk_alloc_replace(&counting);
-    used_bytes = most_bytes = 0;
+    rk_peak_begin();
     rk_err *err =
         rk_model_read(rk_span_of(copy, code.len), rk_span_text("mlir"), flags, &model, &reason);
-    assert_true(most_bytes <= MEMORY_FACTOR * code.len + MEMORY_LEAST_BYTES);
+    assert_true(rk_peak_bytes() <= MEMORY_FACTOR * code.len + MEMORY_LEAST_BYTES);
+    double times = code.len > MEMORY_REPORT_BYTES ? (double)rk_peak_bytes() / (double)code.len : 0;
+    worst_times = times > worst_times ? times : worst_times;
     if (err)
         assert_int_equal(rk_err_code(err), RK_RESOURCE_EXHAUSTED);
     else if (model)
@@ -128,8 +100,8 @@ static void read_code(rk_span code, unsigned flags) {
     rk_err_free(err);
     rk_model_free(model);
     rk_free(reason);
-    assert_int_equal(used_bytes, 0);
-    rk_alloc_replace(NULL);
+    assert_int_equal(rk_peak_left_bytes(), 0);
+    rk_peak_end();
     free(copy);
 }
 
@@ -253,11 +225,18 @@ static void short_memory(void **state) {
     rk_buf_cleanup(&data);
 }
 
+static void memory_is_reported(void **state) {
+    (void)state;
+    print_message("most memory for reading: %.1f times the program\n", worst_times);
+    assert_true(worst_times > 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_programs),
         cmocka_unit_test(spoiled_programs),
         cmocka_unit_test(short_memory),
+        cmocka_unit_test(memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 // HLO programs that no framework sent: cut, damaged, and made to cost more than they should. The
 // answer does not matter; that there is one within the promised memory, without a read outside of
 // the bytes, does.
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 #include "base/alloc.h"
 #include "fixture.h"
 #include "support/faults.h"
+#include "support/peak.h"
 #include "test_read_hlo_support.h"
 
 static const char *const FIXTURES[] = {
@@ -82,32 +82,11 @@ static void damage_has_an_answer(void **state) {
     }
 }
 
-// How much is allocated at one time.
-
-static size_t in_use_bytes, most_bytes;
-
-static void *counting_realloc(void *ptr, size_t size) {
-    size_t before = ptr ? malloc_usable_size(ptr) : 0;
-    void *grown = realloc(ptr, size);
-    in_use_bytes = in_use_bytes - before + malloc_usable_size(grown);
-    most_bytes = in_use_bytes > most_bytes ? in_use_bytes : most_bytes;
-    return grown;
-}
-
-static void *counting_malloc(size_t size) {
-    return counting_realloc(NULL, size);
-}
-
-static void counting_free(void *ptr) {
-    in_use_bytes -= ptr ? malloc_usable_size(ptr) : 0;
-    free(ptr);
-}
+static double worst_times; // of the program's bytes
 
 static void read_within_memory(rk_buf *code) {
-    static const rk_alloc_table COUNTING = {counting_malloc, counting_realloc, counting_free};
     enum { MOST_TIMES = 64, LEAST_BYTES = 1 << 17 };
-    in_use_bytes = most_bytes = 0;
-    rk_alloc_replace(&COUNTING);
+    rk_peak_begin();
     for (unsigned flags = 0; flags <= RK_READ_LOCATIONS; flags++) {
         rk_model *model = NULL;
         char *reason = NULL;
@@ -115,8 +94,11 @@ static void read_within_memory(rk_buf *code) {
         rk_model_free(model);
         rk_free(reason);
     }
-    rk_alloc_replace(NULL);
-    assert_true(most_bytes <= MOST_TIMES * code->len + LEAST_BYTES);
+    rk_peak_end();
+    assert_true(rk_peak_bytes() <= MOST_TIMES * code->len + LEAST_BYTES);
+    double times =
+        code->len > LEAST_BYTES / MOST_TIMES ? (double)rk_peak_bytes() / (double)code->len : 0;
+    worst_times = times > worst_times ? times : worst_times;
     rk_buf_cleanup(code);
 }
 
@@ -246,6 +228,12 @@ static void every_failed_allocation_is_reported(void **state) {
     }
 }
 
+static void memory_is_reported(void **state) {
+    (void)state;
+    print_message("most memory for reading: %.1f times the program\n", worst_times);
+    assert_true(worst_times > 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_prefix_has_an_answer),
@@ -255,6 +243,7 @@ int main(void) {
         cmocka_unit_test(nesting_is_bounded),
         cmocka_unit_test(long_chains_are_walked_without_recursion),
         cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

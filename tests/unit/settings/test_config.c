@@ -11,6 +11,8 @@ static void defaults_are_those_of_the_contract(void **state) {
     assert_int_equal(values->mode, RK_MODE_READWRITE);
     assert_string_equal(values->plugin, "");
     assert_string_equal(values->job, "");
+    assert_string_equal(values->signing_key, "");
+    assert_string_equal(values->trusted_keys, "");
     assert_int_equal(values->max_size_bytes, (uint64_t)20 << 30);
     assert_int_equal(values->min_compile_ns, 0);
     assert_true(values->keep_programs);
@@ -18,6 +20,7 @@ static void defaults_are_those_of_the_contract(void **state) {
     assert_string_equal(values->key_ignore, "");
     assert_int_equal(values->log_level, RK_LOG_WARN);
     assert_int_equal(values->drain_ns, 10000000000);
+    assert_int_equal(values->wait_ns, 1800000000000);
     static const char *const texts[RK_SETTING_COUNT] = {
         [RK_SETTING_MODE] = "readwrite",
         [RK_SETTING_PLUGIN] = "",
@@ -35,6 +38,7 @@ static void defaults_are_those_of_the_contract(void **state) {
         [RK_SETTING_KEY_IGNORE] = "",
         [RK_SETTING_LOG] = "warn",
         [RK_SETTING_DRAIN_SECONDS] = "10",
+        [RK_SETTING_WAIT_SECONDS] = "1800",
     };
     for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
         rk_setting setting = rk_settings_describe(settings, (rk_setting_id)i);
@@ -61,6 +65,24 @@ static void environment_wins_over_config_over_default(void **state) {
     rk_setting log = rk_settings_describe(settings, RK_SETTING_LOG);
     assert_string_equal(rk_setting_source_name(log.source), "default");
     assert_string_equal(rk_mode_name(RK_MODE_REFRESH), "refresh");
+}
+
+static void key_files_are_absolute(void **state) {
+    char here[4096], expected[8192];
+    assert_non_null(getcwd(here, sizeof here));
+    fixture_write_config(*state, "signing_key = /etc/key\ntrusted_keys = /etc/keys\n");
+    setenv("REKINDLE_SIGNING_KEY", "./keys/mine", 1);
+    AUTO_SETTINGS settings = fixture_load();
+    (void)snprintf(expected, sizeof expected, "%s/keys/mine", here);
+    assert_string_equal(rk_settings_get(settings)->signing_key, expected);
+    assert_string_equal(rk_settings_get(settings)->trusted_keys, "/etc/keys");
+    setenv("REKINDLE_SIGNING_KEY", "", 1);
+    setenv("REKINDLE_TRUSTED_KEYS", "~/keys", 1);
+    AUTO_SETTINGS again = fixture_load();
+    assert_string_equal(rk_settings_get(again)->signing_key, "");
+    const char *path = rk_settings_get(again)->trusted_keys;
+    assert_int_equal(path[0], '/');
+    assert_string_equal(path + strlen(path) - 5, "/keys");
 }
 
 static void an_empty_variable_hides_the_config(void **state) {
@@ -154,7 +176,7 @@ static void wrong_variables_say_what_would_be_right(void **state) {
         {"REKINDLE_SIGNING_KEY", "s3://b"}, {"REKINDLE_TRUSTED_KEYS", "https://h/k"},
         {"REKINDLE_KEEP_PROGRAMS", "2"},    {"REKINDLE_KEY_IGNORE", "--xla_a=1"},
         {"REKINDLE_LOG", "loud"},           {"REKINDLE_PLUGIN", "https://h/p.so"},
-        {"REKINDLE_DRAIN_SECONDS", "soon"},
+        {"REKINDLE_DRAIN_SECONDS", "soon"}, {"REKINDLE_WAIT_SECONDS", "for ever"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(wrong); i++) {
         setenv(wrong[i][0], wrong[i][1], 1);
@@ -192,6 +214,7 @@ int main(void) {
         TEST(defaults_are_those_of_the_contract),
         TEST(environment_wins_over_config_over_default),
         TEST(an_empty_variable_hides_the_config),
+        TEST(key_files_are_absolute),
         TEST(values_are_copies),
         TEST(config_lines_may_have_blanks_comments_and_carriage_returns),
         TEST(config_may_be_a_link),

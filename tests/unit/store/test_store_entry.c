@@ -36,6 +36,15 @@ static void assert_round_trip(const rk_entry *entry) {
     assert_int_equal(head.payload_raw_bytes, entry->payload.len);
 }
 
+static rk_sign_public sign(rk_buf *data, uint8_t seed_byte) {
+    uint8_t seed[RK_SIGN_SEED_BYTES] = {seed_byte};
+    rk_sign_secret secret;
+    rk_sign_public public_key;
+    rk_sign_from_seed(seed, &secret, &public_key);
+    sample_ok(rk_entry_sign(&secret, &public_key, data));
+    return public_key;
+}
+
 static void round_trips(void **state) {
     (void)state;
     rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 1);
@@ -112,11 +121,14 @@ static void encoding_refuses(void **state) {
 
 static void every_bit_counts(void **state) {
     (void)state;
-    rk_entry entries[] = {sample_entry(RK_ENTRY_EXECUTABLE, 9), {0}};
+    rk_entry entries[] = {sample_entry(RK_ENTRY_EXECUTABLE, 9), {0}, {0}};
     entries[1] = entries[0];
     entries[1].payload = entries[1].metadata = entries[1].components = (rk_span){0};
-    for (size_t e = 0; e < 2; e++) {
+    entries[2] = entries[0];
+    for (size_t e = 0; e < 3; e++) {
         RK_AUTO(rk_buf) data = encoded(&entries[e]);
+        if (e == 2)
+            sign(&data, 1);
         for (size_t bit = 0; bit < 8 * data.len; bit++) {
             data.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
             rk_entry_fault fault = fault_of(rk_buf_span(&data), NULL);
@@ -138,6 +150,7 @@ static void every_length_counts(void **state) {
     (void)state;
     rk_entry entry = sample_entry(RK_ENTRY_PROGRAM, 10);
     RK_AUTO(rk_buf) data = encoded(&entry);
+    (void)sign(&data, 1);
     for (size_t len = 0; len < data.len; len++) {
         uint8_t *cut = malloc(len ? len : 1);
         assert_non_null(cut);
@@ -182,6 +195,100 @@ static void another_key_is_refused(void **state) {
     assert_int_equal(fault_of(rk_buf_span(&data), &entry.key), RK_ENTRY_OK);
 }
 
+static void assert_signed(const rk_buf *data, const rk_entry *entry, const rk_sign_public *by) {
+    RK_AUTO(rk_entry_view) view = {0};
+    rk_entry_fault fault = RK_ENTRY_DAMAGED;
+    sample_ok(rk_entry_decode(rk_buf_span(data), &entry->key, RK_WANT_PAYLOAD, &view, &fault));
+    assert_int_equal(fault, RK_ENTRY_OK);
+    sample_assert_same(&view.entry, entry);
+    assert_int_equal(view.is_signed, by != NULL);
+    if (by)
+        assert_true(rk_sign_public_equal(&view.signer, by));
+}
+
+static void signing_changes_nothing_else(void **state) {
+    (void)state;
+    for (unsigned seed = 20; seed < 24; seed++) {
+        rk_entry entry = sample_entry(seed % 2 ? RK_ENTRY_PROGRAM : RK_ENTRY_EXECUTABLE, seed);
+        if (seed > 21)
+            entry.metadata = entry.components = (rk_span){0};
+        RK_AUTO(rk_buf) data = encoded(&entry);
+        assert_signed(&data, &entry, NULL);
+        size_t before = data.len;
+        for (uint8_t by = 1; by < 3; by++) { // the second one over the first one's
+            rk_sign_public signer = sign(&data, by);
+            assert_int_equal(data.len, before + RK_ENTRY_SIGNATURE_BYTES);
+            assert_signed(&data, &entry, &signer);
+        }
+    }
+}
+
+// A signature moved to another entry, or with another's key put in, is none. The check, which needs
+// no secret, is made to fit.
+static void signatures_cannot_be_moved(void **state) {
+    (void)state;
+    enum { CHECK = 32, FIELDS_AT = 236, FIELDS = 12 };
+    rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 30);
+    RK_AUTO(rk_buf) good = encoded(&entry);
+    (void)sign(&good, 1);
+    const uint8_t *signature = good.data + good.len - RK_ENTRY_SIGNATURE_BYTES;
+    for (int change = 0; change < 9; change++) {
+        rk_entry other = entry;
+        switch (change) {
+        case 0:
+            other.key.digest.bytes[0] ^= 1;
+            break;
+        case 1:
+            other.key.environment.bytes[31] ^= 1;
+            break;
+        case 2:
+            other.payload = rk_span_text("code of somebody else's");
+            break;
+        case 3:
+            other.metadata = rk_span_text("{}");
+            break;
+        case 4:
+            other.kind = RK_ENTRY_PROGRAM;
+            break;
+        case 5:
+            other.flags ^= RK_ENTRY_FLAG_AHEAD_OF_TIME;
+            break;
+        case 6:
+            other.compile_ns++;
+            break;
+        default: // another key below, or nothing
+            break;
+        }
+        RK_AUTO(rk_buf) data = encoded(&other);
+        rk_sign_public another = sign(&data, 2);
+        uint8_t *place = data.data + data.len - RK_ENTRY_SIGNATURE_BYTES;
+        memcpy(place, signature, RK_ENTRY_SIGNATURE_BYTES - CHECK);
+        if (change == 7)
+            memcpy(place, another.bytes, sizeof another.bytes);
+        rk_hasher hasher;
+        rk_digest check;
+        rk_hasher_init(&hasher);
+        rk_hasher_add(&hasher, data.data + FIELDS_AT, FIELDS);
+        rk_hasher_add(&hasher, place, RK_ENTRY_SIGNATURE_BYTES - CHECK);
+        rk_hasher_finish(&hasher, &check);
+        memcpy(place + RK_ENTRY_SIGNATURE_BYTES - CHECK, check.bytes, CHECK);
+        assert_int_equal(fault_of(rk_buf_span(&data), NULL),
+                         change == 8 ? RK_ENTRY_OK : RK_ENTRY_DAMAGED);
+    }
+}
+
+static void only_entries_are_signed(void **state) {
+    (void)state;
+    rk_sign_secret secret = {0};
+    rk_sign_public public_key = {0};
+    rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 31);
+    RK_AUTO(rk_buf) data = encoded(&entry);
+    data.data[300] ^= 1;
+    size_t before = data.len;
+    sample_fails(rk_entry_sign(&secret, &public_key, &data), RK_INVALID_ARGUMENT);
+    assert_int_equal(data.len, before);
+}
+
 static void faults_have_texts(void **state) {
     (void)state;
     for (int a = RK_ENTRY_OK; a <= RK_ENTRY_OTHER_KEY; a++)
@@ -201,6 +308,9 @@ int main(void) {
         cmocka_unit_test(every_length_counts),
         cmocka_unit_test(any_alignment_will_do),
         cmocka_unit_test(another_key_is_refused),
+        cmocka_unit_test(signing_changes_nothing_else),
+        cmocka_unit_test(signatures_cannot_be_moved),
+        cmocka_unit_test(only_entries_are_signed),
         cmocka_unit_test(faults_have_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,9 @@ static bool has_entry(fixture *self, const rk_entry *entry) {
 
 // Old, new or none, but never damaged; and a put repairs whatever is missing.
 static void assert_sound(fixture *self) {
+    // As the next process finds it: this one may have been refused, and then no longer tries.
+    rk_store_free(self->store);
+    sample_ok(rk_store_open(self->root, false, &self->store));
     RK_AUTO(rk_store_lookup) lookup = {0};
     sample_ok(rk_store_get(self->store, &self->old_entry.key, &lookup));
     assert_int_equal(lookup.fault, RK_ENTRY_OK);
@@ -317,11 +320,75 @@ static void read_only_file_system(void **state) {
     free_fixture(&self);
 }
 
+static uint64_t now_ns;
+
+static uint64_t chosen_now(void) {
+    return now_ns;
+}
+
+// Puts and quarantines; how many changing calls that took.
+static unsigned try_to_change(fixture *self, rk_code expected) {
+    rk_fault_begin(&(rk_fault_plan){.calls = RK_FAULT_EVERY_CHANGE & ~(unsigned)RK_FAULT_OPEN});
+    rk_err *err = rk_store_put(self->store, &self->new_entry, NULL);
+    (void)rk_store_quarantine(self->store, &self->new_entry.key);
+    unsigned changes = rk_fault_count();
+    rk_fault_end();
+    sample_fails(err, expected);
+    return changes;
+}
+
+static void after_a_refusal_nothing_is_tried(void **state) {
+    (void)state;
+    static const struct {
+        int error_number;
+        rk_code code;
+        bool passes; // after a minute
+    } cases[] = {{EROFS, RK_PERMISSION_DENIED, false},
+                 {EACCES, RK_PERMISSION_DENIED, false},
+                 {ENOSPC, RK_RESOURCE_EXHAUSTED, true},
+                 {EDQUOT, RK_RESOURCE_EXHAUSTED, true}};
+    const rk_clock_table clock = {chosen_now, chosen_now, chosen_now};
+    rk_clock_replace(&clock);
+    for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
+        now_ns = 1000000000;
+        fixture self = make_fixture(true);
+        assert_true(rk_store_accepts(self.store));
+        rk_fault_begin(&(rk_fault_plan){
+            .nth = 1, .calls = RK_FAULT_RENAME, .error_number = cases[i].error_number});
+        rk_err *err = rk_store_put(self.store, &self.new_entry, NULL);
+        assert_true(rk_fault_end());
+        sample_fails(err, cases[i].code);
+        assert_false(rk_store_accepts(self.store));
+        assert_int_equal(try_to_change(&self, cases[i].code), 0);
+        now_ns += (uint64_t)59 * 1000000000;
+        assert_int_equal(try_to_change(&self, cases[i].code), 0);
+        assert_true(has_entry(&self, &self.old_entry)); // reading goes on
+        now_ns += (uint64_t)2 * 1000000000;
+        if (cases[i].passes)
+            assert_true(try_to_change(&self, RK_OK) > 0);
+        else
+            assert_int_equal(try_to_change(&self, cases[i].code), 0);
+        free_fixture(&self);
+    }
+    // Other failures are no refusals.
+    fixture self = make_fixture(true);
+    rk_fault_begin(&(rk_fault_plan){.nth = 1, .calls = RK_FAULT_FSYNC, .error_number = EIO});
+    rk_err *err = rk_store_put(self.store, &self.new_entry, NULL);
+    assert_true(rk_fault_end());
+    sample_fails(err, RK_DATA_LOSS);
+    assert_true(try_to_change(&self, RK_OK) > 0);
+    free_fixture(&self);
+    rk_clock_replace(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nth_system_call_fails),  cmocka_unit_test(nth_allocation_fails),
-        cmocka_unit_test(no_memory_is_no_damage), cmocka_unit_test(exit_at_nth_system_call),
+        cmocka_unit_test(nth_system_call_fails),
+        cmocka_unit_test(nth_allocation_fails),
+        cmocka_unit_test(no_memory_is_no_damage),
+        cmocka_unit_test(exit_at_nth_system_call),
         cmocka_unit_test(read_only_file_system),
+        cmocka_unit_test(after_a_refusal_nothing_is_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,11 +150,69 @@ static void encoder_writes_the_same_head(void **state) {
     assert_int_equal(again.len, 256 + 20 + 42 + 20 + 32);
 }
 
+// The seed is BLAKE2b-256 of "rekindle golden signing key".
+static const char signed_digest[] =
+    "abeaf4be2a1eb50bee55b9ef8a133942e8dac48a7b1a54a92b01596302e5bd6d";
+static const char signer_hex[] = "192348923185b9bc0cdf50c7a58df806b80cab989f6db10f1568ed7b7187a94e";
+
+static void golden_key(rk_sign_secret *out_secret, rk_sign_public *out_public) {
+    rk_digest seed;
+    rk_digest_of(rk_span_text("rekindle golden signing key"), &seed);
+    rk_sign_from_seed(seed.bytes, out_secret, out_public);
+}
+
+static void signed_entries(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *digest;
+        rk_entry_kind kind;
+    } files[] = {
+        {"entry-v1-signed.rkx", signed_digest, RK_ENTRY_EXECUTABLE},
+        {"program-v1-signed.rkp",
+         "fee941f6cc049a7c2e8d0af9f3187f6863deea57f1113272d8c552726abd966d", RK_ENTRY_PROGRAM},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(files); i++) {
+        RK_AUTO(rk_buf) data = golden(files[i].name, files[i].digest);
+        assert_bytes(&data, 236, "010000008000000000000000");
+        assert_bytes(&data, data.len - 128, signer_hex);
+        RK_AUTO(rk_entry_view) view = {0};
+        rk_entry_fault fault = RK_ENTRY_DAMAGED;
+        sample_ok(rk_entry_decode(rk_buf_span(&data), NULL, RK_WANT_PAYLOAD, &view, &fault));
+        assert_int_equal(fault, RK_ENTRY_OK);
+        assert_int_equal(view.entry.kind, files[i].kind);
+        assert_common_fields(&view.entry);
+        assert_true(view.is_signed);
+        assert_memory_equal(view.signer.bytes, data.data + data.len - 128, 32);
+        char id[RK_KEY_ID_HEX_CHARS + 1];
+        rk_key_id(&view.signer, id);
+        assert_string_equal(id, "3f37a89e74834f2b");
+    }
+}
+
+// Ed25519 has but one signature for a key and a message: what is written today is the same file.
+static void signing_writes_the_same_bytes(void **state) {
+    (void)state;
+    rk_sign_secret secret;
+    rk_sign_public public_key;
+    golden_key(&secret, &public_key);
+    RK_AUTO(rk_buf)
+    data =
+        golden("entry-v1.rkx", "12eaf8e9ad5d2557ba28e9c005ec0742edc0e4ade74e5b2030f1f07703d6ed60");
+    RK_AUTO(rk_buf) expected = golden("entry-v1-signed.rkx", signed_digest);
+    for (int round = 0; round < 2; round++) { // the second time over a signature
+        sample_ok(rk_entry_sign(&secret, &public_key, &data));
+        assert_int_equal(data.len, expected.len);
+        assert_memory_equal(data.data, expected.data, data.len);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(executable),
         cmocka_unit_test(program),
         cmocka_unit_test(encoder_writes_the_same_head),
+        cmocka_unit_test(signed_entries),
+        cmocka_unit_test(signing_writes_the_same_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

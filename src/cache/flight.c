@@ -1,0 +1,200 @@
+#include "cache/flight.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "cache/flight_inside.h"
+
+const char *rk_wait_end_name(rk_wait_end end) {
+    static const char *const names[] = {
+        [RK_WAIT_NONE] = "none",
+        [RK_WAIT_LANDED] = "landed",
+        [RK_WAIT_NOT_KEPT] = "not_kept",
+        [RK_WAIT_TAKEN_OVER] = "taken_over",
+        [RK_WAIT_SLOW] = "slow_to_publish",
+        [RK_WAIT_GAVE_UP] = "gave_up",
+    };
+    return names[end];
+}
+
+void rk_flight_name(const rk_process *process, char *out_name, size_t size) {
+    out_name[0] = '\0';
+    if (process->pid > 0)
+        (void)snprintf(out_name, size, "%s/%ld", process->host, (long)process->pid);
+}
+
+rk_err *rk_flights_new(rk_store *store, const rk_flights_options *options,
+                       rk_flights **out_flights) {
+    rk_flights *flights = rk_calloc(1, sizeof *flights);
+    if (!flights)
+        return rk_err_no_memory();
+    flights->store = store;
+    flights->options = *options;
+    rk_process_self(&flights->self);
+    rk_flight_name(&flights->self, flights->self_name, sizeof flights->self_name);
+    (void)pthread_mutex_init(&flights->mutex, NULL);
+    rk_cond_init(&flights->changed);
+    rk_cond_init(&flights->keeper_wakes);
+    *out_flights = flights;
+    return NULL;
+}
+
+void rk_flights_free(rk_flights *flights) {
+    if (!flights)
+        return;
+    rk_flight_stop_keeper(flights);
+    (void)pthread_cond_destroy(&flights->keeper_wakes);
+    (void)pthread_cond_destroy(&flights->changed);
+    (void)pthread_mutex_destroy(&flights->mutex);
+    rk_free(flights);
+}
+
+void rk_flights_close(rk_flights *flights) {
+    (void)pthread_mutex_lock(&flights->mutex);
+    flights->closed = true;
+    for (;;) {
+        rk_flight *flight = flights->flights;
+        while (flight && !flight->lease.identity)
+            flight = flight->next;
+        if (!flight)
+            break;
+        rk_lease lease = flight->lease;
+        flight->lease.identity = 0;
+        (void)pthread_mutex_unlock(&flights->mutex);
+        rk_lease_release(flights->store, &lease);
+        (void)pthread_mutex_lock(&flights->mutex);
+    }
+    (void)pthread_mutex_unlock(&flights->mutex);
+}
+
+uint64_t rk_flight_patience_ns(const rk_flights *flights, uint64_t compile_ns) {
+    uint64_t twice_ns = 2 * compile_ns;
+    return twice_ns > flights->options.publish_ns ? twice_ns : flights->options.publish_ns;
+}
+
+static rk_flight *find(const rk_flights *flights, const rk_digest *key) {
+    for (rk_flight *flight = flights->flights; flight; flight = flight->next)
+        if (rk_digest_equal(&flight->key, key))
+            return flight;
+    return NULL;
+}
+
+// Called with the mutex held.
+static void let_go(rk_flight *flight) {
+    if (--flight->references == 0)
+        rk_free(flight);
+}
+
+typedef struct passenger {
+    rk_flights *flights;
+    rk_flight *flight;
+} passenger;
+
+// With the mutex held, as a cancelled wait leaves it.
+static void step_off(void *argument) {
+    const passenger *self = argument;
+    let_go(self->flight);
+    (void)pthread_mutex_unlock(&self->flights->mutex);
+}
+
+static bool wait_once(const rk_ticket *ticket, const passenger *self) {
+    const rk_flight *flight = self->flight;
+    uint64_t until_ns = ticket->deadline_ns;
+    if (flight->compiled) {
+        uint64_t late_ns =
+            flight->compiled_at_ns + rk_flight_patience_ns(self->flights, flight->compile_ns);
+        until_ns = late_ns < until_ns ? late_ns : until_ns;
+    }
+    return rk_cond_wait_until(&self->flights->changed, &self->flights->mutex, until_ns);
+}
+
+// Waits for a flight of another thread, with the mutex held; without it afterwards.
+static rk_flight_advice ride(rk_ticket *ticket, passenger *self) {
+    rk_flight *flight = self->flight;
+    uint64_t start_ns = rk_steady_ns();
+    flight->references++;
+    int before = PTHREAD_CANCEL_DISABLE;
+    pthread_cleanup_push(step_off, self);
+    (void)pthread_setcancelstate(ticket->cancel_state, &before);
+    while (!flight->landed && wait_once(ticket, self))
+        continue;
+    (void)pthread_setcancelstate(before, NULL);
+    pthread_cleanup_pop(0);
+    bool landed = flight->landed;
+    rk_landing landing = flight->landing;
+    (void)snprintf(ticket->waited_for, sizeof ticket->waited_for, "%s", self->flights->self_name);
+    step_off(self);
+
+    uint64_t now_ns = rk_steady_ns();
+    ticket->waited_ns += now_ns - start_ns;
+    if (landed && landing == RK_LANDING_NOT_KEPT)
+        ticket->wait_end = RK_WAIT_NOT_KEPT;
+    else if (landed)
+        ticket->wait_end = RK_WAIT_LANDED;
+    else
+        ticket->wait_end = now_ns >= ticket->deadline_ns ? RK_WAIT_GAVE_UP : RK_WAIT_SLOW;
+    return ticket->wait_end == RK_WAIT_LANDED ? RK_FLIGHT_LOOK : RK_FLIGHT_COMPILE;
+}
+
+// Waits for whoever makes it in this process already; else it is ours to make.
+static rk_flight_advice board(rk_flights *flights, rk_ticket *ticket) {
+    (void)pthread_mutex_lock(&flights->mutex);
+    rk_flight *flight = find(flights, &ticket->key->digest);
+    if (flight && flights->options.wait_ns) {
+        passenger self = {flights, flight};
+        return ride(ticket, &self);
+    }
+    if (!flight)
+        ticket->flight = rk_calloc(1, sizeof *ticket->flight);
+    if (ticket->flight) {
+        *ticket->flight =
+            (rk_flight){.key = ticket->key->digest, .references = 1, .next = flights->flights};
+        flights->flights = ticket->flight;
+    }
+    (void)pthread_mutex_unlock(&flights->mutex);
+    return RK_FLIGHT_COMPILE;
+}
+
+rk_flight_advice rk_flights_ask(rk_flights *flights, rk_ticket *ticket) {
+    if (!ticket->asked) {
+        ticket->asked = true;
+        ticket->deadline_ns = rk_steady_ns() + flights->options.wait_ns;
+    }
+    if (ticket->granted)
+        return RK_FLIGHT_COMPILE;
+    if (!ticket->flight) {
+        rk_flight_advice advice = board(flights, ticket);
+        if (!ticket->flight)
+            return advice;
+    }
+    return rk_flight_approach(flights, ticket);
+}
+
+void rk_flight_compiled(rk_flights *flights, rk_flight *flight, uint64_t compile_ns) {
+    (void)pthread_mutex_lock(&flights->mutex);
+    flight->compiled = true;
+    flight->compile_ns = compile_ns;
+    flight->compiled_at_ns = rk_steady_ns();
+    (void)pthread_cond_broadcast(&flights->changed);
+    (void)pthread_mutex_unlock(&flights->mutex);
+}
+
+void rk_flight_land(rk_flights *flights, rk_flight *flight, rk_landing landing,
+                    uint64_t not_kept_ns) {
+    (void)pthread_mutex_lock(&flights->mutex);
+    rk_flight **link = &flights->flights;
+    while (*link != flight)
+        link = &(*link)->next;
+    *link = flight->next;
+    flight->landed = true;
+    flight->landing = landing;
+    rk_lease lease = flight->lease;
+    let_go(flight);
+    (void)pthread_cond_broadcast(&flights->changed);
+    (void)pthread_mutex_unlock(&flights->mutex);
+    if (landing == RK_LANDING_NOT_KEPT)
+        rk_lease_release_not_kept(flights->store, &lease, &flights->self, not_kept_ns);
+    else
+        rk_lease_release(flights->store, &lease);
+}

@@ -1,0 +1,332 @@
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/process.h"
+#include "cli/cli.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/place.h"
+#include "cli/table.h"
+#include "store/trust.h"
+
+// What was asked for.
+typedef struct request {
+    const rk_settings_values *settings;
+    const char *file, *name; // NULL unless given
+    const char *key;         // of trust and distrust
+    bool json, dry_run;
+} request;
+
+static const char details[] =
+    "  generate       make a signing key: what is compiled is signed with it from then on\n"
+    "  trust KEY      add a public key to the list of those whose signatures count\n"
+    "  distrust KEY   take it off that list\n"
+    "  list           the signing key and the trusted ones\n"
+    "\n"
+    "The signing key is the file REKINDLE_SIGNING_KEY, the list of trusted keys the file "
+    "REKINDLE_TRUSTED_KEYS; --file names another one. KEY is the line that generate and list print "
+    "(\"ed25519 …\"), its 64 digits, or a file with such lines; for distrust also an id or a "
+    "name.\n"
+    "\n"
+    "The local store uses what it holds whoever signed it. Signatures matter for what comes from "
+    "elsewhere.\n"
+    "\n"
+    "  export REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n"
+    "  rekindle keys generate --name build-farm\n";
+
+static void set_key(json_t *object, const rk_public_key *key) {
+    char id[RK_KEY_ID_HEX_CHARS + 1];
+    RK_AUTO(rk_buf) hex = RK_BUF_INIT(0);
+    rk_key_id(&key->key, id);
+    rk_buf_add_hex(&hex, rk_span_of(key->key.bytes, sizeof key->key.bytes));
+    rk_out_set(object, "id", rk_out_string(id));
+    rk_out_set(object, "name", rk_out_string(key->name));
+    rk_out_set(object, "public_key", rk_out_string(rk_need_text(&hex)));
+}
+
+static void print_line(const char *before, const rk_public_key *key, const char *after) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_public_key_add_line(key, &line);
+    (void)printf("%s%.*s%s", before, (int)line.len - 1, rk_need_text(&line), after);
+}
+
+static rk_err *choose_file(const request *r, const char *setting, const char *variable,
+                           const char **out_file) {
+    *out_file = r->file ? r->file : setting;
+    if (!**out_file)
+        return rk_error(RK_INVALID_ARGUMENT, "which file? set %s, or give --file FILE", variable);
+    return NULL;
+}
+
+static rk_err *make_folder_of(const char *path) {
+    rk_autofree char *folder = rk_need(rk_strdup(path));
+    char *slash = strrchr(folder, '/');
+    if (!slash || slash == folder)
+        return NULL;
+    *slash = '\0';
+    return rk_fs_make_dirs(folder, 0700);
+}
+
+static rk_err *generate(const request *r) {
+    const char *file = NULL;
+    rk_process self;
+    rk_process_self(&self);
+    RK_TRY(choose_file(r, r->settings->signing_key, "REKINDLE_SIGNING_KEY", &file));
+    RK_TRY(make_folder_of(file));
+    const char *name = r->name ? r->name : self.host[0] ? self.host : "rekindle";
+    RK_AUTO(rk_signing_key) made = {0};
+    RK_TRY(rk_signing_key_create(file, name, &made));
+    if (r->json) {
+        json_t *object = rk_out_object();
+        rk_out_set(object, "file", rk_out_string(file));
+        set_key(object, &made.public_key);
+        rk_out_print(object);
+        return NULL;
+    }
+    (void)printf("made the signing key %s: keep it to yourself\n", file);
+    if (strcmp(file, r->settings->signing_key) != 0)
+        (void)printf("sign with it: export REKINDLE_SIGNING_KEY=%s\n", file);
+    print_line("have it trusted elsewhere: rekindle keys trust '", &made.public_key, "'\n");
+    return NULL;
+}
+
+// The file behind a link is the one to be replaced.
+static rk_err *read_list(const char *file, char out_real[PATH_MAX], rk_trusted_keys *out_keys) {
+    if (!realpath(file, out_real))
+        (void)snprintf(out_real, PATH_MAX, "%s", file);
+    rk_err *err = rk_trusted_keys_read(out_real, out_keys);
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "a list that is not there yet is empty");
+    return NULL;
+}
+
+static rk_err *keys_of_operand(const request *r, rk_trusted_keys *out_keys) {
+    rk_public_key key;
+    if (rk_public_key_parse(rk_span_text(r->key), &key))
+        return rk_trusted_keys_add(out_keys, &key);
+    rk_err *err = rk_trusted_keys_read(r->key, out_keys);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "told in the user's words");
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "'%s' is neither a public key (\"ed25519 <64 hex digits> <name>\", as "
+                        "`rekindle keys list` shows it, in quotes) nor a file of such lines",
+                        r->key);
+    }
+    if (!err && out_keys->count == 0)
+        err = rk_error(RK_INVALID_ARGUMENT, "%s holds no key", r->key);
+    return err;
+}
+
+static rk_err *rename_one(const request *r, rk_trusted_keys *keys) {
+    if (!r->name)
+        return NULL;
+    if (keys->count != 1 || !rk_key_name_is_valid(r->name))
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "--name is for one key, and takes at most %d letters, digits, '.', '_', "
+                        "'-' and '@'",
+                        (int)RK_KEY_NAME_MAX_CHARS);
+    (void)snprintf(keys->items[0].name, sizeof keys->items[0].name, "%s", r->name);
+    return NULL;
+}
+
+// Says of each key what became of it.
+static void report(const request *r, const char *file, const rk_trusted_keys *keys,
+                   const bool *changed, const char *member, const char *yes, const char *no) {
+    json_t *list = rk_out_array();
+    for (size_t i = 0; i < keys->count; i++) {
+        const rk_public_key *key = &keys->items[i];
+        char id[RK_KEY_ID_HEX_CHARS + 1];
+        rk_key_id(&key->key, id);
+        json_t *one = rk_out_object();
+        set_key(one, key);
+        rk_out_set(one, member, rk_out_bool(changed[i]));
+        rk_out_append(list, one);
+        if (!r->json)
+            (void)printf("%s %s%s%s\n", changed[i] ? yes : no, id, key->name[0] ? " " : "",
+                         key->name);
+    }
+    if (!r->json) {
+        json_decref(list);
+        return;
+    }
+    json_t *object = rk_out_object();
+    rk_out_set(object, "file", rk_out_string(file));
+    rk_out_set(object, "keys", list);
+    rk_out_set(object, "dry_run", rk_out_bool(r->dry_run));
+    rk_out_print(object);
+}
+
+static rk_err *trust(const request *r) {
+    const char *file = NULL;
+    char real[PATH_MAX];
+    RK_AUTO(rk_trusted_keys) keys = {0};
+    RK_AUTO(rk_trusted_keys) wanted = {0};
+    RK_TRY(choose_file(r, r->settings->trusted_keys, "REKINDLE_TRUSTED_KEYS", &file));
+    RK_TRY(keys_of_operand(r, &wanted));
+    RK_TRY(rename_one(r, &wanted));
+    RK_TRY(read_list(file, real, &keys));
+    size_t before = keys.count;
+    rk_autofree bool *added = rk_need(rk_calloc(wanted.count, sizeof *added));
+    for (size_t i = 0; i < wanted.count; i++) {
+        added[i] = !rk_trusted_keys_find(&keys, &wanted.items[i].key);
+        RK_TRY(rk_trusted_keys_add(&keys, &wanted.items[i]));
+    }
+    if (keys.count > before && !r->dry_run) {
+        RK_TRY(make_folder_of(real));
+        RK_TRY(rk_trusted_keys_write(real, &keys));
+    }
+    report(r, file, &wanted, added, "added",
+           r->dry_run ? "would trust" : "trusted from now on:", "trusted already:");
+    return NULL;
+}
+
+static bool is_meant(const request *r, const rk_public_key *key) {
+    rk_public_key given;
+    char id[RK_KEY_ID_HEX_CHARS + 1];
+    rk_key_id(&key->key, id);
+    if (rk_public_key_parse(rk_span_text(r->key), &given))
+        return rk_sign_public_equal(&given.key, &key->key);
+    return strcmp(r->key, id) == 0 || strcmp(r->key, key->name) == 0;
+}
+
+static rk_err *distrust(const request *r) {
+    const char *file = NULL;
+    char real[PATH_MAX];
+    RK_AUTO(rk_trusted_keys) keys = {0};
+    RK_AUTO(rk_trusted_keys) kept = {0};
+    RK_AUTO(rk_trusted_keys) gone = {0};
+    RK_TRY(choose_file(r, r->settings->trusted_keys, "REKINDLE_TRUSTED_KEYS", &file));
+    RK_TRY(read_list(file, real, &keys));
+    for (size_t i = 0; i < keys.count; i++)
+        RK_TRY(rk_trusted_keys_add(is_meant(r, &keys.items[i]) ? &gone : &kept, &keys.items[i]));
+    if (gone.count == 0)
+        return rk_error(RK_NOT_FOUND, "no key in %s is '%s': `rekindle keys list` shows them", file,
+                        r->key);
+    if (gone.count > 1)
+        return rk_error(RK_INVALID_ARGUMENT, "%zu keys in %s have the name '%s': give an id",
+                        gone.count, file, r->key);
+    if (!r->dry_run)
+        RK_TRY(rk_trusted_keys_write(real, &kept));
+    const bool removed = true;
+    report(r, file, &gone, &removed, "removed",
+           r->dry_run ? "would no longer trust" : "no longer trusted:", "");
+    return NULL;
+}
+
+static void add_row(rk_table *table, const char *what, const rk_public_key *key) {
+    char id[RK_KEY_ID_HEX_CHARS + 1];
+    RK_AUTO(rk_buf) hex = RK_BUF_INIT(0);
+    rk_key_id(&key->key, id);
+    rk_public_key_add_line(key, &hex);
+    if (hex.len)
+        hex.data[hex.len - 1] = '\0'; // the line's end
+    rk_table_add(table, RK_STYLE_DIM, what);
+    rk_table_add(table, RK_STYLE_NONE, id);
+    rk_table_add(table, RK_STYLE_BOLD, key->name);
+    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&hex));
+}
+
+static rk_err *list(const request *r) {
+    static const rk_table_column columns[] = {
+        {.title = "USE"}, {.title = "ID"}, {.title = "NAME"}, {.title = "PUBLIC KEY"}};
+    RK_AUTO(rk_signing_key) signing = {0};
+    RK_AUTO(rk_trusted_keys) keys = {0};
+    char real[PATH_MAX];
+    const char *signing_file = r->settings->signing_key;
+    const char *trusted_file = r->file ? r->file : r->settings->trusted_keys;
+    if (*signing_file)
+        RK_TRY(rk_signing_key_read(signing_file, &signing));
+    if (*trusted_file)
+        RK_TRY(read_list(trusted_file, real, &keys));
+    json_t *object = rk_out_object(), *one = *signing_file ? rk_out_object() : NULL;
+    json_t *trusted = rk_out_array();
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    if (one) {
+        rk_out_set(one, "file", rk_out_string(signing_file));
+        set_key(one, &signing.public_key);
+        add_row(&table, "sign", &signing.public_key);
+    }
+    for (size_t i = 0; i < keys.count; i++) {
+        json_t *key = rk_out_object();
+        set_key(key, &keys.items[i]);
+        rk_out_append(trusted, key);
+        add_row(&table, "trust", &keys.items[i]);
+    }
+    rk_out_set(object, "signing", one ? one : rk_out_string(NULL));
+    rk_out_set(object, "trusted_file", rk_out_string(trusted_file));
+    rk_out_set(object, "trusted", trusted);
+    if (r->json) {
+        rk_out_print(object);
+        return NULL;
+    }
+    json_decref(object);
+    if (one || keys.count)
+        rk_table_print(&table, 0, stdout);
+    else
+        (void)printf("There are no keys: REKINDLE_SIGNING_KEY and REKINDLE_TRUSTED_KEYS name none. "
+                     "`rekindle keys generate` makes one.\n");
+    return NULL;
+}
+
+static rk_err *act(request *r, const rk_opt_operands *operands) {
+    static const struct {
+        const char *name;
+        bool takes_key;
+        rk_err *(*run)(const request *r);
+    } actions[] = {{"generate", false, generate},
+                   {"trust", true, trust},
+                   {"distrust", true, distrust},
+                   {"list", false, list}};
+    for (size_t i = 0; i < RK_ARRAY_LEN(actions); i++) {
+        if (strcmp(operands->items[0], actions[i].name) != 0)
+            continue;
+        if (operands->count != 1u + actions[i].takes_key)
+            return rk_error(RK_INVALID_ARGUMENT, "keys %s takes %s", actions[i].name,
+                            actions[i].takes_key ? "one KEY; a line with blanks needs quotes"
+                                                 : "no further argument");
+        r->key = operands->items[1];
+        return actions[i].run(r);
+    }
+    return rk_error(RK_INVALID_ARGUMENT,
+                    "keys has no '%s': it is generate, trust, distrust or list",
+                    operands->items[0]);
+}
+
+int rk_verb_keys(int argc, char **argv) {
+    request r = {0};
+    const char *dir = NULL;
+    const rk_opt options[] = {
+        RK_OPT_VALUE("file", 'f', &r.file, "FILE", "the signing key to make, or the list to use"),
+        RK_OPT_VALUE("name", 0, &r.name, "NAME", "what to call the key; else the host's name"),
+        RK_OPT_FLAG("dry-run", 'n', &r.dry_run, "trust, distrust: only say what would change"),
+        RK_OPT_JSON(&r.json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "keys",
+        .operands = "generate | trust KEY | distrust KEY | list",
+        .summary = "Makes the key that entries are signed with, and keeps the list of keys whose "
+                   "signatures are trusted.",
+        .details = details,
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+        .min_operands = 1,
+        .max_operands = 2,
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_set_variable("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    rk_err *err = rk_place_settings(&settings);
+    if (!err) {
+        r.settings = rk_settings_get(settings);
+        err = act(&r, &operands);
+    }
+    return err ? rk_cli_fail(err, r.json) : RK_EXIT_OK;
+}

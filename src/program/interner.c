@@ -1,0 +1,91 @@
+#include "program/interner.h"
+
+#include "base/alloc.h"
+
+enum { FIRST_SLOTS = 256, MOST_SLOTS = 1 << 30 };
+
+typedef struct rk_interned {
+    rk_span bytes;
+    uint64_t hash;
+} interned;
+
+void rk_interner_cleanup(rk_interner *interner) {
+    rk_free(interner->items);
+    rk_free(interner->slots);
+    *interner = (rk_interner){0};
+}
+
+// Starts from an address, which differs from process to process, so that nobody can make a program
+// whose parts collide.
+static uint64_t hash(const rk_interner *interner, rk_span bytes) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    uint64_t sum = (uint64_t)(uintptr_t)interner * odd ^ bytes.len;
+    size_t at = 0;
+    for (; at + 8 <= bytes.len; at += 8) {
+        uint64_t word;
+        memcpy(&word, bytes.data + at, sizeof word);
+        sum = (sum ^ (sum >> 29) ^ word) * odd;
+    }
+    uint64_t tail = 0;
+    for (; at < bytes.len; at++)
+        tail = tail << 8 | bytes.data[at];
+    sum = (sum ^ (sum >> 29) ^ tail) * odd;
+    return sum ^ (sum >> 32);
+}
+
+static void place(rk_interner *interner, uint32_t number) {
+    uint32_t mask = interner->slot_count - 1;
+    uint32_t slot = (uint32_t)interner->items[number].hash & mask;
+    while (interner->slots[slot])
+        slot = (slot + 1) & mask;
+    interner->slots[slot] = number + 1;
+}
+
+static bool make_room(rk_interner *interner) {
+    if (interner->count < interner->slot_count / 2)
+        return true;
+    uint32_t wanted = interner->slot_count ? interner->slot_count * 2 : FIRST_SLOTS;
+    interned *items = NULL;
+    uint32_t *slots = NULL;
+    if (wanted <= MOST_SLOTS) {
+        items = rk_realloc(interner->items, (size_t)wanted / 2 * sizeof *items);
+        slots = items ? rk_calloc(wanted, sizeof *slots) : NULL;
+    }
+    if (items)
+        interner->items = items;
+    if (!slots) {
+        interner->failed = true;
+        return false;
+    }
+    rk_free(interner->slots);
+    interner->slots = slots;
+    interner->slot_count = wanted;
+    for (uint32_t i = 0; i < interner->count; i++)
+        place(interner, i);
+    return true;
+}
+
+uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new) {
+    *out_is_new = false;
+    if (interner->failed || !make_room(interner))
+        return 0;
+    uint64_t wanted = hash(interner, bytes);
+    uint32_t mask = interner->slot_count - 1;
+    for (uint32_t slot = (uint32_t)wanted & mask; interner->slots[slot]; slot = (slot + 1) & mask) {
+        uint32_t number = interner->slots[slot] - 1;
+        const interned *item = &interner->items[number];
+        if (item->hash == wanted && rk_span_equal(item->bytes, bytes))
+            return number;
+    }
+    *out_is_new = true;
+    interner->items[interner->count] = (interned){bytes, wanted};
+    place(interner, interner->count);
+    return interner->count++;
+}
+
+void rk_interner_settle(rk_interner *interner, uint32_t number, const uint8_t *data) {
+    if (!data)
+        interner->failed = true;
+    else
+        interner->items[number].bytes.data = data;
+}

@@ -1,0 +1,155 @@
+// Preloaded into a job: what libc does with files below one directory is counted, and the n-th call
+// fails, or is the process's last. So the whole library is put to the test, inside a process, where
+// the tables that unit tests replace cannot be reached.
+//
+//   FAILING_FILES_DIR      the directory
+//   FAILING_FILES_AT       n, from 1
+//   FAILING_FILES_ERRNO    what errno becomes; 0: SIGKILL
+//   FAILING_FILES_LASTING  1: so does every call after the n-th that could change something
+//   FAILING_FILES_MARK     a file that grows by one byte each time it happens
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct {
+    const char *directory, *mark;
+    unsigned long at;
+    int error_number;
+    bool lasting;
+} plan;
+
+static atomic_ulong counted;
+
+__attribute__((constructor)) static void read_plan(void) {
+    const char *at = getenv("FAILING_FILES_AT"), *number = getenv("FAILING_FILES_ERRNO");
+    plan.directory = getenv("FAILING_FILES_DIR");
+    plan.mark = getenv("FAILING_FILES_MARK");
+    plan.at = at ? strtoul(at, NULL, 10) : 0;
+    plan.error_number = number ? atoi(number) : 0;
+    plan.lasting = getenv("FAILING_FILES_LASTING") != NULL;
+}
+
+static bool lies_below(const char *path) {
+    size_t len = plan.directory ? strlen(plan.directory) : 0;
+    return len && plan.mark && strncmp(path, plan.directory, len) == 0 &&
+           (path[len] == '/' || !path[len]);
+}
+
+static bool fd_lies_below(int fd) {
+    char link[64], path[PATH_MAX];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, path, sizeof path - 1);
+    if (len <= 0)
+        return false;
+    path[len] = '\0';
+    return lies_below(path);
+}
+
+// True if the call is to fail; errno is set.
+static bool strikes(bool concerned, bool changes) {
+    if (!concerned || !plan.at)
+        return false;
+    unsigned long number = atomic_fetch_add(&counted, 1) + 1;
+    if (number < plan.at || (number > plan.at && !(plan.lasting && changes)))
+        return false;
+    int mark = (int)syscall(SYS_openat, AT_FDCWD, plan.mark, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    (void)syscall(SYS_write, mark, "x", 1);
+    (void)syscall(SYS_close, mark);
+    if (!plan.error_number)
+        (void)kill(getpid(), SIGKILL);
+    errno = plan.error_number;
+    return true;
+}
+
+static bool strikes_at(int dir_fd, const char *path, bool changes) {
+    return strikes(path[0] == '/' ? lies_below(path) : dir_fd >= 0 && fd_lies_below(dir_fd),
+                   changes);
+}
+
+static bool strikes_fd(int fd, bool changes) {
+    return strikes(fd_lies_below(fd), changes);
+}
+
+#define NEXT(name) (__extension__(__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+
+EXPORT int openat(int dir_fd, const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    bool changes = flags & (O_CREAT | O_WRONLY | O_RDWR);
+    return strikes_at(dir_fd, path, changes) ? -1
+                                             : (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+}
+
+EXPORT int mkdir(const char *path, mode_t mode) {
+    return strikes_at(AT_FDCWD, path, true) ? -1 : NEXT(mkdir)(path, mode);
+}
+
+EXPORT int mkdirat(int dir_fd, const char *path, mode_t mode) {
+    return strikes_at(dir_fd, path, true) ? -1 : NEXT(mkdirat)(dir_fd, path, mode);
+}
+
+EXPORT int renameat(int from_fd, const char *from, int to_fd, const char *to) {
+    return strikes_at(from_fd, from, true) ? -1 : NEXT(renameat)(from_fd, from, to_fd, to);
+}
+
+EXPORT int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags) {
+    return strikes_at(to_fd, to, true) ? -1 : NEXT(linkat)(from_fd, from, to_fd, to, flags);
+}
+
+EXPORT int unlinkat(int dir_fd, const char *path, int flags) {
+    return strikes_at(dir_fd, path, true) ? -1 : NEXT(unlinkat)(dir_fd, path, flags);
+}
+
+EXPORT int fstatat(int dir_fd, const char *path, struct stat *info, int flags) {
+    return strikes_at(dir_fd, path, false) ? -1 : NEXT(fstatat)(dir_fd, path, info, flags);
+}
+
+EXPORT int lstat(const char *path, struct stat *info) {
+    return strikes_at(AT_FDCWD, path, false) ? -1 : NEXT(lstat)(path, info);
+}
+
+EXPORT int fstat(int fd, struct stat *info) {
+    return strikes_fd(fd, false) ? -1 : NEXT(fstat)(fd, info);
+}
+
+EXPORT ssize_t read(int fd, void *data, size_t len) {
+    return strikes_fd(fd, false) ? -1 : (ssize_t)syscall(SYS_read, fd, data, len);
+}
+
+EXPORT ssize_t write(int fd, const void *data, size_t len) {
+    if (!strikes_fd(fd, true))
+        return (ssize_t)syscall(SYS_write, fd, data, len);
+    return -1;
+}
+
+EXPORT int fsync(int fd) {
+    return strikes_fd(fd, true) ? -1 : NEXT(fsync)(fd);
+}
+
+EXPORT int close(int fd) {
+    bool fails = strikes_fd(fd, false);
+    int error_number = errno;
+    int status = (int)syscall(SYS_close, fd);
+    errno = fails ? error_number : errno;
+    return fails ? -1 : status;
+}
+
+EXPORT DIR *fdopendir(int fd) {
+    return strikes_fd(fd, false) ? NULL : NEXT(fdopendir)(fd);
+}
