@@ -108,5 +108,5 @@ uint64_t rk_realtime_ns(void) {
 }
 
 uint64_t rk_boottime_ns(void) {
-    return current_clock->boottime_ns_fn();
+    return current_clock->boottime_ns_fn ? current_clock->boottime_ns_fn() : libc_boottime_ns();
 }

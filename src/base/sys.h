@@ -47,7 +47,8 @@ typedef struct rk_sys_table {
 typedef struct rk_clock_table {
     uint64_t (*monotonic_ns_fn)(void);
     uint64_t (*realtime_ns_fn)(void); // since 1970-01-01 UTC
-    uint64_t (*boottime_ns_fn)(void); // since the machine was started, also while it sleeps
+    // Since the machine was started, also while it sleeps; NULL: the real one.
+    uint64_t (*boottime_ns_fn)(void);
 } rk_clock_table;
 
 const rk_sys_table *rk_sys(void);      // the table in force

@@ -115,14 +115,19 @@ static rk_err *visit_file(void *context, const char *name) {
     return add_candidate(self->survey, self->kind, name, &info);
 }
 
-static rk_err *list_folder(folder *self, const char *path) {
-    const char *top = self->survey->store->directory;
+// Opens a folder of the store; `out_fd` is owned.
+static rk_err *open_folder(const rk_store *store, const char *path, int *out_fd) {
     struct stat info;
-    RK_TRY(rk_tree_open(top, path, O_RDONLY | O_DIRECTORY, 0, &self->fd));
-    if (rk_sys()->fstat_fn(self->fd, &info) != 0)
-        return rk_error_errno(errno, "cannot stat %s/%s", top, path);
-    RK_TRY(rk_tree_check_folder(&info, path));
-    return rk_tree_list(top, path, MAX_FILES_IN_A_FOLDER, visit_file, self);
+    RK_TRY(rk_tree_open(store->directory, path, O_RDONLY | O_DIRECTORY, 0, out_fd));
+    if (rk_sys()->fstat_fn(*out_fd, &info) != 0)
+        return rk_error_errno(errno, "cannot stat %s/%s", store->directory, path);
+    return rk_tree_check_folder(&info, path);
+}
+
+static rk_err *list_folder(folder *self, const char *path) {
+    const rk_store *store = self->survey->store;
+    RK_TRY(open_folder(store, path, &self->fd));
+    return rk_tree_list(store->directory, path, MAX_FILES_IN_A_FOLDER, visit_file, self);
 }
 
 static rk_err *visit_kind(rk_survey *survey, rk_entry_kind kind, const char *digits,
@@ -148,18 +153,49 @@ rk_err *rk_survey_folder(rk_survey *survey, unsigned first_byte, rk_usage_table 
                       &table->places[rk_place_of(RK_ENTRY_PROGRAM, digits)]);
 }
 
+// The folder that a walk over candidates is in: one after the other lies in the same.
+typedef struct place_walk {
+    const rk_store *store;
+    unsigned place;
+    int fd; // owned; -1: not open, or not there
+} place_walk;
+
+static void place_walk_cleanup(place_walk *self) {
+    rk_autofd_cleanup(&self->fd);
+}
+
+#define PLACE_WALK_INIT(the_store)                                                                 \
+    { .store = (the_store), .place = RK_PLACE_COUNT, .fd = -1 }
+
+// Goes where the candidate lies, and says what it is called there. `*out_there` is false where the
+// folder is gone.
+static rk_err *walk_to(place_walk *self, const rk_candidate *one, rk_buf *out_name,
+                       bool *out_there) {
+    unsigned place = rk_place_of((rk_entry_kind)one->kind, one->hex);
+    rk_buf_clear(out_name);
+    rk_buf_add_format(out_name, "%s.%s", one->hex, rk_store_kind_suffix((rk_entry_kind)one->kind));
+    RK_TRY(rk_buf_status(out_name));
+    if (place != self->place) {
+        RK_AUTO(rk_buf) path = {0};
+        rk_place_add_name(place, &path);
+        RK_TRY(rk_buf_status(&path));
+        rk_autofd_cleanup(&self->fd);
+        self->fd = -1;
+        rk_err *err = open_folder(self->store, rk_buf_text(&path), &self->fd);
+        if (err && rk_err_code(err) != RK_NOT_FOUND)
+            return err;
+        rk_err_drop(err, "another process removed it");
+        self->place = place;
+    }
+    *out_there = self->fd >= 0;
+    return NULL;
+}
+
 // Reading must not look like use to those who go by access times; only the owner may ask for that.
-static rk_err *open_quietly(const rk_store *store, const rk_candidate *one, int *out_fd) {
-    const int flags = O_RDONLY | O_NONBLOCK;
-    RK_AUTO(rk_buf) path = {0};
-    rk_store_add_path(store, (rk_entry_kind)one->kind, one->hex, &path);
-    RK_TRY(rk_buf_status(&path));
-    const char *below = rk_store_below(store, &path);
-    rk_err *err = rk_tree_open(store->directory, below, flags | O_NOATIME, 0, out_fd);
-    if (rk_err_errno(err) != EPERM)
-        return err;
-    rk_err_drop(err, "then with a trace");
-    return rk_tree_open(store->directory, below, flags, 0, out_fd);
+static int open_quietly(int folder_fd, const char *name) {
+    const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
+    int fd = rk_sys()->openat_fn(folder_fd, name, flags | O_NOATIME, 0);
+    return fd < 0 && errno == EPERM ? rk_sys()->openat_fn(folder_fd, name, flags, 0) : fd;
 }
 
 static bool read_at(int fd, void *data, size_t len, uint64_t offset) {
@@ -201,12 +237,15 @@ static rk_err *read_metadata(int fd, const rk_entry_head *head, rk_buf *out) {
     return NULL;
 }
 
-static rk_err *judge(rk_survey *survey, rk_candidate *one, const rk_gc_options *options) {
+static rk_err *judge(place_walk *walk, rk_candidate *one, const rk_gc_options *options) {
     const uint64_t unknown_compile_ns = 1000000000; // of another version's entry
     RK_AUTO(rk_buf) metadata = {0};
+    RK_AUTO(rk_buf) name = {0};
     rk_entry_head head = {0};
-    rk_autofd fd = -1;
-    rk_err_drop(open_quietly(survey->store, one, &fd), "what cannot be read is worth nothing");
+    bool there = false;
+    RK_TRY(walk_to(walk, one, &name, &there));
+    // What cannot be read is worth nothing.
+    rk_autofd fd = there ? open_quietly(walk->fd, rk_buf_text(&name)) : -1;
     bool readable = fd >= 0 && read_head(fd, &head);
     bool current = readable && head.version == RK_ENTRY_VERSION;
     if (current)
@@ -226,10 +265,11 @@ static rk_err *judge(rk_survey *survey, rk_candidate *one, const rk_gc_options *
 }
 
 rk_err *rk_survey_judge(rk_survey *survey, bool recent_too, const rk_gc_options *options) {
+    RK_AUTO(place_walk) walk = PLACE_WALK_INIT(survey->store);
     for (size_t i = 0; i < survey->count; i++) {
         rk_candidate *one = &survey->items[i];
         if (!one->judged && (!one->recent || recent_too))
-            RK_TRY(judge(survey, one, options));
+            RK_TRY(judge(&walk, one, options));
     }
     return NULL;
 }
@@ -249,28 +289,49 @@ void rk_survey_sort(rk_survey *survey) {
         qsort(survey->items, survey->count, sizeof *survey->items, by_worth);
 }
 
-rk_err *rk_survey_remove(rk_survey *survey, rk_candidate *candidate, rk_usage_table *gone,
-                         bool *out_removed) {
-    *out_removed = false;
-    RK_AUTO(rk_buf) path = {0};
-    rk_store_add_path(survey->store, (rk_entry_kind)candidate->kind, candidate->hex, &path);
-    RK_TRY(rk_buf_status(&path));
-    const char *top = survey->store->directory, *below = rk_store_below(survey->store, &path);
+static int by_place(const void *a, const void *b) {
+    const rk_candidate *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind - right->kind;
+    return strcmp(left->hex, right->hex);
+}
+
+// Removes it unless it was used or replaced since it was visited.
+static rk_err *remove_marked(const rk_survey *survey, place_walk *walk, rk_candidate *one,
+                             rk_usage_table *gone) {
+    RK_AUTO(rk_buf) name = {0};
     struct stat info;
-    rk_err *err = rk_tree_stat(top, below, &info);
-    if (!err && rk_stat_modified_ns(&info) != candidate->modified_ns)
+    bool there = false;
+    RK_TRY(walk_to(walk, one, &name, &there));
+    if (!there || rk_sys()->fstatat_fn(walk->fd, rk_buf_text(&name), &info) != 0 ||
+        rk_stat_modified_ns(&info) != one->modified_ns)
         return NULL;
-    if (!err && !survey->dry_run)
-        err = rk_tree_remove(top, below);
-    if (rk_err_code(err) == RK_NOT_FOUND) {
-        rk_err_drop(err, "removed by another process");
-        return NULL;
+    if (!survey->dry_run && rk_sys()->unlinkat_fn(walk->fd, rk_buf_text(&name), 0) != 0) {
+        if (errno == ENOENT)
+            return NULL;
+        return rk_error_errno(errno, "cannot remove %s from %s", rk_buf_text(&name),
+                              survey->store->directory);
     }
-    RK_TRY(err);
-    rk_usage_count *count =
-        &gone->places[rk_place_of((rk_entry_kind)candidate->kind, candidate->hex)];
-    count->files--;
-    count->bytes -= info.st_size;
-    candidate->gone = *out_removed = true;
+    gone->places[walk->place].files--;
+    gone->places[walk->place].bytes -= info.st_size;
+    one->gone = true;
+    return NULL;
+}
+
+rk_err *rk_survey_remove_marked(rk_survey *survey, rk_usage_table *gone,
+                                void (*removed)(void *context, const rk_candidate *one),
+                                void *context) {
+    RK_AUTO(place_walk) walk = PLACE_WALK_INIT(survey->store);
+    if (survey->count)
+        qsort(survey->items, survey->count, sizeof *survey->items, by_place);
+    for (size_t i = 0; i < survey->count; i++) {
+        rk_candidate *one = &survey->items[i];
+        if (!one->marked || one->gone)
+            continue;
+        one->marked = false;
+        RK_TRY(remove_marked(survey, &walk, one, gone));
+        if (one->gone && removed)
+            removed(context, one);
+    }
     return NULL;
 }

@@ -30,6 +30,7 @@ typedef struct rk_candidate {
     bool pinned, recent;
     bool judged;  // the rest is known
     bool belongs; // to what is collected, as the caller's filter says
+    bool marked;  // is to go
     bool gone;
     uint64_t bytes, modified_ns, age_ns;
     uint64_t compile_ns;
@@ -63,7 +64,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_survey_judge(rk_survey *survey, bool recent_to
 // The least worth first; recent ones behind all others. Keys decide where all else is equal.
 RK_HIDDEN void rk_survey_sort(rk_survey *survey);
 
-// Removes the file, unless it was used or replaced since it was visited; `*out_removed` says so.
-// With dry_run it only counts as gone. What went is added to `gone`, negative.
-RK_HIDDEN RK_NODISCARD rk_err *rk_survey_remove(rk_survey *survey, rk_candidate *candidate,
-                                                rk_usage_table *gone, bool *out_removed);
+// Removes what is marked, but for what was used or replaced since it was visited, folder by folder:
+// the order of the candidates is another one afterwards. With dry_run it only counts as gone. What
+// went is added to `gone`, negative, and `removed` (NULL is fine) is told of each.
+RK_HIDDEN RK_NODISCARD rk_err *
+rk_survey_remove_marked(rk_survey *survey, rk_usage_table *gone,
+                        void (*removed)(void *context, const rk_candidate *one), void *context);

@@ -33,11 +33,8 @@ static rk_gc_total total_of(const rk_usage_state *state) {
     return (rk_gc_total){(uint64_t)sum.files, (uint64_t)sum.bytes};
 }
 
-static rk_err *remove_one(collection *self, rk_candidate *one) {
-    bool removed = false;
-    RK_TRY(rk_survey_remove(&self->survey, one, self->gone, &removed));
-    if (!removed)
-        return NULL;
+static void note_removed(void *context, const rk_candidate *one) {
+    collection *self = context;
     bool program = one->kind == RK_ENTRY_PROGRAM;
     add(program ? &self->report->programs : &self->report->executables, one->bytes);
     self->report->lost_compile_ns += program ? 0 : one->compile_ns;
@@ -50,7 +47,10 @@ static rk_err *remove_one(collection *self, rk_candidate *one) {
     };
     if (self->options->removed)
         self->options->removed(self->options->context, &removal);
-    return NULL;
+}
+
+static rk_err *remove_marked(collection *self) {
+    return rk_survey_remove_marked(&self->survey, self->gone, note_removed, self);
 }
 
 static rk_err *remove_old(collection *self) {
@@ -62,9 +62,9 @@ static rk_err *remove_old(collection *self) {
         if (one->pinned)
             add(&self->report->pinned, one->bytes);
         else
-            RK_TRY(remove_one(self, one));
+            one->marked = true;
     }
-    return NULL;
+    return remove_marked(self);
 }
 
 // What counts towards max_bytes: everything, or the entries that are meant.
@@ -96,10 +96,10 @@ static rk_err *remove_least(collection *self) {
         else if (one->recent && !self->options->recent_too)
             add(&self->report->recent, one->bytes);
         else
-            RK_TRY(remove_one(self, one));
-        bytes -= one->gone ? one->bytes : 0;
+            one->marked = true;
+        bytes -= one->marked ? one->bytes : 0;
     }
-    return NULL;
+    return remove_marked(self);
 }
 
 static rk_err *visit_all(collection *self) {

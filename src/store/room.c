@@ -52,20 +52,28 @@ static rk_err *read_known(const rk_store *store, rk_usage_state **out_state) {
     return err ? err : rk_usage_publish(store, *out_state);
 }
 
+static void note_freed(void *context, const rk_candidate *one) {
+    eviction *self = context;
+    self->freed_bytes += one->bytes;
+}
+
+static rk_err *remove_marked(eviction *self) {
+    return rk_survey_remove_marked(&self->survey, self->gone, note_freed, self);
+}
+
 // Removes what is worth least, until `until_bytes` are freed.
 static rk_err *remove_least(eviction *self, uint64_t until_bytes) {
     rk_survey *survey = &self->survey;
+    uint64_t bytes = self->freed_bytes;
     rk_survey_sort(survey);
-    for (size_t i = 0; i < survey->count && self->freed_bytes < until_bytes; i++) {
+    for (size_t i = 0; i < survey->count && bytes < until_bytes; i++) {
         rk_candidate *one = &survey->items[i];
         if (one->recent)
             break;
-        bool removed = false;
-        if (!one->pinned && !one->gone)
-            RK_TRY(rk_survey_remove(survey, one, self->gone, &removed));
-        self->freed_bytes += removed ? one->bytes : 0;
+        one->marked = !one->pinned && !one->gone;
+        bytes += one->marked ? one->bytes : 0;
     }
-    return NULL;
+    return remove_marked(self);
 }
 
 // What was used in the last hour goes only for something that is worth more, and only if that gives
@@ -74,20 +82,16 @@ static rk_err *remove_recent(eviction *self) {
     rk_survey *survey = &self->survey;
     RK_TRY(rk_survey_judge(survey, true, NULL));
     rk_survey_sort(survey);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < survey->count; i++) {
-        const rk_candidate *one = &survey->items[i];
-        bytes += one->pinned || one->gone || one->worth >= self->worth ? 0 : one->bytes;
-    }
-    if (self->freed_bytes + bytes < self->need_bytes)
-        return NULL;
-    for (size_t i = 0; i < survey->count && self->freed_bytes < self->need_bytes; i++) {
+    uint64_t bytes = self->freed_bytes;
+    for (size_t i = 0; i < survey->count && bytes < self->need_bytes; i++) {
         rk_candidate *one = &survey->items[i];
-        bool removed = false;
-        if (!one->pinned && !one->gone && one->worth < self->worth)
-            RK_TRY(rk_survey_remove(survey, one, self->gone, &removed));
-        self->freed_bytes += removed ? one->bytes : 0;
+        one->marked = !one->pinned && !one->gone && one->worth < self->worth;
+        bytes += one->marked ? one->bytes : 0;
     }
+    if (bytes >= self->need_bytes)
+        return remove_marked(self);
+    for (size_t i = 0; i < survey->count; i++)
+        survey->items[i].marked = false;
     return NULL;
 }
 

@@ -15,6 +15,11 @@ RK_NODISCARD rk_err *rk_store_open(const char *directory, bool readonly, rk_stor
 void rk_store_free(rk_store *store);                   // NULL is fine
 const char *rk_store_directory(const rk_store *store); // borrowed
 
+// Keeps the store, with all that lies in it, at `max_bytes` or less (UINT64_MAX: no limit) and
+// keeps account of what this process adds and removes (docs/format.md, usage/). Once, before other
+// threads use the store; nothing where it is readonly.
+RK_NODISCARD rk_err *rk_store_set_limit(rk_store *store, uint64_t max_bytes);
+
 // From now on puts are signed (unless `signing` is NULL; it is copied), and what is looked up is
 // judged by `trusted`, which is consumed; NULL: nobody is trusted. Before other threads use the
 // store.
@@ -34,11 +39,6 @@ typedef enum rk_trust {
     RK_TRUST_TRUSTED,
 } rk_trust;
 RK_NODISCARD rk_trust rk_store_judge(const rk_store *store, const rk_entry_view *view);
-
-// Keeps the store, with all that lies in it, at `max_bytes` or less (UINT64_MAX: no limit) and
-// keeps account of what this process adds and removes (docs/format.md, usage/). Once, before other
-// threads use the store; nothing where it is readonly.
-RK_NODISCARD rk_err *rk_store_set_limit(rk_store *store, uint64_t max_bytes);
 
 typedef struct rk_store_lookup {
     bool found;
@@ -69,8 +69,8 @@ void rk_store_note_refusal(rk_store *store, const rk_err *err);
 
 // Publishes an entry under its key and kind, replacing what is there, and evicts what is worth less
 // where the limit asks for it, which may take seconds (store/evict.h). RK_PERMISSION_DENIED when
-// opened readonly; RK_OUT_OF_RANGE when it is larger than 4 GiB or there is no room for it; what
-// was the reason while rk_store_accepts is false. `out_stored_bytes`, the size of the file, may be
+// opened readonly, or what was the reason while rk_store_accepts is false; RK_OUT_OF_RANGE when it
+// is larger than 4 GiB or there is no room for it. `out_stored_bytes`, the size of the file, may be
 // NULL.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
                                   uint64_t *out_stored_bytes);

@@ -88,9 +88,9 @@ rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store
 void rk_store_free(rk_store *store) {
     if (!store)
         return;
+    rk_usage_end(store);
     rk_signing_key_cleanup(&store->signing);
     rk_trusted_keys_cleanup(&store->trusted);
-    rk_usage_end(store);
     rk_free(store->directory);
     rk_free(store);
 }

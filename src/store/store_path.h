@@ -23,7 +23,6 @@ struct rk_store {
     // The realtime clock less the boottime clock, in seconds, as this process has last seen it; 0
     // for not yet.
     atomic_int_fast64_t clock_offset_s;
-    atomic_bool never_touch; // the file system refused to note that an entry was used
 };
 
 RK_HIDDEN const char *rk_store_kind_folder(rk_entry_kind kind); // "objects", "programs"; static

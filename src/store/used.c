@@ -165,14 +165,15 @@ static bool touch(rk_store *store, int fd) {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
     if (rk_sys()->futimens_fn(fd, times) == 0)
         return true;
-    if (errno == EROFS || errno == EACCES || errno == EPERM)
-        atomic_store(&store->never_touch, true);
+    rk_err *err = rk_error_errno(errno, "cannot note that an entry was used");
+    rk_store_note_refusal(store, err);
+    rk_err_drop(err, "it only looks older than it is");
     return false;
 }
 
 void rk_used_touch(rk_store *store, const char *hex) {
     struct stat info;
-    if (store->readonly || atomic_load_explicit(&store->never_touch, memory_order_relaxed))
+    if (!rk_store_accepts(store))
         return;
     rk_autofd fd = open_entry(store, RK_ENTRY_EXECUTABLE, hex);
     if (fd < 0 || rk_sys()->fstat_fn(fd, &info) != 0)
@@ -198,11 +199,10 @@ static rk_err *probe_now(const rk_store *store, uint64_t *out_now_ns) {
     rk_autofd fd = -1;
     RK_TRY(rk_tree_open(store->directory, path, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd));
     struct stat info;
-    rk_err *err = NULL;
-    if (rk_sys()->fstat_fn(fd, &info) == 0)
+    // The same call that candidates are looked at with: libraries that fake times know some only.
+    rk_err *err = rk_tree_stat(store->directory, path, &info);
+    if (!err)
         *out_now_ns = rk_stat_modified_ns(&info);
-    else
-        err = rk_error_errno(errno, "cannot stat %s", path);
     rk_err_drop(rk_tree_remove(store->directory, path), "an empty file");
     return err;
 }

@@ -50,6 +50,16 @@ class Unusable(FaultCase):
         self.check_bare(way, below, environment={"REKINDLE_DIR": below})
 
     @each_way
+    def test_no_room_below_the_cap(self, way):
+        """REKINDLE_MAX_SIZE too small for anything: told once, and the job is none the worse."""
+        bare = self.run_sound("bare", WORDS)
+        outcome = self.run_sound(way, WORDS, environment={"REKINDLE_MAX_SIZE": "100"})
+        self.assertEqual(outcome.plain(), bare.plain())
+        self.assertEqual(len(outcome.told()), 1, outcome.stderr)
+        self.assertIn("raise REKINDLE_MAX_SIZE", outcome.told()[0])
+        self.assertEqual({event["reason"] for event in self.place.events("stored")}, {"no_room"})
+
+    @each_way
     def test_a_url(self, way):
         for url in ("gs://bucket/cache", "s3://bucket/cache", "redis://host:6379"):
             self.check_bare(way, "REKINDLE_DIR", "REKINDLE_REMOTE", environment={"REKINDLE_DIR": url})

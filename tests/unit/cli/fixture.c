@@ -142,8 +142,8 @@ int main(int argc, char **argv) {
     rk_store *store = NULL;
     rk_journal *journal = NULL;
     check(rk_store_open(start.store_directory, false, &store));
-    check(rk_store_load_keys(store, variable("REKINDLE_SIGNING_KEY"), ""));
     check(rk_store_set_limit(store, UINT64_C(1) << 30));
+    check(rk_store_load_keys(store, variable("REKINDLE_SIGNING_KEY"), ""));
     check(rk_journal_open(&start, &journal));
     add_client(journal);
     if (strcmp(what, "cold") == 0 || strcmp(what, "killed") == 0)

@@ -261,7 +261,7 @@ static void digests_outlive_the_process(void **state) {
     char path[512], memo[512], memo_name[256] = "", memo_path[1024];
     enum { PLUGIN_BYTES = 300000 };
     rk_sys_table sys = rk_sys_libc;
-    rk_clock_table clock = {rk_monotonic_ns, in_an_hour, rk_boottime_ns};
+    rk_clock_table clock = {rk_monotonic_ns, in_an_hour, in_an_hour};
     (void)snprintf(path, sizeof path, "%s/plugin.so", directory);
     (void)snprintf(memo, sizeof memo, "%s/plugins", directory);
     char *text = test_malloc(PLUGIN_BYTES + 1);
