@@ -83,10 +83,10 @@ static void work(rk_store *store, uint64_t *random, bool vandal) {
         promise_read(store, key, VARIANTS, bytes_of(key), &all->reads);
     else if (what < 960)
         put(store, key, what % VARIANTS);
-    else if (what < 995) {
+    else if (what < 996) {
         rk_key name = promise_key(key);
         all->set_aside += rk_store_quarantine(store, &name);
-    } else if (what == 999)
+    } else if (what >= 998)
         collect(store);
     if (vandal && what % 5 == 0)
         spoil(key, random);
@@ -200,8 +200,9 @@ int main(int argc, char **argv) {
     unsigned kills = run(seconds, &sum);
     unsigned broken = check_afterwards();
     const promise_reads *reads = &all->reads;
+    // Chance decides how much of each: in a few seconds on a busy machine perhaps no collection.
     bool worked = reads->hits > reads->reads / 20 && all->replaced > 0 && all->set_aside > 0 &&
-                  all->collected > 0 && all->faults > 0 && reads->damaged > 0;
+                  all->faults > 0 && (!promise_full() || (all->collected && reads->damaged));
     promise_tell(
         "mixed load, wrong bytes", "0 by 24 processes in 10 minutes",
         reads->wrong == 0 && broken == 0 && worked,
