@@ -94,11 +94,12 @@ static void work(rk_store *store, uint64_t *random, bool vandal) {
 
 // A third of what is done meets a fault: a call that fails, or all from it on, or the end.
 static bool plan_fault(uint64_t *random, rk_fault_plan *out_plan) {
-    static const int errors[] = {EIO, EMFILE, ESTALE, EIO, EMFILE, ENOSPC};
+    static const int errors[] = {EIO, EMFILE, ESTALE};
     uint64_t number = promise_random(random) >> 16;
     *out_plan = (rk_fault_plan){
         .nth = (unsigned)(number % 60) + 1,
-        .error_number = errors[number / 60 % RK_ARRAY_LEN(errors)],
+        // A store that was full is left alone for a minute: not too often, or nothing is written.
+        .error_number = number / 60 % 32 == 0 ? ENOSPC : errors[number / 60 % RK_ARRAY_LEN(errors)],
         .lasting = number / 360 % 4 == 0,
         .exits = number / 1440 % 40 == 0,
         .most_io_bytes = number / 57600 % 8 ? 0 : 4096,
