@@ -22,7 +22,7 @@ static const struct timespec breath = {.tv_nsec = 2000000};
 
 typedef struct shared {
     promise_reads reads;
-    atomic_uint puts, replaced, refused, set_aside, collected, faults, spoiled;
+    atomic_uint puts, replaced, failed, no_room, set_aside, collected, faults, spoiled;
     atomic_bool stop;
 } shared;
 
@@ -48,7 +48,9 @@ static void put(rk_store *store, unsigned key, unsigned variant) {
     rk_err *err = rk_store_put(store, &entry, NULL);
     all->puts++;
     all->replaced += replaces && !err;
-    all->refused += err != NULL; // by a fault, or for want of room
+    bool no_room = rk_err_code(err) == RK_OUT_OF_RANGE;
+    all->no_room += no_room;
+    all->failed += err && !no_room;
     rk_err_free(err);
 }
 
@@ -208,10 +210,11 @@ int main(int argc, char **argv) {
         "mixed load, wrong bytes", "0 by 24 processes in 10 minutes",
         reads->wrong == 0 && broken == 0 && worked,
         "%u wrong of %u reads (%u hits, %u spoiled files found) by %u processes in %.0f s; "
-        "%u puts, %u of them not stored, %u replaced, %u set aside, %u collections, "
+        "%u puts, %u of them without room, %u failed, %u replaced, %u set aside, %u collections, "
         "%u faults, %u kills",
         reads->wrong, reads->reads, reads->hits, reads->damaged, PROCESSES, seconds, all->puts,
-        all->refused, all->replaced, all->set_aside, all->collected, all->faults, kills);
+        all->no_room, all->failed, all->replaced, all->set_aside, all->collected, all->faults,
+        kills);
     uint64_t in_flight = (uint64_t)PROCESSES * LARGEST_KIB << 10;
     promise_tell("mixed load, the cap", "never above cap + in flight",
                  sum.bytes <= cap_bytes + in_flight && sum.bytes > cap_bytes / 2,
