@@ -100,7 +100,7 @@ static bool plan_fault(uint64_t *random, rk_fault_plan *out_plan) {
     uint64_t number = promise_random(random) >> 16;
     *out_plan = (rk_fault_plan){
         .nth = (unsigned)(number % 60) + 1,
-        // A store that was full is left alone for a minute: not too often, or nothing is written.
+        // A store that was full is left alone until it is opened again: not too often.
         .error_number = number / 60 % 32 == 0 ? ENOSPC : errors[number / 60 % RK_ARRAY_LEN(errors)],
         .lasting = number / 360 % 4 == 0,
         .exits = number / 1440 % 40 == 0,
@@ -110,23 +110,29 @@ static bool plan_fault(uint64_t *random, rk_fault_plan *out_plan) {
     return number / 460800 % 3 == 0;
 }
 
-static int live(void *context) {
-    unsigned number = *(const unsigned *)context;
-    uint64_t random = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
-    rk_store *store = NULL;
-    promise_ok(rk_store_open(directory, false, &store), "open");
-    promise_ok(rk_store_set_limit(store, cap_bytes), "limit");
-    while (!all->stop) {
+static void work_for_a_while(rk_store *store, uint64_t *random, bool vandal) {
+    for (unsigned i = 0; i < 40 && !all->stop; i++) {
         rk_fault_plan plan;
-        bool faulty = plan_fault(&random, &plan);
+        bool faulty = plan_fault(random, &plan);
         if (faulty)
             rk_fault_begin(&plan);
-        work(store, &random, number % PROCESSES == 0);
+        work(store, random, vandal);
         if (faulty)
             all->faults += rk_fault_end();
         (void)nanosleep(&breath, NULL);
     }
-    rk_store_free(store);
+}
+
+static int live(void *context) {
+    unsigned number = *(const unsigned *)context;
+    uint64_t random = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
+    while (!all->stop) {
+        rk_store *store = NULL;
+        promise_ok(rk_store_open(directory, false, &store), "open");
+        promise_ok(rk_store_set_limit(store, cap_bytes), "limit");
+        work_for_a_while(store, &random, number % PROCESSES == 0);
+        rk_store_free(store);
+    }
     return 0;
 }
 
