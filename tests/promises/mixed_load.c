@@ -22,7 +22,7 @@ static const struct timespec breath = {.tv_nsec = 2000000};
 
 typedef struct shared {
     promise_reads reads;
-    atomic_uint puts, replaced, refused, set_aside, collected, faults, spoiled;
+    atomic_uint puts, replaced, failed, no_room, set_aside, collected, faults, spoiled;
     atomic_bool stop;
 } shared;
 
@@ -48,7 +48,9 @@ static void put(rk_store *store, unsigned key, unsigned variant) {
     rk_err *err = rk_store_put(store, &entry, NULL);
     all->puts++;
     all->replaced += replaces && !err;
-    all->refused += err != NULL; // by a fault, or for want of room
+    bool no_room = rk_err_code(err) == RK_OUT_OF_RANGE;
+    all->no_room += no_room;
+    all->failed += err && !no_room;
     rk_err_free(err);
 }
 
@@ -83,10 +85,10 @@ static void work(rk_store *store, uint64_t *random, bool vandal) {
         promise_read(store, key, VARIANTS, bytes_of(key), &all->reads);
     else if (what < 960)
         put(store, key, what % VARIANTS);
-    else if (what < 995) {
+    else if (what < 996) {
         rk_key name = promise_key(key);
         all->set_aside += rk_store_quarantine(store, &name);
-    } else if (what == 999)
+    } else if (what >= 998)
         collect(store);
     if (vandal && what % 5 == 0)
         spoil(key, random);
@@ -94,11 +96,12 @@ static void work(rk_store *store, uint64_t *random, bool vandal) {
 
 // A third of what is done meets a fault: a call that fails, or all from it on, or the end.
 static bool plan_fault(uint64_t *random, rk_fault_plan *out_plan) {
-    static const int errors[] = {EIO, EMFILE, ESTALE, EIO, EMFILE, ENOSPC};
+    static const int errors[] = {EIO, EMFILE, ESTALE};
     uint64_t number = promise_random(random) >> 16;
     *out_plan = (rk_fault_plan){
         .nth = (unsigned)(number % 60) + 1,
-        .error_number = errors[number / 60 % RK_ARRAY_LEN(errors)],
+        // A store that was full is left alone until it is opened again: not too often.
+        .error_number = number / 60 % 32 == 0 ? ENOSPC : errors[number / 60 % RK_ARRAY_LEN(errors)],
         .lasting = number / 360 % 4 == 0,
         .exits = number / 1440 % 40 == 0,
         .most_io_bytes = number / 57600 % 8 ? 0 : 4096,
@@ -107,23 +110,29 @@ static bool plan_fault(uint64_t *random, rk_fault_plan *out_plan) {
     return number / 460800 % 3 == 0;
 }
 
-static int live(void *context) {
-    unsigned number = *(const unsigned *)context;
-    uint64_t random = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
-    rk_store *store = NULL;
-    promise_ok(rk_store_open(directory, false, &store), "open");
-    promise_ok(rk_store_set_limit(store, cap_bytes), "limit");
-    while (!all->stop) {
+static void work_for_a_while(rk_store *store, uint64_t *random, bool vandal) {
+    for (unsigned i = 0; i < 40 && !all->stop; i++) {
         rk_fault_plan plan;
-        bool faulty = plan_fault(&random, &plan);
+        bool faulty = plan_fault(random, &plan);
         if (faulty)
             rk_fault_begin(&plan);
-        work(store, &random, number % PROCESSES == 0);
+        work(store, random, vandal);
         if (faulty)
             all->faults += rk_fault_end();
         (void)nanosleep(&breath, NULL);
     }
-    rk_store_free(store);
+}
+
+static int live(void *context) {
+    unsigned number = *(const unsigned *)context;
+    uint64_t random = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
+    while (!all->stop) {
+        rk_store *store = NULL;
+        promise_ok(rk_store_open(directory, false, &store), "open");
+        promise_ok(rk_store_set_limit(store, cap_bytes), "limit");
+        work_for_a_while(store, &random, number % PROCESSES == 0);
+        rk_store_free(store);
+    }
     return 0;
 }
 
@@ -200,16 +209,18 @@ int main(int argc, char **argv) {
     unsigned kills = run(seconds, &sum);
     unsigned broken = check_afterwards();
     const promise_reads *reads = &all->reads;
+    // Chance decides how much of each: in a few seconds on a busy machine perhaps no collection.
     bool worked = reads->hits > reads->reads / 20 && all->replaced > 0 && all->set_aside > 0 &&
-                  all->collected > 0 && all->faults > 0 && reads->damaged > 0;
+                  all->faults > 0 && (!promise_full() || (all->collected && reads->damaged));
     promise_tell(
         "mixed load, wrong bytes", "0 by 24 processes in 10 minutes",
         reads->wrong == 0 && broken == 0 && worked,
         "%u wrong of %u reads (%u hits, %u spoiled files found) by %u processes in %.0f s; "
-        "%u puts, %u of them not stored, %u replaced, %u set aside, %u collections, "
+        "%u puts, %u of them without room, %u failed, %u replaced, %u set aside, %u collections, "
         "%u faults, %u kills",
         reads->wrong, reads->reads, reads->hits, reads->damaged, PROCESSES, seconds, all->puts,
-        all->refused, all->replaced, all->set_aside, all->collected, all->faults, kills);
+        all->no_room, all->failed, all->replaced, all->set_aside, all->collected, all->faults,
+        kills);
     uint64_t in_flight = (uint64_t)PROCESSES * LARGEST_KIB << 10;
     promise_tell("mixed load, the cap", "never above cap + in flight",
                  sum.bytes <= cap_bytes + in_flight && sum.bytes > cap_bytes / 2,
