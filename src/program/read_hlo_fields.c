@@ -293,26 +293,32 @@ static bool has_its_wire(const rk_hlo_field *field, rk_proto_wire wire) {
     return wire == single || (field->repeated && wire == RK_PROTO_BYTES);
 }
 
-// The message with its fields in ascending order; those of one number stay in theirs.
-static bool put_in_order(rk_hlo_reader *reader, rk_span bytes, rk_span *out_ordered) {
+// The message with its fields in ascending order; those of one number stay in theirs. What the
+// first walk was done with is left out: a module's computations may be almost all of it.
+static bool put_in_order(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
+                         rk_span *out_ordered) {
     rk_hlo_array pairs = {0};
     rk_proto_field field;
     rk_span rest = bytes;
     size_t count = 0, at = 0;
     bool bad, good = true;
     while (good && rk_hlo_next(&rest, &field, &bad)) {
+        const rk_hlo_field *known = rk_hlo_field_of(message, field.number);
+        if (known && (known->kind == RK_HLO_DROP || known->kind == RK_HLO_OWN))
+            continue;
         good = rk_hlo_grow(reader, &pairs, (uint64_t)(count + 1) * sizeof(rk_hlo_pair));
         if (good)
             ((rk_hlo_pair *)pairs.items)[count++] =
                 (rk_hlo_pair){(int64_t)field.number, (uint64_t)(field.whole.data - bytes.data)};
     }
-    good = good && rk_hlo_sort_array(reader, &pairs, count) &&
-           rk_hlo_grow(reader, &reader->room, bytes.len);
+    good = good && rk_hlo_sort_array(reader, &pairs, count);
     const rk_hlo_pair *sorted = pairs.items;
     for (size_t i = 0; good && i < count; i++) {
         rest = rk_span_of(bytes.data + sorted[i].value, bytes.len - (size_t)sorted[i].value);
-        good = rk_hlo_next(&rest, &field, &bad);
-        memcpy((uint8_t *)reader->room.items + at, field.whole.data, field.whole.len);
+        good = rk_hlo_next(&rest, &field, &bad) &&
+               rk_hlo_grow(reader, &reader->room, (uint64_t)at + field.whole.len);
+        if (good)
+            memcpy((uint8_t *)reader->room.items + at, field.whole.data, field.whole.len);
         at += field.whole.len;
     }
     rk_hlo_shrink(reader, &pairs);
@@ -376,5 +382,5 @@ bool rk_hlo_read_fields(rk_hlo_reader *reader, const rk_hlo_message *message, rk
     reader->pending_count = mark;
     field_walk second = {message, depth, NULL, NULL, true};
     rk_span ordered;
-    return put_in_order(reader, bytes, &ordered) && walk_fields(reader, &second, ordered);
+    return put_in_order(reader, message, bytes, &ordered) && walk_fields(reader, &second, ordered);
 }
