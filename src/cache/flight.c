@@ -112,7 +112,6 @@ static bool wait_once(const rk_ticket *ticket, const passenger *self) {
 // Waits for a flight of another thread, with the mutex held; without it afterwards.
 static rk_flight_advice ride(rk_ticket *ticket, passenger *self) {
     rk_flight *flight = self->flight;
-    uint64_t start_ns = rk_steady_ns();
     flight->references++;
     int before = PTHREAD_CANCEL_DISABLE;
     pthread_cleanup_push(step_off, self);
@@ -127,7 +126,7 @@ static rk_flight_advice ride(rk_ticket *ticket, passenger *self) {
     step_off(self);
 
     uint64_t now_ns = rk_steady_ns();
-    ticket->waited_ns += now_ns - start_ns;
+    ticket->waited_ns = now_ns - ticket->asked_at_ns;
     if (landed && landing == RK_LANDING_NOT_KEPT)
         ticket->wait_end = RK_WAIT_NOT_KEPT;
     else if (landed)
@@ -159,7 +158,8 @@ static rk_flight_advice board(rk_flights *flights, rk_ticket *ticket) {
 rk_flight_advice rk_flights_ask(rk_flights *flights, rk_ticket *ticket) {
     if (!ticket->asked) {
         ticket->asked = true;
-        ticket->deadline_ns = rk_steady_ns() + flights->options.wait_ns;
+        ticket->asked_at_ns = rk_steady_ns();
+        ticket->deadline_ns = ticket->asked_at_ns + flights->options.wait_ns;
     }
     if (ticket->granted)
         return RK_FLIGHT_COMPILE;

@@ -65,8 +65,8 @@ typedef struct rk_ticket {
     bool between_processes; // else threads of this process only
     int cancel_state;       // as for pthread_setcancelstate: what holds while it waits
 
-    rk_flight *flight; // to be landed by whoever asked, also if it compiles nothing; NULL: none
-    uint64_t waited_ns;
+    rk_flight *flight;  // to be landed by whoever asked, also if it compiles nothing; NULL: none
+    uint64_t waited_ns; // from the first question to the end of the last wait; 0: there was none
     rk_wait_end wait_end;
     char waited_for[RK_PROCESS_HOST_MAX_CHARS + 16]; // "host/pid"; "" if it is not known
 
@@ -75,7 +75,7 @@ typedef struct rk_ticket {
     rk_err *refusal;
 
     bool asked, granted; // inside
-    uint64_t deadline_ns;
+    uint64_t asked_at_ns, deadline_ns;
 } rk_ticket;
 
 // May block until the deadline; a cancelled thread leaves it with all locks free, and its flight

@@ -1,5 +1,4 @@
 // Between processes: the lease, and waiting for another's.
-#include <errno.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -48,14 +47,9 @@ static bool leases_are_off(rk_flights *flights) {
     return off;
 }
 
-// Full or read-only: that is not for leases alone.
-static bool concerns_the_whole_store(const rk_err *err) {
-    int error_number = rk_err_errno(err);
-    return error_number == ENOSPC || error_number == EDQUOT || error_number == EROFS;
-}
-
-// A store that refuses is not asked again; one that fails, later.
-static void note_refusal(rk_flights *flights, rk_ticket *ticket, rk_err *err) {
+// A store that refuses is not asked again; one that fails, later. Who was `writing` speaks for the
+// whole store where that is full, read-only or closed to us.
+static void note_refusal(rk_flights *flights, rk_ticket *ticket, bool writing, rk_err *err) {
     bool for_good =
         rk_err_code(err) == RK_PERMISSION_DENIED || rk_err_code(err) == RK_UNIMPLEMENTED;
     rk_log_info("no lease was taken, so other processes may compile the same: %s",
@@ -63,8 +57,7 @@ static void note_refusal(rk_flights *flights, rk_ticket *ticket, rk_err *err) {
     (void)pthread_mutex_lock(&flights->mutex);
     flights->no_leases_until_ns = for_good ? UINT64_MAX : rk_steady_ns() + refused_for_ns;
     (void)pthread_mutex_unlock(&flights->mutex);
-    if (concerns_the_whole_store(err) && !ticket->refusal) {
-        rk_store_note_refusal(flights->store, err);
+    if (writing && !ticket->refusal && rk_store_note_refusal(flights->store, err)) {
         ticket->refusal = err;
         return;
     }
@@ -154,7 +147,7 @@ static bool look(watch *self, rk_flight_advice *out_advice) {
     rk_lease_view view;
     rk_err *err = rk_lease_read(flights->store, &ticket->key->digest, &view);
     if (err) {
-        note_refusal(flights, ticket, err);
+        note_refusal(flights, ticket, false, err);
         *out_advice = stop_waiting(self, RK_WAIT_GAVE_UP);
         return true;
     }
@@ -170,7 +163,7 @@ static bool look(watch *self, rk_flight_advice *out_advice) {
         err =
             rk_lease_take_over(flights->store, &view, &ticket->key->digest, &flights->self, &lease);
         if (err)
-            note_refusal(flights, ticket, err);
+            note_refusal(flights, ticket, true, err);
         if (err || lease.identity) {
             ticket->wait_end = RK_WAIT_TAKEN_OVER;
             *out_advice = lease.identity ? grant_lease(flights, ticket, &lease) : grant(ticket);
@@ -203,7 +196,7 @@ static rk_flight_advice wait_for_holder(rk_flights *flights, rk_ticket *ticket) 
         pause_between_looks(&self, now_ns);
         now_ns = rk_steady_ns();
     }
-    ticket->waited_ns += rk_steady_ns() - start_ns;
+    ticket->waited_ns = rk_steady_ns() - ticket->asked_at_ns;
     return advice;
 }
 
@@ -213,7 +206,7 @@ rk_flight_advice rk_flight_approach(rk_flights *flights, rk_ticket *ticket) {
     rk_lease lease;
     rk_err *err = rk_lease_take(flights->store, &ticket->key->digest, &flights->self, &lease);
     if (err) {
-        note_refusal(flights, ticket, err);
+        note_refusal(flights, ticket, true, err);
         return grant(ticket);
     }
     if (lease.identity)

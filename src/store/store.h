@@ -64,8 +64,8 @@ bool rk_store_quarantine(rk_store *store, const rk_key *key);
 RK_NODISCARD bool rk_store_accepts(const rk_store *store);
 
 // Takes note of such a refusal, by somebody who writes into the store's directory too; of no other
-// error.
-void rk_store_note_refusal(rk_store *store, const rk_err *err);
+// error. True if it was one.
+bool rk_store_note_refusal(rk_store *store, const rk_err *err);
 
 // Publishes an entry under its key and kind, replacing what is there, and evicts what is worth less
 // where the limit asks for it, which may take seconds (store/evict.h). RK_PERMISSION_DENIED when

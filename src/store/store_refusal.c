@@ -22,7 +22,7 @@ rk_err *rk_store_check_accepts(const rk_store *store) {
                           store->directory);
 }
 
-void rk_store_note_refusal(rk_store *store, const rk_err *err) {
+bool rk_store_note_refusal(rk_store *store, const rk_err *err) {
     int error_number = rk_err_errno(err);
     uint64_t until_ns;
     switch (error_number) {
@@ -36,8 +36,9 @@ void rk_store_note_refusal(rk_store *store, const rk_err *err) {
         until_ns = rk_monotonic_ns() + full_pause_ns;
         break;
     default:
-        return;
+        return false;
     }
     atomic_store(&store->refused_errno, error_number);
     atomic_store(&store->refused_until_ns, until_ns);
+    return true;
 }

@@ -57,9 +57,37 @@ rk_err *rk_usage_count_place(const rk_store *store, unsigned place, rk_usage_cou
     return count_folder(store, rk_buf_text(&folder), place == RK_PLACE_RUNS, out_count);
 }
 
+typedef struct counting_all {
+    const rk_store *store;
+    rk_entry_kind kind;
+    rk_usage_table *table;
+} counting_all;
+
+static rk_err *count_named(void *context, const char *name) {
+    static const char digits[] = "0123456789abcdef";
+    const counting_all *self = context;
+    if (strspn(name, digits) != 2 || name[2])
+        return NULL;
+    unsigned place = rk_place_of(self->kind, name);
+    return rk_usage_count_place(self->store, place, &self->table->places[place]);
+}
+
+// Only the folders that are there: a new store has none of the 256.
+static rk_err *count_kind(const rk_store *store, rk_entry_kind kind, rk_usage_table *table) {
+    counting_all self = {store, kind, table};
+    rk_err *err =
+        rk_tree_list(store->directory, rk_store_kind_folder(kind), MAX_NAMES, count_named, &self);
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "no such folder: it holds nothing");
+    return NULL;
+}
+
 rk_err *rk_usage_count_all(const rk_store *store, rk_usage_table *out_table) {
     *out_table = (rk_usage_table){0};
-    for (unsigned place = 0; place < RK_PLACE_COUNT; place++)
+    RK_TRY(count_kind(store, RK_ENTRY_EXECUTABLE, out_table));
+    RK_TRY(count_kind(store, RK_ENTRY_PROGRAM, out_table));
+    for (unsigned place = RK_PLACE_QUARANTINE; place < RK_PLACE_COUNT; place++)
         RK_TRY(rk_usage_count_place(store, place, &out_table->places[place]));
     return NULL;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -280,10 +281,18 @@ static void as_process(void *context) {
     rk_flights_close(f->flights);
 }
 
+// A child that no failed assertion leaves behind: ctest would wait for it.
+static pid_t start_child(void) {
+    pid_t parent = getpid(), child = fork();
+    assert_true(child >= 0);
+    if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
+        _exit(1);
+    return child;
+}
+
 static void start_processes(fixture *f, pid_t *children, int count) {
     for (int i = 0; i < count; i++) {
-        children[i] = fork();
-        assert_true(children[i] >= 0);
+        children[i] = start_child();
         if (children[i] == 0) {
             as_process(f);
             _exit(0);
@@ -335,8 +344,7 @@ static void take_off_and_stay(void *context) {
 }
 
 static pid_t start_holder(fixture *f) {
-    pid_t holder = fork();
-    assert_true(holder >= 0);
+    pid_t holder = start_child();
     if (holder == 0)
         take_off_and_stay(f);
     wait_for(&f->tally->go, 2);
@@ -489,8 +497,7 @@ static void slow_publishing_shows_between_processes(void **state) {
     fixture *f = *state;
     f->options.beat_ns = second_ns / 100;
     f->options.publish_ns = second_ns / 20;
-    pid_t holder = fork();
-    assert_true(holder >= 0);
+    pid_t holder = start_child();
     if (holder == 0) {
         start_flights(f);
         rk_ticket ticket = take_off(f);

@@ -248,7 +248,8 @@ static void one_at_a_time(void **state) {
         bool stale;
     } cases[] = {{"1-1-1-00000000000000000000000000000001-elsewhere", 0.2, true},
                  {"1-1-1-00000000000000000000000000000001-elsewhere", 0.01, false},
-                 {"", 0.01, false},
+                 {"", 0, false},
+                 {"", 0.01, true}, // killed over it
                  {"nonsense", 1, true}};
     for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
         sample_write_file(path, cases[i].text, strlen(cases[i].text));
