@@ -116,6 +116,8 @@ static void at_exit(void) {
                                  "is not stored"));
     if (runtime->flights)
         rk_flights_close(runtime->flights);
+    if (runtime->store)
+        rk_store_rest(runtime->store);
     rk_runtime_write_counts(true);
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);

@@ -201,8 +201,11 @@ static rk_err *refuse(const rk_store *store, uint64_t bytes, uint64_t limit) {
 }
 
 static rk_err *make_room(rk_store *store, uint64_t limit, uint64_t bytes, double worth) {
+    if (rk_usage_is_roomy(store, bytes))
+        return NULL;
     RK_AUTO_USAGE state = NULL;
     RK_TRY(read_known(store, &state));
+    rk_usage_note_sum(store, sum_bytes(state));
     if (state->log_count > MANY_LOGS)
         rk_err_drop(tidy(store), "another process does it, another time");
     if (sum_bytes(state) <= limit)

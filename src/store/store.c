@@ -74,10 +74,14 @@ bool rk_store_quarantine(rk_store *store, const rk_key *key) {
     return !store->readonly && rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
 }
 
+static atomic_bool *swept(rk_store *store, rk_entry_kind kind, const char *hex) {
+    return &store->swept[kind - RK_ENTRY_EXECUTABLE][rk_place_of(kind, hex) & 0xffu];
+}
+
 // Once a process and folder, when something was put there: its last change, by the file system's
 // clock, is now.
-static void sweep_once(rk_store *store, rk_entry_kind kind, const char *hex, uint8_t first_byte) {
-    if (atomic_exchange(&store->swept[kind - RK_ENTRY_EXECUTABLE][first_byte], true))
+static void sweep_once(rk_store *store, rk_entry_kind kind, const char *hex) {
+    if (atomic_exchange(swept(store, kind, hex), true))
         return;
     RK_AUTO(rk_buf) folder = {0};
     rk_store_add_folder(store, kind, hex, &folder);
@@ -100,6 +104,7 @@ static rk_err *publish(rk_store *store, rk_entry_kind kind, const char *hex, rk_
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "the folder is made lazily");
         RK_TRY(rk_tree_make_dirs(store->directory, rk_store_below(store, &folder)));
+        atomic_store(swept(store, kind, hex), true); // it is new: nobody left anything there
         err = rk_tree_publish(store->directory, below, file.data, file.len, 0600);
     }
     if (rk_err_errno(err) == EISDIR && rk_store_set_aside(store, kind, hex)) {
@@ -125,7 +130,7 @@ rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_store
     }
     rk_store_note_refusal(store, err);
     RK_TRY(err);
-    sweep_once(store, entry->kind, hex, entry->key.digest.bytes[0]);
+    sweep_once(store, entry->kind, hex);
     if (out_stored_bytes)
         *out_stored_bytes = file.len;
     return NULL;

@@ -67,6 +67,10 @@ RK_NODISCARD bool rk_store_accepts(const rk_store *store);
 // error. True if it was one.
 bool rk_store_note_refusal(rk_store *store, const rk_err *err);
 
+// The process ends, or will put nothing for long: what it put is left in such order that others, on
+// other hosts too, need not wait for its end. Best effort; it may put again.
+void rk_store_rest(rk_store *store);
+
 // Publishes an entry under its key and kind, replacing what is there, and evicts what is worth less
 // where the limit asks for it, which may take seconds (store/evict.h). RK_PERMISSION_DENIED when
 // opened readonly, or what was the reason while rk_store_accepts is false; RK_OUT_OF_RANGE when it

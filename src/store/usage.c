@@ -11,12 +11,14 @@
 #include "store/used.h"
 
 enum {
-    LOG_MAX_BYTES = 1 << 20,    // that are read
     LOG_CLOSED_BYTES = 1 << 16, // past this the writer begins a new one
     OWED_MAX_BYTES = 1 << 16,
 };
 
-static const char closed_line[] = "closed\n";
+// What others may add while a sum is believed: nobody writes so much in that time.
+static const uint64_t believed_ns = 1000000000, least_margin_bytes = 1 << 30;
+
+static const char closed_line[] = RK_USAGE_CLOSED;
 static const char torn_line[] = "!\n"; // whatever it ends is no number then
 
 struct rk_usage {
@@ -29,6 +31,8 @@ struct rk_usage {
     rk_usage_count pending; // what this process has announced and not ended
     uint64_t refused_ns;    // monotonic: when room was refused last; 0 for never
     double refused_worth;   // to what
+    uint64_t roomy_ns;      // monotonic: when the sum was found to be far below the limit; 0: never
+    uint64_t roomy_bytes;   // what may be put until it is asked for again
 };
 
 rk_err *rk_usage_start(rk_store *store, uint64_t max_bytes) {
@@ -63,6 +67,26 @@ bool rk_usage_refuses(rk_store *store, double worth) {
                    worth <= usage->refused_worth;
     (void)pthread_mutex_unlock(&store->usage->mutex);
     return refuses;
+}
+
+void rk_usage_note_sum(rk_store *store, uint64_t sum_bytes) {
+    rk_usage *usage = store->usage;
+    uint64_t margin_bytes = usage->max_bytes / 4;
+    margin_bytes = margin_bytes < least_margin_bytes ? least_margin_bytes : margin_bytes;
+    (void)pthread_mutex_lock(&usage->mutex);
+    bool roomy = usage->max_bytes > margin_bytes && sum_bytes < usage->max_bytes - margin_bytes;
+    usage->roomy_bytes = roomy ? usage->max_bytes - margin_bytes - sum_bytes : 0;
+    usage->roomy_ns = rk_monotonic_ns();
+    (void)pthread_mutex_unlock(&usage->mutex);
+}
+
+bool rk_usage_is_roomy(rk_store *store, uint64_t bytes) {
+    rk_usage *usage = store->usage;
+    (void)pthread_mutex_lock(&usage->mutex);
+    bool roomy = bytes <= usage->roomy_bytes && rk_monotonic_ns() - usage->roomy_ns < believed_ns;
+    usage->roomy_bytes -= roomy ? bytes : 0;
+    (void)pthread_mutex_unlock(&usage->mutex);
+    return roomy;
 }
 
 char *rk_usage_path(const char *name) {
@@ -242,213 +266,36 @@ rk_err *rk_usage_note_table(rk_store *store, const rk_usage_table *changes) {
     return note(store, rk_buf_span(&lines), true, (rk_usage_count){0});
 }
 
+// Says that no more comes, so that anybody may fold the log from now on.
+static void close_log(rk_store *store) {
+    rk_usage *usage = store->usage;
+    rk_autofd fd = -1;
+    rk_err *err = rk_tree_open(store->directory, usage->log, LOG_FLAGS, 0, &fd);
+    if (!err)
+        err = write_owed(usage, fd);
+    if (!err)
+        err = rk_fs_write_all(fd, closed_line, sizeof closed_line - 1);
+    rk_err_drop(err, "it is collected when this process has ended");
+    rk_free(RK_TAKE(usage->log));
+}
+
+void rk_store_rest(rk_store *store) {
+    rk_usage *usage = store->usage;
+    if (!usage || !rk_store_accepts(store))
+        return;
+    (void)pthread_mutex_lock(&usage->mutex);
+    if (usage->log && usage->pending.files == 0)
+        close_log(store);
+    (void)pthread_mutex_unlock(&usage->mutex);
+}
+
 void rk_usage_end(rk_store *store) {
     rk_usage *usage = store->usage;
     if (!usage)
         return;
-    if (usage->log) {
-        rk_autofd fd = -1;
-        rk_err *err = rk_tree_open(store->directory, usage->log, LOG_FLAGS, 0, &fd);
-        if (!err)
-            err = write_owed(usage, fd);
-        if (!err)
-            err = rk_fs_write_all(fd, closed_line, sizeof closed_line - 1);
-        rk_err_drop(err, "it is collected when this process has ended");
-    }
+    if (usage->log)
+        close_log(store);
     (void)pthread_mutex_destroy(&usage->mutex);
-    rk_free(usage->log);
     rk_buf_cleanup(&usage->owed);
     rk_free(RK_TAKE(store->usage));
-}
-
-// Adds the log's lines that are not folded yet.
-static void fold(rk_usage_state *state, rk_usage_log *log, rk_span text) {
-    if (log->folded > text.len)
-        log->folded = text.len;
-    size_t used = 0;
-    do {
-        rk_span rest = rk_span_of(text.data + log->folded, text.len - log->folded);
-        unsigned place = 0;
-        rk_usage_count change;
-        if (rk_usage_parse_line(rest, &used, &place, &change)) {
-            rk_usage_count *count =
-                place == RK_PLACE_PENDING ? &log->pending : &state->table.places[place];
-            count->files += change.files;
-            count->bytes += change.bytes;
-        } else if (used && rk_span_is(rk_span_of(rest.data, used), closed_line)) {
-            log->finished = true;
-        }
-        log->folded += used;
-    } while (used);
-}
-
-static rk_err *read_log(const rk_store *store, rk_usage_state *state, const char *name) {
-    rk_usage_log *log = rk_usage_log_named(state, rk_span_text(name));
-    rk_autofree char *path = rk_usage_path(name);
-    if (!log || !path)
-        return rk_err_no_memory();
-    RK_AUTO(rk_buf) text = RK_BUF_INIT(LOG_MAX_BYTES + 4096);
-    struct stat info;
-    rk_err *err = rk_tree_stat(store->directory, path, &info);
-    if (!err)
-        err = rk_tree_read(store->directory, path, LOG_MAX_BYTES, &text);
-    if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_OUT_OF_RANGE) {
-        rk_err_drop(err, "folded and removed since it was listed, or no log");
-        return NULL;
-    }
-    RK_TRY(err);
-    log->present = true;
-    log->modified_ns = rk_stat_modified_ns(&info);
-    fold(state, log, rk_buf_span(&text));
-    return NULL;
-}
-
-typedef struct reading {
-    const rk_store *store;
-    rk_usage_state *state;
-} reading;
-
-static rk_err *visit(void *context, const char *name) {
-    static const char safe[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-";
-    reading *self = context;
-    size_t prefix_len = sizeof RK_USAGE_LOG_PREFIX - 1;
-    if (strncmp(name, RK_USAGE_LOG_PREFIX, prefix_len) != 0 || name[strspn(name, safe)])
-        return NULL;
-    return read_log(self->store, self->state, name);
-}
-
-// Which base it is: a new one has another inode, or at least another time.
-typedef struct base_id {
-    bool present;
-    ino_t inode;
-    uint64_t modified_ns;
-} base_id;
-
-static base_id identify_base(const rk_store *store, const char *path) {
-    struct stat info;
-    rk_err *err = rk_tree_stat(store->directory, path, &info);
-    base_id id = {0};
-    if (!err)
-        id = (base_id){true, info.st_ino, rk_stat_modified_ns(&info)};
-    rk_err_drop(err, "no base, or one that reading it says more about");
-    return id;
-}
-
-static rk_err *read_base(const rk_store *store, const char *path, rk_usage_state *state) {
-    RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_USAGE_BASE_MAX_BYTES + 4096);
-    rk_err *err = rk_tree_read(store->directory, path, RK_USAGE_BASE_MAX_BYTES, &text);
-    if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_OUT_OF_RANGE) {
-        rk_err_drop(err, "no base: what there is must be counted");
-        return NULL;
-    }
-    RK_TRY(err);
-    state->known = rk_usage_parse_base(rk_buf_span(&text), state);
-    if (!state->known) // half a base is none
-        state->table = (rk_usage_table){0};
-    return NULL;
-}
-
-static rk_err *read_once(const rk_store *store, const char *base, rk_usage_state **out_state,
-                         bool *out_stable) {
-    RK_AUTO_USAGE state = rk_calloc(1, sizeof *state);
-    if (!state)
-        return rk_err_no_memory();
-    base_id before = identify_base(store, base);
-    RK_TRY(read_base(store, base, state));
-    reading self = {store, state};
-    rk_err *err = rk_tree_list(store->directory, "usage", RK_USAGE_MAX_LOGS, visit, &self);
-    if (err && rk_err_code(err) != RK_NOT_FOUND)
-        return err;
-    rk_err_drop(err, "no folder: no logs");
-    base_id after = identify_base(store, base);
-    state->published_ns = after.modified_ns;
-    *out_stable = before.present == after.present && before.inode == after.inode &&
-                  before.modified_ns == after.modified_ns;
-    *out_state = RK_TAKE(state);
-    return NULL;
-}
-
-rk_err *rk_usage_read(const rk_store *store, rk_usage_state **out_state) {
-    enum { ATTEMPTS = 5 };
-    *out_state = NULL;
-    rk_autofree char *base = rk_usage_path("base");
-    if (!base)
-        return rk_err_no_memory();
-    bool stable = false;
-    // A log that was folded into a newer base and removed meanwhile would be missing in the sum.
-    for (int i = 0; !stable && i < ATTEMPTS; i++) {
-        rk_usage_state_free(RK_TAKE(*out_state));
-        RK_TRY(read_once(store, base, out_state, &stable));
-    }
-    return NULL;
-}
-
-void rk_usage_state_free(rk_usage_state *state) {
-    if (!state)
-        return;
-    for (size_t i = 0; i < state->log_count; i++)
-        rk_free(state->logs[i].name);
-    rk_free(state->logs);
-    rk_free(state);
-}
-
-void rk_usage_state_cleanup(rk_usage_state **state) {
-    rk_usage_state_free(RK_TAKE(*state));
-}
-
-static bool writer_is_gone(const rk_usage_log *log, uint64_t now_ns) {
-    const uint64_t day_ns = UINT64_C(86400) * 1000000000;
-    const char *serial = log->name + sizeof RK_USAGE_LOG_PREFIX - 1;
-    const char *whose = strchr(serial, '-');
-    rk_process writer;
-    rk_liveness liveness = RK_LIVENESS_UNKNOWN;
-    if (whose && rk_process_parse(rk_span_text(whose + 1), &writer))
-        liveness = rk_process_liveness(&writer);
-    if (liveness == RK_LIVENESS_UNKNOWN)
-        return now_ns > log->modified_ns && now_ns - log->modified_ns > day_ns;
-    return liveness == RK_LIVENESS_DEAD;
-}
-
-size_t rk_usage_find_finished(rk_usage_state *state, uint64_t now_ns) {
-    size_t count = 0;
-    for (size_t i = 0; i < state->log_count; i++) {
-        rk_usage_log *log = &state->logs[i];
-        log->finished = log->present && (log->finished || writer_is_gone(log, now_ns));
-        count += log->finished;
-    }
-    return count;
-}
-
-rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state) {
-    RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_USAGE_BASE_MAX_BYTES);
-    rk_autofree char *base = rk_usage_path("base");
-    rk_usage_write_base(state, &text);
-    RK_TRY(rk_buf_status(&text));
-    if (!base)
-        return rk_err_no_memory();
-    rk_usage_make_folder(store);
-    RK_TRY(rk_tree_publish(store->directory, base, text.data, text.len, 0600));
-    for (size_t i = 0; i < state->log_count; i++) {
-        const rk_usage_log *log = &state->logs[i];
-        rk_autofree char *path = log->finished ? rk_usage_path(log->name) : NULL;
-        if (path)
-            rk_err_drop(rk_tree_remove(store->directory, path),
-                        "what it says is in the base: no line counts twice");
-    }
-    return NULL;
-}
-
-rk_usage_count rk_usage_sum(const rk_usage_state *state) {
-    rk_usage_count sum = {0};
-    for (unsigned place = 0; place < RK_PLACE_COUNT; place++) {
-        sum.files += state->table.places[place].files;
-        sum.bytes += state->table.places[place].bytes;
-    }
-    for (size_t i = 0; i < state->log_count; i++) {
-        if (state->logs[i].present && !state->logs[i].finished) {
-            sum.files += state->logs[i].pending.files;
-            sum.bytes += state->logs[i].pending.bytes;
-        }
-    }
-    return (rk_usage_count){sum.files > 0 ? sum.files : 0, sum.bytes > 0 ? sum.bytes : 0};
 }

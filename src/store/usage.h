@@ -50,6 +50,12 @@ RK_HIDDEN uint64_t rk_usage_limit(const rk_store *store);
 RK_HIDDEN void rk_usage_refuse(rk_store *store, double worth);
 RK_HIDDEN RK_NODISCARD bool rk_usage_refuses(rk_store *store, double worth);
 
+// Takes note of a sum that was just read; and says whether, as far as is known from that, `bytes`
+// fit so easily that it need not be read again. For a second, and only far below the limit. Both
+// thread-safe.
+RK_HIDDEN void rk_usage_note_sum(rk_store *store, uint64_t sum_bytes);
+RK_HIDDEN RK_NODISCARD bool rk_usage_is_roomy(rk_store *store, uint64_t bytes);
+
 // Appends what changed, at one place or at many, to the log of this process. Nothing where no
 // account is kept. Thread-safe.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_note(rk_store *store, unsigned place,
@@ -108,6 +114,7 @@ RK_HIDDEN void rk_usage_make_folder(const rk_store *store);
 
 // log-<serial>-<process>, the process as rk_process_add_text writes it.
 #define RK_USAGE_LOG_PREFIX "log-"
+#define RK_USAGE_CLOSED     "closed\n" // its last line
 
 enum {
     RK_USAGE_MAX_LOGS = 4096,

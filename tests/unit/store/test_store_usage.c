@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "store/room.h"
 #include "support/faults.h"
 #include "support/tempdir.h"
 
@@ -87,6 +88,8 @@ static void damaged_files_are_counted_again(void **state) {
         put(store, RK_ENTRY_EXECUTABLE, 2 * i, 1000);
         rk_autofree char *base = rk_path_join(*state, "usage/base");
         sample_write_file(base, bases[i], strlen(bases[i]));
+        rk_store_free(store); // which believed for a second what it had read
+        store = open_store(*state, NO_LIMIT);
         put(store, RK_ENTRY_EXECUTABLE, 2 * i + 1, 1000);
         assert_exact(store);
     }
@@ -215,6 +218,50 @@ static void a_long_log_is_closed(void **state) {
     rk_store_free(store);
 }
 
+static void a_store_at_rest_leaves_nothing_open(void **state) {
+    rk_store *store = open_store(*state, NO_LIMIT);
+    rk_store_rest(store); // nothing was put
+    for (unsigned i = 0; i < 3; i++) {
+        put(store, RK_ENTRY_EXECUTABLE, i, 500);
+        rk_store_rest(store);
+        rk_store_rest(store);
+        RK_AUTO_USAGE usage = NULL;
+        sample_ok(rk_usage_read(store, &usage));
+        assert_int_equal(usage->log_count, i + 1);
+        assert_true(usage->logs[0].finished && usage->logs[i].finished);
+        assert_exact(store);
+    }
+    rk_room room; // what is being written keeps the log open
+    const rk_entry entry = {.kind = RK_ENTRY_EXECUTABLE};
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_to_hex(&entry.key.digest, hex);
+    sample_ok(rk_room_take(store, &entry, hex, 700, &room));
+    rk_store_rest(store);
+    uint64_t bytes = aged_real_bytes(store);
+    assert_int_equal(aged_known_bytes(store), bytes + 700);
+    rk_room_settle(store, &room, RK_ENTRY_EXECUTABLE, hex, false);
+    assert_exact(store);
+    rk_store_free(store);
+}
+
+// The sum is read again before every put where there is little room, else once a second.
+static void a_sum_is_believed_while_there_is_room(void **state) {
+    const uint64_t gib = (uint64_t)1 << 30;
+    rk_store *store = open_store(*state, 10 * gib);
+    assert_false(rk_usage_is_roomy(store, 1));
+    rk_usage_note_sum(store, 0);
+    assert_true(rk_usage_is_roomy(store, 7 * gib));
+    assert_false(rk_usage_is_roomy(store, gib)); // less than a quarter would be left
+    assert_true(rk_usage_is_roomy(store, gib / 2));
+    rk_usage_note_sum(store, 8 * gib);
+    assert_false(rk_usage_is_roomy(store, 1));
+    rk_store_free(store);
+    store = open_store(*state, gib);
+    rk_usage_note_sum(store, 0);
+    assert_false(rk_usage_is_roomy(store, 1));
+    rk_store_free(store);
+}
+
 static void no_account_without_a_limit_set(void **state) {
     rk_store *store = NULL;
     sample_ok(rk_store_open(*state, false, &store));
@@ -264,11 +311,12 @@ static void every_call_fails_once(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(puts_and_removals_are_counted),   TEST(a_store_from_before_is_counted_once),
-        TEST(damaged_files_are_counted_again), TEST(a_flipped_bit_makes_a_base_unknown),
-        TEST(logs_of_the_dead_are_folded),     TEST(what_the_dead_were_writing_does_not_count),
-        TEST(a_removed_log_is_begun_again),    TEST(a_long_log_is_closed),
-        TEST(no_account_without_a_limit_set),  TEST(every_call_fails_once),
+        TEST(puts_and_removals_are_counted),       TEST(a_store_from_before_is_counted_once),
+        TEST(damaged_files_are_counted_again),     TEST(a_flipped_bit_makes_a_base_unknown),
+        TEST(logs_of_the_dead_are_folded),         TEST(what_the_dead_were_writing_does_not_count),
+        TEST(a_removed_log_is_begun_again),        TEST(a_long_log_is_closed),
+        TEST(a_store_at_rest_leaves_nothing_open), TEST(a_sum_is_believed_while_there_is_room),
+        TEST(no_account_without_a_limit_set),      TEST(every_call_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
