@@ -84,7 +84,7 @@ static void take_away(const rk_store *store, const char *path) {
 
 rk_err *rk_hold_try(const rk_store *store, bool *out_held) {
     static const char path[] = "usage/gc";
-    rk_usage_make_folder(store);
+    RK_TRY(rk_usage_make_folder(store));
     RK_TRY(create(store, path, out_held));
     if (*out_held)
         return NULL;

@@ -96,8 +96,8 @@ char *rk_usage_path(const char *name) {
     return path.failed ? NULL : (char *)rk_buf_detach(&path, &len);
 }
 
-void rk_usage_make_folder(const rk_store *store) {
-    rk_err_drop(rk_tree_make_dirs(store->directory, "usage"), "what is put there says so");
+rk_err *rk_usage_make_folder(const rk_store *store) {
+    return rk_tree_make_dirs(store->directory, "usage");
 }
 
 enum { LOG_FLAGS = O_WRONLY | O_APPEND | O_NONBLOCK };
@@ -132,7 +132,7 @@ static rk_err *create_log(rk_store *store, int *out_fd) {
         rk_err *err = rk_tree_open(store->directory, path, flags, 0600, out_fd);
         if (rk_err_code(err) == RK_NOT_FOUND) {
             rk_err_drop(err, "the folder is made lazily");
-            rk_usage_make_folder(store);
+            RK_TRY(rk_usage_make_folder(store));
             err = rk_tree_open(store->directory, path, flags, 0600, out_fd);
         }
         if (rk_err_code(err) == RK_ALREADY_EXISTS) {

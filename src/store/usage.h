@@ -107,8 +107,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_usage_count_all(const rk_store *store, rk_usag
 
 // usage/NAME, as base/tree.h takes it. Owned: rk_free. NULL when memory is short.
 RK_HIDDEN RK_NODISCARD char *rk_usage_path(const char *name);
-// Makes usage/; best effort, for what is put there fails loud enough.
-RK_HIDDEN void rk_usage_make_folder(const rk_store *store);
+RK_HIDDEN RK_NODISCARD rk_err *rk_usage_make_folder(const rk_store *store); // usage/
 
 // Inside usage*.c only.
 

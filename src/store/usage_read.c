@@ -172,7 +172,7 @@ rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state) {
     RK_TRY(rk_buf_status(&text));
     if (!base)
         return rk_err_no_memory();
-    rk_usage_make_folder(store);
+    RK_TRY(rk_usage_make_folder(store));
     RK_TRY(rk_tree_publish(store->directory, base, text.data, text.len, 0600));
     for (size_t i = 0; i < state->log_count; i++) {
         const rk_usage_log *log = &state->logs[i];

@@ -111,7 +111,7 @@ static rk_err *append_sample(const rk_store *store, const sample *one) {
     rk_err *err = rk_tree_open(store->directory, path, flags, 0600, &fd);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "the folder is made lazily");
-        rk_usage_make_folder(store);
+        RK_TRY(rk_usage_make_folder(store));
         err = rk_tree_open(store->directory, path, flags, 0600, &fd);
     }
     RK_TRY(err);
@@ -195,7 +195,7 @@ static rk_err *probe_now(const rk_store *store, uint64_t *out_now_ns) {
     rk_temporary_add_name(&name);
     RK_TRY(rk_buf_status(&name));
     const char *path = rk_buf_text(&name);
-    rk_usage_make_folder(store);
+    RK_TRY(rk_usage_make_folder(store));
     rk_autofd fd = -1;
     RK_TRY(rk_tree_open(store->directory, path, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd));
     struct stat info;

@@ -11,7 +11,7 @@ from faultlib import FaultCase, Place
 
 SHIM = os.environ["FAULT_FAILING_FILES"]
 WORDS = ["client", "compile=name=a outputs=2 add=2", "compile=name=b", "execute=0:1", "tohost", "destroy-client"]
-MOST_CALLS = 2000
+MOST_CALLS = 1000  # of a job that compiles two programs into a new store: some 600
 AT_ONCE = 6
 MOST_FAILING_CALLS = 8  # two of them give leases back
 
