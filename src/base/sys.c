@@ -54,6 +54,7 @@ const rk_sys_table rk_sys_libc = {
     .closedir_fn = closedir,
     .pread_fn = pread,
     .futimens_fn = futimens,
+    .fchmod_fn = fchmod,
     .statvfs_fn = sys_statvfs,
     .openat_fn = sys_openat,
     .fstatat_fn = sys_fstatat,

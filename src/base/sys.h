@@ -30,6 +30,7 @@ typedef struct rk_sys_table {
     int (*closedir_fn)(DIR *directory);
     ssize_t (*pread_fn)(int fd, void *data, size_t len, off_t offset);
     int (*futimens_fn)(int fd, const struct timespec times[2]);
+    int (*fchmod_fn)(int fd, mode_t mode);
     int (*statvfs_fn)(const char *path, struct statvfs *out_info);
 
     // Relative to an open directory, or to the working directory with AT_FDCWD.

@@ -111,14 +111,15 @@ static rk_err *remove_file(void *context, const char *name) {
     rk_err *err = rk_tree_stat(store, path, &info);
     if (!err && !S_ISREG(info.st_mode))
         return NULL; // nothing that was put there by us
+    uint64_t bytes = err ? 0 : (uint64_t)info.st_size;
     if (!err && !r->dry_run)
-        err = rk_tree_remove(store, path);
+        err = rk_store_remove_quarantined(r->store, name, &bytes);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "another process removed it");
         return NULL;
     }
     RK_TRY(err);
-    count_one(r, "file", name, (uint64_t)info.st_size);
+    count_one(r, "file", name, bytes);
     return NULL;
 }
 

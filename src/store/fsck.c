@@ -61,7 +61,8 @@ static bool take_from_others(const check *self, const char *path, const struct s
     if (!S_ISREG(info->st_mode) && !S_ISDIR(info->st_mode))
         return false;
     rk_err *err = rk_tree_open(self->store->directory, path, O_RDONLY | O_NONBLOCK, 0, &fd);
-    bool taken = !err && fchmod(fd, info->st_mode & 07777 & ~(mode_t)OTHERS_MAY_WRITE) == 0;
+    mode_t mode = info->st_mode & 07777 & ~(mode_t)OTHERS_MAY_WRITE;
+    bool taken = !err && rk_sys()->fchmod_fn(fd, mode) == 0;
     rk_err_drop(err, "it is told as not repaired");
     return taken;
 }

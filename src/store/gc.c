@@ -5,6 +5,7 @@
 #include "store/evict.h"
 #include "store/gc_other.h"
 #include "store/hold.h"
+#include "store/lease.h"
 
 enum { WAIT_MS = 30000, FOLDERS = 256 };
 
@@ -154,6 +155,15 @@ static rk_err *publish(collection *self, const rk_store *store) {
     return self->options->dry_run ? NULL : rk_usage_publish(store, self->state);
 }
 
+// What the dead left where no entries lie; their folders are swept as they are visited.
+static void sweep(const rk_store *store) {
+    static const char *const folders[] = {"usage", "plugins", "pins"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
+        rk_err_drop(rk_tree_sweep(store->directory, folders[i], 0, NULL),
+                    "it is not there, or swept another time");
+    rk_err_drop(rk_lease_sweep(store, NULL), "they are swept by the next process that takes one");
+}
+
 rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report *out_report) {
     *out_report = (rk_gc_report){0};
     RK_AUTO_HOLD to_release = NULL;
@@ -169,7 +179,7 @@ rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report 
                             store->directory, WAIT_MS / 1000);
         to_release = store;
         rk_used_trim_clock(store);
-        rk_err_drop(rk_tree_sweep(store->directory, "usage", 0, NULL), "it is swept another time");
+        sweep(store);
     }
     (void)to_release;
     RK_AUTO(collection)

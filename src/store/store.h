@@ -102,3 +102,8 @@ RK_NODISCARD rk_err *rk_store_each(rk_store *store, rk_entry_kind kind, rk_store
 
 // Removes executable and program of a key given as in rk_store_read. `*out_bytes`: freed.
 RK_NODISCARD rk_err *rk_store_remove(rk_store *store, const char *hex_prefix, uint64_t *out_bytes);
+
+// Removes a file of quarantine/, by its name there; RK_NOT_FOUND if there is none. `*out_bytes`:
+// freed.
+RK_NODISCARD rk_err *rk_store_remove_quarantined(rk_store *store, const char *name,
+                                                 uint64_t *out_bytes);

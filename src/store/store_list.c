@@ -1,3 +1,4 @@
+#include "base/alloc.h"
 #include "base/tree.h"
 #include "store/usage.h"
 
@@ -101,4 +102,21 @@ rk_err *rk_store_remove(rk_store *store, const char *hex_prefix, uint64_t *out_b
                             hex));
     RK_TRY(remove_kind(store, RK_ENTRY_EXECUTABLE, hex, out_bytes));
     return remove_kind(store, RK_ENTRY_PROGRAM, hex, out_bytes);
+}
+
+rk_err *rk_store_remove_quarantined(rk_store *store, const char *name, uint64_t *out_bytes) {
+    *out_bytes = 0;
+    if (store->readonly)
+        return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
+                        store->directory);
+    struct stat info;
+    rk_autofree char *path = rk_path_join("quarantine", name);
+    if (!path)
+        return rk_err_no_memory();
+    RK_TRY(rk_tree_stat(store->directory, path, &info));
+    RK_TRY(rk_tree_remove(store->directory, path));
+    *out_bytes = (uint64_t)info.st_size;
+    rk_err_drop(rk_usage_note(store, RK_PLACE_QUARANTINE, (rk_usage_count){-1, -info.st_size}),
+                "the next collection counts again");
+    return NULL;
 }

@@ -151,6 +151,10 @@ static struct dirent *faulty_readdir(DIR *directory) {
     return strikes(RK_FAULT_READDIR) ? NULL : rk_sys_libc.readdir_fn(directory);
 }
 
+static int faulty_fchmod(int fd, mode_t mode) {
+    return strikes(RK_FAULT_UTIME) ? -1 : rk_sys_libc.fchmod_fn(fd, mode);
+}
+
 static int faulty_futimens(int fd, const struct timespec times[2]) {
     return strikes(RK_FAULT_UTIME) ? -1 : rk_sys_libc.futimens_fn(fd, times);
 }
@@ -189,6 +193,7 @@ void rk_fault_begin(const rk_fault_plan *plan) {
         .closedir_fn = faulty_closedir,
         .pread_fn = faulty_pread,
         .futimens_fn = faulty_futimens,
+        .fchmod_fn = faulty_fchmod,
         .statvfs_fn = faulty_statvfs,
         .openat_fn = faulty_openat,
         .fstatat_fn = faulty_fstatat,

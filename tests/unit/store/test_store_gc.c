@@ -276,6 +276,28 @@ static void the_dead_hold_nothing(void **state) {
     assert_true(held);
 }
 
+// Leases, and what is being made where no entries lie.
+static void what_the_dead_left_goes_everywhere(void **state) {
+    static const char *const left[] = {"usage/.tmp-1-00", "pins/.tmp-1-00", "plugins/.tmp-1-00",
+                                       "leases/.tmp-1-00"};
+    (void)state;
+    for (size_t i = 0; i < RK_ARRAY_LEN(left); i++) {
+        rk_autofree char *path = rk_path_join(root, left[i]);
+        sample_write_file(path, "half", 4);
+        aged_set_age(path, 2);
+    }
+    rk_autofree char *lease = rk_path_join(
+        root, "leases/0000000000000000000000000000000000000000000000000000000000000001");
+    sample_write_file(lease, "nonsense", 8);
+    aged_set_age(lease, 2);
+    (void)collect((rk_gc_options){.dry_run = true});
+    assert_int_equal(access(lease, F_OK), 0);
+    (void)collect((rk_gc_options){0});
+    for (size_t i = 0; i < RK_ARRAY_LEN(left); i++)
+        assert_false(lies(left[i]));
+    assert_int_equal(access(lease, F_OK), -1);
+}
+
 // Whatever fails: no more goes than may, and the next collection sets everything right.
 static void every_call_fails_once(void **state) {
     (void)state;
@@ -311,6 +333,7 @@ int main(void) {
         TEST(removals_are_told),
         TEST(one_at_a_time),
         TEST(the_dead_hold_nothing),
+        TEST(what_the_dead_left_goes_everywhere),
         TEST(every_call_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fs.h"
+#include "base/tree.h"
 #include "store/room.h"
 #include "support/faults.h"
 #include "support/tempdir.h"
@@ -49,6 +49,21 @@ static void remove_seed(rk_store *store, unsigned seed) {
     sample_ok(rk_store_remove(store, hex, &bytes));
 }
 
+static rk_err *remove_one(void *context, const char *name) {
+    uint64_t bytes = 0;
+    sample_ok(rk_store_remove_quarantined(context, name, &bytes));
+    assert_true(bytes > 0);
+    sample_fails(rk_store_remove_quarantined(context, name, &bytes), RK_NOT_FOUND);
+    assert_int_equal(bytes, 0);
+    return NULL;
+}
+
+static void remove_quarantined(rk_store *store) {
+    uint64_t before = aged_known_bytes(store);
+    sample_ok(rk_tree_list(rk_store_directory(store), "quarantine", 10, remove_one, store));
+    assert_true(aged_known_bytes(store) < before);
+}
+
 static void puts_and_removals_are_counted(void **state) {
     rk_store *store = open_store(*state, NO_LIMIT);
     for (unsigned seed = 0; seed < 40; seed++) {
@@ -65,6 +80,8 @@ static void puts_and_removals_are_counted(void **state) {
     assert_exact(store);
     rk_key key = sample_key(9);
     assert_true(rk_store_quarantine(store, &key)); // moved, but still there
+    assert_exact(store);
+    remove_quarantined(store);
     assert_exact(store);
     rk_store_free(store);
 }
