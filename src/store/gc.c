@@ -166,22 +166,19 @@ static void sweep(const rk_store *store) {
 
 rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report *out_report) {
     *out_report = (rk_gc_report){0};
-    RK_AUTO_HOLD to_release = NULL;
+    RK_AUTO(rk_hold) hold = {0};
     if (!options->dry_run) {
-        bool held = false;
         if (store->readonly)
             return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
                             store->directory);
-        RK_TRY(rk_hold_wait(store, WAIT_MS, &held));
-        if (!held)
+        RK_TRY(rk_hold_wait(store, WAIT_MS, &hold));
+        if (!hold.store)
             return rk_error(RK_UNAVAILABLE,
                             "another process has been collecting in %s for %d seconds",
                             store->directory, WAIT_MS / 1000);
-        to_release = store;
         rk_used_trim_clock(store);
         sweep(store);
     }
-    (void)to_release;
     RK_AUTO(collection)
     self = {.options = options, .report = out_report, .gone = rk_calloc(1, sizeof *self.gone)};
     if (!self.gone)

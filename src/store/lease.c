@@ -58,10 +58,14 @@ bool rk_lease_is_over(const rk_lease_view *view) {
     return distance_ns >= view->valid_ns;
 }
 
+static bool may_pass(const rk_err *err) {
+    int error_number = rk_err_errno(err);
+    return error_number == EIO || error_number == EMFILE || error_number == ENFILE;
+}
+
 static void remove_file(const rk_store *store, const char *path) {
     rk_err *err = rk_tree_remove(store->directory, path);
-    int error_number = rk_err_errno(err);
-    if (error_number == EIO || error_number == EMFILE || error_number == ENFILE) {
+    if (may_pass(err)) {
         rk_err_drop(err, "it may have been the moment");
         err = rk_tree_remove(store->directory, path);
     }
@@ -156,6 +160,10 @@ rk_err *rk_lease_take(const rk_store *store, const rk_digest *key, const rk_proc
 static bool still_there(const rk_store *store, const char *path, uint64_t identity) {
     rk_lease_view now;
     rk_err *err = read_file(store, path, &now);
+    if (may_pass(err)) {
+        rk_err_drop(err, "it may have been the moment");
+        err = read_file(store, path, &now);
+    }
     bool same = !err && now.state != RK_LEASE_NONE && now.identity == identity;
     rk_err_drop(err, "what cannot be read is not touched");
     return same;

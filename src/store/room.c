@@ -154,15 +154,13 @@ static rk_err *evict_held(eviction *self, uint64_t limit) {
 
 // Evicts, or waits while another process does. `*out_fits` says whether there is room then.
 static rk_err *evict(rk_store *store, uint64_t limit, double worth, bool *out_fits) {
-    RK_AUTO_HOLD to_release = NULL;
+    RK_AUTO(rk_hold) hold = {0};
     for (unsigned waited_ms = 0;; waited_ms += POLL_MS) {
-        bool held = false;
-        RK_TRY(rk_hold_try(store, &held));
-        to_release = held ? store : NULL;
+        RK_TRY(rk_hold_try(store, &hold));
         RK_AUTO_USAGE state = NULL;
         RK_TRY(read_known(store, &state));
         *out_fits = sum_bytes(state) <= limit;
-        if (to_release || *out_fits || waited_ms >= WAIT_MS)
+        if (hold.store || *out_fits || waited_ms >= WAIT_MS)
             break;
         rk_hold_pause(POLL_MS);
     }
@@ -178,12 +176,10 @@ static rk_err *evict(rk_store *store, uint64_t limit, double worth, bool *out_fi
 
 // Folds the logs of processes that have ended, so that a sum stays a matter of a few small files.
 static rk_err *tidy(rk_store *store) {
-    bool held = false;
-    RK_TRY(rk_hold_try(store, &held));
-    if (!held)
+    RK_AUTO(rk_hold) hold = {0};
+    RK_TRY(rk_hold_try(store, &hold));
+    if (!hold.store)
         return NULL;
-    RK_AUTO_HOLD to_release = store;
-    (void)to_release;
     RK_AUTO_USAGE state = NULL;
     RK_TRY(read_known(store, &state));
     if (rk_usage_find_finished(state, rk_realtime_ns()) < MANY_LOGS / 2)

@@ -1,6 +1,7 @@
 // Collecting by hand: what goes, what is only said to go, and what stays.
 #include "aged.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -229,51 +230,81 @@ static void removals_are_told(void **state) {
     assert_int_equal(report.quarantine.files, 1);
 }
 
+// The file that names who collects.
+static char *hold_path(void) {
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest key;
+    rk_digest_of(rk_span_text("rekindle gc"), &key);
+    rk_digest_to_hex(&key, hex);
+    rk_autofree char *folder = rk_path_join(root, "leases");
+    return rk_path_join(folder, hex);
+}
+
+static bool is_held_by_us(void) {
+    RK_AUTO(rk_hold) hold = {0};
+    sample_ok(rk_hold_try(store, &hold));
+    return hold.store != NULL;
+}
+
 static void one_at_a_time(void **state) {
     (void)state;
-    bool held = false;
-    sample_ok(rk_hold_try(store, &held));
-    assert_true(held);
-    sample_ok(rk_hold_try(store, &held));
-    assert_false(held);
-    rk_hold_release(store);
-    sample_ok(rk_hold_try(store, &held));
-    assert_true(held);
-    rk_hold_release(store);
-    // A dead holder's, one that is late, one that is not, one that says nothing yet.
-    rk_autofree char *path = rk_path_join(root, "usage/gc");
+    rk_hold hold;
+    sample_ok(rk_hold_try(store, &hold));
+    assert_ptr_equal(hold.store, store);
+    assert_false(is_held_by_us());
+    rk_hold_cleanup(&hold);
+    assert_true(is_held_by_us());
+    assert_true(is_held_by_us());
+    // Of a holder that cannot be judged from here: late or not; and what names nobody.
+    rk_autofree char *path = hold_path();
     const struct {
-        const char *text;
-        double hours;
+        unsigned seconds;
         bool stale;
-    } cases[] = {{"1-1-1-00000000000000000000000000000001-elsewhere", 0.2, true},
-                 {"1-1-1-00000000000000000000000000000001-elsewhere", 0.01, false},
-                 {"", 0, false},
-                 {"", 0.01, true}, // killed over it
-                 {"nonsense", 1, true}};
+    } cases[] = {{720, true}, {36, false}};
     for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
-        sample_write_file(path, cases[i].text, strlen(cases[i].text));
-        aged_set_age(path, cases[i].hours);
-        sample_ok(rk_hold_try(store, &held));
-        assert_int_equal(held, cases[i].stale);
+        RK_AUTO(rk_buf) text = {0};
+        uint64_t created_ns = rk_realtime_ns() - cases[i].seconds * UINT64_C(1000000000);
+        rk_buf_add_format(&text,
+                          "rekindle lease 1 held %llu 0 5f3ed4acfc21c51c "
+                          "1-1-1-00000000000000000000000000000001-elsewhere\n",
+                          (unsigned long long)created_ns);
+        sample_write_file(path, text.data, text.len);
+        assert_int_equal(is_held_by_us(), cases[i].stale);
         (void)unlink(path);
     }
+    sample_write_file(path, "nonsense", 8);
+    assert_true(is_held_by_us());
+    sample_write_file(path, "", 0);
+    assert_true(is_held_by_us());
 }
 
 static void hold_and_die(void *context) {
     (void)context;
-    bool held = false;
-    sample_ok(rk_hold_try(store, &held));
-    _exit(held ? 7 : 1);
+    rk_hold hold;
+    sample_ok(rk_hold_try(store, &hold));
+    _exit(hold.store ? 7 : 1);
 }
 
 static void the_dead_hold_nothing(void **state) {
     (void)state;
+    rk_autofree char *path = hold_path();
     assert_int_equal(rk_fault_in_child(hold_and_die, NULL), 7);
-    assert_true(lies("usage/gc"));
-    bool held = false;
-    sample_ok(rk_hold_try(store, &held));
-    assert_true(held);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_true(is_held_by_us());
+}
+
+// No room for a lease: collecting is what makes room.
+static void a_full_disk_can_be_collected(void **state) {
+    (void)state;
+    for (unsigned seed = 0; seed < 6; seed++)
+        put(seed, 1, 100);
+    rk_gc_report report;
+    rk_fault_begin(&(rk_fault_plan){.calls = RK_FAULT_WRITE, .nth = 1, .error_number = ENOSPC});
+    rk_err *err = rk_store_gc(
+        store, &(rk_gc_options){.max_bytes = NO_LIMIT, .older_than_ns = 50 * HOUR_NS}, &report);
+    assert_true(rk_fault_end());
+    sample_ok(err);
+    assert_int_equal(count(), 0);
 }
 
 // Leases, and what is being made where no entries lie.
@@ -333,6 +364,7 @@ int main(void) {
         TEST(removals_are_told),
         TEST(one_at_a_time),
         TEST(the_dead_hold_nothing),
+        TEST(a_full_disk_can_be_collected),
         TEST(what_the_dead_left_goes_everywhere),
         TEST(every_call_fails_once),
     };
