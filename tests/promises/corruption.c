@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/sign.h"
 #include "cache/cache.h"
 
 enum { KEY = 1, OTHER_KEY = 2, VARIANTS = 1, BYTES = 4000, HEAD_BYTES = 256 };
@@ -91,6 +93,31 @@ static void every_bit_of_the_head(void) {
     tell("corruption, every bit of the head", "100 % of 2048 before the plugin", &sum);
 }
 
+// Of a signed entry, which from here on is the sound one; a flipped bit must not make it unsigned.
+static void every_bit_of_the_end(void) {
+    const uint8_t seed[RK_SIGN_SEED_BYTES] = {1};
+    rk_sign_secret secret;
+    rk_sign_public public_key;
+    RK_AUTO(rk_buf) data = {0};
+    rk_buf_add(&data, sound, sound_len);
+    rk_sign_from_seed(seed, &secret, &public_key);
+    promise_ok(rk_entry_sign(&secret, &public_key, &data), "sign");
+    free(sound);
+    sound = malloc(data.len);
+    promise_need(sound != NULL, "malloc");
+    memcpy(sound, data.data, data.len);
+    sound_len = data.len;
+    promise_write_file(path, sound, sound_len);
+    rk_answer answer = look_up(KEY);
+    promise_need(answer.miss == RK_MISS_NONE, "a signed entry is a hit");
+    rk_answer_cleanup(&answer);
+    tally sum = {0};
+    size_t end_bytes = (size_t)RK_DIGEST_BYTES + RK_ENTRY_SIGNATURE_BYTES;
+    for (size_t bit = (sound_len - end_bytes) * 8; bit < sound_len * 8; bit++)
+        flip(bit, &sum);
+    tell("corruption, every bit of digest and signature", "100 % of 1280 before the plugin", &sum);
+}
+
 static void sampled_bits_behind_it(const char *directory) {
     tally sum = {0};
     uint64_t random = 42;
@@ -156,6 +183,8 @@ int main(int argc, char **argv) {
     store_entry(OTHER_KEY);
     sound = promise_read_file(path, &sound_len);
     every_bit_of_the_head();
+    forget_quarantine(directory);
+    every_bit_of_the_end();
     forget_quarantine(directory);
     sampled_bits_behind_it(directory);
     forget_quarantine(directory);
