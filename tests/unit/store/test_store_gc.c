@@ -205,7 +205,7 @@ static void runs_and_others_have_limits(void **state) {
     assert_true(lies("quarantine/new") && lies("plugins/plugin-2"));
     assert_true(lies("runs/a") && lies("runs/b") && lies("runs/c"));
     assert_int_equal(report.quarantine.files + report.plugins.files, 2);
-    report = collect((rk_gc_options){.max_bytes = 200000}); // 10,000 bytes for runs
+    (void)collect((rk_gc_options){.max_bytes = 200000}); // 10,000 bytes for runs
     assert_true(!lies("runs/a") && lies("runs/b/1.jsonl") && lies("runs/c"));
     report = collect((rk_gc_options){.max_bytes = 20000});
     assert_true(!lies("runs/b") && lies("runs/c/0.jsonl"));
