@@ -63,6 +63,7 @@ const char *rk_wait_end_name(rk_wait_end end); // "landed", …; static
 typedef struct rk_ticket {
     const rk_key *key;      // borrowed
     bool between_processes; // else threads of this process only
+    bool asked, granted;    // inside
     int cancel_state;       // as for pthread_setcancelstate: what holds while it waits
 
     rk_flight *flight;  // to be landed by whoever asked, also if it compiles nothing; NULL: none
@@ -74,8 +75,7 @@ typedef struct rk_ticket {
     // owned by whoever asked, who tells it. NULL otherwise.
     rk_err *refusal;
 
-    bool asked, granted; // inside
-    uint64_t asked_at_ns, deadline_ns;
+    uint64_t asked_at_ns, deadline_ns; // inside
 } rk_ticket;
 
 // May block until the deadline; a cancelled thread leaves it with all locks free, and its flight

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -56,14 +55,24 @@ static void add_sample(samples *list, const sample *one) {
     list->items[list->count++] = *one;
 }
 
+// 16 hex digits.
+static uint64_t parse_hex(const char *digits) {
+    char text[17];
+    memcpy(text, digits, 16);
+    text[16] = '\0';
+    return strtoull(text, NULL, 16);
+}
+
 // "<boot id, 32 hex digits> <seconds>"; false for anything else.
 static bool parse_sample(const char *line, sample *out) {
-    unsigned long long high = 0, low = 0;
-    long long offset_s = 0;
-    int used = 0;
-    if (sscanf(line, "%16llx%16llx %18lld%n", &high, &low, &offset_s, &used) != 3 || line[used])
+    enum { BOOT_DIGITS = 32, MAX_DIGITS = 18 };
+    if (strspn(line, "0123456789abcdef") != BOOT_DIGITS || line[BOOT_DIGITS] != ' ')
         return false;
-    *out = (sample){{high, low}, offset_s};
+    const char *seconds = line + BOOT_DIGITS + 1;
+    size_t sign = *seconds == '-', digits = strspn(seconds + sign, "0123456789");
+    if (digits == 0 || digits > MAX_DIGITS || seconds[sign + digits])
+        return false;
+    *out = (sample){{parse_hex(line), parse_hex(line + 16)}, strtoll(seconds, NULL, 10)};
     return true;
 }
 

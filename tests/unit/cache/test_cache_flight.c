@@ -643,7 +643,7 @@ static void a_full_store_is_met_once(void **state) {
     rk_fault_begin(&(rk_fault_plan){
         .nth = 1, .calls = RK_FAULT_LINK, .error_number = ENOSPC, .lasting = true});
     rk_err *err = rk_flights_new(f->store, &f->options, &f->flights);
-    rk_ticket tickets[2];
+    rk_ticket tickets[2] = {0};
     for (size_t i = 0; !err && i < RK_ARRAY_LEN(tickets); i++) {
         tickets[i] = (rk_ticket){.key = &f->key, .between_processes = true};
         while (rk_flights_ask(f->flights, &tickets[i]) == RK_FLIGHT_LOOK)
