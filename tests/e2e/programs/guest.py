@@ -25,7 +25,13 @@ def square_sum(n):
 
 
 def jax_square_sum(n):
-    """In a child: a JAX of its own, ended in order, for the child of a pool leaves through os._exit."""
+    """In a child: a JAX of its own, ended in order, for the child of a pool leaves through os._exit.
+
+    The client is destroyed, and with that all is stored, only once nobody refers to it: not the result, not
+    what garbage holds.
+    """
+    import gc
+
     import jax
     import jax.extend.backend
     import jax.numpy as jnp
@@ -33,6 +39,7 @@ def jax_square_sum(n):
     result = float(jax.jit(lambda x: (x * x).sum())(jnp.arange(float(n))))
     jax.clear_caches()
     jax.extend.backend.clear_backends()
+    gc.collect()
     return result
 
 
