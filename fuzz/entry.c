@@ -4,14 +4,11 @@
 
 #include <stdlib.h>
 
-#include "base/digest.h"
-#include "store/entry.h"
+#include "store/entry_head.h"
 
 enum {
     MEMORY_MAX_BYTES = 64 << 20, // an honest entry may be 32,768 times its size
-    SIGNATURE_OFFSET = 236,      // docs/format.md
-    SIGNATURE_BYTES = 12,
-    SECTION_BYTES = 128, // of a signature
+    SECTION_BYTES = 128,         // of a signature
     CHECK_BYTES = 32,
 };
 
@@ -79,15 +76,8 @@ static void decode(rk_span data, rk_entry_want want) {
 }
 
 static void make_digest_fit(uint8_t *data, size_t size) {
-    static const uint8_t zeros[SIGNATURE_BYTES];
-    const size_t after = SIGNATURE_OFFSET + SIGNATURE_BYTES;
-    rk_hasher hasher;
     rk_digest digest;
-    rk_hasher_init(&hasher);
-    rk_hasher_add(&hasher, data, SIGNATURE_OFFSET);
-    rk_hasher_add(&hasher, zeros, sizeof zeros);
-    rk_hasher_add(&hasher, data + after, size - RK_DIGEST_BYTES - after);
-    rk_hasher_finish(&hasher, &digest);
+    rk_entry_digest(data, size - RK_DIGEST_BYTES, &digest);
     memcpy(data + size - RK_DIGEST_BYTES, digest.bytes, RK_DIGEST_BYTES);
 }
 
@@ -98,7 +88,7 @@ static void decode_with_signature(uint8_t *data, size_t size) {
     rk_digest check;
     make_digest_fit(data, size - SECTION_BYTES);
     rk_hasher_init(&hasher);
-    rk_hasher_add(&hasher, data + SIGNATURE_OFFSET, SIGNATURE_BYTES);
+    rk_hasher_add(&hasher, data + RK_ENTRY_AT_SIGNATURE, RK_ENTRY_SIGNATURE_FIELDS_BYTES);
     rk_hasher_add(&hasher, section, SECTION_BYTES - CHECK_BYTES);
     rk_hasher_finish(&hasher, &check);
     memcpy(section + SECTION_BYTES - CHECK_BYTES, check.bytes, CHECK_BYTES);

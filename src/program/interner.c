@@ -1,6 +1,7 @@
 #include "program/interner.h"
 
 #include "base/alloc.h"
+#include "program/quick_hash.h"
 
 enum { FIRST_SLOTS = 256, MOST_SLOTS = 1 << 30 };
 
@@ -18,19 +19,7 @@ void rk_interner_cleanup(rk_interner *interner) {
 // Starts from an address, which differs from process to process, so that nobody can make a program
 // whose parts collide.
 static uint64_t hash(const rk_interner *interner, rk_span bytes) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
-    uint64_t sum = (uint64_t)(uintptr_t)interner * odd ^ bytes.len;
-    size_t at = 0;
-    for (; at + 8 <= bytes.len; at += 8) {
-        uint64_t word;
-        memcpy(&word, bytes.data + at, sizeof word);
-        sum = (sum ^ (sum >> 29) ^ word) * odd;
-    }
-    uint64_t tail = 0;
-    for (; at < bytes.len; at++)
-        tail = tail << 8 | bytes.data[at];
-    sum = (sum ^ (sum >> 29) ^ tail) * odd;
-    return sum ^ (sum >> 32);
+    return rk_quick_hash((uintptr_t)interner, bytes);
 }
 
 static void place(rk_interner *interner, uint32_t number) {
@@ -65,11 +54,8 @@ static bool make_room(rk_interner *interner) {
     return true;
 }
 
-uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new) {
-    *out_is_new = false;
-    if (interner->failed || !make_room(interner))
-        return 0;
-    uint64_t wanted = hash(interner, bytes);
+// UINT32_MAX if they were never seen. There are slots.
+static uint32_t find(const rk_interner *interner, rk_span bytes, uint64_t wanted) {
     uint32_t mask = interner->slot_count - 1;
     for (uint32_t slot = (uint32_t)wanted & mask; interner->slots[slot]; slot = (slot + 1) & mask) {
         uint32_t number = interner->slots[slot] - 1;
@@ -77,6 +63,17 @@ uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new) {
         if (item->hash == wanted && rk_span_equal(item->bytes, bytes))
             return number;
     }
+    return UINT32_MAX;
+}
+
+uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new) {
+    *out_is_new = false;
+    if (interner->failed || !make_room(interner))
+        return 0;
+    uint64_t wanted = hash(interner, bytes);
+    uint32_t number = find(interner, bytes, wanted);
+    if (number != UINT32_MAX)
+        return number;
     *out_is_new = true;
     interner->items[interner->count] = (interned){bytes, wanted};
     place(interner, interner->count);
@@ -91,15 +88,5 @@ void rk_interner_settle(rk_interner *interner, uint32_t number, const uint8_t *d
 }
 
 uint32_t rk_interner_find(const rk_interner *interner, rk_span bytes) {
-    if (!interner->slot_count)
-        return UINT32_MAX;
-    uint64_t wanted = hash(interner, bytes);
-    uint32_t mask = interner->slot_count - 1;
-    for (uint32_t slot = (uint32_t)wanted & mask; interner->slots[slot]; slot = (slot + 1) & mask) {
-        uint32_t number = interner->slots[slot] - 1;
-        const interned *item = &interner->items[number];
-        if (item->hash == wanted && rk_span_equal(item->bytes, bytes))
-            return number;
-    }
-    return UINT32_MAX;
+    return interner->slot_count ? find(interner, bytes, hash(interner, bytes)) : UINT32_MAX;
 }

@@ -36,14 +36,14 @@ static bool add_id(rk_hlo_reader *reader, rk_hlo_array *ids, uint32_t *count, in
 // The id of an instruction that calls nothing and nobody outside; false if it is another one, or
 // not of the ordinary kind.
 static bool scan_plain(rk_span message, uint64_t *out_id) {
-    enum { TARGET = 28, CONFIG = 43, HOST_TRANSFER = 47 };
     const uint8_t *at = message.data, *end = at + message.len;
     rk_hlo_step step;
     *out_id = 0;
     while (at && at < end) {
         at = rk_hlo_step_over(at, end, &step);
-        if (!at || step.number == INSTRUCTION_CALLED_COMPUTATION_IDS || step.number == TARGET ||
-            step.number == CONFIG || step.number == HOST_TRANSFER)
+        if (!at || step.number == INSTRUCTION_CALLED_COMPUTATION_IDS ||
+            step.number == RK_HLO_CUSTOM_CALL_TARGET || step.number == RK_HLO_BACKEND_CONFIG ||
+            step.number == RK_HLO_IS_HOST_TRANSFER)
             return false;
         if (step.number == INSTRUCTION_ID &&
             (step.wire != RK_PROTO_VARINT || !rk_hlo_take_number(step.value, end, out_id)))

@@ -2,6 +2,7 @@
 #include "program/read_hlo_quick.h"
 
 #include "base/alloc.h"
+#include "program/quick_hash.h"
 
 bool rk_hlo_fail(rk_hlo_reader *reader, const char *static_reason) {
     if (!reader->reason)
@@ -84,21 +85,9 @@ void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
 
 // Needs no secret: a collision only makes the reader read something once more.
 static uint64_t hash(const void *owner, rk_span data, uint64_t number) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
     // Owners are static objects: their distances are the same in every process.
     uint64_t who = (uint64_t)((uintptr_t)owner - (uintptr_t)&rk_hlo_module_fields);
-    uint64_t sum = (who ^ (number << 32) ^ (number >> 32)) * odd;
-    size_t at = 0;
-    for (; at + 8 <= data.len; at += 8) {
-        uint64_t word;
-        memcpy(&word, data.data + at, sizeof word);
-        sum = (sum ^ (sum >> 29) ^ word) * odd;
-    }
-    uint64_t tail = data.len;
-    for (; at < data.len; at++)
-        tail = tail << 8 | data.data[at];
-    sum = (sum ^ (sum >> 29) ^ tail) * odd;
-    return sum ^ (sum >> 32);
+    return rk_quick_hash(who ^ (number << 32) ^ (number >> 32), data);
 }
 
 bool rk_hlo_find(rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
@@ -216,23 +205,20 @@ static bool learn_attrs(rk_hlo_reader *reader, uint32_t mark, known_attrs *slot)
 }
 
 bool rk_hlo_take_content(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_content) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
     const rk_field *fields = (const rk_field *)reader->pending.items + mark;
     uint32_t count = reader->pending_count - mark;
     *out_content = RK_CANON_NONE;
     if (!count)
         return true;
-    uint64_t hash = count;
-    for (uint32_t i = 0; i < count; i++)
-        hash = (hash ^ (hash >> 29) ^ ((uint64_t)fields[i].name << 32 | fields[i].node)) * odd;
-    hash ^= hash >> 32;
-    known_attrs *slot = (known_attrs *)reader->attrs_memo.items + (hash & reader->memo_mask);
+    size_t bytes = count * sizeof *fields;
+    uint64_t wanted = rk_quick_hash(0, rk_span_of(fields, bytes));
+    known_attrs *slot = (known_attrs *)reader->attrs_memo.items + (wanted & reader->memo_mask);
     const rk_field *known = (const rk_field *)reader->attrs_fields.items + slot->first;
-    if (RK_LIKELY(slot->is_used && slot->hash == hash && slot->count == count &&
-                  memcmp(known, fields, count * sizeof *fields) == 0)) {
+    if (RK_LIKELY(slot->is_used && slot->hash == wanted && slot->count == count &&
+                  memcmp(known, fields, bytes) == 0)) {
         reader->pending_count = mark;
     } else {
-        slot->hash = hash;
+        slot->hash = wanted;
         if (!learn_attrs(reader, mark, slot))
             return false;
     }

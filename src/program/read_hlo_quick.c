@@ -2,6 +2,8 @@
 // of them by their bytes, so that this is read once.
 #include "program/read_hlo_quick.h"
 
+#include "program/quick_hash.h"
+
 // xla/service/hlo.proto: HloInstructionProto
 enum {
     NAME = 1,
@@ -66,27 +68,13 @@ bool rk_hlo_split_plain(rk_span instruction, rk_hlo_plain *out_plain) {
     return out_plain->has_opcode && out_plain->has_shape;
 }
 
-// Needs no secret: a collision only makes the reader read something once more.
-static uint64_t hash(const uint8_t *data, size_t len) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
-    uint64_t sum = len * odd, word = 0;
-    size_t at = 0;
-    for (; at + 8 <= len; at += 8) {
-        memcpy(&word, data + at, sizeof word);
-        sum = (sum ^ (sum >> 29) ^ word) * odd;
-    }
-    for (word = 0; at < len; at++)
-        word = word << 8 | data[at];
-    sum = (sum ^ (sum >> 29) ^ word) * odd;
-    return sum ^ (sum >> 32);
-}
-
 bool rk_hlo_find_same(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_same **out_slot) {
+    rk_span same = rk_span_of(plain->same, plain->same_len);
     rk_hlo_same *slots = reader->same.items;
-    rk_hlo_same *slot = &slots[hash(plain->same, plain->same_len) & reader->memo_mask];
+    // Needs no secret: a collision only makes the reader read something once more.
+    rk_hlo_same *slot = &slots[rk_quick_hash(0, same) & reader->memo_mask];
     *out_slot = slot;
-    return slot->data && rk_span_equal(rk_span_of(slot->data, slot->len),
-                                       rk_span_of(plain->same, plain->same_len));
+    return slot->data && rk_span_equal(rk_span_of(slot->data, slot->len), same);
 }
 
 void rk_hlo_learn_same(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_same *slot,

@@ -41,18 +41,22 @@ void rk_traits_read_hlo(rk_span module, rk_traits *traits);
 
 // For whoever walks over the fields of HLO instructions anyway: what was noted of one, and then the
 // whole; the module, once there was a custom call (one with a target) in it.
+enum { // xla/service/hlo.proto: HloInstructionProto
+    RK_HLO_CUSTOM_CALL_TARGET = 28,
+    RK_HLO_BACKEND_CONFIG = 43,
+    RK_HLO_IS_HOST_TRANSFER = 47,
+};
 typedef struct rk_traits_instruction {
     rk_span target, config;
     bool is_host_transfer;
 } rk_traits_instruction;
 static inline void rk_traits_note_hlo(rk_traits_instruction *instruction,
                                       const rk_proto_field *field) {
-    enum { CUSTOM_CALL_TARGET = 28, BACKEND_CONFIG = 43, IS_HOST_TRANSFER = 47 };
-    if (field->number == CUSTOM_CALL_TARGET && field->wire == RK_PROTO_BYTES)
+    if (field->number == RK_HLO_CUSTOM_CALL_TARGET && field->wire == RK_PROTO_BYTES)
         instruction->target = field->bytes;
-    else if (field->number == BACKEND_CONFIG && field->wire == RK_PROTO_BYTES)
+    else if (field->number == RK_HLO_BACKEND_CONFIG && field->wire == RK_PROTO_BYTES)
         instruction->config = field->bytes;
-    else if (field->number == IS_HOST_TRANSFER && field->value)
+    else if (field->number == RK_HLO_IS_HOST_TRANSFER && field->value)
         instruction->is_host_transfer = true;
 }
 void rk_traits_see_hlo(rk_traits *traits, const rk_traits_instruction *instruction);

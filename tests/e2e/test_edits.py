@@ -14,7 +14,7 @@ import harness
 from harness import FAST, assert_cold, assert_warm, requests
 from programs.edits_modules import MODULES
 from programs.edits_table import HITS, MISSES, OPTIONS, SOURCES
-from variants import describe, run_variants, variants_of
+from variants import assert_all_differ, describe, run_table, variants_of
 
 # What the project promises of the tables.
 LEAST_HITS, LEAST_MISSES = 15, 25
@@ -22,23 +22,9 @@ LEAST_HITS, LEAST_MISSES = 15, 25
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Compile events: of the programs by their names, of the rows of each table in their order."""
-    folder = tmp_path_factory.mktemp("edits")
-    (folder / "elsewhere").mkdir()
-    store = harness.Store(folder / "store")
-    originals = [{"file": f"/job/{name}.py", "source": source} for name, source in SOURCES.items()]
     modules = [{"module": text} for _, _, *pair in MODULES for text in pair]
-    parts = {"bases": originals, "misses": variants_of(MISSES), "options": variants_of(OPTIONS), "modules": modules}
-    events = run_variants(store, folder / "first.json", [v for part in parts.values() for v in part], seed="1")
-    result = {}
-    for name, part in parts.items():
-        result[name], events = events[: len(part)], events[len(part) :]
-    result["bases"] = dict(zip(SOURCES, result["bases"]))
-    result["hits"] = run_variants(
-        store, folder / "second.json", variants_of(HITS), seed="2", cwd=folder / "elsewhere"
-    )
-    result["hit_stats"] = store.stats()
-    return result
+    first = {"misses": variants_of(MISSES), "options": variants_of(OPTIONS), "modules": modules}
+    return run_table(tmp_path_factory.mktemp("edits"), SOURCES, HITS, first)
 
 
 def test_tables_are_long_enough():
@@ -75,12 +61,7 @@ def test_modules(table):
 
 
 def test_no_two_programs_have_one_fingerprint(table):
-    """Not only do all edits differ from what they edit: they differ from each other."""
-    seen = {event["program"]: f"{name} itself" for name, event in table["bases"].items()}
-    assert len(seen) == len(SOURCES)
-    for row, event in zip(MISSES, table["misses"], strict=True):
-        assert event["program"] not in seen, f"{row.name} and {seen[event['program']]}"
-        seen[event["program"]] = row.name
+    assert_all_differ(table, MISSES)
 
 
 def test_edited_training_script_compiles_nothing(store, tmp_path):

@@ -5,11 +5,10 @@ No TPU is needed: the kernels are lowered for one and handed to the CPU plugin, 
 """
 
 import dataclasses
-import json
 
 import pytest
 
-import harness
+from variants import assert_all_differ, describe, run_table, variants_of
 
 SOURCES = {}
 
@@ -189,41 +188,12 @@ MISSES = [
 LEAST_HITS, LEAST_MISSES = 15, 25
 
 
-def run_variants(store, path, variants, seed, cwd=None):
-    """Runs the variants in one process; a compile event for each."""
-    path.write_text(json.dumps(variants))
-    results = store.start("edits_pallas.py", path, env={"PYTHONHASHSEED": seed}, cwd=cwd).json()["results"]
-    events = store.compile_events()
-    assert len(events) == len(results) == len(variants), (len(events), results)
-    return events
-
-
-def variants_of(rows):
-    return [{"file": row.file or f"/job/{row.base}.py", "source": row.source()} for row in rows]
-
-
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Compile events: of the programs by their names, of the rows of each table in their order."""
-    folder = tmp_path_factory.mktemp("edits_pallas")
-    (folder / "elsewhere").mkdir()
-    store = harness.Store(folder / "store")
-    originals = [{"file": f"/job/{name}.py", "source": source} for name, source in SOURCES.items()]
-    first = run_variants(store, folder / "first.json", originals + variants_of(MISSES), seed="1")
-    hits = run_variants(store, folder / "second.json", variants_of(HITS), seed="2", cwd=folder / "elsewhere")
-    return {"bases": dict(zip(SOURCES, first)), "misses": first[len(SOURCES) :], "hits": hits}
-
-
-def wrong_rows(table, rows, part, same_program):
-    """Prints the rows with what came of them, and gives those that are wrong."""
-    wrong = []
-    for row, event in zip(rows, table[part], strict=True):
-        same = event["program"] == table["bases"][row.base]["program"]
-        line = f"{row.base:8} {row.name:44} {'same' if same else 'other'} program {event.get('by_bytes', '')}"
-        print(line)
-        if same != same_program or "by_bytes" in event:
-            wrong.append(line)
-    return wrong
+    first = {"misses": variants_of(MISSES)}
+    return run_table(
+        tmp_path_factory.mktemp("edits_pallas"), SOURCES, HITS, first, script="edits_pallas.py", env={}
+    )
 
 
 def test_tables_are_long_enough():
@@ -232,18 +202,14 @@ def test_tables_are_long_enough():
 
 
 def test_edits_without_meaning_leave_the_fingerprint(table):
-    wrong = wrong_rows(table, HITS, "hits", True)
+    wrong = describe(table, HITS, "hits", True)
     assert not wrong, "\n".join(wrong)
 
 
 def test_edits_with_meaning_change_the_fingerprint(table):
-    wrong = wrong_rows(table, MISSES, "misses", False)
+    wrong = describe(table, MISSES, "misses", False)
     assert not wrong, "\n".join(wrong)
 
 
 def test_no_two_programs_have_one_fingerprint(table):
-    seen = {event["program"]: f"{name} itself" for name, event in table["bases"].items()}
-    assert len(seen) == len(SOURCES)
-    for row, event in zip(MISSES, table["misses"], strict=True):
-        assert event["program"] not in seen, f"{row.name} and {seen[event['program']]}"
-        seen[event["program"]] = row.name
+    assert_all_differ(table, MISSES)

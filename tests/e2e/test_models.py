@@ -5,10 +5,9 @@ The table is in programs/edits_models.py; what holds of it is what holds of the 
 
 import pytest
 
-import harness
 from harness import assert_warm
 from programs.edits_models import HITS, MISSES, SOURCES
-from variants import describe, run_variants, variants_of
+from variants import assert_all_differ, describe, run_table, variants_of
 
 pytest.importorskip("flax")
 pytest.importorskip("equinox")
@@ -16,15 +15,7 @@ pytest.importorskip("equinox")
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Compile events: of the models by their names, of the rows of each table in their order."""
-    folder = tmp_path_factory.mktemp("models")
-    (folder / "elsewhere").mkdir()
-    store = harness.Store(folder / "store")
-    originals = [{"file": f"/job/{name}.py", "source": source} for name, source in SOURCES.items()]
-    events = run_variants(store, folder / "first.json", originals + variants_of(MISSES), seed="1")
-    hits = run_variants(store, folder / "second.json", variants_of(HITS), seed="2", cwd=folder / "elsewhere")
-    bases = dict(zip(SOURCES, events))
-    return {"bases": bases, "misses": events[len(SOURCES) :], "hits": hits, "hit_stats": store.stats()}
+    return run_table(tmp_path_factory.mktemp("models"), SOURCES, HITS, {"misses": variants_of(MISSES)})
 
 
 def test_the_same_model_in_other_words_hits(table):
@@ -39,5 +30,4 @@ def test_another_model_misses(table):
 
 
 def test_no_two_models_have_one_fingerprint(table):
-    programs = [event["program"] for event in (*table["bases"].values(), *table["misses"])]
-    assert len(set(programs)) == len(programs)
+    assert_all_differ(table, MISSES)

@@ -2,13 +2,13 @@
 
 import json
 
-from harness import FAST
+import harness
 
 
-def run_variants(store, path, variants, seed, cwd=None):
-    """Runs the variants in one process; a compile event for each."""
+def run_variants(store, path, variants, seed, cwd=None, script="edits.py", env=harness.FAST):
+    """Runs the variants in one process of `script`; a compile event for each."""
     path.write_text(json.dumps(variants))
-    results = store.start("edits.py", path, env=FAST | {"PYTHONHASHSEED": seed}, cwd=cwd).json()["results"]
+    results = store.start(script, path, env=env | {"PYTHONHASHSEED": seed}, cwd=cwd).json()["results"]
     events = store.compile_events()
     assert len(events) == len(results) == len(variants), (len(events), results)
     return [event | {"result": result} for event, result in zip(events, results)]
@@ -18,18 +18,51 @@ def variants_of(rows):
     return [{"file": row.file or f"/job/{row.base}.py", "source": row.source()} for row in rows]
 
 
-def describe(table, rows, part, same_program, outcome):
-    """Prints the rows with what came of them, and gives those that are wrong."""
+def run_table(folder, sources, hits, first, **how):
+    """Two processes on one store: the first runs the programs as they are and the variants of `first` (lists by
+    their names), the second, elsewhere and with another hash seed, the edits that must hit.
+
+    Compile events: "bases" by the names of the programs, "hits", and each list of `first`, in their order;
+    "hit_stats" of the second process.
+    """
+    (folder / "elsewhere").mkdir()
+    store = harness.Store(folder / "store")
+    originals = [{"file": f"/job/{name}.py", "source": source} for name, source in sources.items()]
+    variants = originals + [variant for part in first.values() for variant in part]
+    events = iter(run_variants(store, folder / "first.json", variants, seed="1", **how))
+    table = {"bases": {name: next(events) for name in sources}}
+    table |= {name: [next(events) for _ in part] for name, part in first.items()}
+    cwd = folder / "elsewhere"
+    table["hits"] = run_variants(store, folder / "second.json", variants_of(hits), seed="2", cwd=cwd, **how)
+    table["hit_stats"] = store.stats()
+    return table
+
+
+def describe(table, rows, part, same_program, outcome=None):
+    """Prints the rows with what came of them, and gives those that are wrong. Without `outcome`, only what program
+    each is counts."""
     wrong = []
     for row, event in zip(rows, table[part], strict=True):
         base = table["bases"][row.base]
         same = event["program"] == base["program"]
         good = same == same_program and "by_bytes" not in event
         # What could not be compiled is not stored, so that nothing but its fingerprint can be looked at.
-        good = good and (event["outcome"] == outcome or event["failed"])
+        good = good and (outcome in (None, event["outcome"]) or event["failed"])
+        wanted = f"{'same' if same_program else 'other'} program, {outcome or 'any outcome'}"
         got = f"{'same' if same else 'other'} program, {event['outcome']} {event.get('by_bytes', '')}"
-        line = f"{row.base:12} {row.name:44} wanted: {outcome:5} got: {got}"
+        line = f"{row.base:12} {row.name:44} wanted: {wanted:22} got: {got}"
         print(line)
         if not good:
             wrong.append(f"{line}, {event['result']}")
     return wrong
+
+
+def assert_all_differ(table, misses):
+    """Not only do all edits differ from what they edit: they differ from each other."""
+    seen = {}
+    for name, event in table["bases"].items():
+        assert event["program"] not in seen, f"{name} and {seen[event['program']]}"
+        seen[event["program"]] = f"{name} itself"
+    for row, event in zip(misses, table["misses"], strict=True):
+        assert event["program"] not in seen, f"{row.name} and {seen[event['program']]}"
+        seen[event["program"]] = row.name

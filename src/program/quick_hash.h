@@ -1,0 +1,22 @@
+// A quick hash to find things by, never to tell them apart by: whoever finds something compares it.
+// Internal to this room.
+#pragma once
+
+#include <string.h>
+
+#include "base/span.h"
+
+// Of these bytes. It is the same in every process if `seed` is.
+static inline uint64_t rk_quick_hash(uint64_t seed, rk_span bytes) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    uint64_t sum = seed * odd ^ bytes.len, word = 0;
+    size_t at = 0;
+    for (; at + sizeof word <= bytes.len; at += sizeof word) {
+        memcpy(&word, bytes.data + at, sizeof word);
+        sum = (sum ^ (sum >> 29) ^ word) * odd;
+    }
+    for (word = 0; at < bytes.len; at++)
+        word = word << 8 | bytes.data[at];
+    sum = (sum ^ (sum >> 29) ^ word) * odd;
+    return sum ^ (sum >> 32);
+}
