@@ -37,7 +37,8 @@ typedef struct rk_answer {
 } rk_answer;
 void rk_answer_cleanup(rk_answer *answer); // does not touch the handle
 
-// Looks `key` up and loads it. Never fails: whatever happens is in the answer. May block on the
-// file system and for as long as the loader takes.
+// Looks `key` up and loads it; without a loader it is only looked for, and an answer without a miss
+// then says that a sound entry is there. Never fails: whatever happens is in the answer. May block
+// on the file system and for as long as the loader takes.
 void rk_cache_lookup(rk_store *store, const rk_key *key, const rk_loader *loader,
                      rk_answer *out_answer);

@@ -70,6 +70,7 @@ static void unlink_job(rk_publisher *publisher, job *entry) {
 static rk_entry entry_of(const rk_publish_job *what, rk_entry_kind kind) {
     return (rk_entry){
         .kind = kind,
+        .flags = what->flags,
         .key = what->key,
         .created_ns = rk_realtime_ns(),
         .compile_ns = what->compile_ns,

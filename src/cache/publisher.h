@@ -24,6 +24,7 @@ typedef struct rk_publish_result {
 typedef struct rk_publish_job {
     rk_key key;
     uint64_t compile_ns;
+    uint32_t flags;     // of the entry: RK_ENTRY_FLAG_…
     rk_buf components;  // JSON, owned
     rk_buf metadata;    // JSON, owned
     rk_buf program;     // owned; empty: the program is not kept

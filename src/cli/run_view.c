@@ -92,6 +92,8 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
     rk_out_set(object, "remote_hits", rk_out_uint(totals->remote_hits));
     rk_out_set(object, "stored", rk_out_uint(totals->stored));
     rk_out_set(object, "quarantined", rk_out_uint(totals->quarantined));
+    rk_out_set(object, "ahead_of_time", rk_out_uint(totals->ahead_of_time));
+    rk_out_set(object, "found", rk_out_uint(totals->found));
     rk_out_set(object, "compile_seconds", rk_out_seconds(totals->compile_ns));
     rk_out_set(object, "load_seconds", rk_out_seconds(totals->load_ns));
     rk_out_set(object, "waited", rk_out_uint(totals->waited));

@@ -39,6 +39,12 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
     add_count(table, "  bypassed", totals->bypassed, RK_STYLE_NOTICE, "");
     add_count(table, "compiled", totals->compiled, RK_STYLE_NOTICE, "calls of the compiler");
     add_count(table, "stored", totals->stored, RK_STYLE_NONE, "");
+    if (totals->ahead_of_time > 0) {
+        add_count(table, "ahead of time", totals->ahead_of_time, RK_STYLE_NONE,
+                  "requests for a topology, without a device");
+        add_count(table, "  found", totals->found, RK_STYLE_GOOD,
+                  "in the store already; compiled, since only a client can load");
+    }
 }
 
 static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t not_stored) {

@@ -60,7 +60,7 @@ static const rk_schema_field M_xla_CompileOptionsProto_fields[] = {
     {6, RK_SCHEMA_BYTES, 0, "serialized_multi_slice_config", NULL},
     {7, RK_SCHEMA_MAP, RK_SCHEMA_FLAG_NAMES, "env_option_overrides", &M_xla_CompileOptionsProto_EnvOptionOverridesEntry},
     {8, RK_SCHEMA_MESSAGE, RK_SCHEMA_PRESENCE, "target_config", &M_se_GpuTargetConfigProto},
-    {9, RK_SCHEMA_BOOL, 0, "allow_in_place_mlir_modification", NULL},
+    {9, RK_SCHEMA_BOOL, RK_SCHEMA_DROP, "allow_in_place_mlir_modification", NULL},
     {10, RK_SCHEMA_ENUM, 0, "matrix_unit_operand_precision", NULL},
     {11, RK_SCHEMA_STRING, RK_SCHEMA_PRESENCE, "compiler_variant", NULL},
     {12, RK_SCHEMA_INT, RK_SCHEMA_REPEATED, "individually_defined_output_indices", NULL},

@@ -14,6 +14,7 @@ import sys
 ROOT = ".xla.CompileOptionsProto"
 # Left out of keys. Each group's reason stands in docs/keys.md.
 DROP = {
+    ".xla.CompileOptionsProto": re.compile(r"allow_in_place_mlir_modification"),
     ".xla.ExecutableBuildOptionsProto": re.compile(r"device_memory_size"),
     ".xla.DebugOptions": re.compile(
         r"xla_dump_\w+|xla_gpu_(experimental_)?dump_\w+"

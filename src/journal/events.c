@@ -37,6 +37,10 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         rk_json_member_bool(json, "failed", event->failed);
         rk_json_member_bool(json, "deserialize_failed", event->deserialize_failed);
         rk_json_member_bool(json, "quarantined", event->quarantined);
+        if (event->ahead_of_time) {
+            rk_json_member_bool(json, "ahead_of_time", true);
+            rk_json_member_bool(json, "found", event->found);
+        }
         rk_json_member_seconds(json, "request_seconds", event->request_ns);
         rk_json_member_seconds(json, "compile_seconds", event->compile_ns);
         rk_json_member_seconds(json, "load_seconds", event->load_ns);
@@ -72,6 +76,8 @@ void rk_journal_add_client(rk_journal *journal, const rk_journal_client *event) 
     if (mine.journal) {
         rk_json *json = &mine.json;
         rk_json_member_uint(json, "client", event->client);
+        if (event->ahead_of_time)
+            rk_json_member_bool(json, "ahead_of_time", true);
         rk_line_add_name(json, "plugin", event->plugin);
         rk_line_add_name(json, "build_id", event->build_id);
         rk_line_add_text(json, "platform_name", event->platform_name, RK_LINE_NAME_BYTES);

@@ -48,6 +48,8 @@ typedef struct rk_journal_compile {
     bool failed;             // and gave an error to the framework
     bool deserialize_failed; // an entry was found and the plugin would not load it
     bool quarantined;        // an entry was set aside
+    bool ahead_of_time;      // PJRT_Compile: for a topology, no client takes part
+    bool found;              // ahead of time: the executable was in the store already
     uint64_t request_ns;     // the whole request
     uint64_t compile_ns;     // inside the plugin's compiler
     uint64_t load_ns;        // read, verify, decompress, DeserializeAndLoad
@@ -72,6 +74,7 @@ void rk_journal_add_stored(rk_journal *journal, const rk_journal_stored *event);
 
 typedef struct rk_journal_client {
     uint64_t client;
+    bool ahead_of_time; // no client: a topology that something is compiled for
     const char *plugin; // path
     const char *build_id;
     rk_span platform_name, platform_version;

@@ -38,8 +38,9 @@ typedef struct rk_run_process {
 typedef struct rk_run_client {
     size_t process;
     uint64_t time_ns;
-    uint64_t client; // number in the process, from 1
-    char *plugin;    // path
+    uint64_t client;    // number in the process, from 1
+    bool ahead_of_time; // no client: a topology that something is compiled for
+    char *plugin;       // path
     char *build_id;
     char *platform_name, *platform_version;
     int api_major, api_minor;
@@ -65,6 +66,7 @@ typedef struct rk_run_compile {
     char *by_bytes; // why the fingerprint is of bytes, not of meaning; "" if it is not
     rk_run_hex key, program, options, environment;
     bool compiled, failed, deserialize_failed, quarantined;
+    bool ahead_of_time, found;
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
     uint64_t program_bytes;
     uint64_t waited_ns; // for somebody else to compile it
@@ -150,10 +152,12 @@ typedef struct rk_run_totals {
     uint64_t compiled;              // real calls of the plugin's compiler
     uint64_t fingerprint_fallbacks; // requests whose fingerprint is of bytes, not of meaning
     uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
-    uint64_t compile_ns; // inside the plugin's compiler
-    uint64_t load_ns;    // loading, also where it failed in the end
-    uint64_t waited;     // requests that waited for somebody else to compile
-    uint64_t waited_ns;  // and for how long
+    uint64_t ahead_of_time; // requests for a topology, without a client
+    uint64_t found;         // those of them whose executable was in the store already
+    uint64_t compile_ns;    // inside the plugin's compiler
+    uint64_t load_ns;       // loading, also where it failed in the end
+    uint64_t waited;        // requests that waited for somebody else to compile
+    uint64_t waited_ns;     // and for how long
     // What the compilations that were avoided once took, less the loading and the waiting that
     // replaced them; never below 0. The sums it comes from stand beside it.
     uint64_t saved_ns, avoided_compile_ns, avoided_load_ns, avoided_waited_ns;

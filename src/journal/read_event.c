@@ -106,6 +106,7 @@ static rk_err *add_client(rk_run_builder *builder, const json_t *event, uint64_t
     client->process = builder->process;
     client->time_ns = time_ns;
     client->client = take_uint(event, "client");
+    client->ahead_of_time = take_bool(event, "ahead_of_time");
     client->api_major = take_int(event, "api_major");
     client->api_minor = take_int(event, "api_minor");
     client->device_count = take_uint(event, "devices");
@@ -162,6 +163,8 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->failed = take_bool(event, "failed");
     compile->deserialize_failed = take_bool(event, "deserialize_failed");
     compile->quarantined = take_bool(event, "quarantined");
+    compile->ahead_of_time = take_bool(event, "ahead_of_time");
+    compile->found = take_bool(event, "found");
     compile->request_ns = take_seconds(event, "request_seconds");
     compile->compile_ns = take_seconds(event, "compile_seconds");
     compile->load_ns = take_seconds(event, "load_seconds");

@@ -59,20 +59,13 @@ static void gather_attributes(const PJRT_Api *api, rk_buf *out) {
 
 // The API's own fingerprint (0.101), else the topology serialized, which the header says is "for
 // use in cache keys", else nothing.
-static void gather_topology(const PJRT_Api *api, PJRT_Client *client, rk_buf *out) {
-    if (!RK_PJRT_HAS(api, PJRT_Client_TopologyDescription))
-        return;
-    PJRT_Client_TopologyDescription_Args args = {
-        .struct_size = PJRT_Client_TopologyDescription_Args_STRUCT_SIZE, .client = client};
-    PJRT_Error *error = api->PJRT_Client_TopologyDescription(&args);
-    if (error || !args.topology) {
-        rk_pjrt_error_drop(api, error);
-        return;
-    }
+static void gather_fingerprint(const PJRT_Api *api, const PJRT_TopologyDescription *topology,
+                               rk_buf *out) {
+    PJRT_Error *error = NULL;
     rk_pjrt_any_fn *fingerprint = rk_pjrt_later(api, RK_PJRT_TOPOLOGY_FINGERPRINT);
     if (fingerprint) {
         rk_pjrt_topology_fingerprint_args print = {.struct_size = sizeof print,
-                                                   .topology = args.topology};
+                                                   .topology = topology};
         error = fingerprint(&print);
         if (!error) {
             rk_buf_add_format(out, "%016llx", (unsigned long long)print.fingerprint);
@@ -84,7 +77,7 @@ static void gather_topology(const PJRT_Api *api, PJRT_Client *client, rk_buf *ou
         return;
     PJRT_TopologyDescription_Serialize_Args bytes = {
         .struct_size = PJRT_TopologyDescription_Serialize_Args_STRUCT_SIZE,
-        .topology = args.topology};
+        .topology = (PJRT_TopologyDescription *)(uintptr_t)topology}; // the header forgot a const
     error = api->PJRT_TopologyDescription_Serialize(&bytes);
     if (error) {
         rk_pjrt_error_drop(api, error);
@@ -97,38 +90,66 @@ static void gather_topology(const PJRT_Api *api, PJRT_Client *client, rk_buf *ou
         bytes.serialized_topology_deleter(bytes.serialized_topology);
 }
 
-static rk_span device_kind(const PJRT_Api *api, PJRT_Device *device) {
-    PJRT_Device_GetDescription_Args description = {
-        .struct_size = PJRT_Device_GetDescription_Args_STRUCT_SIZE, .device = device};
-    PJRT_Error *error = api->PJRT_Device_GetDescription(&description);
-    if (!error) {
-        PJRT_DeviceDescription_Kind_Args kind = {
-            .struct_size = PJRT_DeviceDescription_Kind_Args_STRUCT_SIZE,
-            .device_description = description.device_description};
-        error = api->PJRT_DeviceDescription_Kind(&kind);
-        if (!error)
-            return rk_span_of(kind.device_kind, kind.device_kind_size);
-    }
+static void gather_client_topology(const PJRT_Api *api, PJRT_Client *client, rk_buf *out) {
+    if (!RK_PJRT_HAS(api, PJRT_Client_TopologyDescription))
+        return;
+    PJRT_Client_TopologyDescription_Args args = {
+        .struct_size = PJRT_Client_TopologyDescription_Args_STRUCT_SIZE, .client = client};
+    PJRT_Error *error = api->PJRT_Client_TopologyDescription(&args);
     rk_pjrt_error_drop(api, error);
-    return rk_span_text("unknown");
+    if (!error && args.topology)
+        gather_fingerprint(api, args.topology, out);
 }
 
-// "<count> <kind>" a line, for each run of devices of one kind.
-static void add_devices(const PJRT_Api *api, PJRT_Device *const *devices, size_t count,
-                        rk_buf *out) {
-    for (size_t i = 0; i < count;) {
-        rk_span kind = device_kind(api, devices[i]);
-        size_t end = i + 1;
-        while (end < count && rk_span_equal(device_kind(api, devices[end]), kind))
-            end++;
-        rk_buf_add_format(out, "%zu ", end - i);
-        rk_buf_add_span(out, kind);
-        rk_buf_add_byte(out, '\n');
-        i = end;
+// Devices as text, of a client or of a topology: "<count> <kind>" a line, for each run of devices
+// of one kind.
+typedef struct device_text {
+    rk_buf *out;
+    rk_span kind;
+    size_t count;
+} device_text;
+
+static void end_run(device_text *text) {
+    if (text->count == 0)
+        return;
+    rk_buf_add_format(text->out, "%zu ", text->count);
+    rk_buf_add_span(text->out, text->kind);
+    rk_buf_add_byte(text->out, '\n');
+    text->count = 0;
+}
+
+static void add_device(const PJRT_Api *api, PJRT_DeviceDescription *description,
+                       device_text *text) {
+    PJRT_DeviceDescription_Kind_Args args = {.struct_size =
+                                                 PJRT_DeviceDescription_Kind_Args_STRUCT_SIZE,
+                                             .device_description = description};
+    rk_span kind = rk_span_text("unknown");
+    if (description) {
+        PJRT_Error *error = api->PJRT_DeviceDescription_Kind(&args);
+        rk_pjrt_error_drop(api, error);
+        if (!error)
+            kind = rk_span_of(args.device_kind, args.device_kind_size);
     }
+    if (!rk_span_equal(kind, text->kind))
+        end_run(text);
+    text->kind = kind;
+    text->count++;
 }
 
-static void gather_devices(const PJRT_Api *api, PJRT_Client *client, rk_facts *facts) {
+static void end_devices(device_text *text, size_t addressable) {
+    end_run(text);
+    rk_buf_add_format(text->out, "addressable %zu\n", addressable);
+}
+
+static PJRT_DeviceDescription *describe(const PJRT_Api *api, PJRT_Device *device) {
+    PJRT_Device_GetDescription_Args args = {
+        .struct_size = PJRT_Device_GetDescription_Args_STRUCT_SIZE, .device = device};
+    PJRT_Error *error = api->PJRT_Device_GetDescription(&args);
+    rk_pjrt_error_drop(api, error);
+    return error ? NULL : args.device_description;
+}
+
+static void gather_client_devices(const PJRT_Api *api, PJRT_Client *client, rk_facts *facts) {
     PJRT_Client_Devices_Args all = {.struct_size = PJRT_Client_Devices_Args_STRUCT_SIZE,
                                     .client = client};
     PJRT_Error *error = api->PJRT_Client_Devices(&all);
@@ -137,7 +158,9 @@ static void gather_devices(const PJRT_Api *api, PJRT_Client *client, rk_facts *f
         return;
     }
     facts->device_count = all.num_devices;
-    add_devices(api, all.devices, all.num_devices, &facts->topology_devices);
+    device_text text = {.out = &facts->topology_devices};
+    for (size_t i = 0; i < all.num_devices; i++)
+        add_device(api, describe(api, all.devices[i]), &text);
     PJRT_Client_AddressableDevices_Args ours = {
         .struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE, .client = client};
     error = api->PJRT_Client_AddressableDevices(&ours);
@@ -145,15 +168,46 @@ static void gather_devices(const PJRT_Api *api, PJRT_Client *client, rk_facts *f
         rk_pjrt_error_drop(api, error);
     else
         facts->addressable_device_count = ours.num_addressable_devices;
-    rk_buf_add_format(&facts->topology_devices, "addressable %zu\n",
-                      facts->addressable_device_count);
+    end_devices(&text, facts->addressable_device_count);
+}
+
+static int process_of(const PJRT_Api *api, PJRT_DeviceDescription *description) {
+    PJRT_DeviceDescription_ProcessIndex_Args args = {
+        .struct_size = PJRT_DeviceDescription_ProcessIndex_Args_STRUCT_SIZE,
+        .device_description = description};
+    PJRT_Error *error = api->PJRT_DeviceDescription_ProcessIndex(&args);
+    rk_pjrt_error_drop(api, error);
+    return error ? 0 : args.process_index;
+}
+
+// Addressable are those of the first device's process: what a client of one of the processes, which
+// have as many devices each, says of itself.
+static void gather_described_devices(const PJRT_Api *api, const PJRT_TopologyDescription *topology,
+                                     rk_facts *facts) {
+    PJRT_TopologyDescription_GetDeviceDescriptions_Args all = {
+        .struct_size = PJRT_TopologyDescription_GetDeviceDescriptions_Args_STRUCT_SIZE,
+        .topology = topology};
+    PJRT_Error *error = api->PJRT_TopologyDescription_GetDeviceDescriptions(&all);
+    if (error) {
+        rk_pjrt_error_drop(api, error);
+        return;
+    }
+    facts->device_count = all.num_descriptions;
+    device_text text = {.out = &facts->topology_devices};
+    int first_process = all.num_descriptions ? process_of(api, all.descriptions[0]) : 0;
+    for (size_t i = 0; i < all.num_descriptions; i++) {
+        add_device(api, all.descriptions[i], &text);
+        facts->addressable_device_count += process_of(api, all.descriptions[i]) == first_process;
+    }
+    end_devices(&text, facts->addressable_device_count);
 }
 
 static bool is_host_platform(rk_span name) {
     return rk_span_is(name, "cpu") || rk_span_is(name, "host") || rk_span_is(name, "interpreter");
 }
 
-static rk_err *gather_platform(const PJRT_Api *api, PJRT_Client *client, rk_plugin_facts *facts) {
+static rk_err *gather_client_platform(const PJRT_Api *api, PJRT_Client *client,
+                                      rk_plugin_facts *facts) {
     PJRT_Client_PlatformName_Args name = {.struct_size = PJRT_Client_PlatformName_Args_STRUCT_SIZE,
                                           .client = client};
     RK_TRY(rk_pjrt_error_take(api, api->PJRT_Client_PlatformName(&name)));
@@ -162,11 +216,26 @@ static rk_err *gather_platform(const PJRT_Api *api, PJRT_Client *client, rk_plug
         .struct_size = PJRT_Client_PlatformVersion_Args_STRUCT_SIZE, .client = client};
     RK_TRY(rk_pjrt_error_take(api, api->PJRT_Client_PlatformVersion(&version)));
     facts->platform_version = rk_span_of(version.platform_version, version.platform_version_size);
-    facts->generates_host_code = is_host_platform(facts->platform_name);
     return NULL;
 }
 
-rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts) {
+static rk_err *gather_described_platform(const PJRT_Api *api,
+                                         const PJRT_TopologyDescription *topology,
+                                         rk_plugin_facts *facts) {
+    PJRT_TopologyDescription_PlatformName_Args name = {
+        .struct_size = PJRT_TopologyDescription_PlatformName_Args_STRUCT_SIZE,
+        .topology = topology};
+    RK_TRY(rk_pjrt_error_take(api, api->PJRT_TopologyDescription_PlatformName(&name)));
+    facts->platform_name = rk_span_of(name.platform_name, name.platform_name_size);
+    PJRT_TopologyDescription_PlatformVersion_Args version = {
+        .struct_size = PJRT_TopologyDescription_PlatformVersion_Args_STRUCT_SIZE,
+        .topology = (PJRT_TopologyDescription *)(uintptr_t)topology}; // the header forgot a const
+    RK_TRY(rk_pjrt_error_take(api, api->PJRT_TopologyDescription_PlatformVersion(&version)));
+    facts->platform_version = rk_span_of(version.platform_version, version.platform_version_size);
+    return NULL;
+}
+
+static void begin(const PJRT_Api *api, rk_facts *out_facts) {
     *out_facts = (rk_facts){
         .attributes = RK_BUF_INIT(TEXT_MAX_BYTES),
         .topology_fingerprint = RK_BUF_INIT(TEXT_MAX_BYTES),
@@ -176,15 +245,34 @@ rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_
     facts->code_address = (const void *)(uintptr_t)api->PJRT_Client_Compile;
     facts->api_major = api->pjrt_api_version.major_version;
     facts->api_minor = api->pjrt_api_version.minor_version;
-    RK_TRY(gather_platform(api, client, facts));
     gather_attributes(api, &out_facts->attributes);
-    gather_topology(api, client, &out_facts->topology_fingerprint);
-    gather_devices(api, client, out_facts);
+}
+
+static rk_err *end(rk_facts *out_facts) {
+    rk_plugin_facts *facts = &out_facts->facts;
     RK_TRY(rk_buf_status(&out_facts->attributes));
     RK_TRY(rk_buf_status(&out_facts->topology_fingerprint));
     RK_TRY(rk_buf_status(&out_facts->topology_devices));
     facts->attributes = rk_buf_span(&out_facts->attributes);
     facts->topology_fingerprint = rk_buf_span(&out_facts->topology_fingerprint);
     facts->topology_devices = rk_buf_span(&out_facts->topology_devices);
+    facts->generates_host_code = is_host_platform(facts->platform_name);
     return NULL;
+}
+
+rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts) {
+    begin(api, out_facts);
+    RK_TRY(gather_client_platform(api, client, &out_facts->facts));
+    gather_client_topology(api, client, &out_facts->topology_fingerprint);
+    gather_client_devices(api, client, out_facts);
+    return end(out_facts);
+}
+
+rk_err *rk_facts_gather_described(const PJRT_Api *api, const PJRT_TopologyDescription *topology,
+                                  rk_facts *out_facts) {
+    begin(api, out_facts);
+    RK_TRY(gather_described_platform(api, topology, &out_facts->facts));
+    gather_fingerprint(api, topology, &out_facts->topology_fingerprint);
+    gather_described_devices(api, topology, out_facts);
+    return end(out_facts);
 }

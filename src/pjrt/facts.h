@@ -1,4 +1,5 @@
-// What a plugin and a client tell about themselves, as text for the key's environment.
+// What a plugin and a client, or a topology without one, tell about themselves, as text for the
+// key's environment.
 #pragma once
 
 #include "identity/environment.h"
@@ -17,3 +18,9 @@ void rk_facts_cleanup(rk_facts *facts);
 // Asks the plugin. Entries that it does not have, or that fail, leave their part empty; a client
 // that cannot even name its platform is an error. Valid while the client lives.
 RK_NODISCARD rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts);
+
+// The same of a topology that no client stands behind: what a client of the same devices would say,
+// as far as the plugin describes both in the same words. Valid while the topology lives.
+RK_NODISCARD rk_err *rk_facts_gather_described(const PJRT_Api *api,
+                                               const PJRT_TopologyDescription *topology,
+                                               rk_facts *out_facts);

@@ -253,6 +253,7 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
     HOOK(n, PJRT_Error *, client_create, PJRT_Client_Create_Args, client_create)                   \
     HOOK(n, PJRT_Error *, client_destroy, PJRT_Client_Destroy_Args, client_destroy)                \
     HOOK(n, PJRT_Error *, client_compile, PJRT_Client_Compile_Args, rk_compile_hook)               \
+    HOOK(n, PJRT_Error *, compile_ahead, PJRT_Compile_Args, rk_compile_ahead_hook)                 \
     HOOK(n, PJRT_Error *, loaded_executable_destroy, PJRT_LoadedExecutable_Destroy_Args,           \
          loaded_executable_destroy)                                                                \
     HOOK(n, PJRT_Error *, loaded_executable_delete, PJRT_LoadedExecutable_Delete_Args,             \
@@ -274,6 +275,7 @@ typedef struct hook_set {
     PJRT_Client_Create *client_create;
     PJRT_Client_Destroy *client_destroy;
     PJRT_Client_Compile *client_compile;
+    PJRT_Compile *compile_ahead;
     PJRT_LoadedExecutable_Destroy *loaded_executable_destroy;
     PJRT_LoadedExecutable_Delete *loaded_executable_delete;
     PJRT_LoadedExecutable_Execute *execute;
@@ -291,6 +293,7 @@ typedef struct hook_set {
      client_create_##n,                                                                            \
      client_destroy_##n,                                                                           \
      client_compile_##n,                                                                           \
+     compile_ahead_##n,                                                                            \
      loaded_executable_destroy_##n,                                                                \
      loaded_executable_delete_##n,                                                                 \
      execute_##n,                                                                                  \
@@ -314,6 +317,7 @@ void rk_hooks_install(rk_plugin *plugin) {
     REPLACE(PJRT_Client_Create, client_create);
     REPLACE(PJRT_Client_Destroy, client_destroy);
     REPLACE(PJRT_Client_Compile, client_compile);
+    REPLACE(PJRT_Compile, compile_ahead);
     REPLACE(PJRT_LoadedExecutable_Destroy, loaded_executable_destroy);
     REPLACE(PJRT_LoadedExecutable_Delete, loaded_executable_delete);
     REPLACE(PJRT_LoadedExecutable_Execute, execute);

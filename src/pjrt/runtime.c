@@ -9,7 +9,6 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "pjrt/facts.h"
 #include "pjrt/way_in.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -18,8 +17,7 @@ static bool enabled;
 
 static rk_runtime the_runtime;
 static _Atomic(rk_runtime *) started; // &the_runtime between the first client and the exit
-static rk_client *clients;            // under the mutex; nodes live until their client goes
-static uint64_t client_count;
+static bool ever_started;             // under the mutex; stays
 static atomic_uint_fast64_t seq;
 static atomic_uint_fast64_t last_counts_ns;
 static atomic_bool told[RK_ONCE_COUNT];
@@ -135,7 +133,7 @@ void rk_runtime_renew_exit_handler(void) {
 // The threads and the journal are the parent's.
 static void in_forked_child(void) {
     atomic_store_explicit(&started, NULL, memory_order_relaxed);
-    if (client_count)
+    if (ever_started)
         enabled = false;
 }
 
@@ -219,133 +217,13 @@ static void start_runtime(void) {
     rk_runtime_renew_exit_handler();
 }
 
-static rk_err *describe_client(rk_client *client, const rk_facts *facts,
-                               const rk_components *components, const char *path,
-                               const char *build_id) {
-    client->has_all_devices =
-        facts->device_count > 0 && facts->device_count == facts->addressable_device_count;
-    rk_components_digest(components, &client->environment);
-    rk_json json = rk_json_on(&client->components_json);
-    rk_components_write(components, &json);
-    json = rk_json_on(&client->metadata_json);
-    rk_json_member_text(&json, "platform", facts->facts.platform_name);
-    rk_json_member_text(&json, "platform_version", facts->facts.platform_version);
-    rk_json_member_string(&json, "plugin", path);
-    rk_json_member_string(&json, "plugin_build_id", build_id);
-    rk_json_key(&json, "pjrt_api");
-    rk_buf_add_format(&client->metadata_json, "\"%d.%d\"", facts->facts.api_major,
-                      facts->facts.api_minor);
-    json.needs_comma = true;
-    rk_json_member_uint(&json, "devices", facts->device_count);
-    rk_json_member_uint(&json, "addressable_devices", facts->addressable_device_count);
-    RK_TRY(rk_buf_status(&client->components_json));
-    return rk_buf_status(&client->metadata_json);
-}
-
-static void write_client(const rk_runtime *runtime, const rk_client *client, const rk_facts *facts,
-                         const char *path, const char *build_id) {
-    rk_journal_add_client(runtime->journal,
-                          &(rk_journal_client){
-                              .client = client->number,
-                              .plugin = path,
-                              .build_id = build_id,
-                              .platform_name = facts->facts.platform_name,
-                              .platform_version = facts->facts.platform_version,
-                              .api_major = facts->facts.api_major,
-                              .api_minor = facts->facts.api_minor,
-                              .device_count = facts->device_count,
-                              .addressable_device_count = facts->addressable_device_count,
-                              .environment = client->keyed ? &client->environment : NULL,
-                              .components_json = rk_buf_span(&client->components_json),
-                          });
-}
-
-static rk_err *identify_client(const rk_runtime *runtime, rk_client *client, PJRT_Client *handle) {
-    RK_AUTO(rk_facts) facts = {0};
-    RK_AUTO(rk_components) components = {0};
-    rk_autofree char *path = NULL;
-    rk_autofree char *build_id = NULL;
-    RK_TRY(rk_facts_gather(client->plugin->real, handle, &facts));
-    if (runtime->publisher && rk_store_accepts(runtime->store))
-        facts.facts.memo_store = rk_store_directory(runtime->store);
-    RK_TRY(rk_plugin_identify(facts.facts.code_address, &path, &build_id));
-    RK_TRY(rk_environment_collect(&facts.facts, runtime->settings->key_ignore, &components));
-    RK_TRY(describe_client(client, &facts, &components, path, build_id));
-    client->keyed = true;
-    write_client(runtime, client, &facts, path, build_id);
-    return NULL;
-}
-
-static void free_client(rk_client *client) {
-    rk_buf_cleanup(&client->components_json);
-    rk_buf_cleanup(&client->metadata_json);
-    rk_free(client);
-}
-
-void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle) {
+const rk_runtime *rk_runtime_start(void) {
     if (!rk_runtime_enabled())
-        return;
-    rk_client *client = rk_calloc(1, sizeof *client);
-    if (!client)
-        return; // not watched: its compilations pass through
-    client->handle = handle;
-    client->plugin = plugin;
+        return NULL;
     (void)pthread_mutex_lock(&mutex);
-    if (client_count == 0)
+    if (!ever_started)
         start_runtime();
-    client->number = ++client_count;
+    ever_started = true;
     (void)pthread_mutex_unlock(&mutex);
-
-    const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime) { // the process is ending
-        free_client(client);
-        return;
-    }
-    rk_err *err = identify_client(runtime, client, handle);
-    if (err)
-        rk_runtime_tell(RK_ONCE_KEY,
-                        rk_err_wrap(err, "this client's programs get no key and are not kept"));
-    (void)pthread_mutex_lock(&mutex);
-    client->next = clients;
-    clients = client;
-    (void)pthread_mutex_unlock(&mutex);
-}
-
-const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *handle) {
-    (void)pthread_mutex_lock(&mutex);
-    const rk_client *client = clients;
-    while (client && (client->handle != handle || client->plugin != plugin))
-        client = client->next;
-    (void)pthread_mutex_unlock(&mutex);
-    return client;
-}
-
-static void forget_client(const rk_plugin *plugin, const PJRT_Client *handle) {
-    (void)pthread_mutex_lock(&mutex);
-    for (rk_client **link = &clients; *link; link = &(*link)->next) {
-        rk_client *client = *link;
-        if (client->handle == handle && client->plugin == plugin) {
-            *link = client->next;
-            free_client(client);
-            break;
-        }
-    }
-    (void)pthread_mutex_unlock(&mutex);
-}
-
-bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
-    const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime)
-        return true;
-    bool out = !runtime->publisher ||
-               rk_publisher_drain(runtime->publisher, handle, runtime->settings->drain_ns);
-    rk_runtime_write_counts(true);
-    if (out)
-        forget_client(plugin, handle);
-    else
-        rk_runtime_tell(RK_ONCE_DRAIN,
-                        rk_error(RK_DEADLINE_EXCEEDED,
-                                 "the plugin is still serializing an executable of a client that "
-                                 "is being destroyed; the client is left alive"));
-    return out;
+    return rk_runtime_get();
 }

@@ -1,5 +1,6 @@
 // What a process has one of: settings, store, journal, publisher, clients; started with the first
-// client, never before. After a fork the child is inert: every hook passes through.
+// client, or the first compilation ahead of time, never before. After a fork the child is inert:
+// every hook passes through.
 #pragma once
 
 #include "cache/flight.h"
@@ -9,9 +10,10 @@
 #include "pjrt/plugin.h"
 #include "settings/settings.h"
 
-// A PJRT_Client under watch. Created and destroyed with the plugin's own.
+// A PJRT_Client under watch. Created and destroyed with the plugin's own. Or a target: what stands
+// for the client where something is compiled ahead of time; never destroyed.
 typedef struct rk_client {
-    const PJRT_Client *handle; // compared, never followed here
+    const PJRT_Client *handle; // compared, never followed here; NULL for a target
     rk_plugin *plugin;
     uint64_t number;      // from 1, in this process
     bool keyed;           // `environment` could be made
@@ -41,6 +43,9 @@ const rk_settings_values *rk_runtime_settings(void);
 // The started runtime, or NULL: not started, ended, or this is a forked child. Cheap.
 rk_runtime *rk_runtime_get(void);
 
+// Starts it, if nothing has before. NULL if rekindle is off or inert, or the process is ending.
+const rk_runtime *rk_runtime_start(void);
+
 // Called after the plugin has made a client: starts the runtime with the first one.
 void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle);
 
@@ -50,6 +55,11 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle);
 
 // Borrowed until the client is destroyed; NULL for one that was made before rekindle was there.
 const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *handle);
+
+// What stands for a client of that topology, which is asked to describe itself; starts the runtime
+// if nothing has before. Equal topologies of a plugin have the same. Borrowed for the process's
+// life; NULL if rekindle is off or inert, or the process has too many of them.
+const rk_client *rk_runtime_target(rk_plugin *plugin, const PJRT_TopologyDescription *topology);
 
 uint64_t rk_runtime_next_seq(void); // number of the next compile request, from 1
 

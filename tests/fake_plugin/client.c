@@ -20,11 +20,17 @@ static void *new_list(size_t count) {
     return list;
 }
 
+// The other devices belong to other processes, as in a job of several.
+size_t fake_addressable_count(size_t count) {
+    int64_t wanted = fake_setting_int("FAKE_PJRT_ADDRESSABLE_DEVICES", (int64_t)count);
+    return wanted >= 0 && (size_t)wanted < count ? (size_t)wanted : count;
+}
+
 static void add_device(PJRT_Client *client, int id) {
     PJRT_Device *device = fake_object_new(FAKE_DEVICE, sizeof *device, client);
     device->id = id;
     device->client = client;
-    device->description = fake_description_new(id, client);
+    device->description = fake_description_new(id, fake_addressable_count(client->count), client);
     device->memory = fake_object_new(FAKE_MEMORY, sizeof *device->memory, client);
     device->memory->id = id;
     device->memory->device = device;
@@ -48,7 +54,8 @@ FAKE_ENTRY(PJRT_Client_Create) {
     client->memories = new_list(client->count);
     for (size_t i = 0; i < client->count; i++)
         add_device(client, (int)i);
-    client->topology = fake_topology_new(client->count, client);
+    client->topology =
+        fake_topology_new(client->count, fake_addressable_count(client->count), client);
     client->topology->owned_by_client = true;
     args->client = client;
     return NULL;
@@ -117,16 +124,10 @@ FAKE_ENTRY(PJRT_Client_Devices) {
     return NULL;
 }
 
-// The other devices belong to other processes, as in a job of several.
-static size_t addressable_count(const PJRT_Client *client) {
-    int64_t count = fake_setting_int("FAKE_PJRT_ADDRESSABLE_DEVICES", (int64_t)client->count);
-    return count >= 0 && (size_t)count < client->count ? (size_t)count : client->count;
-}
-
 FAKE_ENTRY(PJRT_Client_AddressableDevices) {
     fake_object_check(FAKE_CLIENT, args->client);
     args->addressable_devices = args->client->devices;
-    args->num_addressable_devices = addressable_count(args->client);
+    args->num_addressable_devices = fake_addressable_count(args->client->count);
     return NULL;
 }
 
@@ -177,7 +178,8 @@ FAKE_ENTRY(PJRT_Device_GetDescription) {
 
 FAKE_ENTRY(PJRT_Device_IsAddressable) {
     fake_object_check(FAKE_DEVICE, args->device);
-    args->is_addressable = (size_t)args->device->id < addressable_count(args->device->client);
+    args->is_addressable =
+        (size_t)args->device->id < fake_addressable_count(args->device->client->count);
     return NULL;
 }
 

@@ -103,6 +103,7 @@ PJRT_Error *fake_for_each_payload(void *args);
 struct PJRT_DeviceDescription {
     fake_object head;
     int id;
+    int process;
     char kind[64];
     char text[96];
     int64_t coords[1];
@@ -113,6 +114,7 @@ struct PJRT_TopologyDescription {
     fake_object head;
     bool owned_by_client;
     size_t count;
+    size_t of_a_process; // how many of them belong to each process
     PJRT_DeviceDescription **descriptions;
     PJRT_NamedValue attribute;
 };
@@ -143,8 +145,9 @@ struct PJRT_Client {
 // For the lifetime of the process.
 const char *fake_platform_name(void);
 const char *fake_platform_version(void);
-PJRT_DeviceDescription *fake_description_new(int id, PJRT_Client *client);
-PJRT_TopologyDescription *fake_topology_new(size_t count, PJRT_Client *client);
+size_t fake_addressable_count(size_t count); // how many of a client's devices are this process's
+PJRT_DeviceDescription *fake_description_new(int id, size_t of_a_process, PJRT_Client *client);
+PJRT_TopologyDescription *fake_topology_new(size_t count, size_t of_a_process, PJRT_Client *client);
 void fake_topology_kill(PJRT_TopologyDescription *topology);
 // Entry of API 0.101.
 PJRT_Error *fake_topology_fingerprint(void *args);

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-PJRT_DeviceDescription *fake_description_new(int id, PJRT_Client *client) {
+PJRT_DeviceDescription *fake_description_new(int id, size_t of_a_process, PJRT_Client *client) {
     PJRT_DeviceDescription *description =
         fake_object_new(FAKE_DESCRIPTION, sizeof *description, client);
     description->id = id;
+    description->process = of_a_process ? id / (int)of_a_process : 0;
     description->coords[0] = id;
     (void)snprintf(description->kind, sizeof description->kind, "%s",
                    fake_setting("FAKE_PJRT_DEVICE_KIND", "fake-device"));
@@ -25,14 +26,16 @@ PJRT_DeviceDescription *fake_description_new(int id, PJRT_Client *client) {
     return description;
 }
 
-PJRT_TopologyDescription *fake_topology_new(size_t count, PJRT_Client *client) {
+PJRT_TopologyDescription *fake_topology_new(size_t count, size_t of_a_process,
+                                            PJRT_Client *client) {
     PJRT_TopologyDescription *topology = fake_object_new(FAKE_TOPOLOGY, sizeof *topology, client);
     topology->count = count;
+    topology->of_a_process = of_a_process;
     topology->descriptions = calloc(count + 1, sizeof(void *));
     if (!topology->descriptions)
         abort();
     for (size_t i = 0; i < count; i++)
-        topology->descriptions[i] = fake_description_new((int)i, client);
+        topology->descriptions[i] = fake_description_new((int)i, of_a_process, client);
     topology->attribute = (PJRT_NamedValue){
         .struct_size = (size_t)PJRT_NamedValue_STRUCT_SIZE,
         .name = "devices",
@@ -52,18 +55,20 @@ void fake_topology_kill(PJRT_TopologyDescription *topology) {
     topology->descriptions = NULL;
 }
 
-// Names are "fake:<devices>".
+// Names are "fake:<devices>" or "fake:<devices>/<of each process>".
 FAKE_ENTRY(PJRT_TopologyDescription_Create) {
     static const char prefix[] = "fake:";
     char name[32] = "";
     if (args->topology_name_size < sizeof name)
         memcpy(name, args->topology_name, args->topology_name_size);
-    int64_t count =
-        strncmp(name, prefix, strlen(prefix)) == 0 ? strtoll(name + strlen(prefix), NULL, 10) : 0;
-    if (count < 1 || count > 4096)
+    char *end = name;
+    bool known = strncmp(name, prefix, strlen(prefix)) == 0;
+    int64_t count = known ? strtoll(name + strlen(prefix), &end, 10) : 0;
+    int64_t of_a_process = *end == '/' ? strtoll(end + 1, NULL, 10) : count;
+    if (count < 1 || count > 4096 || of_a_process < 1 || of_a_process > count)
         return fake_error(PJRT_Error_Code_INVALID_ARGUMENT,
                           "\"%s\" is no topology of fake:<devices>", name);
-    args->topology = fake_topology_new((size_t)count, NULL);
+    args->topology = fake_topology_new((size_t)count, (size_t)of_a_process, NULL);
     return NULL;
 }
 
@@ -122,7 +127,8 @@ FAKE_ENTRY(PJRT_TopologyDescription_Serialize) {
         return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: told to fail topology_serialize");
     PJRT_SerializedTopology *serialized =
         fake_object_new(FAKE_SERIALIZED, sizeof *serialized, NULL);
-    (void)snprintf(serialized->text, sizeof serialized->text, "fake:%zu", args->topology->count);
+    (void)snprintf(serialized->text, sizeof serialized->text, "fake:%zu/%zu", args->topology->count,
+                   args->topology->of_a_process);
     args->serialized_topology = serialized;
     args->serialized_bytes = serialized->text;
     args->serialized_bytes_size = strlen(serialized->text);
@@ -146,7 +152,8 @@ PJRT_Error *fake_topology_fingerprint(void *untyped) {
         fake_enter("PJRT_TopologyDescription_Fingerprint", args->struct_size, sizeof *args);
     if (!call.error) {
         fake_object_check(FAKE_TOPOLOGY, args->topology);
-        args->fingerprint = 0xfa4e000000000000u + args->topology->count;
+        args->fingerprint =
+            0xfa4e000000000000u + (args->topology->of_a_process << 16) + args->topology->count;
     }
     fake_leave(&call, call.error);
     return call.error;
@@ -162,7 +169,7 @@ FAKE_ENTRY(PJRT_DeviceDescription_Id) {
 
 FAKE_ENTRY(PJRT_DeviceDescription_ProcessIndex) {
     fake_object_check(FAKE_DESCRIPTION, args->device_description);
-    args->process_index = 0;
+    args->process_index = args->device_description->process;
     return NULL;
 }
 

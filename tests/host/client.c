@@ -78,3 +78,31 @@ void host_destroy_client(host *h, const char *value) {
     h->clients[h->client] = NULL;
     (void)host_end(&line, h, h->api->PJRT_Client_Destroy(&args));
 }
+
+void host_topology(host *h, const char *value) {
+    host_line line;
+    host_begin(&line, h, "topology");
+    PJRT_TopologyDescription_Create_Args create =
+        HOST_ARGS(PJRT_TopologyDescription_Create_Args, .topology_name = value,
+                  .topology_name_size = strlen(value));
+    PJRT_Error *error = h->api->PJRT_TopologyDescription_Create(&create);
+    if (!error) {
+        h->topology = create.topology;
+        PJRT_TopologyDescription_GetDeviceDescriptions_Args devices = HOST_ARGS(
+            PJRT_TopologyDescription_GetDeviceDescriptions_Args, .topology = create.topology);
+        error = h->api->PJRT_TopologyDescription_GetDeviceDescriptions(&devices);
+        if (!error)
+            rk_json_member_uint(&line.json, "devices", devices.num_descriptions);
+    }
+    (void)host_end(&line, h, error);
+}
+
+void host_destroy_topology(host *h, const char *value) {
+    (void)value;
+    host_line line;
+    host_begin(&line, h, "destroy-topology");
+    PJRT_TopologyDescription_Destroy_Args args =
+        HOST_ARGS(PJRT_TopologyDescription_Destroy_Args, .topology = h->topology);
+    h->topology = NULL;
+    (void)host_end(&line, h, h->api->PJRT_TopologyDescription_Destroy(&args));
+}

@@ -130,20 +130,29 @@ void host_compile(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// Through PJRT_Compile, for the topology of the client.
+// The topology in use, else that of the client.
+static PJRT_Error *find_topology(const host *h, const PJRT_TopologyDescription **out_topology) {
+    *out_topology = h->topology;
+    if (h->topology)
+        return NULL;
+    PJRT_Client_TopologyDescription_Args args =
+        HOST_ARGS(PJRT_Client_TopologyDescription_Args, .client = host_current_client(h));
+    PJRT_Error *error = h->api->PJRT_Client_TopologyDescription(&args);
+    *out_topology = args.topology;
+    return error;
+}
+
+// Through PJRT_Compile.
 void host_compile_topology(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "compile-topology");
     RK_AUTO(source) from;
     read_source(h, value, &from);
     PJRT_Program program = program_of(&from);
-    PJRT_Client_TopologyDescription_Args topology =
-        HOST_ARGS(PJRT_Client_TopologyDescription_Args, .client = host_current_client(h));
-    PJRT_Error *error = h->api->PJRT_Client_TopologyDescription(&topology);
-    PJRT_Compile_Args args =
-        HOST_ARGS(PJRT_Compile_Args, .topology = topology.topology, .program = &program,
-                  .compile_options = (const char *)from.options.data,
-                  .compile_options_size = from.options.len);
+    PJRT_Compile_Args args = HOST_ARGS(PJRT_Compile_Args, .program = &program,
+                                       .compile_options = (const char *)from.options.data,
+                                       .compile_options_size = from.options.len);
+    PJRT_Error *error = find_topology(h, &args.topology);
     if (!error)
         error = h->api->PJRT_Compile(&args);
     if (!error) {

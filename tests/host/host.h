@@ -19,7 +19,8 @@ typedef struct host {
     const PJRT_Api *api;
     PJRT_Client *clients[HOST_MAX_CLIENTS];
     size_t client_count;
-    size_t client; // the one in use
+    size_t client;                      // the one in use
+    PJRT_TopologyDescription *topology; // made by topology=NAME, or NULL
     PJRT_LoadedExecutable *executables[HOST_MAX_EXECUTABLES];
     size_t executable_count;
     PJRT_Buffer *outputs[HOST_MAX_OUTPUTS];
@@ -60,6 +61,8 @@ void host_extra(host *h, const char *value);
 void host_client(host *h, const char *value);
 void host_use_client(host *h, const char *value);
 void host_destroy_client(host *h, const char *value);
+void host_topology(host *h, const char *value);
+void host_destroy_topology(host *h, const char *value);
 void host_compile(host *h, const char *value);
 void host_compile_topology(host *h, const char *value);
 void host_inspect(host *h, const char *value);

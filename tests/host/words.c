@@ -26,6 +26,8 @@ static const struct {
     {"client", host_client, true},
     {"use-client", host_use_client, true},
     {"destroy-client", host_destroy_client, true},
+    {"topology", host_topology, true},
+    {"destroy-topology", host_destroy_topology, true},
     {"compile", host_compile, true},
     {"compile-topology", host_compile_topology, true},
     {"inspect", host_inspect, true},

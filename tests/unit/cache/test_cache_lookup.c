@@ -86,6 +86,19 @@ static void what_was_put_is_loaded(void **state) {
     assert_true(answer.load_ns > 0);
 }
 
+static void without_a_loader_it_is_only_looked_for(void **state) {
+    fixture *f = *state;
+    rk_answer answer;
+    rk_cache_lookup(f->store, &f->key, NULL, &answer);
+    assert_int_equal(answer.miss, RK_MISS_ABSENT);
+    put(f, "the executable");
+    rk_cache_lookup(f->store, &f->key, NULL, &answer);
+    assert_int_equal(answer.miss, RK_MISS_NONE);
+    assert_null(answer.handle);
+    assert_int_equal(answer.saved_ns, 7000);
+    assert_int_equal(f->loads, 0);
+}
+
 static void refused_bytes_are_set_aside(void **state) {
     fixture *f = *state;
     put(f, "bad");
@@ -153,6 +166,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_empty_store_is_a_miss, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_put_is_loaded, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_a_loader_it_is_only_looked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(refused_bytes_are_set_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plugin_that_cannot_load_leaves_the_entry, setup,
                                         teardown),

@@ -113,6 +113,7 @@ static rk_key key_of(int number) {
 static void submit(fixture *f, int number, const void *owner) {
     work *w = &f->works[number];
     rk_publish_job job = {.key = key_of(number),
+                          .flags = number == 0 ? RK_ENTRY_FLAG_AHEAD_OF_TIME : 0,
                           .handle = w,
                           .owner = owner,
                           .context = w,
@@ -138,6 +139,10 @@ static void a_job_is_stored_with_its_program(void **state) {
     assert_true(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
     assert_true(rk_store_has(f->store, RK_ENTRY_PROGRAM, &key));
     assert_int_equal(rk_publisher_queued_bytes(f->publisher), 0);
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    assert_null(rk_store_get(f->store, &key, &lookup));
+    assert_true(lookup.found);
+    assert_int_equal(lookup.view.entry.flags, RK_ENTRY_FLAG_AHEAD_OF_TIME);
 }
 
 static void a_failing_serialize_stores_nothing(void **state) {

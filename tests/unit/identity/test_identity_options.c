@@ -154,6 +154,21 @@ static void ignored_fields_leave_no_trace(void **state) {
     assert_int_equal(rk_test_count(&fields, DEBUG_OPTIONS "xla_cpu_fast_math_honor_nans"), 1);
 }
 
+// What jaxlib sets for a client's compilation, and not for one ahead of time.
+static void a_compilation_ahead_of_time_has_the_same(void **state) {
+    (void)state;
+    static const uint8_t not_in_place[] = {9 << 3, 0}; // of a field given twice the last one counts
+    rk_buf options = rk_test_options("jax-0.12.0-plain-1.pb");
+    rk_test_canonical client = rk_test_canonicalize(rk_buf_span(&options));
+    rk_buf_add(&options, not_in_place, sizeof not_in_place);
+    rk_test_canonical ahead = rk_test_canonicalize(rk_buf_span(&options));
+    assert_true(rk_span_equal(rk_buf_span(&client.bytes), rk_buf_span(&ahead.bytes)));
+    assert_int_equal(rk_test_count(&client.fields, "allow_in_place_mlir_modification"), 0);
+    rk_test_canonical_cleanup(&client);
+    rk_test_canonical_cleanup(&ahead);
+    rk_buf_cleanup(&options);
+}
+
 static void canonical_form_is_stable(void **state) {
     (void)state;
     // Canonical bytes are a message themselves, and their own canonical form.
@@ -171,6 +186,7 @@ int main(void) {
         cmocka_unit_test(one_flag_is_one_named_difference),
         cmocka_unit_test(fields_are_named_and_valued),
         cmocka_unit_test(ignored_fields_leave_no_trace),
+        cmocka_unit_test(a_compilation_ahead_of_time_has_the_same),
         cmocka_unit_test(canonical_form_is_stable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

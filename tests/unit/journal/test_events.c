@@ -131,6 +131,7 @@ static void a_compile_has_all_its_fields(void **state) {
     assert_string_equal(text_of(hit, "source"), "local");
     assert_null(json_object_get(hit, "key"));
     assert_null(json_object_get(hit, "reason"));
+    assert_null(json_object_get(hit, "ahead_of_time"));
     assert_true(json_real_value(json_object_get(hit, "saved_seconds")) == 5.0);
     assert_true(json_real_value(json_object_get(hit, "waited_seconds")) == 1.5);
     assert_string_equal(text_of(hit, "waited_for"), "node1/7");

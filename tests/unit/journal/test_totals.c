@@ -53,6 +53,22 @@ static void every_event_is_a_hit_a_miss_or_a_bypass(void **state) {
     assert_int_equal(totals.saved_ns, 3000000000);
 }
 
+static void compilations_ahead_of_time_are_counted(void **state) {
+    rk_journal_compile ahead = miss;
+    ahead.ahead_of_time = true;
+    add(*state, "one", 1, ahead);
+    add(*state, "one", 2, miss);
+    ahead.found = true;
+    ahead.reason = "no_client";
+    add(*state, "one", 3, ahead);
+    RK_AUTO(rk_run_totals) totals = {0};
+    total(*state, "one", &totals);
+    assert_int_equal(totals.misses, 3);
+    assert_int_equal(totals.compiled, 3);
+    assert_int_equal(totals.ahead_of_time, 2);
+    assert_int_equal(totals.found, 1);
+}
+
 // A compilation that was waited for saved no more time than the waiting took.
 static void waiting_is_no_saving(void **state) {
     rk_journal_compile waited = hit, in_vain = miss;
@@ -156,6 +172,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(every_event_is_a_hit_a_miss_or_a_bypass),
+        TEST(compilations_ahead_of_time_are_counted),
         TEST(waiting_is_no_saving),
         TEST(programs_without_a_fingerprint_are_told_apart_by_name),
         TEST(runs_are_summed_with_distinct_programs_once),

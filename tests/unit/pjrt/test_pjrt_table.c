@@ -45,7 +45,7 @@ static int differences(const PJRT_Api *a, const PJRT_Api *b) {
     return count;
 }
 
-enum { WATCHED_ENTRIES = 13 };
+enum { WATCHED_ENTRIES = 14 };
 
 static void the_whole_table_is_copied(void **state) {
     (void)state;
@@ -73,12 +73,12 @@ static void a_newer_table_keeps_its_tail(void **state) {
 
 static void an_older_table_stays_short(void **state) {
     (void)state;
-    enum { SHORT_BY = 30 }; // ends before the host transfer managers
+    enum { SHORT_BY = 30 }; // ends before PJRT_Compile and the host transfer managers
     PJRT_Api *real = make_table(-SHORT_BY);
     const PJRT_Api *wrapped = rk_plugin_wrap(real);
     assert_ptr_not_equal(wrapped, real);
     assert_int_equal(wrapped->struct_size, real->struct_size);
-    assert_int_equal(differences(real, wrapped), WATCHED_ENTRIES - 2);
+    assert_int_equal(differences(real, wrapped), WATCHED_ENTRIES - 3);
     assert_null(rk_pjrt_later(wrapped, RK_PJRT_ERROR_FOR_EACH_PAYLOAD));
 }
 
