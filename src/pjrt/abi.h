@@ -24,8 +24,10 @@
 // it. Source: the API's change log; and a plugin of 0.117 names itself the entry that it was called
 // through when it refuses a struct that is too small.
 enum rk_pjrt_later_entry {
-    RK_PJRT_ERROR_FOR_EACH_PAYLOAD = 15, // 0.99
-    RK_PJRT_TOPOLOGY_FINGERPRINT = 16,   // 0.101
+    RK_PJRT_CLIENT_CREATE_ERROR_BUFFER = 1, // 0.82
+    RK_PJRT_DEVICE_POISON_EXECUTION = 4,    // 0.85
+    RK_PJRT_ERROR_FOR_EACH_PAYLOAD = 15,    // 0.99
+    RK_PJRT_TOPOLOGY_FINGERPRINT = 16,      // 0.101
 };
 
 typedef PJRT_Error *rk_pjrt_any_fn(void *args);

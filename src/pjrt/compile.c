@@ -56,7 +56,8 @@ static rk_err *load(void *context, rk_span executable, void **out_handle) {
         args.struct_size =
             RK_PJRT_SIZE_TO(PJRT_Executable_DeserializeAndLoad_Args, loaded_executable);
     }
-    RK_TRY(rk_pjrt_error_take(api, api->PJRT_Executable_DeserializeAndLoad(&args)));
+    RK_TRY(rk_pjrt_error_take(api, RK_BRIDGE(r->plugin, RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD,
+                                             PJRT_Executable_DeserializeAndLoad, &args)));
     if (!args.loaded_executable)
         return rk_error(RK_INTERNAL, "the plugin gave no executable and no error");
     *out_handle = args.loaded_executable;
@@ -164,7 +165,8 @@ static bool try_load(request *r) {
 static PJRT_Error *compile(request *r) {
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
-    PJRT_Error *error = r->plugin->real->PJRT_Client_Compile(r->args);
+    PJRT_Error *error =
+        RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args);
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
@@ -234,7 +236,7 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
     rk_runtime *runtime = rk_runtime_get();
     const rk_client *client = runtime ? rk_runtime_client(plugin, args->client) : NULL;
     if (!client || args->struct_size < PJRT_Client_Compile_Args_STRUCT_SIZE || !args->program)
-        return plugin->real->PJRT_Client_Compile(args);
+        return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, args);
     request r = {
         .plugin = plugin,
         .runtime = runtime,

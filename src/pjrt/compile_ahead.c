@@ -12,7 +12,7 @@
 static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
-    PJRT_Error *error = r->plugin->real->PJRT_Compile(args);
+    PJRT_Error *error = RK_BRIDGE(r->plugin, RK_STRUCT_COMPILE, PJRT_Compile, args);
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
@@ -78,7 +78,7 @@ static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_
 PJRT_Error *rk_compile_ahead_hook(rk_plugin *plugin, PJRT_Compile_Args *args) {
     if (!rk_runtime_enabled() || args->struct_size < PJRT_Compile_Args_STRUCT_SIZE ||
         !args->program || !args->topology)
-        return plugin->real->PJRT_Compile(args);
+        return RK_BRIDGE(plugin, RK_STRUCT_COMPILE, PJRT_Compile, args);
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     PJRT_Error *error = watch(plugin, args, cancel_state);

@@ -77,21 +77,25 @@ void rk_pjrt_error_drop(const PJRT_Api *api, PJRT_Error *error) {
     api->PJRT_Error_Destroy(&args);
 }
 
+rk_span rk_pjrt_error_text(const PJRT_Api *api, const PJRT_Error *error) {
+    PJRT_Error_Message_Args args = {.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE,
+                                    .error = error};
+    api->PJRT_Error_Message(&args);
+    return rk_span_of(args.message, args.message ? args.message_size : 0);
+}
+
 rk_err *rk_pjrt_error_take(const PJRT_Api *api, PJRT_Error *error) {
     if (!error)
         return NULL;
     PJRT_Error_GetCode_Args code = {.struct_size = PJRT_Error_GetCode_Args_STRUCT_SIZE,
                                     .error = error};
     rk_pjrt_error_drop(api, api->PJRT_Error_GetCode(&code));
-    PJRT_Error_Message_Args message = {.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE,
-                                       .error = error};
-    api->PJRT_Error_Message(&message);
+    rk_span message = rk_pjrt_error_text(api, error);
     enum { MESSAGE_MAX_BYTES = 1024 };
-    size_t len =
-        message.message_size < MESSAGE_MAX_BYTES ? message.message_size : MESSAGE_MAX_BYTES;
+    size_t len = message.len < MESSAGE_MAX_BYTES ? message.len : MESSAGE_MAX_BYTES;
     int number = (int)code.code;
     rk_code known = number > 0 && number <= (int)RK_UNAUTHENTICATED ? (rk_code)number : RK_UNKNOWN;
-    rk_err *err = rk_error(known, "%.*s", (int)len, message.message ? message.message : "");
+    rk_err *err = rk_error(known, "%.*s", (int)len, (const char *)message.data);
     rk_pjrt_error_drop(api, error);
     return err;
 }

@@ -7,6 +7,9 @@
 // Consumes the plugin's error. NULL stays NULL. `api` is the plugin's own table.
 RK_NODISCARD rk_err *rk_pjrt_error_take(const PJRT_Api *api, PJRT_Error *error);
 
+// The text of a plugin's error; borrowed from it.
+rk_span rk_pjrt_error_text(const PJRT_Api *api, const PJRT_Error *error);
+
 // Frees a plugin's error unread. NULL is fine.
 void rk_pjrt_error_drop(const PJRT_Api *api, PJRT_Error *error);
 

@@ -75,11 +75,17 @@ static void error_destroy(const rk_plugin *plugin, PJRT_Error_Destroy_Args *args
         plugin->real->PJRT_Error_Destroy(args);
 }
 
-static void error_message(const rk_plugin *plugin, PJRT_Error_Message_Args *args) {
-    if (rk_pjrt_error_is_ours(args->error))
+static void error_message(rk_plugin *plugin, PJRT_Error_Message_Args *args) {
+    if (rk_pjrt_error_is_ours(args->error)) {
         rk_pjrt_error_message(args->error, &args->message, &args->message_size);
-    else
-        plugin->real->PJRT_Error_Message(args);
+        return;
+    }
+    plugin->real->PJRT_Error_Message(args);
+    const char *better = rk_bridge_explain(&plugin->bridge, args->message, args->message_size);
+    if (better) {
+        args->message = better;
+        args->message_size = strlen(better);
+    }
 }
 
 static PJRT_Error *error_get_code(const rk_plugin *plugin, PJRT_Error_GetCode_Args *args) {
@@ -97,7 +103,7 @@ static PJRT_Error *error_for_each_payload(const rk_plugin *plugin,
 }
 
 static PJRT_Error *client_create(rk_plugin *plugin, PJRT_Client_Create_Args *args) {
-    PJRT_Error *error = plugin->real->PJRT_Client_Create(args);
+    PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_CREATE, PJRT_Client_Create, args);
     if (!error && args->client)
         rk_runtime_add_client(plugin, args->client);
     return error;
@@ -107,7 +113,7 @@ static PJRT_Error *client_destroy(rk_plugin *plugin, PJRT_Client_Destroy_Args *a
     // Better a client that is never freed than one freed under a thread that works with it.
     if (args->client && !rk_runtime_remove_client(plugin, args->client))
         return NULL;
-    return plugin->real->PJRT_Client_Destroy(args);
+    return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_DESTROY, PJRT_Client_Destroy, args);
 }
 
 // An executable that waits to be serialized is done with before it is destroyed, and also before it
@@ -122,13 +128,15 @@ static void finish_serializing(const PJRT_LoadedExecutable *executable) {
 static PJRT_Error *loaded_executable_destroy(rk_plugin *plugin,
                                              PJRT_LoadedExecutable_Destroy_Args *args) {
     finish_serializing(args->executable);
-    return plugin->real->PJRT_LoadedExecutable_Destroy(args);
+    return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DESTROY, PJRT_LoadedExecutable_Destroy,
+                     args);
 }
 
 static PJRT_Error *loaded_executable_delete(rk_plugin *plugin,
                                             PJRT_LoadedExecutable_Delete_Args *args) {
     finish_serializing(args->executable);
-    return plugin->real->PJRT_LoadedExecutable_Delete(args);
+    return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DELETE, PJRT_LoadedExecutable_Delete,
+                     args);
 }
 
 static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
@@ -142,7 +150,9 @@ static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args
     finish_serializing(args->executable);
     if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
         rk_runtime_write_counts(false);
-    return plugin->real->PJRT_LoadedExecutable_Execute(args);
+    return rk_bridge_call_with(&plugin->bridge, RK_STRUCT_LOADED_EXECUTABLE_EXECUTE,
+                               RK_STRUCT_EXECUTE_OPTIONS, args->options,
+                               (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute, args);
 }
 
 // Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.
@@ -192,7 +202,8 @@ static uint64_t array_bytes(PJRT_Buffer_Type type, const int64_t *dims, size_t n
 
 static PJRT_Error *buffer_from_host(rk_plugin *plugin,
                                     PJRT_Client_BufferFromHostBuffer_Args *args) {
-    PJRT_Error *error = plugin->real->PJRT_Client_BufferFromHostBuffer(args);
+    PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
+                                  PJRT_Client_BufferFromHostBuffer, args);
     if (!error) {
         add(&plugin->counts.host_to_device, 1);
         add(&plugin->counts.host_to_device_bytes,
@@ -203,7 +214,8 @@ static PJRT_Error *buffer_from_host(rk_plugin *plugin,
 
 static PJRT_Error *transfer_data(rk_plugin *plugin,
                                  PJRT_AsyncHostToDeviceTransferManager_TransferData_Args *args) {
-    PJRT_Error *error = plugin->real->PJRT_AsyncHostToDeviceTransferManager_TransferData(args);
+    PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_TRANSFER_DATA,
+                                  PJRT_AsyncHostToDeviceTransferManager_TransferData, args);
     if (!error) {
         add(&plugin->counts.host_to_device, 1);
         add(&plugin->counts.host_to_device_bytes,
@@ -214,7 +226,8 @@ static PJRT_Error *transfer_data(rk_plugin *plugin,
 
 static PJRT_Error *buffer_to_host(rk_plugin *plugin, PJRT_Buffer_ToHostBuffer_Args *args) {
     bool copies = args->dst != NULL; // else it only asks for the size
-    PJRT_Error *error = plugin->real->PJRT_Buffer_ToHostBuffer(args);
+    PJRT_Error *error =
+        RK_BRIDGE(plugin, RK_STRUCT_BUFFER_TO_HOST_BUFFER, PJRT_Buffer_ToHostBuffer, args);
     if (!error && copies) {
         add(&plugin->counts.device_to_host, 1);
         add(&plugin->counts.device_to_host_bytes, args->dst_size);
@@ -223,7 +236,8 @@ static PJRT_Error *buffer_to_host(rk_plugin *plugin, PJRT_Buffer_ToHostBuffer_Ar
 }
 
 static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost_Args *args) {
-    PJRT_Error *error = plugin->real->PJRT_Buffer_CopyRawToHost(args);
+    PJRT_Error *error =
+        RK_BRIDGE(plugin, RK_STRUCT_BUFFER_COPY_RAW_TO_HOST, PJRT_Buffer_CopyRawToHost, args);
     if (!error) {
         add(&plugin->counts.device_to_host, 1);
         add(&plugin->counts.device_to_host_bytes,
@@ -231,6 +245,38 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
     }
     return error;
 }
+
+// Entries that are watched only because their structs grew: a caller of another version would be
+// refused, or, where the plugin does not look, read beyond its end. X(hook, entry, struct).
+#define FOR_EACH_GROWN(X)                                                                          \
+    X(plugin_attributes, PJRT_Plugin_Attributes, RK_STRUCT_PLUGIN_ATTRIBUTES)                      \
+    X(create_view, PJRT_Client_CreateViewOfDeviceBuffer,                                           \
+      RK_STRUCT_CLIENT_CREATE_VIEW_OF_DEVICE_BUFFER)                                               \
+    X(addressable_memories, PJRT_Device_AddressableMemories,                                       \
+      RK_STRUCT_DEVICE_ADDRESSABLE_MEMORIES)                                                       \
+    X(memory_stats, PJRT_Device_MemoryStats, RK_STRUCT_DEVICE_MEMORY_STATS)                        \
+    X(compiled_memory_stats, PJRT_Executable_GetCompiledMemoryStats,                               \
+      RK_STRUCT_EXECUTABLE_GET_COMPILED_MEMORY_STATS)                                              \
+    X(deserialize_and_load, PJRT_Executable_DeserializeAndLoad,                                    \
+      RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD)
+
+#define DEFINE_GROWN(name, entry, id)                                                              \
+    static PJRT_Error *name(rk_plugin *plugin, entry##_Args *args) {                               \
+        return RK_BRIDGE(plugin, id, entry, args);                                                 \
+    }
+FOR_EACH_GROWN(DEFINE_GROWN)
+
+// The same for entries later than the header. X(hook, entry, struct).
+#define FOR_EACH_GROWN_LATER(X)                                                                    \
+    X(create_error_buffer, RK_PJRT_CLIENT_CREATE_ERROR_BUFFER,                                     \
+      RK_STRUCT_CLIENT_CREATE_ERROR_BUFFER)                                                        \
+    X(poison_execution, RK_PJRT_DEVICE_POISON_EXECUTION, RK_STRUCT_DEVICE_POISON_EXECUTION)
+
+#define DEFINE_GROWN_LATER(name, entry, id)                                                        \
+    static PJRT_Error *name(rk_plugin *plugin, void *args) {                                       \
+        return rk_bridge_call(&plugin->bridge, id, rk_pjrt_later(plugin->real, entry), args);      \
+    }
+FOR_EACH_GROWN_LATER(DEFINE_GROWN_LATER)
 
 // A set of hooks for each slot: the same name with the slot's number.
 
@@ -264,7 +310,18 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
     HOOK(n, PJRT_Error *, buffer_to_host, PJRT_Buffer_ToHostBuffer_Args, buffer_to_host)           \
     HOOK(n, PJRT_Error *, copy_raw_to_host, PJRT_Buffer_CopyRawToHost_Args, copy_raw_to_host)      \
     HOOK(n, PJRT_Error *, transfer_data, PJRT_AsyncHostToDeviceTransferManager_TransferData_Args,  \
-         transfer_data)
+         transfer_data)                                                                            \
+    HOOK(n, PJRT_Error *, plugin_attributes, PJRT_Plugin_Attributes_Args, plugin_attributes)       \
+    HOOK(n, PJRT_Error *, create_view, PJRT_Client_CreateViewOfDeviceBuffer_Args, create_view)     \
+    HOOK(n, PJRT_Error *, addressable_memories, PJRT_Device_AddressableMemories_Args,              \
+         addressable_memories)                                                                     \
+    HOOK(n, PJRT_Error *, memory_stats, PJRT_Device_MemoryStats_Args, memory_stats)                \
+    HOOK(n, PJRT_Error *, compiled_memory_stats, PJRT_Executable_GetCompiledMemoryStats_Args,      \
+         compiled_memory_stats)                                                                    \
+    HOOK(n, PJRT_Error *, deserialize_and_load, PJRT_Executable_DeserializeAndLoad_Args,           \
+         deserialize_and_load)                                                                     \
+    HOOK(n, PJRT_Error *, create_error_buffer, void, create_error_buffer)                          \
+    HOOK(n, PJRT_Error *, poison_execution, void, poison_execution)
 RK_FOR_EACH_SLOT(DEFINE_SLOT)
 
 typedef struct hook_set {
@@ -283,6 +340,14 @@ typedef struct hook_set {
     PJRT_Buffer_ToHostBuffer *buffer_to_host;
     PJRT_Buffer_CopyRawToHost *copy_raw_to_host;
     PJRT_AsyncHostToDeviceTransferManager_TransferData *transfer_data;
+    PJRT_Plugin_Attributes *plugin_attributes;
+    PJRT_Client_CreateViewOfDeviceBuffer *create_view;
+    PJRT_Device_AddressableMemories *addressable_memories;
+    PJRT_Device_MemoryStats *memory_stats;
+    PJRT_Executable_GetCompiledMemoryStats *compiled_memory_stats;
+    PJRT_Executable_DeserializeAndLoad *deserialize_and_load;
+    rk_pjrt_any_fn *create_error_buffer;
+    rk_pjrt_any_fn *poison_execution;
 } hook_set;
 
 #define HOOK_SET(n)                                                                                \
@@ -300,8 +365,21 @@ typedef struct hook_set {
      buffer_from_host_##n,                                                                         \
      buffer_to_host_##n,                                                                           \
      copy_raw_to_host_##n,                                                                         \
-     transfer_data_##n},
+     transfer_data_##n,                                                                            \
+     plugin_attributes_##n,                                                                        \
+     create_view_##n,                                                                              \
+     addressable_memories_##n,                                                                     \
+     memory_stats_##n,                                                                             \
+     compiled_memory_stats_##n,                                                                    \
+     deserialize_and_load_##n,                                                                     \
+     create_error_buffer_##n,                                                                      \
+     poison_execution_##n},
 static const hook_set hook_sets[RK_PLUGIN_SLOTS] = {RK_FOR_EACH_SLOT(HOOK_SET)};
+
+static void replace_later(rk_plugin *plugin, enum rk_pjrt_later_entry entry, rk_pjrt_any_fn *hook) {
+    if (rk_pjrt_later(plugin->real, entry))
+        memcpy((char *)plugin->wrapped + rk_pjrt_later_offset(entry), &hook, sizeof hook);
+}
 
 void rk_hooks_install(rk_plugin *plugin) {
     const hook_set *hooks = &hook_sets[plugin->slot];
@@ -325,8 +403,10 @@ void rk_hooks_install(rk_plugin *plugin) {
     REPLACE(PJRT_Buffer_ToHostBuffer, buffer_to_host);
     REPLACE(PJRT_Buffer_CopyRawToHost, copy_raw_to_host);
     REPLACE(PJRT_AsyncHostToDeviceTransferManager_TransferData, transfer_data);
+#define REPLACE_GROWN(name, entry, id) REPLACE(entry, name);
+    FOR_EACH_GROWN(REPLACE_GROWN)
 #undef REPLACE
-    if (rk_pjrt_later(plugin->real, RK_PJRT_ERROR_FOR_EACH_PAYLOAD))
-        memcpy((char *)table + rk_pjrt_later_offset(RK_PJRT_ERROR_FOR_EACH_PAYLOAD),
-               &hooks->error_for_each_payload, sizeof hooks->error_for_each_payload);
+    replace_later(plugin, RK_PJRT_ERROR_FOR_EACH_PAYLOAD, hooks->error_for_each_payload);
+#define REPLACE_GROWN_LATER(name, entry, id) replace_later(plugin, entry, hooks->name);
+    FOR_EACH_GROWN_LATER(REPLACE_GROWN_LATER)
 }

@@ -21,10 +21,30 @@ rk_plugin *rk_plugin_at(int slot) {
 }
 
 // A table that is none, or of an incompatible major version, is handed on untouched.
+// So is one of 0.56, which had its entries in an order of its own (the API's change log, 0.57).
 static bool is_usable(const PJRT_Api *api) {
+    enum { REARRANGED_MINOR = 56 };
     return api->struct_size <= TABLE_MAX_BYTES && RK_PJRT_HAS(api, PJRT_Client_Compile) &&
            RK_PJRT_HAS(api, PJRT_Executable_DeserializeAndLoad) &&
-           api->pjrt_api_version.major_version == PJRT_API_MAJOR;
+           api->pjrt_api_version.major_version == PJRT_API_MAJOR &&
+           api->pjrt_api_version.minor_version != REARRANGED_MINOR;
+}
+
+// The bytes of a table. Before 0.57 it declared an end that it had outgrown since 0.40, and
+// frameworks of that age used the entries behind it. Source: PJRT_Api_STRUCT_SIZE in 0.54 and 0.55.
+static size_t table_bytes(const PJRT_Api *api) {
+    enum { CORRECTED_MINOR = 57, EXECUTE_CONTEXTS_MINOR = 52, KIND_IDS_MINOR = 48 };
+    enum { MEMORY_STATS_MINOR = 40 };
+    int minor = api->pjrt_api_version.minor_version;
+    size_t size = api->struct_size;
+    if (minor >= CORRECTED_MINOR || minor < MEMORY_STATS_MINOR)
+        return size;
+    size_t end = RK_PJRT_SIZE_TO(PJRT_Api, PJRT_Executable_GetCompiledMemoryStats);
+    if (minor >= EXECUTE_CONTEXTS_MINOR)
+        end = RK_PJRT_SIZE_TO(PJRT_Api, PJRT_ExecuteContext_Destroy);
+    else if (minor >= KIND_IDS_MINOR)
+        end = RK_PJRT_SIZE_TO(PJRT_Api, PJRT_Memory_Kind_Id);
+    return size < end ? end : size;
 }
 
 // A plugin that is watched stays loaded: our thread may be inside it when its user lets go of it.
@@ -35,15 +55,17 @@ static void pin_library_of(const void *address) {
 }
 
 static const PJRT_Api *wrap_in_slot(const PJRT_Api *real, int slot) {
-    PJRT_Api *wrapped = rk_malloc(real->struct_size);
+    size_t bytes = table_bytes(real);
+    PJRT_Api *wrapped = rk_malloc(bytes);
     if (!wrapped)
         return real;
-    memcpy(wrapped, real, real->struct_size);
+    memcpy(wrapped, real, bytes);
     pin_library_of((const void *)(uintptr_t)real->PJRT_Client_Compile);
     rk_plugin *plugin = &rk_plugin_slots[slot];
     plugin->real = real;
     plugin->wrapped = wrapped;
     plugin->slot = slot;
+    rk_bridge_open(&plugin->bridge, real);
     rk_extensions_watch(plugin);
     rk_hooks_install(plugin);
     atomic_store_explicit(&slots_used, slot + 1, memory_order_release);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/status.h"
-#include "pjrt/abi.h"
+#include "pjrt/bridge.h"
 
 // M(n) for each slot: functions that must know their plugin exist once a slot.
 #define RK_FOR_EACH_SLOT(M)                                                                        \
@@ -23,10 +23,11 @@ typedef struct rk_plugin_counts {
 
 typedef struct rk_plugin {
     const PJRT_Api *real; // the plugin's own; lives as long as the process
-    PJRT_Api *wrapped;    // ours: real->struct_size bytes; lives as long as the process
+    PJRT_Api *wrapped;    // ours: as many bytes as the plugin's; lives as long as the process
     int slot;
     atomic_bool cannot_load;     // DeserializeAndLoad answered UNIMPLEMENTED
     atomic_bool xla_transformed; // the framework registered a compiler pass of its own
+    rk_bridge bridge;
     rk_plugin_counts counts;
 } rk_plugin;
 
