@@ -71,6 +71,10 @@ FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail deserialize");
     if (fake_fails("deserialize_unimplemented"))
         return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: cannot deserialize");
+    if (args->struct_size > offsetof(PJRT_Executable_DeserializeAndLoad_Args,
+                                     overridden_serialized_compile_options) &&
+        args->overridden_serialized_compile_options && fake_fails("deserialize_override"))
+        return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: options cannot be overridden");
     if (fake_fails("null_deserialize")) {
         args->loaded_executable = NULL;
         return NULL;
