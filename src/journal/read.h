@@ -150,6 +150,7 @@ typedef struct rk_run_totals {
     uint64_t compiled;              // real calls of the plugin's compiler
     uint64_t fingerprint_fallbacks; // requests whose fingerprint is of bytes, not of meaning
     uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
+    uint64_t unusable;   // requests that found an entry, could not use it, and were compiled
     uint64_t compile_ns; // inside the plugin's compiler
     uint64_t load_ns;    // loading, also where it failed in the end
     uint64_t waited;     // requests that waited for somebody else to compile
