@@ -72,6 +72,25 @@ uint64_t rk_run_not_stored(const rk_run_model *model) {
     return count;
 }
 
+void rk_run_torch_xla_counts(const rk_run_totals *totals,
+                             rk_peer_count out_counts[static RK_TORCH_XLA_COUNTS]) {
+    uint64_t not_hit = totals->misses + totals->bypassed;
+    out_counts[0] = (rk_peer_count){"PersistentCacheHit", totals->hits};
+    out_counts[1] = (rk_peer_count){"PersistentCacheMiss", not_hit - totals->unusable};
+    out_counts[2] = (rk_peer_count){"PersistentCacheDeserializeFailure", totals->unusable};
+}
+
+static json_t *peers_json(const rk_run_totals *totals) {
+    rk_peer_count counts[RK_TORCH_XLA_COUNTS];
+    rk_run_torch_xla_counts(totals, counts);
+    json_t *torch_xla = rk_out_object();
+    for (size_t i = 0; i < RK_ARRAY_LEN(counts); i++)
+        rk_out_set(torch_xla, counts[i].name, rk_out_uint(counts[i].count));
+    json_t *peers = rk_out_object();
+    rk_out_set(peers, "torch_xla", torch_xla);
+    return peers;
+}
+
 static json_t *transfers(uint64_t count, uint64_t bytes) {
     json_t *object = rk_out_object();
     rk_out_set(object, "count", rk_out_uint(count));
@@ -104,6 +123,7 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
                transfers(counts->host_to_device, counts->host_to_device_bytes));
     rk_out_set(object, "device_to_host",
                transfers(counts->device_to_host, counts->device_to_host_bytes));
+    rk_out_set(object, "peers", peers_json(totals));
     json_t *warnings = rk_out_array();
     for (size_t i = 0; i < totals->warning_count; i++)
         rk_out_append(warnings, rk_out_text(rk_span_text(totals->warnings[i])));

@@ -35,6 +35,18 @@ void rk_unkept_collect(const rk_run_model *model, rk_unkept_list *out_list);
 // How many of the programs that were compiled could not be stored.
 uint64_t rk_run_not_stored(const rk_run_model *model);
 
+// What another cache would have counted, by the names its users know, had it served these requests.
+typedef struct rk_peer_count {
+    const char *name; // static
+    uint64_t count;
+} rk_peer_count;
+
+// PyTorch/XLA's three counters of its persistent cache (torch_xla/csrc/runtime/cache.h): there an
+// entry that is found and cannot be used is a failure, and no miss.
+enum { RK_TORCH_XLA_COUNTS = 3 };
+void rk_run_torch_xla_counts(const rk_run_totals *totals,
+                             rk_peer_count out_counts[static RK_TORCH_XLA_COUNTS]);
+
 // The members of `rekindle stats --json` for one run, and of an element of `runs`.
 json_t *rk_run_json(const rk_run_model *model, const rk_run_totals *totals);
 // Those that a run and all runs together have in common, added to `object`.

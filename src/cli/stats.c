@@ -123,6 +123,22 @@ static void print_unkept(const rk_run_model *model) {
         (void)printf("  and %zu more: --json lists them all\n", list.count - MAX_LISTED);
 }
 
+// The same requests under the names by which another cache counts.
+static void print_peers(const rk_run_totals *totals) {
+    static const rk_table_column columns[] = {{.title = ""}, {.title = "", .right = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    rk_peer_count counts[RK_TORCH_XLA_COUNTS];
+    rk_run_torch_xla_counts(totals, counts);
+    print_title("as PyTorch/XLA counts");
+    for (size_t i = 0; i < RK_ARRAY_LEN(counts); i++) {
+        RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+        rk_buf_add_format(&name, "  %s", counts[i].name);
+        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
+        rk_table_add(&table, RK_STYLE_NONE, rk_text_count(counts[i].count).text);
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+}
+
 static void print_head(const rk_run_model *model) {
     static const rk_table_column columns[] = {{.title = ""}, {.title = ""}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
@@ -145,7 +161,7 @@ static void print_head(const rk_run_model *model) {
     (void)putchar('\n');
 }
 
-static rk_err *show_one(const char *directory, const char *wanted, bool json) {
+static rk_err *show_one(const char *directory, const char *wanted, bool json, bool peers) {
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
     RK_AUTO(rk_run_totals) totals = {0};
@@ -158,6 +174,8 @@ static rk_err *show_one(const char *directory, const char *wanted, bool json) {
     }
     print_head(&model);
     print_counters(&totals, rk_run_not_stored(&model));
+    if (peers)
+        print_peers(&totals);
     print_unkept(&model);
     print_warnings(&totals);
     return NULL;
@@ -187,12 +205,14 @@ static rk_err *add_run(void *context, const rk_run_item *item) {
     return NULL;
 }
 
-static void print_all(all_runs *all, bool json) {
+static void print_all(all_runs *all, bool json, bool peers) {
     if (!json) {
         (void)printf("%s%s run%s%s\n\n", rk_style(RK_STYLE_BOLD, stdout),
                      rk_text_count(all->totals.runs).text, rk_text_plural(all->totals.runs),
                      rk_style(RK_STYLE_NONE, stdout));
         print_counters(&all->totals, all->not_stored);
+        if (peers)
+            print_peers(&all->totals);
         print_warnings(&all->totals);
         return;
     }
@@ -206,11 +226,11 @@ static void print_all(all_runs *all, bool json) {
     rk_out_print(object);
 }
 
-static rk_err *show_all(const char *directory, bool json) {
+static rk_err *show_all(const char *directory, bool json, bool peers) {
     all_runs all = {.directory = directory, .list = rk_out_array()};
     rk_err *err = rk_run_list(directory, add_run, &all);
     if (!err)
-        print_all(&all, json);
+        print_all(&all, json, peers);
     json_decref(all.list);
     rk_run_totals_cleanup(&all.totals);
     return err;
@@ -236,11 +256,13 @@ static int nothing_yet(const rk_settings *settings, bool json) {
 }
 
 int rk_verb_stats(int argc, char **argv) {
-    bool json = false, all = false;
+    bool json = false, all = false, peers = false;
     const char *run = NULL, *dir = NULL;
     const rk_opt options[] = {
         RK_OPT_VALUE("run", 'r', &run, "RUN", "this run; the beginning of its name is enough"),
         RK_OPT_FLAG("all", 'a', &all, "all runs together, distinct programs counted once"),
+        RK_OPT_FLAG("peers", 'p', &peers,
+                    "also by the names that PyTorch/XLA counts its own cache by"),
         RK_OPT_JSON(&json),
         RK_OPT_DIR(&dir),
     };
@@ -270,7 +292,7 @@ int rk_verb_stats(int argc, char **argv) {
     if (!err && count == 0 && !run && !(all && json))
         return nothing_yet(settings, json);
     if (!err)
-        err = all ? show_all(rk_settings_get(settings)->dir, json)
-                  : show_one(rk_settings_get(settings)->dir, run, json);
+        err = all ? show_all(rk_settings_get(settings)->dir, json, peers)
+                  : show_one(rk_settings_get(settings)->dir, run, json, peers);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
 }

@@ -152,6 +152,7 @@ typedef struct rk_run_totals {
     uint64_t compiled;              // real calls of the plugin's compiler
     uint64_t fingerprint_fallbacks; // requests whose fingerprint is of bytes, not of meaning
     uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
+    uint64_t unusable;      // requests that found an entry, could not use it, and were compiled
     uint64_t ahead_of_time; // requests for a topology, without a client
     uint64_t found;         // those of them whose executable was in the store already
     uint64_t compile_ns;    // inside the plugin's compiler

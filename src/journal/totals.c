@@ -90,6 +90,7 @@ static void add_compile(rk_run_totals *totals, const rk_run_compile *compile) {
     totals->quarantined += compile->quarantined;
     totals->ahead_of_time += compile->ahead_of_time;
     totals->found += compile->found;
+    totals->unusable += !hit && (compile->deserialize_failed || compile->quarantined);
     totals->fingerprint_fallbacks += compile->by_bytes[0] != '\0';
     totals->preloaded += hit && compile->source == RK_RUN_SOURCE_PRELOAD;
     totals->remote_hits += hit && compile->source == RK_RUN_SOURCE_REMOTE;

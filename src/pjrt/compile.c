@@ -7,6 +7,7 @@
 #include "cache/cache.h"
 #include "identity/options.h"
 #include "pjrt/error.h"
+#include "pjrt/load.h"
 #include "pjrt/publish.h"
 
 typedef rk_request request;
@@ -41,26 +42,9 @@ static rk_err *make_key(request *r) {
 
 static rk_err *load(void *context, rk_span executable, void **out_handle) {
     const request *r = context;
-    const PJRT_Api *api = r->plugin->real;
-    PJRT_Executable_DeserializeAndLoad_Args args = {
-        .struct_size = PJRT_Executable_DeserializeAndLoad_Args_STRUCT_SIZE,
-        .client = r->args->client,
-        .serialized_executable = (const char *)executable.data,
-        .serialized_executable_size = executable.len,
-    };
-    enum { MINOR_WITH_OVERRIDE = 71 };
-    if (api->pjrt_api_version.minor_version >= MINOR_WITH_OVERRIDE) {
-        args.overridden_serialized_compile_options = r->args->compile_options;
-        args.overridden_serialized_compile_options_size = r->args->compile_options_size;
-    } else {
-        args.struct_size =
-            RK_PJRT_SIZE_TO(PJRT_Executable_DeserializeAndLoad_Args, loaded_executable);
-    }
-    RK_TRY(rk_pjrt_error_take(api, RK_BRIDGE(r->plugin, RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD,
-                                             PJRT_Executable_DeserializeAndLoad, &args)));
-    if (!args.loaded_executable)
-        return rk_error(RK_INTERNAL, "the plugin gave no executable and no error");
-    *out_handle = args.loaded_executable;
+    PJRT_LoadedExecutable *loaded = NULL;
+    RK_TRY(rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded));
+    *out_handle = loaded;
     return NULL;
 }
 
@@ -97,13 +81,10 @@ static void name_loaded(request *r) {
     rk_publish_destroy(r->plugin->real, executable);
 }
 
-static void tell_problem(request *r, rk_answer *answer) {
+static void tell_problem(rk_answer *answer) {
     rk_err *problem = RK_TAKE(answer->problem);
     if (answer->miss == RK_MISS_UNIMPLEMENTED) {
-        atomic_store(&r->plugin->cannot_load, true);
-        rk_runtime_tell(RK_ONCE_PLUGIN,
-                        rk_err_wrap(problem, "this plugin cannot load executables, so they are "
-                                             "compiled at every start"));
+        rk_err_drop(problem, "rk_load has told it");
     } else if (answer->miss == RK_MISS_READ_FAILED) {
         rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
                                                             "be loaded is compiled again"));
@@ -125,7 +106,7 @@ bool rk_request_look_up(request *r) {
     if (answer.miss != RK_MISS_NONE) {
         if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
             r->event.reason = rk_miss_name(answer.miss);
-        tell_problem(r, &answer);
+        tell_problem(&answer);
         return false;
     }
     if (!r->args)
@@ -192,7 +173,7 @@ const char *rk_request_reason_to_bypass(request *r) {
         return "XLA transform registered by the framework";
     if (!r->runtime->store)
         return "no_store";
-    if (atomic_load(&r->plugin->cannot_load))
+    if (!rk_load_is_possible(r->plugin))
         return "plugin cannot load executables";
     return NULL;
 }

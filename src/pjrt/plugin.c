@@ -25,7 +25,6 @@ rk_plugin *rk_plugin_at(int slot) {
 static bool is_usable(const PJRT_Api *api) {
     enum { REARRANGED_MINOR = 56 };
     return api->struct_size <= TABLE_MAX_BYTES && RK_PJRT_HAS(api, PJRT_Client_Compile) &&
-           RK_PJRT_HAS(api, PJRT_Executable_DeserializeAndLoad) &&
            api->pjrt_api_version.major_version == PJRT_API_MAJOR &&
            api->pjrt_api_version.minor_version != REARRANGED_MINOR;
 }

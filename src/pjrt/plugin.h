@@ -21,11 +21,18 @@ typedef struct rk_plugin_counts {
     atomic_uint_fast64_t device_to_host, device_to_host_bytes;
 } rk_plugin_counts;
 
+// How the plugin loads executables from bytes, as far as it has shown.
+typedef enum rk_load_way {
+    RK_LOAD_WITH_OPTIONS, // also: not yet tried
+    RK_LOAD_WITHOUT_OPTIONS,
+    RK_LOAD_NOT,
+} rk_load_way;
+
 typedef struct rk_plugin {
     const PJRT_Api *real; // the plugin's own; lives as long as the process
     PJRT_Api *wrapped;    // ours: as many bytes as the plugin's; lives as long as the process
     int slot;
-    atomic_bool cannot_load;     // DeserializeAndLoad answered UNIMPLEMENTED
+    _Atomic(rk_load_way) load_way;
     atomic_bool xla_transformed; // the framework registered a compiler pass of its own
     rk_bridge bridge;
     rk_plugin_counts counts;

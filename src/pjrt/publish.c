@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/sys.h"
 #include "pjrt/error.h"
+#include "pjrt/load.h"
 
 // Programs waiting to be stored are copies of the framework's; past this, only executables are
 // kept.
@@ -199,7 +200,7 @@ bool rk_publish_is_possible(const rk_request *r) {
     const rk_runtime *runtime = r->runtime;
     return runtime->store && runtime->publisher && rk_store_accepts(runtime->store) &&
            RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize) &&
-           !atomic_load(&r->plugin->cannot_load);
+           rk_load_is_possible(r->plugin);
 }
 
 bool rk_publish_is_wanted(const rk_request *r) {

@@ -8,6 +8,8 @@
 
 #include "pjrt_c_api.h"
 
+__attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void);
+
 static const PJRT_Api *real;
 
 static PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
@@ -22,7 +24,7 @@ static PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
     return error;
 }
 
-__attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) {
+const PJRT_Api *GetPjrtApi(void) {
     static PJRT_Api table;
     if (real)
         return &table;

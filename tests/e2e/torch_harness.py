@@ -4,21 +4,18 @@ torch_xla 2.9 speaks an older PJRT than the CPU plugin, which refuses it. With r
 process gets older_caller.c in between instead, a plugin that does nothing but that.
 """
 
-import functools
 import importlib.util
-import subprocess
-import tempfile
-from pathlib import Path
 
 import pytest
 
 import harness
-from harness import HERE
+from harness import BUILD
 
 if importlib.util.find_spec("torch_xla") is None:
     pytest.skip("this Python has no torch_xla: tests/e2e/run torch", allow_module_level=True)
 
 CHILD_TIMEOUT_S = 600
+OLDER_CALLER = BUILD / "tests/older_caller.so"
 
 # How torch_xla is told to load a plugin; `Store.loader` is one of them.
 LOADERS = {
@@ -32,20 +29,6 @@ LOADERS = {
 FORMATS = {"hlo": {}, "mlir": {"XLA_STABLEHLO_COMPILE": "1"}}
 
 
-@functools.cache
-def older_caller():
-    """older_caller.c, built once a session against the header beside the plugin."""
-    folder = tempfile.TemporaryDirectory(prefix="rekindle-e2e-")
-    library = Path(folder.name) / "older_caller.so"
-    header = Path(harness.find_plugin()).parent / "include"
-    subprocess.run(
-        ["cc", "-std=gnu17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-fvisibility=hidden",
-         f"-I{header}", "-o", library, HERE / "older_caller.c", "-ldl"],
-        check=True,
-    )  # fmt: skip
-    return library, folder  # the folder lives as long as this answer is kept
-
-
 class Store(harness.Store):
     """A rekindle store and the PyTorch/XLA processes that use it."""
 
@@ -55,7 +38,7 @@ class Store(harness.Store):
         env = harness.clean_environment()
         if way == "bare":
             env["OLDER_CALLER_PLUGIN"] = str(library)
-            library = older_caller()[0]
+            library = OLDER_CALLER
         return env | LOADERS[self.loader](str(library))
 
     def start(self, program, *args, **options):

@@ -69,6 +69,20 @@ FAKE_ENTRY(PJRT_Client_BufferFromHostBuffer) {
     return NULL;
 }
 
+// The view is a copy, taken at once.
+FAKE_ENTRY(PJRT_Client_CreateViewOfDeviceBuffer) {
+    enum { WITH_MEMORY = 66 };
+    fake_object_check(FAKE_CLIENT, args->client);
+    bool in_memory = fake_api_minor() >= WITH_MEMORY && args->memory;
+    if (in_memory)
+        fake_object_check(FAKE_MEMORY, args->memory);
+    PJRT_Device *device = in_memory ? args->memory->device : args->device;
+    fake_object_check(FAKE_DEVICE, device);
+    args->buffer = fake_buffer_new(device, args->element_type, args->dims, args->num_dims,
+                                   args->device_buffer_ptr);
+    return NULL;
+}
+
 FAKE_ENTRY(PJRT_Buffer_Destroy) {
     fake_object_kill(FAKE_BUFFER, args->buffer);
     free(args->buffer->dims);
@@ -190,14 +204,24 @@ static PJRT_Buffer *run_output(const fake_program *program, PJRT_Device *device,
     return result;
 }
 
+static PJRT_Error *check_options(const PJRT_ExecuteOptions *options) {
+    static const char name[] = "PJRT_ExecuteOptions";
+    enum { WITH_CALL_LOCATION = 76 };
+    size_t header_size = (size_t)PJRT_ExecuteOptions_STRUCT_SIZE;
+    PJRT_Error *refusal = fake_check_size(name, "", options, header_size);
+    if (refusal)
+        return refusal;
+    fake_check_unset(name, options, header_size);
+    bool located = fake_api_minor() >= WITH_CALL_LOCATION && options->call_location;
+    fake_trace("options", "size=%zu launch_id=%d call_location=%s", options->struct_size,
+               options->launch_id, located ? options->call_location : "");
+    return NULL;
+}
+
 static PJRT_Error *check_execute(const PJRT_LoadedExecutable_Execute_Args *args) {
-    size_t expected =
-        fake_args_size("PJRT_ExecuteOptions", (size_t)PJRT_ExecuteOptions_STRUCT_SIZE);
-    if (args->options->struct_size < expected)
-        return fake_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                          "Unexpected PJRT_ExecuteOptions size: expected %zu, got %zu. Check "
-                          "installed software versions. The framework PJRT API version is %d.%d.",
-                          expected, args->options->struct_size, PJRT_API_MAJOR, fake_api_minor());
+    PJRT_Error *refusal = check_options(args->options);
+    if (refusal)
+        return refusal;
     if (atomic_load(&args->executable->deleted))
         return fake_error(PJRT_Error_Code_FAILED_PRECONDITION, "the executable was deleted");
     if (args->num_devices > args->executable->client->count)

@@ -35,16 +35,16 @@ const char *fake_error_message(const PJRT_Error *error) {
 }
 
 void fake_PJRT_Error_Destroy(PJRT_Error_Destroy_Args *args) {
-    fake_call call = fake_enter("PJRT_Error_Destroy", args->struct_size,
-                                (size_t)PJRT_Error_Destroy_Args_STRUCT_SIZE);
+    fake_call call =
+        fake_enter("PJRT_Error_Destroy", args, (size_t)PJRT_Error_Destroy_Args_STRUCT_SIZE);
     if (args->error)
         fake_object_kill(FAKE_ERROR, args->error);
     fake_leave(&call, call.error);
 }
 
 void fake_PJRT_Error_Message(PJRT_Error_Message_Args *args) {
-    fake_call call = fake_enter("PJRT_Error_Message", args->struct_size,
-                                (size_t)PJRT_Error_Message_Args_STRUCT_SIZE);
+    fake_call call =
+        fake_enter("PJRT_Error_Message", args, (size_t)PJRT_Error_Message_Args_STRUCT_SIZE);
     fake_object_check(FAKE_ERROR, args->error);
     args->message = args->error->message;
     args->message_size = strlen(args->error->message);
@@ -69,7 +69,7 @@ typedef struct for_each_payload_args {
 
 PJRT_Error *fake_for_each_payload(void *untyped) {
     for_each_payload_args *args = untyped;
-    fake_call call = fake_enter("PJRT_Error_ForEachPayload", args->struct_size, sizeof *args);
+    fake_call call = fake_enter("PJRT_Error_ForEachPayload", args, sizeof *args);
     if (!call.error) {
         fake_object_check(FAKE_ERROR, args->error);
         args->visitor("fake", 4, "payload", 7, args->user_arg);

@@ -7,11 +7,10 @@
 
 static PJRT_Error *compile(const PJRT_Program *from, const char *options, size_t options_size,
                            fake_program **out_program) {
-    size_t expected = fake_args_size("PJRT_Program", (size_t)PJRT_Program_STRUCT_SIZE);
-    if (from->struct_size < expected)
-        return fake_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                          "Unexpected PJRT_Program size: expected %zu, got %zu.", expected,
-                          from->struct_size);
+    PJRT_Error *refusal =
+        fake_check_size("PJRT_Program", "", from, (size_t)PJRT_Program_STRUCT_SIZE);
+    if (refusal)
+        return refusal;
     bool known = (from->format_size == 4 && memcmp(from->format, "mlir", 4) == 0) ||
                  (from->format_size == 3 && memcmp(from->format, "hlo", 3) == 0);
     if (!known)
@@ -72,6 +71,10 @@ FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail deserialize");
     if (fake_fails("deserialize_unimplemented"))
         return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: cannot deserialize");
+    if (args->struct_size > offsetof(PJRT_Executable_DeserializeAndLoad_Args,
+                                     overridden_serialized_compile_options) &&
+        args->overridden_serialized_compile_options && fake_fails("deserialize_override"))
+        return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: options cannot be overridden");
     if (fake_fails("null_deserialize")) {
         args->loaded_executable = NULL;
         return NULL;
@@ -98,7 +101,7 @@ struct PJRT_SerializedExecutable {
 };
 
 static void serialized_delete(PJRT_SerializedExecutable *serialized) {
-    fake_call call = fake_enter("serialized_executable_deleter", 0, 0);
+    fake_call call = fake_enter("serialized_executable_deleter", NULL, 0);
     fake_object_kill(FAKE_SERIALIZED, serialized);
     free(serialized->data);
     serialized->data = NULL;
@@ -238,12 +241,15 @@ FAKE_ENTRY(PJRT_Executable_GetCostAnalysis) {
 
 FAKE_ENTRY(PJRT_Executable_GetCompiledMemoryStats) {
     fake_object_check(FAKE_EXECUTABLE, args->executable);
-    const fake_program *program = args->executable->program;
-    args->generated_code_size_in_bytes = (int64_t)program->code_size;
-    args->argument_size_in_bytes = 0;
-    args->output_size_in_bytes = (int64_t)program->outputs * program->elements * 4;
-    args->alias_size_in_bytes = 0;
-    args->temp_size_in_bytes = 0;
+    // Every figure that this version has is its place among them, from 1.
+    size_t size = fake_args_size("PJRT_Executable_GetCompiledMemoryStats",
+                                 PJRT_Executable_GetCompiledMemoryStats_Args_STRUCT_SIZE);
+    char *first = (char *)&args->generated_code_size_in_bytes;
+    size_t count = (size - (size_t)(first - (char *)args)) / sizeof(int64_t);
+    for (size_t i = 0; i < count; i++) {
+        int64_t figure = (int64_t)i + 1;
+        memcpy(first + i * sizeof figure, &figure, sizeof figure);
+    }
     return NULL;
 }
 

@@ -64,9 +64,9 @@ typedef struct fake_call {
     uint64_t start_ns;
 } fake_call;
 
-// Every entry begins and ends with these. `size` is what the caller said, `expected` what the
-// header of this API version demands (adjusted by fake_args_size).
-fake_call fake_enter(const char *entry, size_t size, size_t expected);
+// Every entry begins and ends with these. `args` is NULL for what has none; `header_size` is the
+// size of its struct in the header.
+fake_call fake_enter(const char *entry, const void *args, size_t header_size);
 void fake_leave(const fake_call *call, const PJRT_Error *error);
 
 // One more line in the trace (JSON), if there is one.
@@ -87,6 +87,13 @@ int fake_api_minor(void); // FAKE_PJRT_API_MINOR, fixed at the first use
 // The size that a struct of this name has in the API version in force, given its size in the
 // header.
 size_t fake_args_size(const char *struct_name, size_t header_size);
+// The refusal of a struct of the wrong size, as XLA words it, or NULL. With FAKE_PJRT_STRICT also
+// of one that is longer than this version knows it.
+PJRT_Error *fake_check_size(const char *name, const char *ending, const void *args,
+                            size_t header_size);
+// With FAKE_PJRT_CALLER_MINOR: aborts if a field is set that a caller of that version does not
+// have.
+void fake_check_unset(const char *name, const void *args, size_t header_size);
 
 // errors.c
 
@@ -229,7 +236,7 @@ FAKE_PJRT_ENTRIES(FAKE_DECLARE)
 #define FAKE_ENTRY(name)                                                                           \
     static PJRT_Error *body_##name(name##_Args *args);                                             \
     PJRT_Error *fake_##name(name##_Args *args) {                                                   \
-        fake_call call = fake_enter(#name, args->struct_size, (size_t)name##_Args_STRUCT_SIZE);    \
+        fake_call call = fake_enter(#name, args, (size_t)name##_Args_STRUCT_SIZE);                 \
         PJRT_Error *error = call.error ? call.error : body_##name(args);                           \
         fake_leave(&call, error);                                                                  \
         return error;                                                                              \

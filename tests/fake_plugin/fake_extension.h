@@ -12,13 +12,15 @@ typedef struct fake_extension {
     const PJRT_Api *bare_table; // the plugin's own
 } fake_extension;
 
-// Slots that API 0.82 to 0.116 have after the last entry of the header's PJRT_Api. Those that the
+// Slots that API 0.82 to 0.117 have after the last entry of the header's PJRT_Api. Those that the
 // fake does not give a meaning of their own are called with fake_extra_args and report their
-// number.
+// number; so are those of the two whose structs grew.
 enum {
+    FAKE_EXTRA_CREATE_ERROR_BUFFER = 0,     // since 0.82
+    FAKE_EXTRA_POISON_EXECUTION = 3,        // since 0.85
     FAKE_EXTRA_ERROR_FOR_EACH_PAYLOAD = 14, // since 0.99
     FAKE_EXTRA_TOPOLOGY_FINGERPRINT = 15,   // since 0.101
-    FAKE_EXTRA_SLOTS = 29,
+    FAKE_EXTRA_SLOTS = 20,
 };
 
 typedef struct fake_extra_args {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "versions.h"
+
 const char *fake_setting(const char *name, const char *fallback) {
     const char *value = getenv(name);
     return value && *value ? value : fallback;
@@ -70,54 +72,57 @@ int fake_api_minor(void) {
     int value = atomic_load(&minor);
     if (value == 0) {
         value = (int)fake_setting_int("FAKE_PJRT_API_MINOR", PJRT_API_MINOR);
-        if (value < 40 || value > 116)
-            fake_misuse("FAKE_PJRT_API_MINOR=%d: 40 to 116 are known", value);
+        if (value < PJRT_VERSIONS_FIRST || value > PJRT_VERSIONS_LAST)
+            fake_misuse("FAKE_PJRT_API_MINOR=%d: %d to %d are known", value, PJRT_VERSIONS_FIRST,
+                        PJRT_VERSIONS_LAST);
         atomic_store(&minor, value);
     }
     return value;
 }
 
-// Structs that grew: up to which version they ended before a field of today's header. (XLA's
-// changelog of the PJRT C API.)
-static const struct {
-    const char *name;
-    int before_minor;
-    size_t size;
-} shorter[] = {
-    {"PJRT_Client_Create", 61, offsetof(PJRT_Client_Create_Args, kv_try_get_callback)},
-    {"PJRT_Executable_DeserializeAndLoad", 71,
-     offsetof(PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options)},
-    {"PJRT_Client_CreateViewOfDeviceBuffer", 66,
-     offsetof(PJRT_Client_CreateViewOfDeviceBuffer_Args, memory)},
-    {"PJRT_ExecuteOptions", 64, offsetof(PJRT_ExecuteOptions, context)},
-    {"PJRT_ExecuteOptions", 76, offsetof(PJRT_ExecuteOptions, call_location)},
-    {"PJRT_ExecuteOptions", 78, offsetof(PJRT_ExecuteOptions, num_tasks)},
-    {"PJRT_Executable_GetCompiledMemoryStats", 43,
-     offsetof(PJRT_Executable_GetCompiledMemoryStats_Args, host_generated_code_size_in_bytes)},
-    {"PJRT_Executable_GetCompiledMemoryStats", 72,
-     offsetof(PJRT_Executable_GetCompiledMemoryStats_Args, peak_memory_in_bytes)},
-};
-
-// Structs that are longer in versions after the header's, and by how much.
-static const struct {
-    const char *name;
-    int from_minor;
-    size_t more;
-} longer[] = {
-    {"PJRT_ExecuteOptions", 97, 8},
-    {"PJRT_Executable_GetCompiledMemoryStats", 90, 8},
-    {"PJRT_Executable_GetCompiledMemoryStats", 104, 24},
-};
+// "NAME:SIZE,…": structs that this plugin knows longer than any version does.
+static size_t grown_size(const char *struct_name) {
+    const char *list = fake_setting("FAKE_PJRT_GROWN", "");
+    size_t len = strlen(struct_name);
+    while (*list) {
+        size_t item = strcspn(list, ",");
+        if (item > len && strncmp(list, struct_name, len) == 0 && list[len] == ':')
+            return (size_t)strtoll(list + len + 1, NULL, 10);
+        list += item + (list[item] == ',');
+    }
+    return 0;
+}
 
 size_t fake_args_size(const char *struct_name, size_t header_size) {
-    int minor = fake_api_minor();
-    for (size_t i = 0; i < sizeof shorter / sizeof shorter[0]; i++) {
-        if (minor < shorter[i].before_minor && strcmp(struct_name, shorter[i].name) == 0)
-            return shorter[i].size;
+    size_t grown = grown_size(struct_name);
+    return grown ? grown : pjrt_struct_declared(struct_name, fake_api_minor(), header_size);
+}
+
+PJRT_Error *fake_check_size(const char *name, const char *ending, const void *args,
+                            size_t header_size) {
+    size_t expected = fake_args_size(name, header_size), size;
+    memcpy(&size, args, sizeof size);
+    bool refused = size < expected || (size > expected && fake_setting("FAKE_PJRT_STRICT", NULL));
+    if (refused)
+        return fake_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                          "Unexpected %s%s size: expected %zu, got %zu. Check installed software "
+                          "versions. The framework PJRT API version is %d.%d.",
+                          name, ending, expected, size, PJRT_API_MAJOR, fake_api_minor());
+    return NULL;
+}
+
+// What a caller of that version cannot have set must be unset: not whatever lay behind its struct.
+void fake_check_unset(const char *name, const void *args, size_t header_size) {
+    enum { TRANSPOSE_FOR_CALLBACKS = 120 }; // in PJRT_ExecuteOptions; older callers mean "yes"
+    int64_t caller = fake_setting_int("FAKE_PJRT_CALLER_MINOR", 0);
+    if (caller == 0 || caller >= fake_api_minor())
+        return;
+    bool options = strcmp(name, "PJRT_ExecuteOptions") == 0;
+    size_t end = fake_args_size(name, header_size);
+    for (size_t at = pjrt_struct_real(name, (int)caller, header_size); at < end; at++) {
+        unsigned char wanted = options && at == TRANSPOSE_FOR_CALLBACKS;
+        if (((const unsigned char *)args)[at] != wanted)
+            fake_misuse("byte %zu of %s is %d, which its caller cannot have set", at, name,
+                        ((const unsigned char *)args)[at]);
     }
-    for (size_t i = 0; i < sizeof longer / sizeof longer[0]; i++) {
-        if (minor >= longer[i].from_minor && strcmp(struct_name, longer[i].name) == 0)
-            header_size += longer[i].more;
-    }
-    return header_size;
 }

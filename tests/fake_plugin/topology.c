@@ -116,7 +116,7 @@ struct PJRT_SerializedTopology {
 };
 
 static void serialized_topology_delete(PJRT_SerializedTopology *serialized) {
-    fake_call call = fake_enter("serialized_topology_deleter", 0, 0);
+    fake_call call = fake_enter("serialized_topology_deleter", NULL, 0);
     fake_object_kill(FAKE_SERIALIZED, serialized);
     fake_leave(&call, NULL);
 }
@@ -148,8 +148,7 @@ typedef struct fingerprint_args {
 
 PJRT_Error *fake_topology_fingerprint(void *untyped) {
     fingerprint_args *args = untyped;
-    fake_call call =
-        fake_enter("PJRT_TopologyDescription_Fingerprint", args->struct_size, sizeof *args);
+    fake_call call = fake_enter("PJRT_TopologyDescription_Fingerprint", args, sizeof *args);
     if (!call.error) {
         fake_object_check(FAKE_TOPOLOGY, args->topology);
         args->fingerprint =

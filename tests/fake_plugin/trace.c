@@ -115,7 +115,7 @@ void fake_trace_begin_as_child(void) {
 
 // Entering and leaving.
 
-fake_call fake_enter(const char *entry, size_t size, size_t expected) {
+fake_call fake_enter(const char *entry, const void *args, size_t header_size) {
     fake_call call = {entry, NULL, now_ns()};
     atomic_fetch_add(&in_flight, 1);
     if (atomic_load(&torn_down)) {
@@ -124,12 +124,10 @@ fake_call fake_enter(const char *entry, size_t size, size_t expected) {
         teardown_violated(what);
     }
     fake_trace(entry, "begin");
-    expected = fake_args_size(entry, expected);
-    if (size < expected)
-        call.error = fake_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                                "Unexpected %s_Args size: expected %zu, got %zu. Check installed "
-                                "software versions. The framework PJRT API version is %d.%d.",
-                                entry, expected, size, PJRT_API_MAJOR, fake_api_minor());
+    if (args)
+        call.error = fake_check_size(entry, "_Args", args, header_size);
+    if (args && !call.error)
+        fake_check_unset(entry, args, header_size);
     return call;
 }
 

@@ -7,6 +7,8 @@ import unittest
 
 from faultlib import FAKE, NO_API, PLUGIN_WAY, FaultCase, each_way
 
+CANNOT_LOAD = ("rekindle: this plugin (PJRT API 0.81) cannot load executables, and PJRT has no other way to make one from "
+               "bytes; so its programs are compiled at every start: ")
 WORDS = ["client", "compile=name=a outputs=2 add=2", "compile=name=b", "inspect=0", "execute=0:1", "tohost"]
 
 
@@ -100,11 +102,36 @@ class Loading(FaultCase):
         outcome = self.run_sound(way, WORDS, environment={"FAKE_PJRT_FAIL": "deserialize_unimplemented"})
         self.assertEqual(outcome.plain(), bare.plain())
         self.assertEqual(len(outcome.real_compiles()), 2)
-        self.assertEqual(len(outcome.traced("PJRT_Executable_DeserializeAndLoad")), 2, "it is asked once")
+        asked = outcome.traced("PJRT_Executable_DeserializeAndLoad")
+        self.assertEqual(asked.count("begin"), 2, "it is asked once in either way")
         self.assertEqual(self.place.quarantined(), [])
-        self.assertEqual(len(outcome.told()), 1, outcome.stderr)
+        self.assertEqual(outcome.told(), [CANNOT_LOAD + "fake: cannot deserialize"])
         self.check_nothing_left(outcome)
         self.check_warm(way, WORDS)
+
+    @each_way
+    def test_options_that_cannot_be_overridden(self, way):
+        """Then the executable's own are used, which are the same in all that is in the key."""
+        bare = self.run_sound("bare", WORDS)
+        self.run_sound(way, WORDS)
+        outcome = self.check_warm(way, WORDS, environment={"FAKE_PJRT_FAIL": "deserialize_override"})
+        self.assertEqual(outcome.plain(), bare.plain())
+        self.assertEqual(outcome.real_loads(), ["name=a override=no", "name=b override=no"])
+        refused = [line for line in outcome.traced("PJRT_Executable_DeserializeAndLoad") if "cannot be over" in line]
+        self.assertEqual(len(refused), 1, "it is asked once")
+        self.assertEqual(outcome.told(), [])
+        self.check_nothing_left(outcome)
+
+    @each_way
+    def test_a_plugin_without_the_entry(self, way):
+        environment = {"FAKE_PJRT_NULL_ENTRIES": "PJRT_Executable_DeserializeAndLoad"}
+        bare = self.run_sound("bare", WORDS, environment=environment)
+        outcome = self.run_sound(way, WORDS, environment=environment)
+        self.assertEqual(outcome.plain(), bare.plain())
+        self.assertEqual(self.place.entries(), [])
+        self.assertEqual(outcome.told(), [CANNOT_LOAD + "it has no PJRT_Executable_DeserializeAndLoad"])
+        self.assertEqual({event["reason"] for event in self.place.events("compile")}, {"plugin cannot load executables"})
+        self.check_nothing_left(outcome)
 
     @each_way
     def test_damaged_entries_never_reach_the_plugin(self, way):

@@ -53,7 +53,7 @@ void host_client(host *h, const char *value) {
     if (h->client_count >= HOST_MAX_CLIENTS)
         host_usage("at most %d clients", HOST_MAX_CLIENTS);
     PJRT_Client_Create_Args create = HOST_NO_ARGS(PJRT_Client_Create_Args);
-    PJRT_Error *error = h->api->PJRT_Client_Create(&create);
+    PJRT_Error *error = HOST_CALL(h, PJRT_Client_Create, &create);
     if (!error) {
         h->client = h->client_count;
         h->clients[h->client_count++] = create.client;

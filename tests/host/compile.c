@@ -258,7 +258,7 @@ void host_load(host *h, const char *value) {
         HOST_ARGS(PJRT_Executable_DeserializeAndLoad_Args, .client = host_current_client(h),
                   .serialized_executable = (const char *)h->serialized.data,
                   .serialized_executable_size = h->serialized.len);
-    PJRT_Error *error = h->api->PJRT_Executable_DeserializeAndLoad(&args);
+    PJRT_Error *error = HOST_CALL(h, PJRT_Executable_DeserializeAndLoad, &args);
     if (!error)
         rk_json_member_uint(&line.json, "executable", keep(h, args.loaded_executable));
     (void)host_end(&line, h, error);

@@ -70,12 +70,16 @@ static PJRT_Error *execute(host *h, PJRT_LoadedExecutable *loaded, PJRT_Buffer *
         host_usage("too many outputs: destroy-buffers first");
     PJRT_Buffer **outputs = &h->outputs[h->output_count];
     PJRT_Event *done = NULL;
-    PJRT_ExecuteOptions options = HOST_NO_ARGS(PJRT_ExecuteOptions);
+    static const char options_name[] = "PJRT_ExecuteOptions";
+    const PJRT_ExecuteOptions filled =
+        HOST_ARGS(PJRT_ExecuteOptions, .launch_id = 7, .call_location = h->call_location);
+    PJRT_ExecuteOptions *options = host_struct_new(h, options_name, &filled, sizeof filled);
     PJRT_LoadedExecutable_Execute_Args args =
-        HOST_ARGS(PJRT_LoadedExecutable_Execute_Args, .executable = loaded, .options = &options,
+        HOST_ARGS(PJRT_LoadedExecutable_Execute_Args, .executable = loaded, .options = options,
                   .argument_lists = &inputs, .num_devices = 1, .num_args = num_inputs,
                   .output_lists = &outputs, .device_complete_events = &done);
-    error = h->api->PJRT_LoadedExecutable_Execute(&args);
+    error = HOST_CALL(h, PJRT_LoadedExecutable_Execute, &args);
+    host_struct_free(options_name, options);
     if (error)
         return error;
     h->output_count += num_outputs;

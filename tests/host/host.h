@@ -25,7 +25,9 @@ typedef struct host {
     size_t executable_count;
     PJRT_Buffer *outputs[HOST_MAX_OUTPUTS];
     size_t output_count;
-    rk_buf serialized; // of the last serialize
+    rk_buf serialized;         // of the last serialize
+    int minor;                 // the API version that the host speaks; 0: the header's
+    const char *call_location; // that it passes when it executes, or NULL
     int thread;
     int round;
     bool failed; // some word answered with an error
@@ -58,6 +60,12 @@ void host_init(host *h, const char *value);
 void host_attributes(host *h, const char *value);
 void host_table(host *h, const char *value);
 void host_extra(host *h, const char *value);
+void host_minor(host *h, const char *value);
+void host_location(host *h, const char *value);
+void host_memories(host *h, const char *value);
+void host_device_stats(host *h, const char *value);
+void host_view(host *h, const char *value);
+void host_memory_stats(host *h, const char *value);
 void host_client(host *h, const char *value);
 void host_use_client(host *h, const char *value);
 void host_destroy_client(host *h, const char *value);
@@ -77,6 +85,18 @@ void host_misuse(host *h, const char *value);
 // Index of an executable from a value like "3"; "" is the last one. Usage error if there is none.
 size_t host_pick_executable(const host *h, const char *value);
 PJRT_Client *host_current_client(const host *h);
+
+// Calls an entry with its struct as long as it is in the version that the host speaks. `args` has
+// `room` bytes, which may be less or more; what is not in it is 0. `name` is the struct's, without
+// "_Args".
+typedef PJRT_Error *host_entry(void *args);
+PJRT_Error *host_call(const host *h, const char *name, host_entry *entry, void *args, size_t room);
+#define HOST_CALL(h, entry, args)                                                                  \
+    host_call((h), #entry, (host_entry *)(h)->api->entry, (args), sizeof *(args))
+
+// The same for a struct that another one points to: a copy, which the caller gives back.
+void *host_struct_new(const host *h, const char *name, const void *from, size_t room);
+void host_struct_free(const char *name, void *copy);
 
 // A zeroed argument struct with its size set.
 #define HOST_ARGS(type, ...) ((type){.struct_size = (size_t)type##_STRUCT_SIZE, __VA_ARGS__})

@@ -97,7 +97,7 @@ void host_attributes(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "attributes");
     PJRT_Plugin_Attributes_Args args = HOST_NO_ARGS(PJRT_Plugin_Attributes_Args);
-    PJRT_Error *error = h->api->PJRT_Plugin_Attributes(&args);
+    PJRT_Error *error = HOST_CALL(h, PJRT_Plugin_Attributes, &args);
     if (!error) {
         rk_json_key(&line.json, "attributes");
         rk_json_begin_object(&line.json);
@@ -200,8 +200,13 @@ void host_extra(host *h, const char *value) {
         host_end_failed(&line, h, "the table does not reach so far");
         return;
     }
+    // Two of them have structs that grew; the others take fake_extra_args.
+    const char *name = slot == FAKE_EXTRA_CREATE_ERROR_BUFFER ? "PJRT_Client_CreateErrorBuffer"
+                       : slot == FAKE_EXTRA_POISON_EXECUTION  ? "PJRT_Device_PoisonExecution"
+                                                              : "extra_slot";
     fake_extra_args args = {.struct_size = sizeof args, .slot = -1};
-    PJRT_Error *error = ((const fake_long_table *)h->api)->extra[slot](&args);
+    host_entry *entry = ((const fake_long_table *)h->api)->extra[slot];
+    PJRT_Error *error = host_call(h, name, entry, &args, sizeof args);
     rk_json_key(&line.json, "slot");
     rk_json_int(&line.json, args.slot);
     (void)host_end(&line, h, error);

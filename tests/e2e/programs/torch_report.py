@@ -1,6 +1,7 @@
 """What the PyTorch programs of this folder share: the device, digests of results, and torch_xla's own counters."""
 
 import hashlib
+import importlib
 import json
 import os
 
@@ -12,7 +13,9 @@ COUNTERS = ("UncachedCompile", "PersistentCacheHit", "PersistentCacheMiss", "Per
 
 
 def _register():
-    """A device of a plugin as torch_xla's documentation makes one, where the environment asks for it."""
+    """A device of a plugin as torch_xla's documentation makes one, where the environment asks for it; or a module."""
+    if module := os.environ.get("TEST_IMPORT"):
+        importlib.import_module(module)
     library = os.environ.get("TEST_DEVICE_PLUGIN")
     if not library:
         return
@@ -56,6 +59,12 @@ def compile_requests():
     """How often torch_xla asked the plugin for an executable, by its own count."""
     data = metrics.metric_data("CompileTime")
     return data[0] if data else 0
+
+
+def compile_seconds():
+    """What those requests took, by its own clock, whether the answer was compiled or loaded."""
+    data = metrics.metric_data("CompileTime")
+    return data[1] / 1e9 if data else 0.0
 
 
 def finish(results, **more):

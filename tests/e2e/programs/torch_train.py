@@ -129,7 +129,7 @@ def main():
         began = time.perf_counter()
         results[name] = train(name, args.steps)
         seconds[name] = time.perf_counter() - began
-    torch_report.finish(results, seconds=seconds)
+    torch_report.finish(results, seconds=seconds, compile_seconds=torch_report.compile_seconds())
 
 
 if __name__ == "__main__":

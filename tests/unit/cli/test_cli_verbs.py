@@ -368,7 +368,7 @@ class Stats(Case):
         "run", "job", "mode", "programs", "hits", "misses", "bypassed", "compiled",
         "deserialize_failures", "preloaded", "remote_hits", "stored", "quarantined", "ahead_of_time", "found",
         "compile_seconds", "load_seconds", "saved_seconds", "waited", "waited_seconds", "executions", "host_to_device",
-        "device_to_host", "warnings",
+        "device_to_host", "warnings", "peers",
     }  # fmt: skip
 
     def test_the_last_run(self):
@@ -390,6 +390,16 @@ class Stats(Case):
         text = self.ok("stats", "--run", cold["run"])
         for line in (cold["run"], r"programs +3 ", r"executions +1,234,567\n", r"12  3\.4 MB\n"):
             self.assertRegex(text, line)
+
+    def test_by_the_names_of_another_cache(self):
+        self.job("warm")
+        counts = self.json("stats")["peers"]["torch_xla"]
+        self.assertEqual(
+            counts, {"PersistentCacheHit": 3, "PersistentCacheMiss": 0, "PersistentCacheDeserializeFailure": 0}
+        )
+        self.assertNotIn("PersistentCache", self.ok("stats"))
+        self.assertRegex(self.ok("stats", "--peers"), r"PersistentCacheHit +3\n")
+        self.assertRegex(self.ok("stats", "--all", "--peers"), r"PersistentCacheMiss +0\n")
 
     def test_what_was_bypassed_and_why(self):
         self.job("troubles")

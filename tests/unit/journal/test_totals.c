@@ -43,6 +43,7 @@ static void every_event_is_a_hit_a_miss_or_a_bypass(void **state) {
     assert_int_equal(totals.compiled, 4);
     assert_int_equal(totals.deserialize_failures, 1);
     assert_int_equal(totals.quarantined, 1);
+    assert_int_equal(totals.unusable, 1);
     assert_int_equal(totals.preloaded, 0);
     assert_int_equal(totals.remote_hits, 0);
     assert_int_equal(totals.programs, 5); // three by fingerprint, two that have none
@@ -67,6 +68,19 @@ static void compilations_ahead_of_time_are_counted(void **state) {
     assert_int_equal(totals.compiled, 3);
     assert_int_equal(totals.ahead_of_time, 2);
     assert_int_equal(totals.found, 1);
+}
+
+// An entry that was set aside, and then found anew, cost no compilation.
+static void what_was_loaded_in_the_end_was_usable(void **state) {
+    rk_journal_compile mended = hit, refused = miss;
+    mended.quarantined = true;
+    refused.deserialize_failed = true;
+    add(*state, "one", 1, mended);
+    add(*state, "one", 2, refused);
+    RK_AUTO(rk_run_totals) totals = {0};
+    total(*state, "one", &totals);
+    assert_int_equal(totals.quarantined, 1);
+    assert_int_equal(totals.unusable, 1);
 }
 
 // A compilation that was waited for saved no more time than the waiting took.
@@ -173,6 +187,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(every_event_is_a_hit_a_miss_or_a_bypass),
         TEST(compilations_ahead_of_time_are_counted),
+        TEST(what_was_loaded_in_the_end_was_usable),
         TEST(waiting_is_no_saving),
         TEST(programs_without_a_fingerprint_are_told_apart_by_name),
         TEST(runs_are_summed_with_distinct_programs_once),

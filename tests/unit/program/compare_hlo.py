@@ -380,7 +380,7 @@ def expected_attrs(op, opcode, names, operand_types):
         out["replica_groups"] = text
         if opcode == "all-to-all" and len(out.get("dimensions", "{}")) == 2:
             out.pop("dimensions", None)
-    if opcode == "batch-norm-training":
+    if opcode.startswith("batch-norm-"):
         out["epsilon"] = repr(round(plain(take("epsilon")), 7))
     if node := take("called_computations", None):
         out.update(called_text(opcode, [plain(n) for n in items(node)]))

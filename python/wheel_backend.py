@@ -1,0 +1,75 @@
+"""Builds the wheel of this folder (PEP 517): the package, and the command and libraries of a build beside it.
+
+`pip install ./python` after `make`. Needs nothing but the standard library. The build is ../build/release, or
+$REKINDLE_BUILD. The command goes to the environment's bin and the libraries to its lib, where it looks for them.
+"""
+
+import base64
+import hashlib
+import os
+import platform
+import re
+import tomllib
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TAG = f"py3-none-linux_{platform.machine()}"
+PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+VERSION = re.search(r'^__version__ = "(.+)"$', (HERE / "rekindle/__init__.py").read_text(encoding="utf-8"), re.M)[1]
+NAME = f"{PROJECT['name']}-{VERSION}"
+
+
+def _information():
+    entry_points = "".join(
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+        for group, entries in PROJECT["entry-points"].items()
+    )
+    metadata = f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {VERSION}\n"
+    metadata += f"Summary: {PROJECT['description']}\nLicense: {PROJECT['license']}\n"
+    metadata += f"Requires-Python: {PROJECT['requires-python']}\n"
+    wheel = f"Wheel-Version: 1.0\nGenerator: rekindle\nRoot-Is-Purelib: false\nTag: {TAG}\n"
+    return {"METADATA": metadata, "WHEEL": wheel, "entry_points.txt": entry_points}
+
+
+def _built():
+    """The command and the libraries of the build, by their place in the wheel."""
+    build = Path(os.environ.get("REKINDLE_BUILD", HERE.parent / "build/release"))
+    places = {
+        "bin/rekindle": "scripts/rekindle",
+        "lib/librekindle_preload.so": "data/lib/librekindle_preload.so",
+        "lib/librekindle_pjrt.so": "data/lib/librekindle_pjrt.so",
+    }
+    for path in places:
+        if not (build / path).is_file():
+            raise SystemExit(f"{build / path} is missing: run make first, or set REKINDLE_BUILD to a build")
+    return {f"{NAME}.data/{place}": (build / path).read_bytes() for path, place in places.items()}
+
+
+def _write(folder, files):
+    """A wheel of `files`, with the record of them that pip asks for."""
+    files |= {f"{NAME}.dist-info/{name}": text.encode() for name, text in _information().items()}
+    record = ""
+    filename = f"{NAME}-{TAG}.whl"
+    with zipfile.ZipFile(Path(folder) / filename, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for name, data in files.items():
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record += f"{name},sha256={digest},{len(data)}\n"
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if name.endswith("scripts/rekindle") else 0o644) << 16
+            wheel.writestr(entry, data)
+        wheel.writestr(f"{NAME}.dist-info/RECORD", record + f"{NAME}.dist-info/RECORD,,\n")
+    return filename
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    del config_settings, metadata_directory
+    package = sorted((HERE / "rekindle").glob("*.py"))
+    return _write(wheel_directory, {f"rekindle/{path.name}": path.read_bytes() for path in package} | _built())
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """The checkout itself, by a path file."""
+    del config_settings, metadata_directory
+    return _write(wheel_directory, {"__editable__rekindle.pth": f"{HERE}\n".encode()})

@@ -1,0 +1,103 @@
+"""Real programs of PyTorch/XLA in both formats, as rekindle reads them.
+
+Models and small computations of many kinds (programs/torch_train.py, programs/torch_ops.py), without and with the
+locations that torch_xla adds on request. What is read in each program is compared, operation by operation, with what
+jaxlib's own parser reads in the same bytes; and two processes give every program the same fingerprint.
+"""
+
+import json
+import re
+import sys
+
+import pytest
+
+import harness
+import torch_harness
+from harness import BUILD, FAST, ROOT
+from torch_harness import FORMATS
+
+# What the project promises of each format.
+LEAST_PROGRAMS = 35
+
+DEBUG = {"XLA_HLO_DEBUG": "1", "XLA_IR_DEBUG": "1"}
+
+# What must be among the programs, by what shows in their text.
+KINDS = {
+    "convolution": r"\.convolution", "dot": r"\.dot", "sort": r"\.sort", "gather": r"\.gather",
+    "scatter": r"\.scatter", "while": r"\.while", "reduce window": r"\.reduce.window",
+    "select and scatter": r"\.select.and.scatter", "batch norm, training": r"\.batch.norm.training",
+    "batch norm, gradient": r"\.batch.norm.grad", "cholesky": r"\.cholesky", "triangular solve": r"\.triangular.solve",
+    "FFT": r"\.fft", "random bits": r"\.rng", "complex": r"complex<", "bfloat16": r"bf16", "int8": r"(s|i)8",
+    "optimization barrier": r"\.(opt.barrier|optimization.barrier)", "all-reduce": r"\.all.reduce",
+}  # fmt: skip
+
+
+def send_all(store, form, env):
+    """Both collections, each in a process of its own; what is said of each compilation, and which could not be done."""
+    events, failed = [], {}
+    for program, *arguments in (("torch_train.py", "--steps", 2), ("torch_ops.py",)):
+        done = store.start(program, *arguments, env=FAST | FORMATS[form] | env).json()
+        failed |= done.get("failed", {})
+        events += store.compile_events()
+    return events, failed
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def programs(request, tmp_path_factory):
+    """The store, the format, and what two times all programs came to: with locations, and then without."""
+    store = torch_harness.Store(tmp_path_factory.mktemp("programs") / "store")
+    return store, request.param, [send_all(store, request.param, env) for env in (DEBUG, {})]
+
+
+def test_every_computation_works(programs):
+    assert [failed for _, failed in programs[2]] == [{}, {}]
+
+
+def test_fingerprints_are_the_same_with_and_without_locations(programs, capsys):
+    first, second = ([event["program"] for event in events] for events, _ in programs[2])
+    assert first == second
+    assert len(set(first)) >= LEAST_PROGRAMS
+    with capsys.disabled():
+        print(f"\nfingerprints of {programs[1]}: {len(set(first))} programs, the same in two processes")
+
+
+def test_no_program_is_known_by_its_bytes_alone(programs):
+    assert not [event for events, _ in programs[2] for event in events if event.get("by_bytes")]
+
+
+def test_second_process_compiles_nothing(programs):
+    assert {event["outcome"] for event in programs[2][1][0]} == {"hit"}
+
+
+def test_every_kind_is_there(programs):
+    store = programs[0]
+    missing = dict(KINDS)
+    for path in store.entries():
+        text = store.cli("show", "--program", path.stem).stdout
+        missing = {kind: pattern for kind, pattern in missing.items() if not re.search(pattern, text)}
+    assert not missing
+
+
+def test_programs_are_read_as_jaxlib_reads_them(programs, tmp_path, capsys):
+    store, form, _ = programs
+    command = [sys.executable, ROOT / "tests/unit/program", "--least", LEAST_PROGRAMS]
+    if form == "mlir":
+        command[1] /= "compare_bytecode.py"
+        command += [BUILD / "tests/model_dump", store.directory / "programs"]
+    else:
+        command[1] /= "compare_hlo.py"
+        command += ["--model-dump", BUILD / "tests/model_dump", BUILD / "tests/hlo_dump"]
+        for path in store.entries():
+            store.cli("show", path.stem, "--program", "--raw", "-o", tmp_path / path.stem)
+            command.append(tmp_path / path.stem)
+    env = {"JAX_PLATFORMS": "cpu", "PJRT_NAMES_AND_LIBRARY_PATHS": ""}
+    done = harness.run_process(command, harness.jax_environment("") | env, timeout_s=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with capsys.disabled():
+        print("", done.stdout.strip(), sep="\n")
+
+
+def test_programs_have_their_format(programs):
+    store, form, _ = programs
+    for path in store.entries():
+        assert json.loads(store.cli("show", path.stem, "--json").stdout)["metadata"]["format"] == form
