@@ -1,6 +1,6 @@
 """Starts real JAX processes, bare and with rekindle in them, and reads what rekindle says of them.
 
-The programs they run are in programs/; none of them knows of rekindle.
+The programs they run are in programs/; none of them knows of rekindle. For PyTorch/XLA see torch_harness.py.
 """
 
 import dataclasses
@@ -31,7 +31,10 @@ CHILD_TIMEOUT_S = 120
 FAST = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
 
 # What the developer's own shell must not change about a test.
-_UNWANTED = ("REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD", "TF_", "PYTHONHASHSEED", "PYTHONPATH")
+_UNWANTED = (
+    "REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD", "TF_", "TPU_", "LIBTPU_", "TORCH", "PT_XLA_", "PYTHONHASHSEED",
+    "PYTHONPATH",
+)  # fmt: skip
 
 
 def find_plugin():
@@ -42,15 +45,15 @@ def find_plugin():
     return str(Path(wheel.__file__).parent / "xla_cpu_pjrt.so")
 
 
+def clean_environment():
+    """Ours, less what would change a test, for Python processes that do not talk about themselves."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(_UNWANTED)}
+    return env | {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def jax_environment(plugin):
     """The environment of a bare JAX process on `plugin`."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(_UNWANTED)}
-    return env | {
-        "PJRT_NAMES_AND_LIBRARY_PATHS": f"xcpu:{plugin}",
-        "JAX_PLATFORMS": "xcpu",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    return clean_environment() | {"PJRT_NAMES_AND_LIBRARY_PATHS": f"xcpu:{plugin}", "JAX_PLATFORMS": "xcpu"}
 
 
 @dataclasses.dataclass
@@ -89,9 +92,14 @@ class Store:
         self.python = python
         self.plugin = find_plugin()
 
+    def framework_environment(self, library, way):
+        """Of a process of the framework that loads `library`."""
+        del way
+        return jax_environment(library)
+
     def environment(self, way, env=None):
         """`way`: bare, preload (LD_PRELOAD by hand), run (through `rekindle run`) or plugin."""
-        result = jax_environment(self.plugin)
+        result = self.framework_environment(PLUGIN_LIBRARY if way == "plugin" else self.plugin, way)
         # Should a default ever be used, it must not be the developer's own store.
         result["XDG_CACHE_HOME"] = str(self.directory.parent / "xdg-cache")
         if way != "bare":
@@ -99,7 +107,6 @@ class Store:
         if way == "preload":
             result["LD_PRELOAD"] = str(PRELOAD_LIBRARY)
         if way == "plugin":
-            result["PJRT_NAMES_AND_LIBRARY_PATHS"] = f"xcpu:{PLUGIN_LIBRARY}"
             result["REKINDLE_PLUGIN"] = self.plugin
         return result | {k: str(v) for k, v in (env or {}).items()}
 
@@ -108,10 +115,10 @@ class Store:
         command = [python or self.python, str(path), *map(str, args)]
         return [str(REKINDLE), "run", "--", *command] if way == "run" else command
 
-    def start(self, program, *args, way="run", env=None, cwd=None, python=None, status=0):
+    def start(self, program, *args, way="run", env=None, cwd=None, python=None, status=0, timeout_s=CHILD_TIMEOUT_S):
         """Runs a program of programs/ to its end; `status` None accepts any exit status."""
         done = run_process(
-            self.argv(program, *args, way=way, python=python), self.environment(way, env), cwd
+            self.argv(program, *args, way=way, python=python), self.environment(way, env), cwd, timeout_s
         )
         if status is not None:
             assert done.returncode == status, (

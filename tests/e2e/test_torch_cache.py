@@ -1,0 +1,119 @@
+"""What PyTorch/XLA's own tests ask of its persistent cache, asked of rekindle from outside.
+
+A second process loads what the first one compiled, whichever way it came to its program; a cache that is only read
+serves and takes nothing; a damaged file is compiled again. And the report of pytorch/xla #9094 (train, restart,
+compare), whose cache was written and never read: with rekindle beneath the restart hits.
+"""
+
+import json
+import shutil
+
+import pytest
+
+import harness
+import torch_harness
+
+MODES = ("single", "spmd", "devices", "dynamo", "eager")
+
+
+def new_store(folder):
+    store = torch_harness.Store(folder / "store")
+    store.loader = "device_plugin"  # torch_xla.launch asks it how many processes to make
+    return store
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """What each mode prints without rekindle, asked once."""
+    store = new_store(tmp_path_factory.mktemp("bare"))
+    known = {}
+
+    def ask(mode):
+        if mode not in known:
+            known[mode] = store.start("torch_modes.py", mode, way="bare").json()["results"]
+        return known[mode]
+
+    return ask
+
+
+@pytest.fixture(scope="module", params=MODES)
+def filled(request, bare, tmp_path_factory):
+    """A mode, and the store that its first process has filled."""
+    store = new_store(tmp_path_factory.mktemp("filled"))
+    assert store.start("torch_modes.py", request.param).json()["results"] == bare(request.param)
+    stats = store.stats()
+    harness.assert_cold(stats)
+    assert stats["stored"] == stats["misses"] and stats["bypassed"] == 0, stats
+    return request.param, store
+
+
+@pytest.fixture
+def copy(filled, tmp_path):
+    mode, store = filled
+    shutil.copytree(store.directory, tmp_path / "store")
+    return mode, new_store(tmp_path)
+
+
+def test_second_process_loads_what_the_first_compiled(copy, bare):
+    mode, store = copy
+    for way in ("run", "plugin"):
+        assert store.start("torch_modes.py", mode, way=way).json()["results"] == bare(mode)
+        harness.assert_warm(store.stats())
+
+
+def test_read_only_serves_and_takes_nothing(copy, bare, tmp_path):
+    mode, store = copy
+    before = store.entries()
+    assert store.start("torch_modes.py", mode, env={"REKINDLE_MODE": "readonly"}).json()["results"] == bare(mode)
+    harness.assert_warm(store.stats())
+    assert store.entries() == before
+
+    empty = new_store(tmp_path / "empty")
+    empty.directory.mkdir(parents=True, mode=0o700)
+    assert empty.start("torch_modes.py", mode, env={"REKINDLE_MODE": "readonly"}).json()["results"] == bare(mode)
+    stats = empty.stats()
+    assert stats["compiled"] == stats["misses"] > 0 and stats["stored"] == 0 and empty.entries() == [], stats
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped"])
+def test_damaged_files_are_compiled_again(filled, bare, tmp_path, damage):
+    mode, full = filled
+    if mode not in ("single", "spmd"):
+        pytest.skip("the bytes are the same whatever the mode")
+    shutil.copytree(full.directory, tmp_path / "store")
+    store = new_store(tmp_path)
+    for path in store.entries():
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "flipped": data}[damage])
+    assert store.start("torch_modes.py", mode).json()["results"] == bare(mode)
+    stats = store.stats()
+    assert stats["hits"] == 0 and stats["quarantined"] == stats["compiled"] == stats["stored"] > 0, stats
+    assert store.start("torch_modes.py", mode).json()["results"] == bare(mode)
+    harness.assert_warm(store.stats())
+
+
+def test_the_report_of_issue_9094(tmp_path, capsys):
+    """torch_xla's own cache finds its files and loads none; beneath it, everything is found and loaded."""
+    store, own = new_store(tmp_path), tmp_path / "own"
+    first = store.start("torch_9094.py", own).json()
+    cold = store.stats()
+    second = store.start("torch_9094.py", own).json()
+    warm = store.stats()
+
+    assert second["results"] == first["results"]
+    count = first["counters"]["PersistentCacheMiss"]
+    assert count > 0 and len(list(own.iterdir())) > 0
+    assert second["counters"]["PersistentCacheHit"] == 0
+    assert second["counters"]["PersistentCacheDeserializeFailure"] == count
+
+    harness.assert_cold(cold)
+    harness.assert_warm(warm)
+    assert warm["peers"]["torch_xla"] == {
+        "PersistentCacheHit": warm["hits"], "PersistentCacheMiss": 0, "PersistentCacheDeserializeFailure": 0,
+    }  # fmt: skip
+    assert cold["peers"]["torch_xla"]["PersistentCacheMiss"] == cold["misses"]
+    with capsys.disabled():
+        print(f"\n#9094: first {json.dumps(first['counters'])}, second {json.dumps(second['counters'])}")
+        print(f"beneath: {cold['misses']} misses, then {warm['hits']} hits")
+        print(f"until the end of training: {first['seconds']:.1f} s, then {second['seconds']:.1f} s")

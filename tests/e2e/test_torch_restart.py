@@ -1,0 +1,129 @@
+"""PyTorch/XLA jobs that are started again compile nothing and train to the same bits.
+
+Both ways in, both formats in which torch_xla hands its programs over, and every way to tell it about a plugin.
+"""
+
+import shutil
+
+import pytest
+
+import harness
+import torch_harness
+from torch_harness import FORMATS, LOADERS, assert_warm
+
+MODELS = ("transformer", "gpt", "convnet", "lstm")
+STEPS = 50
+
+
+@pytest.fixture(scope="module", params=[("run", "hlo"), ("plugin", "mlir")], ids="-".join)
+def trained(request, tmp_path_factory):
+    """All models over 50 steps: bare, cold and warm, with the store and the counters of the last two."""
+    way, form = request.param
+    store = torch_harness.Store(tmp_path_factory.mktemp("trained") / "store")
+    arguments = ("torch_train.py", "--steps", STEPS)
+    result = {"store": store, "way": way, "env": FORMATS[form], "format": form}
+    result["bare"] = store.start(*arguments, way="bare", env=FORMATS[form])
+    for temperature in ("cold", "warm"):
+        result[temperature] = store.start(*arguments, way=way, env=FORMATS[form])
+        result[temperature, "stats"] = store.stats()
+    return result
+
+
+@pytest.mark.parametrize("temperature", ["cold", "warm"])
+@pytest.mark.parametrize("model", MODELS)
+def test_losses_are_the_same_to_the_bit(trained, model, temperature):
+    expected, found = (trained[which].json()["results"][model] for which in ("bare", temperature))
+    assert len(expected["losses"]) == STEPS
+    assert found == expected
+
+
+def test_cold_start_compiles_each_program_once(trained):
+    stats = trained["cold", "stats"]
+    harness.assert_cold(stats, at_least=len(MODELS))
+    requests = trained["cold"].json()["requests"]
+    assert stats["misses"] == stats["stored"] == requests == trained["bare"].json()["requests"], stats
+    assert stats["bypassed"] == 0 and stats["warnings"] == [], stats
+
+
+def test_warm_start_compiles_nothing(trained):
+    stats = trained["warm", "stats"]
+    harness.assert_warm(stats)
+    assert harness.requests(stats) == trained["warm"].json()["requests"], stats
+    assert stats["stored"] == 0 and stats["warnings"] == [], stats
+    assert stats["executions"] >= len(MODELS) * STEPS, stats
+
+
+def test_programs_came_in_the_format_that_was_asked_for(trained):
+    store = trained["store"]
+    for path in store.entries():
+        shown = store.cli("show", path.stem, "--json").stdout
+        assert f'"format": "{trained["format"]}"' in shown or f'"format":"{trained["format"]}"' in shown, shown
+
+
+def test_no_program_is_known_by_its_bytes_alone(trained):
+    assert not [event for event in trained["store"].compile_events() if event.get("by_bytes")]
+
+
+def test_torch_xla_itself_sees_no_difference(trained):
+    """Of its own counters; its own cache is off."""
+    bare, warm = (trained[which].json()["counters"] for which in ("bare", "warm"))
+    assert warm == bare
+
+
+# One small model from here on.
+
+SMALL = ("torch_train.py", "--steps", 3, "lstm")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    return torch_harness.Store(tmp_path_factory.mktemp("bare") / "store").start(*SMALL, way="bare")
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def filled(request, bare, tmp_path_factory):
+    """A store that a cold run has filled, and the variables of its format; tests that write to it take a copy."""
+    store = torch_harness.Store(tmp_path_factory.mktemp("filled") / "store")
+    env = FORMATS[request.param]
+    assert store.start(*SMALL, env=env).json()["results"] == bare.json()["results"]
+    harness.assert_cold(store.stats())
+    return store, env
+
+
+@pytest.fixture
+def copy(filled, tmp_path):
+    shutil.copytree(filled[0].directory, tmp_path / "store")
+    return torch_harness.Store(tmp_path / "store"), filled[1]
+
+
+@pytest.mark.parametrize("way", ["preload", "plugin"])
+@pytest.mark.parametrize("loader", LOADERS)
+def test_every_loader_shares_a_store(copy, bare, loader, way):
+    store, env = copy
+    store.loader = loader
+    assert_warm(store, store.start(*SMALL, way=way, env=env), bare)
+
+
+@pytest.mark.parametrize("env", [{"XLA_HLO_DEBUG": "1"}, {"XLA_IR_DEBUG": "1"}, {"PT_XLA_DEBUG_LEVEL": "2"}], ids=str)
+def test_locations_and_debugging_never_enter_the_key(copy, bare, env):
+    store, form = copy
+    assert_warm(store, store.start(*SMALL, env=form | env), bare)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_locations_are_shown_where_torch_xla_gives_them(store, bare, form):
+    store = torch_harness.Store(store.directory)
+    debug = {"XLA_HLO_DEBUG": "1", "XLA_IR_DEBUG": "1"}
+    store.start(*SMALL, env=FORMATS[form] | debug)
+    harness.assert_cold(store.stats())
+    shown = [store.cli("show", "--program", path.stem).stdout for path in store.entries()]
+    assert any("torch_train.py:" in text for text in shown)
+    # And the other way round: what was compiled with locations is found without them.
+    assert_warm(store, store.start(*SMALL, env=FORMATS[form]), bare)
+
+
+def test_flags_that_change_code_do_matter(copy):
+    store, env = copy
+    store.start(*SMALL, env=env | {"XLA_FLAGS": "--xla_cpu_enable_fast_math=true"})
+    stats = store.stats()
+    assert stats["hits"] == 0 and stats["misses"] == harness.requests(stats) > 0, stats
