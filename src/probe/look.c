@@ -9,7 +9,10 @@ typedef const PJRT_Api *get_api_fn(void);
 
 rk_err *rk_look_library(rk_subject *s, rk_buf *detail) {
     struct stat info;
-    void *library = dlopen(s->path, RTLD_NOW | RTLD_LOCAL);
+    RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
+    // A name alone would be looked for where libraries lie, not here.
+    rk_buf_add_format(&path, "%s%s", strchr(s->path, '/') ? "" : "./", s->path);
+    void *library = dlopen(rk_buf_text(&path), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *reason = dlerror();
         return rk_error(RK_NOT_FOUND, "%s", reason ? reason : "it cannot be loaded");
