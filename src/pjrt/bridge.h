@@ -44,7 +44,10 @@ typedef enum rk_struct_id {
     RK_STRUCT_NONE = RK_STRUCT_COUNT,
 } rk_struct_id;
 
-enum { RK_STRUCT_MAX_BYTES = 512 }; // longer ones are left to the plugin
+enum {
+    RK_STRUCT_MAX_BYTES = 512,   // longer ones are left to the plugin
+    RK_BRIDGE_OLDEST_MINOR = 40, // earlier versions moved fields about
+};
 
 // The sizes that a plugin accepts. Written by any thread that learns better.
 typedef struct rk_struct_range {
