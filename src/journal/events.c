@@ -113,6 +113,44 @@ void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts)
     rk_turn_end(&mine);
 }
 
+const char *rk_memory_figure_name(rk_memory_figure figure) {
+    static const char *const names[] = {
+        [RK_MEMORY_IN_USE] = "bytes_in_use",
+        [RK_MEMORY_PEAK] = "peak_bytes_in_use",
+        [RK_MEMORY_LIMIT] = "bytes_limit",
+        [RK_MEMORY_LARGEST_ALLOCATION] = "largest_allocation_bytes",
+        [RK_MEMORY_RESERVED] = "bytes_reserved",
+        [RK_MEMORY_LARGEST_FREE_BLOCK] = "largest_free_block_bytes",
+    };
+    return names[figure];
+}
+
+void rk_journal_add_memory(rk_journal *journal, const rk_journal_memory *event) {
+    rk_turn mine = rk_turn_begin(journal, "memory");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_json_member_uint(json, "client", event->client);
+        rk_json_member_string(json, "when", event->when);
+        rk_json_key(json, "device");
+        rk_json_int(json, event->device);
+        rk_line_add_text(json, "name", event->name, RK_LINE_NAME_BYTES);
+        rk_line_add_text(json, "kind", event->kind, RK_LINE_NAME_BYTES);
+        if (event->attributes_json.len && event->attributes_json.len <= RK_LINE_LIST_BYTES) {
+            rk_json_key(json, "attributes");
+            rk_json_raw(json, event->attributes_json);
+        }
+        if (event->problem)
+            rk_line_add_text(json, "problem", rk_span_text(event->problem), RK_LINE_MESSAGE_BYTES);
+        for (int i = 0; i < RK_MEMORY_FIGURES && !event->problem; i++) {
+            if (event->figures[i] < 0)
+                continue;
+            rk_json_key(json, rk_memory_figure_name((rk_memory_figure)i));
+            rk_json_int(json, event->figures[i]);
+        }
+    }
+    rk_turn_end(&mine);
+}
+
 void rk_journal_add_warning(rk_journal *journal, const char *message) {
     rk_turn mine = rk_turn_begin(journal, "warning");
     if (mine.journal) {

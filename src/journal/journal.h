@@ -93,6 +93,31 @@ typedef struct rk_journal_counts {
 } rk_journal_counts;
 void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts);
 
+// What a plugin may tell of a device's memory, in bytes. The names go into the journal.
+typedef enum rk_memory_figure {
+    RK_MEMORY_IN_USE,
+    RK_MEMORY_PEAK,
+    RK_MEMORY_LIMIT,
+    RK_MEMORY_LARGEST_ALLOCATION,
+    RK_MEMORY_RESERVED,
+    RK_MEMORY_LARGEST_FREE_BLOCK,
+    RK_MEMORY_FIGURES,
+} rk_memory_figure;
+const char *rk_memory_figure_name(rk_memory_figure figure); // "bytes_in_use", …; static
+#define RK_MEMORY_UNKNOWN (-1)
+
+// The memory of one device of this process.
+typedef struct rk_journal_memory {
+    uint64_t client;
+    const char *when; // "start", "interval", "end"; static
+    int device;       // its id
+    rk_span name, kind;
+    rk_span attributes_json;            // an object; may be empty
+    const char *problem;                // why there are no figures; NULL: there are
+    int64_t figures[RK_MEMORY_FIGURES]; // RK_MEMORY_UNKNOWN where the plugin does not say
+} rk_journal_memory;
+void rk_journal_add_memory(rk_journal *journal, const rk_journal_memory *event);
+
 void rk_journal_add_warning(rk_journal *journal, const char *message);
 void rk_journal_add_end(rk_journal *journal); // orderly exit
 

@@ -39,12 +39,20 @@ void rk_run_model_cleanup(rk_run_model *model) {
     }
     for (size_t i = 0; i < model->stored_count; i++)
         rk_free(model->stored[i].reason);
+    for (size_t i = 0; i < model->memory_count; i++) {
+        rk_run_memory *memory = &model->memories[i];
+        char *texts[] = {memory->when, memory->name, memory->kind, memory->attributes_json,
+                         memory->problem};
+        for (size_t k = 0; k < RK_ARRAY_LEN(texts); k++)
+            rk_free(texts[k]);
+    }
     for (size_t i = 0; i < model->warning_count; i++)
         rk_free(model->warnings[i].message);
     rk_free(model->processes);
     rk_free(model->clients);
     rk_free(model->compiles);
     rk_free(model->stored);
+    rk_free(model->memories);
     rk_free(model->warnings);
     rk_free(model->run);
     rk_free(model->job);

@@ -84,6 +84,19 @@ typedef struct rk_run_stored {
     uint64_t serialize_ns, store_ns;
 } rk_run_stored;
 
+// The memory of one device, once.
+typedef struct rk_run_memory {
+    size_t process;
+    uint64_t time_ns;
+    uint64_t client;
+    int64_t device; // its id
+    char *when;
+    char *name, *kind;
+    char *attributes_json; // an object; "" if there were none
+    char *problem;         // why there are no figures; "" if there are
+    int64_t figures[RK_MEMORY_FIGURES];
+} rk_run_memory;
+
 typedef struct rk_run_warning {
     size_t process;
     uint64_t time_ns;
@@ -105,6 +118,8 @@ typedef struct rk_run_model {
     size_t compile_count;
     rk_run_stored *stored;
     size_t stored_count;
+    rk_run_memory *memories; // by process, then time
+    size_t memory_count;
     rk_run_warning *warnings;
     size_t warning_count;
     rk_journal_counts counts; // summed over processes

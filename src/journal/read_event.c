@@ -57,6 +57,20 @@ static uint64_t take_seconds(const json_t *object, const char *key) {
     return (uint64_t)(seconds * 1e6 + 0.5) * 1000;
 }
 
+// A member of that type as text; "" where there is none.
+static rk_err *take_json(const json_t *object, const char *key, json_type type, char **out_text) {
+    const json_t *value = json_object_get(object, key);
+    bool wanted = value && json_typeof(value) == type;
+    char *text = wanted ? json_dumps(value, JSON_COMPACT) : NULL;
+    if (wanted && !text)
+        return rk_err_no_memory();
+    *out_text = rk_strdup(text ? text : "");
+    json_free_t free_text = NULL; // json_dumps allocates with whatever jansson was told to use
+    json_get_alloc_funcs(NULL, &free_text);
+    free_text(text);
+    return *out_text ? NULL : rk_err_no_memory();
+}
+
 static void take_hex(const json_t *object, const char *key, rk_run_hex out_hex) {
     const char *text = json_string_value(json_object_get(object, key));
     rk_digest ignored;
@@ -116,15 +130,7 @@ static rk_err *add_client(rk_run_builder *builder, const json_t *event, uint64_t
     RK_TRY(take_text(event, "build_id", &client->build_id));
     RK_TRY(take_text(event, "platform_name", &client->platform_name));
     RK_TRY(take_text(event, "platform_version", &client->platform_version));
-    const json_t *components = json_object_get(event, "components");
-    char *text = json_is_array(components) ? json_dumps(components, JSON_COMPACT) : NULL;
-    if (json_is_array(components) && !text)
-        return rk_err_no_memory();
-    client->components_json = rk_strdup(text ? text : "");
-    json_free_t free_text = NULL; // json_dumps allocates with whatever jansson was told to use
-    json_get_alloc_funcs(NULL, &free_text);
-    free_text(text);
-    return client->components_json ? NULL : rk_err_no_memory();
+    return take_json(event, "components", JSON_ARRAY, &client->components_json);
 }
 
 static rk_outcome take_outcome(const json_t *event) {
@@ -210,6 +216,29 @@ static rk_err *add_counts(rk_run_builder *builder, const json_t *event, uint64_t
     return NULL;
 }
 
+static rk_err *add_memory(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    void *items = rk_run_grow(model->memories, model->memory_count, &builder->memory_capacity,
+                              sizeof *model->memories);
+    if (!items)
+        return rk_err_no_memory();
+    model->memories = items;
+    rk_run_memory *memory = &model->memories[model->memory_count++];
+    memory->process = builder->process;
+    memory->time_ns = time_ns;
+    memory->client = take_uint(event, "client");
+    memory->device = json_integer_value(json_object_get(event, "device"));
+    for (int i = 0; i < RK_MEMORY_FIGURES; i++) {
+        const json_t *value = json_object_get(event, rk_memory_figure_name((rk_memory_figure)i));
+        memory->figures[i] = json_is_integer(value) ? json_integer_value(value) : RK_MEMORY_UNKNOWN;
+    }
+    RK_TRY(take_text(event, "when", &memory->when));
+    RK_TRY(take_text(event, "name", &memory->name));
+    RK_TRY(take_text(event, "kind", &memory->kind));
+    RK_TRY(take_text(event, "problem", &memory->problem));
+    return take_json(event, "attributes", JSON_OBJECT, &memory->attributes_json);
+}
+
 static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_model *model = builder->model;
     void *items = rk_run_grow(model->warnings, model->warning_count, &builder->warning_capacity,
@@ -236,7 +265,7 @@ static const struct {
 } kinds[] = {
     {"start", add_start},   {"client", add_client}, {"compile", add_compile},
     {"stored", add_stored}, {"counts", add_counts}, {"warning", add_warning},
-    {"end", add_end},
+    {"end", add_end},       {"memory", add_memory},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {

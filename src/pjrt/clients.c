@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "pjrt/facts.h"
+#include "pjrt/memory.h"
 #include "pjrt/runtime.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -87,7 +88,7 @@ static void free_client(rk_client *client) {
     rk_free(client);
 }
 
-static rk_client *new_client(rk_plugin *plugin, const PJRT_Client *handle) {
+static rk_client *new_client(rk_plugin *plugin, PJRT_Client *handle) {
     rk_client *client = rk_calloc(1, sizeof *client);
     if (!client)
         return NULL; // not watched: its compilations pass through
@@ -120,6 +121,7 @@ void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle) {
     if (err)
         rk_runtime_tell(RK_ONCE_KEY,
                         rk_err_wrap(err, "this client's programs get no key and are not kept"));
+    rk_memory_begin(plugin, handle, client->number);
     add_to_list(client);
 }
 
@@ -178,6 +180,16 @@ const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *h
     return client;
 }
 
+size_t rk_runtime_list_clients(const rk_plugin *plugin, rk_client_name *out_clients, size_t max) {
+    size_t count = 0;
+    (void)pthread_mutex_lock(&mutex);
+    for (const rk_client *client = clients; client && count < max; client = client->next)
+        if (client->handle && client->plugin == plugin)
+            out_clients[count++] = (rk_client_name){client->handle, client->number};
+    (void)pthread_mutex_unlock(&mutex);
+    return count;
+}
+
 static void forget_client(const rk_plugin *plugin, const PJRT_Client *handle) {
     (void)pthread_mutex_lock(&mutex);
     for (rk_client **link = &clients; *link; link = &(*link)->next) {
@@ -198,9 +210,13 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     bool out = !runtime->publisher ||
                rk_publisher_drain(runtime->publisher, handle, runtime->settings->drain_ns);
     rk_runtime_write_counts(true);
-    if (out)
+    const rk_client *client = rk_runtime_client(plugin, handle);
+    if (client)
+        rk_memory_end(plugin, handle, client->number);
+    if (out) {
         forget_client(plugin, handle);
-    else
+        rk_memory_quiesce();
+    } else
         rk_runtime_tell(RK_ONCE_DRAIN,
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin is still serializing an executable of a client that "

@@ -8,6 +8,7 @@
 #include "identity/options.h"
 #include "pjrt/error.h"
 #include "pjrt/load.h"
+#include "pjrt/memory.h"
 #include "pjrt/publish.h"
 
 typedef rk_request request;
@@ -188,6 +189,7 @@ void rk_request_report(request *r, uint64_t start_ns) {
     if (r->ticket.wait_end != RK_WAIT_NONE)
         r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
+    rk_memory_look(r->plugin);
     rk_runtime_check_journal(r->runtime);
 }
 

@@ -19,8 +19,20 @@ void rk_facts_cleanup(rk_facts *facts);
 // that cannot even name its platform is an error. Valid while the client lives.
 RK_NODISCARD rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts);
 
-// The same of a topology that no client stands behind: what a client of the same devices would say,
-// as far as the plugin describes both in the same words. Valid while the topology lives.
+// What the plugin tells of one device; borrowed from the client.
+typedef struct rk_device_facts {
+    int id;
+    rk_span name, kind; // as for people: "TPU_0(process=0,(0,0,0,0))", "TPU v5 lite"
+} rk_device_facts;
+enum { RK_FACTS_ATTRIBUTES_MAX_BYTES = 32 << 10 };
+
+// What cannot be had stays empty; never fails. `out_attributes` gets a JSON object, or nothing.
+void rk_facts_gather_device(const PJRT_Api *api, PJRT_Device *device, rk_device_facts *out_facts,
+                            rk_buf *out_attributes);
+
+// The same as rk_facts_gather of a topology that no client stands behind: what a client of the same
+// devices would say, as far as the plugin describes both in the same words. Valid while the
+// topology lives.
 RK_NODISCARD rk_err *rk_facts_gather_described(const PJRT_Api *api,
                                                const PJRT_TopologyDescription *topology,
                                                rk_facts *out_facts);

@@ -5,6 +5,7 @@
 
 #include "pjrt/compile.h"
 #include "pjrt/error.h"
+#include "pjrt/memory.h"
 #include "pjrt/runtime.h"
 
 // An ELF note marks every library of ours, so that hooks of another copy in the same process are
@@ -144,10 +145,12 @@ static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
 }
 
 static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
-    enum { COUNTS_BETWEEN_WRITES = 1024 }; // a power of two
+    enum { COUNTS_BETWEEN_WRITES = 1024, BETWEEN_LOOKS = 16 }; // powers of two
     uint64_t before =
         atomic_fetch_add_explicit(&plugin->counts.executions, 1, memory_order_relaxed);
     finish_serializing(args->executable);
+    if (RK_UNLIKELY((before & (BETWEEN_LOOKS - 1)) == BETWEEN_LOOKS - 1))
+        rk_memory_look(plugin);
     if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
         rk_runtime_write_counts(false);
     return rk_bridge_call_with(&plugin->bridge, RK_STRUCT_LOADED_EXECUTABLE_EXECUTE,
@@ -231,6 +234,7 @@ static PJRT_Error *buffer_to_host(rk_plugin *plugin, PJRT_Buffer_ToHostBuffer_Ar
     if (!error && copies) {
         add(&plugin->counts.device_to_host, 1);
         add(&plugin->counts.device_to_host_bytes, args->dst_size);
+        rk_memory_look(plugin);
     }
     return error;
 }

@@ -13,7 +13,7 @@
 // A PJRT_Client under watch. Created and destroyed with the plugin's own. Or a target: what stands
 // for the client where something is compiled ahead of time; never destroyed.
 typedef struct rk_client {
-    const PJRT_Client *handle; // compared, never followed here; NULL for a target
+    PJRT_Client *handle; // compared, never followed here; NULL for a target
     rk_plugin *plugin;
     uint64_t number;      // from 1, in this process
     bool keyed;           // `environment` could be made
@@ -52,6 +52,15 @@ void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle);
 // Called before the plugin destroys it: drains what still needs it. False if a thread of ours is
 // still inside the plugin with it, so that it must not be destroyed.
 bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle);
+
+// A client by the plugin's handle, and its number in this process.
+typedef struct rk_client_name {
+    PJRT_Client *handle;
+    uint64_t number;
+} rk_client_name;
+
+// The plugin's clients, at most `max`; how many. Without targets.
+size_t rk_runtime_list_clients(const rk_plugin *plugin, rk_client_name *out_clients, size_t max);
 
 // Borrowed until the client is destroyed; NULL for one that was made before rekindle was there.
 const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *handle);

@@ -141,6 +141,10 @@ static rk_err *apply_wait_seconds(rk_settings *settings, const char *label, cons
     return rk_value_seconds(label, text, &settings->values.wait_ns);
 }
 
+static rk_err *apply_memory_seconds(rk_settings *settings, const char *label, const char *text) {
+    return rk_value_seconds(label, text, &settings->values.memory_ns);
+}
+
 static const struct definition {
     const char *variable;
     const char *name; // in the config file
@@ -169,6 +173,8 @@ static const struct definition {
                                   apply_drain_seconds},
     [RK_SETTING_WAIT_SECONDS] = {"REKINDLE_WAIT_SECONDS", "wait_seconds", "1800",
                                  apply_wait_seconds},
+    [RK_SETTING_MEMORY_SECONDS] = {"REKINDLE_MEMORY_SECONDS", "memory_seconds", "60",
+                                   apply_memory_seconds},
 };
 
 // An empty value is the default, also one that hides a value of the config file.

@@ -210,7 +210,13 @@ FAKE_ENTRY(PJRT_Device_DefaultMemory) {
 // Every figure that this version has is its distance from the first.
 FAKE_ENTRY(PJRT_Device_MemoryStats) {
     enum { STRIDE = 2 * sizeof(int64_t) }; // a figure, and whether it is set
-    fake_object_check(FAKE_DEVICE, args->device);
+    fake_object_enter(FAKE_DEVICE, args->device);
+    fake_sleep_ms(fake_setting_int("FAKE_PJRT_MEMORY_MS", 0));
+    fake_object_leave(args->device);
+    if (fake_fails("memory"))
+        return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail memory");
+    if (fake_fails("memory_unimplemented"))
+        return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: has no memory statistics");
     size_t size =
         fake_args_size("PJRT_Device_MemoryStats", PJRT_Device_MemoryStats_Args_STRUCT_SIZE);
     args->bytes_in_use = 1000;

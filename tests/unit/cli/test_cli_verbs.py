@@ -1009,7 +1009,7 @@ class Other(Case):
         self.assertEqual(self.ok("--help"), text)
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
-            commands, ["run", "stats", "runs", "ls", "show", "rm", "gc", "fsck", "pin", "unpin"]
+            commands, ["run", "stats", "runs", "memory", "ls", "show", "rm", "gc", "fsck", "pin", "unpin"]
             + ["keys", "config", "version", "help"]
         )
         for command in commands:

@@ -39,6 +39,18 @@ static void all_events_come_back(void **state) {
                                                         .store_ns = 2000});
     rk_journal_add_counts(journal, &(rk_journal_counts){1, 2, 3, 4, 5});
     rk_journal_add_counts(journal, &(rk_journal_counts){10, 20, 30, 40, 50});
+    rk_journal_add_memory(journal, &(rk_journal_memory){
+                                       .client = 1,
+                                       .when = "start",
+                                       .device = 3,
+                                       .name = rk_span_text("TPU_3"),
+                                       .kind = rk_span_text("TPU v4"),
+                                       .attributes_json = rk_span_text("{\"coords\":[0,1,0]}"),
+                                       .figures = {7, 9, (int64_t)1 << 40, 0, -1, -1},
+                                   });
+    rk_journal_add_memory(
+        journal, &(rk_journal_memory){
+                     .client = 1, .when = "interval", .problem = "not told", .figures = {7}});
     rk_journal_add_warning(journal, "look out");
     rk_journal_add_end(journal);
     rk_journal_close(journal);
@@ -86,6 +98,24 @@ static void all_events_come_back(void **state) {
     assert_int_equal(compile->load_ns, 2000000);
     assert_int_equal(compile->saved_ns, 1500000000);
     assert_int_equal(compile->program_bytes, 77);
+
+    assert_int_equal(model.memory_count, 2);
+    const rk_run_memory *memory = &model.memories[0];
+    assert_int_equal(memory->device, 3);
+    assert_string_equal(memory->when, "start");
+    assert_string_equal(memory->name, "TPU_3");
+    assert_string_equal(memory->kind, "TPU v4");
+    assert_string_equal(memory->attributes_json, "{\"coords\":[0,1,0]}");
+    assert_string_equal(memory->problem, "");
+    assert_int_equal(memory->figures[RK_MEMORY_IN_USE], 7);
+    assert_int_equal(memory->figures[RK_MEMORY_PEAK], 9);
+    assert_int_equal(memory->figures[RK_MEMORY_LIMIT], (int64_t)1 << 40);
+    assert_int_equal(memory->figures[RK_MEMORY_LARGEST_ALLOCATION], 0);
+    assert_int_equal(memory->figures[RK_MEMORY_RESERVED], RK_MEMORY_UNKNOWN);
+    memory = &model.memories[1];
+    assert_string_equal(memory->problem, "not told");
+    assert_string_equal(memory->attributes_json, "");
+    assert_int_equal(memory->figures[RK_MEMORY_IN_USE], RK_MEMORY_UNKNOWN);
 
     assert_int_equal(model.stored_count, 1);
     assert_string_equal(model.stored[0].reason, "disk full");
