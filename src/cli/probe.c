@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/probe_child.h"
 #include "cli/term.h"
 #include "cli/text.h"
 #include "pjrt/bridge.h"
@@ -71,16 +72,16 @@ static bool went_well(const view *v, const char *name) {
 }
 
 // A step that the process did not live to end.
-static void add_broken_step(view *v, const rk_probe *probe) {
+static void add_broken_step(view *v, const rk_probe_child *child) {
     RK_AUTO(rk_buf) error = RK_BUF_INIT(0);
     const char *name = v->begun;
-    if (probe->timed_out)
+    if (child->timed_out)
         rk_buf_add_text(&error, "it had not answered when the time was over");
-    else if (probe->signal)
-        rk_buf_add_format(&error, "the plugin crashed: signal %d (%s)", probe->signal,
-                          strsignal(probe->signal));
+    else if (child->signal)
+        rk_buf_add_format(&error, "the plugin crashed: signal %d (%s)", child->signal,
+                          strsignal(child->signal));
     else
-        rk_buf_add_format(&error, "the plugin ended its process, with status %d", probe->status);
+        rk_buf_add_format(&error, "the plugin ended its process, with status %d", child->status);
     json_t *step = rk_out_object();
     rk_out_set(step, "name", rk_out_string(name));
     rk_out_set(step, "ok", rk_out_bool(false));
@@ -103,9 +104,9 @@ static const json_t *failed_step(const view *v) {
 }
 
 // Whether it is alive, and if not, what can be done.
-static bool judge(view *v, const rk_probe *probe) {
+static bool judge(view *v, const rk_probe_child *child) {
     if (v->begun)
-        add_broken_step(v, probe);
+        add_broken_step(v, child);
     const json_t *failed = failed_step(v);
     const char *remedy = NULL;
     if (!failed && v->begun) // a job would have ended there, too
@@ -268,13 +269,13 @@ static rk_err *parse_timeout(const char *text, uint64_t *out_timeout_ms) {
 }
 
 static rk_err *probe_and_show(const char *plugin, uint64_t timeout_ms, bool json, bool *out_alive) {
-    RK_AUTO(rk_probe) probe = {0};
-    RK_TRY(rk_probe_run(plugin, timeout_ms, &probe));
+    RK_AUTO(rk_probe_child) child = {0};
+    RK_TRY(rk_probe_child_run(plugin, timeout_ms, &child));
     view v = {.plugin = plugin, .object = rk_out_object(), .steps = rk_out_array()};
     rk_out_set(v.object, "plugin", rk_out_string(plugin));
     add_own_versions(&v);
-    take_lines(&v, &probe.lines);
-    *out_alive = judge(&v, &probe);
+    take_lines(&v, &child.lines);
+    *out_alive = judge(&v, &child);
     rk_out_set(v.object, "steps", v.steps);
     if (json)
         rk_out_print(json_incref(v.object));

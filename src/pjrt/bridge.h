@@ -51,6 +51,7 @@ enum {
 
 // The sizes that a plugin accepts. Written by any thread that learns better.
 typedef struct rk_struct_range {
+    atomic_uint fits_from; // all of these need no look: `least`, or none where there is a `most`
     atomic_uint least, most;
 } rk_struct_range;
 
@@ -65,11 +66,9 @@ typedef struct rk_bridge {
 // Fills in what the plugin's version tells.
 void rk_bridge_open(rk_bridge *bridge, const PJRT_Api *api);
 
-static inline bool rk_bridge_fits(rk_bridge *bridge, rk_struct_id id, size_t size) {
-    rk_struct_range *accepted = &bridge->accepted[id];
-    size_t least = atomic_load_explicit(&accepted->least, memory_order_relaxed);
-    return RK_LIKELY(size >= least &&
-                     size <= atomic_load_explicit(&accepted->most, memory_order_relaxed));
+static inline bool rk_bridge_fits(rk_bridge *bridge, rk_struct_id id, const void *args) {
+    return RK_LIKELY(*(const size_t *)args >=
+                     atomic_load_explicit(&bridge->accepted[id].fits_from, memory_order_relaxed));
 }
 
 // The call of a struct that does not fit (`refusal` NULL), or that the plugin answered with
@@ -82,7 +81,7 @@ PJRT_Error *rk_bridge_mend(rk_bridge *bridge, rk_struct_id id, rk_pjrt_any_fn *f
 static inline PJRT_Error *rk_bridge_call(rk_bridge *bridge, rk_struct_id id,
                                          rk_pjrt_any_fn *function, void *args) {
     PJRT_Error *error = NULL;
-    if (rk_bridge_fits(bridge, id, *(const size_t *)args)) {
+    if (rk_bridge_fits(bridge, id, args)) {
         error = function(args);
         if (RK_LIKELY(!error))
             return NULL;
@@ -90,18 +89,17 @@ static inline PJRT_Error *rk_bridge_call(rk_bridge *bridge, rk_struct_id id,
     return rk_bridge_mend(bridge, id, function, args, error);
 }
 
-// The same for a struct that points to another one.
-static inline PJRT_Error *rk_bridge_call_with(rk_bridge *bridge, rk_struct_id id,
-                                              rk_struct_id inner_id, const void *inner,
-                                              rk_pjrt_any_fn *function, void *args) {
+// The same for PJRT_LoadedExecutable_Execute, whose own struct never grew, but the options that it
+// points to did.
+static inline PJRT_Error *rk_bridge_execute(rk_bridge *bridge, rk_pjrt_any_fn *function,
+                                            PJRT_LoadedExecutable_Execute_Args *args) {
     PJRT_Error *error = NULL;
-    if (rk_bridge_fits(bridge, id, *(const size_t *)args) &&
-        (!inner || rk_bridge_fits(bridge, inner_id, *(const size_t *)inner))) {
+    if (!args->options || rk_bridge_fits(bridge, RK_STRUCT_EXECUTE_OPTIONS, args->options)) {
         error = function(args);
         if (RK_LIKELY(!error))
             return NULL;
     }
-    return rk_bridge_mend(bridge, id, function, args, error);
+    return rk_bridge_mend(bridge, RK_STRUCT_LOADED_EXECUTABLE_EXECUTE, function, args, error);
 }
 
 // An entry of the plugin's table by name.

@@ -16,8 +16,8 @@ static rk_settings *settings; // set once, kept for the process's life
 static bool enabled;
 
 static rk_runtime the_runtime;
-static _Atomic(rk_runtime *) started; // &the_runtime between the first client and the exit
-static bool ever_started;             // under the mutex; stays
+_Atomic(rk_runtime *) rk_runtime_started;
+static bool ever_started; // under the mutex; stays
 static atomic_uint_fast64_t seq;
 static atomic_uint_fast64_t last_counts_ns;
 static atomic_bool told[RK_ONCE_COUNT];
@@ -43,10 +43,6 @@ bool rk_runtime_enabled(void) {
 const rk_settings_values *rk_runtime_settings(void) {
     (void)rk_runtime_enabled();
     return settings ? rk_settings_get(settings) : NULL;
-}
-
-rk_runtime *rk_runtime_get(void) {
-    return atomic_load_explicit(&started, memory_order_acquire);
 }
 
 void rk_runtime_tell(rk_once once, rk_err *err) {
@@ -120,7 +116,7 @@ static void at_exit(void) {
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);
     // From here on every hook passes through. Nothing is freed: other threads may still be in one.
-    atomic_store_explicit(&started, NULL, memory_order_release);
+    atomic_store_explicit(&rk_runtime_started, NULL, memory_order_release);
 }
 
 void rk_runtime_renew_exit_handler(void) {
@@ -132,7 +128,7 @@ void rk_runtime_renew_exit_handler(void) {
 
 // The threads and the journal are the parent's.
 static void in_forked_child(void) {
-    atomic_store_explicit(&started, NULL, memory_order_relaxed);
+    atomic_store_explicit(&rk_runtime_started, NULL, memory_order_relaxed);
     if (ever_started)
         enabled = false;
 }
@@ -212,7 +208,7 @@ static void start_runtime(void) {
     // A store that is not ours is not written to, by the journal either.
     if (runtime->store)
         open_journal(runtime);
-    atomic_store_explicit(&started, runtime, memory_order_release);
+    atomic_store_explicit(&rk_runtime_started, runtime, memory_order_release);
     (void)pthread_atfork(NULL, NULL, in_forked_child);
     rk_runtime_renew_exit_handler();
 }

@@ -41,7 +41,10 @@ bool rk_runtime_enabled(void);
 const rk_settings_values *rk_runtime_settings(void);
 
 // The started runtime, or NULL: not started, ended, or this is a forked child. Cheap.
-rk_runtime *rk_runtime_get(void);
+static inline rk_runtime *rk_runtime_get(void) {
+    extern _Atomic(rk_runtime *) rk_runtime_started; // between the first client and the exit
+    return atomic_load_explicit(&rk_runtime_started, memory_order_acquire);
+}
 
 // Starts it, if nothing has before. NULL if rekindle is off or inert, or the process is ending.
 const rk_runtime *rk_runtime_start(void);

@@ -143,9 +143,8 @@ static rk_err *execute(rk_subject *s, PJRT_Buffer *const *inputs, PJRT_Buffer **
              .argument_lists = &inputs, .num_devices = 1, .num_args = INPUTS,
              .output_lists = &out_output, .device_complete_events = &done);
     RK_TRY(rk_pjrt_error_take(
-        s->real, rk_bridge_call_with(
-                     &s->bridge, RK_STRUCT_LOADED_EXECUTABLE_EXECUTE, RK_STRUCT_EXECUTE_OPTIONS,
-                     &options, (rk_pjrt_any_fn *)s->real->PJRT_LoadedExecutable_Execute, &args)));
+        s->real, rk_bridge_execute(
+                     &s->bridge, (rk_pjrt_any_fn *)s->real->PJRT_LoadedExecutable_Execute, &args)));
     return wait_for(s, done);
 }
 

@@ -1,5 +1,6 @@
 #include "probe/probe.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 

@@ -1,4 +1,5 @@
-// The probe's process, and who waits for it.
+#include "cli/probe_child.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,27 +12,9 @@
 #include "base/fs.h"
 #include "base/sys.h"
 #include "probe/probe.h"
-#include "probe/report.h"
 
-void rk_probe_cleanup(rk_probe *probe) {
-    rk_buf_cleanup(&probe->lines);
-}
-
-static void take_all_steps(const char *plugin, int out_fd) {
-    rk_subject s = {.path = plugin, .out_fd = out_fd, .serialized = RK_BUF_INIT(0)};
-    if (!rk_report_step(&s, RK_PROBE_LIBRARY, rk_look_library) ||
-        !rk_report_step(&s, RK_PROBE_TABLE, rk_look_table) ||
-        !rk_report_step(&s, RK_PROBE_INITIALIZE, rk_look_initialize))
-        return;
-    (void)rk_report_step(&s, RK_PROBE_ATTRIBUTES, rk_look_attributes); // alive without them
-    if (!rk_report_step(&s, RK_PROBE_CLIENT, rk_live_client))
-        return;
-    if (rk_report_step(&s, RK_PROBE_COMPILE, rk_live_compile) &&
-        rk_report_step(&s, RK_PROBE_EXECUTE, rk_live_execute) &&
-        rk_report_step(&s, RK_PROBE_SERIALIZE, rk_live_serialize))
-        (void)rk_report_step(&s, RK_PROBE_LOAD, rk_live_load);
-    (void)rk_report_step(&s, RK_PROBE_END, rk_live_end);
-    rk_buf_cleanup(&s.serialized);
+void rk_probe_child_cleanup(rk_probe_child *child) {
+    rk_buf_cleanup(&child->lines);
 }
 
 static _Noreturn void become_probe(const char *plugin, int out_fd, pid_t parent) {
@@ -43,7 +26,7 @@ static _Noreturn void become_probe(const char *plugin, int out_fd, pid_t parent)
     if (getppid() != parent)
         _exit(1);
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-    take_all_steps(plugin, out_fd);
+    rk_probe_take_steps(plugin, out_fd);
     _exit(0); // the plugin's own tidying up is no part of the probe
 }
 
@@ -66,9 +49,9 @@ static bool collect(int fd, uint64_t end_ns, rk_buf *lines) {
     }
 }
 
-rk_err *rk_probe_run(const char *plugin, uint64_t timeout_ms, rk_probe *out_probe) {
+rk_err *rk_probe_child_run(const char *plugin, uint64_t timeout_ms, rk_probe_child *out_child) {
     enum { LINES_MAX_BYTES = 16 << 20 };
-    *out_probe = (rk_probe){.lines = RK_BUF_INIT(LINES_MAX_BYTES)};
+    *out_child = (rk_probe_child){.lines = RK_BUF_INIT(LINES_MAX_BYTES)};
     uint64_t end_ns = rk_monotonic_ns() + timeout_ms * 1000000;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -81,15 +64,15 @@ rk_err *rk_probe_run(const char *plugin, uint64_t timeout_ms, rk_probe *out_prob
     (void)close(ends[1]);
     if (child < 0)
         return rk_error_errno(fork_errno, "cannot start a process");
-    out_probe->timed_out = !collect(in, end_ns, &out_probe->lines);
-    if (out_probe->timed_out) {
+    out_child->timed_out = !collect(in, end_ns, &out_child->lines);
+    if (out_child->timed_out) {
         (void)kill(child, SIGKILL);
         (void)kill(-child, SIGKILL);
     }
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
-    out_probe->signal = WIFSIGNALED(status) && !out_probe->timed_out ? WTERMSIG(status) : 0;
-    out_probe->status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    return rk_buf_status(&out_probe->lines);
+    out_child->signal = WIFSIGNALED(status) && !out_child->timed_out ? WTERMSIG(status) : 0;
+    out_child->status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    return rk_buf_status(&out_child->lines);
 }
