@@ -1,7 +1,8 @@
 """Builds the wheel of this folder (PEP 517): the package, and the command and libraries of a build beside it.
 
 `pip install ./python` after `make`. Needs nothing but the standard library. The build is ../build/release, or
-$REKINDLE_BUILD. The command goes to the environment's bin and the libraries to its lib, where it looks for them.
+$REKINDLE_BUILD. The command goes to the environment's bin and the libraries to its lib, where the command looks for
+them; the plugin goes into the package too, since `pip install --target` leaves out what goes elsewhere.
 """
 
 import base64
@@ -36,14 +37,15 @@ def _built():
     """The command and the libraries of the build, by their place in the wheel."""
     build = Path(os.environ.get("REKINDLE_BUILD", HERE.parent / "build/release"))
     places = {
-        "bin/rekindle": "scripts/rekindle",
-        "lib/librekindle_preload.so": "data/lib/librekindle_preload.so",
-        "lib/librekindle_pjrt.so": "data/lib/librekindle_pjrt.so",
+        f"{NAME}.data/scripts/rekindle": "bin/rekindle",
+        f"{NAME}.data/data/lib/librekindle_preload.so": "lib/librekindle_preload.so",
+        f"{NAME}.data/data/lib/librekindle_pjrt.so": "lib/librekindle_pjrt.so",
+        "rekindle/lib/librekindle_pjrt.so": "lib/librekindle_pjrt.so",
     }
-    for path in places:
+    for path in places.values():
         if not (build / path).is_file():
             raise SystemExit(f"{build / path} is missing: run make first, or set REKINDLE_BUILD to a build")
-    return {f"{NAME}.data/{place}": (build / path).read_bytes() for path, place in places.items()}
+    return {place: (build / path).read_bytes() for place, path in places.items()}
 
 
 def _write(folder, files):

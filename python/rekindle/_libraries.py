@@ -13,9 +13,7 @@ class NotSetUp(OSError):
 
 def _candidates():
     package = Path(__file__).resolve().parent
-    yield package.parent / "lib"  # installed with --target
-    if package.parent.name in ("site-packages", "dist-packages"):
-        yield package.parents[2]  # PREFIX/lib, from PREFIX/lib/python3.X/site-packages/rekindle
+    yield package / "lib"  # installed
     yield package.parents[1] / "build/release/lib"  # in a checkout
     if command := shutil.which("rekindle"):
         yield Path(command).resolve().parents[1] / "lib"

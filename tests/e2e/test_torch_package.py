@@ -107,6 +107,17 @@ def test_either_may_be_imported_first(installed, first):
     assert done.returncode == 0 and done.stdout.split()[-1] == "True", done.stderr
 
 
+def test_the_command_comes_with_the_wheel(installed):
+    python, _ = installed
+    command = Path(python).with_name("rekindle")
+    if not command.exists():
+        pytest.skip("only the wheel has it")
+    answer = harness.run_process([command, "version", "--json"], harness.clean_environment()).json()
+    assert answer["libraries"]["preload"]["found"] and answer["libraries"]["plugin"]["found"], answer
+    done = harness.run_process([python, "-c", "import rekindle; print(rekindle.__version__)"], harness.clean_environment())
+    assert done.stdout.strip() == answer["version"]
+
+
 def test_in_a_checkout_it_is_importable_without_being_installed(bare, store):
     store = Store(store.directory)
     store.variables = {"PYTHONPATH": str(harness.ROOT / "python"), "REKINDLE_LIBRARY": str(harness.PLUGIN_LIBRARY)}
