@@ -74,6 +74,18 @@ def test_runs(warmed):
         assert store.stats("--run", run)["run"] == run
 
 
+def test_memory(warmed):
+    """The CPU plugin knows its devices, and nothing of their memory: it is named, with what to do."""
+    store, _, _ = warmed
+    seen = json.loads(store.cli("memory", "--json", status=1).stdout)
+    assert [device["name"] for device in seen["devices"]] == [f"CpuDevice(id={n})" for n in range(4)]
+    assert {device["bytes_in_use"] for device in seen["devices"]} == {None}
+    (problem,) = seen["problems"]
+    assert store.plugin in problem and "PJRT API 0." in problem and "of the process" in problem, problem
+    shown = store.cli("memory", status=1)
+    assert "CpuDevice(id=3)" in shown.stdout and "does not tell the memory" in " ".join(shown.stdout.split())
+
+
 def test_ls_show_rm(warmed):
     store, *_ = warmed
     entries = json.loads(store.cli("ls", "--json").stdout)["entries"]
