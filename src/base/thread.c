@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 static const uint64_t second_ns = 1000000000u;
 
@@ -18,12 +16,6 @@ int rk_thread_start(void *(*run)(void *argument), void *argument, pthread_t *out
     int error_number = pthread_create(out_thread, NULL, run, argument);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error_number;
-}
-
-void rk_thread_give_way(void) {
-    enum { LEAST_PRIORITY = 19 };
-    // Linux takes a thread's number for a process's: others keep their priority.
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LEAST_PRIORITY);
 }
 
 uint64_t rk_steady_ns(void) {

@@ -12,10 +12,6 @@
 RK_NODISCARD int rk_thread_start(void *(*run)(void *argument), void *argument,
                                  pthread_t *out_thread);
 
-// The calling thread, one of our own, leaves the processor to all others that want it. For good: it
-// may not be allowed to take that back.
-void rk_thread_give_way(void);
-
 // CLOCK_MONOTONIC itself, by which rk_cond_wait_until measures; tests do not replace it.
 uint64_t rk_steady_ns(void);
 

@@ -48,7 +48,6 @@ static void load_entry(rk_store *store, const rk_key *key, const rk_loader *load
     rk_err *err = loader->load(loader->context, entry->payload, &answer->handle);
     if (!err) {
         answer->saved_ns = entry->compile_ns;
-        answer->created_ns = entry->created_ns;
         return;
     }
     answer->miss = rk_err_code(err) == RK_UNIMPLEMENTED ? RK_MISS_UNIMPLEMENTED : RK_MISS_REFUSED;

@@ -10,7 +10,8 @@ typedef struct rk_loader {
     void *context;
     // An error is the plugin's own: RK_UNIMPLEMENTED means that it cannot load at all.
     rk_err *(*load)(void *context, rk_span executable, void **out_handle);
-    // Whether the entry is wanted at all (RK_MISS_REFRESH where it is not); NULL: any is.
+    // Sees the entry first, and says whether it is wanted at all (RK_MISS_REFRESH where it is not);
+    // NULL: any is.
     bool (*wants)(void *context, const rk_entry *entry);
 } rk_loader;
 
@@ -31,10 +32,9 @@ const char *rk_miss_name(rk_miss miss); // "absent", "damaged", …; static
 typedef struct rk_answer {
     void *handle; // the loader's; NULL on a miss
     rk_miss miss;
-    bool quarantined;    // an entry was set aside
-    uint64_t load_ns;    // read, verify, decompress, load; also on a miss that got that far
-    uint64_t saved_ns;   // on a hit: what the compilation once took
-    uint64_t created_ns; // on a hit: when the entry was made (rk_entry)
+    bool quarantined;  // an entry was set aside
+    uint64_t load_ns;  // read, verify, decompress, load; also on a miss that got that far
+    uint64_t saved_ns; // on a hit: what the compilation once took
     rk_err
         *problem; // what went wrong on the way (read failed, refused); owned; NULL if nothing did
 } rk_answer;

@@ -106,8 +106,9 @@ static job *next_in_state(const rk_verifier *verifier, job_state state) {
 }
 
 static void *run_thread(void *argument) {
+    // Not at a lower priority: threads that the plugin starts from here, for pools that the job's
+    // own compilations use later, would have it too, and for good.
     rk_verifier *verifier = argument;
-    rk_thread_give_way();
     (void)pthread_mutex_lock(&verifier->mutex);
     for (;;) {
         job *entry;

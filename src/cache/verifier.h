@@ -1,5 +1,5 @@
 // Verification behind the job's back: some of what was loaded is compiled once more and compared,
-// by one thread that gives way to all others, one at a time. Which, chance decides; a job that
+// on one thread, one at a time. Which, chance decides; a job that
 // finds the queue full is not verified, and nobody waits for one that was not begun.
 //
 // Knows no plugin: what there is to do are callbacks. A loaded executable is described first, which

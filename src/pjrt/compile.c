@@ -44,8 +44,11 @@ static rk_err *load(void *context, rk_span executable, void **out_handle) {
 
 // In refresh mode what was there before counts as absent: only what this run has stored is loaded,
 // so that it compiles each program once, whichever of its processes does.
-static bool is_fresh(void *context, const rk_entry *entry) {
-    return rk_publish_was_ours(context, entry->metadata);
+static bool wants(void *context, const rk_entry *entry) {
+    rk_request *r = context;
+    if (r->runtime->verifier)
+        rk_verify_note(r, entry);
+    return r->runtime->settings->mode != RK_MODE_REFRESH || rk_publish_was_ours(r, entry->metadata);
 }
 
 // The two ways to an executable.
@@ -78,7 +81,7 @@ static void tell_problem(rk_request *r, rk_answer *answer) {
 static bool look_up(rk_request *r) {
     RK_AUTO(rk_answer) answer = {0};
     bool refresh = r->runtime->settings->mode == RK_MODE_REFRESH;
-    rk_loader loader = {r, load, refresh ? is_fresh : NULL};
+    rk_loader loader = {r, load, refresh || r->runtime->verifier ? wants : NULL};
     rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
     r->event.load_ns += answer.load_ns;
     r->event.quarantined |= answer.quarantined;
@@ -98,7 +101,6 @@ static bool look_up(rk_request *r) {
     r->event.outcome = RK_OUTCOME_HIT;
     r->event.reason = NULL;
     r->event.saved_ns = answer.saved_ns;
-    r->created_ns = answer.created_ns;
     name_loaded(r);
     rk_verify_hit(r);
     return true;

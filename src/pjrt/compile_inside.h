@@ -20,7 +20,8 @@ typedef struct rk_request {
     rk_ticket ticket;
     bool absent;         // the last look found nothing, so that it makes sense to look again
     int cancel_state;    // what the thread had set; no thread is cancelled inside our own code
-    uint64_t created_ns; // of a hit: when its entry was made
+    uint64_t created_ns; // of the entry, where hits are verified
+    rk_digest made_of;   // digest of the bytes it was made from, or zeroes; where hits are verified
 } rk_request;
 
 // Programs that wait in the background, to be stored or verified, are copies of the framework's:
@@ -55,3 +56,7 @@ RK_HIDDEN void rk_publish_compiled(rk_request *r);
 
 // True if this run has published the entry that has this metadata.
 RK_HIDDEN bool rk_publish_was_ours(const rk_request *r, rk_span metadata);
+
+// The digest of the bytes that the entry with this metadata was made from; false if it does not
+// say.
+RK_NODISCARD RK_HIDDEN bool rk_publish_made_of(rk_span metadata, rk_digest *out_digest);

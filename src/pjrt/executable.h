@@ -1,5 +1,5 @@
-// A PJRT_Executable of our own for one that was loaded. It shares what the loaded one has, and needs
-// its client.
+// A PJRT_Executable of our own for one that was loaded. It shares what the loaded one has, and
+// needs its client.
 #pragma once
 
 #include "base/buf.h"

@@ -67,6 +67,11 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_member_text(&json, "format", rk_span_of(program->format, program->format_size));
     rk_json_member_uint(&json, "program_bytes", program->code_size);
     rk_json_member_seconds(&json, "compile_seconds", r->event.compile_ns);
+    rk_digest program_bytes;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_of(rk_request_program(r), &program_bytes);
+    rk_digest_to_hex(&program_bytes, hex);
+    rk_json_member_string(&json, "program_digest", hex);
     rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
     rk_json_member_string(&json, "run", rk_journal_run(r->runtime->journal));
     rk_json_member_string(&json, "job", r->runtime->job);
@@ -75,15 +80,26 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_end_object(&json);
 }
 
+// True if the metadata, which is as write_metadata writes it, has that member. Quotes within a
+// string are escaped there and these values have nothing to escape, so that nothing else can look
+// like it.
 bool rk_publish_was_ours(const rk_request *r, rk_span metadata) {
     const char *run = rk_journal_run(r->runtime->journal);
     if (!*run)
         return false;
-    // As write_metadata writes it. Quotes within a string would be escaped, and a run's name has
-    // nothing to escape, so that no other member can look like this one.
     RK_AUTO(rk_buf) member = {0};
     rk_buf_add_format(&member, ",\"run\":\"%s\",", run);
     return !member.failed && memmem(metadata.data, metadata.len, member.data, member.len);
+}
+
+bool rk_publish_made_of(rk_span metadata, rk_digest *out_digest) {
+    static const char member[] = ",\"program_digest\":\"";
+    const uint8_t *found = memmem(metadata.data, metadata.len, member, sizeof member - 1);
+    if (!found)
+        return false;
+    const uint8_t *hex = found + sizeof member - 1;
+    return (size_t)(metadata.data + metadata.len - hex) >= RK_DIGEST_HEX_CHARS &&
+           rk_digest_from_hex(rk_span_of(hex, RK_DIGEST_HEX_CHARS), out_digest);
 }
 
 static void write_components(const rk_request *r, rk_buf *out) {

@@ -11,9 +11,11 @@
 typedef struct verification {
     const PJRT_Api *api;
     PJRT_Client *client;
+    rk_store *store;             // borrowed
     PJRT_Executable *executable; // of what was loaded; owned until it is described
     rk_key key;
     uint64_t created_ns; // of the entry
+    rk_digest made_of;   // the entry; zeroes if that is not known
     char *name;          // owned
     rk_buf program, format, options;
     rk_likeness loaded;
@@ -132,12 +134,12 @@ static bool was_told(const rk_digest *key) {
 }
 
 // Unless it was replaced since it was loaded.
-static bool set_aside(rk_store *store, const verification *v) {
+static bool set_aside(const verification *v) {
     RK_AUTO(rk_store_lookup) lookup = {0};
-    rk_err *err = rk_store_get(store, &v->key, &lookup);
+    rk_err *err = rk_store_get(v->store, &v->key, &lookup);
     bool same = !err && lookup.found && lookup.view.entry.created_ns == v->created_ns;
     rk_err_drop(err, "what cannot be read is not loaded either");
-    return same && rk_store_quarantine(store, &v->key);
+    return same && rk_store_quarantine(v->store, &v->key);
 }
 
 static void list_parts(uint32_t parts, rk_buf *out) {
@@ -179,11 +181,25 @@ static void report(const verification *v, rk_journal_verified *event, uint32_t d
     event->name = v->name;
     event->differs = (const char *)parts.data;
     if (different && !was_told(&v->key.digest)) {
-        event->quarantined = set_aside(runtime->store, v);
+        event->quarantined = set_aside(v);
         tell(runtime, v, event->differs, event->quarantined);
     }
     rk_journal_add_verified(runtime->journal, event);
     rk_runtime_check_journal(runtime);
+}
+
+// Of the parts that differ, those which may.
+static uint32_t incomparable(const verification *v, uint32_t different) {
+    const uint32_t program = 1u << RK_LIKENESS_PROGRAM, fingerprint = 1u << RK_LIKENESS_FINGERPRINT;
+    if ((different & (program | fingerprint)) == 0)
+        return 0;
+    if (tries_out(v->api, v->client))
+        return program | fingerprint;
+    // Plugins count names and source lines in, which may be others in a program of the same
+    // meaning.
+    rk_digest bytes;
+    rk_digest_of(rk_buf_span(&v->program), &bytes);
+    return rk_digest_equal(&bytes, &v->made_of) ? 0 : fingerprint;
 }
 
 static void verify(void *context, const atomic_bool *cancelled) {
@@ -195,8 +211,7 @@ static void verify(void *context, const atomic_bool *cancelled) {
     rk_err *err = compile_afresh(v, &fresh, NULL);
     if (!err)
         different = rk_likeness_compare(&v->loaded, &fresh);
-    if (different && tries_out(v->api, v->client))
-        different &= ~(1u << RK_LIKENESS_PROGRAM | 1u << RK_LIKENESS_FINGERPRINT);
+    different &= ~incomparable(v, different);
     if (different && atomic_load(cancelled))
         return; // suspected, and nothing more
     if (different)
@@ -232,8 +247,10 @@ static verification *new_verification(const rk_request *r) {
     const PJRT_Program *program = r->args->program;
     v->api = r->plugin->real;
     v->client = r->args->client;
+    v->store = r->runtime->store;
     v->key = r->key;
     v->created_ns = r->created_ns;
+    v->made_of = r->made_of;
     v->name = rk_strdup(r->name ? r->name : "");
     rk_buf_add_span(&v->program, rk_request_program(r));
     rk_buf_add(&v->format, program->format, program->format_size);
@@ -270,6 +287,12 @@ static bool can_be_repeated(const PJRT_Client_Compile_Args *args) {
         if (node->type != PJRT_Extension_Type_Profiler)
             return false;
     return true;
+}
+
+void rk_verify_note(rk_request *r, const rk_entry *entry) {
+    r->created_ns = entry->created_ns;
+    if (!rk_publish_made_of(entry->metadata, &r->made_of))
+        r->made_of = (rk_digest){0};
 }
 
 void rk_verify_hit(rk_request *r) {
