@@ -241,8 +241,7 @@ static bool drain(rk_verifier *verifier, const void *owner, uint64_t timeout_ns)
             break;
     cancel_waiting(verifier, owner); // one that was being described
     bool out = !inside_plugin(verifier, owner);
-    if (timeout_ns > 0)
-        verifier->gave_up = !out;
+    verifier->gave_up = !out;
     return out;
 }
 
@@ -253,10 +252,28 @@ bool rk_verifier_drain(rk_verifier *verifier, const void *owner, uint64_t timeou
     return out;
 }
 
-bool rk_verifier_close(rk_verifier *verifier, uint64_t timeout_ns) {
+void rk_verifier_close(rk_verifier *verifier) {
     (void)pthread_mutex_lock(&verifier->mutex);
     verifier->closed = true;
-    bool out = drain(verifier, NULL, timeout_ns);
+    cancel_waiting(verifier, NULL);
+    (void)pthread_mutex_unlock(&verifier->mutex);
+}
+
+// Called with the mutex held.
+static uint64_t patience_ns(const rk_verifier *verifier) {
+    const uint64_t least_ns = 5000000000u, most_ns = 3600 * (uint64_t)1000000000u;
+    enum { TIMES = 5 }; // the first time it may have had the machine for itself
+    uint64_t expected_ns = 0;
+    for (const job *entry = verifier->jobs; entry; entry = entry->next)
+        if (at_work(entry))
+            expected_ns = entry->what.expected_ns;
+    return least_ns + (expected_ns < most_ns / TIMES ? TIMES * expected_ns : most_ns);
+}
+
+bool rk_verifier_finish(rk_verifier *verifier, uint64_t timeout_ns) {
+    (void)pthread_mutex_lock(&verifier->mutex);
+    verifier->gave_up = false;
+    bool out = drain(verifier, NULL, timeout_ns + patience_ns(verifier));
     (void)pthread_mutex_unlock(&verifier->mutex);
     return out;
 }

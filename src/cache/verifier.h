@@ -27,8 +27,9 @@ typedef struct rk_verifier_options {
 // `context` is the caller's, and is over with `done`.
 typedef struct rk_verify_job {
     size_t held_bytes;
-    const void *handle; // what rk_verifier_release names; compared, never followed
-    const void *owner;  // what rk_verifier_drain names (a client); compared, never followed
+    uint64_t expected_ns; // how long verify takes, as far as that is known
+    const void *handle;   // what rk_verifier_release names; compared, never followed
+    const void *owner;    // what rk_verifier_drain names (a client); compared, never followed
     void *context;
     // Looks at what was loaded and lets go of it: on the verifier's thread, or on one that
     // releases.
@@ -67,5 +68,9 @@ void rk_verifier_release(rk_verifier *verifier, const void *handle);
 // it again.
 RK_NODISCARD bool rk_verifier_drain(rk_verifier *verifier, const void *owner, uint64_t timeout_ns);
 
-// The process ends: the same for all owners, and nothing is queued from now on.
-RK_NODISCARD bool rk_verifier_close(rk_verifier *verifier, uint64_t timeout_ns);
+// The process ends: cancels what was not begun and takes nothing more. Does not wait.
+void rk_verifier_close(rk_verifier *verifier);
+
+// Waits for the one that was begun: a process that ends under a compiler crashes. At most
+// `timeout_ns`, and 5 s, and five times what it is expected to take. False past that.
+RK_NODISCARD bool rk_verifier_finish(rk_verifier *verifier, uint64_t timeout_ns);

@@ -10,7 +10,6 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "base/thread.h"
 #include "pjrt/facts.h"
 #include "pjrt/way_in.h"
 
@@ -105,25 +104,20 @@ void rk_runtime_write_counts(bool now) {
     rk_journal_add_counts(runtime->journal, &counts);
 }
 
-static bool close_verifier(const rk_runtime *runtime, uint64_t timeout_ns) {
-    return !runtime->verifier || rk_verifier_close(runtime->verifier, timeout_ns);
-}
-
 // At exit, before the plugin's own teardown: no thread of ours may be inside it then.
 static void at_exit(void) {
     rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return;
-    uint64_t deadline_ns = rk_steady_ns() + runtime->settings->drain_ns;
-    bool verified = close_verifier(runtime, 0); // begins nothing more
+    if (runtime->verifier)
+        rk_verifier_close(runtime->verifier);
     if (runtime->publisher &&
         !rk_publisher_drain(runtime->publisher, NULL, runtime->settings->drain_ns))
         rk_runtime_tell(RK_ONCE_DRAIN,
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin did not finish serializing an executable in time; it "
                                  "is not stored"));
-    uint64_t now_ns = rk_steady_ns();
-    if (!verified && !close_verifier(runtime, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
+    if (runtime->verifier && !rk_verifier_finish(runtime->verifier, runtime->settings->drain_ns))
         rk_runtime_tell(RK_ONCE_DRAIN,
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin did not finish a compilation for REKINDLE_VERIFY in "

@@ -77,7 +77,51 @@ def test_programs_of_other_names_and_lines(store, tmp_path):
     originals = [{"file": f"/job/{name}.py", "source": source} for name, source in SOURCES.items()]
     for name, variants in (("first", originals), ("second", variants_of(HITS))):
         (tmp_path / f"{name}.json").write_text(json.dumps(variants))
-    store.start("edits.py", tmp_path / "first.json")
-    _, stats, _ = start_verified(store, tmp_path, "edits.py", tmp_path / "second.json")
+    store.start("edits.py", tmp_path / "first.json", env=harness.FAST)
+    _, stats, _ = start_verified(store, tmp_path, "edits.py", tmp_path / "second.json", env=harness.FAST)
     assert_warm(stats)
     assert_same(stats)
+
+
+def test_an_entry_that_holds_another_program(store, tmp_path):
+    """Whole, of the right key, and of a program that takes and gives the same: nothing but compiling it again can
+    find it."""
+    right = store.start("pair.py").json()["results"]
+    keys = {event["name"]: event["key"] for event in store.compile_events()}
+    tool = harness.BUILD / "tests/swap_entry"
+    done = harness.run_process([tool, store.directory, keys["jit_double"], keys["jit_triple"]], store.environment("bare"))
+    assert done.returncode == 0, done.stderr
+    done, stats, run = start_verified(store, tmp_path, "pair.py")
+    wrong = json.loads(done.stdout.splitlines()[-1])["results"]
+    assert wrong["double"] == wrong["triple"] == right["triple"] != right["double"]
+    assert stats["verified"] == stats["hits"] and stats["verify_differences"] == 1, stats
+    different = [event for event in events(store, run, "verified") if event["outcome"] == "different"]
+    assert [event["key"] for event in different] == [keys["jit_double"]]
+    assert "optimized program" in different[0]["differs"] and different[0]["quarantined"]
+    assert keys["jit_double"] in done.stderr and keys["jit_double"] in stats["warnings"][0]
+    assert keys["jit_double"] in [path.name[:64] for path in (store.directory / "quarantine").iterdir()]
+    # The next start compiles that one alone, and is right.
+    assert store.start("pair.py").json()["results"] == right
+    stats = store.stats()
+    assert stats["compiled"] == stats["misses"] == 1, stats
+    _, stats, _ = start_verified(store, tmp_path, "pair.py")
+    assert_same(stats)
+
+
+def test_a_refreshing_run_compiles_each_program_once(store):
+    env = {"REKINDLE_MODE": "refresh"}
+    store.start("kinds.py")
+    expected = store.stats()
+    for run in ("one", "two"):
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            how = {"way": "preload", "env": env | {"REKINDLE_RUN": run}}
+            started = [pool.submit(store.start, "kinds.py", **how) for _ in range(3)]
+            results = [process.result().json()["results"] for process in started]
+        assert results[0] == results[1] == results[2]
+        stats = store.stats("--run", run)
+        assert stats["compiled"] == stats["stored"] == stats["programs"] == expected["programs"], stats
+        assert requests(stats) == 3 * requests(expected) and stats["quarantined"] == 0, stats
+        reasons = {event["reason"] for event in events(store, run, "compile") if event["compiled"]}
+        assert reasons == {"refresh"}
+    store.start("kinds.py")
+    assert_warm(store.stats())

@@ -260,14 +260,19 @@ static void what_is_being_described_is_not_verified_after_a_drain(void **state) 
     assert_int_equal(atomic_load(&f->works[0].verified), 0);
 }
 
-static void closed_it_takes_nothing(void **state) {
+static void closed_it_takes_nothing_and_finishes(void **state) {
     fixture *f = *state;
     block(f);
-    assert_false(rk_verifier_close(f->verifier, 0)); // does not count as having waited
-    assert_false(submit(f, 1, f, 0));
+    assert_true(submit(f, 1, f, 0));
+    rk_verifier_close(f->verifier);
+    assert_int_equal(atomic_load(&f->works[1].done), 1);
+    assert_int_equal(atomic_load(&f->works[1].verified), 0);
+    assert_false(submit(f, 2, f, 0));
+    // Given up by a drain, it is waited for nevertheless.
+    assert_false(rk_verifier_drain(f->verifier, f, 1));
     pthread_t opener;
     assert_int_equal(pthread_create(&opener, NULL, open_later, &f->gate), 0);
-    assert_true(rk_verifier_close(f->verifier, 1000 * second_ns));
+    assert_true(rk_verifier_finish(f->verifier, 0));
     assert_int_equal(pthread_join(opener, NULL), 0);
     assert_int_equal(atomic_load(&f->works[0].done), 1);
 }
@@ -317,7 +322,7 @@ int main(void) {
         TEST(release_waits_for_one_that_is_being_described),
         TEST(a_drain_cancels_what_waits_and_waits_for_what_was_begun),
         TEST(what_is_being_described_is_not_verified_after_a_drain),
-        TEST(closed_it_takes_nothing),
+        TEST(closed_it_takes_nothing_and_finishes),
         TEST(many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
