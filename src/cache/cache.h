@@ -10,6 +10,9 @@ typedef struct rk_loader {
     void *context;
     // An error is the plugin's own: RK_UNIMPLEMENTED means that it cannot load at all.
     rk_err *(*load)(void *context, rk_span executable, void **out_handle);
+    // Sees the entry first, and says whether it is wanted at all (RK_MISS_REFRESH where it is not);
+    // NULL: any is.
+    bool (*wants)(void *context, const rk_entry *entry);
 } rk_loader;
 
 // Why a request was not answered from the store. The names go into the journal.
@@ -22,7 +25,7 @@ typedef enum rk_miss {
     RK_MISS_READ_FAILED,     // the file system failed
     RK_MISS_REFUSED,         // the plugin would not load it
     RK_MISS_UNIMPLEMENTED,   // the plugin cannot load executables at all
-    RK_MISS_REFRESH,         // REKINDLE_MODE=refresh: not looked for
+    RK_MISS_REFRESH,         // one was there that was not wanted: REKINDLE_MODE=refresh
 } rk_miss;
 const char *rk_miss_name(rk_miss miss); // "absent", "damaged", …; static
 

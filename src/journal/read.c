@@ -39,12 +39,18 @@ void rk_run_model_cleanup(rk_run_model *model) {
     }
     for (size_t i = 0; i < model->stored_count; i++)
         rk_free(model->stored[i].reason);
+    for (size_t i = 0; i < model->verified_count; i++) {
+        rk_free(model->verified[i].name);
+        rk_free(model->verified[i].differs);
+        rk_free(model->verified[i].reason);
+    }
     for (size_t i = 0; i < model->warning_count; i++)
         rk_free(model->warnings[i].message);
     rk_free(model->processes);
     rk_free(model->clients);
     rk_free(model->compiles);
     rk_free(model->stored);
+    rk_free(model->verified);
     rk_free(model->warnings);
     rk_free(model->run);
     rk_free(model->job);

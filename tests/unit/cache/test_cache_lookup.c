@@ -60,7 +60,7 @@ static void put(fixture *f, const char *payload) {
 
 static rk_answer look_up(fixture *f) {
     rk_answer answer;
-    rk_loader loader = {f, load};
+    rk_loader loader = {f, load, NULL};
     rk_cache_lookup(f->store, &f->key, &loader, &answer);
     return answer;
 }

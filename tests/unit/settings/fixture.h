@@ -18,7 +18,7 @@ static const char *const fixture_variables[] = {
     "REKINDLE_REMOTE",        "REKINDLE_SIGNING_KEY",   "REKINDLE_TRUSTED_KEYS",
     "REKINDLE_KEEP_PROGRAMS", "REKINDLE_NAMESPACE",     "REKINDLE_KEY_IGNORE",
     "REKINDLE_LOG",           "REKINDLE_DRAIN_SECONDS", "REKINDLE_WAIT_SECONDS",
-    "XDG_CACHE_HOME",
+    "REKINDLE_VERIFY",        "XDG_CACHE_HOME",
 };
 
 // `*state` becomes the store's directory; REKINDLE_DIR names it.

@@ -1,0 +1,168 @@
+#include "base/alloc.h"
+#include "pjrt/compile_inside.h"
+#include "pjrt/executable.h"
+
+typedef struct publication {
+    const PJRT_Api *api;
+    PJRT_Executable *executable;
+    rk_key key;
+    rk_flights *flights; // borrowed
+    rk_flight *flight;   // owned; NULL: nobody waits
+} publication;
+
+static rk_err *serialize(void *context, rk_buf *out_bytes) {
+    const publication *p = context;
+    return rk_executable_serialize(p->api, p->executable, out_bytes);
+}
+
+static void release(void *context) {
+    publication *p = context;
+    rk_executable_destroy(p->api, RK_TAKE(p->executable));
+}
+
+static void tell_not_stored(const rk_publish_result *result) {
+    if (!result->problem)
+        return;
+    rk_code code = rk_err_code(result->problem);
+    const char *message = rk_err_message(result->problem);
+    if (strcmp(result->reason, "serialize_failed") == 0)
+        rk_runtime_tell(RK_ONCE_PLUGIN,
+                        rk_error(code, "the plugin cannot serialize its executables: %s", message));
+    else
+        rk_runtime_tell(RK_ONCE_WRITE, rk_error(code, "an executable was not stored: %s", message));
+}
+
+static void land_published(publication *p, const rk_publish_result *result) {
+    bool settled = result->reason && (strcmp(result->reason, "serialize_failed") == 0 ||
+                                      strcmp(result->reason, "empty_executable") == 0);
+    if (p->flight)
+        rk_flight_land(p->flights, RK_TAKE(p->flight),
+                       result->stored ? RK_LANDING_PUBLISHED : RK_LANDING_NOT_KEPT,
+                       settled ? RK_SETTLED_NS : RK_BAD_LUCK_NS);
+}
+
+static void published(void *context, const rk_publish_result *result) {
+    publication *p = context;
+    const rk_runtime *runtime = rk_runtime_get();
+    tell_not_stored(result);
+    if (runtime)
+        rk_journal_add_stored(runtime->journal, &(rk_journal_stored){
+                                                    .key = &p->key,
+                                                    .stored = result->stored,
+                                                    .reason = result->reason,
+                                                    .raw_bytes = result->raw_bytes,
+                                                    .stored_bytes = result->stored_bytes,
+                                                    .serialize_ns = result->serialize_ns,
+                                                    .store_ns = result->store_ns,
+                                                });
+    land_published(p, result);
+    rk_free(p);
+}
+
+static void write_metadata(const rk_request *r, rk_buf *out) {
+    const PJRT_Program *program = r->args->program;
+    rk_json json = rk_json_on(out);
+    rk_json_begin_object(&json);
+    rk_json_member_string(&json, "name", r->name ? r->name : "");
+    rk_json_member_text(&json, "format", rk_span_of(program->format, program->format_size));
+    rk_json_member_uint(&json, "program_bytes", program->code_size);
+    rk_json_member_seconds(&json, "compile_seconds", r->event.compile_ns);
+    rk_digest program_bytes;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_of(rk_request_program(r), &program_bytes);
+    rk_digest_to_hex(&program_bytes, hex);
+    rk_json_member_string(&json, "program_digest", hex);
+    rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
+    rk_json_member_string(&json, "run", rk_journal_run(r->runtime->journal));
+    rk_json_member_string(&json, "job", r->runtime->job);
+    rk_json_member_string(&json, "namespace", r->runtime->settings->name_space);
+    rk_json_raw(&json, rk_buf_span(&r->client->metadata_json));
+    rk_json_end_object(&json);
+}
+
+// True if the metadata, which is as write_metadata writes it, has that member. Quotes within a
+// string are escaped there and these values have nothing to escape, so that nothing else can look
+// like it.
+bool rk_publish_was_ours(const rk_request *r, rk_span metadata) {
+    const char *run = rk_journal_run(r->runtime->journal);
+    if (!*run)
+        return false;
+    RK_AUTO(rk_buf) member = {0};
+    rk_buf_add_format(&member, ",\"run\":\"%s\",", run);
+    return !member.failed && memmem(metadata.data, metadata.len, member.data, member.len);
+}
+
+bool rk_publish_made_of(rk_span metadata, rk_digest *out_digest) {
+    static const char member[] = ",\"program_digest\":\"";
+    const uint8_t *found = memmem(metadata.data, metadata.len, member, sizeof member - 1);
+    if (!found)
+        return false;
+    const uint8_t *hex = found + sizeof member - 1;
+    return (size_t)(metadata.data + metadata.len - hex) >= RK_DIGEST_HEX_CHARS &&
+           rk_digest_from_hex(rk_span_of(hex, RK_DIGEST_HEX_CHARS), out_digest);
+}
+
+static void write_components(const rk_request *r, rk_buf *out) {
+    rk_json json = rk_json_on(out);
+    rk_json_begin_object(&json);
+    rk_json_key(&json, "options");
+    rk_components_write(&r->options, &json);
+    rk_json_key(&json, "environment");
+    rk_json_raw(&json, rk_buf_span(&r->client->components_json));
+    rk_json_end_object(&json);
+}
+
+static rk_err *publish(rk_request *r, PJRT_Executable *executable) {
+    publication *p = rk_malloc(sizeof *p);
+    if (!p) {
+        rk_executable_destroy(r->plugin->real, executable);
+        return rk_err_no_memory();
+    }
+    if (r->ticket.flight)
+        rk_flight_compiled(r->runtime->flights, r->ticket.flight, r->event.compile_ns);
+    *p = (publication){r->plugin->real, executable, r->key, r->runtime->flights,
+                       RK_TAKE(r->ticket.flight)};
+    rk_publish_job job = {
+        .key = r->key,
+        .compile_ns = r->event.compile_ns,
+        .handle = r->args->executable,
+        .owner = r->args->client,
+        .context = p,
+        .serialize = serialize,
+        .release = release,
+        .done = published,
+    };
+    write_metadata(r, &job.metadata);
+    write_components(r, &job.components);
+    if (r->runtime->settings->keep_programs &&
+        rk_publisher_queued_bytes(r->runtime->publisher) < RK_WAITING_MAX_BYTES) {
+        rk_buf_add_span(&job.program, rk_request_program(r));
+        rk_buf_add_span(&job.options, rk_request_options(r));
+    }
+    return rk_publisher_submit(r->runtime->publisher, &job);
+}
+
+bool rk_publish_possible(const rk_request *r) {
+    const rk_runtime *runtime = r->runtime;
+    return runtime->store && runtime->publisher && rk_store_accepts(runtime->store) &&
+           RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize) &&
+           !atomic_load(&r->plugin->cannot_load);
+}
+
+void rk_publish_compiled(rk_request *r) {
+    const PJRT_Api *api = r->plugin->real;
+    PJRT_Executable *executable = rk_executable_of(api, r->args->executable);
+    if (!executable)
+        return;
+    r->name = rk_executable_name(api, executable);
+    bool wanted = r->event.outcome == RK_OUTCOME_MISS && rk_publish_possible(r) &&
+                  r->event.compile_ns >= r->runtime->settings->min_compile_ns;
+    if (!wanted) {
+        rk_executable_destroy(api, executable);
+        return;
+    }
+    rk_runtime_renew_exit_handler();
+    rk_err *err = publish(r, executable);
+    if (err)
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "an executable was not stored"));
+}
