@@ -41,7 +41,12 @@ static bool bytes_are_at_fault(rk_code code) {
 
 static void load_entry(rk_store *store, const rk_key *key, const rk_loader *loader,
                        const rk_entry *entry, rk_answer *answer) {
-    rk_err *err = !loader ? NULL : loader->load(loader->context, entry->payload, &answer->handle);
+    if (loader->wants && !loader->wants(loader->context, entry)) {
+        answer->miss = RK_MISS_REFRESH;
+        return;
+    }
+    rk_err *err =
+        loader->load ? loader->load(loader->context, entry->payload, &answer->handle) : NULL;
     if (!err) {
         answer->saved_ns = entry->compile_ns;
         return;

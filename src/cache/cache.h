@@ -8,8 +8,12 @@
 // How an executable's bytes become a handle. Called on the thread of the request.
 typedef struct rk_loader {
     void *context;
-    // An error is the plugin's own: RK_UNIMPLEMENTED means that it cannot load at all.
+    // An error is the plugin's own: RK_UNIMPLEMENTED means that it cannot load at all. NULL: an
+    // entry is only looked for, and an answer without a miss says that a sound one is there.
     rk_err *(*load)(void *context, rk_span executable, void **out_handle);
+    // Sees the entry first, and says whether it is wanted at all (RK_MISS_REFRESH where it is not);
+    // NULL: any is.
+    bool (*wants)(void *context, const rk_entry *entry);
 } rk_loader;
 
 // Why a request was not answered from the store. The names go into the journal.
@@ -22,7 +26,7 @@ typedef enum rk_miss {
     RK_MISS_READ_FAILED,     // the file system failed
     RK_MISS_REFUSED,         // the plugin would not load it
     RK_MISS_UNIMPLEMENTED,   // the plugin cannot load executables at all
-    RK_MISS_REFRESH,         // REKINDLE_MODE=refresh: not looked for
+    RK_MISS_REFRESH,         // one was there that was not wanted: REKINDLE_MODE=refresh
 } rk_miss;
 const char *rk_miss_name(rk_miss miss); // "absent", "damaged", …; static
 
@@ -37,8 +41,7 @@ typedef struct rk_answer {
 } rk_answer;
 void rk_answer_cleanup(rk_answer *answer); // does not touch the handle
 
-// Looks `key` up and loads it; without a loader it is only looked for, and an answer without a miss
-// then says that a sound entry is there. Never fails: whatever happens is in the answer. May block
-// on the file system and for as long as the loader takes.
+// Looks `key` up and loads it. Never fails: whatever happens is in the answer. May block on the
+// file system and for as long as the loader takes.
 void rk_cache_lookup(rk_store *store, const rk_key *key, const rk_loader *loader,
                      rk_answer *out_answer);

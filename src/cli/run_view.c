@@ -118,6 +118,9 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
     rk_out_set(object, "waited", rk_out_uint(totals->waited));
     rk_out_set(object, "waited_seconds", rk_out_seconds(totals->waited_ns));
     rk_out_set(object, "saved_seconds", rk_out_seconds(totals->saved_ns));
+    rk_out_set(object, "verified", rk_out_uint(totals->verified));
+    rk_out_set(object, "verify_differences", rk_out_uint(totals->verify_differences));
+    rk_out_set(object, "verify_seconds", rk_out_seconds(totals->verify_ns));
     rk_out_set(object, "executions", rk_out_uint(counts->executions));
     rk_out_set(object, "host_to_device",
                transfers(counts->host_to_device, counts->host_to_device_bytes));

@@ -58,6 +58,9 @@ static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t 
                   "the plugin refused the entry");
     if (totals->quarantined > 0)
         add_count(table, "set aside", totals->quarantined, RK_STYLE_BAD, "damaged entries");
+    if (totals->verify_differences > 0)
+        add_count(table, "different", totals->verify_differences, RK_STYLE_BAD,
+                  "not what compiling them gives");
 }
 
 static void add_transfer(rk_table *table, const char *name, uint64_t count, uint64_t bytes) {
@@ -76,6 +79,11 @@ static void print_counters(const rk_run_totals *totals, uint64_t not_stored) {
     if (totals->waited > 0)
         add(&table, "waiting time", rk_text_seconds(totals->waited_ns).text, RK_STYLE_NONE,
             "for others that compiled the same");
+    if (totals->verified > 0)
+        add_count(&table, "verified", totals->verified, RK_STYLE_NONE,
+                  "hits compiled once more, in the background");
+    if (totals->verify_ns > 0)
+        add(&table, "verifying time", rk_text_seconds(totals->verify_ns).text, RK_STYLE_NONE, "");
     add(&table, "saved", rk_text_seconds(totals->saved_ns).text,
         totals->saved_ns > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE, "");
     add_count(&table, "executions", counts->executions, RK_STYLE_NONE, "");

@@ -45,6 +45,9 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_if_any(out, totals->deserialize_failures, "failed to load");
     add_if_any(out, totals->quarantined, "set aside as damaged");
     add_if_any(out, rk_run_not_stored(model), "not stored");
+    add_if_any(out, totals->verify_differences,
+               totals->verify_differences == 1 ? "is not what compiling it gives"
+                                               : "are not what compiling them gives");
     if (totals->hits > 0)
         rk_buf_add_format(out, ", saved %s", rk_text_seconds(totals->saved_ns).text);
     add_warnings(totals, out);

@@ -71,6 +71,24 @@ void rk_journal_add_stored(rk_journal *journal, const rk_journal_stored *event) 
     rk_turn_end(&mine);
 }
 
+void rk_journal_add_verified(rk_journal *journal, const rk_journal_verified *event) {
+    static const char *const outcomes[] = {"same", "different", "failed"};
+    rk_turn mine = rk_turn_begin(journal, "verified");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_line_add_name(json, "name", event->name);
+        add_key(json, event->key);
+        rk_json_member_string(json, "outcome", outcomes[event->outcome]);
+        if (event->differs[0])
+            rk_json_member_string(json, "differs", event->differs);
+        if (event->reason)
+            rk_line_add_name(json, "reason", event->reason);
+        rk_json_member_bool(json, "quarantined", event->quarantined);
+        rk_json_member_seconds(json, "verify_seconds", event->verify_ns);
+    }
+    rk_turn_end(&mine);
+}
+
 void rk_journal_add_client(rk_journal *journal, const rk_journal_client *event) {
     rk_turn mine = rk_turn_begin(journal, "client");
     if (mine.journal) {

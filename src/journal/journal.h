@@ -72,6 +72,24 @@ typedef struct rk_journal_stored {
 } rk_journal_stored;
 void rk_journal_add_stored(rk_journal *journal, const rk_journal_stored *event);
 
+// What came of compiling a hit once more (REKINDLE_VERIFY).
+typedef enum rk_verified {
+    RK_VERIFIED_SAME,
+    RK_VERIFIED_DIFFERENT,
+    RK_VERIFIED_FAILED, // nothing could be compared
+} rk_verified;
+
+typedef struct rk_journal_verified {
+    const rk_key *key;
+    const char *name; // of the program, "" if unknown
+    rk_verified outcome;
+    const char *differs; // what does, separated by ", "; "" if nothing
+    const char *reason;  // why nothing could be compared; NULL otherwise
+    bool quarantined;    // the entry was set aside
+    uint64_t verify_ns;
+} rk_journal_verified;
+void rk_journal_add_verified(rk_journal *journal, const rk_journal_verified *event);
+
 typedef struct rk_journal_client {
     uint64_t client;
     bool ahead_of_time; // no client: a topology that something is compiled for

@@ -46,6 +46,11 @@ void rk_run_model_cleanup(rk_run_model *model) {
         for (size_t k = 0; k < RK_ARRAY_LEN(texts); k++)
             rk_free(texts[k]);
     }
+    for (size_t i = 0; i < model->verified_count; i++) {
+        rk_free(model->verified[i].name);
+        rk_free(model->verified[i].differs);
+        rk_free(model->verified[i].reason);
+    }
     for (size_t i = 0; i < model->warning_count; i++)
         rk_free(model->warnings[i].message);
     rk_free(model->processes);
@@ -53,6 +58,7 @@ void rk_run_model_cleanup(rk_run_model *model) {
     rk_free(model->compiles);
     rk_free(model->stored);
     rk_free(model->memories);
+    rk_free(model->verified);
     rk_free(model->warnings);
     rk_free(model->run);
     rk_free(model->job);

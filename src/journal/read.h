@@ -97,6 +97,18 @@ typedef struct rk_run_memory {
     int64_t figures[RK_MEMORY_FIGURES];
 } rk_run_memory;
 
+typedef struct rk_run_verified {
+    size_t process;
+    uint64_t time_ns;
+    rk_run_hex key, program;
+    rk_verified outcome;
+    char *name;
+    char *differs; // what does, separated by ", "; "" if nothing
+    char *reason;  // if it failed
+    bool quarantined;
+    uint64_t verify_ns;
+} rk_run_verified;
+
 typedef struct rk_run_warning {
     size_t process;
     uint64_t time_ns;
@@ -120,6 +132,8 @@ typedef struct rk_run_model {
     size_t stored_count;
     rk_run_memory *memories; // by process, then time
     size_t memory_count;
+    rk_run_verified *verified;
+    size_t verified_count;
     rk_run_warning *warnings;
     size_t warning_count;
     rk_journal_counts counts; // summed over processes
@@ -177,6 +191,9 @@ typedef struct rk_run_totals {
     // What the compilations that were avoided once took, less the loading and the waiting that
     // replaced them; never below 0. The sums it comes from stand beside it.
     uint64_t saved_ns, avoided_compile_ns, avoided_load_ns, avoided_waited_ns;
+    uint64_t verified;           // hits that were compiled once more and compared
+    uint64_t verify_differences; // those of them that were something else
+    uint64_t verify_ns;          // what all that took, beside the job
     rk_journal_counts counts;
     char **warnings; // owned; each text once, in the order first seen
     size_t warning_count;

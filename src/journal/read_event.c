@@ -204,6 +204,33 @@ static rk_err *add_stored(rk_run_builder *builder, const json_t *event, uint64_t
     return take_text(event, "reason", &stored->reason);
 }
 
+static rk_verified take_verified(const json_t *event) {
+    const char *text = json_string_value(json_object_get(event, "outcome"));
+    if (text && strcmp(text, "same") == 0)
+        return RK_VERIFIED_SAME;
+    return text && strcmp(text, "different") == 0 ? RK_VERIFIED_DIFFERENT : RK_VERIFIED_FAILED;
+}
+
+static rk_err *add_verified(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    void *items = rk_run_grow(model->verified, model->verified_count, &builder->verified_capacity,
+                              sizeof *model->verified);
+    if (!items)
+        return rk_err_no_memory();
+    model->verified = items;
+    rk_run_verified *verified = &model->verified[model->verified_count++];
+    verified->process = builder->process;
+    verified->time_ns = time_ns;
+    take_hex(event, "key", verified->key);
+    take_hex(event, "program", verified->program);
+    verified->outcome = take_verified(event);
+    verified->quarantined = take_bool(event, "quarantined");
+    verified->verify_ns = take_seconds(event, "verify_seconds");
+    RK_TRY(take_text(event, "name", &verified->name));
+    RK_TRY(take_text(event, "differs", &verified->differs));
+    return take_text(event, "reason", &verified->reason);
+}
+
 static rk_err *add_counts(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     (void)time_ns;
     builder->model->processes[builder->process].counts = (rk_journal_counts){
@@ -263,9 +290,9 @@ static const struct {
     const char *name;
     rk_err *(*add)(rk_run_builder *builder, const json_t *event, uint64_t time_ns);
 } kinds[] = {
-    {"start", add_start},   {"client", add_client}, {"compile", add_compile},
-    {"stored", add_stored}, {"counts", add_counts}, {"warning", add_warning},
-    {"end", add_end},       {"memory", add_memory},
+    {"start", add_start},     {"client", add_client},     {"compile", add_compile},
+    {"stored", add_stored},   {"verified", add_verified}, {"counts", add_counts},
+    {"warning", add_warning}, {"end", add_end},           {"memory", add_memory},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {

@@ -141,6 +141,11 @@ rk_err *rk_run_totals_add(rk_run_totals *totals, const rk_run_model *model) {
     }
     for (size_t i = 0; i < model->stored_count; i++)
         totals->stored += model->stored[i].stored;
+    for (size_t i = 0; i < model->verified_count; i++) {
+        totals->verified += model->verified[i].outcome != RK_VERIFIED_FAILED;
+        totals->verify_differences += model->verified[i].outcome == RK_VERIFIED_DIFFERENT;
+        totals->verify_ns += model->verified[i].verify_ns;
+    }
     for (size_t i = 0; i < model->warning_count && totals->warning_count < MOST_WARNINGS; i++)
         RK_TRY(add_warning(totals, model->warnings[i].message));
     add_counts(&totals->counts, &model->counts);

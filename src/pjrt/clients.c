@@ -207,19 +207,22 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return true;
-    bool out = !runtime->publisher ||
-               rk_publisher_drain(runtime->publisher, handle, runtime->settings->drain_ns);
+    uint64_t drain_ns = runtime->settings->drain_ns;
+    bool stored = !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, drain_ns);
+    bool verified = !runtime->verifier || rk_verifier_drain(runtime->verifier, handle, drain_ns);
     rk_runtime_write_counts(true);
     const rk_client *client = rk_runtime_client(plugin, handle);
-    if (client)
+    if (client && stored && verified)
         rk_memory_end(plugin, handle, client->number);
-    if (out) {
+    if (stored && verified) {
         forget_client(plugin, handle);
         rk_memory_quiesce();
-    } else
+    } else {
         rk_runtime_tell(RK_ONCE_DRAIN,
                         rk_error(RK_DEADLINE_EXCEEDED,
-                                 "the plugin is still serializing an executable of a client that "
-                                 "is being destroyed; the client is left alive"));
-    return out;
+                                 "the plugin is still %s an executable of a client that is being "
+                                 "destroyed; the client is left alive",
+                                 stored ? "compiling, for REKINDLE_VERIFY," : "serializing"));
+    }
+    return stored && verified;
 }

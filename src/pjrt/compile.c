@@ -6,27 +6,19 @@
 #include "base/sys.h"
 #include "cache/cache.h"
 #include "identity/options.h"
-#include "pjrt/error.h"
+#include "pjrt/compile_inside.h"
+#include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/memory.h"
-#include "pjrt/publish.h"
+#include "pjrt/verify.h"
 
-typedef rk_request request;
-
-void rk_request_cleanup(request *r) {
+void rk_request_cleanup(rk_request *r) {
     rk_program_info_cleanup(&r->info);
     rk_components_cleanup(&r->options);
     rk_free(r->name);
 }
 
-// Lets those who wait for this request know how it ended; does nothing where nobody could wait.
-static void land(request *r, rk_landing landing, uint64_t not_kept_ns) {
-    rk_flight *flight = RK_TAKE(r->ticket.flight);
-    if (flight)
-        rk_flight_land(r->runtime->flights, flight, landing, not_kept_ns);
-}
-
-static rk_err *make_key(request *r) {
+static rk_err *make_key(rk_request *r) {
     RK_TRY(rk_program_inspect(r->code, r->format, &r->info));
     RK_AUTO(rk_buf) canonical = {0};
     RK_TRY(rk_options_canonicalize_without(r->sent_options, r->runtime->settings->key_ignore,
@@ -42,44 +34,30 @@ static rk_err *make_key(request *r) {
 // Loading, as the cache asks for it.
 
 static rk_err *load(void *context, rk_span executable, void **out_handle) {
-    const request *r = context;
+    const rk_request *r = context;
     PJRT_LoadedExecutable *loaded = NULL;
     RK_TRY(rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded));
     *out_handle = loaded;
     return NULL;
 }
 
-// A PJRT_Executable of our own for the loaded one; NULL if the plugin gives none.
-static PJRT_Executable *get_executable(const PJRT_Api *api, PJRT_LoadedExecutable *loaded) {
-    if (!RK_PJRT_HAS(api, PJRT_LoadedExecutable_GetExecutable))
-        return NULL;
-    PJRT_LoadedExecutable_GetExecutable_Args args = {
-        .struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE,
-        .loaded_executable = loaded};
-    PJRT_Error *error = api->PJRT_LoadedExecutable_GetExecutable(&args);
-    rk_pjrt_error_drop(api, error);
-    return error ? NULL : args.executable;
-}
-
-static void keep(request *r) {
-    PJRT_Executable *executable = get_executable(r->plugin->real, r->args->executable);
-    if (!executable)
-        return;
-    r->name = rk_publish_name(r->plugin->real, executable);
-    if (rk_publish_is_wanted(r))
-        rk_publish(r, executable);
-    else
-        rk_publish_destroy(r->plugin->real, executable);
+// In refresh mode what was there before counts as absent: only what this run has stored is loaded,
+// so that it compiles each program once, whichever of its processes does.
+static bool wants(void *context, const rk_entry *entry) {
+    rk_request *r = context;
+    if (r->runtime->verifier)
+        rk_verify_note(r, entry);
+    return r->runtime->settings->mode != RK_MODE_REFRESH || rk_publish_was_ours(r, entry->metadata);
 }
 
 // The two ways to an executable.
 
-static void name_loaded(request *r) {
-    PJRT_Executable *executable = get_executable(r->plugin->real, r->args->executable);
+static void name_loaded(rk_request *r) {
+    PJRT_Executable *executable = rk_executable_of(r->plugin->real, r->args->executable);
     if (!executable)
         return;
-    r->name = rk_publish_name(r->plugin->real, executable);
-    rk_publish_destroy(r->plugin->real, executable);
+    r->name = rk_executable_name(r->plugin->real, executable);
+    rk_executable_destroy(r->plugin->real, executable);
 }
 
 static void tell_problem(rk_answer *answer) {
@@ -95,39 +73,41 @@ static void tell_problem(rk_answer *answer) {
     }
 }
 
-bool rk_request_look_up(request *r) {
+bool rk_request_look_up(rk_request *r) {
     RK_AUTO(rk_answer) answer = {0};
-    const rk_loader loader = {r, load};
-    rk_cache_lookup(r->runtime->store, &r->key, r->args ? &loader : NULL, &answer);
-    r->event.load_ns += r->args ? answer.load_ns : 0;
+    bool refresh = r->runtime->settings->mode == RK_MODE_REFRESH;
+    bool ahead = !r->args;
+    rk_loader loader = {r, ahead ? NULL : load, refresh || r->runtime->verifier ? wants : NULL};
+    rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
+    r->event.load_ns += ahead ? 0 : answer.load_ns;
     r->event.quarantined |= answer.quarantined;
     r->event.deserialize_failed |=
         answer.miss == RK_MISS_REFUSED || answer.miss == RK_MISS_UNIMPLEMENTED;
-    r->absent = answer.miss == RK_MISS_ABSENT || answer.quarantined;
+    r->absent =
+        answer.miss == RK_MISS_ABSENT || answer.miss == RK_MISS_REFRESH || answer.quarantined;
     if (answer.miss != RK_MISS_NONE) {
-        if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
+        if (refresh)
+            r->event.reason = rk_miss_name(RK_MISS_REFRESH);
+        else if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
             r->event.reason = rk_miss_name(answer.miss);
         tell_problem(&answer);
         return false;
     }
-    if (!r->args)
+    if (ahead)
         return true;
     r->args->executable = answer.handle;
     r->event.outcome = RK_OUTCOME_HIT;
     r->event.reason = NULL;
     r->event.saved_ns = answer.saved_ns;
     name_loaded(r);
+    rk_verify_hit(r);
     return true;
 }
 
-static bool try_load(request *r) {
+static bool try_load(rk_request *r) {
     rk_flights *flights = r->runtime->flights;
-    if (r->runtime->settings->mode == RK_MODE_REFRESH) {
-        r->event.reason = rk_miss_name(RK_MISS_REFRESH);
-        return false;
-    }
     bool hit = rk_request_look_up(r);
-    if (hit || !flights || !rk_publish_is_possible(r))
+    if (hit || !flights || !rk_publish_possible(r))
         return hit;
     // Compiling may need all processes of a client whose devices are not all in this one (XLA
     // shards autotuning over them): then none may wait for another.
@@ -137,14 +117,14 @@ static bool try_load(request *r) {
     while (!hit && r->absent && rk_flights_ask(flights, &r->ticket) == RK_FLIGHT_LOOK)
         hit = rk_request_look_up(r);
     if (hit)
-        land(r, RK_LANDING_PUBLISHED, 0);
+        rk_request_land(r, RK_LANDING_PUBLISHED, 0);
     if (r->ticket.refusal)
         rk_runtime_tell(RK_ONCE_WRITE,
                         rk_err_wrap(RK_TAKE(r->ticket.refusal), "executables are not stored"));
     return hit;
 }
 
-static PJRT_Error *compile(request *r) {
+static PJRT_Error *compile(rk_request *r) {
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error =
@@ -154,13 +134,13 @@ static PJRT_Error *compile(request *r) {
     r->event.compiled = true;
     r->event.failed = error != NULL;
     if (!error && r->args->executable)
-        keep(r);
-    land(r, RK_LANDING_NOT_KEPT,
-         error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
+        rk_publish_compiled(r);
+    rk_request_land(r, RK_LANDING_NOT_KEPT,
+                    error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
     return error;
 }
 
-const char *rk_request_reason_to_bypass(request *r) {
+const char *rk_request_reason_to_bypass(rk_request *r) {
     if (!r->client->keyed)
         return "no_environment";
     rk_err *err = make_key(r);
@@ -179,7 +159,7 @@ const char *rk_request_reason_to_bypass(request *r) {
     return NULL;
 }
 
-void rk_request_report(request *r, uint64_t start_ns) {
+void rk_request_report(rk_request *r, uint64_t start_ns) {
     r->event.request_ns = rk_monotonic_ns() - start_ns;
     r->event.key = r->has_key ? &r->key : NULL;
     r->event.name = r->name ? r->name : "";
@@ -193,7 +173,7 @@ void rk_request_report(request *r, uint64_t start_ns) {
     rk_runtime_check_journal(r->runtime);
 }
 
-static PJRT_Error *answer_request(request *r) {
+static PJRT_Error *answer_request(rk_request *r) {
     uint64_t start_ns = rk_monotonic_ns();
     PJRT_Error *error = NULL;
     r->event.outcome = RK_OUTCOME_MISS;
@@ -210,8 +190,8 @@ static PJRT_Error *answer_request(request *r) {
 
 // The thread was cancelled, while it compiled or waited.
 static void abandon(void *context) {
-    request *r = context;
-    land(r, RK_LANDING_ABANDONED, 0);
+    rk_request *r = context;
+    rk_request_land(r, RK_LANDING_ABANDONED, 0);
     rk_request_cleanup(r);
 }
 
@@ -220,7 +200,7 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
     const rk_client *client = runtime ? rk_runtime_client(plugin, args->client) : NULL;
     if (!client || args->struct_size < PJRT_Client_Compile_Args_STRUCT_SIZE || !args->program)
         return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, args);
-    request r = {
+    rk_request r = {
         .plugin = plugin,
         .runtime = runtime,
         .client = client,

@@ -5,9 +5,8 @@
 #include <pthread.h>
 
 #include "base/sys.h"
-#include "cache/cache.h"
 #include "pjrt/compile.h"
-#include "pjrt/publish.h"
+#include "pjrt/compile_inside.h"
 
 static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     uint64_t start_ns = rk_monotonic_ns();
@@ -21,9 +20,8 @@ static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
 }
 
 static void look_up(rk_request *r) {
-    if (r->runtime->settings->mode == RK_MODE_REFRESH)
-        r->event.reason = rk_miss_name(RK_MISS_REFRESH);
-    else if ((r->event.found = rk_request_look_up(r)))
+    r->event.found = rk_request_look_up(r);
+    if (r->event.found)
         r->event.reason = "no_client";
 }
 
@@ -36,11 +34,8 @@ static PJRT_Error *answer_request(rk_request *r, PJRT_Compile_Args *args) {
     else
         look_up(r);
     PJRT_Error *error = compile(r, args);
-    if (!error && args->executable) {
-        r->name = rk_publish_name(r->plugin->real, args->executable);
-        if (!r->event.found && rk_publish_is_wanted(r))
-            rk_publish_serialized(r, args->executable);
-    }
+    if (!error && args->executable)
+        rk_publish_ahead(r, args->executable);
     rk_request_report(r, start_ns);
     return error;
 }

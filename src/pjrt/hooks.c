@@ -126,16 +126,25 @@ static void finish_serializing(const PJRT_LoadedExecutable *executable) {
         rk_publisher_release(runtime->publisher, executable);
 }
 
+// One that waits to be verified is described first. That it runs meanwhile does no harm: frameworks
+// ask for an executable's optimized program at any time.
+static void let_go(const PJRT_LoadedExecutable *executable) {
+    const rk_runtime *runtime = rk_runtime_get();
+    finish_serializing(executable);
+    if (runtime && runtime->verifier)
+        rk_verifier_release(runtime->verifier, executable);
+}
+
 static PJRT_Error *loaded_executable_destroy(rk_plugin *plugin,
                                              PJRT_LoadedExecutable_Destroy_Args *args) {
-    finish_serializing(args->executable);
+    let_go(args->executable);
     return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DESTROY, PJRT_LoadedExecutable_Destroy,
                      args);
 }
 
 static PJRT_Error *loaded_executable_delete(rk_plugin *plugin,
                                             PJRT_LoadedExecutable_Delete_Args *args) {
-    finish_serializing(args->executable);
+    let_go(args->executable);
     return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DELETE, PJRT_LoadedExecutable_Delete,
                      args);
 }

@@ -1,33 +1,9 @@
-#include "pjrt/publish.h"
-
 #include "base/alloc.h"
 #include "base/sys.h"
-#include "pjrt/error.h"
+#include "pjrt/compile_inside.h"
+#include "pjrt/executable.h"
 #include "pjrt/load.h"
 
-// Programs waiting to be stored are copies of the framework's; past this, only executables are
-// kept.
-enum { QUEUE_MAX_BYTES = 512 << 20 };
-
-char *rk_publish_name(const PJRT_Api *api, PJRT_Executable *executable) {
-    if (!RK_PJRT_HAS(api, PJRT_Executable_Name))
-        return NULL;
-    PJRT_Executable_Name_Args args = {.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE,
-                                      .executable = executable};
-    PJRT_Error *error = api->PJRT_Executable_Name(&args);
-    rk_pjrt_error_drop(api, error);
-    return error ? NULL : rk_strndup(args.executable_name, args.executable_name_size);
-}
-
-void rk_publish_destroy(const PJRT_Api *api, PJRT_Executable *executable) {
-    if (!executable || !RK_PJRT_HAS(api, PJRT_Executable_Destroy))
-        return;
-    PJRT_Executable_Destroy_Args args = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE,
-                                         .executable = executable};
-    rk_pjrt_error_drop(api, api->PJRT_Executable_Destroy(&args));
-}
-
-// What the publisher's callbacks work on.
 typedef struct publication {
     const PJRT_Api *api;
     PJRT_Executable *executable; // owned; NULL: it was serialized before
@@ -39,20 +15,10 @@ typedef struct publication {
     rk_flight *flight;   // owned; NULL: nobody waits
 } publication;
 
-static rk_err *serialize_with(const PJRT_Api *api, PJRT_Executable *executable, rk_buf *out_bytes) {
-    PJRT_Executable_Serialize_Args args = {
-        .struct_size = PJRT_Executable_Serialize_Args_STRUCT_SIZE, .executable = executable};
-    RK_TRY(rk_pjrt_error_take(api, api->PJRT_Executable_Serialize(&args)));
-    rk_buf_add(out_bytes, args.serialized_bytes, args.serialized_bytes_size);
-    if (args.serialized_executable_deleter)
-        args.serialized_executable_deleter(args.serialized_executable);
-    return rk_buf_status(out_bytes);
-}
-
 static rk_err *serialize(void *context, rk_buf *out_bytes) {
     publication *p = context;
     if (p->executable)
-        return serialize_with(p->api, p->executable, out_bytes);
+        return rk_executable_serialize(p->api, p->executable, out_bytes);
     rk_buf_cleanup(out_bytes);
     *out_bytes = p->bytes;
     p->bytes = (rk_buf){0};
@@ -61,7 +27,7 @@ static rk_err *serialize(void *context, rk_buf *out_bytes) {
 
 static void release(void *context) {
     publication *p = context;
-    rk_publish_destroy(p->api, RK_TAKE(p->executable));
+    rk_executable_destroy(p->api, RK_TAKE(p->executable));
 }
 
 static void tell_not_stored(const rk_publish_result *result) {
@@ -113,6 +79,11 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_member_text(&json, "format", r->format);
     rk_json_member_uint(&json, "program_bytes", r->code.len);
     rk_json_member_seconds(&json, "compile_seconds", r->event.compile_ns);
+    rk_digest program_bytes;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_of(r->code, &program_bytes);
+    rk_digest_to_hex(&program_bytes, hex);
+    rk_json_member_string(&json, "program_digest", hex);
     if (r->event.ahead_of_time)
         rk_json_member_bool(&json, "ahead_of_time", true);
     rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
@@ -123,6 +94,28 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_end_object(&json);
 }
 
+// True if the metadata, which is as write_metadata writes it, has that member. Quotes within a
+// string are escaped there and these values have nothing to escape, so that nothing else can look
+// like it.
+bool rk_publish_was_ours(const rk_request *r, rk_span metadata) {
+    const char *run = rk_journal_run(r->runtime->journal);
+    if (!*run)
+        return false;
+    RK_AUTO(rk_buf) member = {0};
+    rk_buf_add_format(&member, ",\"run\":\"%s\",", run);
+    return !member.failed && memmem(metadata.data, metadata.len, member.data, member.len);
+}
+
+bool rk_publish_made_of(rk_span metadata, rk_digest *out_digest) {
+    static const char member[] = ",\"program_digest\":\"";
+    const uint8_t *found = memmem(metadata.data, metadata.len, member, sizeof member - 1);
+    if (!found)
+        return false;
+    const uint8_t *hex = found + sizeof member - 1;
+    return (size_t)(metadata.data + metadata.len - hex) >= RK_DIGEST_HEX_CHARS &&
+           rk_digest_from_hex(rk_span_of(hex, RK_DIGEST_HEX_CHARS), out_digest);
+}
+
 static void write_components(const rk_request *r, rk_buf *out) {
     rk_json json = rk_json_on(out);
     rk_json_begin_object(&json);
@@ -131,32 +124,6 @@ static void write_components(const rk_request *r, rk_buf *out) {
     rk_json_key(&json, "environment");
     rk_json_raw(&json, rk_buf_span(&r->client->components_json));
     rk_json_end_object(&json);
-}
-
-// Consumes `p`.
-static void submit(rk_request *r, publication *p, const void *handle, const void *owner) {
-    rk_publish_job job = {
-        .key = r->key,
-        .compile_ns = r->event.compile_ns,
-        .flags = r->event.ahead_of_time ? RK_ENTRY_FLAG_AHEAD_OF_TIME : 0,
-        .handle = handle,
-        .owner = owner,
-        .context = p,
-        .serialize = serialize,
-        .release = release,
-        .done = published,
-    };
-    write_metadata(r, &job.metadata);
-    write_components(r, &job.components);
-    if (r->runtime->settings->keep_programs &&
-        rk_publisher_queued_bytes(r->runtime->publisher) < QUEUE_MAX_BYTES) {
-        rk_buf_add_span(&job.program, r->code);
-        rk_buf_add_span(&job.options, r->sent_options);
-    }
-    rk_runtime_renew_exit_handler();
-    rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
-    if (err)
-        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "an executable was not stored"));
 }
 
 static publication *new_publication(rk_request *r) {
@@ -175,35 +142,67 @@ static publication *new_publication(rk_request *r) {
     return p;
 }
 
-void rk_publish(rk_request *r, PJRT_Executable *executable) {
-    publication *p = new_publication(r);
-    if (!p) {
-        rk_publish_destroy(r->plugin->real, executable);
-        return;
+// Consumes `p`.
+static void submit(rk_request *r, publication *p, const void *handle, const void *owner) {
+    rk_publish_job job = {
+        .key = r->key,
+        .compile_ns = r->event.compile_ns,
+        .flags = r->event.ahead_of_time ? RK_ENTRY_FLAG_AHEAD_OF_TIME : 0,
+        .handle = handle,
+        .owner = owner,
+        .context = p,
+        .serialize = serialize,
+        .release = release,
+        .done = published,
+    };
+    write_metadata(r, &job.metadata);
+    write_components(r, &job.components);
+    if (r->runtime->settings->keep_programs &&
+        rk_publisher_queued_bytes(r->runtime->publisher) < RK_WAITING_MAX_BYTES) {
+        rk_buf_add_span(&job.program, r->code);
+        rk_buf_add_span(&job.options, r->sent_options);
     }
-    p->executable = executable;
-    submit(r, p, r->args->executable, r->args->client);
+    rk_runtime_renew_exit_handler();
+    rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
+    if (err)
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "an executable was not stored"));
 }
 
-void rk_publish_serialized(rk_request *r, PJRT_Executable *executable) {
-    publication *p = new_publication(r);
-    if (!p)
-        return;
-    uint64_t start_ns = rk_monotonic_ns();
-    p->bytes = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
-    p->problem = serialize_with(p->api, executable, &p->bytes);
-    p->serialize_ns = rk_monotonic_ns() - start_ns;
-    submit(r, p, p, NULL);
-}
-
-bool rk_publish_is_possible(const rk_request *r) {
+bool rk_publish_possible(const rk_request *r) {
     const rk_runtime *runtime = r->runtime;
     return runtime->store && runtime->publisher && rk_store_accepts(runtime->store) &&
            RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize) &&
            rk_load_is_possible(r->plugin);
 }
 
-bool rk_publish_is_wanted(const rk_request *r) {
-    return r->event.outcome == RK_OUTCOME_MISS && rk_publish_is_possible(r) &&
+static bool is_wanted(const rk_request *r) {
+    return r->event.outcome == RK_OUTCOME_MISS && rk_publish_possible(r) &&
            r->event.compile_ns >= r->runtime->settings->min_compile_ns;
+}
+
+void rk_publish_compiled(rk_request *r) {
+    const PJRT_Api *api = r->plugin->real;
+    PJRT_Executable *executable = rk_executable_of(api, r->args->executable);
+    if (!executable)
+        return;
+    r->name = rk_executable_name(api, executable);
+    publication *p = is_wanted(r) ? new_publication(r) : NULL;
+    if (!p) {
+        rk_executable_destroy(api, executable);
+        return;
+    }
+    p->executable = executable;
+    submit(r, p, r->args->executable, r->args->client);
+}
+
+void rk_publish_ahead(rk_request *r, PJRT_Executable *executable) {
+    r->name = rk_executable_name(r->plugin->real, executable);
+    publication *p = !r->event.found && is_wanted(r) ? new_publication(r) : NULL;
+    if (!p)
+        return;
+    uint64_t start_ns = rk_monotonic_ns();
+    p->bytes = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
+    p->problem = rk_executable_serialize(p->api, executable, &p->bytes);
+    p->serialize_ns = rk_monotonic_ns() - start_ns;
+    submit(r, p, p, NULL);
 }

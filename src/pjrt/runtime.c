@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -102,12 +103,19 @@ static void at_exit(void) {
     rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return;
+    if (runtime->verifier)
+        rk_verifier_close(runtime->verifier);
     if (runtime->publisher &&
         !rk_publisher_drain(runtime->publisher, NULL, runtime->settings->drain_ns))
         rk_runtime_tell(RK_ONCE_DRAIN,
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin did not finish serializing an executable in time; it "
                                  "is not stored"));
+    if (runtime->verifier && !rk_verifier_finish(runtime->verifier, runtime->settings->drain_ns))
+        rk_runtime_tell(RK_ONCE_DRAIN,
+                        rk_error(RK_DEADLINE_EXCEEDED,
+                                 "the plugin did not finish a compilation for REKINDLE_VERIFY in "
+                                 "time; it is left inside it"));
     if (runtime->flights)
         rk_flights_close(runtime->flights);
     if (runtime->store)
@@ -199,12 +207,27 @@ static void open_store(rk_runtime *runtime) {
                 "then everybody compiles for itself");
 }
 
+static void start_verifier(rk_runtime *runtime) {
+    // Of the jobs that wait some hold an executable, so there are few.
+    rk_verifier_options options = {.share_ppm = runtime->settings->verify_ppm,
+                                   .max_jobs = 1024,
+                                   .max_held_bytes = (size_t)512 << 20};
+    if (!runtime->store || options.share_ppm == 0)
+        return;
+    // Ranks that start together must not choose the same.
+    if (getrandom(&options.seed, sizeof options.seed, GRND_NONBLOCK) !=
+        (ssize_t)sizeof options.seed)
+        options.seed = rk_realtime_ns() ^ (uint64_t)getpid() << 40;
+    rk_err_drop(rk_verifier_new(&options, &runtime->verifier), "then nothing is verified");
+}
+
 // Called with the mutex held, once a process.
 static void start_runtime(void) {
     rk_runtime *runtime = &the_runtime;
     runtime->settings = rk_settings_get(settings);
     name_job(runtime);
     open_store(runtime);
+    start_verifier(runtime);
     // A store that is not ours is not written to, by the journal either.
     if (runtime->store)
         open_journal(runtime);

@@ -5,6 +5,7 @@
 
 #include "cache/flight.h"
 #include "cache/publisher.h"
+#include "cache/verifier.h"
 #include "identity/components.h"
 #include "journal/journal.h"
 #include "pjrt/plugin.h"
@@ -30,6 +31,7 @@ typedef struct rk_runtime {
     rk_store *store;         // NULL if it could not be opened
     rk_journal *journal;     // NULL if it could not be opened
     rk_publisher *publisher; // NULL if nothing may be stored
+    rk_verifier *verifier;   // NULL if nothing is verified
     rk_flights *flights;     // NULL if nobody may wait for anybody
 } rk_runtime;
 

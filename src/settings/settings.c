@@ -137,6 +137,10 @@ static rk_err *apply_drain_seconds(rk_settings *settings, const char *label, con
     return rk_value_seconds(label, text, &settings->values.drain_ns);
 }
 
+static rk_err *apply_verify(rk_settings *settings, const char *label, const char *text) {
+    return rk_value_share(label, text, &settings->values.verify_ppm);
+}
+
 static rk_err *apply_wait_seconds(rk_settings *settings, const char *label, const char *text) {
     return rk_value_seconds(label, text, &settings->values.wait_ns);
 }
@@ -171,6 +175,7 @@ static const struct definition {
     [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log},
     [RK_SETTING_DRAIN_SECONDS] = {"REKINDLE_DRAIN_SECONDS", "drain_seconds", "10",
                                   apply_drain_seconds},
+    [RK_SETTING_VERIFY] = {"REKINDLE_VERIFY", "verify", "0", apply_verify},
     [RK_SETTING_WAIT_SECONDS] = {"REKINDLE_WAIT_SECONDS", "wait_seconds", "1800",
                                  apply_wait_seconds},
     [RK_SETTING_MEMORY_SECONDS] = {"REKINDLE_MEMORY_SECONDS", "memory_seconds", "60",

@@ -31,6 +31,7 @@ typedef enum rk_setting_id {
     RK_SETTING_DRAIN_SECONDS,
     RK_SETTING_WAIT_SECONDS,
     RK_SETTING_MEMORY_SECONDS,
+    RK_SETTING_VERIFY,
     RK_SETTING_COUNT,
 } rk_setting_id;
 
@@ -60,9 +61,10 @@ typedef struct rk_settings_values {
     const char *name_space; // "" if unset
     const char *key_ignore; // names separated by commas or blanks; "" if unset
     rk_log_level log_level;
-    uint64_t drain_ns;  // how long an exit waits for executables to be stored
-    uint64_t wait_ns;   // how long a request waits for another process or thread to compile
-    uint64_t memory_ns; // between samples of the devices' memory; 0: none are taken
+    uint64_t drain_ns;   // how long an exit waits for executables to be stored
+    uint64_t wait_ns;    // how long a request waits for another process or thread to compile
+    uint64_t memory_ns;  // between samples of the devices' memory; 0: none are taken
+    uint32_t verify_ppm; // which share of the hits is verified, in millionths
 } rk_settings_values;
 
 typedef struct rk_settings rk_settings;

@@ -129,6 +129,16 @@ rk_err *rk_value_seconds(const char *label, const char *value, uint64_t *out_ns)
     return NULL;
 }
 
+rk_err *rk_value_share(const char *label, const char *value, uint32_t *out_ppm) {
+    const char *rest = value;
+    uint64_t millionths = 0;
+    if (!take_millionths(&rest, &millionths) || *rest || millionths > 1000000)
+        return rk_error(RK_INVALID_ARGUMENT, "%s is \"%s\"; use a share from 0 to 1, such as 0.01",
+                        label, value);
+    *out_ppm = (uint32_t)millionths;
+    return NULL;
+}
+
 rk_err *rk_value_name(const char *label, const char *value, size_t max_chars) {
     size_t len = 0;
     while (is_name_char(value[len]))

@@ -22,6 +22,9 @@ RK_NODISCARD rk_err *rk_value_size(const char *label, const char *value, uint64_
 // "0", "2", "0.25": seconds, at most a million.
 RK_NODISCARD rk_err *rk_value_seconds(const char *label, const char *value, uint64_t *out_ns);
 
+// "0", "0.01", "1": a share, in millionths.
+RK_NODISCARD rk_err *rk_value_share(const char *label, const char *value, uint32_t *out_ppm);
+
 // Letters, digits, '.', '_' and '-', at most `max_chars`, not beginning with a dot: safe as a file
 // name.
 RK_NODISCARD rk_err *rk_value_name(const char *label, const char *value, size_t max_chars);

@@ -2,6 +2,7 @@
 #include "fake.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,14 @@ static PJRT_Error *compile(const PJRT_Program *from, const char *options, size_t
         fake_program_parse(from->code, from->code_size, options, options_size, out_program);
     if (error)
         return error;
+    static atomic_int compilations;
+    const char *codegen = fake_setting("FAKE_PJRT_CODEGEN", "");
+    char number[16];
+    if (fake_fails("unstable_compile")) {
+        (void)snprintf(number, sizeof number, "%d", atomic_fetch_add(&compilations, 1));
+        codegen = number;
+    }
+    fake_program_set_codegen(*out_program, codegen, strlen(codegen));
     fake_trace("compiled", "name=%s", (*out_program)->name);
     fake_sleep_ms((*out_program)->sleep_ms + fake_setting_int("FAKE_PJRT_COMPILE_MS", 0));
     return NULL;

@@ -177,6 +177,7 @@ typedef struct fake_program {
     size_t code_size;
     char *options; // as they came
     size_t options_size;
+    char codegen[64]; // what the compiler made of it: FAKE_PJRT_CODEGEN when it was compiled
     uint64_t fingerprint;
     char fingerprint_text[32];
     // Metadata, in the shapes that the entries hand out.
@@ -191,6 +192,8 @@ typedef struct fake_program {
 // Reads "name=… outputs=… …". An error says what is wrong, as a compiler would.
 PJRT_Error *fake_program_parse(const char *code, size_t code_size, const char *options,
                                size_t options_size, fake_program **out_program);
+// Says what the compiler made of it, which shows in the fingerprint and is kept in the bytes.
+void fake_program_set_codegen(fake_program *program, const char *text, size_t size);
 fake_program *fake_program_share(fake_program *program);
 void fake_program_release(fake_program *program);
 // The bytes of an executable: malloc'ed.

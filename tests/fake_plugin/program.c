@@ -84,6 +84,7 @@ static void fill_metadata(fake_program *program) {
     uint64_t hash = fnv(0xcbf29ce484222325u, program->code, program->code_size);
     hash = fnv(hash, program->options, program->options_size);
     hash = fnv(hash, fake_platform_version(), strlen(fake_platform_version()));
+    hash = fnv(hash, program->codegen, strlen(program->codegen));
     program->fingerprint = hash;
     (void)snprintf(program->fingerprint_text, sizeof program->fingerprint_text, "fake-%016" PRIx64,
                    hash);
@@ -123,6 +124,11 @@ PJRT_Error *fake_program_parse(const char *code, size_t code_size, const char *o
     return NULL;
 }
 
+void fake_program_set_codegen(fake_program *program, const char *text, size_t size) {
+    (void)snprintf(program->codegen, sizeof program->codegen, "%.*s", (int)size, text);
+    fill_metadata(program);
+}
+
 fake_program *fake_program_share(fake_program *program) {
     atomic_fetch_add(&program->references, 1);
     return program;
@@ -143,6 +149,7 @@ typedef struct encoded_head {
     uint64_t code_size;
     uint64_t options_size;
     uint64_t version_size;
+    uint64_t codegen_size;
     uint64_t padding_size;
     uint64_t digest; // of all that follows
 } encoded_head;
@@ -173,17 +180,19 @@ char *fake_program_encode(const fake_program *program, size_t *out_size) {
         .code_size = program->code_size,
         .options_size = program->options_size,
         .version_size = strlen(version),
+        .codegen_size = strlen(program->codegen),
         .padding_size = (uint64_t)fake_setting_int("FAKE_PJRT_PAYLOAD_BYTES", 0),
     };
     memcpy(head.magic, encoded_magic, sizeof head.magic);
-    size_t body =
-        head.code_size + head.options_size + head.version_size + (size_t)head.padding_size;
+    size_t body = head.code_size + head.options_size + head.version_size + head.codegen_size +
+                  (size_t)head.padding_size;
     char *data = malloc(sizeof head + body);
     if (!data)
         abort();
     void *where = append(data + sizeof head, program->code, program->code_size);
     where = append(where, program->options, program->options_size);
     where = append(where, version, head.version_size);
+    where = append(where, program->codegen, head.codegen_size);
     (void)append_padding(where, (size_t)head.padding_size);
     head.digest = fnv(0xcbf29ce484222325u, data + sizeof head, body);
     memcpy(data, &head, sizeof head);
@@ -200,8 +209,11 @@ PJRT_Error *fake_program_decode(const char *data, size_t size, const char *overr
     memcpy(&head, data, sizeof head);
     size_t body = size - sizeof head;
     if (memcmp(head.magic, encoded_magic, sizeof head.magic) != 0 || head.code_size > body ||
-        head.options_size > body || head.version_size > body || head.padding_size > body ||
-        head.code_size + head.options_size + head.version_size + head.padding_size != body)
+        head.options_size > body || head.version_size > body || head.codegen_size > body ||
+        head.padding_size > body ||
+        head.code_size + head.options_size + head.version_size + head.codegen_size +
+                head.padding_size !=
+            body)
         return fake_error(PJRT_Error_Code_INVALID_ARGUMENT, "fake: these bytes are no executable");
     const char *code = data + sizeof head;
     if (fnv(0xcbf29ce484222325u, code, body) != head.digest)
@@ -212,7 +224,12 @@ PJRT_Error *fake_program_decode(const char *data, size_t size, const char *overr
         memcmp(version, fake_platform_version(), head.version_size) != 0)
         return fake_error(PJRT_Error_Code_FAILED_PRECONDITION,
                           "fake: the executable was made by another version");
-    if (override)
-        return fake_program_parse(code, head.code_size, override, override_size, out_program);
-    return fake_program_parse(code, head.code_size, options, head.options_size, out_program);
+    PJRT_Error *error =
+        fake_program_parse(code, head.code_size, override ? override : options,
+                           override ? override_size : head.options_size, out_program);
+    if (!error)
+        fake_program_set_codegen(*out_program, version + head.version_size, head.codegen_size);
+    if (!error && fake_fails("load_differs"))
+        fake_program_set_codegen(*out_program, "loaded", strlen("loaded"));
+    return error;
 }

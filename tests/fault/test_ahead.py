@@ -41,6 +41,15 @@ class Ahead(FaultCase):
                 self.assertEqual(len(outcome.real_loads()), 2)
 
     @each_way
+    def test_what_was_loaded_is_what_a_client_would_compile(self, way):
+        self.run_sound(way, AHEAD)
+        self.place.forget_runs()
+        outcome = self.run_sound(way, CLIENT, environment={"REKINDLE_VERIFY": "1"})
+        self.assertEqual(len(outcome.real_loads()), 2)
+        self.assertEqual([event["outcome"] for event in self.place.events("verified")], ["same", "same"])
+        self.assertEqual(outcome.told(), [])
+
+    @each_way
     def test_it_finds_what_a_client_compiled(self, way):
         self.run_sound(way, CLIENT)
         before = self.place.entries()

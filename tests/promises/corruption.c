@@ -33,7 +33,7 @@ static rk_err *load(void *context, rk_span executable, void **out_handle) {
 
 static rk_answer look_up(unsigned key) {
     rk_key name = promise_key(key);
-    const rk_loader loader = {NULL, load};
+    const rk_loader loader = {NULL, load, NULL};
     rk_answer answer;
     rk_cache_lookup(store, &name, &loader, &answer);
     return answer;

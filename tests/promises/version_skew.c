@@ -66,7 +66,7 @@ static void future_formats(void) {
     for (size_t i = 0; i < RK_ARRAY_LEN(versions); i++) {
         write_version(path, sound, len, versions[i]);
         int handle = 0;
-        const rk_loader loader = {&handle, load};
+        const rk_loader loader = {&handle, load, NULL};
         rk_answer answer;
         rk_cache_lookup(store, &name, &loader, &answer);
         reasons += strcmp(rk_miss_name(answer.miss), "unknown_version") == 0;

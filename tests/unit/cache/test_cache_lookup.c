@@ -60,7 +60,7 @@ static void put(fixture *f, const char *payload) {
 
 static rk_answer look_up(fixture *f) {
     rk_answer answer;
-    rk_loader loader = {f, load};
+    rk_loader loader = {f, load, NULL};
     rk_cache_lookup(f->store, &f->key, &loader, &answer);
     return answer;
 }
@@ -89,10 +89,11 @@ static void what_was_put_is_loaded(void **state) {
 static void without_a_loader_it_is_only_looked_for(void **state) {
     fixture *f = *state;
     rk_answer answer;
-    rk_cache_lookup(f->store, &f->key, NULL, &answer);
+    const rk_loader none = {.context = f};
+    rk_cache_lookup(f->store, &f->key, &none, &answer);
     assert_int_equal(answer.miss, RK_MISS_ABSENT);
     put(f, "the executable");
-    rk_cache_lookup(f->store, &f->key, NULL, &answer);
+    rk_cache_lookup(f->store, &f->key, &none, &answer);
     assert_int_equal(answer.miss, RK_MISS_NONE);
     assert_null(answer.handle);
     assert_int_equal(answer.saved_ns, 7000);

@@ -925,9 +925,9 @@ class Housekeeping(Case):
     def test_a_clock_that_is_a_year_off(self):
         """Collecting with a wrong clock: what was used in the last hour stays, what was not goes."""
         libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
-        faked = {"LD_PRELOAD": str(libraries[0]) if libraries else ""}
-        if not libraries or self.call("version", variables=faked).returncode != 0:
-            self.skipTest("needs libfaketime, and no sanitizer")
+        if not libraries or any(name in Path(REKINDLE).read_bytes() for name in (b"__asan_init", b"__tsan_init")):
+            self.skipTest("needs libfaketime, and no sanitizer: a preloaded library comes before its runtime")
+        faked = {"LD_PRELOAD": str(libraries[0])}
         for year in ("-365d", "+365d"):
             for no_fake_stat in (None, "1"):
                 now = time.time()

@@ -37,6 +37,18 @@ static void all_events_come_back(void **state) {
                                                         .stored_bytes = 5,
                                                         .serialize_ns = 1000,
                                                         .store_ns = 2000});
+    rk_journal_add_verified(journal,
+                            &(rk_journal_verified){.key = &key,
+                                                   .name = "jit_step",
+                                                   .outcome = RK_VERIFIED_DIFFERENT,
+                                                   .differs = "optimized program, replicas",
+                                                   .quarantined = true,
+                                                   .verify_ns = 4000});
+    rk_journal_add_verified(journal, &(rk_journal_verified){.key = &key,
+                                                            .name = "",
+                                                            .outcome = RK_VERIFIED_FAILED,
+                                                            .differs = "",
+                                                            .reason = "no memory"});
     rk_journal_add_counts(journal, &(rk_journal_counts){1, 2, 3, 4, 5});
     rk_journal_add_counts(journal, &(rk_journal_counts){10, 20, 30, 40, 50});
     rk_journal_add_memory(journal, &(rk_journal_memory){
@@ -117,6 +129,16 @@ static void all_events_come_back(void **state) {
     assert_string_equal(memory->attributes_json, "");
     assert_int_equal(memory->figures[RK_MEMORY_IN_USE], RK_MEMORY_UNKNOWN);
 
+    assert_int_equal(model.verified_count, 2);
+    assert_int_equal(model.verified[0].outcome, RK_VERIFIED_DIFFERENT);
+    assert_string_equal(model.verified[0].name, "jit_step");
+    assert_string_equal(model.verified[0].differs, "optimized program, replicas");
+    assert_string_equal(model.verified[0].reason, "");
+    assert_true(model.verified[0].quarantined);
+    assert_int_equal(model.verified[0].verify_ns, 4000);
+    assert_int_equal(model.verified[1].outcome, RK_VERIFIED_FAILED);
+    assert_string_equal(model.verified[1].differs, "");
+    assert_string_equal(model.verified[1].reason, "no memory");
     assert_int_equal(model.stored_count, 1);
     assert_string_equal(model.stored[0].reason, "disk full");
     assert_int_equal(model.stored[0].raw_bytes, 10);

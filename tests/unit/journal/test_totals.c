@@ -139,6 +139,12 @@ static void the_rest_is_summed_too(void **state) {
         rk_journal *journal = fixture_open(*state, "one");
         rk_journal_add_stored(journal, &(rk_journal_stored){.key = &key, .stored = true});
         rk_journal_add_stored(journal, &(rk_journal_stored){.key = &key, .reason = "full"});
+        for (unsigned outcome = RK_VERIFIED_SAME; outcome <= RK_VERIFIED_FAILED; outcome++)
+            rk_journal_add_verified(journal, &(rk_journal_verified){.key = &key,
+                                                                    .name = "",
+                                                                    .outcome = (rk_verified)outcome,
+                                                                    .differs = "",
+                                                                    .verify_ns = 1000000});
         rk_journal_add_counts(journal, &(rk_journal_counts){1, 2, 3, 4, 5});
         rk_journal_add_warning(journal, "the same");
         rk_journal_add_warning(journal, i ? "b" : "a");
@@ -147,6 +153,9 @@ static void the_rest_is_summed_too(void **state) {
     RK_AUTO(rk_run_totals) totals = {0};
     total(*state, "one", &totals);
     assert_int_equal(totals.stored, 2);
+    assert_int_equal(totals.verified, 4);
+    assert_int_equal(totals.verify_differences, 2);
+    assert_int_equal(totals.verify_ns, 6000000);
     assert_int_equal(totals.counts.executions, 2);
     assert_int_equal(totals.counts.host_to_device, 4);
     assert_int_equal(totals.counts.host_to_device_bytes, 6);

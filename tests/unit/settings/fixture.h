@@ -31,6 +31,7 @@ static const char *const fixture_variables[] = {
     "REKINDLE_DRAIN_SECONDS",
     "REKINDLE_WAIT_SECONDS",
     "REKINDLE_MEMORY_SECONDS",
+    "REKINDLE_VERIFY",
     "XDG_CACHE_HOME",
 };
 

@@ -22,6 +22,7 @@ static void defaults_are_those_of_the_contract(void **state) {
     assert_int_equal(values->drain_ns, 10000000000);
     assert_int_equal(values->wait_ns, 1800000000000);
     assert_int_equal(values->memory_ns, 60000000000);
+    assert_int_equal(values->verify_ppm, 0);
     static const char *const texts[RK_SETTING_COUNT] = {
         [RK_SETTING_MODE] = "readwrite",
         [RK_SETTING_PLUGIN] = "",
@@ -41,6 +42,7 @@ static void defaults_are_those_of_the_contract(void **state) {
         [RK_SETTING_DRAIN_SECONDS] = "10",
         [RK_SETTING_WAIT_SECONDS] = "1800",
         [RK_SETTING_MEMORY_SECONDS] = "60",
+        [RK_SETTING_VERIFY] = "0",
     };
     for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
         rk_setting setting = rk_settings_describe(settings, (rk_setting_id)i);
@@ -179,6 +181,7 @@ static void wrong_variables_say_what_would_be_right(void **state) {
         {"REKINDLE_KEEP_PROGRAMS", "2"},    {"REKINDLE_KEY_IGNORE", "--xla_a=1"},
         {"REKINDLE_LOG", "loud"},           {"REKINDLE_PLUGIN", "https://h/p.so"},
         {"REKINDLE_DRAIN_SECONDS", "soon"}, {"REKINDLE_WAIT_SECONDS", "for ever"},
+        {"REKINDLE_VERIFY", "always"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(wrong); i++) {
         setenv(wrong[i][0], wrong[i][1], 1);

@@ -65,6 +65,22 @@ static void seconds(void **state) {
         expect_refused(rk_value_seconds("LABEL", bad[i], &ns), "seconds");
 }
 
+static void shares(void **state) {
+    (void)state;
+    uint32_t ppm = 1;
+    static const struct {
+        const char *text;
+        uint32_t ppm;
+    } good[] = {{"0", 0}, {"0.01", 10000}, {"0.5", 500000}, {"1", 1000000}, {"1.0", 1000000}};
+    for (size_t i = 0; i < RK_ARRAY_LEN(good); i++) {
+        assert_null(rk_value_share("LABEL", good[i].text, &ppm));
+        assert_int_equal(ppm, good[i].ppm);
+    }
+    static const char *const bad[] = {"", "1.000001", "2", "1%", "-0.1", ".5", "nan"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(bad); i++)
+        expect_refused(rk_value_share("LABEL", bad[i], &ppm), "a share from 0 to 1");
+}
+
 static void choices_and_flags(void **state) {
     (void)state;
     static const char *const choices[] = {"one", "two", "three", NULL};
@@ -122,6 +138,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),
         cmocka_unit_test(seconds),
+        cmocka_unit_test(shares),
         cmocka_unit_test(choices_and_flags),
         cmocka_unit_test(warmup_forms),
         cmocka_unit_test(remote_addresses),

@@ -1,0 +1,44 @@
+#include "pjrt/executable.h"
+
+#include "base/alloc.h"
+#include "pjrt/error.h"
+
+PJRT_Executable *rk_executable_of(const PJRT_Api *api, PJRT_LoadedExecutable *loaded) {
+    if (!RK_PJRT_HAS(api, PJRT_LoadedExecutable_GetExecutable))
+        return NULL;
+    PJRT_LoadedExecutable_GetExecutable_Args args = {
+        .struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE,
+        .loaded_executable = loaded};
+    PJRT_Error *error = api->PJRT_LoadedExecutable_GetExecutable(&args);
+    rk_pjrt_error_drop(api, error);
+    return error ? NULL : args.executable;
+}
+
+void rk_executable_destroy(const PJRT_Api *api, PJRT_Executable *executable) {
+    if (!executable || !RK_PJRT_HAS(api, PJRT_Executable_Destroy))
+        return;
+    PJRT_Executable_Destroy_Args args = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE,
+                                         .executable = executable};
+    rk_pjrt_error_drop(api, api->PJRT_Executable_Destroy(&args));
+}
+
+char *rk_executable_name(const PJRT_Api *api, PJRT_Executable *executable) {
+    if (!RK_PJRT_HAS(api, PJRT_Executable_Name))
+        return NULL;
+    PJRT_Executable_Name_Args args = {.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE,
+                                      .executable = executable};
+    PJRT_Error *error = api->PJRT_Executable_Name(&args);
+    rk_pjrt_error_drop(api, error);
+    return error ? NULL : rk_strndup(args.executable_name, args.executable_name_size);
+}
+
+rk_err *rk_executable_serialize(const PJRT_Api *api, PJRT_Executable *executable,
+                                rk_buf *out_bytes) {
+    PJRT_Executable_Serialize_Args args = {
+        .struct_size = PJRT_Executable_Serialize_Args_STRUCT_SIZE, .executable = executable};
+    RK_TRY(rk_pjrt_error_take(api, api->PJRT_Executable_Serialize(&args)));
+    rk_buf_add(out_bytes, args.serialized_bytes, args.serialized_bytes_size);
+    if (args.serialized_executable_deleter)
+        args.serialized_executable_deleter(args.serialized_executable);
+    return rk_buf_status(out_bytes);
+}

@@ -1,0 +1,25 @@
+"""Runs another program of this folder, and stays until a file is there: for what goes on beside a job.
+
+    linger.py FILE PROGRAM ARGUMENT…
+"""
+
+import os
+import runpy
+import sys
+import time
+
+LONGEST_S = 100
+
+
+def main():
+    until, program = sys.argv[1:3]
+    sys.argv = sys.argv[2:]
+    runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), program), run_name="__main__")
+    sys.stdout.flush()
+    end = time.monotonic() + LONGEST_S
+    while not os.path.exists(until) and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()
