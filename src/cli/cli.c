@@ -20,6 +20,7 @@ const rk_verb rk_verbs[] = {
     {"pin", "keep executables whatever the size of the store", rk_verb_pin},
     {"unpin", "let go of them", rk_verb_unpin},
     {"keys", "make signing keys, and say which are trusted", rk_verb_keys},
+    {"probe", "whether a PJRT plugin is alive, or only installed", rk_verb_probe},
     {"config", "every setting, and where it came from", rk_verb_config},
     {"version", "the version, and the libraries that were found", rk_verb_version},
     {"help", "this list, or how to use one command", rk_verb_help},

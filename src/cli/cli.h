@@ -39,6 +39,7 @@ int rk_verb_fsck(int argc, char **argv);
 int rk_verb_pin(int argc, char **argv);
 int rk_verb_unpin(int argc, char **argv);
 int rk_verb_keys(int argc, char **argv);
+int rk_verb_probe(int argc, char **argv);
 int rk_verb_config(int argc, char **argv);
 int rk_verb_version(int argc, char **argv);
 int rk_verb_help(int argc, char **argv);

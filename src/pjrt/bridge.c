@@ -13,6 +13,7 @@ void rk_bridge_open(rk_bridge *bridge, const PJRT_Api *api) {
     atomic_init(&bridge->caller_to, INT_MAX);
     for (int id = 0; id < RK_STRUCT_COUNT; id++) {
         size_t least = rk_struct_size_demanded((rk_struct_id)id, bridge->minor);
+        atomic_init(&bridge->accepted[id].fits_from, (unsigned)least);
         atomic_init(&bridge->accepted[id].least, (unsigned)least);
         atomic_init(&bridge->accepted[id].most, UINT_MAX);
     }
@@ -125,6 +126,8 @@ static bool learn(rk_bridge *bridge, rk_struct_id id, const PJRT_Error *error) {
     unsigned before = atomic_exchange(too_short ? &accepted->least : &accepted->most, expected);
     if (atomic_load(&accepted->least) > atomic_load(&accepted->most))
         atomic_store(too_short ? &accepted->most : &accepted->least, expected);
+    bool any_length = atomic_load(&accepted->most) == UINT_MAX;
+    atomic_store(&accepted->fits_from, any_length ? atomic_load(&accepted->least) : UINT_MAX);
     return before != expected;
 }
 

@@ -43,10 +43,14 @@ typedef enum rk_struct_id {
     RK_STRUCT_NONE = RK_STRUCT_COUNT,
 } rk_struct_id;
 
-enum { RK_STRUCT_MAX_BYTES = 512 }; // longer ones are left to the plugin
+enum {
+    RK_STRUCT_MAX_BYTES = 512,   // longer ones are left to the plugin
+    RK_BRIDGE_OLDEST_MINOR = 40, // earlier versions moved fields about
+};
 
 // The sizes that a plugin accepts. Written by any thread that learns better.
 typedef struct rk_struct_range {
+    atomic_uint fits_from; // all of these need no look: `least`, or none where there is a `most`
     atomic_uint least, most;
 } rk_struct_range;
 
@@ -61,11 +65,9 @@ typedef struct rk_bridge {
 // Fills in what the plugin's version tells.
 void rk_bridge_open(rk_bridge *bridge, const PJRT_Api *api);
 
-static inline bool rk_bridge_fits(rk_bridge *bridge, rk_struct_id id, size_t size) {
-    rk_struct_range *accepted = &bridge->accepted[id];
-    size_t least = atomic_load_explicit(&accepted->least, memory_order_relaxed);
-    return RK_LIKELY(size >= least &&
-                     size <= atomic_load_explicit(&accepted->most, memory_order_relaxed));
+static inline bool rk_bridge_fits(rk_bridge *bridge, rk_struct_id id, const void *args) {
+    return RK_LIKELY(*(const size_t *)args >=
+                     atomic_load_explicit(&bridge->accepted[id].fits_from, memory_order_relaxed));
 }
 
 // The call of a struct that does not fit (`refusal` NULL), or that the plugin answered with
@@ -78,7 +80,7 @@ PJRT_Error *rk_bridge_mend(rk_bridge *bridge, rk_struct_id id, rk_pjrt_any_fn *f
 static inline PJRT_Error *rk_bridge_call(rk_bridge *bridge, rk_struct_id id,
                                          rk_pjrt_any_fn *function, void *args) {
     PJRT_Error *error = NULL;
-    if (rk_bridge_fits(bridge, id, *(const size_t *)args)) {
+    if (rk_bridge_fits(bridge, id, args)) {
         error = function(args);
         if (RK_LIKELY(!error))
             return NULL;
@@ -86,18 +88,17 @@ static inline PJRT_Error *rk_bridge_call(rk_bridge *bridge, rk_struct_id id,
     return rk_bridge_mend(bridge, id, function, args, error);
 }
 
-// The same for a struct that points to another one.
-static inline PJRT_Error *rk_bridge_call_with(rk_bridge *bridge, rk_struct_id id,
-                                              rk_struct_id inner_id, const void *inner,
-                                              rk_pjrt_any_fn *function, void *args) {
+// The same for PJRT_LoadedExecutable_Execute, whose own struct never grew, but the options that it
+// points to did.
+static inline PJRT_Error *rk_bridge_execute(rk_bridge *bridge, rk_pjrt_any_fn *function,
+                                            PJRT_LoadedExecutable_Execute_Args *args) {
     PJRT_Error *error = NULL;
-    if (rk_bridge_fits(bridge, id, *(const size_t *)args) &&
-        (!inner || rk_bridge_fits(bridge, inner_id, *(const size_t *)inner))) {
+    if (!args->options || rk_bridge_fits(bridge, RK_STRUCT_EXECUTE_OPTIONS, args->options)) {
         error = function(args);
         if (RK_LIKELY(!error))
             return NULL;
     }
-    return rk_bridge_mend(bridge, id, function, args, error);
+    return rk_bridge_mend(bridge, RK_STRUCT_LOADED_EXECUTABLE_EXECUTE, function, args, error);
 }
 
 // An entry of the plugin's table by name.

@@ -3,7 +3,6 @@
 #include <limits.h>
 
 enum {
-    OLDEST_MINOR = 40, // older ones moved fields about
     // Up to here plugins demand their own version's size of every struct. Later ones read some
     // fields only where the struct reaches them, which is better than unset fields; where they do
     // demand a size, their refusal tells it.
@@ -68,7 +67,7 @@ const rk_struct_facts rk_structs[RK_STRUCT_COUNT] = {
 size_t rk_struct_size_demanded(rk_struct_id id, int minor) {
     const rk_struct_step *steps = rk_structs[id].steps;
     size_t size = 0;
-    if (minor < OLDEST_MINOR)
+    if (minor < RK_BRIDGE_OLDEST_MINOR)
         return 0;
     for (size_t i = 0; i < RK_STRUCT_STEPS && steps[i].size; i++)
         if (steps[i].since_minor <= minor && steps[i].since_minor <= LAST_STRICT_MINOR)

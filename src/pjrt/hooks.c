@@ -150,9 +150,8 @@ static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args
     finish_serializing(args->executable);
     if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
         rk_runtime_write_counts(false);
-    return rk_bridge_call_with(&plugin->bridge, RK_STRUCT_LOADED_EXECUTABLE_EXECUTE,
-                               RK_STRUCT_EXECUTE_OPTIONS, args->options,
-                               (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute, args);
+    return rk_bridge_execute(&plugin->bridge,
+                             (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute, args);
 }
 
 // Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.

@@ -17,7 +17,7 @@ static rk_settings *settings; // set once, kept for the process's life
 static bool enabled;
 
 static rk_runtime the_runtime;
-static _Atomic(rk_runtime *) started; // &the_runtime between the first client and the exit
+_Atomic(rk_runtime *) rk_runtime_started;
 static rk_client *clients;            // under the mutex; nodes live until their client goes
 static uint64_t client_count;
 static atomic_uint_fast64_t seq;
@@ -45,10 +45,6 @@ bool rk_runtime_enabled(void) {
 const rk_settings_values *rk_runtime_settings(void) {
     (void)rk_runtime_enabled();
     return settings ? rk_settings_get(settings) : NULL;
-}
-
-rk_runtime *rk_runtime_get(void) {
-    return atomic_load_explicit(&started, memory_order_acquire);
 }
 
 void rk_runtime_tell(rk_once once, rk_err *err) {
@@ -122,7 +118,7 @@ static void at_exit(void) {
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);
     // From here on every hook passes through. Nothing is freed: other threads may still be in one.
-    atomic_store_explicit(&started, NULL, memory_order_release);
+    atomic_store_explicit(&rk_runtime_started, NULL, memory_order_release);
 }
 
 void rk_runtime_renew_exit_handler(void) {
@@ -134,7 +130,7 @@ void rk_runtime_renew_exit_handler(void) {
 
 // The threads and the journal are the parent's.
 static void in_forked_child(void) {
-    atomic_store_explicit(&started, NULL, memory_order_relaxed);
+    atomic_store_explicit(&rk_runtime_started, NULL, memory_order_relaxed);
     if (client_count)
         enabled = false;
 }
@@ -214,7 +210,7 @@ static void start_runtime(void) {
     // A store that is not ours is not written to, by the journal either.
     if (runtime->store)
         open_journal(runtime);
-    atomic_store_explicit(&started, runtime, memory_order_release);
+    atomic_store_explicit(&rk_runtime_started, runtime, memory_order_release);
     (void)pthread_atfork(NULL, NULL, in_forked_child);
     rk_runtime_renew_exit_handler();
 }

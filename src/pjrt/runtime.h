@@ -39,7 +39,10 @@ bool rk_runtime_enabled(void);
 const rk_settings_values *rk_runtime_settings(void);
 
 // The started runtime, or NULL: not started, ended, or this is a forked child. Cheap.
-rk_runtime *rk_runtime_get(void);
+static inline rk_runtime *rk_runtime_get(void) {
+    extern _Atomic(rk_runtime *) rk_runtime_started; // between the first client and the exit
+    return atomic_load_explicit(&rk_runtime_started, memory_order_acquire);
+}
 
 // Called after the plugin has made a client: starts the runtime with the first one.
 void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle);

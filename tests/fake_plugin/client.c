@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *fake_platform_name(void) {
     return fake_setting("FAKE_PJRT_PLATFORM", "fake");
@@ -41,6 +42,10 @@ FAKE_ENTRY(PJRT_Client_Create) {
     }
     if (fake_fails("client_create"))
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail client_create");
+    if (fake_fails("crash_client"))
+        fake_crash();
+    if (fake_fails("exit_client"))
+        _exit(3); // as a library that gives up does; exit() would be misuse from inside a call
     int64_t count = fake_setting_int("FAKE_PJRT_DEVICES", 2);
     PJRT_Client *client = fake_object_new(FAKE_CLIENT, sizeof *client, NULL);
     client->count = count > 0 ? (size_t)count : 0;

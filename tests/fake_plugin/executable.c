@@ -108,13 +108,6 @@ static void serialized_delete(PJRT_SerializedExecutable *serialized) {
     fake_leave(&call, NULL);
 }
 
-// A real fault: unlike raise(), it cannot be held back by a signal mask.
-static void crash(void) {
-    volatile uintptr_t nowhere = 16; // volatile: no compiler may see that nothing is there
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    *(volatile int *)nowhere = 1;
-}
-
 FAKE_ENTRY(PJRT_Executable_Serialize) {
     fake_object_enter(FAKE_EXECUTABLE, args->executable);
     fake_sleep_ms(fake_setting_int("FAKE_PJRT_SERIALIZE_MS", 0));
@@ -124,7 +117,7 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
     if (fake_fails("serialize_unimplemented"))
         return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: cannot serialize");
     if (fake_fails("crash_serialize"))
-        crash();
+        fake_crash();
     args->serialized_bytes = NULL;
     args->serialized_bytes_size = 0;
     args->serialized_executable = NULL;

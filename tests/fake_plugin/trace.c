@@ -77,6 +77,12 @@ void fake_misuse(const char *format, ...) {
     abort();
 }
 
+void fake_crash(void) {
+    volatile uintptr_t nowhere = 16; // volatile: no compiler may see that nothing is there
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    *(volatile int *)nowhere = 1;
+}
+
 void fake_sleep_ms(int64_t milliseconds) {
     struct timespec rest = {milliseconds / 1000, (milliseconds % 1000) * 1000000};
     while (milliseconds > 0 && nanosleep(&rest, &rest) != 0)

@@ -168,6 +168,19 @@ static void add_extra_slots(rk_json *json, const PJRT_Api *api, const PJRT_Api *
     rk_json_end_array(json);
 }
 
+// [type, struct_size] of each node.
+static void add_extensions(rk_json *json, const PJRT_Api *api) {
+    rk_json_key(json, "extensions");
+    rk_json_begin_array(json);
+    for (const PJRT_Extension_Base *node = api->extension_start; node; node = node->next) {
+        rk_json_begin_array(json);
+        rk_json_uint(json, (uint64_t)node->type);
+        rk_json_uint(json, node->struct_size);
+        rk_json_end_array(json);
+    }
+    rk_json_end_array(json);
+}
+
 void host_table(host *h, const char *value) {
     (void)value;
     host_line line;
@@ -185,6 +198,7 @@ void host_table(host *h, const char *value) {
         rk_json_member_uint(&line.json, "bare_struct_size", bare->struct_size);
         rk_json_member_uint(&line.json, "bare_extension_start", (uintptr_t)bare->extension_start);
     }
+    add_extensions(&line.json, h->api);
     add_entries(&line.json, h->api, bare);
     add_extra_slots(&line.json, h->api, bare);
     (void)host_end(&line, h, NULL);

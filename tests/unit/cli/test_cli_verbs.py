@@ -1010,7 +1010,7 @@ class Other(Case):
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
             commands, ["run", "stats", "runs", "ls", "show", "rm", "gc", "fsck", "pin", "unpin"]
-            + ["keys", "config", "version", "help"]
+            + ["keys", "probe", "config", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
