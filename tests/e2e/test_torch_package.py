@@ -77,7 +77,7 @@ def test_the_device_trains_and_restarts_warm(installed, bare, store):
     ("env", "said"),
     [
         ({}, "REKINDLE_PLUGIN is not set"),
-        ({"REKINDLE_PLUGIN": "/nowhere/plugin.so"}, "REKINDLE_PLUGIN is /nowhere/plugin.so"),
+        ({"REKINDLE_PLUGIN": "/nowhere/plugin.so"}, "REKINDLE_PLUGIN=/nowhere/plugin.so cannot be loaded"),
         ({"REKINDLE_PLUGIN": __file__, "REKINDLE_LIBRARY": "/nowhere/ours.so"}, "REKINDLE_LIBRARY is /nowhere/ours.so"),
     ],
     ids=["unset", "missing", "library"],
