@@ -18,7 +18,7 @@ static bool enabled;
 
 static rk_runtime the_runtime;
 _Atomic(rk_runtime *) rk_runtime_started;
-static rk_client *clients;            // under the mutex; nodes live until their client goes
+static rk_client *clients; // under the mutex; nodes live until their client goes
 static uint64_t client_count;
 static atomic_uint_fast64_t seq;
 static atomic_uint_fast64_t last_counts_ns;
