@@ -10,6 +10,7 @@ import hashlib
 import os
 import platform
 import re
+import stat
 import tomllib
 import zipfile
 from pathlib import Path
@@ -59,7 +60,7 @@ def _write(folder, files):
             record += f"{name},sha256={digest},{len(data)}\n"
             entry = zipfile.ZipInfo(name)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if name.endswith("scripts/rekindle") else 0o644) << 16
+            entry.external_attr = (stat.S_IFREG | (0o755 if name.endswith("scripts/rekindle") else 0o644)) << 16
             wheel.writestr(entry, data)
         wheel.writestr(f"{NAME}.dist-info/RECORD", record + f"{NAME}.dist-info/RECORD,,\n")
     return filename

@@ -1,4 +1,4 @@
-"""Where rekindle's plugin lies, and which plugin it is to stand in front of."""
+"""Where rekindle's plugin lies. Which plugin it stands in front of, REKINDLE_PLUGIN, it reads itself."""
 
 import os
 import shutil
@@ -33,16 +33,3 @@ def plugin_library():
         f"{PLUGIN_LIBRARY} was not found ({', '.join(map(str, tried))}): "
         "build rekindle, or set REKINDLE_LIBRARY to its path"
     )
-
-
-def real_plugin():
-    """Path of the plugin that compiles and computes: $REKINDLE_PLUGIN."""
-    path = os.environ.get("REKINDLE_PLUGIN")
-    if not path:
-        raise NotSetUp(
-            "REKINDLE_PLUGIN is not set: it is the path of the PJRT plugin that rekindle stands in front of, "
-            "as /usr/lib/libtpu.so"
-        )
-    if not Path(path).is_file():
-        raise NotSetUp(f"REKINDLE_PLUGIN is {path}, and there is no such file")
-    return path

@@ -9,7 +9,6 @@ class RekindlePlugin(plugins.DevicePlugin):
     """One process with all devices of the plugin that REKINDLE_PLUGIN names, as torch_xla's own default is."""
 
     def library_path(self):
-        _libraries.real_plugin()  # a missing one has an error that says what to do
         return _libraries.plugin_library()
 
     def configure_single_process(self):

@@ -20,8 +20,8 @@ static void add_if_any(rk_buf *out, uint64_t count, const char *what) {
     add_count(out, count, what);
 }
 
-static const char no_plugin[] = "no PJRT plugin was loaded, nothing to keep (JAX's built-in CPU "
-                                "backend is not a plugin)";
+static const char no_plugin[] = "no PJRT plugin was loaded, nothing to keep (the built-in CPU "
+                                "backends of JAX and PyTorch/XLA are not plugins)";
 
 static void add_warnings(const rk_run_totals *totals, rk_buf *out) {
     if (totals->warning_count > 0)

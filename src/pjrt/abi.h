@@ -65,8 +65,8 @@ typedef struct rk_pjrt_topology_fingerprint_args {
     uint64_t fingerprint; // out
 } rk_pjrt_topology_fingerprint_args;
 
-// PJRT_Error_FunctionTable: since 0.112 an error begins with a pointer to such a table, and
-// frameworks of that age call through it instead of the plugin's entries.
+// PJRT_Error_FunctionTable: since 0.110 (at the latest) an error begins with a pointer to such a
+// table, and frameworks of that age call through it instead of the plugin's entries.
 typedef struct rk_pjrt_error_functions {
     size_t struct_size;
     size_t instance_size;

@@ -55,17 +55,25 @@ static rk_err *check_unused(rk_bridge *bridge, rk_struct_id id, const void *args
     return NULL;
 }
 
+// What the caller has must not lose its meaning for want of what came later.
+static rk_err *check_complete(rk_bridge *bridge, rk_struct_id id, const void *args, size_t size) {
+    const void *pointer = NULL;
+    size_t at = rk_structs[id].incomplete_at;
+    if (at)
+        memcpy(&pointer, (const unsigned char *)args + at, sizeof pointer);
+    return pointer ? rk_bridge_lack(bridge, id, size_of(args), size) : NULL;
+}
+
 static rk_err *rebuild(rk_bridge *bridge, rk_struct_id id, const void *args, rebuilt *out) {
     const rk_struct_facts *facts = &rk_structs[id];
     size_t declared = size_of(args);
     size_t held = declared < facts->steps[0].size ? facts->steps[0].size : declared;
     size_t size = size_for_plugin(bridge, id, declared);
     rk_bridge_note_caller(bridge, id, declared);
-    if (size < declared) {
-        rk_err *err = check_unused(bridge, id, args, size);
-        if (err)
-            return err;
-    }
+    if (size < declared)
+        RK_TRY(check_unused(bridge, id, args, size));
+    if (size > held)
+        RK_TRY(check_complete(bridge, id, args, size));
     out->shared = held < size ? held : size;
     memset(out->bytes, 0, sizeof out->bytes);
     memcpy(out->bytes, args, out->shared);

@@ -16,7 +16,11 @@ enum {
 const rk_struct_facts rk_structs[RK_STRUCT_COUNT] = {
     // Callers before 0.69 declare 24 bytes, and have 32.
     [RK_STRUCT_PLUGIN_ATTRIBUTES] = {.name = "PJRT_Plugin_Attributes_Args", .steps = {{0, 32}}},
-    [RK_STRUCT_CLIENT_CREATE] = {.name = "PJRT_Client_Create_Args", .steps = {{0, 72}, {61, 88}}},
+    // A store of keys and values that lacks kv_try_get_callback (0.61) counts as none.
+    [RK_STRUCT_CLIENT_CREATE] = {.name = "PJRT_Client_Create_Args",
+                                 .steps = {{0, 72}, {61, 88}},
+                                 .incomplete_at =
+                                     offsetof(PJRT_Client_Create_Args, kv_get_callback)},
     [RK_STRUCT_CLIENT_DESTROY] = {.name = "PJRT_Client_Destroy_Args", .steps = {{0, 24}}},
     [RK_STRUCT_CLIENT_COMPILE] = {.name = "PJRT_Client_Compile_Args", .steps = {{0, 56}}},
     [RK_STRUCT_COMPILE] = {.name = "PJRT_Compile_Args", .steps = {{0, 64}}},

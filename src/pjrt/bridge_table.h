@@ -21,6 +21,8 @@ typedef struct rk_struct_facts {
     // A byte that is not 0 in a struct of an older caller, if the plugin knows the field.
     uint16_t default_at; // 0: there is none
     uint8_t default_value;
+    // A pointer that, where it is set, is of no use without the fields that came later; 0: none.
+    uint16_t incomplete_at;
     bool results_only; // the fields that came later are written by the plugin, never read
 } rk_struct_facts;
 

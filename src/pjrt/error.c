@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 
 typedef struct own_error {
-    const rk_pjrt_error_functions *functions; // first, as frameworks since 0.112 expect it
+    const rk_pjrt_error_functions *functions; // first, as frameworks since 0.110 expect it
     rk_err *err;                              // owned
 } own_error;
 

@@ -398,7 +398,7 @@ void rk_hooks_install(rk_plugin *plugin) {
     PJRT_Api *table = plugin->wrapped;
 #define REPLACE(entry, hook)                                                                       \
     do {                                                                                           \
-        if (RK_PJRT_HAS(plugin->real, entry))                                                      \
+        if (plugin->bytes >= RK_PJRT_SIZE_TO(PJRT_Api, entry) && plugin->real->entry)              \
             table->entry = hooks->hook;                                                            \
     } while (0)
     REPLACE(PJRT_Error_Destroy, error_destroy);

@@ -63,6 +63,7 @@ static const PJRT_Api *wrap_in_slot(const PJRT_Api *real, int slot) {
     rk_plugin *plugin = &rk_plugin_slots[slot];
     plugin->real = real;
     plugin->wrapped = wrapped;
+    plugin->bytes = bytes;
     plugin->slot = slot;
     rk_bridge_open(&plugin->bridge, real);
     rk_extensions_watch(plugin);

@@ -31,6 +31,7 @@ typedef enum rk_load_way {
 typedef struct rk_plugin {
     const PJRT_Api *real; // the plugin's own; lives as long as the process
     PJRT_Api *wrapped;    // ours: as many bytes as the plugin's; lives as long as the process
+    size_t bytes;         // of either: more than an old plugin says (see plugin.c)
     int slot;
     _Atomic(rk_load_way) load_way;
     atomic_bool xla_transformed; // the framework registered a compiler pass of its own

@@ -61,10 +61,9 @@ def test_second_process_loads_what_the_first_compiled(copy, bare):
         harness.assert_warm(store.stats())
 
 
+@pytest.mark.parametrize("filled", ["single", "spmd"], indirect=True)
 def test_read_only_serves_and_takes_nothing(copy, bare, tmp_path):
     mode, store = copy
-    if mode not in ("single", "spmd"):
-        pytest.skip("the mode changes nothing about reading")
     before = store.entries()
     assert store.start("torch_modes.py", mode, env={"REKINDLE_MODE": "readonly"}).json()["results"] == bare(mode)
     harness.assert_warm(store.stats())
@@ -77,13 +76,10 @@ def test_read_only_serves_and_takes_nothing(copy, bare, tmp_path):
     assert stats["compiled"] == stats["misses"] > 0 and stats["stored"] == 0 and empty.entries() == [], stats
 
 
+@pytest.mark.parametrize("filled", ["single"], indirect=True)
 @pytest.mark.parametrize("damage", ["cut", "empty", "flipped"])
-def test_damaged_files_are_compiled_again(filled, bare, tmp_path, damage):
-    mode, full = filled
-    if mode != "single":
-        pytest.skip("bytes are bytes whatever the mode")
-    shutil.copytree(full.directory, tmp_path / "store")
-    store = new_store(tmp_path)
+def test_damaged_files_are_compiled_again(copy, bare, damage):
+    mode, store = copy
     for path in store.entries():
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1

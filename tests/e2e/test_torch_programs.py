@@ -26,9 +26,9 @@ KINDS = {
     "convolution": r"\.convolution", "dot": r"\.dot", "sort": r"\.sort", "gather": r"\.gather",
     "scatter": r"\.scatter", "while": r"\.while", "reduce window": r"\.reduce.window",
     "select and scatter": r"\.select.and.scatter", "batch norm, training": r"\.batch.norm.training",
-    "batch norm, gradient": r"\.batch.norm.grad", "cholesky": r"\.cholesky", "triangular solve": r"\.triangular.solve",
-    "FFT": r"\.fft", "random bits": r"\.rng", "complex": r"complex<", "bfloat16": r"bf16", "int8": r"(s|i)8",
-    "optimization barrier": r"\.(opt.barrier|optimization.barrier)", "all-reduce": r"\.all.reduce",
+    "batch norm, gradient": r"\.batch.norm.grad", "batch norm, inference": r"\.batch.norm.inference",
+    "triangular solve": r"\.triangular.solve", "custom call": r"\.custom.call", "random bits": r"\.rng.bit.generator",
+    "complex": r"complex|c64", "bfloat16": r"bf16", "int8": r"(s|i)8", "barrier": r"\.(opt|optimization).barrier",
 }  # fmt: skip
 
 

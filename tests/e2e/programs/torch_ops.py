@@ -193,8 +193,9 @@ def random_numbers():
 def loops():
     from torch_xla.experimental.fori_loop import while_loop
 
-    start = (torch.zeros(1, dtype=torch.int32, device="xla"), data(4))
-    return list(while_loop(lambda n, x: n[0] < 5, lambda n, x: (n + 1, x * 1.5), start))
+    # Numbers other than 0 and 1 would become inputs of the loop, which torch_xla does not expect.
+    start = (torch.tensor(5, dtype=torch.int32, device="xla"), data(4))
+    return list(while_loop(lambda n, x: n > 0, lambda n, x: (n - 1, x + x), start))
 
 
 @op

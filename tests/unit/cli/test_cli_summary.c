@@ -53,8 +53,8 @@ static void no_plugin_is_said_to_be_none(void **state) {
     (void)state;
     const rk_run_model nothing = {0};
     const rk_run_totals none = {0}, warned = {.warning_count = 1};
-    static const char text[] = "no PJRT plugin was loaded, nothing to keep (JAX's built-in CPU "
-                               "backend is not a plugin)";
+    static const char text[] = "no PJRT plugin was loaded, nothing to keep (the built-in CPU "
+                               "backends of JAX and PyTorch/XLA are not plugins)";
     expect_summary(&nothing, &none, text);
     RK_AUTO(rk_buf) with_warning = RK_BUF_INIT(0);
     rk_buf_add_format(&with_warning, "%s; 1 warning: see `rekindle stats`", text);

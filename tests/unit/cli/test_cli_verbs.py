@@ -993,6 +993,8 @@ class Other(Case):
     def test_version(self):
         told = self.json("version")
         self.assertRegex(told["version"], r"^\d+\.\d+\.\d+$")
+        package = Path(__file__).resolve().parents[3] / "python/rekindle/__init__.py"
+        self.assertIn(f'__version__ = "{told["version"]}"', package.read_text())
         self.assertTrue(told["libraries"]["preload"]["found"])
         self.assertFalse(told["libraries"]["plugin"]["found"])
         text = self.ok("version")

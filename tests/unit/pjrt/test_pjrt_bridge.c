@@ -103,21 +103,38 @@ static void a_short_struct_is_lengthened_at_once(void **state) {
     (void)state;
     open_bridge(81, "PJRT_Client_Create_Args", 88, false);
     callers args = struct_of(72);
+    memset((unsigned char *)&args + offsetof(PJRT_Client_Create_Args, kv_get_callback), 0,
+           sizeof(void *));
     assert_null(rk_bridge_call(&bridge, RK_STRUCT_CLIENT_CREATE, entry, &args));
     assert_int_equal(plugin.calls, 1); // the version told it
     check_callers(&args, 72, 72);
     assert_int_equal(*(size_t *)(void *)plugin.seen, 88);
     for (size_t i = 8; i < 88; i++)
-        assert_int_equal(plugin.seen[i], i < 72 ? 0x11 : 0);
+        assert_int_equal(plugin.seen[i], i < 72 && i / 8 != 4 ? 0x11 : 0);
+}
+
+static void a_field_that_needs_a_later_one_is_named(void **state) {
+    (void)state;
+    open_bridge(81, "PJRT_Client_Create_Args", 88, false);
+    callers args = struct_of(72); // with a key-value store
+    PJRT_Error *error = rk_bridge_call(&bridge, RK_STRUCT_CLIENT_CREATE, entry, &args);
+    assert_true(rk_pjrt_error_is_ours(error));
+    const char *message;
+    size_t size;
+    rk_pjrt_error_message(error, &message, &size);
+    assert_non_null(strstr(message, "plugin speaks PJRT API 0.81"));
+    assert_non_null(strstr(message, "framework speaks 0.60 or older"));
+    rk_pjrt_error_destroy(error);
+    assert_int_equal(plugin.calls, 0);
 }
 
 static void what_no_table_says_is_learned(void **state) {
     (void)state;
-    open_bridge(130, "PJRT_Client_Create", 200, false); // the name without "_Args", as some say it
+    open_bridge(130, "PJRT_Buffer_ToHostBuffer", 200, false); // without "_Args", as some say it
     for (int i = 0; i < 3; i++) {
-        callers args = struct_of(88);
-        assert_null(rk_bridge_call(&bridge, RK_STRUCT_CLIENT_CREATE, entry, &args));
-        check_callers(&args, 88, 88);
+        callers args = struct_of(56);
+        assert_null(rk_bridge_call(&bridge, RK_STRUCT_BUFFER_TO_HOST_BUFFER, entry, &args));
+        check_callers(&args, 56, 56);
     }
     assert_int_equal(plugin.refusals, 1);
     assert_int_equal(plugin.calls, 4);
@@ -285,6 +302,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_struct_that_fits_is_passed_on),
         cmocka_unit_test(a_short_struct_is_lengthened_at_once),
+        cmocka_unit_test(a_field_that_needs_a_later_one_is_named),
         cmocka_unit_test(what_no_table_says_is_learned),
         cmocka_unit_test(a_long_struct_is_shortened_where_it_must_be),
         cmocka_unit_test(what_cannot_be_said_to_it_is_named),

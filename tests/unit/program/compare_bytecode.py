@@ -178,7 +178,7 @@ def elements_text(node):
     count = 1
     for d in dims:
         count *= d
-    if count == 0:
+    if count == 0 and not node[BYTES]:
         source = f"dense<> : {text}"
     elif type_text(children(kind)[0]) == "i1":
         source = f"dense<{nested(['true' if b else 'false' for b in bools(node, count)], dims)}> : {text}"
