@@ -123,15 +123,16 @@ void rk_process_self(rk_process *out_process) {
     read_host(out_process->host);
 }
 
-static bool is_known(const rk_process *process) {
+bool rk_process_is_known(const rk_process *process) {
     return process->pid > 0 && process->start_ticks && process->pid_namespace &&
            (process->boot[0] || process->boot[1]) && process->host[0];
 }
 
 // The name too: machines resumed from one snapshot share their boot id.
 static bool is_of_one_place(const rk_process *a, const rk_process *b) {
-    return is_known(a) && is_known(b) && memcmp(a->boot, b->boot, sizeof a->boot) == 0 &&
-           a->pid_namespace == b->pid_namespace && strcmp(a->host, b->host) == 0;
+    return rk_process_is_known(a) && rk_process_is_known(b) &&
+           memcmp(a->boot, b->boot, sizeof a->boot) == 0 && a->pid_namespace == b->pid_namespace &&
+           strcmp(a->host, b->host) == 0;
 }
 
 rk_liveness rk_process_liveness(const rk_process *process) {

@@ -23,6 +23,9 @@ typedef struct rk_process {
 // files in /proc, allocates nothing, thread-safe. Never keep the answer across a fork.
 void rk_process_self(rk_process *out_process);
 
+// True if nothing of it was left unknown.
+RK_NODISCARD bool rk_process_is_known(const rk_process *process);
+
 typedef enum rk_liveness {
     RK_LIVENESS_UNKNOWN, // of another host, boot or pid namespace, or something is not known
     RK_LIVENESS_ALIVE,

@@ -84,6 +84,10 @@ rk_err *rk_err_wrap(rk_err *cause, const char *format, ...) {
     return err;
 }
 
+rk_err *rk_err_copy(const rk_err *err) {
+    return err ? make(err->file, err->line, err->code, err->error_number, err->message) : NULL;
+}
+
 rk_code rk_err_code(const rk_err *err) {
     return err ? err->code : RK_OK;
 }

@@ -60,6 +60,9 @@ RK_NODISCARD rk_err *rk_err_static_no_memory(void);
 // Consumes `cause` and returns an error whose message is "context: cause". NULL stays NULL.
 RK_NODISCARD rk_err *rk_err_wrap(rk_err *cause, const char *format, ...) RK_PRINTF(2, 3);
 
+// The same error once more, for another owner. NULL stays NULL.
+RK_NODISCARD rk_err *rk_err_copy(const rk_err *err);
+
 rk_code rk_err_code(const rk_err *err);        // RK_OK for NULL
 int rk_err_errno(const rk_err *err);           // 0 where no system call failed
 const char *rk_err_message(const rk_err *err); // borrowed until the error is freed; "" for NULL

@@ -10,30 +10,33 @@
 static const char prefix[] = ".tmp-";
 enum { PREFIX_CHARS = sizeof prefix - 1, NUMBER_CHARS = 16 };
 
-static void add_self(rk_buf *out) {
+// True if it says who we are in full, so that the name can be kept.
+static bool add_self(rk_buf *out) {
     rk_process self;
     rk_process_self(&self);
     rk_process_add_text(&self, out);
+    return rk_process_is_known(&self);
 }
 
-// Who we are is read from /proc once and kept until a fork. Whoever finds another thread at it, or
-// a flag that a fork left set for ever, reads for itself.
+// Who we are is read from /proc once and kept until a fork, but not what was read in part: of a
+// writer half known nobody can tell that it is dead. Whoever finds another thread at it, or a flag
+// that a fork left set for ever, reads for itself.
 static void add_self_from_memory(rk_buf *out) {
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     static pid_t known_pid;
     static uint8_t known[RK_PROCESS_TEXT_MAX_CHARS];
     static size_t known_chars;
     if (atomic_flag_test_and_set(&busy)) {
-        add_self(out);
+        (void)add_self(out);
         return;
     }
     if (known_pid != getpid()) {
         RK_AUTO(rk_buf) text = {0};
-        add_self(&text);
+        bool whole = add_self(&text);
         known_chars = text.failed || text.len > sizeof known ? 0 : text.len;
         if (known_chars)
             memcpy(known, text.data, known_chars);
-        known_pid = known_chars ? getpid() : 0;
+        known_pid = known_chars && whole ? getpid() : 0;
     }
     rk_buf_add(out, known, known_chars);
     atomic_flag_clear(&busy);

@@ -31,15 +31,14 @@ static void release(void *context) {
 }
 
 static void tell_not_stored(const rk_publish_result *result) {
-    if (!result->problem)
+    rk_err *problem = rk_err_copy(result->problem);
+    if (!problem)
         return;
-    rk_code code = rk_err_code(result->problem);
-    const char *message = rk_err_message(result->problem);
     if (strcmp(result->reason, "serialize_failed") == 0)
         rk_runtime_tell(RK_ONCE_PLUGIN,
-                        rk_error(code, "the plugin cannot serialize its executables: %s", message));
+                        rk_err_wrap(problem, "the plugin cannot serialize its executables"));
     else
-        rk_runtime_tell(RK_ONCE_WRITE, rk_error(code, "an executable was not stored: %s", message));
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "an executable was not stored"));
 }
 
 static void land_published(publication *p, const rk_publish_result *result) {

@@ -28,7 +28,7 @@ class Tally:
         self.undelivered += not (delivered and answered)
         self.misused += len(outcome.traced("MISUSE"))
         self.most_told = max(self.most_told, len(outcome.told()))
-        if not delivered:
+        if not delivered or len(outcome.told()) > 1:
             print(outcome.story())
 
     def tell(self, row):

@@ -50,6 +50,20 @@ static void a_wrapped_error_keeps_all_but_its_words(void **state) {
     rk_err_free(err);
 }
 
+static void a_copy_is_the_same_error_for_another_owner(void **state) {
+    (void)state;
+    rk_err *err = rk_error_errno(ENOMEM, "cannot grow");
+    rk_err *copy = rk_err_copy(err);
+    assert_ptr_not_equal(copy, err);
+    rk_err_free(err);
+    assert_int_equal(rk_err_code(copy), RK_RESOURCE_EXHAUSTED);
+    assert_int_equal(rk_err_errno(copy), ENOMEM);
+    assert_string_equal(rk_err_message(copy), "cannot grow: Cannot allocate memory");
+    assert_string_equal(rk_err_file(copy), "test_status.c");
+    rk_err_free(copy);
+    assert_null(rk_err_copy(NULL));
+}
+
 static void long_messages_are_cut(void **state) {
     (void)state;
     static char text[10000];
@@ -113,6 +127,7 @@ int main(void) {
         cmocka_unit_test(an_error_knows_its_place),
         cmocka_unit_test(an_errno_gives_code_and_reason),
         cmocka_unit_test(a_wrapped_error_keeps_all_but_its_words),
+        cmocka_unit_test(a_copy_is_the_same_error_for_another_owner),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(without_memory_there_is_still_an_error),
         cmocka_unit_test(try_passes_on),
