@@ -85,7 +85,7 @@ rk_minor_range rk_struct_minors(rk_struct_id id, size_t size) {
     for (size_t i = 0; i < RK_STRUCT_STEPS && steps[i].size; i++) {
         if (steps[i].size <= size)
             range.from = steps[i].since_minor;
-        else if (range.to == INT_MAX)
+        else if (i > 0 && range.to == INT_MAX) // who declares less than the first tells nothing
             range.to = steps[i].since_minor - 1;
     }
     return range;

@@ -112,7 +112,7 @@ class Unknown(FaultCase):
         """The plugin's own error, and which versions there are."""
         environment = plugin(81, FAKE_PJRT_GROWN="PJRT_Client_PlatformName:48")
         for caller, speaks in ((60, "0.60 or older"), (71, "0.80 or older")):
-            words = [f"minor={caller}", "client", "client"]
+            words = [f"minor={caller}", "attributes", "client", "client"]
             outcome = self.run_sound(way, words, status=1, environment=environment)
             for answer in outcome.of("client"):
                 self.assertEqual(answer["code"], 3)

@@ -2,6 +2,7 @@
 // against the header.
 #include "support/cmocka.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "pjrt/bridge_explain.h"
@@ -287,6 +288,7 @@ static void the_table_agrees_with_the_header(void **state) {
         rk_minor_range range = rk_struct_minors(header[i].id, header[i].size);
         assert_true(range.from <= PJRT_API_MINOR && range.to >= PJRT_API_MINOR);
     }
+    assert_int_equal(rk_struct_minors(RK_STRUCT_PLUGIN_ATTRIBUTES, 24).to, INT_MAX);
     for (int id = 0; id < RK_STRUCT_COUNT; id++) {
         const rk_struct_facts *facts = &rk_structs[id];
         assert_non_null(facts->name);
