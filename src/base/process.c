@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -112,7 +113,12 @@ static void read_host(char out_host[RK_PROCESS_HOST_MAX_CHARS + 1]) {
         out_host[i] = is_host_char(host[i]) ? host[i] : '_';
 }
 
-void rk_process_self(rk_process *out_process) {
+bool rk_process_is_known(const rk_process *process) {
+    return process->pid > 0 && process->start_ticks && process->pid_namespace &&
+           (process->boot[0] || process->boot[1]) && process->host[0];
+}
+
+static void read_self(rk_process *out_process) {
     *out_process = (rk_process){.pid = getpid()};
     stat_line line;
     // In a /proc of another namespace we go by another id, and so does everyone else.
@@ -123,9 +129,25 @@ void rk_process_self(rk_process *out_process) {
     read_host(out_process->host);
 }
 
-bool rk_process_is_known(const rk_process *process) {
-    return process->pid > 0 && process->start_ticks && process->pid_namespace &&
-           (process->boot[0] || process->boot[1]) && process->host[0];
+// Read once and kept until a fork, but not what was read in part: of a process half known nobody
+// can tell that it is dead. Whoever finds another thread at it, or a flag that a fork left set for
+// ever, reads for itself.
+void rk_process_self(rk_process *out_process) {
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    static rk_process kept;
+    if (atomic_flag_test_and_set(&busy)) {
+        read_self(out_process);
+        return;
+    }
+    if (kept.pid != getpid()) {
+        rk_process self;
+        read_self(&self);
+        kept = rk_process_is_known(&self) ? self : (rk_process){0};
+        *out_process = self;
+    } else {
+        *out_process = kept;
+    }
+    atomic_flag_clear(&busy);
 }
 
 // The name too: machines resumed from one snapshot share their boot id.

@@ -19,8 +19,9 @@ typedef struct rk_process {
     char host[RK_PROCESS_HOST_MAX_CHARS + 1]; // its name, others than A-Z a-z 0-9 . _ replaced by _
 } rk_process;
 
-// The calling process. Never fails: what /proc does not tell is left unknown. Reads four small
-// files in /proc, allocates nothing, thread-safe. Never keep the answer across a fork.
+// The calling process. Never fails: what /proc does not tell is left unknown. Reads three small
+// files in /proc, once a process unless something stays unknown; allocates nothing, thread-safe.
+// Never keep the answer across a fork.
 void rk_process_self(rk_process *out_process);
 
 // True if nothing of it was left unknown.

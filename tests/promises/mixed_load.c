@@ -5,15 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "store/gc.h"
 #include "support/faults.h"
 
@@ -128,6 +127,8 @@ static void work_for_a_while(rk_store *store, uint64_t *random, bool vandal) {
 static int live(void *context) {
     unsigned number = *(const unsigned *)context;
     uint64_t random = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
+    rk_process self; // learnt before calls fail: a holder half known is waited for, for minutes
+    rk_process_self(&self);
     while (!all->stop) {
         rk_store *store = NULL;
         promise_ok(rk_store_open(directory, false, &store), "open");
@@ -184,25 +185,12 @@ static unsigned run(double seconds, peak *sum) {
     return kills;
 }
 
-// A call that failed may have left a writer without a name in what it wrote; nobody can tell that
-// it is dead, so that only its age speaks.
-static int age_temporary(const char *path, const struct stat *info, int type, struct FTW *where) {
-    const struct timespec times[2] = {{.tv_sec = info->st_atime},
-                                      {.tv_sec = info->st_mtime - 2 * 3600}};
-    if (type == FTW_F && strncmp(path + where->base, ".tmp-", 5) == 0)
-        (void)utimensat(AT_FDCWD, path, times, 0);
-    return 0;
-}
-
 // After all of it: the store still takes, gives, and cleans up.
 static unsigned check_afterwards(void) {
     promise_reads reads = {0};
     rk_store *store = NULL;
     promise_ok(rk_store_open(directory, false, &store), "open");
     promise_ok(rk_store_set_limit(store, cap_bytes), "limit");
-    collect(store);
-    unsigned nameless = promise_count_files(directory).temporary;
-    (void)nftw(directory, age_temporary, 16, FTW_PHYS);
     collect(store);
     for (unsigned key = 0; key < HOT_KEYS; key++) {
         rk_entry entry = promise_entry(key, 0, bytes_of(key));
@@ -212,8 +200,9 @@ static unsigned check_afterwards(void) {
     rk_store_free(store);
     unsigned left = promise_count_files(directory).temporary;
     unsigned broken = reads.wrong + reads.damaged + reads.failed + left;
-    (void)printf("afterwards: %u wrong, %u damaged, %u failed, %u left over, %u of nobody known\n",
-                 reads.wrong, reads.damaged, reads.failed, left, nameless);
+    if (broken)
+        (void)printf("afterwards: %u wrong, %u damaged, %u failed, %u left over\n", reads.wrong,
+                     reads.damaged, reads.failed, left);
     return broken;
 }
 
