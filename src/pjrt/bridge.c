@@ -118,7 +118,8 @@ static PJRT_Error *call_rebuilt(rk_bridge *bridge, rk_struct_id id, rk_pjrt_any_
     return error;
 }
 
-// Learns from a refusal which size the plugin takes. False if there is nothing to learn.
+// Learns from a refusal which size the plugin takes. True if what was refused will not be sent
+// again, be it that another thread has learned the same meanwhile.
 static bool learn(rk_bridge *bridge, rk_struct_id id, const PJRT_Error *error) {
     rk_refusal refusal;
     rk_span text = rk_pjrt_error_text(bridge->api, error);
@@ -131,12 +132,13 @@ static bool learn(rk_bridge *bridge, rk_struct_id id, const PJRT_Error *error) {
     rk_struct_range *accepted = &bridge->accepted[refusal.id];
     unsigned expected = (unsigned)refusal.expected;
     bool too_short = refusal.got < refusal.expected;
-    unsigned before = atomic_exchange(too_short ? &accepted->least : &accepted->most, expected);
+    atomic_store(too_short ? &accepted->least : &accepted->most, expected);
     if (atomic_load(&accepted->least) > atomic_load(&accepted->most))
         atomic_store(too_short ? &accepted->most : &accepted->least, expected);
     bool any_length = atomic_load(&accepted->most) == UINT_MAX;
     atomic_store(&accepted->fits_from, any_length ? atomic_load(&accepted->least) : UINT_MAX);
-    return before != expected;
+    return refusal.got < atomic_load(&accepted->least) ||
+           refusal.got > atomic_load(&accepted->most);
 }
 
 PJRT_Error *rk_bridge_mend(rk_bridge *bridge, rk_struct_id id, rk_pjrt_any_fn *function, void *args,
