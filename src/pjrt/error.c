@@ -72,6 +72,10 @@ PJRT_Error_Code rk_pjrt_error_code(const PJRT_Error *error) {
 void rk_pjrt_error_drop(const PJRT_Api *api, PJRT_Error *error) {
     if (!error)
         return;
+    if (rk_pjrt_error_is_ours(error)) {
+        rk_pjrt_error_destroy(error);
+        return;
+    }
     PJRT_Error_Destroy_Args args = {.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE,
                                     .error = error};
     api->PJRT_Error_Destroy(&args);
@@ -84,9 +88,18 @@ rk_span rk_pjrt_error_text(const PJRT_Api *api, const PJRT_Error *error) {
     return rk_span_of(args.message, args.message ? args.message_size : 0);
 }
 
+static rk_err *take_own(PJRT_Error *error) {
+    own_error *own = (own_error *)(void *)error;
+    rk_err *err = own->err ? RK_TAKE(own->err) : rk_err_no_memory();
+    rk_pjrt_error_destroy(error);
+    return err;
+}
+
 rk_err *rk_pjrt_error_take(const PJRT_Api *api, PJRT_Error *error) {
     if (!error)
         return NULL;
+    if (rk_pjrt_error_is_ours(error))
+        return take_own(error);
     PJRT_Error_GetCode_Args code = {.struct_size = PJRT_Error_GetCode_Args_STRUCT_SIZE,
                                     .error = error};
     rk_pjrt_error_drop(api, api->PJRT_Error_GetCode(&code));

@@ -4,13 +4,14 @@
 #include "base/status.h"
 #include "pjrt/abi.h"
 
-// Consumes the plugin's error. NULL stays NULL. `api` is the plugin's own table.
+// Consumes the plugin's error, or one of ours from the bridge. NULL stays NULL. `api` is the
+// plugin's own table.
 RK_NODISCARD rk_err *rk_pjrt_error_take(const PJRT_Api *api, PJRT_Error *error);
 
 // The text of a plugin's error; borrowed from it.
 rk_span rk_pjrt_error_text(const PJRT_Api *api, const PJRT_Error *error);
 
-// Frees a plugin's error unread. NULL is fine.
+// Frees such an error unread. NULL is fine.
 void rk_pjrt_error_drop(const PJRT_Api *api, PJRT_Error *error);
 
 // Makes a PJRT_Error of our own; consumes `err`, which is not NULL. The framework owns the result

@@ -56,6 +56,18 @@ static void the_plugins_error_is_taken_over(void **state) {
     assert_null(rk_pjrt_error_take(&plugin, NULL));
 }
 
+// The bridge answers calls of our own with errors of ours, of which the plugin knows nothing.
+static void one_of_ours_is_taken_over_without_the_plugin(void **state) {
+    (void)state;
+    static const PJRT_Api nothing = {.struct_size = PJRT_Api_STRUCT_SIZE};
+    PJRT_Error *ours = rk_pjrt_error_give(rk_error(RK_FAILED_PRECONDITION, "a reason"));
+    rk_err *err = rk_pjrt_error_take(&nothing, ours);
+    assert_int_equal(rk_err_code(err), RK_FAILED_PRECONDITION);
+    assert_string_equal(rk_err_message(err), "a reason");
+    rk_err_free(err);
+    rk_pjrt_error_drop(&nothing, rk_pjrt_error_give(rk_error(RK_FAILED_PRECONDITION, "a reason")));
+}
+
 static void a_code_unknown_to_us_is_unknown(void **state) {
     (void)state;
     rk_err *err = rk_pjrt_error_take(&plugin, plugin_error((PJRT_Error_Code)99, "new"));
@@ -120,6 +132,7 @@ static void without_memory_there_is_still_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_plugins_error_is_taken_over),
+        cmocka_unit_test(one_of_ours_is_taken_over_without_the_plugin),
         cmocka_unit_test(a_code_unknown_to_us_is_unknown),
         cmocka_unit_test(ours_is_told_from_theirs),
         cmocka_unit_test(ours_speaks_through_its_function_table),
