@@ -130,6 +130,19 @@ static void print_summary(const rk_settings *settings, const char *run) {
                   rk_style(RK_STYLE_NONE, stderr), rk_need_text(&line));
 }
 
+// Others' variables may begin as ours do; one that is nearly a setting is a slip.
+static void warn_of_misspelt(void) {
+    const rk_env *environment = rk_place_environment();
+    for (size_t i = 0; i < environment->count; i++) {
+        const char *item = environment->items[i];
+        size_t len = strcspn(item, "=");
+        const char *meant = rk_settings_misspelt(rk_span_of(item, len));
+        if (meant)
+            rk_log_warn("%.*s is not a setting and has no effect; is %s meant?", (int)len, item,
+                        meant);
+    }
+}
+
 static int run_command(const rk_settings *settings, const rk_opt_operands *command) {
     rk_autofree char *run = NULL, *library = NULL;
     bool on = rk_settings_get(settings)->mode != RK_MODE_OFF;
@@ -191,5 +204,8 @@ int rk_verb_run(int argc, char **argv) {
     rk_place_set_variable("REKINDLE_LOG", given.log);
     RK_AUTO_SETTINGS settings = NULL;
     rk_err *err = rk_place_settings(&settings);
-    return err ? rk_cli_fail(err, false) : run_command(settings, &command);
+    if (err)
+        return rk_cli_fail(err, false);
+    warn_of_misspelt();
+    return run_command(settings, &command);
 }

@@ -78,6 +78,9 @@ void rk_settings_cleanup(rk_settings **settings);
 
 const rk_settings_values *rk_settings_get(const rk_settings *settings);
 rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
+// The setting's variable that a variable of another name was probably meant for ("REKINDLE_MDOE");
+// NULL where it is one, or like none. Static.
+const char *rk_settings_misspelt(rk_span variable);
 const char *rk_mode_name(rk_mode mode);
 const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"
 
