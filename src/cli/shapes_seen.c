@@ -83,6 +83,41 @@ static int by_key(const void *a, const void *b) {
     return order != 0 ? order : (*one > *other) - (*one < *other);
 }
 
+static int by_executed(const void *a, const void *b) {
+    const rk_run_executed *const *one = a, *const *other = b;
+    int order = strcmp((*one)->key, (*other)->key);
+    if (order == 0 && (*one)->process != (*other)->process)
+        order = (*one)->process < (*other)->process ? -1 : 1;
+    return order != 0 ? order : (*one > *other) - (*one < *other);
+}
+
+// How often each program was executed, in all processes; of one process the last word counts.
+// Where none says anything (a run that was killed, or that is of an older version), a request is a
+// use.
+static void count_executions(const rk_run_model *model, rk_seen_list *list) {
+    const rk_run_executed **sorted = rk_need(rk_calloc(model->executed_count + 1, sizeof *sorted));
+    for (size_t i = 0; i < model->executed_count; i++)
+        sorted[i] = &model->executed[i];
+    qsort(sorted, model->executed_count, sizeof *sorted, by_executed);
+    size_t at = 0; // both lists are by key
+    for (size_t i = 0; i < list->count; i++) {
+        rk_seen *seen = &list->items[i];
+        uint64_t executions = 0;
+        while (at < model->executed_count && strcmp(sorted[at]->key, seen->compile->key) < 0)
+            at++;
+        for (; at < model->executed_count && strcmp(sorted[at]->key, seen->compile->key) == 0;
+             at++) {
+            bool is_last = at + 1 == model->executed_count ||
+                           sorted[at + 1]->process != sorted[at]->process ||
+                           strcmp(sorted[at + 1]->key, sorted[at]->key) != 0;
+            executions += is_last ? sorted[at]->executions : 0;
+        }
+        if (executions > 0)
+            seen->uses = executions;
+    }
+    rk_free(sorted);
+}
+
 static int by_first(const void *a, const void *b) {
     const rk_seen *one = a, *other = b;
     return (one->compile > other->compile) - (one->compile < other->compile);
@@ -107,6 +142,7 @@ static void collect_keys(const rk_run_model *model, rk_seen_list *list) {
         seen->uses++;
     }
     rk_free(sorted);
+    count_executions(model, list);
     qsort(list->items, list->count, sizeof *list->items, by_first);
 }
 

@@ -9,8 +9,8 @@
 // A distinct executable that the run asked for, and whose program is kept.
 typedef struct rk_seen {
     const rk_run_compile *compile; // the first request for it; borrowed from the run
-    uint64_t uses;                 // requests for it, in all processes
-    uint64_t compile_ns;           // what compiling it takes, or once took
+    uint64_t uses;       // executions, in all processes; or requests, if that is not known
+    uint64_t compile_ns; // what compiling it takes, or once took
     rk_parameters parameters;
     char *kind; // owned; equal for programs that may be of one family
 } rk_seen;
