@@ -13,6 +13,7 @@ const rk_verb rk_verbs[] = {
     {"stats", "counters of the last run, of another, or of all", rk_verb_stats},
     {"runs", "the runs there were", rk_verb_runs},
     {"memory", "memory of every physical device in a run", rk_verb_memory},
+    {"shapes", "which sizes to pad to, so that fewer programs are compiled", rk_verb_shapes},
     {"ls", "the executables that are kept", rk_verb_ls},
     {"show", "one of them, with all components of its key; its program", rk_verb_show},
     {"rm", "remove some or all of them, or what was set aside", rk_verb_rm},

@@ -32,6 +32,7 @@ int rk_verb_run(int argc, char **argv);
 int rk_verb_stats(int argc, char **argv);
 int rk_verb_runs(int argc, char **argv);
 int rk_verb_memory(int argc, char **argv);
+int rk_verb_shapes(int argc, char **argv);
 int rk_verb_ls(int argc, char **argv);
 int rk_verb_show(int argc, char **argv);
 int rk_verb_rm(int argc, char **argv);

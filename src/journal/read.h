@@ -69,9 +69,11 @@ typedef struct rk_run_compile {
     bool ahead_of_time, found;
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
     uint64_t program_bytes;
-    uint64_t waited_ns; // for somebody else to compile it
-    char *waited_for;   // "host/pid" of that one
-    char *wait_end;     // how the wait ended; "" if there was none
+    uint64_t executions; // of its process before the request's end
+    bool has_executions; // false for the journals of older versions, which do not say
+    uint64_t waited_ns;  // for somebody else to compile it
+    char *waited_for;    // "host/pid" of that one
+    char *wait_end;      // how the wait ended; "" if there was none
 } rk_run_compile;
 
 typedef struct rk_run_stored {
@@ -83,6 +85,19 @@ typedef struct rk_run_stored {
     uint64_t raw_bytes, stored_bytes;
     uint64_t serialize_ns, store_ns;
 } rk_run_stored;
+
+// Neighbouring steps, or executions that are in none (diagnose/steps.h makes sense of them).
+typedef struct rk_run_steps {
+    size_t process;
+    rk_journal_steps steps;
+} rk_run_steps;
+
+// How often a program was executed, at last.
+typedef struct rk_run_executed {
+    size_t process;
+    rk_run_hex key;
+    uint64_t executions; // of the process; a later one of the same key takes the place of this one
+} rk_run_executed;
 
 // The memory of one device, once.
 typedef struct rk_run_memory {
@@ -130,6 +145,10 @@ typedef struct rk_run_model {
     size_t compile_count;
     rk_run_stored *stored;
     size_t stored_count;
+    rk_run_steps *steps; // by process, then as they were written
+    size_t step_count;
+    rk_run_executed *executed; // the same
+    size_t executed_count;
     rk_run_memory *memories; // by process, then time
     size_t memory_count;
     rk_run_verified *verified;

@@ -10,6 +10,7 @@
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/memory.h"
+#include "pjrt/steps.h"
 #include "pjrt/verify.h"
 
 void rk_request_cleanup(rk_request *r) {
@@ -166,6 +167,9 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
     r->event.by_bytes = r->info.by_bytes;
     r->event.waited_ns = r->ticket.waited_ns;
     r->event.waited_for = r->ticket.waited_for;
+    r->event.executions =
+        rk_steps_add_executable(r->args && !r->event.failed ? r->args->executable : NULL,
+                                r->event.key, r->event.name, r->args && r->event.compiled);
     if (r->ticket.wait_end != RK_WAIT_NONE)
         r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);

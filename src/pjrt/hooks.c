@@ -7,6 +7,7 @@
 #include "pjrt/error.h"
 #include "pjrt/memory.h"
 #include "pjrt/runtime.h"
+#include "pjrt/steps.h"
 
 // An ELF note marks every library of ours, so that hooks of another copy in the same process are
 // known for what they are and a table is never wrapped twice.
@@ -131,6 +132,7 @@ static void finish_serializing(const PJRT_LoadedExecutable *executable) {
 static void let_go(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
     finish_serializing(executable);
+    rk_steps_forget(executable);
     if (runtime && runtime->verifier)
         rk_verifier_release(runtime->verifier, executable);
 }
@@ -153,11 +155,24 @@ static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
     (void)atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
+static void count_to_device(rk_plugin *plugin, uint64_t bytes) {
+    add(&plugin->counts.host_to_device, 1);
+    add(&plugin->counts.host_to_device_bytes, bytes);
+    rk_steps_transfer(true, bytes);
+}
+
+static void count_to_host(rk_plugin *plugin, uint64_t bytes) {
+    add(&plugin->counts.device_to_host, 1);
+    add(&plugin->counts.device_to_host_bytes, bytes);
+    rk_steps_transfer(false, bytes);
+}
+
 static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
     enum { COUNTS_BETWEEN_WRITES = 1024, BETWEEN_LOOKS = 16 }; // powers of two
     uint64_t before =
         atomic_fetch_add_explicit(&plugin->counts.executions, 1, memory_order_relaxed);
     finish_serializing(args->executable);
+    rk_steps_execute(args->executable);
     if (RK_UNLIKELY((before & (BETWEEN_LOOKS - 1)) == BETWEEN_LOOKS - 1))
         rk_memory_look(plugin);
     if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
@@ -216,9 +231,7 @@ static PJRT_Error *buffer_from_host(rk_plugin *plugin,
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
                                   PJRT_Client_BufferFromHostBuffer, args);
     if (!error) {
-        add(&plugin->counts.host_to_device, 1);
-        add(&plugin->counts.host_to_device_bytes,
-            array_bytes(args->type, args->dims, args->num_dims));
+        count_to_device(plugin, array_bytes(args->type, args->dims, args->num_dims));
     }
     return error;
 }
@@ -228,9 +241,7 @@ static PJRT_Error *transfer_data(rk_plugin *plugin,
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_TRANSFER_DATA,
                                   PJRT_AsyncHostToDeviceTransferManager_TransferData, args);
     if (!error) {
-        add(&plugin->counts.host_to_device, 1);
-        add(&plugin->counts.host_to_device_bytes,
-            args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
+        count_to_device(plugin, args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
     }
     return error;
 }
@@ -240,8 +251,7 @@ static PJRT_Error *buffer_to_host(rk_plugin *plugin, PJRT_Buffer_ToHostBuffer_Ar
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_BUFFER_TO_HOST_BUFFER, PJRT_Buffer_ToHostBuffer, args);
     if (!error && copies) {
-        add(&plugin->counts.device_to_host, 1);
-        add(&plugin->counts.device_to_host_bytes, args->dst_size);
+        count_to_host(plugin, args->dst_size);
         rk_memory_look(plugin);
     }
     return error;
@@ -251,9 +261,7 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_BUFFER_COPY_RAW_TO_HOST, PJRT_Buffer_CopyRawToHost, args);
     if (!error) {
-        add(&plugin->counts.device_to_host, 1);
-        add(&plugin->counts.device_to_host_bytes,
-            args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
+        count_to_host(plugin, args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
     }
     return error;
 }

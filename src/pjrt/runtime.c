@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "pjrt/steps.h"
 #include "pjrt/way_in.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -96,6 +97,8 @@ void rk_runtime_write_counts(bool now) {
     rk_journal_counts counts;
     sum_counts(&counts);
     rk_journal_add_counts(runtime->journal, &counts);
+    if (now)
+        rk_steps_write();
 }
 
 // At exit, before the plugin's own teardown: no thread of ours may be inside it then.
