@@ -74,7 +74,8 @@ static bool has_room(const item *self, uint64_t bytes) {
                                               .device = ours.addressable_devices[i]};
         err = rk_pjrt_error_take(api, RK_BRIDGE(self->plugin, RK_STRUCT_DEVICE_MEMORY_STATS,
                                                 PJRT_Device_MemoryStats, &stats));
-        if (!err && stats.bytes_limit_is_set && stats.bytes_limit > 0 && stats.bytes_in_use >= 0)
+        if (!err && stats.bytes_limit_is_set && stats.bytes_in_use >= 0 &&
+            stats.bytes_limit >= stats.bytes_in_use) // or the figures make no sense
             room = (uint64_t)stats.bytes_in_use + bytes <
                    (uint64_t)stats.bytes_limit / 100 * DEVICE_PERCENT;
     }
