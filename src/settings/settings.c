@@ -69,9 +69,7 @@ static rk_err *apply_min_compile_seconds(rk_settings *settings, const char *labe
 }
 
 static rk_err *apply_preload(rk_settings *settings, const char *label, const char *text) {
-    (void)settings;
-    bool ignored = false;
-    return rk_value_bool(label, text, &ignored);
+    return rk_value_bool(label, text, &settings->values.preload);
 }
 
 static rk_err *apply_strict(rk_settings *settings, const char *label, const char *text) {

@@ -64,6 +64,7 @@ typedef struct rk_settings_values {
     uint64_t drain_ns;   // how long an exit waits for executables to be stored
     uint64_t wait_ns;    // how long a request waits for another process or thread to compile
     uint64_t memory_ns;  // between samples of the devices' memory; 0: none are taken
+    bool preload;        // what the last run used is loaded before it is asked for
     uint32_t verify_ppm; // which share of the hits is verified, in millionths
 } rk_settings_values;
 
