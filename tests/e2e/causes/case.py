@@ -9,6 +9,8 @@ Each script in jax/ and torch/ is a small honest job that knows nothing of rekin
                     edit      [(old, new)]: the source is edited so before this start, each text being there once
                     python    "newest": with another version of the framework
                     ranks     so many processes at once, with RANK set
+                    devices   the plugin has so many from now on
+                    rebuilt   True: from now on the plugin is another build
                     damage    name of a program whose entry is spoiled before this start
                     evict     name of a program whose entry is removed before this start
     judge       which start is explained: its index (default: the last)
@@ -40,7 +42,7 @@ from pathlib import Path
 
 _MARKER = re.compile(r"# (PLANTED|USED)(?:: (\w+))?$")
 _FIELDS = {"runs", "judge", "compiles", "causes", "patterns", "may", "questions", "healthy"}
-_RUN_FIELDS = {"env", "args", "edit", "python", "ranks", "damage", "evict"}
+_RUN_FIELDS = {"env", "args", "edit", "python", "ranks", "damage", "evict", "devices", "rebuilt"}
 _CAUSE_FIELDS = {"cause", "name", "times", "values", "kind", "place"}
 
 

@@ -30,6 +30,10 @@ class Player:
         if "evict" in run:
             for path in self._entries_of(run["evict"]):
                 self.store.cli("rm", path.stem)
+        if "devices" in run:
+            self.store.plugin = self._plugin_with_devices(run["devices"])
+        if run.get("rebuilt"):
+            self.store.plugin = self._rebuilt_plugin()
         python = harness.OTHER_PYTHON if run.get("python") == "newest" else self.store.python
         command = [python, self.script, *run.get("args", ())]
         if "ranks" in run:
@@ -55,6 +59,22 @@ class Player:
         keys = [entry["key"] for entry in entries if name in entry["name"]]
         assert keys, f"{name} is not among {[entry['name'] for entry in entries]}"
         return [self.store.directory / "objects" / key[:2] / f"{key}.rkx" for key in keys]
+
+    def _plugin_with_devices(self, count):
+        """As jax_plugins are told of options for their client."""
+        path = self.folder / f"{count}_devices.json"
+        options = {"library_path": harness.find_plugin(), "create_options": {"cpu_device_count": count}}
+        path.write_text(json.dumps(options))
+        return path
+
+    def _rebuilt_plugin(self):
+        """The same plugin from another build, as it were: one of its messages is put otherwise."""
+        data = Path(harness.find_plugin()).read_bytes()
+        old, new = b"Asynchronous computation %s expected", b"Asynchronous computation %s EXPECTED"
+        assert old in data
+        path = self.folder / "rebuilt_plugin.so"
+        path.write_bytes(data.replace(old, new))
+        return path
 
     def compiles(self, run):
         """{name: how often the compiler was called}, by the journal of a run."""
