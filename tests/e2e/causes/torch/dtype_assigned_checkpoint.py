@@ -23,7 +23,7 @@ def main():
     device = torch_xla.device()
     model = Scorer().to(device)
     x = torch.randn(4, 6).to(device)
-    checkpoint = {name: value.half().cpu().to(device) for name, value in model.state_dict().items()}  # PLANTED
+    checkpoint = {name: value.cpu().half().to(device) for name, value in model.state_dict().items()}  # PLANTED
     with torch.no_grad():
         for step in range(4):
             if step == 2:

@@ -20,7 +20,7 @@ def main():
             hidden = torch.tanh(x @ a)  # PLANTED
             y = hidden @ b  # PLANTED
         torch_xla.sync()
-    print(y.float().cpu().sum())
+    print(y.cpu().float().sum())
 
 
 main()

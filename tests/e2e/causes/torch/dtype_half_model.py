@@ -22,7 +22,7 @@ def main():
         x = torch.randn(4, 6).to(device, dtype)  # PLANTED
         y = (x @ weight + bias).softmax(-1)  # USED
         torch_xla.sync()
-    print(y.float().cpu().sum())
+    print(y.cpu().float().sum())
 
 
 main()
