@@ -28,6 +28,7 @@ Each script in jax/ and torch/ is a small honest job that knows nothing of rekin
     patterns    [(kind, tag)]: the patterns that are planted; a tag of None says that no line is asked
     may         kinds of patterns, and classes of causes, that are true as well, and not asked
     questions   {question: answer}, where they are asked
+    remedy      [{words}]: of each set, one is in what `explain` says to people (the stories)
     healthy     nothing is planted: only first compilations, no pattern, three times no
 
 The planted line ends in `# PLANTED`, or `# PLANTED: tag` where there are several causes. Where a cause comes in through
@@ -41,7 +42,7 @@ import re
 from pathlib import Path
 
 _MARKER = re.compile(r"# (PLANTED|USED)(?:: (\w+))?$")
-_FIELDS = {"runs", "judge", "compiles", "causes", "patterns", "may", "questions", "healthy"}
+_FIELDS = {"runs", "judge", "compiles", "causes", "patterns", "may", "questions", "healthy", "remedy"}
 _RUN_FIELDS = {"env", "args", "edit", "python", "ranks", "damage", "evict", "devices", "rebuilt"}
 _CAUSE_FIELDS = {"cause", "name", "times", "values", "kind", "place"}
 

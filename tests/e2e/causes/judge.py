@@ -22,7 +22,7 @@ KINDS = {
 }  # fmt: skip
 QUESTIONS = ("input_shapes_changed", "profile_or_sharding_changed", "hidden_branch_active")
 
-_DTYPES = re.compile(r"(?:bf|f|i|u|s|ui|si|c|complex|float|bfloat|int|uint|s|pred)\d+(?:e\dm\d\w*)?", re.IGNORECASE)
+_DTYPES = re.compile(r"(?:bf|f|i|u|s|ui|si|c|complex|float|bfloat|int|uint|pred)\d+(?:e\dm\d\w*)?", re.IGNORECASE)
 _NUMBERS = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LONG_NAMES = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i32": "int32", "i64": "int64",
@@ -51,7 +51,9 @@ def same_value(wanted, found):
         return numbers == dimensions or (len(numbers) == 1 and numbers[0] in dimensions)
     if isinstance(wanted, (int, float)):
         return any(abs(number - wanted) <= 1e-5 * max(1.0, abs(wanted)) for number in _numbers(text))
-    return any(name.lower() in text.lower() for name in (wanted, _LONG_NAMES.get(wanted, wanted)))
+    # bf16 is not f16; the x of 8x4xf16 belongs to the shape.
+    names = (wanted, _LONG_NAMES.get(wanted, wanted))
+    return any(re.search(f"(?<![a-wyz]){re.escape(name)}", text, re.IGNORECASE) for name in names)
 
 
 @dataclasses.dataclass
