@@ -5,6 +5,9 @@ import dataclasses
 import os
 import traceback
 
+import pytest
+
+import harness
 from causes import judge
 from causes.play import Player
 
@@ -20,6 +23,7 @@ class Outcome:
     verdict: judge.Verdict | None = None
     text: str = ""
     error: str = ""
+    missing: str = ""
 
 
 def chosen(request, cases):
@@ -31,6 +35,9 @@ def chosen(request, cases):
 
 def _play(case, folder, make_store, env, timeout_s):
     outcome = Outcome(case)
+    if any(run.get("python") == "newest" for run in case.runs) and not harness.OTHER_PYTHON:
+        outcome.missing = "no Python with another version of the framework is set up"
+        return outcome
     try:
         folder.mkdir()
         player = Player(case, folder, make_store(folder / "store"), env, timeout_s)
@@ -52,6 +59,8 @@ def play_all(cases, folder, make_store, env, timeout_s):
 
 def assert_claims(outcome):
     """The script causes what it claims to cause, by the journal."""
+    if outcome.missing:
+        pytest.skip(outcome.missing)
     assert outcome.compiles is not None, outcome.error
     for name, count in outcome.case.declared.get("compiles", {}).items():
         found = sum(number for program, number in outcome.compiles.items() if name in program)
@@ -59,11 +68,16 @@ def assert_claims(outcome):
 
 
 def assert_explained(outcome):
+    """`rekindle explain` says what the script declares, and nothing else."""
+    if outcome.missing:
+        pytest.skip(outcome.missing)
     assert outcome.verdict is not None, outcome.error
     assert outcome.verdict.good, "\n".join([*outcome.verdict.wrong, "", outcome.text])
 
 
 def assert_goals(outcomes, capsys):
+    """Over all cases, of which a few may be wrong."""
+    outcomes = {name: outcome for name, outcome in outcomes.items() if not outcome.missing}
     verdicts = [outcome.verdict for outcome in outcomes.values() if outcome.verdict]
     with capsys.disabled():
         print(f"\n{judge.table(verdicts)}")
