@@ -34,6 +34,7 @@ int rk_verb_runs(int argc, char **argv);
 int rk_verb_memory(int argc, char **argv);
 int rk_verb_ls(int argc, char **argv);
 int rk_verb_show(int argc, char **argv);
+int rk_verb_diff(int argc, char **argv);
 int rk_verb_rm(int argc, char **argv);
 int rk_verb_gc(int argc, char **argv);
 int rk_verb_fsck(int argc, char **argv);
