@@ -21,6 +21,15 @@ static const struct {
     OWN_NOTE_NAME,
 };
 
+// Another one says where the functions are that the program may call (pjrt/rekindle.h).
+__asm__(".pushsection .note.rekindle, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 9, 8, 2\n"
+        ".asciz \"rekindle\"\n"
+        ".balign 4\n"
+        ".quad rk_guest_functions - .\n"
+        ".popsection\n");
+
 static bool is_own_note(const ElfW(Nhdr) * note) {
     return note->n_type == OWN_NOTE_TYPE && note->n_namesz == sizeof OWN_NOTE_NAME &&
            memcmp(note + 1, OWN_NOTE_NAME, sizeof OWN_NOTE_NAME) == 0;

@@ -43,6 +43,7 @@ static void all_events_come_back(void **state) {
                                                                     .host_to_device_bytes = 50,
                                                                     .device_to_host = 6,
                                                                     .device_to_host_bytes = 60}});
+    rk_journal_add_warm(journal, "mark", 43);
     rk_journal_add_executed(
         journal, (rk_journal_executed[]){{.key = key.digest, .executions = 9}, {.executions = 1}},
         2);
@@ -129,6 +130,8 @@ static void all_events_come_back(void **state) {
     assert_true(compile->has_executions);
     assert_int_equal(compile->executions, 41);
 
+    assert_true(model.processes[0].is_warm);
+    assert_int_equal(model.processes[0].warm_executions, 43);
     assert_int_equal(model.step_count, 1);
     const rk_journal_steps *steps = &model.steps[0].steps;
     assert_true(steps->rhythm == 2 && steps->marked && steps->first_execution == 3);
