@@ -16,6 +16,7 @@ const rk_verb rk_verbs[] = {
     {"shapes", "which sizes to pad to, so that fewer programs are compiled", rk_verb_shapes},
     {"ls", "the executables that are kept", rk_verb_ls},
     {"show", "one of them, with all components of its key; its program", rk_verb_show},
+    {"diff", "what differs between two of them, and which line it comes from", rk_verb_diff},
     {"rm", "remove some or all of them, or what was set aside", rk_verb_rm},
     {"gc", "make the store smaller: what saves the least for its size goes first", rk_verb_gc},
     {"fsck", "check every byte that is kept, and repair", rk_verb_fsck},

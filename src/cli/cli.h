@@ -35,6 +35,7 @@ int rk_verb_memory(int argc, char **argv);
 int rk_verb_shapes(int argc, char **argv);
 int rk_verb_ls(int argc, char **argv);
 int rk_verb_show(int argc, char **argv);
+int rk_verb_diff(int argc, char **argv);
 int rk_verb_rm(int argc, char **argv);
 int rk_verb_gc(int argc, char **argv);
 int rk_verb_fsck(int argc, char **argv);

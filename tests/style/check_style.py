@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Lower rooms first: a room includes itself and lower ones only.
-ROOMS = ["base", "settings", "program", "identity", "store", "journal", "diagnose", "cache", "pjrt", "probe", "cli"]
+ROOMS = ["base", "settings", "program", "identity", "store", "journal", "cache", "diagnose", "pjrt", "probe", "cli"]
 # What users set is interpreted by those that act on it and handed down to the others as parameters.
 USERS_OF_SETTINGS = {"settings", "cache", "pjrt", "cli"}
 

@@ -1,0 +1,185 @@
+#include "cli/diff_view.h"
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "diagnose/components_diff.h"
+
+static json_t *text_json(const char *text) {
+    return text ? rk_out_text(rk_span_text(text)) : json_null();
+}
+
+static json_t *difference_json(const rk_difference *d) {
+    json_t *object = rk_out_object();
+    rk_out_set(object, "kind", rk_out_string(rk_difference_kind_name(d->kind)));
+    rk_out_set(object, "function", text_json(d->function));
+    rk_out_set(object, "op", text_json(d->op));
+    rk_out_set(object, "attribute", text_json(d->attribute));
+    rk_out_set(object, "before", text_json(d->before));
+    rk_out_set(object, "after", text_json(d->after));
+    rk_out_set(object, "file", text_json(d->file));
+    rk_out_set(object, "line", d->file ? rk_out_uint(d->line) : json_null());
+    return object;
+}
+
+void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool all) {
+    for (size_t i = 0; i < list->count; i++)
+        if (all || !list->items[i].follows)
+            rk_out_append(array, difference_json(&list->items[i]));
+}
+
+static const char *or_none(const char *text) {
+    return text ? text : "none";
+}
+
+static const char *bare_op(const char *op) {
+    const char *dot = op ? strchr(op, '.') : NULL;
+    return dot ? dot + 1 : op ? op : "";
+}
+
+static void write_plain(const rk_difference *d, rk_buf *out) {
+    const char *attribute = d->attribute ? d->attribute : "";
+    bool is_input = d->op && strcmp(d->op, "parameter") == 0;
+    switch (d->kind) {
+    case RK_DIFFERENCE_PARAMETER_ADDED:
+    case RK_DIFFERENCE_PARAMETER_REMOVED:
+        if (d->before && d->after) {
+            rk_buf_add_format(out, "%s: %s → %s", attribute, d->before, d->after);
+            return;
+        }
+        rk_buf_add_format(out, "input %s %s: %s", attribute, d->after ? "appeared" : "went",
+                          or_none(d->after ? d->after : d->before));
+        return;
+    case RK_DIFFERENCE_OP_ADDED:
+    case RK_DIFFERENCE_OP_REMOVED:
+        rk_buf_add_format(out, "%s %s", bare_op(d->op), d->after ? "added" : "removed");
+        if (d->after || d->before)
+            rk_buf_add_format(out, ": %s", d->after ? d->after : d->before);
+        return;
+    default:
+        break;
+    }
+    if (d->kind >= RK_DIFFERENCE_OPTION)
+        rk_buf_add_format(out, "%s %s", rk_difference_kind_name(d->kind), attribute);
+    else if (is_input)
+        rk_buf_add_format(out, "input %s", attribute);
+    else if (d->kind == RK_DIFFERENCE_CONSTANT)
+        rk_buf_add_format(out, "constant in %s", bare_op(d->op));
+    else
+        rk_buf_add_format(out, "%s%s%s", bare_op(d->op), *attribute ? " " : "", attribute);
+    rk_buf_add_format(out, ": %s → %s", or_none(d->before), or_none(d->after));
+}
+
+void rk_diff_view_write(const rk_difference *difference, rk_buf *out) {
+    RK_AUTO(rk_buf) plain = {0};
+    write_plain(difference, &plain);
+    rk_text_add_printable(out, rk_buf_span(&plain));
+}
+
+void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most) {
+    size_t shown = 0;
+    for (size_t i = 0; i < list->count && shown < most; i++) {
+        const rk_difference *d = &list->items[i];
+        if (d->follows)
+            continue;
+        RK_AUTO(rk_buf) line = {0};
+        rk_diff_view_write(d, &line);
+        (void)printf("%*s%s\n", (int)indent, "", rk_need_text(&line));
+        if (d->file) {
+            RK_AUTO(rk_buf) place = {0};
+            rk_text_add_printable(&place, rk_span_text(d->file));
+            (void)printf("%*s%s%s:%u%s%s%s%s\n", (int)indent + 4, "",
+                         rk_style(RK_STYLE_BOLD, stdout), rk_need_text(&place), d->line,
+                         rk_style(RK_STYLE_NONE, stdout), d->function ? " in " : "",
+                         d->function ? d->function : "", "");
+        }
+        shown++;
+    }
+    if (list->cause_count > shown)
+        (void)printf("%*sand %zu more\n", (int)indent, "", list->cause_count - shown);
+}
+
+static json_t *side_json(const rk_diff_side *side) {
+    json_t *object = rk_out_object();
+    char hex[RK_DIGEST_HEX_CHARS + 1] = "";
+    if (side->program)
+        rk_digest_to_hex(side->program, hex);
+    rk_out_set(object, side->is_key ? "key" : "file", text_json(side->what));
+    rk_out_set(object, "program", rk_out_string(hex));
+    rk_out_set(object, "name", text_json(side->name));
+    rk_out_set(object, "run", text_json(side->run));
+    return object;
+}
+
+static rk_cause cause_of(const rk_program_diff *diff, const rk_differences *components) {
+    return diff->cause != RK_CAUSE_FIRST || !components->count ? diff->cause
+                                                               : rk_components_cause(components);
+}
+
+static const char *cause_word(rk_cause cause) {
+    return cause == RK_CAUSE_FIRST ? NULL : rk_cause_name(cause);
+}
+
+void rk_diff_view_json(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
+                       const rk_differences *components) {
+    json_t *object = rk_out_object(), *list = rk_out_array(), *following = rk_out_array();
+    rk_out_set(object, "a", side_json(a));
+    rk_out_set(object, "b", side_json(b));
+    rk_out_set(object, "cause", rk_out_string(cause_word(cause_of(diff, components))));
+    rk_diff_view_add_json(list, &diff->list, false);
+    rk_diff_view_add_json(list, components, false);
+    rk_out_set(object, "differences", list);
+    for (size_t i = 0; i < diff->list.count; i++)
+        if (diff->list.items[i].follows)
+            rk_out_append(following, difference_json(&diff->list.items[i]));
+    rk_out_set(object, "following", following);
+    json_t *ops = rk_out_object();
+    rk_out_set(ops, "same_place", rk_out_uint(diff->matched));
+    rk_out_set(ops, "added", rk_out_uint(diff->added));
+    rk_out_set(ops, "removed", rk_out_uint(diff->removed));
+    rk_out_set(object, "operations", ops);
+    rk_out_print(object);
+}
+
+static void print_side(const char *label, const rk_diff_side *side) {
+    RK_AUTO(rk_buf) line = {0};
+    if (side->is_key)
+        rk_buf_add_format(&line, "%.12s", side->what);
+    else
+        rk_text_add_printable(&line, rk_span_text(side->what));
+    if (side->name) {
+        rk_buf_add_text(&line, "  ");
+        rk_text_add_printable(&line, rk_span_text(side->name));
+    }
+    if (side->run) {
+        rk_buf_add_text(&line, "  of run ");
+        rk_text_add_printable(&line, rk_span_text(side->run));
+    }
+    (void)printf("%s  %s\n", label, rk_need_text(&line));
+}
+
+void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
+                        const rk_differences *components) {
+    print_side("A", a);
+    print_side("B", b);
+    const char *cause = cause_word(cause_of(diff, components));
+    if (!cause) {
+        (void)printf("\nNothing differs that a compiler looks at.\n");
+        return;
+    }
+    (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), cause,
+                 rk_style(RK_STYLE_NONE, stdout));
+    rk_diff_view_print_list(&diff->list, 2, 20);
+    rk_diff_view_print_list(components, 2, 40);
+    size_t following = diff->list.count - diff->list.cause_count + diff->list.left_out;
+    (void)printf("\n%zu operation%s the same in kind", diff->matched,
+                 diff->matched == 1 ? " is" : "s are");
+    if (diff->added || diff->removed)
+        (void)printf(", %zu came, %zu went", diff->added, diff->removed);
+    if (following)
+        (void)printf("; %zu further difference%s follow%s from the above", following,
+                     rk_text_plural(following), following == 1 ? "s" : "");
+    (void)printf(".\n");
+}

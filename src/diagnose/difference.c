@@ -1,0 +1,92 @@
+#include "diagnose/difference.h"
+
+#include "base/alloc.h"
+
+// What follows from a cause is shown on demand only, and must not crowd out other causes.
+enum { FOLLOWERS_MAX = 64 };
+
+const char *rk_difference_kind_name(rk_difference_kind kind) {
+    static const char *const names[RK_DIFFERENCE_KIND_COUNT] = {
+        "shape",     "dtype",           "constant",          "op_added", "op_removed",
+        "attribute", "parameter_added", "parameter_removed", "sharding", "option",
+        "flag",      "variable",        "version",           "topology",
+    };
+    return names[kind];
+}
+
+const char *rk_cause_name(rk_cause cause) {
+    static const char *const names[RK_CAUSE_COUNT] = {
+        "first",      "shape",     "dtype",   "constant",    "structure",
+        "parameters", "sharding",  "options", "environment", "toolchain",
+        "device",     "duplicate", "evicted", "damaged",     "uncacheable",
+    };
+    return names[cause];
+}
+
+static void free_text(rk_difference *difference) {
+    rk_free(difference->function);
+    rk_free(difference->op);
+    rk_free(difference->attribute);
+    rk_free(difference->before);
+    rk_free(difference->after);
+    rk_free(difference->file);
+}
+
+void rk_differences_cleanup(rk_differences *list) {
+    for (size_t i = 0; i < list->count; i++)
+        free_text(&list->items[i]);
+    rk_free(list->items);
+    *list = (rk_differences){0};
+}
+
+rk_err *rk_differences_add(rk_differences *list, rk_difference *difference) {
+    rk_difference taken = *difference;
+    *difference = (rk_difference){0};
+    size_t followers = list->count - list->cause_count;
+    if (list->count >= RK_DIFFERENCES_MAX || (taken.follows && followers >= FOLLOWERS_MAX)) {
+        list->left_out++;
+        free_text(&taken);
+        return NULL;
+    }
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 8;
+        rk_difference *items = rk_realloc(list->items, capacity * sizeof *items);
+        if (!items) {
+            free_text(&taken);
+            return rk_err_no_memory();
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = taken;
+    list->cause_count += !taken.follows;
+    return NULL;
+}
+
+rk_err *rk_differences_sort(rk_differences *list) {
+    if (!list->count)
+        return NULL;
+    rk_difference *sorted = rk_malloc(list->count * sizeof *sorted);
+    if (!sorted)
+        return rk_err_no_memory();
+    size_t at = 0;
+    for (int follows = 0; follows < 2; follows++) {
+        for (size_t i = 0; i < list->count; i++)
+            if (list->items[i].follows == (bool)follows)
+                sorted[at++] = list->items[i];
+        if (!follows)
+            list->cause_count = at;
+    }
+    rk_free(list->items);
+    list->items = sorted;
+    list->capacity = list->count;
+    return NULL;
+}
+
+rk_err *rk_difference_text(rk_span text, char **out_text) {
+    *out_text = NULL;
+    if (!text.len)
+        return NULL;
+    *out_text = rk_strndup((const char *)text.data, text.len);
+    return *out_text ? NULL : rk_err_no_memory();
+}
