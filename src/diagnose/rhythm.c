@@ -57,6 +57,11 @@ struct rk_rhythm {
     rk_step_range range; // not emitted yet
     rk_step_sums last;   // step in it
     uint64_t ranges;     // emitted
+    // The program that is the whole rhythm came again, nothing in between: so often, and not yet
+    // looked at. That is what most executions are.
+    bool may_repeat;
+    uint32_t repeated;
+    uint64_t repeats;
     uint32_t items[HISTORY];
     uint16_t border[HISTORY];
 };
@@ -161,6 +166,44 @@ static void close_open(rk_rhythm *r, uint32_t id) {
     r->open_from += r->open.executions;
     r->open = (rk_step_sums){0};
     r->step_number++;
+}
+
+static void push_entry(rk_rhythm *r, const entry *e) {
+    r->history[r->executions++ % HISTORY] = *e;
+    r->valid += r->valid < HISTORY;
+}
+
+// Accounts for what was only counted.
+static void settle(rk_rhythm *r) {
+    uint64_t times = r->repeats;
+    r->repeats = 0;
+    r->may_repeat = false;
+    if (times == 0)
+        return;
+    entry again = r->history[(r->executions - 1) % HISTORY];
+    uint64_t left_out = times > HISTORY ? times - HISTORY : 0; // of the history
+    r->executions += left_out;
+    for (uint64_t i = left_out; i < times; i++)
+        push_entry(r, &again);
+    r->range.steps += times;
+    r->range.sums.executions += times;
+    r->current->steps += times;
+    r->current->matched += times;
+    r->flat_steps += times;
+    r->open_from += times;
+    r->last_match = r->executions;
+    r->step_number += times;
+    uint64_t *step = step_of(r, again.program);
+    if (step)
+        *step = r->step_number - 1;
+}
+
+// Whether the same program once more is one step more, in all respects like the last one.
+static bool may_repeat(const rk_rhythm *r) {
+    static const rk_step_sums alone = {.executions = 1, .programs = 1};
+    return r->current && !r->is_marked && r->current->period == 1 && !r->current->by_name &&
+           r->open.executions == 0 && r->range.steps > 0 && r->range.rhythm == r->current->id &&
+           memcmp(&r->last, &alone, sizeof alone) == 0;
 }
 
 // Looking for a rhythm.
@@ -351,15 +394,15 @@ static void note_new(rk_rhythm *r, uint32_t program) {
     r->programs += r->next.is_new;
 }
 
-void rk_rhythm_execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_telling) {
+static void execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_telling) {
+    settle(r);
     note_new(r, program);
-    entry *e = &r->history[r->executions++ % HISTORY];
-    *e = r->next;
+    r->next.program = program;
+    r->next.name = name | NAMED;
+    r->next.token = is_telling ? r->next.name : program;
+    push_entry(r, &r->next);
     r->next = (entry){0};
-    e->program = program;
-    e->name = name | NAMED;
-    e->token = is_telling ? e->name : program;
-    r->valid += r->valid < HISTORY;
+    const entry *e = entry_at(r, r->executions - 1);
     if (r->is_marked || !r->current) {
         add_entry(r, e);
         if (!r->is_marked)
@@ -376,7 +419,18 @@ void rk_rhythm_execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_te
     }
 }
 
+void rk_rhythm_execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_telling) {
+    if (RK_LIKELY(r->may_repeat && program == r->repeated)) {
+        r->repeats++;
+        return;
+    }
+    execute(r, program, name, is_telling);
+    r->may_repeat = may_repeat(r);
+    r->repeated = program;
+}
+
 void rk_rhythm_transfer(rk_rhythm *r, bool to_device, uint64_t bytes) {
+    settle(r);
     if (to_device) {
         r->next.host_to_device++;
         r->next.host_to_device_bytes += bytes;
@@ -387,11 +441,13 @@ void rk_rhythm_transfer(rk_rhythm *r, bool to_device, uint64_t bytes) {
 }
 
 void rk_rhythm_compile(rk_rhythm *r) {
+    settle(r);
     r->next.compiles++;
     r->flat_steps = 0;
 }
 
 void rk_rhythm_skip(rk_rhythm *r, uint64_t executions) {
+    settle(r);
     r->executions += executions;
     r->open.executions += executions;
     r->last_match += executions;
@@ -410,6 +466,7 @@ static void begin_marks(rk_rhythm *r) {
 
 void rk_rhythm_mark(rk_rhythm *r) {
     enum { MARKED_RHYTHM = INT32_MAX };
+    settle(r);
     if (!r->is_marked)
         begin_marks(r);
     // A value that was fetched after the last execution is a part of the step that it ends.
@@ -424,6 +481,7 @@ void rk_rhythm_mark(rk_rhythm *r) {
 }
 
 void rk_rhythm_flush(rk_rhythm *r) {
+    settle(r);
     emit_range(r);
 }
 

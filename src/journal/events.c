@@ -156,6 +156,15 @@ void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps) {
     rk_turn_end(&mine);
 }
 
+void rk_journal_add_warm(rk_journal *journal, const char *because, uint64_t executions) {
+    rk_turn mine = rk_turn_begin(journal, "warm");
+    if (mine.journal) {
+        rk_json_member_string(&mine.json, "because", because);
+        rk_json_member_uint(&mine.json, "executions", executions);
+    }
+    rk_turn_end(&mine);
+}
+
 void rk_journal_add_executed(rk_journal *journal, const rk_journal_executed *programs,
                              size_t count) {
     rk_turn mine = rk_turn_begin(journal, "executed");

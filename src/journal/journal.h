@@ -130,6 +130,9 @@ typedef struct rk_journal_steps {
 } rk_journal_steps;
 void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps);
 
+// Warm-up is over after so many executions. `because`: the kind of REKINDLE_WARMUP; static.
+void rk_journal_add_warm(rk_journal *journal, const char *because, uint64_t executions);
+
 // How often programs were executed since the start of the process, in all.
 typedef struct rk_journal_executed {
     rk_digest key;

@@ -33,6 +33,8 @@ typedef struct rk_run_process {
     uint64_t last_ns;  // of the last event
     bool ended;        // orderly: there is an "end" event; a killed or living process has none
     rk_journal_counts counts;
+    bool is_warm;             // it said that its warm-up was over,
+    uint64_t warm_executions; // after so many executions
 } rk_run_process;
 
 typedef struct rk_run_client {

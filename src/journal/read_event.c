@@ -249,6 +249,14 @@ static rk_err *add_counts(rk_run_builder *builder, const json_t *event, uint64_t
     return NULL;
 }
 
+static rk_err *add_warm(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)time_ns;
+    rk_run_process *process = &builder->model->processes[builder->process];
+    process->is_warm = true;
+    process->warm_executions = take_uint(event, "executions");
+    return NULL;
+}
+
 static rk_err *add_steps(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     (void)time_ns;
     rk_run_model *model = builder->model;
@@ -342,7 +350,7 @@ static const struct {
     {"start", add_start},     {"client", add_client},     {"compile", add_compile},
     {"stored", add_stored},   {"verified", add_verified}, {"counts", add_counts},
     {"warning", add_warning}, {"end", add_end},           {"memory", add_memory},
-    {"steps", add_steps},     {"executed", add_executed},
+    {"warm", add_warm},       {"steps", add_steps},       {"executed", add_executed},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {

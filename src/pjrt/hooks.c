@@ -22,6 +22,15 @@ static const struct {
     OWN_NOTE_NAME,
 };
 
+// Another one says where the functions are that the program may call (pjrt/rekindle.h).
+__asm__(".pushsection .note.rekindle, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 9, 8, 2\n"
+        ".asciz \"rekindle\"\n"
+        ".balign 4\n"
+        ".quad rk_guest_functions - .\n"
+        ".popsection\n");
+
 static bool is_own_note(const ElfW(Nhdr) * note) {
     return note->n_type == OWN_NOTE_TYPE && note->n_namesz == sizeof OWN_NOTE_NAME &&
            memcmp(note + 1, OWN_NOTE_NAME, sizeof OWN_NOTE_NAME) == 0;
@@ -156,28 +165,31 @@ static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
     (void)atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
+// Of executions and transfers, some look at the memory and the journal: all of them in turn, since
+// they share one count.
+static void look_now_and_then(rk_plugin *plugin, uint64_t before) {
+    enum { BETWEEN_WRITES = 1024, BETWEEN_LOOKS = 16 }; // powers of two
+    if (RK_UNLIKELY((before & (BETWEEN_LOOKS - 1)) == BETWEEN_LOOKS - 1))
+        rk_memory_look(plugin);
+    if (RK_UNLIKELY((before & (BETWEEN_WRITES - 1)) == BETWEEN_WRITES - 1))
+        rk_runtime_write_counts(false);
+}
+
 static void count_to_device(rk_plugin *plugin, uint64_t bytes) {
     add(&plugin->counts.host_to_device, 1);
     add(&plugin->counts.host_to_device_bytes, bytes);
-    rk_steps_transfer(true, bytes);
+    look_now_and_then(plugin, rk_steps_transfer(true, bytes));
 }
 
 static void count_to_host(rk_plugin *plugin, uint64_t bytes) {
     add(&plugin->counts.device_to_host, 1);
     add(&plugin->counts.device_to_host_bytes, bytes);
-    rk_steps_transfer(false, bytes);
+    look_now_and_then(plugin, rk_steps_transfer(false, bytes));
 }
 
 static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
-    enum { COUNTS_BETWEEN_WRITES = 1024, BETWEEN_LOOKS = 16 }; // powers of two
-    uint64_t before =
-        atomic_fetch_add_explicit(&plugin->counts.executions, 1, memory_order_relaxed);
     finish_serializing(args->executable);
-    rk_steps_execute(args->executable);
-    if (RK_UNLIKELY((before & (BETWEEN_LOOKS - 1)) == BETWEEN_LOOKS - 1))
-        rk_memory_look(plugin);
-    if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
-        rk_runtime_write_counts(false);
+    look_now_and_then(plugin, rk_steps_execute(args->executable));
     rk_pjrt_any_fn *function = (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute;
     PJRT_Error *error = rk_bridge_execute(&plugin->bridge, function, args);
     return RK_PRELOAD_AGAIN(plugin, error, rk_bridge_execute(&plugin->bridge, function, args));

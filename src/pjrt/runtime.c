@@ -76,14 +76,15 @@ static void sum_counts(rk_journal_counts *out_counts) {
     for (int i = 0; i < RK_PLUGIN_SLOTS; i++) {
         const rk_plugin *plugin = rk_plugin_at(i);
         if (!plugin)
-            return;
+            break;
         const rk_plugin_counts *counts = &plugin->counts;
-        out_counts->executions += atomic_load(&counts->executions);
         out_counts->host_to_device += atomic_load(&counts->host_to_device);
         out_counts->host_to_device_bytes += atomic_load(&counts->host_to_device_bytes);
         out_counts->device_to_host += atomic_load(&counts->device_to_host);
         out_counts->device_to_host_bytes += atomic_load(&counts->device_to_host_bytes);
     }
+    out_counts->executions =
+        rk_steps_count_executions(out_counts->host_to_device + out_counts->device_to_host);
 }
 
 void rk_runtime_write_counts(bool now) {

@@ -98,16 +98,19 @@ static void read_ring(void) {
             return;
         }
     }
+    uint64_t head = tail;
     for (;;) {
-        uint64_t head = atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed);
+        if (tail == head)
+            head = atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed);
         if (head - tail > RK_STEPS_RING)
             pass_over_lost(head);
         if (tail == head)
             return;
         atomic_uint_fast64_t *slot = &rk_the_ring.words[tail & (RK_STEPS_RING - 1)];
-        uint64_t word = atomic_exchange_explicit(slot, 0, memory_order_acquire);
+        uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
         if (word == 0)
             return; // its thread is between its two instructions
+        atomic_store_explicit(slot, 0, memory_order_relaxed);
         tail++;
         take_word(word);
     }
@@ -136,9 +139,18 @@ void rk_steps_catch_up(void) {
     (void)pthread_mutex_unlock(&mutex);
 }
 
+static atomic_uint_fast64_t marks;
+
 void rk_steps_mark(void) {
-    if (rk_runtime_get())
-        rk_steps_put(RK_WORD_MARK);
+    if (!rk_runtime_get())
+        return;
+    (void)atomic_fetch_add(&marks, 1);
+    (void)rk_steps_put(RK_WORD_MARK);
+}
+
+uint64_t rk_steps_count_executions(uint64_t transfers) {
+    uint64_t others = transfers + atomic_load(&marks), words = atomic_load(&rk_the_ring.head);
+    return words > others ? words - others : 0;
 }
 
 static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, const char *name) {

@@ -1,6 +1,6 @@
 // What the process executes, in its order: for steps, the journal, and strict mode.
 //
-// On the way of an execution it costs one atomic addition and one store: hooks put a word each into
+// On the way of an execution it costs an atomic addition and a store: hooks put a word each into
 // a ring, and whoever fills a part of it reads that part. So it is known a little later what was
 // executed; whatever needs it exactly (a compilation, the end of an executable or of the process)
 // reads the rest first.
@@ -28,20 +28,25 @@ void rk_steps_catch_up(void);
 // The two lowest bits of a word say what it is; addresses of executables have none of them.
 enum { RK_WORD_EXECUTE = 0, RK_WORD_TO_DEVICE = 1, RK_WORD_TO_HOST = 2, RK_WORD_MARK = 3 };
 
-static inline void rk_steps_put(uint64_t word) {
+// Returns how many words there were before.
+static inline uint64_t rk_steps_put(uint64_t word) {
     uint64_t at = atomic_fetch_add_explicit(&rk_the_ring.head, 1, memory_order_relaxed);
     atomic_store_explicit(&rk_the_ring.words[at & (RK_STEPS_RING - 1)], word, memory_order_release);
     if (RK_UNLIKELY((at & (RK_STEPS_BATCH - 1)) == RK_STEPS_BATCH - 1))
         rk_steps_catch_up();
+    return at;
 }
 
-static inline void rk_steps_execute(const PJRT_LoadedExecutable *executable) {
-    rk_steps_put((uint64_t)(uintptr_t)executable & ~(uint64_t)3);
+static inline uint64_t rk_steps_execute(const PJRT_LoadedExecutable *executable) {
+    return rk_steps_put((uint64_t)(uintptr_t)executable & ~(uint64_t)3);
 }
 
-static inline void rk_steps_transfer(bool to_device, uint64_t bytes) {
-    rk_steps_put(bytes << 2 | (to_device ? RK_WORD_TO_DEVICE : RK_WORD_TO_HOST));
+static inline uint64_t rk_steps_transfer(bool to_device, uint64_t bytes) {
+    return rk_steps_put(bytes << 2 | (to_device ? RK_WORD_TO_DEVICE : RK_WORD_TO_HOST));
 }
+
+// How many words there were that are no transfers: executions.
+uint64_t rk_steps_count_executions(uint64_t transfers);
 
 // The program says that a step ends here.
 void rk_steps_mark(void);

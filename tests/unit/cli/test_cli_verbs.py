@@ -1064,8 +1064,8 @@ class Other(Case):
         self.assertEqual(self.ok("--help"), text)
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
-            commands, ["run", "stats", "runs", "memory", "shapes", "ls", "show", "rm", "gc", "fsck", "pin", "unpin"]
-            + ["keys", "probe", "config", "version", "help"]
+            commands, ["run", "stats", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc", "fsck", "pin"]
+            + ["unpin", "keys", "probe", "config", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
