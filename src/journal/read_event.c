@@ -175,6 +175,7 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->compile_ns = take_seconds(event, "compile_seconds");
     compile->load_ns = take_seconds(event, "load_seconds");
     compile->saved_ns = take_seconds(event, "saved_seconds");
+    compile->preload_ns = take_seconds(event, "preload_seconds");
     compile->program_bytes = take_uint(event, "program_bytes");
     compile->waited_ns = take_seconds(event, "waited_seconds");
     RK_TRY(take_text(event, "reason", &compile->reason));
@@ -279,6 +280,18 @@ static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_
     return take_text(event, "message", &warning->message);
 }
 
+static rk_err *add_preload(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_preload *sum = &builder->model->preload;
+    (void)time_ns;
+    sum->listed += take_uint(event, "listed");
+    sum->loaded += take_uint(event, "loaded");
+    sum->claimed += take_uint(event, "claimed");
+    sum->wasted += take_uint(event, "wasted");
+    sum->load_ns += take_seconds(event, "load_seconds");
+    sum->wasted_load_ns += take_seconds(event, "wasted_seconds");
+    return NULL;
+}
+
 static rk_err *add_end(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     (void)event;
     (void)time_ns;
@@ -293,6 +306,7 @@ static const struct {
     {"start", add_start},     {"client", add_client},     {"compile", add_compile},
     {"stored", add_stored},   {"verified", add_verified}, {"counts", add_counts},
     {"warning", add_warning}, {"end", add_end},           {"memory", add_memory},
+    {"preload", add_preload},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {

@@ -366,7 +366,7 @@ class Terminal(Case):
 class Stats(Case):
     FIELDS = {
         "run", "job", "mode", "programs", "hits", "misses", "bypassed", "compiled",
-        "deserialize_failures", "preloaded", "remote_hits", "stored", "quarantined", "ahead_of_time", "found",
+        "deserialize_failures", "preloaded", "preload_wasted", "preload_seconds", "remote_hits", "stored", "quarantined", "ahead_of_time", "found",
         "compile_seconds", "load_seconds", "saved_seconds", "waited", "waited_seconds", "executions", "host_to_device",
         "device_to_host", "warnings", "peers",
     }  # fmt: skip
