@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness import FAST, assert_cold, assert_warm, requests
+from harness import FAST, PROGRAMS, assert_cold, assert_warm, requests
 
 PATIENCE_S = 4  # for all of kinds.py to be loaded meanwhile
 
@@ -96,3 +96,26 @@ def test_ranks_that_start_together(store, tmp_path):
     folder = store.directory / "jobs" / "ranks"
     assert sorted(path.name for path in folder.iterdir()) == ["manifest", "manifest-1"]
     assert store.leftovers() == []
+
+
+def verify(store, *command, status):
+    done = store.cli("verify", "--json", "--", *map(str, command), status=status, env=FAST)
+    return json.loads(done.stdout)
+
+
+def test_the_proof_as_a_command(store):
+    answer = verify(store, store.python, PROGRAMS / "patient.py", 3, "train", "scanned", status=0)
+    assert answer["proved"] and answer["reason"] is None and answer["compiled"] == [], answer
+    cold, warm, zero_wait = answer["runs"]
+    assert cold["compiled"] == cold["requests"] > 0 == warm["compiled"] == zero_wait["compiled"], answer
+    assert warm["hits"] == zero_wait["hits"] == zero_wait["preloaded"] == cold["requests"], answer
+    assert warm["preloaded"] == 0 and zero_wait["load_seconds"] < warm["load_seconds"], answer
+    assert not store.directory.exists()
+
+
+def test_a_program_that_is_another_one_in_every_run_proves_nothing(store, tmp_path):
+    program = tmp_path / "clock.py"
+    program.write_text("import time, jax\nnow = time.time()\nprint(jax.jit(lambda x: x + now)(1.0))\n")
+    answer = verify(store, store.python, program, status=1)
+    assert not answer["proved"] and "compiled 1 program" in answer["reason"], answer
+    assert [one["reason"] for one in answer["compiled"]] == ["not the same as in the cold run: the program changed"] * 2
