@@ -281,7 +281,7 @@ class Ends(Prefetch):
         self.assertEqual(self.sources(), ["preload"] * 2)
         self.assertEqual([(e["client"], e["loaded"], e["claimed"]) for e in self.place.events("preload")],
                          [(1, 1, 1), (2, 1, 1)])
-        self.check_left(outcome, loaded=0)
+        self.check_left(outcome, loaded=2)
 
     @each_way
     def test_two_clients_at_once(self, way):
