@@ -6,7 +6,8 @@ Each script in jax/ and torch/ is a small honest job that knows nothing of rekin
     runs        a list, one for each start of the job, of
                     env       variables, beside those of every start
                     args      arguments
-                    edit      [(old, new)]: the source is edited so before this start, each text being there once
+                    edit      [(old, new)]: the source is edited so before this start, each text being there once. The
+                              planted lines are those of the script as the last edit left it
                     python    "newest": with another version of the framework
                     ranks     so many processes at once, with RANK set
                     devices   the plugin has so many from now on
@@ -99,6 +100,19 @@ def _check(path, case):
         assert ("PLANTED", tag) in case.lines, f"{path}: nothing is planted as {tag!r}"
 
 
+def _markers(source):
+    lines = {}
+    for number, line in enumerate(source.splitlines(), 1):
+        if match := _MARKER.search(line):
+            lines.setdefault((match[1], match[2] or ""), set()).add(number)
+    return lines
+
+
+def as_edited(case, path):
+    """The same case with the lines of `path`, the script as edits have left it."""
+    return dataclasses.replace(case, lines=_markers(path.read_text()))
+
+
 def read(path):
     """The case in the file `path`."""
     source = path.read_text()
@@ -109,11 +123,7 @@ def read(path):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "CASE"
     ]
     assert len(declared) == 1, f"{path}: one CASE is wanted"
-    lines = {}
-    for number, line in enumerate(source.splitlines(), 1):
-        if match := _MARKER.search(line):
-            lines.setdefault((match[1], match[2] or ""), set()).add(number)
-    case = Case(path, ast.get_docstring(tree) or "", declared[0], lines)
+    case = Case(path, ast.get_docstring(tree) or "", declared[0], _markers(source))
     _check(path, case)
     return case
 

@@ -9,6 +9,7 @@ import pytest
 
 import harness
 from causes import judge
+from causes.case import as_edited
 from causes.play import Player
 
 ABREAST = min(4, os.cpu_count() or 2)
@@ -44,7 +45,7 @@ def _play(case, folder, make_store, env, timeout_s):
         run = player.play()[case.judged]
         outcome.compiles = player.compiles(run)
         explained, outcome.text = player.explain(run)
-        outcome.verdict = judge.judge(case, player.script.name, explained)
+        outcome.verdict = judge.judge(as_edited(case, player.script), player.script.name, explained)
     except Exception:  # noqa: BLE001: one case that fails is one test that fails
         outcome.error = traceback.format_exc()
     return outcome

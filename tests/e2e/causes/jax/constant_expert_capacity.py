@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 CASE = {
-    "causes": [{"cause": ["constant", "shape"], "name": "route", "times": 3, "values": [(6, 5)]}],
+    "causes": [{"cause": ["constant", "shape"], "name": "route", "times": 3, "values": [({4, 5, 6, 8}, 5)]}],
     "may": ["counter", "shape_family"],
     "compiles": {"jit_route": 4},
     "questions": {"input_shapes_changed": False},

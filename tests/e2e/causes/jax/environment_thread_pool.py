@@ -1,7 +1,6 @@
 """The second start is given a thread pool of another size by its launcher (NPROC)."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -20,4 +19,4 @@ def fit(x, y):
 
 
 rng = np.random.default_rng(47)
-print(np.asarray(fit(*(jax.numpy.asarray(rng.normal(size=(16, 3)).astype(np.float32)) for _ in range(2)))))
+print(np.asarray(fit(*(rng.normal(size=(16, 3)).astype(np.float32) for _ in range(2)))))

@@ -6,7 +6,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 CASE = {
-    "causes": [{"cause": "sharding", "name": "loss_of", "values": [("data", None)], "kind": {"sharding"}}],
+    "causes": [{"cause": "sharding", "name": "loss_of", "values": [("data", {"{}", "replicated"})], "kind": {"sharding"}}],
     "compiles": {"jit_loss_of": 2},
     "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": True},
 }

@@ -6,7 +6,7 @@ from torch import nn
 
 CASE = {
     "runs": [{}, {"env": {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_enable_fast_math=true"}}],
-    "causes": [{"cause": "environment", "values": [(None, "true")], "kind": {"flag"}, "place": None}],
+    "causes": [{"cause": "environment", "values": [({None, "false"}, "true")], "kind": {"flag"}, "place": None}],
     "patterns": [("flag_drift", None)],
     "compiles": {"SyncTensors": 1},
     "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": True, "hidden_branch_active": False},
