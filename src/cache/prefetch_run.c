@@ -78,6 +78,8 @@ static void settle(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_jo
     const void *owner = list->owner;
     rk_miss miss = job->answer.miss;
     bool short_of_memory = rk_err_code(job->answer.problem) == RK_RESOURCE_EXHAUSTED;
+    // Where others were loaded, this one alone wants what the framework is yet to register.
+    bool cannot_load = miss == RK_MISS_UNIMPLEMENTED && list->total.loaded == 0;
     if (miss == RK_MISS_NONE) {
         uint64_t now_ns = rk_steady_ns();
         job->state = RK_PREFETCH_READY;
@@ -100,7 +102,7 @@ static void settle(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_jo
         prefetch->actions.release(job->what.context);
         rk_free(job);
     }
-    if (miss == RK_MISS_UNIMPLEMENTED || short_of_memory)
+    if (cannot_load || short_of_memory)
         (void)rk_prefetch_forget(prefetch, owner);
 }
 

@@ -83,14 +83,26 @@ static bool has_room(const item *self, uint64_t bytes) {
     return room;
 }
 
+// What the plugin refuses ahead speaks neither against the entry nor against the plugin: what the
+// framework registers with it later, such as custom calls, may be all that is missing. The request
+// asks again, and that counts.
+static rk_err *excuse(rk_err *err) {
+    rk_code code = rk_err_code(err);
+    if (!err || code == RK_RESOURCE_EXHAUSTED || code == RK_UNIMPLEMENTED)
+        return err;
+    rk_err *excused = rk_error(RK_UNAVAILABLE, "%s", rk_err_message(err));
+    rk_err_drop(err, "as another one");
+    return excused;
+}
+
 static rk_err *load(void *context, rk_span executable, void **out_handle) {
     item *self = context;
     self->bytes = executable.len;
     if (RK_PJRT_HAS(self->plugin->real, PJRT_Device_MemoryStats) && !has_room(self, executable.len))
         return rk_error(RK_RESOURCE_EXHAUSTED, "a device is nearly full");
     PJRT_LoadedExecutable *loaded = NULL;
-    RK_TRY(rk_load(self->plugin, self->client, executable, rk_buf_span(&self->options->bytes),
-                   &loaded));
+    RK_TRY(excuse(rk_load_ahead(self->plugin, self->client, executable,
+                                rk_buf_span(&self->options->bytes), &loaded)));
     *out_handle = loaded;
     return NULL;
 }
