@@ -33,6 +33,13 @@ uint64_t rk_explained_cost_ns(const rk_explained *explained) {
     return explained->is_loaded ? compile->request_ns : compile->compile_ns;
 }
 
+const char *rk_explained_name(const rk_explained *explained) {
+    const char *name = explained->compile->name;
+    return *name || !explained->program || !explained->program->has_sketch
+               ? name
+               : explained->program->sketch.module;
+}
+
 bool rk_explained_is_torch(const rk_explained *explained) {
     return strncmp(explained->compile->name, "SyncTensorsGraph", 16) == 0 ||
            (explained->program && explained->program->has_sketch &&

@@ -86,5 +86,8 @@ void rk_explanation_cleanup(rk_explanation *explanation);
 // What a compilation cost: in the compiler, or to load what was asked for once more.
 uint64_t rk_explained_cost_ns(const rk_explained *explained);
 
+// What the program is called; what failed to compile has no executable that would say so. Borrowed.
+const char *rk_explained_name(const rk_explained *explained);
+
 // What the framework that made it is called in advice.
 bool rk_explained_is_torch(const rk_explained *explained);
