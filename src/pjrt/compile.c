@@ -11,6 +11,7 @@
 #include "pjrt/load.h"
 #include "pjrt/memory.h"
 #include "pjrt/steps.h"
+#include "pjrt/strict.h"
 #include "pjrt/verify.h"
 
 void rk_request_cleanup(rk_request *r) {
@@ -125,7 +126,17 @@ static bool try_load(rk_request *r) {
     return hit;
 }
 
+// Whoever waits for it decides for itself, and may be refused too.
+static PJRT_Error *refuse(rk_request *r, PJRT_Error *refusal) {
+    rk_publish_program(r);
+    rk_request_land(r, RK_LANDING_ABANDONED, 0);
+    return refusal;
+}
+
 static PJRT_Error *compile(rk_request *r) {
+    PJRT_Error *refusal = rk_strict_ask(r);
+    if (refusal)
+        return refuse(r, refusal);
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error =
@@ -140,6 +151,7 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_program(r);
     rk_request_land(r, RK_LANDING_NOT_KEPT,
                     error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
+    rk_strict_tell_seconds(r);
     return error;
 }
 
