@@ -54,7 +54,7 @@ static void write_values(const rk_difference *d, rk_buf *out) {
                       d->after ? d->after : "none");
 }
 
-static void write_difference(const rk_difference *d, rk_buf *out) {
+static void write_difference(const rk_difference *d, const rk_buf *called_at, rk_buf *out) {
     const char *attribute = d->attribute ? d->attribute : "";
     const char *value = d->after ? d->after : d->before;
     switch (d->kind) {
@@ -77,8 +77,11 @@ static void write_difference(const rk_difference *d, rk_buf *out) {
             rk_buf_add_format(out, "%s%s%s", bare_op(d->op), *attribute ? " " : "", attribute);
         write_values(d, out);
     }
+    RK_AUTO(rk_buf) place = {0};
     if (d->file)
-        rk_buf_add_format(out, " (%s:%u)", d->file, d->line);
+        rk_buf_add_format(&place, "%s:%u", d->file, d->line);
+    if (place.len > 0 && strcmp(rk_buf_text(&place), rk_buf_text(called_at)) != 0)
+        rk_buf_add_format(out, " (%s)", rk_buf_text(&place));
 }
 
 static const char *remedy_of(rk_cause cause) {
@@ -106,7 +109,8 @@ typedef struct nearest {
     rk_buf words;
 } nearest;
 
-static void compare(const read_program *before, const read_program *after, nearest *best) {
+static void compare(const read_program *before, const read_program *after, const rk_late *late,
+                    nearest *best) {
     RK_AUTO(rk_program_diff) diff = {0};
     rk_err *err = rk_diff_programs(&before->view, &after->view, &diff);
     size_t distance = diff.added + diff.removed + diff.list.cause_count;
@@ -116,7 +120,7 @@ static void compare(const read_program *before, const read_program *after, neare
         best->cause = diff.cause;
         rk_buf_clear(&best->words);
         if (diff.list.count > 0)
-            write_difference(&diff.list.items[0], &best->words);
+            write_difference(&diff.list.items[0], &late->place, &best->words);
         if (diff.list.cause_count > 1)
             rk_buf_add_format(&best->words, ", and %zu more", diff.list.cause_count - 1);
     }
@@ -125,7 +129,7 @@ static void compare(const read_program *before, const read_program *after, neare
 
 // The program of a key, if the store has it, and it may be compared.
 static void compare_kept(const rk_request *r, const rk_digest *key, const read_program *after,
-                         nearest *best) {
+                         const rk_late *late, nearest *best) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     __attribute__((cleanup(read_program_cleanup))) read_program before = {0};
     char hex[RK_DIGEST_HEX_CHARS + 1];
@@ -134,7 +138,7 @@ static void compare_kept(const rk_request *r, const rk_digest *key, const read_p
     rk_err_drop(err, "it is not kept, or not yet");
     if (lookup.found && lookup.view.entry.payload.len <= PROGRAM_MAX_BYTES &&
         read_code(lookup.view.entry.payload, r->format, &before))
-        compare(&before, after, best);
+        compare(&before, after, late, best);
 }
 
 static void find_cause(const rk_request *r, const read_program *program, rk_late *late) {
@@ -144,7 +148,7 @@ static void find_cause(const rk_request *r, const read_program *program, rk_late
     size_t count = rk_steps_find_named(rk_buf_text(&late->name), keys, COMPARED_MAX);
     for (size_t i = 0; i < count && rk_monotonic_ns() - start_ns < RK_LATE_NS; i++)
         if (!r->has_key || !rk_digest_equal(&keys[i], &r->key.digest))
-            compare_kept(r, &keys[i], program, &best);
+            compare_kept(r, &keys[i], program, late, &best);
     if (best.found && best.distance == 0) {
         rk_buf_add_text(&late->words, "the program is one that was compiled before; compile "
                                       "options or devices differ");
