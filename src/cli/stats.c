@@ -49,6 +49,9 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
 }
 
 static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t not_stored) {
+    if (totals->refused > 0)
+        add_count(table, "refused", totals->refused, RK_STYLE_BAD,
+                  "not compiled, being after warm-up (REKINDLE_STRICT)");
     if (not_stored > 0)
         add_count(table, "not stored", not_stored, RK_STYLE_BAD, "");
     if (totals->fingerprint_fallbacks > 0)

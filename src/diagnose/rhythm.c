@@ -486,12 +486,15 @@ void rk_rhythm_flush(rk_rhythm *r) {
 }
 
 void rk_rhythm_get_state(const rk_rhythm *r, rk_rhythm_state *out_state) {
+    uint64_t steps = 0;
+    if (r->is_marked)
+        steps = r->marked_steps;
+    else if (r->current)
+        steps = r->current->steps;
     *out_state = (rk_rhythm_state){
-        .executions = r->executions,
+        .executions = r->executions + r->repeats,
         .programs = r->programs,
-        .steps = r->is_marked ? r->marked_steps
-                 : r->current ? r->current->steps
-                              : 0,
-        .flat_steps = r->flat_steps,
+        .steps = steps + r->repeats,
+        .flat_steps = r->flat_steps + r->repeats,
     };
 }

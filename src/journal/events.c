@@ -37,6 +37,10 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         rk_json_member_bool(json, "failed", event->failed);
         rk_json_member_bool(json, "deserialize_failed", event->deserialize_failed);
         rk_json_member_bool(json, "quarantined", event->quarantined);
+        if (event->late)
+            rk_json_member_bool(json, "late", true);
+        if (event->refused)
+            rk_json_member_bool(json, "refused", true);
         if (event->ahead_of_time) {
             rk_json_member_bool(json, "ahead_of_time", true);
             rk_json_member_bool(json, "found", event->found);

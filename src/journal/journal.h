@@ -52,6 +52,8 @@ typedef struct rk_journal_compile {
     bool deserialize_failed; // an entry was found and the plugin would not load it
     bool quarantined;        // an entry was set aside
     bool ahead_of_time;      // PJRT_Compile: for a topology, no client takes part
+    bool late;               // compiled, or to be, after warm-up (REKINDLE_STRICT)
+    bool refused;            // and therefore not compiled
     bool found;              // ahead of time: the executable was in the store already
     bool preloaded;          // a hit: it was loaded, or being loaded, before it was asked for
     uint64_t request_ns;     // the whole request

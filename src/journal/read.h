@@ -69,6 +69,7 @@ typedef struct rk_run_compile {
     rk_run_hex key, program, options, environment;
     bool compiled, failed, deserialize_failed, quarantined;
     bool ahead_of_time, found;
+    bool late, refused; // after warm-up; and so not compiled (REKINDLE_STRICT)
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
     uint64_t preload_ns; // loading it took that, before it was asked for
     uint64_t program_bytes;
@@ -213,6 +214,7 @@ typedef struct rk_run_totals {
     uint64_t unusable;      // requests that found an entry, could not use it, and were compiled
     uint64_t ahead_of_time; // requests for a topology, without a client
     uint64_t found;         // those of them whose executable was in the store already
+    uint64_t refused;       // requests after warm-up that REKINDLE_STRICT did not let compile
     uint64_t compile_ns;    // inside the plugin's compiler
     uint64_t load_ns;       // loading, also where it failed in the end
     uint64_t waited;        // requests that waited for somebody else to compile

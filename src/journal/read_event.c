@@ -171,6 +171,8 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->quarantined = take_bool(event, "quarantined");
     compile->ahead_of_time = take_bool(event, "ahead_of_time");
     compile->found = take_bool(event, "found");
+    compile->late = take_bool(event, "late");
+    compile->refused = take_bool(event, "refused");
     compile->request_ns = take_seconds(event, "request_seconds");
     compile->compile_ns = take_seconds(event, "compile_seconds");
     compile->load_ns = take_seconds(event, "load_seconds");

@@ -13,6 +13,7 @@
 #include "pjrt/prefetch.h"
 #include "pjrt/record.h"
 #include "pjrt/steps.h"
+#include "pjrt/strict.h"
 #include "pjrt/verify.h"
 
 void rk_request_cleanup(rk_request *r) {
@@ -134,7 +135,17 @@ static bool try_load(rk_request *r) {
     return hit;
 }
 
+// Whoever waits for it decides for itself, and may be refused too.
+static PJRT_Error *refuse(rk_request *r, PJRT_Error *refusal) {
+    rk_publish_program(r);
+    rk_request_land(r, RK_LANDING_ABANDONED, 0);
+    return refusal;
+}
+
 static PJRT_Error *compile(rk_request *r) {
+    PJRT_Error *refusal = rk_strict_ask(r);
+    if (refusal)
+        return refuse(r, refusal);
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error =
@@ -152,6 +163,7 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_program(r);
     rk_request_land(r, RK_LANDING_NOT_KEPT,
                     error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
+    rk_strict_tell_seconds(r);
     return error;
 }
 

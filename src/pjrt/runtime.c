@@ -237,6 +237,7 @@ static void start_verifier(rk_runtime *runtime) {
 static void start_runtime(void) {
     rk_runtime *runtime = &the_runtime;
     runtime->settings = rk_settings_get(settings);
+    runtime->started_ns = rk_monotonic_ns();
     name_job(runtime);
     open_store(runtime);
     start_verifier(runtime);

@@ -50,6 +50,7 @@ static uint32_t program_of(uint64_t handle) {
     uint32_t program = rk_programs_of(&programs, handle);
     if (program == RK_NO_PROGRAM) {
         program = rk_programs_add(&programs, NULL, "");
+        grown_ns = rk_monotonic_ns();
         if (program == RK_NO_PROGRAM || !rk_programs_bind(&programs, handle, program))
             return RK_NO_PROGRAM;
     }
@@ -65,8 +66,7 @@ static void take_execution(uint64_t handle) {
         return;
     }
     rk_known_program *known = &programs.items[program];
-    if (known->executions++ == 0)
-        grown_ns = rk_monotonic_ns();
+    known->executions++;
     rk_rhythm_execute(rhythm, program, known->name, known->has_telling_name);
 }
 
@@ -155,7 +155,11 @@ uint64_t rk_steps_count_executions(uint64_t transfers) {
 
 static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, const char *name) {
     uint64_t handle = (uint64_t)(uintptr_t)executable;
+    uint32_t before = programs.count;
     uint32_t program = rk_programs_add(&programs, key ? &key->digest : NULL, name);
+    // Better than when it is first executed, which is known only when the ring is read.
+    if (programs.count > before)
+        grown_ns = rk_monotonic_ns();
     last_handle = 0;
     rk_programs_unbind(&programs, handle);
     if (program != RK_NO_PROGRAM && !rk_programs_bind(&programs, handle, program))
@@ -218,6 +222,17 @@ void rk_steps_write(void) {
         rk_rhythm_flush(rhythm);
     write_executed(runtime->journal);
     (void)pthread_mutex_unlock(&mutex);
+}
+
+size_t rk_steps_find_named(const char *name, rk_digest *out_keys, size_t max) {
+    size_t count = 0;
+    (void)pthread_mutex_lock(&mutex);
+    uint32_t number = rk_programs_number_of(name);
+    for (uint32_t i = programs.count; i > 0 && count < max; i--)
+        if (programs.items[i - 1].has_key && programs.items[i - 1].name == number)
+            out_keys[count++] = programs.items[i - 1].key;
+    (void)pthread_mutex_unlock(&mutex);
+    return count;
 }
 
 void rk_steps_get_state(rk_steps_state *out_state) {

@@ -63,10 +63,14 @@ void rk_steps_forget(const PJRT_LoadedExecutable *executable);
 // Writes what is not in the journal yet.
 void rk_steps_write(void);
 
+// Programs of the same name (less the number that a framework appends) that this process has, the
+// latest first: their keys. At most `max`; how many.
+size_t rk_steps_find_named(const char *name, rk_digest *out_keys, size_t max);
+
 // Where the process stands, now.
 typedef struct rk_steps_state {
     uint64_t executions, steps, flat_steps;
     uint64_t compiles;        // real ones
-    uint64_t since_growth_ns; // since a program was compiled or executed for the first time
+    uint64_t since_growth_ns; // since a program was compiled, or had for the first time
 } rk_steps_state;
 void rk_steps_get_state(rk_steps_state *out_state);
