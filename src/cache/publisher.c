@@ -8,8 +8,8 @@
 
 // A job's way: QUEUED → SERIALIZING (inside the plugin) → SERIALIZED (the plugin's handle is gone)
 // → STORING → off the list. The first half may be done by the thread that wants the handle
-// released.
-typedef enum job_state { QUEUED, SERIALIZING, SERIALIZED, STORING } job_state;
+// released. A program without an executable begins as PROGRAM_ALONE, and waits for all others.
+typedef enum job_state { QUEUED, SERIALIZING, SERIALIZED, PROGRAM_ALONE, STORING } job_state;
 
 typedef struct job {
     rk_publish_job what;
@@ -79,22 +79,41 @@ static rk_entry entry_of(const rk_publish_job *what, rk_entry_kind kind) {
     };
 }
 
-// Stores the executable, and beside it the program that it was made from.
-static rk_err *store_job(rk_publisher *publisher, const rk_publish_job *what,
-                         const rk_buf *executable, uint64_t *out_stored_bytes) {
+static rk_err *store_executable(rk_publisher *publisher, const rk_publish_job *what,
+                                const rk_buf *executable, uint64_t *out_stored_bytes) {
     rk_entry entry = entry_of(what, RK_ENTRY_EXECUTABLE);
     entry.payload = rk_buf_span(executable);
-    RK_TRY(rk_store_put(publisher->store, &entry, out_stored_bytes));
-    if (what->program.len == 0)
-        return NULL;
+    return rk_store_put(publisher->store, &entry, out_stored_bytes);
+}
+
+// What is said of the program goes into its metadata, which is an object: before its end.
+static void describe(rk_publish_job *what) {
+    RK_AUTO(rk_buf) members = {0};
+    if (!what->describe || what->metadata.len < 2)
+        return;
+    what->describe(rk_buf_span(&what->program), rk_buf_span(&what->metadata), &members);
+    if (members.failed || !members.len)
+        return;
+    bool is_first = what->metadata.len == 2; // and needs no comma
+    what->metadata.len--;
+    rk_buf_add(&what->metadata, members.data + is_first, members.len - is_first);
+    rk_buf_add_byte(&what->metadata, '}');
+}
+
+// The program only explains: the executable is kept whether or not there is room for it.
+static void store_program(rk_publisher *publisher, rk_publish_job *what) {
+    if (what->program.len == 0 || !rk_store_accepts(publisher->store) ||
+        (!what->serialize && rk_store_has(publisher->store, RK_ENTRY_PROGRAM, &what->key)))
+        return;
+    describe(what);
     rk_entry program = entry_of(what, RK_ENTRY_PROGRAM);
-    program.payload = rk_buf_span(&what->program);
-    program.options = rk_buf_span(&what->options);
-    rk_err *err = rk_store_put(publisher->store, &program, NULL);
-    if (rk_err_code(err) != RK_OUT_OF_RANGE)
-        return err;
-    rk_err_drop(err, "the executable is kept: there is no room for what only explains it");
-    return NULL;
+    if (!what->forget_program) {
+        program.payload = rk_buf_span(&what->program);
+        program.options = rk_buf_span(&what->options);
+    }
+    if (!what->metadata.failed)
+        rk_err_drop(rk_store_put(publisher->store, &program, NULL),
+                    "what comes next fails as well, and is told");
 }
 
 // Called with the mutex held, which is let go of while the plugin works.
@@ -114,7 +133,7 @@ static void serialize_job(rk_publisher *publisher, job *entry) {
 }
 
 // The second half, without the mutex.
-static void finish_job(rk_publisher *publisher, job *entry) {
+static void finish_executable(rk_publisher *publisher, job *entry) {
     rk_publish_result *result = &entry->result;
     result->raw_bytes = entry->executable.len;
     if (entry->problem) {
@@ -124,7 +143,7 @@ static void finish_job(rk_publisher *publisher, job *entry) {
     } else {
         uint64_t start_ns = rk_monotonic_ns();
         entry->problem =
-            store_job(publisher, &entry->what, &entry->executable, &result->stored_bytes);
+            store_executable(publisher, &entry->what, &entry->executable, &result->stored_bytes);
         result->store_ns = rk_monotonic_ns() - start_ns;
         result->stored = !entry->problem;
         if (entry->problem)
@@ -133,6 +152,13 @@ static void finish_job(rk_publisher *publisher, job *entry) {
     }
     result->problem = entry->problem;
     entry->what.done(entry->what.context, result);
+    rk_buf_cleanup(&entry->executable);
+}
+
+static void finish_job(rk_publisher *publisher, job *entry) {
+    if (entry->what.serialize)
+        finish_executable(publisher, entry);
+    store_program(publisher, &entry->what);
 }
 
 static job *next_in_state(const rk_publisher *publisher, job_state state) {
@@ -162,6 +188,8 @@ static void *run_thread(void *argument) {
             store_and_unlink(publisher, entry); // it holds memory, so it goes first
         else if ((entry = next_in_state(publisher, QUEUED)))
             serialize_job(publisher, entry);
+        else if ((entry = next_in_state(publisher, PROGRAM_ALONE)))
+            store_and_unlink(publisher, entry);
         else if (publisher->stop)
             break;
         else
@@ -173,8 +201,10 @@ static void *run_thread(void *argument) {
 
 static void cancel_job(job *entry, const char *reason, const rk_err *problem) {
     rk_publish_result result = {.reason = reason, .problem = problem};
-    entry->what.release(entry->what.context);
-    entry->what.done(entry->what.context, &result);
+    if (entry->what.serialize) {
+        entry->what.release(entry->what.context);
+        entry->what.done(entry->what.context, &result);
+    }
     free_job(entry);
 }
 
@@ -194,7 +224,8 @@ static rk_err *enqueue(rk_publisher *publisher, job *entry) {
         *link = entry;
         publisher->held_bytes += entry->held_bytes;
         atomic_fetch_add(&publisher->count, 1);
-        atomic_fetch_add(&publisher->unserialized, 1);
+        if (entry->state == QUEUED)
+            atomic_fetch_add(&publisher->unserialized, 1);
         (void)pthread_cond_broadcast(&publisher->changed);
     }
     (void)pthread_mutex_unlock(&publisher->mutex);
@@ -205,10 +236,11 @@ rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job *what) {
     job *entry = rk_calloc(1, sizeof *entry);
     if (!entry) {
         rk_err *err = rk_err_no_memory();
-        job local = {.what = *what};
         rk_publish_result result = {.reason = "no_memory", .problem = err};
-        local.what.release(local.what.context);
-        local.what.done(local.what.context, &result);
+        if (what->serialize) {
+            what->release(what->context);
+            what->done(what->context, &result);
+        }
         rk_buf_cleanup(&what->components);
         rk_buf_cleanup(&what->metadata);
         rk_buf_cleanup(&what->program);
@@ -216,6 +248,7 @@ rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job *what) {
         return err;
     }
     entry->what = *what;
+    entry->state = what->serialize ? QUEUED : PROGRAM_ALONE;
     entry->held_bytes = what->program.len + what->options.len;
     *what = (rk_publish_job){0};
     rk_err *err = enqueue(publisher, entry);

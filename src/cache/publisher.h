@@ -24,15 +24,21 @@ typedef struct rk_publish_result {
 typedef struct rk_publish_job {
     rk_key key;
     uint64_t compile_ns;
-    uint32_t flags;     // of the entry: RK_ENTRY_FLAG_…
-    rk_buf components;  // JSON, owned
-    rk_buf metadata;    // JSON, owned
-    rk_buf program;     // owned; empty: the program is not kept
-    rk_buf options;     // owned; compile options as they came
-    const void *handle; // what rk_publisher_release names; compared, never followed
-    const void *owner;  // what rk_publisher_drain names (a client); compared, never followed
+    uint32_t flags;      // of the entry: RK_ENTRY_FLAG_…
+    rk_buf components;   // JSON, owned
+    rk_buf metadata;     // JSON, owned
+    rk_buf program;      // owned; empty: nothing is kept of it
+    rk_buf options;      // owned; compile options as they came
+    bool forget_program; // only what `describe` says of it is kept
+    const void *handle;  // what rk_publisher_release names; compared, never followed
+    const void *owner;   // what rk_publisher_drain names (a client); compared, never followed
     void *context;
+    // On the publisher's thread, after `done`, so that nobody waits for it: appends members to the
+    // metadata (",\"name\":value") of the program's entry. NULL: there are none.
+    void (*describe)(rk_span program, rk_span metadata, rk_buf *out_members);
     // On the publisher's thread, or that of rk_publisher_release. Appends the executable's bytes.
+    // NULL: there is no executable to be kept, only the program; `release` and `done` are not
+    // called, and a program that is there already stays as it is.
     rk_err *(*serialize)(void *context, rk_buf *out_bytes);
     // Lets go of the plugin's handle; called once, also for a job that is cancelled, before `done`.
     void (*release)(void *context);

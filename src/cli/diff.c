@@ -52,12 +52,13 @@ static rk_err *read_file(side *s, const char *path) {
 }
 
 static rk_err *read_kept(side *s, rk_store *store, const rk_kept *kept) {
-    if (!kept->has_program)
+    if (kept->has_program)
+        RK_TRY(rk_store_read(store, RK_ENTRY_PROGRAM, kept->hex, RK_WANT_PAYLOAD, &s->lookup));
+    if (!kept->has_program || (s->lookup.found && !s->lookup.view.entry.payload.len))
         return rk_error(RK_NOT_FOUND,
                         "the program of %.16s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
                         "compiled from now on",
                         kept->hex);
-    RK_TRY(rk_store_read(store, RK_ENTRY_PROGRAM, kept->hex, RK_WANT_PAYLOAD, &s->lookup));
     if (!s->lookup.found)
         return rk_error(RK_DATA_LOSS, "the program of %.16s cannot be used: %s", kept->hex,
                         rk_entry_fault_text(s->lookup.fault));

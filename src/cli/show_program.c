@@ -67,18 +67,24 @@ static rk_err *give(rk_span code, const char *format, rk_span content, const rk_
     return NULL;
 }
 
+static rk_err *not_kept(const rk_kept *kept) {
+    return rk_error(RK_NOT_FOUND,
+                    "the program of %.16s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
+                    "compiled from now on",
+                    kept->hex);
+}
+
 rk_err *rk_show_program(rk_store *store, const rk_kept *kept, const rk_show_how *how, bool json) {
     if (!kept->has_program)
-        return rk_error(RK_NOT_FOUND,
-                        "the program of %.16s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
-                        "compiled from now on",
-                        kept->hex);
+        return not_kept(kept);
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     RK_TRY(rk_store_read(store, RK_ENTRY_PROGRAM, kept->hex, RK_WANT_PAYLOAD, &lookup));
     if (!lookup.found)
         return rk_error(RK_DATA_LOSS, "the program of %.16s cannot be used: %s", kept->hex,
                         rk_entry_fault_text(lookup.fault));
     rk_span code = lookup.view.entry.payload;
+    if (!code.len)
+        return not_kept(kept);
     json_t *metadata = rk_out_parsed(lookup.view.entry.metadata);
     const char *format = json_string_value(json_object_get(metadata, "format"));
     RK_AUTO(rk_buf) text = {0};

@@ -135,6 +135,8 @@ static PJRT_Error *compile(rk_request *r) {
     r->event.failed = error != NULL;
     if (!error && r->args->executable)
         rk_publish_compiled(r);
+    else
+        rk_publish_program(r);
     rk_request_land(r, RK_LANDING_NOT_KEPT,
                     error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
     return error;

@@ -36,6 +36,8 @@ static PJRT_Error *answer_request(rk_request *r, PJRT_Compile_Args *args) {
     PJRT_Error *error = compile(r, args);
     if (!error && args->executable)
         rk_publish_ahead(r, args->executable);
+    else
+        rk_publish_program(r);
     rk_request_report(r, start_ns);
     return error;
 }

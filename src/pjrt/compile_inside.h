@@ -65,6 +65,9 @@ RK_HIDDEN void rk_publish_compiled(rk_request *r);
 // it at any time: it is serialized before this returns, and stored behind the job's back.
 RK_HIDDEN void rk_publish_ahead(rk_request *r, PJRT_Executable *executable);
 
+// A program whose executable is not kept, or does not exist, is kept all the same, to be explained.
+RK_HIDDEN void rk_publish_program(const rk_request *r);
+
 // True if this run has published the entry that has this metadata.
 RK_HIDDEN bool rk_publish_was_ours(const rk_request *r, rk_span metadata);
 

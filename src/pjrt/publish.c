@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "base/sys.h"
+#include "diagnose/sketch.h"
 #include "pjrt/compile_inside.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
@@ -141,6 +142,51 @@ static publication *new_publication(rk_request *r) {
     return p;
 }
 
+// Behind the job's back: what tells this program from others (diagnose/sketch.h).
+static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
+    RK_AUTO(rk_sketch) sketch = {0};
+    bool made = false;
+    static const char *const formats[] = {"mlir", "hlo", "hlo_with_config"};
+    const char *format = "";
+    for (size_t i = 0; i < RK_ARRAY_LEN(formats); i++) {
+        RK_AUTO(rk_buf) member = {0};
+        rk_buf_add_format(&member, ",\"format\":\"%s\",", formats[i]);
+        if (member.len && memmem(metadata.data, metadata.len, member.data, member.len))
+            format = formats[i];
+    }
+    rk_err_drop(rk_sketch_of_program(program, rk_span_text(format), &sketch, &made),
+                "the program itself is kept, from which one can be made");
+    if (!made)
+        return;
+    rk_buf_add_text(out_members, ",\"sketch\":");
+    rk_json json = rk_json_on(out_members);
+    rk_sketch_write(&sketch, &json);
+}
+
+// The program goes with it, or alone.
+static void add_program(const rk_request *r, rk_publish_job *job) {
+    write_metadata(r, &job->metadata);
+    write_components(r, &job->components);
+    if (rk_publisher_queued_bytes(r->runtime->publisher) >= RK_WAITING_MAX_BYTES)
+        return;
+    job->describe = describe;
+    job->forget_program = !r->runtime->settings->keep_programs;
+    rk_buf_add_span(&job->program, r->code);
+    rk_buf_add_span(&job->options, r->sent_options);
+}
+
+void rk_publish_program(const rk_request *r) {
+    const rk_runtime *runtime = r->runtime;
+    if (!r->has_key || !runtime->store || !runtime->publisher || !rk_store_accepts(runtime->store))
+        return;
+    rk_publish_job job = {.key = r->key, .compile_ns = r->event.compile_ns};
+    add_program(r, &job);
+    rk_runtime_renew_exit_handler();
+    rk_err *err = rk_publisher_submit(runtime->publisher, &job);
+    if (err)
+        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "a program was not kept"));
+}
+
 // Consumes `p`.
 static void submit(rk_request *r, publication *p, const void *handle, const void *owner) {
     rk_publish_job job = {
@@ -154,13 +200,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
         .release = release,
         .done = published,
     };
-    write_metadata(r, &job.metadata);
-    write_components(r, &job.components);
-    if (r->runtime->settings->keep_programs &&
-        rk_publisher_queued_bytes(r->runtime->publisher) < RK_WAITING_MAX_BYTES) {
-        rk_buf_add_span(&job.program, r->code);
-        rk_buf_add_span(&job.options, r->sent_options);
-    }
+    add_program(r, &job);
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
     if (err)
@@ -188,6 +228,7 @@ void rk_publish_compiled(rk_request *r) {
     publication *p = is_wanted(r) ? new_publication(r) : NULL;
     if (!p) {
         rk_executable_destroy(api, executable);
+        rk_publish_program(r);
         return;
     }
     p->executable = executable;
@@ -197,8 +238,11 @@ void rk_publish_compiled(rk_request *r) {
 void rk_publish_ahead(rk_request *r, PJRT_Executable *executable) {
     r->name = rk_executable_name(r->plugin->real, executable);
     publication *p = !r->event.found && is_wanted(r) ? new_publication(r) : NULL;
-    if (!p)
+    if (!p) {
+        if (!r->event.found)
+            rk_publish_program(r);
         return;
+    }
     uint64_t start_ns = rk_monotonic_ns();
     p->bytes = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
     p->problem = rk_executable_serialize(p->api, executable, &p->bytes);

@@ -145,7 +145,7 @@ static void a_job_is_stored_with_its_program(void **state) {
     assert_int_equal(lookup.view.entry.flags, RK_ENTRY_FLAG_AHEAD_OF_TIME);
 }
 
-static void a_failing_serialize_stores_nothing(void **state) {
+static void a_failing_serialize_stores_the_program_alone(void **state) {
     fixture *f = *state;
     f->works[0].fail_with = RK_UNIMPLEMENTED;
     submit(f, 0, f);
@@ -154,7 +154,49 @@ static void a_failing_serialize_stores_nothing(void **state) {
     assert_string_equal(atomic_load(&f->works[0].reason), "serialize_failed");
     rk_key key = key_of(0);
     assert_false(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
-    assert_false(rk_store_has(f->store, RK_ENTRY_PROGRAM, &key));
+    assert_true(rk_store_has(f->store, RK_ENTRY_PROGRAM, &key));
+}
+
+static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
+    assert_true(rk_span_is(program, "the program"));
+    assert_true(rk_span_is(metadata, "{}"));
+    rk_buf_add_text(out_members, ",\"sketch\":1");
+}
+
+static void submit_alone(fixture *f, bool forget_program) {
+    rk_publish_job job = {.key = key_of(0), .describe = describe, .forget_program = forget_program};
+    rk_buf_add_text(&job.metadata, "{}");
+    rk_buf_add_text(&job.components, "{}");
+    rk_buf_add_text(&job.program, "the program");
+    rk_buf_add_text(&job.options, "the options");
+    assert_null(rk_publisher_submit(f->publisher, &job));
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+}
+
+static void expect_program(fixture *f, const char *program) {
+    rk_key key = key_of(0);
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_to_hex(&key.digest, hex);
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    assert_null(rk_store_read(f->store, RK_ENTRY_PROGRAM, hex, RK_WANT_PAYLOAD, &lookup));
+    assert_true(lookup.found);
+    assert_true(rk_span_is(lookup.view.entry.payload, program));
+    assert_true(rk_span_is(lookup.view.entry.metadata, "{\"sketch\":1}"));
+    assert_false(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
+}
+
+static void a_program_can_be_kept_alone(void **state) {
+    fixture *f = *state;
+    submit_alone(f, false);
+    expect_program(f, "the program");
+    submit_alone(f, true); // what is there stays
+    expect_program(f, "the program");
+}
+
+static void a_program_can_be_forgotten_but_for_its_description(void **state) {
+    fixture *f = *state;
+    submit_alone(f, true);
+    expect_program(f, "");
 }
 
 static void release_serializes_a_waiting_job_itself(void **state) {
@@ -276,7 +318,11 @@ static void many_threads_release_while_others_publish(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_is_stored_with_its_program, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_failing_serialize_stores_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_failing_serialize_stores_the_program_alone, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_program_can_be_kept_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_program_can_be_forgotten_but_for_its_description, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(release_serializes_a_waiting_job_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(release_waits_for_a_job_at_work, setup, teardown),
         cmocka_unit_test_setup_teardown(a_drain_out_of_time_cancels_and_says_so, setup, teardown),
