@@ -8,7 +8,7 @@ CASE = {
     "runs": [{}, {"env": {"JAX_ENABLE_X64": "1"}}],
     "causes": [{"cause": "dtype", "name": "residual", "values": [("f32", "f64")], "kind": {"dtype"}}],
     "compiles": {"jit_residual": 1},
-    "questions": {"input_shapes_changed": False, "hidden_branch_active": False},
+    "questions": {"hidden_branch_active": False},
 }
 
 

@@ -16,7 +16,7 @@ CASE = {
     ],
     "may": ["optional_inputs"],
     "compiles": {"evaluate": 2, "train_step": 2},
-    "questions": {"input_shapes_changed": False, "hidden_branch_active": True},
+    "questions": {"hidden_branch_active": True},
 }  # fmt: skip
 
 

@@ -9,7 +9,6 @@ CASE = {
     "runs": [{"args": ["float32"]}, {"args": ["bfloat16"]}],
     "causes": [{"cause": "dtype", "values": [("f32", "bf16")], "kind": {"dtype"}}],
     "compiles": {"SyncTensors": 1},
-    "questions": {"input_shapes_changed": False},
 }
 
 

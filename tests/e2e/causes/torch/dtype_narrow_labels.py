@@ -6,7 +6,7 @@ import torch_xla
 CASE = {
     "causes": [{"cause": "dtype", "values": [({"s64", "i64"}, {"s32", "i32"})], "kind": {"dtype"}}],
     "compiles": {"SyncTensors": 2},
-    "questions": {"input_shapes_changed": False, "hidden_branch_active": False},
+    "questions": {"hidden_branch_active": False},
 }
 
 
