@@ -1153,8 +1153,8 @@ class Other(Case):
         self.assertEqual(self.ok("--help"), text)
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
-            commands, ["run", "verify", "stats", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc", "fsck"]
-            + ["pin", "unpin", "keys", "probe", "config", "version", "help"]
+            commands, ["run", "verify", "stats", "explain", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc"]
+            + ["fsck", "pin", "unpin", "keys", "probe", "config", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
@@ -1166,7 +1166,7 @@ class Other(Case):
         self.refused("help", "frob", says="there is no command 'frob'")
 
     def test_commands_that_do_not_exist(self):
-        for command in ("explain", "frobnicate", "doctor"):
+        for command in ("lint", "frobnicate", "doctor"):
             self.refused(command, "--json", says=f"there is no command '{command}'")
         self.refused("stat", says="did you mean `rekindle stats`?")
         self.refused("verison", says="did you mean `rekindle version`?")
