@@ -5,6 +5,7 @@
 
 #include "diagnose/diff.h"
 #include "diagnose/library.h"
+#include "diagnose/steps.h"
 #include "journal/read.h"
 
 // A part of one program that stands in it again and again, in a row.
@@ -28,7 +29,8 @@ typedef struct rk_explained {
     rk_differences differences;       // causes first
     bool accumulates;                 // as in rk_program_diff
     rk_blocks blocks;
-    char *advice; // owned; NULL: there is nothing to be done
+    uint64_t step; // of its process, in or for which it was compiled; RK_NO_STEP: not known
+    char *advice;  // owned; NULL: there is nothing to be done
 } rk_explained;
 
 typedef enum rk_pattern_kind {

@@ -106,6 +106,7 @@ static rk_err *compare_programs(const rk_explainer *e, rk_explained *item, rk_pr
     RK_AUTO(rk_loaded) after = {0};
     RK_TRY(rk_library_open(e->library, item->nearest, &before));
     RK_TRY(rk_library_open(e->library, item->program, &after));
+    RK_TRY(rk_diff_toolchains(before.toolchain, after.toolchain, components));
     if (before.components && after.components)
         RK_TRY(rk_diff_components(before.components, after.components, components));
     if (after.loaded)

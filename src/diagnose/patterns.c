@@ -75,6 +75,7 @@ rk_err *rk_find_patterns(rk_explainer *e) {
     RK_TRY(rk_find_input_patterns(e));
     RK_TRY(rk_find_run_patterns(e));
     RK_TRY(rk_find_rank_divergence(e));
+    RK_TRY(rk_find_fragments(e));
     if (e->out->pattern_count)
         qsort(e->out->patterns, e->out->pattern_count, sizeof *e->out->patterns, costly_first);
     return NULL;

@@ -164,7 +164,8 @@ static bool same_type(const char *a, const char *b, bool *out_dtype) {
 
 static bool tell_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_verdict *verdict) {
     RK_AUTO(rk_buf) words = {0};
-    bool is_dtype, more = b->input_count > a->input_count, less = b->input_count < a->input_count;
+    bool is_dtype = false, more = b->input_count > a->input_count,
+         less = b->input_count < a->input_count;
     uint32_t i = 0;
     while (i < a->input_count && i < b->input_count &&
            strcmp(a->inputs[i].name, b->inputs[i].name) == 0 &&
