@@ -80,29 +80,46 @@ void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetc
     free_job(prefetch, job); // only memory, and the caller's context
 }
 
-size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner) {
-    size_t destroyed = 0;
-    for (;;) {
-        rk_prefetch_list *list = find_list(prefetch, owner);
-        rk_prefetch_job *job = list ? list->jobs : NULL;
-        for (; job; job = job->next) {
-            job->forgotten |= job->state == RK_PREFETCH_LOADING && !job->awaited;
-            if (job->state == RK_PREFETCH_QUEUED ||
-                (!job->awaited &&
-                 (job->state == RK_PREFETCH_READY || job->state == RK_PREFETCH_FAILED)))
-                break;
-        }
-        if (!job)
-            return destroyed;
-        if (job->state == RK_PREFETCH_READY) {
-            rk_prefetch_waste(prefetch, list, job);
-            destroyed++;
+// Nothing of the list is begun any more, and nobody wants what is being loaded. Without letting go
+// of the mutex, so that nothing begins while something else is destroyed. The list may be gone
+// afterwards.
+static void drop_rest(rk_prefetch *prefetch, rk_prefetch_list *list) {
+    for (rk_prefetch_job *job = list->jobs, *next; job; job = next) {
+        next = job->next;
+        job->forgotten |= job->state == RK_PREFETCH_LOADING && !job->awaited;
+        bool queued = job->state == RK_PREFETCH_QUEUED;
+        if (!queued && (job->state != RK_PREFETCH_FAILED || job->awaited))
             continue;
-        }
-        list->total.dropped += job->state == RK_PREFETCH_QUEUED;
-        rk_prefetch_unlink(prefetch, list, job);
+        list->total.dropped += queued;
+        rk_prefetch_unlink(prefetch, list, job); // with the last one the list goes
         free_job(prefetch, job);
     }
+}
+
+static rk_prefetch_job *find_ready(const rk_prefetch_list *list) {
+    for (rk_prefetch_job *job = list->jobs; job; job = job->next)
+        if (job->state == RK_PREFETCH_READY && !job->awaited)
+            return job;
+    return NULL;
+}
+
+size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner) {
+    size_t destroyed = 0;
+    rk_prefetch_list *list = find_list(prefetch, owner);
+    if (list)
+        drop_rest(prefetch, list);
+    while ((list = find_list(prefetch, owner)) != NULL) { // it may go while the mutex is free
+        rk_prefetch_job *job = find_ready(list);
+        if (!job)
+            break;
+        rk_prefetch_waste(prefetch, list, job);
+        destroyed++;
+    }
+    return destroyed;
+}
+
+static bool is_meant(const rk_prefetch_list *list, const void *owner) {
+    return !owner || list->owner == owner;
 }
 
 size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
@@ -110,16 +127,44 @@ size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
     (void)pthread_mutex_lock(&prefetch->mutex);
+    for (rk_prefetch_list *list = prefetch->lists, *next; list; list = next) {
+        next = list->next;
+        if (!is_meant(list, owner))
+            continue;
+        list->total.relieved = true;
+        drop_rest(prefetch, list);
+    }
     for (rk_prefetch_list *list = prefetch->lists; list;) {
-        bool meant = (!owner || list->owner == owner) && !list->total.relieved;
-        const void *its_owner = list->owner;
-        list->total.relieved |= meant;
-        if (meant)
-            destroyed += rk_prefetch_forget(prefetch, its_owner);
-        list = meant ? prefetch->lists : list->next; // they go and come while the mutex is free
+        rk_prefetch_job *job = is_meant(list, owner) ? find_ready(list) : NULL;
+        if (job) {
+            rk_prefetch_waste(prefetch, list, job);
+            destroyed++;
+        }
+        list = job ? prefetch->lists : list->next; // they go and come while the mutex is free
     }
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return destroyed;
+}
+
+// Something takes up memory that nobody wants, and will not for long.
+static bool is_being_relieved(const rk_prefetch *prefetch) {
+    for (const rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+        for (const rk_prefetch_job *job = list->jobs; job; job = job->next)
+            if (job->state == RK_PREFETCH_DESTROYING ||
+                (job->state == RK_PREFETCH_LOADING && job->forgotten))
+                return true;
+    return false;
+}
+
+void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns) {
+    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
+        return;
+    uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    while (is_being_relieved(prefetch))
+        if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
+            break;
+    (void)pthread_mutex_unlock(&prefetch->mutex);
 }
 
 // Giving a list.

@@ -88,12 +88,15 @@ RK_NODISCARD bool rk_prefetch_take(rk_prefetch *prefetch, const void *owner, con
                                    rk_prefetch_claim *out_claim);
 
 // Destroys what is loaded and not claimed, of all owners for NULL, and begins nothing further of
-// their lists. How many were destroyed: where memory was short, it makes sense to try again unless
-// it is 0.
+// their lists. How many were destroyed.
 size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner);
 
-// The same as the owner's end. Waits for what is being loaded, at most `timeout_ns`; false if one
-// is still inside the plugin then.
+// Waits, at most `timeout_ns`, until all is destroyed that nobody wants any more: what others are
+// destroying, too, and what was still being loaded when it was forgotten.
+void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns);
+
+// The same for one owner, which ends. Waits for what is being loaded, at most `timeout_ns`; false
+// if one is still inside the plugin then.
 RK_NODISCARD bool rk_prefetch_drain(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns);
 
 // The process ends: the same for all owners, and for those to come. Ends the threads if they are

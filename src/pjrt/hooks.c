@@ -191,8 +191,7 @@ static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args
     finish_serializing(args->executable);
     look_now_and_then(plugin, rk_steps_execute(args->executable));
     rk_pjrt_any_fn *function = (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute;
-    PJRT_Error *error = rk_bridge_execute(&plugin->bridge, function, args);
-    return RK_PRELOAD_AGAIN(plugin, error, rk_bridge_execute(&plugin->bridge, function, args));
+    return RK_PRELOAD_CALL(plugin, rk_bridge_execute(&plugin->bridge, function, args));
 }
 
 // Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.
@@ -242,11 +241,9 @@ static uint64_t array_bytes(PJRT_Buffer_Type type, const int64_t *dims, size_t n
 
 static PJRT_Error *buffer_from_host(rk_plugin *plugin,
                                     PJRT_Client_BufferFromHostBuffer_Args *args) {
-    PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
-                                  PJRT_Client_BufferFromHostBuffer, args);
-    error = RK_PRELOAD_AGAIN(plugin, error,
-                             RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
-                                       PJRT_Client_BufferFromHostBuffer, args));
+    PJRT_Error *error =
+        RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
+                                          PJRT_Client_BufferFromHostBuffer, args));
     if (!error) {
         count_to_device(plugin, array_bytes(args->type, args->dims, args->num_dims));
     }
@@ -299,8 +296,7 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
 
 #define DEFINE_GROWN(name, entry, id)                                                              \
     static PJRT_Error *name(rk_plugin *plugin, entry##_Args *args) {                               \
-        PJRT_Error *error = RK_BRIDGE(plugin, id, entry, args);                                    \
-        return RK_PRELOAD_AGAIN(plugin, error, RK_BRIDGE(plugin, id, entry, args));                \
+        return RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, id, entry, args));                        \
     }
 FOR_EACH_GROWN(DEFINE_GROWN)
 

@@ -16,9 +16,12 @@
 // The limits of what is loaded and not asked for yet.
 #define HELD_MAX_BYTES ((uint64_t)4 << 30) // of serialized executables, or this part of the memory
 enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4, DEVICE_PERCENT = 90 };
-#define QUICK_NS ((uint64_t)50000000)
-#define EARLY_NS ((uint64_t)120 * 1000000000)
-#define KEEP_NS  ((uint64_t)300 * 1000000000)
+#define QUICK_NS  ((uint64_t)50000000)
+#define EARLY_NS  ((uint64_t)120 * 1000000000)
+#define KEEP_NS   ((uint64_t)300 * 1000000000)
+#define RELIEF_NS ((uint64_t)60 * 1000000000) // who is short of memory waits for loads so long
+
+atomic_uint_fast64_t rk_preload_destroyed;
 
 // Compile options that several items share.
 typedef struct shared_options {
@@ -57,6 +60,7 @@ static void destroy(void *context, void *handle) {
     PJRT_LoadedExecutable_Destroy_Args args = {
         .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = handle};
     rk_pjrt_error_drop(api, api->PJRT_LoadedExecutable_Destroy(&args));
+    (void)atomic_fetch_add(&rk_preload_destroyed, 1);
 }
 
 // Loading, as the cache asks for it.
@@ -310,19 +314,21 @@ static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error)
     return problem ? PJRT_Error_Code_UNKNOWN : args.code;
 }
 
-bool rk_preload_make_room(void) {
+bool rk_preload_make_room(uint64_t before) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime || !runtime->prefetch)
         return false;
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    bool made = rk_prefetch_relieve(runtime->prefetch, NULL) > 0;
+    (void)rk_prefetch_relieve(runtime->prefetch, NULL);
+    rk_prefetch_await_relief(runtime->prefetch, RELIEF_NS);
     (void)pthread_setcancelstate(cancel_state, NULL);
-    return made;
+    return atomic_load(&rk_preload_destroyed) != before;
 }
 
-bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error) {
-    return code_of(plugin, error) == PJRT_Error_Code_RESOURCE_EXHAUSTED && rk_preload_make_room();
+bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint64_t before) {
+    return code_of(plugin, error) == PJRT_Error_Code_RESOURCE_EXHAUSTED &&
+           rk_preload_make_room(before);
 }
 
 PJRT_Error *rk_preload_choose(const rk_plugin *plugin, PJRT_Error *first, PJRT_Error *second) {

@@ -161,6 +161,7 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
 // Loaded executables.
 
 FAKE_ENTRY(PJRT_LoadedExecutable_Destroy) {
+    fake_sleep_ms(fake_setting_int("FAKE_PJRT_DESTROY_MS", 0));
     fake_object_kill(FAKE_LOADED, args->executable);
     fake_program_release(args->executable->program);
     return NULL;

@@ -67,5 +67,25 @@ class TooEarly(Attack):
         self.assertEqual(len(outcome.told()), 1)
 
 
+class ShortOfMemory(Attack):
+    @each_way
+    def test_threads_that_are_short_of_memory_at_once(self, way):
+        """One of them has what is held destroyed; the others wait for it, and none sees an error."""
+        threads = ["thread=4{", "compile=name=a", "execute", "}"]
+        self.start(way, ["client", *threads, *[f"compile=name={name}" for name in "bcd"]])
+        outcome = self.start(way, ["client", SETTLE, *threads], FAKE_PJRT_MAX_TO_EXECUTE="4",
+                             FAKE_PJRT_DESTROY_MS="60")
+        self.assertEqual([answer["ok"] for answer in outcome.of("execute")], [True] * 4)
+        self.assertEqual((outcome.real_compiles(), outcome.told()), ([], []))
+
+    @each_way
+    def test_compilations_that_are_short_of_memory_at_once(self, way):
+        self.start(way, WORDS)
+        outcome = self.start(way, ["client", SETTLE, "thread=4{", "compile=name=new{t}", "}"],
+                             FAKE_PJRT_MAX_EXECUTABLES="4", FAKE_PJRT_DESTROY_MS="60")
+        self.assertEqual([answer["ok"] for answer in outcome.of("compile")], [True] * 4)
+        self.assertEqual(outcome.told(), [])
+
+
 if __name__ == "__main__":
     unittest.main()
