@@ -350,6 +350,14 @@ static bool wait_until_out(rk_prefetch *prefetch, const void *owner, uint64_t ti
     return is_out(prefetch, owner);
 }
 
+// Whether the plugin itself has called us, on a thread of ours that is inside it.
+static bool is_own_thread(const rk_prefetch *prefetch) {
+    for (unsigned i = 0; i < prefetch->thread_count; i++)
+        if (pthread_equal(prefetch->threads[i], pthread_self()))
+            return true;
+    return false;
+}
+
 bool rk_prefetch_drain(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&prefetch->mutex);
     (void)rk_prefetch_forget(prefetch, owner);
@@ -362,6 +370,10 @@ bool rk_prefetch_close(rk_prefetch *prefetch, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&prefetch->mutex);
     prefetch->closed = true;
     (void)pthread_cond_broadcast(&prefetch->changed);
+    if (is_own_thread(prefetch)) { // exit() while loading: this call would wait for itself
+        (void)pthread_mutex_unlock(&prefetch->mutex);
+        return true;
+    }
     for (rk_prefetch_list *list = prefetch->lists; list;) {
         bool meant = !list->closing;
         list->closing = true;

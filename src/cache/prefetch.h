@@ -100,5 +100,6 @@ void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns);
 RK_NODISCARD bool rk_prefetch_drain(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns);
 
 // The process ends: the same for all owners, and for those to come. Ends the threads if they are
-// not inside the plugin.
+// not inside the plugin. On one of those threads, where the plugin has called exit(), waits for
+// nothing.
 RK_NODISCARD bool rk_prefetch_close(rk_prefetch *prefetch, uint64_t timeout_ns);

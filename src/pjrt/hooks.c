@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 
 #include "pjrt/compile.h"
 #include "pjrt/error.h"
@@ -114,16 +115,33 @@ static PJRT_Error *error_for_each_payload(const rk_plugin *plugin,
     return rk_pjrt_later(plugin->real, RK_PJRT_ERROR_FOR_EACH_PAYLOAD)(args);
 }
 
+// A thread that is cancelled in there, where it waits or writes, would take a lock with it.
+
+static void add_client(rk_plugin *plugin, PJRT_Client *client) {
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    rk_runtime_add_client(plugin, client);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
+static bool remove_client(rk_plugin *plugin, PJRT_Client *client) {
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    bool removed = rk_runtime_remove_client(plugin, client);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return removed;
+}
+
 static PJRT_Error *client_create(rk_plugin *plugin, PJRT_Client_Create_Args *args) {
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_CREATE, PJRT_Client_Create, args);
     if (!error && args->client)
-        rk_runtime_add_client(plugin, args->client);
+        add_client(plugin, args->client);
     return error;
 }
 
 static PJRT_Error *client_destroy(rk_plugin *plugin, PJRT_Client_Destroy_Args *args) {
     // Better a client that is never freed than one freed under a thread that works with it.
-    if (args->client && !rk_runtime_remove_client(plugin, args->client))
+    if (args->client && !remove_client(plugin, args->client))
         return NULL;
     return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_DESTROY, PJRT_Client_Destroy, args);
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/sys.h"
 #include "base/thread.h"
+#include "identity/options.h"
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
@@ -205,13 +206,31 @@ static shared_options *share(list *self, const rk_digest *digest) {
     return NULL;
 }
 
-static rk_err *share_all(rk_manifest *manifest, list *self) {
+// Whether the manifest's options are those of the digest that stands with them: nothing is loaded
+// with others than are in its key.
+static rk_err *check_options(const rk_runtime *runtime, const rk_manifest_options *options,
+                             bool *out_right) {
+    RK_AUTO(rk_buf) canonical = {0};
+    RK_AUTO(rk_components) fields = {0};
+    rk_digest digest;
+    RK_TRY(rk_options_canonicalize_without(rk_buf_span(&options->bytes),
+                                           runtime->settings->key_ignore, &canonical, &fields));
+    rk_digest_of(rk_buf_span(&canonical), &digest);
+    *out_right = rk_digest_equal(&digest, &options->digest);
+    return NULL;
+}
+
+static rk_err *share_all(const rk_runtime *runtime, rk_manifest *manifest, list *self) {
     self->of = manifest->options;
     self->shared = rk_calloc(manifest->options_count + 1, sizeof *self->shared);
     self->items = rk_calloc(manifest->use_count + 1, sizeof *self->items);
     if (!self->shared || !self->items)
         return rk_err_no_memory();
     for (; self->shared_count < manifest->options_count; self->shared_count++) {
+        bool right = false;
+        RK_TRY(check_options(runtime, &manifest->options[self->shared_count], &right));
+        if (!right)
+            continue;
         shared_options *shared = rk_calloc(1, sizeof *shared);
         if (!shared)
             return rk_err_no_memory();
@@ -262,7 +281,7 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
     if (!rk_record_find_client(client, &ordinal, &made_ns))
         return NULL;
     RK_TRY(rk_manifest_read(runtime->store, runtime->job, rk_journal_rank(), &manifest));
-    RK_TRY(share_all(&manifest, &all));
+    RK_TRY(share_all(runtime, &manifest, &all));
     for (size_t i = 0; i < manifest.use_count; i++) {
         const rk_manifest_use *use = &manifest.uses[i];
         if (use->client != ordinal || !is_ours(runtime, client, use))
@@ -282,6 +301,17 @@ void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_cli
     if (!runtime->prefetch || !client->keyed || !rk_load_is_possible(plugin))
         return;
     rk_err_drop(begin(runtime, plugin, client), "then everything is loaded when it is asked for");
+}
+
+bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle) {
+    static atomic_bool gave_up; // waited for once already
+    if (!runtime->prefetch)
+        return true;
+    uint64_t timeout_ns = atomic_load(&gave_up) ? 0 : runtime->settings->drain_ns;
+    bool out = handle ? rk_prefetch_drain(runtime->prefetch, handle, timeout_ns)
+                      : rk_prefetch_close(runtime->prefetch, timeout_ns);
+    atomic_store(&gave_up, !out);
+    return out;
 }
 
 // Answering.

@@ -21,6 +21,11 @@ RK_HIDDEN void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin,
 // look it up. May block for as long as one load takes.
 RK_NODISCARD RK_HIDDEN bool rk_preload_take(rk_request *r, rk_answer *out_answer);
 
+// A client is destroyed, or, for NULL, the process ends: nothing is loaded for it any more, and
+// what was is destroyed. False if the plugin is still loading when the time that ends may take is
+// over; that is waited for once.
+RK_NODISCARD RK_HIDDEN bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle);
+
 // How many executables were destroyed that nobody had asked for.
 RK_HIDDEN extern atomic_uint_fast64_t rk_preload_destroyed;
 

@@ -90,6 +90,8 @@ FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
     PJRT_Error *full = refuse_if_full();
     if (full)
         return full;
+    if (fake_fails("exit_deserialize"))
+        exit(3);
     if (fake_fails("deserialize"))
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail deserialize");
     if (fake_fails("deserialize_unimplemented"))
