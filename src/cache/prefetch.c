@@ -286,8 +286,11 @@ static bool await(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job
                   uint64_t *out_waited_ns) {
     uint64_t start_ns = rk_steady_ns();
     job->awaited = true;
+    prefetch->waiting++;
+    (void)pthread_cond_broadcast(&prefetch->changed);
     while (job->state == RK_PREFETCH_LOADING)
         (void)pthread_cond_wait(&prefetch->changed, &prefetch->mutex);
+    prefetch->waiting--;
     *out_waited_ns = rk_steady_ns() - start_ns;
     list->total.waited += job->state == RK_PREFETCH_READY;
     return job->state == RK_PREFETCH_READY || job->answer.quarantined;

@@ -32,7 +32,8 @@ typedef struct rk_prefetch_total {
 } rk_prefetch_total;
 
 typedef struct rk_prefetch_options {
-    unsigned threads;   // at least 2
+    unsigned threads; // at least 2
+    bool gentle; // few processors: the quick thread loads other things only while a request waits
     uint64_t quick_ns;  // what loads in so short a time is for the quick thread
     uint64_t max_bytes; // of what is loaded, or being loaded, and not claimed
     size_t max_held;    // how many of them

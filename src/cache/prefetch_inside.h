@@ -46,6 +46,7 @@ struct rk_prefetch {
     rk_prefetch_list *lists;
     uint64_t held_bytes; // of jobs that are being loaded, or are
     size_t held;
+    size_t waiting; // requests, for what is being loaded
     bool closed;
     pthread_t threads[RK_PREFETCH_MAX_THREADS];
     unsigned thread_count;

@@ -45,10 +45,11 @@ static choice choose(const rk_prefetch *prefetch, bool quick_only, uint64_t now_
 }
 
 // The first thread takes whatever is wanted first; the second what is quick, and other things only
-// while there is nothing quick to begin.
+// while there is nothing quick to begin, and if that takes no processor from who is to ask.
 static choice choose_for(const rk_prefetch *prefetch, bool for_quick, uint64_t now_ns) {
     choice best = choose(prefetch, for_quick, now_ns);
-    return best.job || !for_quick ? best : choose(prefetch, false, now_ns);
+    bool done = best.job || !for_quick || (prefetch->options.gentle && prefetch->waiting == 0);
+    return done ? best : choose(prefetch, false, now_ns);
 }
 
 static choice find_expired(const rk_prefetch *prefetch, uint64_t now_ns) {

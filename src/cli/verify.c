@@ -185,7 +185,7 @@ static rk_err *run_all(request *r, const rk_opt_operands *command) {
     rk_place_set_variable("REKINDLE_REMOTE", "");
     for (size_t i = 0; i < r->count; i++) {
         RK_TRY(run_once(r, command, i));
-        if (r->runs[i].status != 0)
+        if (r->runs[i].status != 0 || rk_verify_requests(&r->runs[i]) == 0)
             r->count = i + 1; // what comes after it would prove nothing
     }
     return NULL;

@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -7,7 +8,7 @@
 #include "cli/text.h"
 #include "cli/verify.h"
 
-enum { LISTED_MOST = 20 };
+enum { LISTED_MOST = 20, FIRST_WORDS = sizeof "not proved: " };
 
 static void add_seconds(rk_table *table, uint64_t nanoseconds) {
     rk_table_add(table, nanoseconds ? RK_STYLE_NONE : RK_STYLE_DIM,
@@ -86,7 +87,10 @@ void rk_verify_print_text(const rk_verify_run *runs, size_t count, const char *r
                      rk_style(RK_STYLE_GOOD, stdout), plain);
         return;
     }
-    (void)printf("\n%snot proved:%s %s\n", rk_style(RK_STYLE_BAD, stdout), plain, reason);
+    size_t columns = rk_term_columns(stdout);
+    (void)printf("\n%snot proved:%s ", rk_style(RK_STYLE_BAD, stdout), plain);
+    rk_term_print_wrapped(reason, 2, columns > FIRST_WORDS ? columns - FIRST_WORDS : SIZE_MAX,
+                          stdout);
     size_t compiled = each_compiled(runs, count, LISTED_MOST, NULL);
     if (compiled > LISTED_MOST)
         (void)printf("  and %zu more; all of them with --json\n", compiled - LISTED_MOST);

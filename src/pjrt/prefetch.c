@@ -1,6 +1,7 @@
 #include "pjrt/prefetch.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -151,12 +152,20 @@ static void settled(const rk_prefetch_total *total) {
         });
 }
 
-// A quarter of what there is at most; the framework is importing and tracing meanwhile.
-static unsigned count_threads(void) {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned most = processors > 0 ? (unsigned)processors / 4 : 0;
+// A quarter of what there is; the framework is importing and tracing meanwhile.
+static unsigned count_threads(unsigned processors) {
+    unsigned most = processors / 4;
     most = most < THREADS_MAX ? most : THREADS_MAX;
     return most > 2 ? most : 2;
+}
+
+// Those that this process may use.
+static unsigned count_processors(void) {
+    cpu_set_t set;
+    long all = sysconf(_SC_NPROCESSORS_ONLN);
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    return all > 0 ? (unsigned)all : 1;
 }
 
 void rk_preload_start(rk_runtime *runtime) {
@@ -166,8 +175,10 @@ void rk_preload_start(rk_runtime *runtime) {
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     uint64_t memory = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
     uint64_t part = memory / HELD_PART_OF_MEMORY;
+    unsigned processors = count_processors();
     const rk_prefetch_options options = {
-        .threads = count_threads(),
+        .threads = count_threads(processors),
+        .gentle = processors <= 2,
         .quick_ns = QUICK_NS,
         .max_bytes = part && part < HELD_MAX_BYTES ? part : HELD_MAX_BYTES,
         .max_held = HELD_MAX,

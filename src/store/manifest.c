@@ -193,14 +193,23 @@ rk_err *rk_manifest_read(const rk_store *store, const char *job, uint32_t rank,
     return found || rank == 0 ? NULL : read_file(store, job, 0, out_manifest, &found);
 }
 
+// Once a process, what dead writers left there goes.
+static void sweep_once(const rk_store *store, const char *folder) {
+    static atomic_bool swept;
+    if (!atomic_exchange(&swept, true))
+        rk_err_drop(rk_tree_sweep(store->directory, folder, 0, NULL), "it costs space only");
+}
+
 static rk_err *publish(const rk_store *store, const char *job, const char *path, rk_span data) {
-    rk_err *err = rk_tree_publish(store->directory, path, data.data, data.len, 0600);
-    if (rk_err_code(err) != RK_NOT_FOUND)
-        return err;
-    rk_err_drop(err, "the folder is made lazily");
     RK_AUTO(rk_buf) folder = {0};
     rk_buf_add_format(&folder, "jobs/%s", job);
     RK_TRY(rk_buf_status(&folder));
+    rk_err *err = rk_tree_publish(store->directory, path, data.data, data.len, 0600);
+    if (!err)
+        sweep_once(store, rk_buf_text(&folder));
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "the folder is made lazily");
     RK_TRY(rk_tree_make_dirs(store->directory, rk_buf_text(&folder)));
     return rk_tree_publish(store->directory, path, data.data, data.len, 0600);
 }

@@ -125,11 +125,13 @@ static rk_err *read_run(reader *r) {
     rk_manifest *manifest = r->manifest;
     uint64_t number = take_number(r, ' ', UINT64_MAX / 2);
     rk_span id = take(r, '\n');
-    if (number <= rk_manifest_latest_run(manifest) || id.len > RK_MANIFEST_RUN_MAX_CHARS ||
-        memchr(id.data, '\0', id.len) || manifest->run_count == RK_MANIFEST_MAX_RUNS)
-        r->sound = false;
     if (!r->sound)
         return NULL;
+    if (number <= rk_manifest_latest_run(manifest) || id.len > RK_MANIFEST_RUN_MAX_CHARS ||
+        memchr(id.data, '\0', id.len) || manifest->run_count == RK_MANIFEST_MAX_RUNS) {
+        r->sound = false;
+        return NULL;
+    }
     rk_manifest_run *run = &manifest->runs[manifest->run_count++];
     *run = (rk_manifest_run){.number = number};
     memcpy(run->id, id.data, id.len);

@@ -296,6 +296,31 @@ static void one_thread_is_kept_for_what_is_quick(void **state) {
     assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
 }
 
+// With few processors the second thread leaves big ones alone while nobody waits.
+static void where_there_are_few_processors_one_big_one_at_a_time(void **state) {
+    fixture *f = *state;
+    rk_prefetch_options gentle = usual;
+    gentle.gentle = true;
+    make(f, &gentle);
+    rk_prefetch_item items[3];
+    for (int i = 0; i < 3; i++) {
+        f->works[i].gate = &f->gate;
+        items[i] = item(f, i, (uint64_t)i, 500);
+    }
+    add(f, items, 3);
+    wait_at_gate(&f->gate, 1);
+    nap(20);
+    assert_int_equal(atomic_load(&f->begun), 1);
+    taker waits = {.fixture = f};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run_taker, &waits), 0);
+    wait_at_gate(&f->gate, 2); // who asks is idle
+    open_gate(&f->gate);
+    (void)pthread_join(thread, NULL);
+    assert_true(waits.taken);
+    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+}
+
 static void what_is_wanted_early_goes_first(void **state) {
     fixture *f = *state;
     rk_prefetch_options one = usual;
@@ -541,6 +566,7 @@ int main(void) {
         TEST(a_request_waits_for_its_own_alone),
         TEST(what_was_not_begun_is_taken_off),
         TEST(one_thread_is_kept_for_what_is_quick),
+        TEST(where_there_are_few_processors_one_big_one_at_a_time),
         TEST(what_is_wanted_early_goes_first),
         TEST(no_more_is_held_than_may_be),
         TEST(how_many_are_held_is_limited_too),
