@@ -1,6 +1,7 @@
 #include "cache/prefetch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
@@ -47,6 +48,7 @@ static void remove_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
     atomic_fetch_sub(&prefetch->list_count, 1);
     if (prefetch->options.settled)
         prefetch->options.settled(&list->total);
+    rk_free(list->known);
     rk_free(list);
 }
 
@@ -191,6 +193,10 @@ static bool comes_before(const rk_prefetch_item *a, const rk_prefetch_item *b) {
     return a->wanted_ns < b->wanted_ns;
 }
 
+static int compare_digests(const void *a, const void *b) {
+    return memcmp(a, b, sizeof(rk_digest));
+}
+
 // The jobs in order; all of them or none.
 static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetch_list *list) {
     rk_prefetch_job *last = NULL;
@@ -208,6 +214,12 @@ static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetc
         *link = job;
         last = job->next ? last : job;
     }
+    list->known = rk_calloc(count, sizeof *list->known);
+    if (!list->known)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < count; i++)
+        list->known[i] = items[i].key.digest;
+    qsort(list->known, count, sizeof *list->known, compare_digests);
     list->total.listed = count;
     return NULL;
 }
@@ -217,6 +229,7 @@ static void free_list(rk_prefetch_list *list) {
         next = job->next;
         rk_free(job);
     }
+    rk_free(list->known);
     rk_free(list);
 }
 
@@ -296,20 +309,11 @@ static bool await(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job
     return job->state == RK_PREFETCH_READY || job->answer.quarantined;
 }
 
-static void meet_stranger(rk_prefetch *prefetch, rk_prefetch_list *list) {
-    if (++list->strangers < STRANGERS_MAX || list->total.departed)
-        return;
-    list->total.departed = true;
-    (void)rk_prefetch_forget(prefetch, list->owner);
-}
-
 static bool take(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key,
                  rk_prefetch_claim *out_claim) {
     rk_prefetch_job *job = find_job(list, key);
-    if (!job) {
-        meet_stranger(prefetch, list);
+    if (!job)
         return false;
-    }
     list->strangers = 0;
     if (job->state == RK_PREFETCH_LOADING && !await(prefetch, list, job, &out_claim->waited_ns)) {
         rk_prefetch_unlink(prefetch, list, job);
@@ -336,6 +340,26 @@ bool rk_prefetch_take(rk_prefetch *prefetch, const void *owner, const rk_key *ke
     bool taken = list && take(prefetch, list, key, out_claim);
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return taken;
+}
+
+static void meet(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key) {
+    // What was on it once, and is asked for more often or could not be loaded, is no other thing.
+    if (bsearch(&key->digest, list->known, list->total.listed, sizeof key->digest, compare_digests))
+        list->strangers = 0;
+    else if (++list->strangers >= STRANGERS_MAX && !list->total.departed) {
+        list->total.departed = true;
+        (void)rk_prefetch_forget(prefetch, list->owner);
+    }
+}
+
+void rk_prefetch_meet(rk_prefetch *prefetch, const void *owner, const rk_key *key) {
+    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
+        return;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    rk_prefetch_list *list = find_list(prefetch, owner);
+    if (list)
+        meet(prefetch, list, key);
+    (void)pthread_mutex_unlock(&prefetch->mutex);
 }
 
 // Ending.

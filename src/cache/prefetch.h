@@ -88,6 +88,10 @@ typedef struct rk_prefetch_claim {
 RK_NODISCARD bool rk_prefetch_take(rk_prefetch *prefetch, const void *owner, const rk_key *key,
                                    rk_prefetch_claim *out_claim);
 
+// The owner has got something for that key from elsewhere that its next list may name. After many
+// in a row that were never on this one the owner's run is another, and the rest of it is let go.
+void rk_prefetch_meet(rk_prefetch *prefetch, const void *owner, const rk_key *key);
+
 // Destroys what is loaded and not claimed, of all owners for NULL, and begins nothing further of
 // their lists. How many were destroyed.
 size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner);

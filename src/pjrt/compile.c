@@ -186,6 +186,7 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
         r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
     rk_record_request(r, start_ns);
+    rk_preload_answered(r);
     rk_memory_look(r->plugin);
     rk_runtime_check_journal(r->runtime);
 }

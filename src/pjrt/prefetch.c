@@ -345,6 +345,17 @@ bool rk_preload_take(rk_request *r, rk_answer *out_answer) {
     return true;
 }
 
+void rk_preload_answered(const rk_request *r) {
+    rk_prefetch *prefetch = r->runtime->prefetch;
+    const rk_journal_compile *event = &r->event;
+    // What is too cheap to be stored, or for no store at all, says nothing: no list ever names it.
+    bool tells = event->outcome == RK_OUTCOME_HIT ||
+                 (event->outcome == RK_OUTCOME_MISS && !event->failed &&
+                  event->compile_ns >= r->runtime->settings->min_compile_ns);
+    if (prefetch && r->args && r->has_key && tells && !event->preloaded)
+        rk_prefetch_meet(prefetch, r->args->client, &r->key);
+}
+
 static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {
     if (rk_pjrt_error_is_ours(error))
         return rk_pjrt_error_code(error);

@@ -21,6 +21,9 @@ RK_HIDDEN void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin,
 // look it up. May block for as long as one load takes.
 RK_NODISCARD RK_HIDDEN bool rk_preload_take(rk_request *r, rk_answer *out_answer);
 
+// A request was answered: the run may be another than the last one.
+RK_HIDDEN void rk_preload_answered(const rk_request *r);
+
 // A client is destroyed, or, for NULL, the process ends: nothing is loaded for it any more, and
 // what was is destroyed. False if the plugin is still loading when the time that ends may take is
 // over; that is waited for once.

@@ -120,6 +120,42 @@ class Ends(Attack):
         self.assertLess(time.monotonic() - began, 5.5)
 
 
+class Departing(Attack):
+    """A run that asks for other things than the last one lets go of what it does not want; but no run does so that
+    only asks for what cannot stand in a manifest."""
+
+    def check_last_is_loaded(self, way, words, **environment):
+        self.start(way, words, **environment)
+        outcome = self.start(way, [words[0], SETTLE, SETTLE, *words[1:]], **environment)
+        self.assertEqual(self.sources()[-1], "preload", self.place.events("preload"))
+        return outcome
+
+    @each_way
+    def test_programs_that_are_too_cheap_to_store(self, way):
+        """Compiled in every run, and in no manifest."""
+        words = ["client", *[f"compile=name=cheap{n}" for n in range(20)], "compile=name=dear sleep_ms=400"]
+        outcome = self.check_last_is_loaded(way, words, REKINDLE_MIN_COMPILE_SECONDS="0.3")
+        self.assertEqual(len(outcome.real_compiles()), 20)
+
+    @each_way
+    def test_a_program_that_is_asked_for_again_and_again(self, way):
+        """More often than a manifest says."""
+        words = ["client", "repeat=40{", "compile=name=again", "destroy-exec", "}", "compile=name=last"]
+        outcome = self.check_last_is_loaded(way, words)
+        self.assertEqual((outcome.real_compiles(), self.sources().count("preload")), ([], 17))
+
+    @each_way
+    def test_entries_that_were_evicted(self, way):
+        """On the list, but not in the store."""
+        words = ["client", *[f"compile=name=gone{n}" for n in range(20)], "compile=name=last"]
+        self.start(way, words[:-1])
+        for path in self.place.entries():
+            os.remove(path)
+        self.start(way, [words[0], words[-1]])
+        self.start(way, [words[0], SETTLE, SETTLE, *words[1:]])
+        self.assertEqual(self.sources()[-1], "preload", self.place.events("preload"))
+
+
 class Manifests(Attack):
     def rewrite(self, change):
         """The manifest as `change` makes it, with a digest that is right."""

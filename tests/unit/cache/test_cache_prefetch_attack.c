@@ -218,6 +218,26 @@ static void relief_does_not_wait_for_what_is_wanted(void **state) {
     assert_true(rk_steady_ns() - start_ns < 90 * MS);
 }
 
+// What was on the list, and is asked for once more, or could not be loaded, is no sign of
+// departing.
+static void what_was_on_the_list_is_no_other_thing(void **state) {
+    fixture *f = *state;
+    rk_prefetch_claim claim;
+    rk_key known = key_of(0), failed = key_of(1);
+    f->works[1].miss = RK_MISS_ABSENT;
+    add_for(f, &f->owner, 0, 3);
+    wait_until_loaded(f, 0, 3);
+    assert_true(take(f, 0, &claim));
+    for (int i = 0; i < 100; i++) {
+        assert_false(take(f, 0, &claim));
+        rk_prefetch_meet(f->prefetch, &f->owner, &known);
+        rk_prefetch_meet(f->prefetch, &f->owner, &failed);
+        rk_prefetch_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // who has no list
+    }
+    assert_true(take(f, 2, &claim));
+    assert_false(last_total.departed);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -225,6 +245,7 @@ int main(void) {
         TEST(a_drain_begins_nothing_new),      TEST(relief_begins_nothing_new),
         TEST(an_end_begins_nothing_new),       TEST(relief_waits_for_what_is_being_loaded),
         TEST(relief_waits_for_another_relief), TEST(relief_does_not_wait_for_what_is_wanted),
+        TEST(what_was_on_the_list_is_no_other_thing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
