@@ -1,6 +1,7 @@
 #include "cache/prefetch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
@@ -47,6 +48,7 @@ static void remove_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
     atomic_fetch_sub(&prefetch->list_count, 1);
     if (prefetch->options.settled)
         prefetch->options.settled(&list->total);
+    rk_free(list->known);
     rk_free(list);
 }
 
@@ -80,29 +82,46 @@ void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetc
     free_job(prefetch, job); // only memory, and the caller's context
 }
 
-size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner) {
-    size_t destroyed = 0;
-    for (;;) {
-        rk_prefetch_list *list = find_list(prefetch, owner);
-        rk_prefetch_job *job = list ? list->jobs : NULL;
-        for (; job; job = job->next) {
-            job->forgotten |= job->state == RK_PREFETCH_LOADING && !job->awaited;
-            if (job->state == RK_PREFETCH_QUEUED ||
-                (!job->awaited &&
-                 (job->state == RK_PREFETCH_READY || job->state == RK_PREFETCH_FAILED)))
-                break;
-        }
-        if (!job)
-            return destroyed;
-        if (job->state == RK_PREFETCH_READY) {
-            rk_prefetch_waste(prefetch, list, job);
-            destroyed++;
+// Nothing of the list is begun any more, and nobody wants what is being loaded. Without letting go
+// of the mutex, so that nothing begins while something else is destroyed. The list may be gone
+// afterwards.
+static void drop_rest(rk_prefetch *prefetch, rk_prefetch_list *list) {
+    for (rk_prefetch_job *job = list->jobs, *next; job; job = next) {
+        next = job->next;
+        job->forgotten |= job->state == RK_PREFETCH_LOADING && !job->awaited;
+        bool queued = job->state == RK_PREFETCH_QUEUED;
+        if (!queued && (job->state != RK_PREFETCH_FAILED || job->awaited))
             continue;
-        }
-        list->total.dropped += job->state == RK_PREFETCH_QUEUED;
-        rk_prefetch_unlink(prefetch, list, job);
+        list->total.dropped += queued;
+        rk_prefetch_unlink(prefetch, list, job); // with the last one the list goes
         free_job(prefetch, job);
     }
+}
+
+static rk_prefetch_job *find_ready(const rk_prefetch_list *list) {
+    for (rk_prefetch_job *job = list->jobs; job; job = job->next)
+        if (job->state == RK_PREFETCH_READY && !job->awaited)
+            return job;
+    return NULL;
+}
+
+size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner) {
+    size_t destroyed = 0;
+    rk_prefetch_list *list = find_list(prefetch, owner);
+    if (list)
+        drop_rest(prefetch, list);
+    while ((list = find_list(prefetch, owner)) != NULL) { // it may go while the mutex is free
+        rk_prefetch_job *job = find_ready(list);
+        if (!job)
+            break;
+        rk_prefetch_waste(prefetch, list, job);
+        destroyed++;
+    }
+    return destroyed;
+}
+
+static bool is_meant(const rk_prefetch_list *list, const void *owner) {
+    return !owner || list->owner == owner;
 }
 
 size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
@@ -110,16 +129,44 @@ size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
     (void)pthread_mutex_lock(&prefetch->mutex);
+    for (rk_prefetch_list *list = prefetch->lists, *next; list; list = next) {
+        next = list->next;
+        if (!is_meant(list, owner))
+            continue;
+        list->total.relieved = true;
+        drop_rest(prefetch, list);
+    }
     for (rk_prefetch_list *list = prefetch->lists; list;) {
-        bool meant = (!owner || list->owner == owner) && !list->total.relieved;
-        const void *its_owner = list->owner;
-        list->total.relieved |= meant;
-        if (meant)
-            destroyed += rk_prefetch_forget(prefetch, its_owner);
-        list = meant ? prefetch->lists : list->next; // they go and come while the mutex is free
+        rk_prefetch_job *job = is_meant(list, owner) ? find_ready(list) : NULL;
+        if (job) {
+            rk_prefetch_waste(prefetch, list, job);
+            destroyed++;
+        }
+        list = job ? prefetch->lists : list->next; // they go and come while the mutex is free
     }
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return destroyed;
+}
+
+// Something takes up memory that nobody wants, and will not for long.
+static bool is_being_relieved(const rk_prefetch *prefetch) {
+    for (const rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+        for (const rk_prefetch_job *job = list->jobs; job; job = job->next)
+            if (job->state == RK_PREFETCH_DESTROYING ||
+                (job->state == RK_PREFETCH_LOADING && job->forgotten))
+                return true;
+    return false;
+}
+
+void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns) {
+    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
+        return;
+    uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    while (is_being_relieved(prefetch))
+        if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
+            break;
+    (void)pthread_mutex_unlock(&prefetch->mutex);
 }
 
 // Giving a list.
@@ -146,6 +193,10 @@ static bool comes_before(const rk_prefetch_item *a, const rk_prefetch_item *b) {
     return a->wanted_ns < b->wanted_ns;
 }
 
+static int compare_digests(const void *a, const void *b) {
+    return memcmp(a, b, sizeof(rk_digest));
+}
+
 // The jobs in order; all of them or none.
 static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetch_list *list) {
     rk_prefetch_job *last = NULL;
@@ -163,6 +214,12 @@ static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetc
         *link = job;
         last = job->next ? last : job;
     }
+    list->known = rk_calloc(count, sizeof *list->known);
+    if (!list->known)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < count; i++)
+        list->known[i] = items[i].key.digest;
+    qsort(list->known, count, sizeof *list->known, compare_digests);
     list->total.listed = count;
     return NULL;
 }
@@ -172,6 +229,7 @@ static void free_list(rk_prefetch_list *list) {
         next = job->next;
         rk_free(job);
     }
+    rk_free(list->known);
     rk_free(list);
 }
 
@@ -251,20 +309,11 @@ static bool await(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job
     return job->state == RK_PREFETCH_READY || job->answer.quarantined;
 }
 
-static void meet_stranger(rk_prefetch *prefetch, rk_prefetch_list *list) {
-    if (++list->strangers < STRANGERS_MAX || list->total.departed)
-        return;
-    list->total.departed = true;
-    (void)rk_prefetch_forget(prefetch, list->owner);
-}
-
 static bool take(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key,
                  rk_prefetch_claim *out_claim) {
     rk_prefetch_job *job = find_job(list, key);
-    if (!job) {
-        meet_stranger(prefetch, list);
+    if (!job)
         return false;
-    }
     list->strangers = 0;
     if (job->state == RK_PREFETCH_LOADING && !await(prefetch, list, job, &out_claim->waited_ns)) {
         rk_prefetch_unlink(prefetch, list, job);
@@ -293,6 +342,26 @@ bool rk_prefetch_take(rk_prefetch *prefetch, const void *owner, const rk_key *ke
     return taken;
 }
 
+static void meet(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key) {
+    // What was on it once, and is asked for more often or could not be loaded, is no other thing.
+    if (bsearch(&key->digest, list->known, list->total.listed, sizeof key->digest, compare_digests))
+        list->strangers = 0;
+    else if (++list->strangers >= STRANGERS_MAX && !list->total.departed) {
+        list->total.departed = true;
+        (void)rk_prefetch_forget(prefetch, list->owner);
+    }
+}
+
+void rk_prefetch_meet(rk_prefetch *prefetch, const void *owner, const rk_key *key) {
+    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
+        return;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    rk_prefetch_list *list = find_list(prefetch, owner);
+    if (list)
+        meet(prefetch, list, key);
+    (void)pthread_mutex_unlock(&prefetch->mutex);
+}
+
 // Ending.
 
 // True if nothing of that owner, or of any, is left; then no thread is inside the plugin for it.
@@ -308,6 +377,14 @@ static bool wait_until_out(rk_prefetch *prefetch, const void *owner, uint64_t ti
     return is_out(prefetch, owner);
 }
 
+// Whether the plugin itself has called us, on a thread of ours that is inside it.
+static bool is_own_thread(const rk_prefetch *prefetch) {
+    for (unsigned i = 0; i < prefetch->thread_count; i++)
+        if (pthread_equal(prefetch->threads[i], pthread_self()))
+            return true;
+    return false;
+}
+
 bool rk_prefetch_drain(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&prefetch->mutex);
     (void)rk_prefetch_forget(prefetch, owner);
@@ -320,6 +397,10 @@ bool rk_prefetch_close(rk_prefetch *prefetch, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&prefetch->mutex);
     prefetch->closed = true;
     (void)pthread_cond_broadcast(&prefetch->changed);
+    if (is_own_thread(prefetch)) { // exit() while loading: this call would wait for itself
+        (void)pthread_mutex_unlock(&prefetch->mutex);
+        return true;
+    }
     for (rk_prefetch_list *list = prefetch->lists; list;) {
         bool meant = !list->closing;
         list->closing = true;

@@ -32,7 +32,8 @@ typedef struct rk_prefetch_job {
 struct rk_prefetch_list {
     const void *owner;
     rk_prefetch_total total;
-    uint64_t strangers; // requests in a row for what is not on the list
+    uint64_t strangers; // requests in a row for what was never on the list
+    rk_digest *known;   // of all keys that were; owned, sorted
     bool closing;
     rk_prefetch_job *jobs; // owned; by when they are wanted, stale ones last
     rk_prefetch_list *next;

@@ -33,6 +33,8 @@ static bool comes_before(const rk_prefetch_job *a, const rk_prefetch_job *b) {
 // What to begin now.
 static choice choose(const rk_prefetch *prefetch, bool quick_only, uint64_t now_ns) {
     choice best = {0};
+    if (prefetch->closed)
+        return best;
     for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
         for (rk_prefetch_job *job = list->jobs; job; job = job->next)
             if (job->state == RK_PREFETCH_QUEUED && (!quick_only || is_quick(prefetch, job)) &&

@@ -215,7 +215,7 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     if (!runtime)
         return true;
     uint64_t drain_ns = runtime->settings->drain_ns;
-    bool loaded = !runtime->prefetch || rk_prefetch_drain(runtime->prefetch, handle, drain_ns);
+    bool loaded = rk_preload_end(runtime, handle);
     bool stored = !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, drain_ns);
     bool verified = !runtime->verifier || rk_verifier_drain(runtime->verifier, handle, drain_ns);
     rk_runtime_write_counts(true);

@@ -40,8 +40,9 @@ static rk_err *make_key(rk_request *r) {
 static rk_err *load(void *context, rk_span executable, void **out_handle) {
     rk_request *r = context;
     PJRT_LoadedExecutable *loaded = NULL;
+    uint64_t before = atomic_load(&rk_preload_destroyed);
     rk_err *err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
-    if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && rk_preload_make_room()) {
+    if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && rk_preload_make_room(before)) {
         rk_err_drop(err, "there may be room now");
         err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
     }
@@ -148,11 +149,8 @@ static PJRT_Error *compile(rk_request *r) {
         return refuse(r, refusal);
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
-    PJRT_Error *error =
-        RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args);
-    error = RK_PRELOAD_AGAIN(
-        r->plugin, error,
-        RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args));
+    PJRT_Error *error = RK_PRELOAD_CALL(
+        r->plugin, RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args));
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
@@ -200,6 +198,7 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
         r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
     rk_record_request(r, start_ns);
+    rk_preload_answered(r);
     rk_memory_look(r->plugin);
     rk_runtime_check_journal(r->runtime);
 }

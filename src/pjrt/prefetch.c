@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/sys.h"
 #include "base/thread.h"
+#include "identity/options.h"
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
@@ -17,9 +18,12 @@
 // The limits of what is loaded and not asked for yet.
 #define HELD_MAX_BYTES ((uint64_t)4 << 30) // of serialized executables, or this part of the memory
 enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4, DEVICE_PERCENT = 90 };
-#define QUICK_NS ((uint64_t)50000000)
-#define EARLY_NS ((uint64_t)120 * 1000000000)
-#define KEEP_NS  ((uint64_t)300 * 1000000000)
+#define QUICK_NS  ((uint64_t)50000000)
+#define EARLY_NS  ((uint64_t)120 * 1000000000)
+#define KEEP_NS   ((uint64_t)300 * 1000000000)
+#define RELIEF_NS ((uint64_t)60 * 1000000000) // who is short of memory waits for loads so long
+
+atomic_uint_fast64_t rk_preload_destroyed;
 
 // Compile options that several items share.
 typedef struct shared_options {
@@ -58,6 +62,7 @@ static void destroy(void *context, void *handle) {
     PJRT_LoadedExecutable_Destroy_Args args = {
         .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = handle};
     rk_pjrt_error_drop(api, api->PJRT_LoadedExecutable_Destroy(&args));
+    (void)atomic_fetch_add(&rk_preload_destroyed, 1);
 }
 
 // Loading, as the cache asks for it.
@@ -212,13 +217,31 @@ static shared_options *share(list *self, const rk_digest *digest) {
     return NULL;
 }
 
-static rk_err *share_all(rk_manifest *manifest, list *self) {
+// Whether the manifest's options are those of the digest that stands with them: nothing is loaded
+// with others than are in its key.
+static rk_err *check_options(const rk_runtime *runtime, const rk_manifest_options *options,
+                             bool *out_right) {
+    RK_AUTO(rk_buf) canonical = {0};
+    RK_AUTO(rk_components) fields = {0};
+    rk_digest digest;
+    RK_TRY(rk_options_canonicalize_without(rk_buf_span(&options->bytes),
+                                           runtime->settings->key_ignore, &canonical, &fields));
+    rk_digest_of(rk_buf_span(&canonical), &digest);
+    *out_right = rk_digest_equal(&digest, &options->digest);
+    return NULL;
+}
+
+static rk_err *share_all(const rk_runtime *runtime, rk_manifest *manifest, list *self) {
     self->of = manifest->options;
     self->shared = rk_calloc(manifest->options_count + 1, sizeof *self->shared);
     self->items = rk_calloc(manifest->use_count + 1, sizeof *self->items);
     if (!self->shared || !self->items)
         return rk_err_no_memory();
     for (; self->shared_count < manifest->options_count; self->shared_count++) {
+        bool right = false;
+        RK_TRY(check_options(runtime, &manifest->options[self->shared_count], &right));
+        if (!right)
+            continue;
         shared_options *shared = rk_calloc(1, sizeof *shared);
         if (!shared)
             return rk_err_no_memory();
@@ -269,7 +292,7 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
     if (!rk_record_find_client(client, &ordinal, &made_ns))
         return NULL;
     RK_TRY(rk_manifest_read(runtime->store, runtime->job, rk_journal_rank(), &manifest));
-    RK_TRY(share_all(&manifest, &all));
+    RK_TRY(share_all(runtime, &manifest, &all));
     for (size_t i = 0; i < manifest.use_count; i++) {
         const rk_manifest_use *use = &manifest.uses[i];
         if (use->client != ordinal || !is_ours(runtime, client, use))
@@ -289,6 +312,17 @@ void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_cli
     if (!runtime->prefetch || !client->keyed || !rk_load_is_possible(plugin))
         return;
     rk_err_drop(begin(runtime, plugin, client), "then everything is loaded when it is asked for");
+}
+
+bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle) {
+    static atomic_bool gave_up; // waited for once already
+    if (!runtime->prefetch)
+        return true;
+    uint64_t timeout_ns = atomic_load(&gave_up) ? 0 : runtime->settings->drain_ns;
+    bool out = handle ? rk_prefetch_drain(runtime->prefetch, handle, timeout_ns)
+                      : rk_prefetch_close(runtime->prefetch, timeout_ns);
+    atomic_store(&gave_up, !out);
+    return out;
 }
 
 // Answering.
@@ -311,6 +345,17 @@ bool rk_preload_take(rk_request *r, rk_answer *out_answer) {
     return true;
 }
 
+void rk_preload_answered(const rk_request *r) {
+    rk_prefetch *prefetch = r->runtime->prefetch;
+    const rk_journal_compile *event = &r->event;
+    // What is too cheap to be stored, or for no store at all, says nothing: no list ever names it.
+    bool tells = event->outcome == RK_OUTCOME_HIT ||
+                 (event->outcome == RK_OUTCOME_MISS && !event->failed &&
+                  event->compile_ns >= r->runtime->settings->min_compile_ns);
+    if (prefetch && r->args && r->has_key && tells && !event->preloaded)
+        rk_prefetch_meet(prefetch, r->args->client, &r->key);
+}
+
 static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {
     if (rk_pjrt_error_is_ours(error))
         return rk_pjrt_error_code(error);
@@ -321,19 +366,21 @@ static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error)
     return problem ? PJRT_Error_Code_UNKNOWN : args.code;
 }
 
-bool rk_preload_make_room(void) {
+bool rk_preload_make_room(uint64_t before) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime || !runtime->prefetch)
         return false;
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    bool made = rk_prefetch_relieve(runtime->prefetch, NULL) > 0;
+    (void)rk_prefetch_relieve(runtime->prefetch, NULL);
+    rk_prefetch_await_relief(runtime->prefetch, RELIEF_NS);
     (void)pthread_setcancelstate(cancel_state, NULL);
-    return made;
+    return atomic_load(&rk_preload_destroyed) != before;
 }
 
-bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error) {
-    return code_of(plugin, error) == PJRT_Error_Code_RESOURCE_EXHAUSTED && rk_preload_make_room();
+bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint64_t before) {
+    return code_of(plugin, error) == PJRT_Error_Code_RESOURCE_EXHAUSTED &&
+           rk_preload_make_room(before);
 }
 
 PJRT_Error *rk_preload_choose(const rk_plugin *plugin, PJRT_Error *first, PJRT_Error *second) {

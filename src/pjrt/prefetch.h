@@ -5,6 +5,8 @@
 // options is as the last run sent it. Inside src/pjrt only.
 #pragma once
 
+#include <stdatomic.h>
+
 #include "cache/prefetch.h"
 #include "pjrt/compile_inside.h"
 
@@ -19,18 +21,36 @@ RK_HIDDEN void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin,
 // look it up. May block for as long as one load takes.
 RK_NODISCARD RK_HIDDEN bool rk_preload_take(rk_request *r, rk_answer *out_answer);
 
-// Destroys what was loaded and nobody has asked for yet; false if there was nothing.
-RK_NODISCARD RK_HIDDEN bool rk_preload_make_room(void);
+// A request was answered: the run may be another than the last one.
+RK_HIDDEN void rk_preload_answered(const rk_request *r);
 
-// The plugin answered a call with that error: where memory was short, and something was loaded that
-// nobody has asked for yet, it is destroyed, and true says that the call should be made again.
-RK_NODISCARD RK_HIDDEN bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error);
+// A client is destroyed, or, for NULL, the process ends: nothing is loaded for it any more, and
+// what was is destroyed. False if the plugin is still loading when the time that ends may take is
+// over; that is waited for once.
+RK_NODISCARD RK_HIDDEN bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle);
 
-// Makes a call again that was answered with `first`, once, if that may help. The better of the two
-// answers; the other error is destroyed.
-#define RK_PRELOAD_AGAIN(plugin, first, call)                                                      \
-    (RK_UNLIKELY((first) != NULL) && rk_preload_relieve((plugin), (first))                         \
-         ? rk_preload_choose((plugin), (first), (call))                                            \
-         : (first))
+// How many executables were destroyed that nobody had asked for.
+RK_HIDDEN extern atomic_uint_fast64_t rk_preload_destroyed;
+
+// Destroys what was loaded and nobody has asked for yet, and waits for what is being loaded so.
+// True if something was destroyed, whoever did it, since there were `before`: then a call that
+// began with so many should be made again.
+RK_NODISCARD RK_HIDDEN bool rk_preload_make_room(uint64_t before);
+
+// The same where the plugin answered a call with that error, if it says that memory is short.
+RK_NODISCARD RK_HIDDEN bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error,
+                                               uint64_t before);
+
+// The better of two answers to the same call; the other error is destroyed.
 RK_NODISCARD RK_HIDDEN PJRT_Error *rk_preload_choose(const rk_plugin *plugin, PJRT_Error *first,
                                                      PJRT_Error *second);
+
+// Makes a call, and makes it again, once, where memory was short and is not any more.
+#define RK_PRELOAD_CALL(plugin, call)                                                              \
+    (__extension__({                                                                               \
+        uint64_t rk_before_ = atomic_load_explicit(&rk_preload_destroyed, memory_order_relaxed);   \
+        PJRT_Error *rk_first_ = (call);                                                            \
+        if (RK_UNLIKELY(rk_first_ != NULL) && rk_preload_relieve((plugin), rk_first_, rk_before_)) \
+            rk_first_ = rk_preload_choose((plugin), rk_first_, (call));                            \
+        rk_first_;                                                                                 \
+    }))

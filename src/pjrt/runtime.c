@@ -111,7 +111,7 @@ static void at_exit(void) {
         return;
     if (runtime->verifier)
         rk_verifier_close(runtime->verifier);
-    if (runtime->prefetch && !rk_prefetch_close(runtime->prefetch, runtime->settings->drain_ns))
+    if (!rk_preload_end(runtime, NULL))
         rk_runtime_tell(RK_ONCE_DRAIN,
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin did not finish loading an executable in time; it is "

@@ -90,6 +90,8 @@ FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
     PJRT_Error *full = refuse_if_full();
     if (full)
         return full;
+    if (fake_fails("exit_deserialize"))
+        exit(3);
     if (fake_fails("deserialize"))
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail deserialize");
     if (fake_fails("deserialize_unimplemented"))
@@ -161,6 +163,7 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
 // Loaded executables.
 
 FAKE_ENTRY(PJRT_LoadedExecutable_Destroy) {
+    fake_sleep_ms(fake_setting_int("FAKE_PJRT_DESTROY_MS", 0));
     fake_object_kill(FAKE_LOADED, args->executable);
     fake_program_release(args->executable->program);
     return NULL;
