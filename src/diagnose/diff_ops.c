@@ -112,9 +112,22 @@ static bool is_sharding_call(const rk_view *view, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(view->model->nodes.items[target].bytes, "Sharding"));
 }
 
+// Before what only lays a value out otherwise.
+static uint32_t laid_out_from(const rk_view *view, uint32_t value) {
+    for (unsigned steps = 0; steps < USERS_MAX && view->producer[value] != RK_NO_ID; steps++) {
+        const rk_op *op = &view->model->ops.items[view->producer[value]];
+        rk_span name = rk_model_string(view->model, op->name);
+        if (op->operand_count != 1 ||
+            !(rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose")))
+            break;
+        value = view->model->operands.items[op->first_operand];
+    }
+    return value;
+}
+
 static bool is_result(const rk_view *view, uint32_t value) {
     for (uint32_t i = 0; i < view->result_count; i++)
-        if (view->results[i] == value)
+        if (laid_out_from(view, view->results[i]) == value)
             return true;
     return false;
 }
