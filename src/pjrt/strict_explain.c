@@ -159,6 +159,9 @@ static void find_cause(const rk_request *r, const read_program *program, rk_late
     } else if (count == 0) {
         rk_buf_add_text(&late->cause, rk_cause_name(RK_CAUSE_FIRST));
         rk_buf_add_text(&late->words, "this process had no program of that name before");
+    } else {
+        rk_buf_add_text(&late->words, "not known: earlier programs of that name are not kept, or "
+                                      "not yet");
     }
     rk_buf_cleanup(&best.words);
 }
