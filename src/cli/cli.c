@@ -11,6 +11,7 @@
 const rk_verb rk_verbs[] = {
     {"run", "run a job with rekindle in it", rk_verb_run},
     {"stats", "counters of the last run, of another, or of all", rk_verb_stats},
+    {"explain", "why a run compiled what it compiled, and what to do", rk_verb_explain},
     {"runs", "the runs there were", rk_verb_runs},
     {"memory", "memory of every physical device in a run", rk_verb_memory},
     {"shapes", "which sizes to pad to, so that fewer programs are compiled", rk_verb_shapes},

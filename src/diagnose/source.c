@@ -109,6 +109,18 @@ bool rk_source_of(const rk_model *model, uint32_t location, rk_source *out_place
     return best != RK_FILE_FRAMEWORK;
 }
 
+uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_source *out_frames,
+                          uint32_t max) {
+    walk w = {.model = model};
+    rk_source frame;
+    uint32_t count = 0;
+    push(&w, location);
+    while (count < max && next_frame(&w, &frame))
+        if (rk_file_owner_of(frame.file) == RK_FILE_USER)
+            out_frames[count++] = frame;
+    return count;
+}
+
 rk_span rk_source_scope(const rk_model *model, uint32_t location) {
     for (uint32_t steps = 0; location != RK_NO_ID && steps < STEPS_MAX; steps++) {
         const rk_node *node = &model->nodes.items[location];

@@ -23,6 +23,10 @@ rk_file_owner rk_file_owner_of(rk_span path);
 // no framework's. False: there is none. Spans are borrowed from the model.
 RK_NODISCARD bool rk_source_of(const rk_model *model, uint32_t location, rk_source *out_place);
 
+// The user's frames of a location, the innermost first; at most `max`. How many.
+uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_source *out_frames,
+                          uint32_t max);
+
 // The outermost name of a location, which JAX and PyTorch/XLA make the path of scopes that an
 // operation is in ("jit(step)/jvp()/mul"); empty if there is none.
 rk_span rk_source_scope(const rk_model *model, uint32_t location);

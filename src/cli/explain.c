@@ -1,0 +1,131 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/explain_view.h"
+#include "cli/opt.h"
+#include "cli/place.h"
+#include "cli/term.h"
+
+// How many runs are looked at for what had been stored before.
+enum { EARLIER_RUNS = 20 };
+
+typedef struct run_names {
+    char **items; // owned, each too; the newest last
+    size_t count;
+    const char *until; // this run, and what comes after it, are left out
+    bool is_over;
+} run_names;
+
+static void run_names_cleanup(run_names *names) {
+    for (size_t i = 0; i < names->count; i++)
+        rk_free(names->items[i]);
+    rk_free(names->items);
+}
+
+static rk_err *add_name(void *context, const rk_run_item *item) {
+    run_names *names = context;
+    names->is_over |= strcmp(item->run, names->until) == 0;
+    if (names->is_over)
+        return NULL;
+    names->items = rk_need(rk_realloc(names->items, (names->count + 1) * sizeof *names->items));
+    names->items[names->count++] = rk_need(rk_strdup(item->run));
+    return NULL;
+}
+
+typedef struct earlier {
+    rk_run_model models[EARLIER_RUNS];
+    size_t count;
+} earlier;
+
+static void earlier_cleanup(earlier *list) {
+    for (size_t i = 0; i < list->count; i++)
+        rk_run_model_cleanup(&list->models[i]);
+}
+
+static rk_err *load_earlier(const char *directory, const char *run, earlier *out_list) {
+    __attribute__((cleanup(run_names_cleanup))) run_names names = {.until = run};
+    RK_TRY(rk_run_list(directory, add_name, &names));
+    size_t first = names.count > EARLIER_RUNS ? names.count - EARLIER_RUNS : 0;
+    for (size_t i = first; i < names.count; i++) {
+        rk_run_model *model = &out_list->models[out_list->count];
+        rk_err *err = rk_run_load(directory, names.items[i], model);
+        if (err) {
+            rk_run_model_cleanup(model);
+            rk_err_drop(err, "one run less to look back at");
+            continue;
+        }
+        out_list->count++;
+    }
+    return NULL;
+}
+
+static void show_progress(void *context, uint64_t done) {
+    rk_progress_step(context, done, 0);
+}
+
+static rk_err *load_library(rk_store *store, rk_library *out_library) {
+    rk_progress progress = rk_progress_start("reading programs");
+    rk_err *err = rk_library_load(store, (rk_library_watch){show_progress, &progress}, out_library);
+    rk_progress_end(&progress);
+    return err;
+}
+
+static void give(const rk_explanation *explanation, const rk_explain_how *how, bool json) {
+    if (json)
+        rk_out_print(rk_explain_view_json(explanation));
+    else
+        rk_explain_view_print(explanation, how);
+}
+
+static rk_err *explain(const rk_settings *settings, const char *run_prefix,
+                       const rk_explain_how *how, bool json) {
+    const char *directory = rk_settings_get(settings)->dir;
+    RK_AUTO_STORE store = NULL;
+    rk_autofree char *run = NULL;
+    RK_TRY(rk_run_find(directory, run_prefix, &run));
+    RK_AUTO(rk_run_model) model = {0};
+    __attribute__((cleanup(earlier_cleanup))) earlier before = {.count = 0};
+    RK_AUTO(rk_library) library = {0};
+    RK_AUTO(rk_explanation) explanation = {0};
+    RK_TRY(rk_run_load(directory, run, &model));
+    RK_TRY(load_earlier(directory, run, &before));
+    RK_TRY(rk_place_open_store(settings, true, &store));
+    if (store)
+        RK_TRY(load_library(store, &library));
+    RK_TRY(
+        rk_explain(&model, (rk_earlier_runs){before.models, before.count}, &library, &explanation));
+    give(&explanation, how, json);
+    return NULL;
+}
+
+int rk_verb_explain(int argc, char **argv) {
+    bool json = false;
+    const char *dir = NULL, *run = NULL;
+    rk_explain_how how = {0};
+    const rk_opt options[] = {
+        RK_OPT_VALUE("run", 'r', &run, "RUN", "another run than the last; the beginning is enough"),
+        RK_OPT_FLAG("all", 'a', &how.all, "every compilation, with everything that differs"),
+        RK_OPT_JSON(&json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "explain",
+        .summary = "Says of every compilation of a run which earlier program it nearly was, what "
+                   "differs, which line of the source that comes from, and what to change",
+        .details = "What cost most comes first. A program that was never seen before is no cause, "
+                   "and only counted. docs/explain.md has the causes and patterns.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_set_variable("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    rk_err *err = rk_place_settings(&settings);
+    if (!err)
+        err = explain(settings, run, &how, json);
+    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+}

@@ -1,0 +1,259 @@
+#include "cli/explain_view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/diff_view.h"
+#include "cli/term.h"
+#include "cli/text.h"
+
+enum { WIDTH = 100, CAUSES_SHOWN = 12, PATTERNS_SHOWN = 8, DIFFERENCES_SHOWN = 3 };
+
+// JSON.
+
+static json_t *text_json(const char *text) {
+    return text ? rk_out_text(rk_span_text(text)) : json_null();
+}
+
+static json_t *question_json(const rk_question *question) {
+    json_t *object = rk_out_object();
+    rk_out_set(object, "answer", rk_out_bool(question->answer));
+    rk_out_set(object, "evidence", text_json(question->evidence));
+    return object;
+}
+
+static json_t *nearest_json(const rk_explanation *x, const rk_explained *item) {
+    if (!item->nearest)
+        return json_null();
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    json_t *object = rk_out_object();
+    rk_digest_to_hex(&item->nearest->key.program, hex);
+    rk_out_set(object, "program", rk_out_string(hex));
+    rk_out_set(object, "key", rk_out_string(item->nearest->hex));
+    rk_out_set(object, "run", text_json(item->nearest_of ? x->run->run : item->nearest->run));
+    rk_out_set(object, "similarity", json_real(round(item->similarity * 1000) / 1000));
+    return object;
+}
+
+static json_t *compilation_json(const rk_explanation *x, const rk_explained *item) {
+    const rk_run_compile *compile = item->compile;
+    json_t *object = rk_out_object(), *differences = rk_out_array();
+    rk_out_set(object, "seq", rk_out_uint(compile->seq));
+    rk_out_set(object, "rank", rk_out_uint(x->run->processes[compile->process].rank));
+    rk_out_set(object, "program", rk_out_string(compile->program));
+    rk_out_set(object, "key", rk_out_string(compile->key));
+    rk_out_set(object, "name", text_json(rk_explained_name(item)));
+    rk_out_set(object, "step", item->step == RK_NO_STEP ? json_null() : rk_out_uint(item->step));
+    rk_out_set(object, "seconds", rk_out_seconds(rk_explained_cost_ns(item)));
+    rk_out_set(object, "compiled", rk_out_bool(compile->compiled));
+    rk_out_set(object, "cause", rk_out_string(rk_cause_name(item->cause)));
+    rk_out_set(object, "nearest", nearest_json(x, item));
+    rk_diff_view_add_json(differences, &item->differences, false);
+    rk_out_set(object, "differences", differences);
+    rk_out_set(object, "following",
+               rk_out_uint(item->differences.count - item->differences.cause_count +
+                           item->differences.left_out));
+    rk_out_set(object, "advice", text_json(item->advice));
+    return object;
+}
+
+static json_t *pattern_json(const rk_pattern *pattern) {
+    json_t *object = rk_out_object(), *programs = rk_out_array();
+    rk_out_set(object, "kind", rk_out_string(rk_pattern_kind_name(pattern->kind)));
+    for (size_t i = 0; i < pattern->member_count; i++)
+        rk_out_append(programs, rk_out_string(pattern->members[i]->compile->program));
+    rk_out_set(object, "programs", programs);
+    rk_out_set(object, "seconds", rk_out_seconds(pattern->lost_ns));
+    rk_out_set(object, "summary", text_json(pattern->summary));
+    rk_out_set(object, "file", text_json(pattern->file));
+    rk_out_set(object, "line", pattern->file ? rk_out_uint(pattern->line) : json_null());
+    rk_out_set(object, "advice", text_json(pattern->advice));
+    return object;
+}
+
+json_t *rk_explain_view_json(const rk_explanation *x) {
+    json_t *object = rk_out_object(), *questions = rk_out_object();
+    json_t *compilations = rk_out_array(), *patterns = rk_out_array();
+    rk_out_set(object, "run", rk_out_string(x->run->run));
+    rk_out_set(object, "job", rk_out_string(x->run->job));
+    rk_out_set(questions, "input_shapes_changed", question_json(&x->input_shapes));
+    rk_out_set(questions, "profile_or_sharding_changed", question_json(&x->profile_or_sharding));
+    rk_out_set(questions, "hidden_branch_active", question_json(&x->hidden_branch));
+    rk_out_set(object, "questions", questions);
+    for (size_t i = 0; i < x->count; i++)
+        rk_out_append(compilations, compilation_json(x, &x->items[i]));
+    rk_out_set(object, "compilations", compilations);
+    for (size_t i = 0; i < x->pattern_count; i++)
+        rk_out_append(patterns, pattern_json(&x->patterns[i]));
+    rk_out_set(object, "patterns", patterns);
+    rk_out_set(object, "seconds_lost", rk_out_seconds(x->lost_ns));
+    return object;
+}
+
+// Text.
+
+static size_t width(void) {
+    size_t columns = rk_term_columns(stdout);
+    return columns ? columns : WIDTH;
+}
+
+static void print_indented(const char *text, size_t indent) {
+    RK_AUTO(rk_buf) line = {0};
+    for (size_t i = 0; i < indent; i++)
+        rk_buf_add_byte(&line, ' ');
+    rk_text_add_printable(&line, rk_span_text(text));
+    const char *rest = rk_need_text(&line);
+    // rk_term_print_wrapped leaves lines alone that begin with a blank: it is printed by hand.
+    size_t columns = width(), at = indent;
+    (void)printf("%*s", (int)indent, "");
+    const char *word = rest + indent;
+    while (*word) {
+        size_t len = strcspn(word, " ");
+        RK_AUTO(rk_buf) one = {0};
+        rk_buf_add(&one, word, len);
+        size_t wide = rk_text_width(rk_need_text(&one));
+        if (at > indent && at + 1 + wide > columns) {
+            (void)printf("\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            (void)printf(" ");
+            at++;
+        }
+        (void)printf("%s", rk_need_text(&one));
+        at += wide;
+        word += len;
+        word += strspn(word, " ");
+    }
+    (void)printf("\n");
+}
+
+static void print_place(const char *file, uint32_t line, size_t indent) {
+    if (!file)
+        return;
+    RK_AUTO(rk_buf) place = {0};
+    rk_text_add_printable(&place, rk_span_text(file));
+    (void)printf("%*s%s%s:%u%s\n", (int)indent, "", rk_style(RK_STYLE_BOLD, stdout),
+                 rk_need_text(&place), line, rk_style(RK_STYLE_NONE, stdout));
+}
+
+static void print_head(const rk_explanation *x) {
+    size_t again = 0, compiled = 0;
+    uint64_t all_ns = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        again += x->items[i].cause != RK_CAUSE_FIRST;
+        compiled += x->items[i].compile->compiled;
+        all_ns += x->items[i].compile->compile_ns;
+    }
+    (void)printf("run %s of %s\n", x->run->run,
+                 *x->run->job ? x->run->job : "a job without a name");
+    if (!x->count) {
+        (void)printf("Nothing was compiled.\n");
+        return;
+    }
+    (void)printf("%zu compilation%s in %s", compiled, rk_text_plural(compiled),
+                 rk_text_seconds(all_ns).text);
+    if (again)
+        (void)printf(": %s%zu of them %s a cause, and cost %s%s\n",
+                     rk_style(RK_STYLE_NOTICE, stdout), again, again == 1 ? "has" : "have",
+                     rk_text_seconds(x->lost_ns).text, rk_style(RK_STYLE_NONE, stdout));
+    else
+        (void)printf(", each of a program that was not seen before: %snothing to mend%s\n",
+                     rk_style(RK_STYLE_GOOD, stdout), rk_style(RK_STYLE_NONE, stdout));
+}
+
+static void print_question(const char *words, const rk_question *question) {
+    (void)printf("  %-46s %s%-3s%s", words,
+                 rk_style(question->answer ? RK_STYLE_NOTICE : RK_STYLE_NONE, stdout),
+                 question->answer ? "yes" : "no", rk_style(RK_STYLE_NONE, stdout));
+    if (question->answer) {
+        RK_AUTO(rk_buf) text = {0};
+        rk_text_add_printable(&text, rk_span_text(question->evidence));
+        const char *line = rk_need_text(&text);
+        size_t columns = rk_term_columns(stdout);
+        size_t fit = columns > 60 ? rk_text_fit(line, columns - 54) : strlen(line);
+        (void)printf("  %.*s%s", (int)fit, line, fit < strlen(line) ? rk_term_ellipsis() : "");
+    }
+    (void)printf("\n");
+}
+
+static void print_pattern(const rk_pattern *pattern) {
+    (void)printf("\n%s%s%s  %s\n", rk_style(RK_STYLE_BAD, stdout),
+                 rk_pattern_kind_name(pattern->kind), rk_style(RK_STYLE_NONE, stdout),
+                 pattern->lost_ns ? rk_text_seconds(pattern->lost_ns).text : "");
+    print_indented(pattern->summary, 2);
+    print_place(pattern->file, pattern->line, 2);
+    if (*pattern->advice)
+        print_indented(pattern->advice, 2);
+}
+
+// Those that a pattern tells of need not be told again.
+static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
+    for (size_t i = 0; i < x->pattern_count; i++)
+        for (size_t k = 0; k < x->patterns[i].member_count; k++)
+            if (x->patterns[i].kind != RK_PATTERN_REPEATED_BLOCKS &&
+                x->patterns[i].kind != RK_PATTERN_FRAGMENTS && x->patterns[i].members[k] == item)
+                return true;
+    return false;
+}
+
+static void print_compilation(const rk_explanation *x, const rk_explained *item, bool all) {
+    const rk_run_compile *compile = item->compile;
+    RK_AUTO(rk_buf) name = {0};
+    rk_text_add_printable(&name, rk_span_text(rk_explained_name(item)));
+    (void)printf("\n%s%s%s  %s, %s, request %llu", rk_style(RK_STYLE_BOLD, stdout),
+                 rk_cause_name(item->cause), rk_style(RK_STYLE_NONE, stdout), rk_need_text(&name),
+                 rk_text_seconds(rk_explained_cost_ns(item)).text,
+                 (unsigned long long)compile->seq);
+    if (item->step != RK_NO_STEP && item->step > 0)
+        (void)printf(", step %llu", (unsigned long long)item->step);
+    if (x->run->process_count > 1)
+        (void)printf(" of rank %u", x->run->processes[compile->process].rank);
+    (void)printf("\n");
+    rk_diff_view_print_list(&item->differences, 2, all ? SIZE_MAX : DIFFERENCES_SHOWN);
+    if (item->nearest && !item->nearest_of)
+        (void)printf("  compared with %.12s of run %s\n", item->nearest->hex, item->nearest->run);
+    else if (item->nearest_of && item->nearest_of != compile && item->cause != RK_CAUSE_DUPLICATE)
+        (void)printf("  compared with request %llu (%.12s)\n",
+                     (unsigned long long)item->nearest_of->seq, item->nearest->hex);
+    if (item->advice)
+        print_indented(item->advice, 2);
+}
+
+static int costly_first(const void *a, const void *b) {
+    const rk_explained *x = *(const rk_explained *const *)a, *y = *(const rk_explained *const *)b;
+    uint64_t left = rk_explained_cost_ns(x), right = rk_explained_cost_ns(y);
+    if (left != right)
+        return left > right ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void print_causes(const rk_explanation *x, bool all) {
+    rk_autofree const rk_explained **list =
+        rk_need(rk_calloc(x->count + 1, sizeof(rk_explained *)));
+    size_t count = 0;
+    for (size_t i = 0; i < x->count; i++)
+        if (all || (x->items[i].cause != RK_CAUSE_FIRST && !is_in_pattern(x, &x->items[i])))
+            list[count++] = &x->items[i];
+    if (count)
+        qsort(list, count, sizeof(rk_explained *), costly_first);
+    for (size_t i = 0; i < count && (all || i < CAUSES_SHOWN); i++)
+        print_compilation(x, list[i], all);
+    if (!all && count > CAUSES_SHOWN)
+        (void)printf("\n%zu more, each cheaper: --all shows them\n", count - CAUSES_SHOWN);
+}
+
+void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
+    print_head(x);
+    if (!x->count)
+        return;
+    print_question("Did the input shapes change?", &x->input_shapes);
+    print_question("Did flags, options, versions or shardings?", &x->profile_or_sharding);
+    print_question("Did another branch of the graph get active?", &x->hidden_branch);
+    for (size_t i = 0; i < x->pattern_count && (how->all || i < PATTERNS_SHOWN); i++)
+        print_pattern(&x->patterns[i]);
+    if (!how->all && x->pattern_count > PATTERNS_SHOWN)
+        (void)printf("\n%zu more patterns: --all shows them\n", x->pattern_count - PATTERNS_SHOWN);
+    print_causes(x, how->all);
+}
