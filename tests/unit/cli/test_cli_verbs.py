@@ -1064,8 +1064,8 @@ class Other(Case):
         self.assertEqual(self.ok("--help"), text)
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
-            commands, ["run", "stats", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc", "fsck", "pin"]
-            + ["unpin", "keys", "probe", "config", "version", "help"]
+            commands, ["run", "stats", "explain", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc", "fsck"]
+            + ["pin", "unpin", "keys", "probe", "config", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
@@ -1077,7 +1077,7 @@ class Other(Case):
         self.refused("help", "frob", says="there is no command 'frob'")
 
     def test_commands_that_do_not_exist(self):
-        for command in ("explain", "verify", "doctor"):
+        for command in ("verify", "doctor"):
             self.refused(command, "--json", says=f"there is no command '{command}'")
         self.refused("stat", says="did you mean `rekindle stats`?")
         self.refused("verison", says="did you mean `rekindle version`?")
