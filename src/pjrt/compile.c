@@ -161,7 +161,6 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_program(r);
     rk_request_land(r, RK_LANDING_NOT_KEPT,
                     error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
-    rk_strict_tell_seconds(r);
     return error;
 }
 
@@ -214,6 +213,7 @@ static PJRT_Error *answer_request(rk_request *r) {
     } else if (!try_load(r)) {
         error = compile(r);
     }
+    rk_strict_note(r);
     rk_request_report(r, start_ns);
     return error;
 }

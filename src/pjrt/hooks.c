@@ -13,18 +13,14 @@
 
 // An ELF note marks every library of ours, so that hooks of another copy in the same process are
 // known for what they are and a table is never wrapped twice.
+// The second one says where the functions are that the program may call (pjrt/rekindle.h). Not
+// variables: a sanitizer would put something between them.
 #define OWN_NOTE_NAME "rekindle"
 enum { OWN_NOTE_TYPE = 1 };
-static const struct {
-    ElfW(Nhdr) head;
-    char name[12];
-} own_note __attribute__((section(".note.rekindle"), aligned(4), used)) = {
-    {sizeof OWN_NOTE_NAME, 0, OWN_NOTE_TYPE},
-    OWN_NOTE_NAME,
-};
-
-// Another one says where the functions are that the program may call (pjrt/rekindle.h).
 __asm__(".pushsection .note.rekindle, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 9, 0, 1\n"
+        ".asciz \"rekindle\"\n"
         ".balign 4\n"
         ".long 9, 8, 2\n"
         ".asciz \"rekindle\"\n"

@@ -28,11 +28,6 @@ static rk_span without_number(const char *name, bool *out_numbered) {
     return rk_span_of(name, *out_numbered ? len - digits - 1 : len);
 }
 
-uint32_t rk_programs_number_of(const char *name) {
-    bool numbered;
-    return number_of_name(without_number(name, &numbered));
-}
-
 static uint32_t slot_of_key(const rk_programs *programs, const rk_digest *key) {
     uint32_t slot;
     memcpy(&slot, key->bytes, sizeof slot);

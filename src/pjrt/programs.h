@@ -31,9 +31,6 @@ void rk_programs_cleanup(rk_programs *programs);
 // new. RK_NO_PROGRAM when memory is short.
 uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name);
 
-// The number of a name, as in rk_known_program.
-uint32_t rk_programs_number_of(const char *name);
-
 // From now on that executable (not 0 or 1) runs that program. False when memory is short.
 bool rk_programs_bind(rk_programs *programs, uint64_t handle, uint32_t program);
 void rk_programs_unbind(rk_programs *programs, uint64_t handle);

@@ -224,17 +224,6 @@ void rk_steps_write(void) {
     (void)pthread_mutex_unlock(&mutex);
 }
 
-size_t rk_steps_find_named(const char *name, rk_digest *out_keys, size_t max) {
-    size_t count = 0;
-    (void)pthread_mutex_lock(&mutex);
-    uint32_t number = rk_programs_number_of(name);
-    for (uint32_t i = programs.count; i > 0 && count < max; i--)
-        if (programs.items[i - 1].has_key && programs.items[i - 1].name == number)
-            out_keys[count++] = programs.items[i - 1].key;
-    (void)pthread_mutex_unlock(&mutex);
-    return count;
-}
-
 void rk_steps_get_state(rk_steps_state *out_state) {
     rk_rhythm_state state = {0};
     (void)pthread_mutex_lock(&mutex);

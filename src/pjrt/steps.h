@@ -63,10 +63,6 @@ void rk_steps_forget(const PJRT_LoadedExecutable *executable);
 // Writes what is not in the journal yet.
 void rk_steps_write(void);
 
-// Programs of the same name (less the number that a framework appends) that this process has, the
-// latest first: their keys. At most `max`; how many.
-size_t rk_steps_find_named(const char *name, rk_digest *out_keys, size_t max);
-
 // Where the process stands, now.
 typedef struct rk_steps_state {
     uint64_t executions, steps, flat_steps;

@@ -116,8 +116,11 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
     return NULL;
 }
 
-void rk_strict_tell_seconds(const rk_request *r) {
+void rk_strict_note(const rk_request *r) {
     enum { WORTH_TELLING_S = 1 };
+    if (r->runtime->settings->strict == RK_STRICT_OFF || !r->args || r->event.failed)
+        return;
+    rk_late_remember(r);
     if (r->event.late && r->event.compile_ns >= WORTH_TELLING_S * NS_PER_S)
         rk_log_warn("%s took %" PRIu64 ".%" PRIu64 " s to compile, after warm-up",
                     r->name ? r->name : "a program", r->event.compile_ns / NS_PER_S,

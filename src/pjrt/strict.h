@@ -18,5 +18,6 @@ RK_HIDDEN void rk_strict_mark_warm(void);
 // where it may. Notes in the request's event that it is late, and tells so.
 RK_NODISCARD RK_HIDDEN PJRT_Error *rk_strict_ask(rk_request *r);
 
-// And after it was.
-RK_HIDDEN void rk_strict_tell_seconds(const rk_request *r);
+// The request was answered: what is compiled later is compared with it, and one that was late and
+// slow is told once more.
+RK_HIDDEN void rk_strict_note(const rk_request *r);

@@ -1,25 +1,20 @@
 #include "pjrt/strict_explain.h"
 
-#include "base/alloc.h"
-#include "base/sys.h"
-#include "diagnose/diff.h"
-#include "pjrt/steps.h"
+#include <pthread.h>
 
-enum {
-    COMPARED_MAX = 4,            // programs
-    PROGRAM_MAX_BYTES = 2 << 20, // of the larger ones only the name and place are looked at
-};
+#include "diagnose/quick.h"
 
-// A program, read.
-typedef struct read_program {
-    rk_model *model; // NULL: it could not be read
-    rk_view view;
-} read_program;
+enum { SEEN_MAX = 64 }; // programs that are remembered, the latest ones
 
-static void read_program_cleanup(read_program *p) {
-    rk_view_cleanup(&p->view);
-    rk_model_free(p->model);
-}
+typedef struct seen_program {
+    rk_quick_program *program; // owned
+    rk_key key;
+    bool has_key;
+} seen_program;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards the next two
+static seen_program seen[SEEN_MAX];                       // in turn
+static size_t seen_count;                                 // ever
 
 void rk_late_cleanup(rk_late *late) {
     rk_buf_cleanup(&late->name);
@@ -29,59 +24,31 @@ void rk_late_cleanup(rk_late *late) {
     rk_buf_cleanup(&late->remedy);
 }
 
-static bool read_code(rk_span code, rk_span format, read_program *out) {
-    rk_autofree char *reason = NULL;
-    rk_err *err = rk_model_read(code, format, RK_READ_LOCATIONS, &out->model, &reason);
-    if (!err && out->model)
-        err = rk_view_make(out->model, &out->view);
-    bool good = !err && out->model;
+static rk_quick_program *read_program(const rk_request *r) {
+    rk_quick_program *program = NULL;
+    rk_err *err = rk_quick_program_make(r->code, r->format, &program);
     rk_err_drop(err, "then less is said about it");
-    return good;
+    return program;
 }
 
-static rk_span name_of(const rk_model *model) {
-    uint32_t name = rk_model_attr(model, &model->ops.items[0], "sym_name");
-    return name == RK_NO_ID ? (rk_span){0} : model->nodes.items[name].bytes;
+// With the mutex held.
+static bool is_remembered(const rk_request *r) {
+    for (size_t i = 0; i < SEEN_MAX && r->has_key; i++)
+        if (seen[i].has_key && rk_digest_equal(&seen[i].key.digest, &r->key.digest))
+            return true;
+    return false;
 }
 
-static const char *bare_op(const char *op) {
-    const char *dot = op ? strchr(op, '.') : NULL;
-    return dot ? dot + 1 : op ? op : "";
-}
-
-static void write_values(const rk_difference *d, rk_buf *out) {
-    rk_buf_add_format(out, ": %s -> %s", d->before ? d->before : "none",
-                      d->after ? d->after : "none");
-}
-
-static void write_difference(const rk_difference *d, const rk_buf *called_at, rk_buf *out) {
-    const char *attribute = d->attribute ? d->attribute : "";
-    const char *value = d->after ? d->after : d->before;
-    switch (d->kind) {
-    case RK_DIFFERENCE_PARAMETER_ADDED:
-    case RK_DIFFERENCE_PARAMETER_REMOVED:
-        rk_buf_add_format(out, "input %s %s", attribute, d->after ? "appeared" : "went");
-        break;
-    case RK_DIFFERENCE_OP_ADDED:
-    case RK_DIFFERENCE_OP_REMOVED:
-        rk_buf_add_format(out, "%s %s", bare_op(d->op), d->after ? "added" : "removed");
-        if (value)
-            rk_buf_add_format(out, ": %s", value);
-        break;
-    default:
-        if (d->op && strcmp(d->op, "parameter") == 0)
-            rk_buf_add_format(out, "input %s", attribute);
-        else if (d->kind == RK_DIFFERENCE_CONSTANT)
-            rk_buf_add_format(out, "constant in %s", bare_op(d->op));
-        else
-            rk_buf_add_format(out, "%s%s%s", bare_op(d->op), *attribute ? " " : "", attribute);
-        write_values(d, out);
+void rk_late_remember(const rk_request *r) {
+    rk_quick_program *program = read_program(r), *forgotten = program;
+    (void)pthread_mutex_lock(&mutex);
+    if (program && !is_remembered(r)) {
+        seen_program *slot = &seen[seen_count++ % SEEN_MAX];
+        forgotten = slot->program;
+        *slot = (seen_program){.program = program, .key = r->key, .has_key = r->has_key};
     }
-    RK_AUTO(rk_buf) place = {0};
-    if (d->file)
-        rk_buf_add_format(&place, "%s:%u", d->file, d->line);
-    if (place.len > 0 && strcmp(rk_buf_text(&place), rk_buf_text(called_at)) != 0)
-        rk_buf_add_format(out, " (%s)", rk_buf_text(&place));
+    (void)pthread_mutex_unlock(&mutex);
+    rk_quick_program_free(forgotten);
 }
 
 static const char *remedy_of(rk_cause cause) {
@@ -94,88 +61,66 @@ static const char *remedy_of(rk_cause cause) {
         return "pass the value as an array, so that it is an input and no constant";
     case RK_CAUSE_PARAMETERS:
         return "call it with the same inputs each time";
-    case RK_CAUSE_SHARDING:
-        return "place the inputs in the same way each time";
+    case RK_CAUSE_OPTIONS:
+        return "compile it with the same options each time";
     default:
         return "let this happen during warm-up, or make the call as it was made there";
     }
 }
 
-// What was found so far to be the nearest.
-typedef struct nearest {
-    size_t distance;
-    bool found;
-    rk_cause cause;
-    rk_buf words;
-} nearest;
-
-static void compare(const read_program *before, const read_program *after, const rk_late *late,
-                    nearest *best) {
-    RK_AUTO(rk_program_diff) diff = {0};
-    rk_err *err = rk_diff_programs(&before->view, &after->view, &diff);
-    size_t distance = diff.added + diff.removed + diff.list.cause_count;
-    if (!err && (!best->found || distance < best->distance)) {
-        best->found = true;
-        best->distance = distance;
-        best->cause = diff.cause;
-        rk_buf_clear(&best->words);
-        if (diff.list.count > 0)
-            write_difference(&diff.list.items[0], &late->place, &best->words);
-        if (diff.list.cause_count > 1)
-            rk_buf_add_format(&best->words, ", and %zu more", diff.list.cause_count - 1);
+// A program that was seen before is no news: something else is. True if it was.
+static bool tell_known(const rk_request *r, rk_late *late) {
+    for (size_t i = 0; i < SEEN_MAX && r->has_key; i++) {
+        if (!seen[i].has_key || !rk_digest_equal(&seen[i].key.program, &r->key.program))
+            continue;
+        bool other_options = !rk_digest_equal(&seen[i].key.options, &r->key.options);
+        rk_cause cause = other_options ? RK_CAUSE_OPTIONS : RK_CAUSE_DUPLICATE;
+        rk_buf_add_text(&late->cause, rk_cause_name(cause));
+        rk_buf_add_text(&late->words, other_options ? "the same program with other compile options"
+                                                    : "this process had it before, and it is not "
+                                                      "in the store");
+        rk_buf_add_text(&late->remedy, remedy_of(cause));
+        return true;
     }
-    rk_err_drop(err, "then it is not the nearest one");
+    return false;
 }
 
-// The program of a key, if the store has it, and it may be compared.
-static void compare_kept(const rk_request *r, const rk_digest *key, const read_program *after,
-                         const rk_late *late, nearest *best) {
-    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
-    __attribute__((cleanup(read_program_cleanup))) read_program before = {0};
-    char hex[RK_DIGEST_HEX_CHARS + 1];
-    rk_digest_to_hex(key, hex);
-    rk_err *err = rk_store_read(r->runtime->store, RK_ENTRY_PROGRAM, hex, RK_WANT_PAYLOAD, &lookup);
-    rk_err_drop(err, "it is not kept, or not yet");
-    if (lookup.found && lookup.view.entry.payload.len <= PROGRAM_MAX_BYTES &&
-        read_code(lookup.view.entry.payload, r->format, &before))
-        compare(&before, after, late, best);
+static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {
+    RK_AUTO(rk_buf) place = {0};
+    rk_buf_add_text(&late->cause, rk_cause_name(verdict->cause));
+    rk_buf_add_text(&late->words, verdict->words);
+    if (verdict->file[0])
+        rk_buf_add_format(&place, "%s:%u", verdict->file, verdict->line);
+    if (place.len > 0 && strcmp(rk_buf_text(&place), rk_buf_text(&late->place)) != 0)
+        rk_buf_add_format(&late->words, " (%s)", rk_buf_text(&place));
+    rk_buf_add_text(&late->remedy, remedy_of(verdict->cause));
 }
 
-static void find_cause(const rk_request *r, const read_program *program, rk_late *late) {
-    rk_digest keys[COMPARED_MAX];
-    uint64_t start_ns = rk_monotonic_ns();
-    nearest best = {0};
-    size_t count = rk_steps_find_named(rk_buf_text(&late->name), keys, COMPARED_MAX);
-    for (size_t i = 0; i < count && rk_monotonic_ns() - start_ns < RK_LATE_NS; i++)
-        if (!r->has_key || !rk_digest_equal(&keys[i], &r->key.digest))
-            compare_kept(r, &keys[i], program, late, &best);
-    if (best.found && best.distance == 0) {
-        rk_buf_add_text(&late->words, "the program is one that was compiled before; compile "
-                                      "options or devices differ");
-    } else if (best.found) {
-        rk_buf_add_text(&late->cause, rk_cause_name(best.cause));
-        rk_buf_add_span(&late->words, rk_buf_span(&best.words));
-        rk_buf_add_text(&late->remedy, remedy_of(best.cause));
-    } else if (count == 0) {
-        rk_buf_add_text(&late->cause, rk_cause_name(RK_CAUSE_FIRST));
-        rk_buf_add_text(&late->words, "this process had no program of that name before");
+static void compare(const rk_request *r, const rk_quick_program *program, rk_late *late) {
+    const rk_quick_program *latest_last[SEEN_MAX];
+    (void)pthread_mutex_lock(&mutex);
+    if (!tell_known(r, late)) {
+        rk_quick_verdict verdict;
+        for (size_t i = 0; i < SEEN_MAX; i++)
+            latest_last[i] = seen[(seen_count + i) % SEEN_MAX].program;
+        rk_quick_classify(program, latest_last, SEEN_MAX, &verdict);
+        add_verdict(&verdict, late);
     }
-    rk_buf_cleanup(&best.words);
+    (void)pthread_mutex_unlock(&mutex);
 }
 
 void rk_late_explain(const rk_request *r, rk_late *out_late) {
-    __attribute__((cleanup(read_program_cleanup))) read_program program = {0};
-    bool good =
-        r->code.len <= (size_t)16 * PROGRAM_MAX_BYTES && read_code(r->code, r->format, &program);
-    if (good) {
-        rk_buf_add_span(&out_late->name, name_of(program.model));
-        if (program.view.call.line > 0)
-            rk_source_write(&program.view.call, &out_late->place);
-        if (r->runtime->store && r->code.len <= PROGRAM_MAX_BYTES)
-            find_cause(r, &program, out_late);
+    rk_quick_program *program = read_program(r);
+    if (program) {
+        const rk_sketch *sketch = rk_quick_program_sketch(program);
+        rk_buf_add_text(&out_late->name, sketch->module);
+        if (sketch->call.line > 0)
+            rk_buf_add_format(&out_late->place, "%s:%u", sketch->call.file, sketch->call.line);
+        compare(r, program, out_late);
+        rk_quick_program_free(program);
     }
     if (out_late->name.len == 0)
-        rk_buf_add_text(&out_late->name, "a program without a name");
+        rk_buf_add_format(&out_late->name, "a program of %zu bytes", r->code.len);
     if (out_late->remedy.len == 0)
         rk_buf_add_text(&out_late->remedy, remedy_of(RK_CAUSE_FIRST));
 }

@@ -12,7 +12,9 @@ typedef struct rk_late {
 } rk_late;
 RK_HIDDEN void rk_late_cleanup(rk_late *late);
 
-// Compares the program with the last ones of its name in this process, for at most
-// RK_LATE_NS or the time that one comparison takes. Fills in what it can find out; never fails.
-#define RK_LATE_NS ((uint64_t)50000000)
+// The request was answered with an executable: its program is what later ones are compared with.
+// Reads it, so this is for strict mode alone. Thread-safe, as the next.
+RK_HIDDEN void rk_late_remember(const rk_request *r);
+
+// Fills in what it can find out; never fails. Takes milliseconds: diagnose/quick.h.
 RK_HIDDEN void rk_late_explain(const rk_request *r, rk_late *out_late);

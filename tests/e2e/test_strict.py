@@ -27,9 +27,9 @@ def test_a_late_compilation_is_an_exception(store, way):
         assert text.startswith("FAILED_PRECONDITION") and "REKINDLE_STRICT=fail" in text, text
         assert "in step 31" in text or "in step 32" in text, text
     assert "jit_step" in found["shape"] and line_of("shape") in found["shape"], found
-    assert "cause: shape, input x: tensor<16x8xf32> -> tensor<12x8xf32>" in found["shape"], found
+    assert "cause: shape, input x: tensor<16x8xf32> → tensor<12x8xf32>" in found["shape"], found
     assert "rekindle shapes" in found["shape"]
-    assert "cause: constant" in found["constant"] and "3.5 -> 4.5" in found["constant"], found
+    assert "cause: constant" in found["constant"] and "3.5 → 4.5" in found["constant"], found
     assert line_of("constant") in found["constant"], found
     assert "jit_other" in found["new"] and "cause: first" in found["new"] and line_of("new") in found["new"], found
     stats = store.stats()
@@ -51,7 +51,7 @@ def test_warnings_go_to_stderr_at_once(store):
     told = [line for line in done.stderr.splitlines() if "after warm-up" in line]
     assert len(told) == 3, done.stderr
     assert told[0].startswith(f"rekindle: {line_of('shape')}: jit_step is compiled after warm-up, in step 31"), told
-    assert "cause: shape, input x: tensor<16x8xf32> -> tensor<12x8xf32>" in told[0], told
+    assert "cause: shape, input x: tensor<16x8xf32> → tensor<12x8xf32>" in told[0], told
     assert "cause: constant" in told[1], told
     # And now it is kept.
     done = store.start("late.py", *ALL, env=FAIL)
