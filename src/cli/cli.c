@@ -14,6 +14,7 @@ const rk_verb rk_verbs[] = {
     {"explain", "why a run compiled what it compiled, and what to do", rk_verb_explain},
     {"runs", "the runs there were", rk_verb_runs},
     {"memory", "memory of every physical device in a run", rk_verb_memory},
+    {"shapes", "which sizes to pad to, so that fewer programs are compiled", rk_verb_shapes},
     {"ls", "the executables that are kept", rk_verb_ls},
     {"show", "one of them, with all components of its key; its program", rk_verb_show},
     {"diff", "what differs between two of them, and which line it comes from", rk_verb_diff},

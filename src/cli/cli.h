@@ -33,6 +33,7 @@ int rk_verb_stats(int argc, char **argv);
 int rk_verb_explain(int argc, char **argv);
 int rk_verb_runs(int argc, char **argv);
 int rk_verb_memory(int argc, char **argv);
+int rk_verb_shapes(int argc, char **argv);
 int rk_verb_ls(int argc, char **argv);
 int rk_verb_show(int argc, char **argv);
 int rk_verb_diff(int argc, char **argv);

@@ -88,6 +88,8 @@ static rk_err *compare(side *a, side *b, bool json) {
     RK_AUTO(rk_program_diff) diff = {0};
     RK_AUTO(rk_differences) components = {0};
     RK_TRY(rk_diff_programs(&a->view, &b->view, &diff));
+    RK_TRY(rk_diff_toolchains(json_object_get(a->metadata, "toolchain"),
+                              json_object_get(b->metadata, "toolchain"), &components));
     if (a->components && b->components)
         RK_TRY(rk_diff_components(a->components, b->components, &components));
     (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, &components);

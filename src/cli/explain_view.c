@@ -44,8 +44,8 @@ static json_t *compilation_json(const rk_explanation *x, const rk_explained *ite
     rk_out_set(object, "rank", rk_out_uint(x->run->processes[compile->process].rank));
     rk_out_set(object, "program", rk_out_string(compile->program));
     rk_out_set(object, "key", rk_out_string(compile->key));
-    rk_out_set(object, "name", text_json(compile->name));
-    rk_out_set(object, "step", json_null());
+    rk_out_set(object, "name", text_json(rk_explained_name(item)));
+    rk_out_set(object, "step", item->step == RK_NO_STEP ? json_null() : rk_out_uint(item->step));
     rk_out_set(object, "seconds", rk_out_seconds(rk_explained_cost_ns(item)));
     rk_out_set(object, "compiled", rk_out_bool(compile->compiled));
     rk_out_set(object, "cause", rk_out_string(rk_cause_name(item->cause)));
@@ -201,11 +201,13 @@ static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
 static void print_compilation(const rk_explanation *x, const rk_explained *item, bool all) {
     const rk_run_compile *compile = item->compile;
     RK_AUTO(rk_buf) name = {0};
-    rk_text_add_printable(&name, rk_span_text(compile->name));
+    rk_text_add_printable(&name, rk_span_text(rk_explained_name(item)));
     (void)printf("\n%s%s%s  %s, %s, request %llu", rk_style(RK_STYLE_BOLD, stdout),
                  rk_cause_name(item->cause), rk_style(RK_STYLE_NONE, stdout), rk_need_text(&name),
                  rk_text_seconds(rk_explained_cost_ns(item)).text,
                  (unsigned long long)compile->seq);
+    if (item->step != RK_NO_STEP && item->step > 0)
+        (void)printf(", step %llu", (unsigned long long)item->step);
     if (x->run->process_count > 1)
         (void)printf(" of rank %u", x->run->processes[compile->process].rank);
     (void)printf("\n");

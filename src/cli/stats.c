@@ -6,6 +6,7 @@
 #include "cli/opt.h"
 #include "cli/place.h"
 #include "cli/run_view.h"
+#include "cli/steps_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -48,6 +49,9 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
 }
 
 static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t not_stored) {
+    if (totals->refused > 0)
+        add_count(table, "refused", totals->refused, RK_STYLE_BAD,
+                  "not compiled, being after warm-up (REKINDLE_STRICT)");
     if (not_stored > 0)
         add_count(table, "not stored", not_stored, RK_STYLE_BAD, "");
     if (totals->fingerprint_fallbacks > 0)
@@ -67,7 +71,24 @@ static void add_transfer(rk_table *table, const char *name, uint64_t count, uint
     add_count(table, name, count, RK_STYLE_NONE, count > 0 ? rk_text_bytes(bytes).text : "");
 }
 
-static void print_counters(const rk_run_totals *totals, uint64_t not_stored) {
+static void add_steps(rk_table *table, const rk_steps *steps) {
+    const rk_process_steps *process = rk_steps_longest(steps);
+    if (!process)
+        return;
+    RK_AUTO(rk_buf) note = RK_BUF_INIT(0);
+    rk_steps_print_curve(process, &note);
+    add_count(table, "steps", process->count, RK_STYLE_NONE, rk_need_text(&note));
+    rk_buf_clear(&note);
+    rk_steps_print_average(process, &note);
+    add(table, "  each", "", RK_STYLE_NONE, rk_need_text(&note));
+    uint64_t late_ns, late = rk_steps_late(steps, &late_ns);
+    if (late > 0)
+        add_count(table, "  compiled late", late, RK_STYLE_BAD, rk_text_seconds(late_ns).text);
+}
+
+// `steps`: NULL for several runs.
+static void print_counters(const rk_run_totals *totals, uint64_t not_stored,
+                           const rk_steps *steps) {
     static const rk_table_column columns[] = {
         {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 8}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
@@ -89,6 +110,8 @@ static void print_counters(const rk_run_totals *totals, uint64_t not_stored) {
     add_count(&table, "executions", counts->executions, RK_STYLE_NONE, "");
     add_transfer(&table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
     add_transfer(&table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
+    if (steps)
+        add_steps(&table, steps);
     rk_table_print(&table, rk_term_columns(stdout), stdout);
 }
 
@@ -173,15 +196,19 @@ static rk_err *show_one(const char *directory, const char *wanted, bool json, bo
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
     RK_AUTO(rk_run_totals) totals = {0};
+    RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_run_find(directory, wanted, &run));
     RK_TRY(rk_run_load(directory, run, &model));
     RK_TRY(rk_run_totals_add(&totals, &model));
+    RK_TRY(rk_steps_read(&model, &steps));
     if (json) {
-        rk_out_print(rk_run_json(&model, &totals));
+        json_t *object = rk_run_json(&model, &totals);
+        rk_out_set(object, "steps", rk_steps_json(&steps));
+        rk_out_print(object);
         return NULL;
     }
     print_head(&model);
-    print_counters(&totals, rk_run_not_stored(&model));
+    print_counters(&totals, rk_run_not_stored(&model), &steps);
     if (peers)
         print_peers(&totals);
     print_unkept(&model);
@@ -218,7 +245,7 @@ static void print_all(all_runs *all, bool json, bool peers) {
         (void)printf("%s%s run%s%s\n\n", rk_style(RK_STYLE_BOLD, stdout),
                      rk_text_count(all->totals.runs).text, rk_text_plural(all->totals.runs),
                      rk_style(RK_STYLE_NONE, stdout));
-        print_counters(&all->totals, all->not_stored);
+        print_counters(&all->totals, all->not_stored, NULL);
         if (peers)
             print_peers(&all->totals);
         print_warnings(&all->totals);

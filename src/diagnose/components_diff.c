@@ -92,6 +92,25 @@ rk_err *rk_diff_components(const json_t *before, const json_t *after, rk_differe
     return err;
 }
 
+static rk_err *add_version(rk_differences *list, const char *name, const json_t *before,
+                           const json_t *after) {
+    RK_AUTO(rk_buf) key = {0};
+    rk_buf_add_format(&key, "version %s", name);
+    RK_TRY(rk_buf_status(&key));
+    return add(list, rk_buf_text(&key), before, after);
+}
+
+rk_err *rk_diff_toolchains(const json_t *before, const json_t *after, rk_differences *list) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)before, name, value) {
+        const json_t *other = json_object_get(after, name);
+        if (other && !json_equal(value, other))
+            RK_TRY(add_version(list, name, value, other));
+    }
+    return NULL;
+}
+
 rk_cause rk_components_cause(const rk_differences *list) {
     static const struct {
         rk_difference_kind kind;

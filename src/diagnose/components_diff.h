@@ -12,5 +12,10 @@
 RK_NODISCARD rk_err *rk_diff_components(const json_t *before, const json_t *after,
                                         rk_differences *list);
 
+// Versions by name, as an entry's metadata has them ("toolchain"); NULL: not known, and nothing
+// differs.
+RK_NODISCARD rk_err *rk_diff_toolchains(const json_t *before, const json_t *after,
+                                        rk_differences *list);
+
 // The class that follows from such differences; RK_CAUSE_FIRST where there are none.
 rk_cause rk_components_cause(const rk_differences *list);

@@ -212,5 +212,6 @@ rk_err *rk_diff_programs(const rk_view *before, const rk_view *after, rk_program
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);
     RK_TRY(compare_producers(&d));
-    return rk_differences_sort(&out_diff->list);
+    rk_differences_sort(&out_diff->list);
+    return NULL;
 }

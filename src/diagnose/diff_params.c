@@ -265,24 +265,75 @@ rk_err *rk_differ_parameters(rk_differ *d) {
     return NULL;
 }
 
-// Only how many there are; what changed in one shows in the operation that makes it.
-rk_err *rk_differ_results(rk_differ *d) {
+// Results: which of them are new or gone follows from their types and from what makes them.
+
+static uint64_t hash_result(const rk_differ *d, bool after, uint32_t index, bool by_maker) {
+    const rk_view *view = after ? d->b : d->a;
+    uint32_t value = view->results[index], op = view->producer[value];
+    uint64_t hash = hash_type(view, value, true);
+    uint32_t item = op == RK_NO_ID ? RK_NO_ID : view->item_of_op[op];
+    if (!by_maker || item == RK_NO_ID)
+        return hash;
+    // Of operations that are the same in both: by the earlier one's number.
+    uint32_t maker = after ? d->back[item] : item;
+    return rk_hash_mix(hash, maker == RK_NO_ID ? (uint64_t)item << 32 : maker);
+}
+
+static rk_err *add_result(rk_differ *d, bool added, uint32_t index) {
+    const rk_view *view = added ? d->b : d->a;
+    uint32_t value = view->results[index], op = view->producer[value];
+    rk_differ_subject subject = {.op = rk_span_text("result"),
+                                 .function = view->functions[view->entry].name};
+    if (op == RK_NO_ID || !rk_view_source(view, op, &subject.place))
+        subject.place = d->b->call;
+    RK_AUTO(rk_buf) name = {0};
+    RK_AUTO(rk_buf) type = {0};
+    rk_buf_add_format(&name, "result %" PRIu32, index);
+    rk_view_write_type(view->model, view->model->values.items[value].type, &type);
+    rk_span text = rk_buf_span(&type), none = {0};
+    d->parameters++;
+    return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
+                         &subject, rk_buf_span(&name), added ? none : text, added ? text : none);
+}
+
+// Those that have no partner, by what makes them, or else by their types.
+static rk_err *match_results(const rk_differ *d, bool by_maker, uint32_t *match) {
     uint32_t before = d->a->result_count, after = d->b->result_count;
+    rk_autofree uint64_t *hashes = rk_malloc(((size_t)before + after + 1) * sizeof *hashes);
+    if (!hashes)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < before; i++)
+        hashes[i] = hash_result(d, false, i, by_maker);
+    for (uint32_t i = 0; i < after; i++)
+        hashes[before + i] = hash_result(d, true, i, by_maker);
+    return rk_align(hashes, before, hashes + before, after, match);
+}
+
+// Where there are as many as before, what changed in one shows in the operation that makes it.
+rk_err *rk_differ_results(rk_differ *d) {
+    uint32_t before = d->a->result_count, after = d->b->result_count, matched = 0;
     if (before == after)
         return NULL;
-    rk_differ_subject subject = {.op = rk_span_text("results"),
-                                 .place = d->b->call,
-                                 .function = d->b->functions[d->b->entry].name,
-                                 .follows = d->parameters > 0};
-    char was[16], is[16];
-    RK_AUTO(rk_buf) text = {0};
-    rk_buf_add_format(&text, "%" PRIu32, before);
-    rk_span before_text = rk_span_of(memcpy(was, rk_buf_text(&text), text.len), text.len);
-    rk_buf_clear(&text);
-    rk_buf_add_format(&text, "%" PRIu32, after);
-    rk_span after_text = rk_span_of(memcpy(is, rk_buf_text(&text), text.len), text.len);
-    d->parameters++;
-    return rk_differ_add(
-        d, after > before ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
-        &subject, rk_span_text("results"), before_text, after_text);
+    rk_autofree uint32_t *match = rk_malloc(((size_t)before + 1) * sizeof *match);
+    rk_autofree bool *seen = rk_calloc((size_t)after + 1, sizeof *seen);
+    if (!match || !seen)
+        return rk_err_no_memory();
+    for (int by_maker = 1; by_maker >= 0; by_maker--) {
+        RK_TRY(match_results(d, by_maker, match));
+        matched = 0;
+        for (uint32_t i = 0; i < before; i++)
+            matched += match[i] != RK_ALIGN_NONE;
+        if (matched == (before < after ? before : after))
+            break;
+    }
+    for (uint32_t i = 0; i < before; i++) {
+        if (match[i] != RK_ALIGN_NONE)
+            seen[match[i]] = true;
+        else if (before > after)
+            RK_TRY(add_result(d, false, i));
+    }
+    for (uint32_t i = 0; i < after && after > before; i++)
+        if (!seen[i])
+            RK_TRY(add_result(d, true, i));
+    return NULL;
 }

@@ -63,24 +63,21 @@ rk_err *rk_differences_add(rk_differences *list, rk_difference *difference) {
     return NULL;
 }
 
-rk_err *rk_differences_sort(rk_differences *list) {
-    if (!list->count)
-        return NULL;
-    rk_difference *sorted = rk_malloc(list->count * sizeof *sorted);
-    if (!sorted)
-        return rk_err_no_memory();
-    size_t at = 0;
-    for (int follows = 0; follows < 2; follows++) {
-        for (size_t i = 0; i < list->count; i++)
-            if (list->items[i].follows == (bool)follows)
-                sorted[at++] = list->items[i];
-        if (!follows)
-            list->cause_count = at;
+// Few, and nearly sorted: by insertion, which keeps what is equal in its order.
+static bool is_after(const rk_difference *a, const rk_difference *b) {
+    return a->follows != b->follows ? a->follows : a->order > b->order;
+}
+
+void rk_differences_sort(rk_differences *list) {
+    list->cause_count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        rk_difference one = list->items[i];
+        size_t at = i;
+        for (; at > 0 && is_after(&list->items[at - 1], &one); at--)
+            list->items[at] = list->items[at - 1];
+        list->items[at] = one;
+        list->cause_count += !one.follows;
     }
-    rk_free(list->items);
-    list->items = sorted;
-    list->capacity = list->count;
-    return NULL;
 }
 
 rk_err *rk_difference_text(rk_span text, char **out_text) {

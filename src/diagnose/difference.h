@@ -46,7 +46,8 @@ const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
 // All text is owned and NULL where there is none.
 typedef struct rk_difference {
     rk_difference_kind kind;
-    bool follows; // from one that stands before it: no cause of its own
+    bool follows;   // from one that stands before it: no cause of its own
+    uint32_t order; // where in the program: causes are sorted by it
     char *function, *op, *attribute, *before, *after;
     char *file; // the user's; of the later program, or of the earlier where it is gone there
     uint32_t line;
@@ -66,8 +67,8 @@ void rk_differences_cleanup(rk_differences *list);
 // Adds one; consumes its text whatever happens. Beyond the maximum it is only counted.
 RK_NODISCARD rk_err *rk_differences_add(rk_differences *list, rk_difference *difference);
 
-// Puts causes before what follows from them, otherwise in the order in which they were added.
-RK_NODISCARD rk_err *rk_differences_sort(rk_differences *list);
+// Puts causes before what follows from them, each by `order`, otherwise as they were added.
+void rk_differences_sort(rk_differences *list);
 
 // A copy of a span; NULL for an empty one. RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_difference_text(rk_span text, char **out_text);

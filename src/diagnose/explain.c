@@ -33,6 +33,13 @@ uint64_t rk_explained_cost_ns(const rk_explained *explained) {
     return explained->is_loaded ? compile->request_ns : compile->compile_ns;
 }
 
+const char *rk_explained_name(const rk_explained *explained) {
+    const char *name = explained->compile->name;
+    return *name || !explained->program || !explained->program->has_sketch
+               ? name
+               : explained->program->sketch.module;
+}
+
 bool rk_explained_is_torch(const rk_explained *explained) {
     return strncmp(explained->compile->name, "SyncTensorsGraph", 16) == 0 ||
            (explained->program && explained->program->has_sketch &&
@@ -306,7 +313,10 @@ static rk_err *explain_each(rk_explainer *e) {
         RK_TRY(look_for_blocks(e, item));
     }
     RK_TRY(forgive_eager(x));
+    RK_AUTO(rk_steps) steps = {0};
+    RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t i = 0; i < x->count; i++) {
+        x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
         RK_TRY(rk_advise(&x->items[i]));
         if (x->items[i].cause != RK_CAUSE_FIRST)
             x->lost_ns += rk_explained_cost_ns(&x->items[i]);

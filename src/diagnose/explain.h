@@ -5,6 +5,7 @@
 
 #include "diagnose/diff.h"
 #include "diagnose/library.h"
+#include "diagnose/steps.h"
 #include "journal/read.h"
 
 // A part of one program that stands in it again and again, in a row.
@@ -28,7 +29,8 @@ typedef struct rk_explained {
     rk_differences differences;       // causes first
     bool accumulates;                 // as in rk_program_diff
     rk_blocks blocks;
-    char *advice; // owned; NULL: there is nothing to be done
+    uint64_t step; // of its process, in or for which it was compiled; RK_NO_STEP: not known
+    char *advice;  // owned; NULL: there is nothing to be done
 } rk_explained;
 
 typedef enum rk_pattern_kind {
@@ -85,6 +87,9 @@ void rk_explanation_cleanup(rk_explanation *explanation);
 
 // What a compilation cost: in the compiler, or to load what was asked for once more.
 uint64_t rk_explained_cost_ns(const rk_explained *explained);
+
+// What the program is called; what failed to compile has no executable that would say so. Borrowed.
+const char *rk_explained_name(const rk_explained *explained);
 
 // What the framework that made it is called in advice.
 bool rk_explained_is_torch(const rk_explained *explained);

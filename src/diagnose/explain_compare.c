@@ -14,8 +14,10 @@ static bool follows_from_program(const rk_difference *d) {
 }
 
 static rk_err *append(rk_differences *list, rk_differences *from) {
-    for (size_t i = 0; i < from->count; i++)
+    for (size_t i = 0; i < from->count; i++) {
+        from->items[i].order = (uint32_t)list->count; // each list is sorted by itself already
         RK_TRY(rk_differences_add(list, &from->items[i]));
+    }
     list->left_out += from->left_out;
     return NULL;
 }
@@ -41,7 +43,8 @@ static rk_err *join(rk_explained *item, rk_program_diff *program, rk_differences
     item->accumulates = program->accumulates;
     RK_TRY(append(&item->differences, rules ? components : &program->list));
     RK_TRY(append(&item->differences, rules ? &program->list : components));
-    return rk_differences_sort(&item->differences);
+    rk_differences_sort(&item->differences);
+    return NULL;
 }
 
 // Where a program itself was not kept: what the sketches say.
@@ -103,6 +106,7 @@ static rk_err *compare_programs(const rk_explainer *e, rk_explained *item, rk_pr
     RK_AUTO(rk_loaded) after = {0};
     RK_TRY(rk_library_open(e->library, item->nearest, &before));
     RK_TRY(rk_library_open(e->library, item->program, &after));
+    RK_TRY(rk_diff_toolchains(before.toolchain, after.toolchain, components));
     if (before.components && after.components)
         RK_TRY(rk_diff_components(before.components, after.components, components));
     if (after.loaded)

@@ -117,6 +117,7 @@ void rk_loaded_cleanup(rk_loaded *loaded) {
     rk_view_cleanup(&loaded->view);
     rk_model_free(loaded->model);
     json_decref(loaded->components);
+    json_decref(loaded->toolchain);
     rk_store_lookup_cleanup(&loaded->lookup);
     *loaded = (rk_loaded){0};
 }
@@ -132,6 +133,9 @@ rk_err *rk_library_open(const rk_library *library, const rk_known *known, rk_loa
     const rk_entry *entry = &out_loaded->lookup.view.entry;
     out_loaded->components =
         json_loadb((const char *)entry->components.data, entry->components.len, 0, NULL);
+    json_t *metadata = json_loadb((const char *)entry->metadata.data, entry->metadata.len, 0, NULL);
+    out_loaded->toolchain = json_incref(json_object_get(metadata, "toolchain"));
+    json_decref(metadata);
     if (!entry->payload.len)
         return NULL;
     rk_autofree char *reason = NULL;

@@ -47,6 +47,7 @@ typedef struct rk_loaded {
     bool loaded;
     rk_store_lookup lookup;
     json_t *components; // owned; NULL if there are none
+    json_t *toolchain;  // owned: versions by name; NULL if they are not known
     rk_model *model;
     rk_view view;
 } rk_loaded;

@@ -75,6 +75,7 @@ rk_err *rk_find_patterns(rk_explainer *e) {
     RK_TRY(rk_find_input_patterns(e));
     RK_TRY(rk_find_run_patterns(e));
     RK_TRY(rk_find_rank_divergence(e));
+    RK_TRY(rk_find_fragments(e));
     if (e->out->pattern_count)
         qsort(e->out->patterns, e->out->pattern_count, sizeof *e->out->patterns, costly_first);
     return NULL;
@@ -104,7 +105,7 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
     if (worst) {
         const rk_difference *head = rk_explained_head(worst);
         const char *thing = head->attribute ? head->attribute : head->op ? head->op : "";
-        rk_buf_add_format(&text, "%s of %s: %s → %s", thing, worst->compile->name,
+        rk_buf_add_format(&text, "%s of %s: %s → %s", thing, rk_explained_name(worst),
                           head->before ? head->before : "none", head->after ? head->after : "none");
         if (head->file)
             rk_buf_add_format(&text, " (%s:%u)", head->file, head->line);
@@ -120,9 +121,9 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
 
 rk_err *rk_answer_questions(rk_explanation *x) {
     const asked questions[] = {
-        {{[RK_CAUSE_SHAPE] = true, [RK_CAUSE_DTYPE] = true},
+        {{[RK_CAUSE_SHAPE] = true},
          &x->input_shapes,
-         "no program was compiled again for inputs of another shape or type"},
+         "no program was compiled again for inputs of another shape"},
         {{[RK_CAUSE_SHARDING] = true,
           [RK_CAUSE_OPTIONS] = true,
           [RK_CAUSE_ENVIRONMENT] = true,

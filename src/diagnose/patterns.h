@@ -30,3 +30,4 @@ rk_find_input_patterns(rk_explainer *e); // alternation, optional_inputs
 RK_HIDDEN RK_NODISCARD rk_err *
 rk_find_run_patterns(rk_explainer *e); // flag_drift, duplicate_storm, …
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_rank_divergence(rk_explainer *e);
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_fragments(rk_explainer *e);

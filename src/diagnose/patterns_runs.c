@@ -63,7 +63,7 @@ static rk_err *find_duplicate_storms(rk_explainer *e) {
         rk_buf_add_format(&text.summary,
                           "one process asked for the very same program %s %zu times: the framework "
                           "traced it anew each time",
-                          first->compile->name, members.count + 1);
+                          rk_explained_name(first), members.count + 1);
         rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
         RK_TRY(rk_add_pattern(e, RK_PATTERN_DUPLICATE_STORM, members.items, members.count, &text,
                               place ? place->file : NULL, place ? place->line : 0));
@@ -80,7 +80,7 @@ static rk_err *add_blocks(rk_explainer *e, const rk_explained *item) {
     rk_buf_add_format(&text.summary,
                       "%s holds %u equal blocks of %u operations each, one after the other: all of "
                       "them are compiled",
-                      item->compile->name, blocks->count, blocks->op_count);
+                      rk_explained_name(item), blocks->count, blocks->op_count);
     if (blocks->custom_kernel)
         rk_buf_add_text(&text.advice,
                         "A scan over the layers compiles one of them, but here there are custom "
@@ -110,7 +110,7 @@ static rk_err *find_repeated_blocks(rk_explainer *e) {
             const rk_explained *other = &x->items[k];
             uint64_t mine = rk_explained_cost_ns(item), theirs = rk_explained_cost_ns(other);
             if (k != i && other->blocks.count && other->blocks.line == item->blocks.line &&
-                strcmp(other->compile->name, item->compile->name) == 0)
+                strcmp(other->compile->name, rk_explained_name(item)) == 0)
                 is_worst = theirs < mine || (theirs == mine && i < k);
         }
         if (is_worst)

@@ -59,10 +59,11 @@ static void describe(const rk_members *members, const values *list, rk_pattern_t
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     if (is_shape)
         rk_buf_add_format(&text->summary, "%s of %s took %zu sizes along axis %zu: ",
-                          head->attribute ? head->attribute : "an input", first->compile->name,
+                          head->attribute ? head->attribute : "an input", rk_explained_name(first),
                           list->count, axis);
     else
-        rk_buf_add_format(&text->summary, "a number in %s took %zu values: ", first->compile->name,
+        rk_buf_add_format(&text->summary,
+                          "a number in %s took %zu values: ", rk_explained_name(first),
                           list->count);
     write_values(list, sizes, axis, &text->summary);
     rk_buf_add_format(&text->summary, "; each compiled a program");

@@ -5,9 +5,10 @@
 #include "diagnose/sketch.h"
 
 // Shares from which on two programs are versions of one.
-#define SAME_LINES     0.15 // of the lines of one source
-#define SAME_FUNCTIONS 0.5  // where the source may have been edited
-#define SAME_KINDS     0.5
+#define SAME_LINES        0.15 // of the lines of one source
+#define SAME_FUNCTIONS    0.5  // where the source may have been edited
+#define SAME_KINDS        0.5
+#define SAME_KINDS_EDITED 0.2 // within the same functions
 // PyTorch/XLA calls all programs the same, and training and evaluation share the model's lines.
 #define SAME_KINDS_NAMELESS 0.6
 
@@ -115,7 +116,7 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
     }
     if (lines >= SAME_LINES)
         return true;
-    return !same_source && kinds >= SAME_KINDS && same_lines(a, b, true) >= SAME_FUNCTIONS;
+    return !same_source && kinds >= SAME_KINDS_EDITED && same_lines(a, b, true) >= SAME_FUNCTIONS;
 }
 
 double rk_sketch_similarity(const rk_sketch *earlier, const rk_sketch *later, bool same_source) {

@@ -37,6 +37,10 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         rk_json_member_bool(json, "failed", event->failed);
         rk_json_member_bool(json, "deserialize_failed", event->deserialize_failed);
         rk_json_member_bool(json, "quarantined", event->quarantined);
+        if (event->late)
+            rk_json_member_bool(json, "late", true);
+        if (event->refused)
+            rk_json_member_bool(json, "refused", true);
         if (event->ahead_of_time) {
             rk_json_member_bool(json, "ahead_of_time", true);
             rk_json_member_bool(json, "found", event->found);
@@ -46,6 +50,7 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         rk_json_member_seconds(json, "load_seconds", event->load_ns);
         rk_json_member_seconds(json, "saved_seconds", event->saved_ns);
         rk_json_member_uint(json, "program_bytes", event->program_bytes);
+        rk_json_member_uint(json, "executions", event->executions);
         if (event->wait_end) {
             rk_json_member_seconds(json, "waited_seconds", event->waited_ns);
             rk_line_add_name(json, "waited_for", event->waited_for);
@@ -118,15 +123,64 @@ void rk_journal_add_client(rk_journal *journal, const rk_journal_client *event) 
     rk_turn_end(&mine);
 }
 
+static void add_transfers(rk_json *json, const rk_journal_counts *counts) {
+    rk_json_member_uint(json, "host_to_device", counts->host_to_device);
+    rk_json_member_uint(json, "host_to_device_bytes", counts->host_to_device_bytes);
+    rk_json_member_uint(json, "device_to_host", counts->device_to_host);
+    rk_json_member_uint(json, "device_to_host_bytes", counts->device_to_host_bytes);
+}
+
 void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts) {
     rk_turn mine = rk_turn_begin(journal, "counts");
     if (mine.journal) {
         rk_json *json = &mine.json;
         rk_json_member_uint(json, "executions", counts->executions);
-        rk_json_member_uint(json, "host_to_device", counts->host_to_device);
-        rk_json_member_uint(json, "host_to_device_bytes", counts->host_to_device_bytes);
-        rk_json_member_uint(json, "device_to_host", counts->device_to_host);
-        rk_json_member_uint(json, "device_to_host_bytes", counts->device_to_host_bytes);
+        add_transfers(json, counts);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps) {
+    rk_turn mine = rk_turn_begin(journal, "steps");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_json_member_uint(json, "rhythm", steps->rhythm);
+        if (steps->marked)
+            rk_json_member_bool(json, "marked", true);
+        rk_json_member_uint(json, "first_execution", steps->first_execution);
+        rk_json_member_uint(json, "steps", steps->steps);
+        rk_json_member_uint(json, "executions", steps->executions);
+        rk_json_member_uint(json, "programs", steps->programs);
+        rk_json_member_uint(json, "new_programs", steps->new_programs);
+        rk_json_member_uint(json, "compiles", steps->compiles);
+        add_transfers(json, &steps->transfers);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_warm(rk_journal *journal, const char *because, uint64_t executions) {
+    rk_turn mine = rk_turn_begin(journal, "warm");
+    if (mine.journal) {
+        rk_json_member_string(&mine.json, "because", because);
+        rk_json_member_uint(&mine.json, "executions", executions);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_executed(rk_journal *journal, const rk_journal_executed *programs,
+                             size_t count) {
+    rk_turn mine = rk_turn_begin(journal, "executed");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_json_key(json, "programs");
+        rk_json_begin_array(json);
+        for (size_t i = 0; i < count; i++) {
+            rk_json_begin_object(json);
+            rk_line_add_digest(json, "key", &programs[i].key);
+            rk_json_member_uint(json, "executions", programs[i].executions);
+            rk_json_end_object(json);
+        }
+        rk_json_end_array(json);
     }
     rk_turn_end(&mine);
 }

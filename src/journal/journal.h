@@ -49,12 +49,15 @@ typedef struct rk_journal_compile {
     bool deserialize_failed; // an entry was found and the plugin would not load it
     bool quarantined;        // an entry was set aside
     bool ahead_of_time;      // PJRT_Compile: for a topology, no client takes part
+    bool late;               // compiled, or to be, after warm-up (REKINDLE_STRICT)
+    bool refused;            // and therefore not compiled
     bool found;              // ahead of time: the executable was in the store already
     uint64_t request_ns;     // the whole request
     uint64_t compile_ns;     // inside the plugin's compiler
     uint64_t load_ns;        // read, verify, decompress, DeserializeAndLoad
     uint64_t saved_ns;       // hit: what the compilation once took
     uint64_t program_bytes;
+    uint64_t executions;    // of this process before the request's end
     uint64_t waited_ns;     // for somebody else to compile it; part of request_ns
     const char *waited_for; // "host/pid"; "" if not known
     const char *wait_end;   // how the wait ended; NULL if there was none. See docs/journal.md
@@ -110,6 +113,31 @@ typedef struct rk_journal_counts {
     uint64_t device_to_host, device_to_host_bytes;
 } rk_journal_counts;
 void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts);
+
+// Neighbouring steps of one rhythm (diagnose/rhythm.h), or executions that are in no step.
+typedef struct rk_journal_steps {
+    uint32_t rhythm; // from 1; 0: no steps
+    bool marked;     // the program said where they end
+    uint64_t first_execution, executions;
+    uint64_t steps;
+    uint64_t programs;     // distinct ones, the most in one step
+    uint64_t new_programs; // never executed before
+    uint64_t compiles;
+    rk_journal_counts transfers; // its executions are not looked at
+} rk_journal_steps;
+void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps);
+
+// Warm-up is over after so many executions. `because`: the kind of REKINDLE_WARMUP; static.
+void rk_journal_add_warm(rk_journal *journal, const char *because, uint64_t executions);
+
+// How often programs were executed since the start of the process, in all.
+typedef struct rk_journal_executed {
+    rk_digest key;
+    uint64_t executions;
+} rk_journal_executed;
+enum { RK_JOURNAL_EXECUTED_MAX = 256 }; // of one event
+void rk_journal_add_executed(rk_journal *journal, const rk_journal_executed *programs,
+                             size_t count);
 
 // What a plugin may tell of a device's memory, in bytes. The names go into the journal.
 typedef enum rk_memory_figure {

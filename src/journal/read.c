@@ -57,6 +57,8 @@ void rk_run_model_cleanup(rk_run_model *model) {
     rk_free(model->clients);
     rk_free(model->compiles);
     rk_free(model->stored);
+    rk_free(model->steps);
+    rk_free(model->executed);
     rk_free(model->memories);
     rk_free(model->verified);
     rk_free(model->warnings);

@@ -33,6 +33,8 @@ typedef struct rk_run_process {
     uint64_t last_ns;  // of the last event
     bool ended;        // orderly: there is an "end" event; a killed or living process has none
     rk_journal_counts counts;
+    bool is_warm;             // it said that its warm-up was over,
+    uint64_t warm_executions; // after so many executions
 } rk_run_process;
 
 typedef struct rk_run_client {
@@ -67,11 +69,14 @@ typedef struct rk_run_compile {
     rk_run_hex key, program, options, environment;
     bool compiled, failed, deserialize_failed, quarantined;
     bool ahead_of_time, found;
+    bool late, refused; // after warm-up; and so not compiled (REKINDLE_STRICT)
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
     uint64_t program_bytes;
-    uint64_t waited_ns; // for somebody else to compile it
-    char *waited_for;   // "host/pid" of that one
-    char *wait_end;     // how the wait ended; "" if there was none
+    uint64_t executions; // of its process before the request's end
+    bool has_executions; // false for the journals of older versions, which do not say
+    uint64_t waited_ns;  // for somebody else to compile it
+    char *waited_for;    // "host/pid" of that one
+    char *wait_end;      // how the wait ended; "" if there was none
 } rk_run_compile;
 
 typedef struct rk_run_stored {
@@ -83,6 +88,19 @@ typedef struct rk_run_stored {
     uint64_t raw_bytes, stored_bytes;
     uint64_t serialize_ns, store_ns;
 } rk_run_stored;
+
+// Neighbouring steps, or executions that are in none (diagnose/steps.h makes sense of them).
+typedef struct rk_run_steps {
+    size_t process;
+    rk_journal_steps steps;
+} rk_run_steps;
+
+// How often a program was executed, at last.
+typedef struct rk_run_executed {
+    size_t process;
+    rk_run_hex key;
+    uint64_t executions; // of the process; a later one of the same key takes the place of this one
+} rk_run_executed;
 
 // The memory of one device, once.
 typedef struct rk_run_memory {
@@ -130,6 +148,10 @@ typedef struct rk_run_model {
     size_t compile_count;
     rk_run_stored *stored;
     size_t stored_count;
+    rk_run_steps *steps; // by process, then as they were written
+    size_t step_count;
+    rk_run_executed *executed; // the same
+    size_t executed_count;
     rk_run_memory *memories; // by process, then time
     size_t memory_count;
     rk_run_verified *verified;
@@ -184,6 +206,7 @@ typedef struct rk_run_totals {
     uint64_t unusable;      // requests that found an entry, could not use it, and were compiled
     uint64_t ahead_of_time; // requests for a topology, without a client
     uint64_t found;         // those of them whose executable was in the store already
+    uint64_t refused;       // requests after warm-up that REKINDLE_STRICT did not let compile
     uint64_t compile_ns;    // inside the plugin's compiler
     uint64_t load_ns;       // loading, also where it failed in the end
     uint64_t waited;        // requests that waited for somebody else to compile

@@ -171,11 +171,15 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->quarantined = take_bool(event, "quarantined");
     compile->ahead_of_time = take_bool(event, "ahead_of_time");
     compile->found = take_bool(event, "found");
+    compile->late = take_bool(event, "late");
+    compile->refused = take_bool(event, "refused");
     compile->request_ns = take_seconds(event, "request_seconds");
     compile->compile_ns = take_seconds(event, "compile_seconds");
     compile->load_ns = take_seconds(event, "load_seconds");
     compile->saved_ns = take_seconds(event, "saved_seconds");
     compile->program_bytes = take_uint(event, "program_bytes");
+    compile->executions = take_uint(event, "executions");
+    compile->has_executions = json_is_integer(json_object_get(event, "executions"));
     compile->waited_ns = take_seconds(event, "waited_seconds");
     RK_TRY(take_text(event, "reason", &compile->reason));
     RK_TRY(take_text(event, "by_bytes", &compile->by_bytes));
@@ -231,15 +235,70 @@ static rk_err *add_verified(rk_run_builder *builder, const json_t *event, uint64
     return take_text(event, "reason", &verified->reason);
 }
 
-static rk_err *add_counts(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
-    (void)time_ns;
-    builder->model->processes[builder->process].counts = (rk_journal_counts){
+static rk_journal_counts take_counts(const json_t *event) {
+    return (rk_journal_counts){
         .executions = take_uint(event, "executions"),
         .host_to_device = take_uint(event, "host_to_device"),
         .host_to_device_bytes = take_uint(event, "host_to_device_bytes"),
         .device_to_host = take_uint(event, "device_to_host"),
         .device_to_host_bytes = take_uint(event, "device_to_host_bytes"),
     };
+}
+
+static rk_err *add_counts(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)time_ns;
+    builder->model->processes[builder->process].counts = take_counts(event);
+    return NULL;
+}
+
+static rk_err *add_warm(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)time_ns;
+    rk_run_process *process = &builder->model->processes[builder->process];
+    process->is_warm = true;
+    process->warm_executions = take_uint(event, "executions");
+    return NULL;
+}
+
+static rk_err *add_steps(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)time_ns;
+    rk_run_model *model = builder->model;
+    void *items =
+        rk_run_grow(model->steps, model->step_count, &builder->step_capacity, sizeof *model->steps);
+    if (!items)
+        return rk_err_no_memory();
+    model->steps = items;
+    uint64_t rhythm = take_uint(event, "rhythm");
+    model->steps[model->step_count++] = (rk_run_steps){
+        .process = builder->process,
+        .steps = {.rhythm = rhythm <= UINT32_MAX ? (uint32_t)rhythm : UINT32_MAX,
+                  .marked = take_bool(event, "marked"),
+                  .first_execution = take_uint(event, "first_execution"),
+                  .executions = take_uint(event, "executions"),
+                  .steps = take_uint(event, "steps"),
+                  .programs = take_uint(event, "programs"),
+                  .new_programs = take_uint(event, "new_programs"),
+                  .compiles = take_uint(event, "compiles"),
+                  .transfers = take_counts(event)},
+    };
+    return NULL;
+}
+
+static rk_err *add_executed(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)time_ns;
+    rk_run_model *model = builder->model;
+    const json_t *programs = json_object_get(event, "programs");
+    for (size_t i = 0; i < json_array_size(programs); i++) {
+        const json_t *one = json_array_get(programs, i);
+        void *items = rk_run_grow(model->executed, model->executed_count,
+                                  &builder->executed_capacity, sizeof *model->executed);
+        if (!items)
+            return rk_err_no_memory();
+        model->executed = items;
+        rk_run_executed *executed = &model->executed[model->executed_count++];
+        executed->process = builder->process;
+        executed->executions = take_uint(one, "executions");
+        take_hex(one, "key", executed->key);
+    }
     return NULL;
 }
 
@@ -293,6 +352,7 @@ static const struct {
     {"start", add_start},     {"client", add_client},     {"compile", add_compile},
     {"stored", add_stored},   {"verified", add_verified}, {"counts", add_counts},
     {"warning", add_warning}, {"end", add_end},           {"memory", add_memory},
+    {"warm", add_warm},       {"steps", add_steps},       {"executed", add_executed},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {

@@ -11,7 +11,7 @@ typedef struct rk_run_builder {
     size_t process; // whose file is being read
     size_t events;  // of all processes so far
     size_t process_capacity, client_capacity, compile_capacity, stored_capacity, verified_capacity,
-        memory_capacity, warning_capacity;
+        memory_capacity, warning_capacity, step_capacity, executed_capacity;
 } rk_run_builder;
 
 // Makes room for one more element of `size` bytes, zeroed: the array, perhaps moved (owned:

@@ -86,6 +86,7 @@ static void add_compile(rk_run_totals *totals, const rk_run_compile *compile) {
     totals->misses += compile->outcome == RK_OUTCOME_MISS;
     totals->bypassed += compile->outcome == RK_OUTCOME_BYPASS;
     totals->compiled += compile->compiled;
+    totals->refused += compile->refused;
     totals->deserialize_failures += compile->deserialize_failed;
     totals->quarantined += compile->quarantined;
     totals->ahead_of_time += compile->ahead_of_time;

@@ -6,6 +6,7 @@
 #include "pjrt/facts.h"
 #include "pjrt/memory.h"
 #include "pjrt/runtime.h"
+#include "pjrt/toolchain.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static rk_client *clients; // under the mutex; nodes live until their client goes
@@ -42,6 +43,8 @@ static rk_err *describe_client(rk_client *client, const description *d) {
     json.needs_comma = true;
     rk_json_member_uint(&json, "devices", facts->device_count);
     rk_json_member_uint(&json, "addressable_devices", facts->addressable_device_count);
+    rk_json_key(&json, "toolchain");
+    rk_toolchain_write(&json);
     RK_TRY(rk_buf_status(&client->components_json));
     return rk_buf_status(&client->metadata_json);
 }

@@ -10,6 +10,8 @@
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/memory.h"
+#include "pjrt/steps.h"
+#include "pjrt/strict.h"
 #include "pjrt/verify.h"
 
 void rk_request_cleanup(rk_request *r) {
@@ -124,7 +126,17 @@ static bool try_load(rk_request *r) {
     return hit;
 }
 
+// Whoever waits for it decides for itself, and may be refused too.
+static PJRT_Error *refuse(rk_request *r, PJRT_Error *refusal) {
+    rk_publish_program(r);
+    rk_request_land(r, RK_LANDING_ABANDONED, 0);
+    return refusal;
+}
+
 static PJRT_Error *compile(rk_request *r) {
+    PJRT_Error *refusal = rk_strict_ask(r);
+    if (refusal)
+        return refuse(r, refusal);
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error =
@@ -139,6 +151,7 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_program(r);
     rk_request_land(r, RK_LANDING_NOT_KEPT,
                     error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
+    rk_strict_tell_seconds(r);
     return error;
 }
 
@@ -168,6 +181,9 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
     r->event.by_bytes = r->info.by_bytes;
     r->event.waited_ns = r->ticket.waited_ns;
     r->event.waited_for = r->ticket.waited_for;
+    r->event.executions =
+        rk_steps_add_executable(r->args && !r->event.failed ? r->args->executable : NULL,
+                                r->event.key, r->event.name, r->args && r->event.compiled);
     if (r->ticket.wait_end != RK_WAIT_NONE)
         r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);

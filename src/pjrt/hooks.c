@@ -7,6 +7,7 @@
 #include "pjrt/error.h"
 #include "pjrt/memory.h"
 #include "pjrt/runtime.h"
+#include "pjrt/steps.h"
 
 // An ELF note marks every library of ours, so that hooks of another copy in the same process are
 // known for what they are and a table is never wrapped twice.
@@ -19,6 +20,15 @@ static const struct {
     {sizeof OWN_NOTE_NAME, 0, OWN_NOTE_TYPE},
     OWN_NOTE_NAME,
 };
+
+// Another one says where the functions are that the program may call (pjrt/rekindle.h).
+__asm__(".pushsection .note.rekindle, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 9, 8, 2\n"
+        ".asciz \"rekindle\"\n"
+        ".balign 4\n"
+        ".quad rk_guest_functions - .\n"
+        ".popsection\n");
 
 static bool is_own_note(const ElfW(Nhdr) * note) {
     return note->n_type == OWN_NOTE_TYPE && note->n_namesz == sizeof OWN_NOTE_NAME &&
@@ -131,6 +141,7 @@ static void finish_serializing(const PJRT_LoadedExecutable *executable) {
 static void let_go(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
     finish_serializing(executable);
+    rk_steps_forget(executable);
     if (runtime && runtime->verifier)
         rk_verifier_release(runtime->verifier, executable);
 }
@@ -153,15 +164,31 @@ static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
     (void)atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
-    enum { COUNTS_BETWEEN_WRITES = 1024, BETWEEN_LOOKS = 16 }; // powers of two
-    uint64_t before =
-        atomic_fetch_add_explicit(&plugin->counts.executions, 1, memory_order_relaxed);
-    finish_serializing(args->executable);
+// Of executions and transfers, some look at the memory and the journal: all of them in turn, since
+// they share one count.
+static void look_now_and_then(rk_plugin *plugin, uint64_t before) {
+    enum { BETWEEN_WRITES = 1024, BETWEEN_LOOKS = 16 }; // powers of two
     if (RK_UNLIKELY((before & (BETWEEN_LOOKS - 1)) == BETWEEN_LOOKS - 1))
         rk_memory_look(plugin);
-    if (RK_UNLIKELY((before & (COUNTS_BETWEEN_WRITES - 1)) == COUNTS_BETWEEN_WRITES - 1))
+    if (RK_UNLIKELY((before & (BETWEEN_WRITES - 1)) == BETWEEN_WRITES - 1))
         rk_runtime_write_counts(false);
+}
+
+static void count_to_device(rk_plugin *plugin, uint64_t bytes) {
+    add(&plugin->counts.host_to_device, 1);
+    add(&plugin->counts.host_to_device_bytes, bytes);
+    look_now_and_then(plugin, rk_steps_transfer(true, bytes));
+}
+
+static void count_to_host(rk_plugin *plugin, uint64_t bytes) {
+    add(&plugin->counts.device_to_host, 1);
+    add(&plugin->counts.device_to_host_bytes, bytes);
+    look_now_and_then(plugin, rk_steps_transfer(false, bytes));
+}
+
+static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
+    finish_serializing(args->executable);
+    look_now_and_then(plugin, rk_steps_execute(args->executable));
     return rk_bridge_execute(&plugin->bridge,
                              (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute, args);
 }
@@ -216,9 +243,7 @@ static PJRT_Error *buffer_from_host(rk_plugin *plugin,
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
                                   PJRT_Client_BufferFromHostBuffer, args);
     if (!error) {
-        add(&plugin->counts.host_to_device, 1);
-        add(&plugin->counts.host_to_device_bytes,
-            array_bytes(args->type, args->dims, args->num_dims));
+        count_to_device(plugin, array_bytes(args->type, args->dims, args->num_dims));
     }
     return error;
 }
@@ -228,9 +253,7 @@ static PJRT_Error *transfer_data(rk_plugin *plugin,
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_TRANSFER_DATA,
                                   PJRT_AsyncHostToDeviceTransferManager_TransferData, args);
     if (!error) {
-        add(&plugin->counts.host_to_device, 1);
-        add(&plugin->counts.host_to_device_bytes,
-            args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
+        count_to_device(plugin, args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
     }
     return error;
 }
@@ -240,8 +263,7 @@ static PJRT_Error *buffer_to_host(rk_plugin *plugin, PJRT_Buffer_ToHostBuffer_Ar
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_BUFFER_TO_HOST_BUFFER, PJRT_Buffer_ToHostBuffer, args);
     if (!error && copies) {
-        add(&plugin->counts.device_to_host, 1);
-        add(&plugin->counts.device_to_host_bytes, args->dst_size);
+        count_to_host(plugin, args->dst_size);
         rk_memory_look(plugin);
     }
     return error;
@@ -251,9 +273,7 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_BUFFER_COPY_RAW_TO_HOST, PJRT_Buffer_CopyRawToHost, args);
     if (!error) {
-        add(&plugin->counts.device_to_host, 1);
-        add(&plugin->counts.device_to_host_bytes,
-            args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
+        count_to_host(plugin, args->transfer_size > 0 ? (uint64_t)args->transfer_size : 0);
     }
     return error;
 }

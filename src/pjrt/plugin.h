@@ -14,10 +14,9 @@
     M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
 enum { RK_PLUGIN_SLOTS = 16 };
 
-// What the hooks count, on a cache line of its own.
+// What the hooks count, on a cache line of its own. (Executions: pjrt/steps.h.)
 typedef struct rk_plugin_counts {
-    _Alignas(64) atomic_uint_fast64_t executions;
-    atomic_uint_fast64_t host_to_device, host_to_device_bytes;
+    _Alignas(64) atomic_uint_fast64_t host_to_device, host_to_device_bytes;
     atomic_uint_fast64_t device_to_host, device_to_host_bytes;
 } rk_plugin_counts;
 

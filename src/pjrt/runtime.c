@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "pjrt/steps.h"
 #include "pjrt/way_in.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -73,14 +74,15 @@ static void sum_counts(rk_journal_counts *out_counts) {
     for (int i = 0; i < RK_PLUGIN_SLOTS; i++) {
         const rk_plugin *plugin = rk_plugin_at(i);
         if (!plugin)
-            return;
+            break;
         const rk_plugin_counts *counts = &plugin->counts;
-        out_counts->executions += atomic_load(&counts->executions);
         out_counts->host_to_device += atomic_load(&counts->host_to_device);
         out_counts->host_to_device_bytes += atomic_load(&counts->host_to_device_bytes);
         out_counts->device_to_host += atomic_load(&counts->device_to_host);
         out_counts->device_to_host_bytes += atomic_load(&counts->device_to_host_bytes);
     }
+    out_counts->executions =
+        rk_steps_count_executions(out_counts->host_to_device + out_counts->device_to_host);
 }
 
 void rk_runtime_write_counts(bool now) {
@@ -96,6 +98,8 @@ void rk_runtime_write_counts(bool now) {
     rk_journal_counts counts;
     sum_counts(&counts);
     rk_journal_add_counts(runtime->journal, &counts);
+    if (now)
+        rk_steps_write();
 }
 
 // At exit, before the plugin's own teardown: no thread of ours may be inside it then.
@@ -225,6 +229,7 @@ static void start_verifier(rk_runtime *runtime) {
 static void start_runtime(void) {
     rk_runtime *runtime = &the_runtime;
     runtime->settings = rk_settings_get(settings);
+    runtime->started_ns = rk_monotonic_ns();
     name_job(runtime);
     open_store(runtime);
     start_verifier(runtime);

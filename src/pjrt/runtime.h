@@ -28,6 +28,7 @@ typedef struct rk_client {
 typedef struct rk_runtime {
     const rk_settings_values *settings;
     const char *job;         // "" if it has no name
+    uint64_t started_ns;     // of rk_monotonic_ns
     rk_store *store;         // NULL if it could not be opened
     rk_journal *journal;     // NULL if it could not be opened
     rk_publisher *publisher; // NULL if nothing may be stored

@@ -74,15 +74,15 @@ static rk_err *apply_preload(rk_settings *settings, const char *label, const cha
 }
 
 static rk_err *apply_strict(rk_settings *settings, const char *label, const char *text) {
-    (void)settings;
     static const char *const choices[] = {"off", "warn", "fail", NULL};
-    size_t ignored = 0;
-    return rk_value_choice(label, text, choices, &ignored);
+    size_t index = 0;
+    RK_TRY(rk_value_choice(label, text, choices, &index));
+    settings->values.strict = (rk_strict)index;
+    return NULL;
 }
 
 static rk_err *apply_warmup(rk_settings *settings, const char *label, const char *text) {
-    (void)settings;
-    return rk_value_warmup(label, text);
+    return rk_value_warmup(label, text, &settings->values.warmup);
 }
 
 static rk_err *apply_remote(rk_settings *settings, const char *label, const char *text) {

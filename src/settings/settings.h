@@ -11,6 +11,23 @@
 
 typedef enum rk_mode { RK_MODE_READWRITE, RK_MODE_READONLY, RK_MODE_REFRESH, RK_MODE_OFF } rk_mode;
 
+// What becomes of a real compilation after warm-up.
+typedef enum rk_strict { RK_STRICT_OFF, RK_STRICT_WARN, RK_STRICT_FAIL } rk_strict;
+
+// When warm-up ends.
+typedef enum rk_warmup_kind {
+    RK_WARMUP_AUTO, // when nothing new was executed for a while
+    RK_WARMUP_MARK, // when the program says so
+    RK_WARMUP_STEPS,
+    RK_WARMUP_COMPILES,
+    RK_WARMUP_SECONDS,
+} rk_warmup_kind;
+
+typedef struct rk_warmup {
+    rk_warmup_kind kind;
+    uint64_t count; // of steps or compilations; nanoseconds
+} rk_warmup;
+
 typedef enum rk_setting_id {
     RK_SETTING_DIR,
     RK_SETTING_MODE,
@@ -61,9 +78,11 @@ typedef struct rk_settings_values {
     const char *name_space; // "" if unset
     const char *key_ignore; // names separated by commas or blanks; "" if unset
     rk_log_level log_level;
-    uint64_t drain_ns;   // how long an exit waits for executables to be stored
-    uint64_t wait_ns;    // how long a request waits for another process or thread to compile
-    uint64_t memory_ns;  // between samples of the devices' memory; 0: none are taken
+    uint64_t drain_ns;  // how long an exit waits for executables to be stored
+    uint64_t wait_ns;   // how long a request waits for another process or thread to compile
+    uint64_t memory_ns; // between samples of the devices' memory; 0: none are taken
+    rk_strict strict;
+    rk_warmup warmup;
     uint32_t verify_ppm; // which share of the hits is verified, in millionths
 } rk_settings_values;
 

@@ -151,21 +151,31 @@ rk_err *rk_value_name(const char *label, const char *value, size_t max_chars) {
     return NULL;
 }
 
-rk_err *rk_value_warmup(const char *label, const char *value) {
-    enum { FIRST_OF_SECONDS = 4 }; // only seconds may have a fraction
-    static const char *const units[] = {"steps",   "step",    "compiles",
-                                        "compile", "seconds", "second"};
-    if (strcmp(value, "auto") == 0 || strcmp(value, "mark") == 0)
+rk_err *rk_value_warmup(const char *label, const char *value, rk_warmup *out_warmup) {
+    static const struct {
+        const char *word;
+        rk_warmup_kind kind;
+    } units[] = {{"steps", RK_WARMUP_STEPS},       {"step", RK_WARMUP_STEPS},
+                 {"compiles", RK_WARMUP_COMPILES}, {"compile", RK_WARMUP_COMPILES},
+                 {"seconds", RK_WARMUP_SECONDS},   {"second", RK_WARMUP_SECONDS}};
+    bool is_auto = strcmp(value, "auto") == 0;
+    if (is_auto || strcmp(value, "mark") == 0) {
+        *out_warmup = (rk_warmup){.kind = is_auto ? RK_WARMUP_AUTO : RK_WARMUP_MARK};
         return NULL;
+    }
     const char *rest = value;
     uint64_t millionths = 0;
     if (take_millionths(&rest, &millionths) && is_blank(*rest)) {
         while (is_blank(*rest))
             rest++;
         for (size_t i = 0; i < RK_ARRAY_LEN(units); i++) {
-            bool whole_number = millionths % 1000000 == 0;
-            if (strcmp(rest, units[i]) == 0 && (whole_number || i >= FIRST_OF_SECONDS))
-                return NULL;
+            bool is_seconds = units[i].kind == RK_WARMUP_SECONDS;
+            if (strcmp(rest, units[i].word) != 0 || (!is_seconds && millionths % 1000000 != 0) ||
+                millionths > (uint64_t)1000000000 * 1000000)
+                continue;
+            *out_warmup =
+                (rk_warmup){units[i].kind, is_seconds ? millionths * 1000 : millionths / 1000000};
+            return NULL;
         }
     }
     return rk_error(RK_INVALID_ARGUMENT,

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "settings/settings.h"
 
 // One of `choices` (NULL-terminated); `*out_index` is its place.
 RK_NODISCARD rk_err *rk_value_choice(const char *label, const char *value,
@@ -30,7 +30,7 @@ RK_NODISCARD rk_err *rk_value_share(const char *label, const char *value, uint32
 RK_NODISCARD rk_err *rk_value_name(const char *label, const char *value, size_t max_chars);
 
 // "auto", "mark", "N steps", "N compiles", "N seconds".
-RK_NODISCARD rk_err *rk_value_warmup(const char *label, const char *value);
+RK_NODISCARD rk_err *rk_value_warmup(const char *label, const char *value, rk_warmup *out_warmup);
 
 // Blank-separated addresses, each with a scheme that a tier knows.
 RK_NODISCARD rk_err *rk_value_remote(const char *label, const char *value);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "pjrt/rekindle.h"
 
 enum { MAX_THREADS = 64 };
 
@@ -209,6 +210,10 @@ static void run_word(host *h, const char *word) {
     }
     if (strncmp(word, "sleep=", 6) == 0)
         sleep_ms(value);
+    else if (strcmp(word, "step") == 0)
+        rekindle_step();
+    else if (strcmp(word, "mark-warm") == 0)
+        rekindle_mark_warm();
     else if (strncmp(word, "exit=", 5) == 0)
         leave(h, value);
     else

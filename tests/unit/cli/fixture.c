@@ -1,5 +1,6 @@
 // Plays a job under rekindle: writes what the in-process library would write into the store and the
-// journal that its environment names. Usage: cli_fixture cold|warm|troubles|idle|killed
+// journal that its environment names. Usage: cli_fixture
+// cold|warm|troubles|shapes|idle|killed
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,60 @@ static void troubles(rk_journal *journal) {
     rk_journal_add_warning(journal, "the store is full");
 }
 
+// An HloModuleProto: ENTRY entry { p = s32[size] parameter(0) }. All its parts are short.
+static size_t module_of(uint8_t size, uint8_t *out) {
+    const uint8_t shape[] = {0x10, 4 /* s32 */, 0x1a, 1, size};
+    const uint8_t parameter[] = {0x0a,     1,        'p',      0x12,         9,        'p',
+                                 'a',      'r',      'a',      'm',          'e',      't',
+                                 'e',      'r',      0x1a,     sizeof shape, shape[0], shape[1],
+                                 shape[2], shape[3], shape[4], 0x98,         0x02,     1 /* id */};
+    const uint8_t before[] = {0x0a, 5, 'e', 'n', 't', 'r', 'y', 0x12, sizeof parameter};
+    const uint8_t after[] = {0x28, 7 /* id */, 0x30, 1 /* root */};
+    const uint8_t head[] = {0x0a, 4,
+                            's',  't',
+                            'e',  'p',
+                            0x30, 7, // the entry's id
+                            0x1a, sizeof before + sizeof parameter + sizeof after};
+    size_t len = 0;
+#define ADD(part) (memcpy(out + len, part, sizeof part), len += sizeof part)
+    ADD(head);
+    ADD(before);
+    ADD(parameter);
+    ADD(after);
+#undef ADD
+    return len;
+}
+
+// One program for each size, as where nothing was padded.
+static void shapes(rk_journal *journal, rk_store *store) {
+    static const uint8_t sizes[] = {5, 9, 60, 64, 64, 100};
+    for (size_t i = 0; i < RK_ARRAY_LEN(sizes); i++) {
+        uint8_t module[128];
+        char name[16];
+        (void)snprintf(name, sizeof name, "size %d", sizes[i]);
+        rk_entry entry = {
+            .kind = RK_ENTRY_PROGRAM,
+            .key = key_of(name),
+            .created_ns = rk_realtime_ns(),
+            .compile_ns = 1,
+            .components = rk_span_text(components),
+            .metadata = rk_span_text("{\"format\":\"hlo\"}"),
+            .payload = rk_span_of(module, module_of(sizes[i], module)),
+        };
+        check(rk_store_put(store, &entry, NULL));
+        rk_journal_compile event = {.seq = i + 1,
+                                    .client = 1,
+                                    .outcome = RK_OUTCOME_MISS,
+                                    .reason = "absent",
+                                    .name = i % 2 ? "Graph.7" : "Graph.12",
+                                    .key = &entry.key,
+                                    .compiled = true,
+                                    .request_ns = 1000 * NS_PER_MS,
+                                    .compile_ns = 1000 * NS_PER_MS};
+        rk_journal_add_compile(journal, &event);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *what = argc == 2 ? argv[1] : "";
     if (strcmp(what, "idle") == 0)
@@ -152,6 +207,8 @@ int main(int argc, char **argv) {
         warm(journal);
     else if (strcmp(what, "troubles") == 0)
         troubles(journal);
+    else if (strcmp(what, "shapes") == 0)
+        shapes(journal, store);
     else
         return 98;
     if (strcmp(what, "killed") == 0)

@@ -98,6 +98,7 @@ static void a_compile_has_all_its_fields(void **state) {
                                         .compile_ns = 1000000500,
                                         .load_ns = 1,
                                         .program_bytes = 4096,
+                                        .executions = 12,
                                     });
     rk_journal_add_compile(journal, &(rk_journal_compile){.seq = 8,
                                                           .outcome = RK_OUTCOME_HIT,
@@ -114,14 +115,14 @@ static void a_compile_has_all_its_fields(void **state) {
     json_object_del(miss, "key");
     json_object_del(miss, "t");
     json_t *wanted = json_pack(
-        "{s:i,s:s,s:i,s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:b,s:f,s:f,s:f,s:f,s:i}", "v", 1,
+        "{s:i,s:s,s:i,s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:b,s:f,s:f,s:f,s:f,s:i,s:i}", "v", 1,
         "ev", "compile", "seq", 7, "client", 2, "outcome", "miss", "reason", "absent", "name",
         "jit_step", "program", "0101010101010101010101010101010101010101010101010101010101010101",
         "options", "0202020202020202020202020202020202020202020202020202020202020202",
         "environment", "0303030303030303030303030303030303030303030303030303030303030303",
         "compiled", 1, "failed", 0, "deserialize_failed", 1, "quarantined", 0, "request_seconds",
         1.234568, "compile_seconds", 1.000001, "load_seconds", 0.0, "saved_seconds", 0.0,
-        "program_bytes", 4096);
+        "program_bytes", 4096, "executions", 12);
     assert_non_null(wanted);
     assert_true(json_equal(miss, wanted));
     json_decref(miss);

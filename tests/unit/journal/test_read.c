@@ -29,7 +29,24 @@ static void all_events_come_back(void **state) {
                                                           .request_ns = 3000000,
                                                           .load_ns = 2000000,
                                                           .saved_ns = 1500000000,
-                                                          .program_bytes = 77});
+                                                          .program_bytes = 77,
+                                                          .executions = 41});
+    rk_journal_add_steps(journal, &(rk_journal_steps){.rhythm = 2,
+                                                      .marked = true,
+                                                      .first_execution = 3,
+                                                      .executions = 40,
+                                                      .steps = 10,
+                                                      .programs = 4,
+                                                      .new_programs = 1,
+                                                      .compiles = 2,
+                                                      .transfers = {.host_to_device = 5,
+                                                                    .host_to_device_bytes = 50,
+                                                                    .device_to_host = 6,
+                                                                    .device_to_host_bytes = 60}});
+    rk_journal_add_warm(journal, "mark", 43);
+    rk_journal_add_executed(
+        journal, (rk_journal_executed[]){{.key = key.digest, .executions = 9}, {.executions = 1}},
+        2);
     rk_journal_add_stored(journal, &(rk_journal_stored){.key = &key,
                                                         .stored = false,
                                                         .reason = "disk full",
@@ -110,6 +127,23 @@ static void all_events_come_back(void **state) {
     assert_int_equal(compile->load_ns, 2000000);
     assert_int_equal(compile->saved_ns, 1500000000);
     assert_int_equal(compile->program_bytes, 77);
+    assert_true(compile->has_executions);
+    assert_int_equal(compile->executions, 41);
+
+    assert_true(model.processes[0].is_warm);
+    assert_int_equal(model.processes[0].warm_executions, 43);
+    assert_int_equal(model.step_count, 1);
+    const rk_journal_steps *steps = &model.steps[0].steps;
+    assert_true(steps->rhythm == 2 && steps->marked && steps->first_execution == 3);
+    assert_true(steps->executions == 40 && steps->steps == 10 && steps->programs == 4);
+    assert_true(steps->new_programs == 1 && steps->compiles == 2);
+    assert_true(steps->transfers.host_to_device == 5 && steps->transfers.device_to_host == 6);
+    assert_int_equal(steps->transfers.host_to_device_bytes, 50);
+    assert_int_equal(steps->transfers.device_to_host_bytes, 60);
+    assert_int_equal(model.executed_count, 2);
+    assert_string_equal(model.executed[0].key, compile->key);
+    assert_int_equal(model.executed[0].executions, 9);
+    assert_int_equal(model.executed[1].executions, 1);
 
     assert_int_equal(model.memory_count, 2);
     const rk_run_memory *memory = &model.memories[0];

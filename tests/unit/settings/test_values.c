@@ -99,17 +99,34 @@ static void choices_and_flags(void **state) {
 
 static void warmup_forms(void **state) {
     (void)state;
-    static const char *const good[] = {"auto",       "mark",       "5 steps",     "1 step",
-                                       "0 compiles", "3  compile", "2.5 seconds", "1\tsecond"};
+    static const struct {
+        const char *text;
+        rk_warmup warmup;
+    } good[] = {
+        {"auto", {RK_WARMUP_AUTO, 0}},
+        {"mark", {RK_WARMUP_MARK, 0}},
+        {"5 steps", {RK_WARMUP_STEPS, 5}},
+        {"1 step", {RK_WARMUP_STEPS, 1}},
+        {"0 compiles", {RK_WARMUP_COMPILES, 0}},
+        {"3  compile", {RK_WARMUP_COMPILES, 3}},
+        {"2.5 seconds", {RK_WARMUP_SECONDS, 2500000000}},
+        {"1\tsecond", {RK_WARMUP_SECONDS, 1000000000}},
+    };
     for (size_t i = 0; i < RK_ARRAY_LEN(good); i++) {
-        rk_autoerr err = rk_value_warmup("LABEL", good[i]);
+        rk_warmup warmup = {RK_WARMUP_AUTO, 77};
+        rk_autoerr err = rk_value_warmup("LABEL", good[i].text, &warmup);
         if (err)
-            fail_msg("%s: %s", good[i], rk_err_message(err));
+            fail_msg("%s: %s", good[i].text, rk_err_message(err));
+        assert_int_equal(warmup.kind, good[i].warmup.kind);
+        assert_int_equal(warmup.count, good[i].warmup.count);
     }
-    static const char *const bad[] = {"",          "5",      "steps", "5 stepz", "-5 steps",
-                                      "1.5 steps", "5steps", "Auto",  "5 steps "};
-    for (size_t i = 0; i < RK_ARRAY_LEN(bad); i++)
-        expect_refused(rk_value_warmup("LABEL", bad[i]), "N steps");
+    static const char *const bad[] = {
+        "",          "5",      "steps", "5 stepz",  "-5 steps",
+        "1.5 steps", "5steps", "Auto",  "5 steps ", "1000000001 seconds"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(bad); i++) {
+        rk_warmup warmup;
+        expect_refused(rk_value_warmup("LABEL", bad[i], &warmup), "N steps");
+    }
 }
 
 static void remote_addresses(void **state) {

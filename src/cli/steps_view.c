@@ -1,0 +1,109 @@
+#include "cli/steps_view.h"
+
+#include <inttypes.h>
+
+#include "cli/text.h"
+
+uint64_t rk_steps_late(const rk_steps *steps, uint64_t *out_ns) {
+    uint64_t late = 0;
+    *out_ns = 0;
+    for (size_t i = 0; i < steps->count; i++) {
+        late += steps->processes[i].late;
+        *out_ns += steps->processes[i].late_ns;
+    }
+    return late;
+}
+
+// "1" or "1.3".
+static void print_mean(uint64_t sum, uint64_t count, rk_buf *out) {
+    if (sum % count == 0)
+        rk_buf_add_text(out, rk_text_count(sum / count).text);
+    else
+        rk_buf_add_format(out, "%.1f", (double)sum / (double)count);
+}
+
+static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, const char *where,
+                            rk_buf *out) {
+    if (transfers == 0)
+        return;
+    rk_buf_add_text(out, ", ");
+    print_mean(transfers, steps, out);
+    rk_buf_add_format(out, " %s (%s)", where, rk_text_bytes(bytes / steps).text);
+}
+
+void rk_steps_print_average(const rk_process_steps *process, rk_buf *out) {
+    const rk_journal_steps *sums = &process->sums;
+    uint64_t steps = process->count;
+    print_mean(sums->executions, steps, out);
+    rk_buf_add_format(out, " execution%s", sums->executions == steps ? "" : "s");
+    print_transfers(sums->transfers.host_to_device, sums->transfers.host_to_device_bytes, steps,
+                    "to the device", out);
+    print_transfers(sums->transfers.device_to_host, sums->transfers.device_to_host_bytes, steps,
+                    "from it", out);
+}
+
+static uint64_t programs_of(const rk_process_steps *process) {
+    return process->point_count > 0 ? process->curve[process->point_count - 1].programs : 0;
+}
+
+void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
+    uint64_t programs = 0;
+    for (size_t i = 0; i < process->point_count; i++)
+        if (process->curve[i].step <= process->flat_after)
+            programs = process->curve[i].programs;
+    if (process->is_flat)
+        rk_buf_add_format(out, "nothing new after step %" PRIu64 " (%s program%s)",
+                          process->flat_after, rk_text_count(programs).text,
+                          rk_text_plural(programs));
+    else
+        rk_buf_add_format(out, "new programs all along (%s)",
+                          rk_text_count(programs_of(process)).text);
+}
+
+static json_t *mean_json(uint64_t sum, uint64_t count) {
+    return json_real((double)sum / (double)count);
+}
+
+static json_t *transfers_json(uint64_t transfers, uint64_t bytes, uint64_t steps) {
+    json_t *object = rk_out_object();
+    rk_out_set(object, "count", mean_json(transfers, steps));
+    rk_out_set(object, "bytes", mean_json(bytes, steps));
+    return object;
+}
+
+static json_t *per_step_json(const rk_process_steps *process) {
+    const rk_journal_counts *transfers = &process->sums.transfers;
+    json_t *object = rk_out_object();
+    rk_out_set(object, "executions", mean_json(process->sums.executions, process->count));
+    rk_out_set(object, "most_programs", rk_out_uint(process->sums.programs));
+    rk_out_set(
+        object, "host_to_device",
+        transfers_json(transfers->host_to_device, transfers->host_to_device_bytes, process->count));
+    rk_out_set(
+        object, "device_to_host",
+        transfers_json(transfers->device_to_host, transfers->device_to_host_bytes, process->count));
+    return object;
+}
+
+json_t *rk_steps_json(const rk_steps *steps) {
+    const rk_process_steps *process = rk_steps_longest(steps);
+    if (!process)
+        return json_null();
+    uint64_t late_ns, late = rk_steps_late(steps, &late_ns);
+    json_t *object = rk_out_object(), *curve = rk_out_array();
+    for (size_t i = 0; i < process->point_count; i++) {
+        json_t *point = rk_out_object();
+        rk_out_set(point, "step", rk_out_uint(process->curve[i].step));
+        rk_out_set(point, "programs", rk_out_uint(process->curve[i].programs));
+        rk_out_append(curve, point);
+    }
+    rk_out_set(object, "count", rk_out_uint(process->count));
+    rk_out_set(object, "marked", rk_out_bool(process->is_marked));
+    rk_out_set(object, "flat_after",
+               process->is_flat ? rk_out_uint(process->flat_after) : json_null());
+    rk_out_set(object, "late", rk_out_uint(late));
+    rk_out_set(object, "late_seconds", rk_out_seconds(late_ns));
+    rk_out_set(object, "per_step", per_step_json(process));
+    rk_out_set(object, "curve", curve);
+    return object;
+}

@@ -1,0 +1,151 @@
+#include "pjrt/programs.h"
+
+#include "base/alloc.h"
+
+enum { FIRST_SLOTS = 64, REMOVED = 1 };
+
+void rk_programs_cleanup(rk_programs *programs) {
+    rk_free(programs->items);
+    rk_free(programs->by_key);
+    rk_free(programs->executables);
+    *programs = (rk_programs){0};
+}
+
+// FNV-1a, in 31 bits: names that share one are rare, and no harm.
+static uint32_t number_of_name(rk_span name) {
+    uint32_t hash = 0x811c9dc5u;
+    for (size_t i = 0; i < name.len; i++)
+        hash = (hash ^ name.data[i]) * 0x01000193u;
+    return hash >> 1;
+}
+
+// Less the number that PyTorch/XLA appends: "SyncTensorsGraph.42".
+static rk_span without_number(const char *name, bool *out_numbered) {
+    size_t len = strlen(name), digits = 0;
+    while (digits < len && name[len - 1 - digits] >= '0' && name[len - 1 - digits] <= '9')
+        digits++;
+    *out_numbered = digits > 0 && digits < len && name[len - 1 - digits] == '.';
+    return rk_span_of(name, *out_numbered ? len - digits - 1 : len);
+}
+
+uint32_t rk_programs_number_of(const char *name) {
+    bool numbered;
+    return number_of_name(without_number(name, &numbered));
+}
+
+static uint32_t slot_of_key(const rk_programs *programs, const rk_digest *key) {
+    uint32_t slot;
+    memcpy(&slot, key->bytes, sizeof slot);
+    for (;; slot++) {
+        slot &= programs->key_slots - 1;
+        uint32_t number = programs->by_key[slot];
+        if (number == 0 || rk_digest_equal(&programs->items[number - 1].key, key))
+            return slot;
+    }
+}
+
+static bool make_room_for_key(rk_programs *programs) {
+    if (2 * programs->count < programs->key_slots)
+        return true;
+    uint32_t slots = programs->key_slots ? 2 * programs->key_slots : FIRST_SLOTS;
+    uint32_t *grown = rk_calloc(slots, sizeof *grown);
+    if (!grown)
+        return false;
+    rk_free(programs->by_key);
+    programs->by_key = grown;
+    programs->key_slots = slots;
+    for (uint32_t i = 0; i < programs->count; i++)
+        if (programs->items[i].has_key)
+            grown[slot_of_key(programs, &programs->items[i].key)] = i + 1;
+    return true;
+}
+
+static bool make_room_for_program(rk_programs *programs) {
+    if (programs->count < programs->capacity)
+        return true;
+    uint32_t larger = programs->capacity ? 2 * programs->capacity : FIRST_SLOTS;
+    rk_known_program *items = rk_realloc(programs->items, larger * sizeof *items);
+    if (!items)
+        return false;
+    programs->items = items;
+    programs->capacity = larger;
+    return true;
+}
+
+uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name) {
+    if (!make_room_for_key(programs) || !make_room_for_program(programs))
+        return RK_NO_PROGRAM;
+    uint32_t *slot = key ? &programs->by_key[slot_of_key(programs, key)] : NULL;
+    if (slot && *slot)
+        return *slot - 1;
+    bool numbered;
+    rk_span without = without_number(name, &numbered);
+    rk_known_program *program = &programs->items[programs->count++];
+    *program = (rk_known_program){.has_key = key != NULL,
+                                  .has_telling_name = without.len > 0 && !numbered,
+                                  .name = number_of_name(without)};
+    if (key)
+        program->key = *key;
+    if (slot)
+        *slot = programs->count;
+    return programs->count - 1;
+}
+
+static struct rk_executable_slot *slot_of(const rk_programs *programs, uint64_t handle) {
+    uint32_t slot = (uint32_t)((handle >> 4) * 0x9E3779B97F4A7C15u >> 32);
+    for (;; slot++) {
+        slot &= programs->executable_slots - 1;
+        struct rk_executable_slot *at = &programs->executables[slot];
+        if (at->handle == handle || at->handle == 0)
+            return at;
+    }
+}
+
+// Also forgets the slots of those that were removed.
+static bool make_room_for_executable(rk_programs *programs) {
+    if (2 * programs->executable_used < programs->executable_slots)
+        return true;
+    const struct rk_executable_slot *old = programs->executables;
+    uint32_t old_slots = programs->executable_slots, alive = 0;
+    for (uint32_t i = 0; i < old_slots; i++)
+        alive += old[i].handle > REMOVED;
+    uint32_t slots = FIRST_SLOTS;
+    while (slots < 4 * (alive + 1))
+        slots *= 2;
+    struct rk_executable_slot *grown = rk_calloc(slots, sizeof *grown);
+    if (!grown)
+        return false;
+    rk_programs moved = {.executables = grown, .executable_slots = slots};
+    for (uint32_t i = 0; i < old_slots; i++)
+        if (old[i].handle > REMOVED)
+            *slot_of(&moved, old[i].handle) = old[i];
+    rk_free(programs->executables);
+    programs->executables = grown;
+    programs->executable_slots = slots;
+    programs->executable_used = alive;
+    return true;
+}
+
+bool rk_programs_bind(rk_programs *programs, uint64_t handle, uint32_t program) {
+    if (!make_room_for_executable(programs))
+        return false;
+    struct rk_executable_slot *slot = slot_of(programs, handle);
+    programs->executable_used += slot->handle == 0;
+    *slot = (struct rk_executable_slot){handle, program};
+    return true;
+}
+
+void rk_programs_unbind(rk_programs *programs, uint64_t handle) {
+    if (programs->executable_slots == 0)
+        return;
+    struct rk_executable_slot *slot = slot_of(programs, handle);
+    if (slot->handle == handle)
+        slot->handle = REMOVED;
+}
+
+uint32_t rk_programs_of(const rk_programs *programs, uint64_t handle) {
+    if (programs->executable_slots == 0)
+        return RK_NO_PROGRAM;
+    const struct rk_executable_slot *slot = slot_of(programs, handle);
+    return slot->handle == handle ? slot->program : RK_NO_PROGRAM;
+}

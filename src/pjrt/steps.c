@@ -1,0 +1,252 @@
+#include "pjrt/steps.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/sys.h"
+#include "diagnose/rhythm.h"
+#include "pjrt/programs.h"
+#include "pjrt/runtime.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+rk_steps_ring rk_the_ring;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards all below
+static uint64_t tail;                                     // words that were read
+static rk_rhythm *rhythm;                                 // made with the first word
+static rk_programs programs;
+static uint64_t last_handle; // the last one looked up, and its program
+static uint32_t last_program;
+static uint64_t compiles, grown_ns, next_flush_ns, flush_after_ns = NS_PER_S;
+
+static void write_range(void *context, const rk_step_range *range) {
+    (void)context;
+    const rk_runtime *runtime = rk_runtime_get();
+    if (!runtime)
+        return;
+    const rk_step_sums *sums = &range->sums;
+    rk_journal_add_steps(runtime->journal,
+                         &(rk_journal_steps){
+                             .rhythm = range->rhythm,
+                             .marked = range->is_marked,
+                             .first_execution = range->first_execution,
+                             .executions = sums->executions,
+                             .steps = range->steps,
+                             .programs = sums->programs,
+                             .new_programs = sums->new_programs,
+                             .compiles = sums->compiles,
+                             .transfers = {.host_to_device = sums->host_to_device,
+                                           .host_to_device_bytes = sums->host_to_device_bytes,
+                                           .device_to_host = sums->device_to_host,
+                                           .device_to_host_bytes = sums->device_to_host_bytes},
+                         });
+}
+
+// An executable that came to the process past rekindle is a program of its own.
+static uint32_t program_of(uint64_t handle) {
+    if (handle == last_handle)
+        return last_program;
+    uint32_t program = rk_programs_of(&programs, handle);
+    if (program == RK_NO_PROGRAM) {
+        program = rk_programs_add(&programs, NULL, "");
+        grown_ns = rk_monotonic_ns();
+        if (program == RK_NO_PROGRAM || !rk_programs_bind(&programs, handle, program))
+            return RK_NO_PROGRAM;
+    }
+    last_handle = handle;
+    last_program = program;
+    return program;
+}
+
+static void take_execution(uint64_t handle) {
+    uint32_t program = program_of(handle);
+    if (program == RK_NO_PROGRAM) {
+        rk_rhythm_skip(rhythm, 1);
+        return;
+    }
+    rk_known_program *known = &programs.items[program];
+    known->executions++;
+    rk_rhythm_execute(rhythm, program, known->name, known->has_telling_name);
+}
+
+static void take_word(uint64_t word) {
+    switch (word & 3) {
+    case RK_WORD_EXECUTE:
+        take_execution(word);
+        break;
+    case RK_WORD_MARK:
+        rk_rhythm_mark(rhythm);
+        break;
+    default:
+        rk_rhythm_transfer(rhythm, (word & 3) == RK_WORD_TO_DEVICE, word >> 2);
+    }
+}
+
+// Where the ring was full before anybody could read it. What was lost counts as executions.
+static void pass_over_lost(uint64_t head) {
+    uint64_t next = head - RK_STEPS_RING / 2;
+    rk_rhythm_skip(rhythm, next - tail);
+    tail = next;
+}
+
+static void read_ring(void) {
+    if (!rhythm) {
+        rk_err *err = rk_rhythm_new(write_range, NULL, &rhythm);
+        if (err) {
+            rk_err_drop(err, "then there are no steps; it is tried again");
+            return;
+        }
+    }
+    uint64_t head = tail;
+    for (;;) {
+        if (tail == head)
+            head = atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed);
+        if (head - tail > RK_STEPS_RING)
+            pass_over_lost(head);
+        if (tail == head)
+            return;
+        atomic_uint_fast64_t *slot = &rk_the_ring.words[tail & (RK_STEPS_RING - 1)];
+        uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
+        if (word == 0)
+            return; // its thread is between its two instructions
+        atomic_store_explicit(slot, 0, memory_order_relaxed);
+        tail++;
+        take_word(word);
+    }
+}
+
+static void flush_now_and_then(void) {
+    enum { LONGEST_S = 300 };
+    uint64_t now_ns = rk_monotonic_ns();
+    if (now_ns < next_flush_ns)
+        return;
+    if (next_flush_ns > 0) {
+        rk_rhythm_flush(rhythm);
+        flush_after_ns *= flush_after_ns < LONGEST_S * NS_PER_S ? 2 : 1;
+    }
+    next_flush_ns = now_ns + flush_after_ns;
+}
+
+void rk_steps_catch_up(void) {
+    if (!rk_runtime_get() || pthread_mutex_trylock(&mutex) != 0)
+        return;
+    int saved_errno = errno; // the hook's caller may look at it
+    read_ring();
+    if (rhythm)
+        flush_now_and_then();
+    errno = saved_errno;
+    (void)pthread_mutex_unlock(&mutex);
+}
+
+static atomic_uint_fast64_t marks;
+
+void rk_steps_mark(void) {
+    if (!rk_runtime_get())
+        return;
+    (void)atomic_fetch_add(&marks, 1);
+    (void)rk_steps_put(RK_WORD_MARK);
+}
+
+uint64_t rk_steps_count_executions(uint64_t transfers) {
+    uint64_t others = transfers + atomic_load(&marks), words = atomic_load(&rk_the_ring.head);
+    return words > others ? words - others : 0;
+}
+
+static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, const char *name) {
+    uint64_t handle = (uint64_t)(uintptr_t)executable;
+    uint32_t before = programs.count;
+    uint32_t program = rk_programs_add(&programs, key ? &key->digest : NULL, name);
+    // Better than when it is first executed, which is known only when the ring is read.
+    if (programs.count > before)
+        grown_ns = rk_monotonic_ns();
+    last_handle = 0;
+    rk_programs_unbind(&programs, handle);
+    if (program != RK_NO_PROGRAM && !rk_programs_bind(&programs, handle, program))
+        program = RK_NO_PROGRAM; // then it gets a number of its own when it is executed
+}
+
+uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
+                                 const char *name, bool is_real) {
+    rk_rhythm_state state = {0};
+    (void)pthread_mutex_lock(&mutex);
+    read_ring();
+    if (executable)
+        bind(executable, key, name);
+    if (is_real) {
+        compiles++;
+        grown_ns = rk_monotonic_ns();
+    }
+    if (rhythm) {
+        if (is_real)
+            rk_rhythm_compile(rhythm);
+        rk_rhythm_get_state(rhythm, &state);
+    }
+    (void)pthread_mutex_unlock(&mutex);
+    return state.executions;
+}
+
+void rk_steps_forget(const PJRT_LoadedExecutable *executable) {
+    if (!rk_runtime_get())
+        return;
+    (void)pthread_mutex_lock(&mutex);
+    read_ring();
+    last_handle = 0;
+    rk_programs_unbind(&programs, (uint64_t)(uintptr_t)executable);
+    (void)pthread_mutex_unlock(&mutex);
+}
+
+static void write_executed(rk_journal *journal) {
+    rk_journal_executed batch[RK_JOURNAL_EXECUTED_MAX];
+    size_t count = 0;
+    for (uint32_t i = 0; i < programs.count; i++) {
+        rk_known_program *known = &programs.items[i];
+        if (known->has_key && known->executions != known->written) {
+            batch[count++] = (rk_journal_executed){known->key, known->executions};
+            known->written = known->executions;
+        }
+        if (count == RK_JOURNAL_EXECUTED_MAX || (count > 0 && i + 1 == programs.count)) {
+            rk_journal_add_executed(journal, batch, count);
+            count = 0;
+        }
+    }
+}
+
+void rk_steps_write(void) {
+    const rk_runtime *runtime = rk_runtime_get();
+    if (!runtime)
+        return;
+    (void)pthread_mutex_lock(&mutex);
+    read_ring();
+    if (rhythm)
+        rk_rhythm_flush(rhythm);
+    write_executed(runtime->journal);
+    (void)pthread_mutex_unlock(&mutex);
+}
+
+size_t rk_steps_find_named(const char *name, rk_digest *out_keys, size_t max) {
+    size_t count = 0;
+    (void)pthread_mutex_lock(&mutex);
+    uint32_t number = rk_programs_number_of(name);
+    for (uint32_t i = programs.count; i > 0 && count < max; i--)
+        if (programs.items[i - 1].has_key && programs.items[i - 1].name == number)
+            out_keys[count++] = programs.items[i - 1].key;
+    (void)pthread_mutex_unlock(&mutex);
+    return count;
+}
+
+void rk_steps_get_state(rk_steps_state *out_state) {
+    rk_rhythm_state state = {0};
+    (void)pthread_mutex_lock(&mutex);
+    read_ring();
+    if (rhythm)
+        rk_rhythm_get_state(rhythm, &state);
+    *out_state = (rk_steps_state){
+        .executions = state.executions,
+        .steps = state.steps,
+        .flat_steps = state.flat_steps,
+        .compiles = compiles,
+        .since_growth_ns = rk_monotonic_ns() - grown_ns,
+    };
+    (void)pthread_mutex_unlock(&mutex);
+}

@@ -1,0 +1,125 @@
+#include "pjrt/strict.h"
+
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "pjrt/error.h"
+#include "pjrt/steps.h"
+#include "pjrt/strict_explain.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static atomic_bool is_warm; // stays
+
+static void become_warm(const rk_runtime *runtime, const char *because, uint64_t executions) {
+    if (!atomic_exchange(&is_warm, true))
+        rk_journal_add_warm(runtime->journal, because, executions);
+}
+
+void rk_strict_mark_warm(void) {
+    const rk_runtime *runtime = rk_runtime_get();
+    rk_steps_state state;
+    if (!runtime)
+        return;
+    rk_steps_get_state(&state);
+    become_warm(runtime, "mark", state.executions);
+}
+
+// Why warm-up is over; NULL while it is not.
+static const char *reason_to_be_warm(const rk_runtime *runtime, const rk_steps_state *state) {
+    const rk_warmup *warmup = &runtime->settings->warmup;
+    switch (warmup->kind) {
+    case RK_WARMUP_AUTO:
+        return state->flat_steps >= RK_STRICT_FLAT_STEPS &&
+                       state->since_growth_ns >= RK_STRICT_FLAT_SECONDS * NS_PER_S
+                   ? "auto"
+                   : NULL;
+    case RK_WARMUP_STEPS:
+        return state->steps >= warmup->count ? "steps" : NULL;
+    case RK_WARMUP_COMPILES:
+        return state->compiles >= warmup->count ? "compiles" : NULL;
+    case RK_WARMUP_SECONDS:
+        return rk_monotonic_ns() - runtime->started_ns >= warmup->count ? "seconds" : NULL;
+    case RK_WARMUP_MARK:
+        break;
+    }
+    return NULL;
+}
+
+static void write_headline(const rk_late *late, const rk_steps_state *state, const char *verb,
+                           rk_buf *out) {
+    rk_buf_add_format(out, "%s %s after warm-up", rk_buf_text(&late->name), verb);
+    if (state->steps > 0)
+        rk_buf_add_format(out, ", in step %" PRIu64, state->steps + 1);
+}
+
+static void write_cause(const rk_late *late, const char *between, rk_buf *out) {
+    if (late->cause.len > 0 || late->words.len > 0)
+        rk_buf_add_format(out, "%scause: %s%s%s", between, rk_buf_text(&late->cause),
+                          late->cause.len > 0 && late->words.len > 0 ? ", " : "",
+                          rk_buf_text(&late->words));
+}
+
+// One line, at once: compiling may take an hour.
+static void warn(const rk_late *late, const rk_steps_state *state) {
+    enum { LINES_MAX = 100 };
+    static atomic_uint lines;
+    unsigned before = atomic_fetch_add(&lines, 1);
+    RK_AUTO(rk_buf) line = {0};
+    if (before >= LINES_MAX)
+        return;
+    if (late->place.len > 0)
+        rk_buf_add_format(&line, "%s: ", rk_buf_text(&late->place));
+    write_headline(late, state, "is compiled", &line);
+    write_cause(late, "; ", &line);
+    if (before + 1 == LINES_MAX)
+        rk_buf_add_text(&line, "; and from now on this is told in the journal alone");
+    rk_log_warn("%s", rk_buf_text(&line));
+}
+
+static PJRT_Error *refuse(const rk_late *late, const rk_steps_state *state) {
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add_text(&text, "rekindle (REKINDLE_STRICT=fail): ");
+    write_headline(late, state, "would be compiled", &text);
+    if (late->place.len > 0)
+        rk_buf_add_format(&text, "\n  called at %s", rk_buf_text(&late->place));
+    write_cause(late, "\n  ", &text);
+    rk_buf_add_format(&text, "\n  remedy: %s", rk_buf_text(&late->remedy));
+    rk_buf_add_text(&text, "\n  REKINDLE_STRICT=warn lets it pass; what the store holds is loaded "
+                           "in either mode; REKINDLE_WARMUP says when warm-up ends");
+    return rk_pjrt_error_give(rk_error(RK_FAILED_PRECONDITION, "%s", rk_buf_text(&text)));
+}
+
+PJRT_Error *rk_strict_ask(rk_request *r) {
+    rk_steps_state state;
+    RK_AUTO(rk_late) late = {0};
+    rk_strict mode = r->runtime->settings->strict;
+    if (RK_LIKELY(mode == RK_STRICT_OFF))
+        return NULL;
+    rk_steps_get_state(&state);
+    if (!atomic_load(&is_warm)) {
+        const char *because = reason_to_be_warm(r->runtime, &state);
+        if (!because)
+            return NULL;
+        become_warm(r->runtime, because, state.executions);
+    }
+    r->event.late = true;
+    rk_late_explain(r, &late);
+    if (mode == RK_STRICT_FAIL) {
+        r->event.refused = r->event.failed = true;
+        r->name = rk_strdup(rk_buf_text(&late.name));
+        return refuse(&late, &state);
+    }
+    warn(&late, &state);
+    return NULL;
+}
+
+void rk_strict_tell_seconds(const rk_request *r) {
+    enum { WORTH_TELLING_S = 1 };
+    if (r->event.late && r->event.compile_ns >= WORTH_TELLING_S * NS_PER_S)
+        rk_log_warn("%s took %" PRIu64 ".%" PRIu64 " s to compile, after warm-up",
+                    r->name ? r->name : "a program", r->event.compile_ns / NS_PER_S,
+                    r->event.compile_ns / (NS_PER_S / 10) % 10);
+}

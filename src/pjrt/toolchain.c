@@ -1,0 +1,93 @@
+#include "pjrt/toolchain.h"
+
+#include <link.h>
+#include <stdio.h>
+
+#include "base/fs.h"
+
+enum { FOLDERS_MAX = 4, ENTRIES_MAX = 1 << 14, PATH_MAX_BYTES = 4096 };
+
+// Packages whose versions decide which programs are made.
+static const char *const packages[] = {"jax", "jaxlib", "libtpu", "torch", "torch_xla"};
+
+typedef struct folders {
+    char paths[FOLDERS_MAX][PATH_MAX_BYTES]; // ".../site-packages"
+    size_t count;
+} folders;
+
+static bool is_known(const folders *list, const char *path, size_t len) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strlen(list->paths[i]) == len && memcmp(list->paths[i], path, len) == 0)
+            return true;
+    return false;
+}
+
+// Libraries of these packages lie in folders of their own, in the one that they are installed in.
+static int note_library(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    folders *list = context;
+    static const char *const places[] = {"/site-packages/", "/dist-packages/"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(places); i++) {
+        const char *found = info->dlpi_name ? strstr(info->dlpi_name, places[i]) : NULL;
+        if (!found)
+            continue;
+        size_t len = (size_t)(found - info->dlpi_name) + strlen(places[i]) - 1;
+        if (list->count < FOLDERS_MAX && len < PATH_MAX_BYTES &&
+            !is_known(list, info->dlpi_name, len)) {
+            memcpy(list->paths[list->count], info->dlpi_name, len);
+            list->paths[list->count++][len] = '\0';
+        }
+    }
+    return 0;
+}
+
+typedef struct writer {
+    rk_json *json;
+    bool written[RK_ARRAY_LEN(packages)];
+} writer;
+
+// "jaxlib-0.10.2.dist-info"
+static rk_err *note_package(void *context, const char *name) {
+    writer *w = context;
+    static const char suffix[] = ".dist-info";
+    size_t len = strlen(name);
+    if (len <= sizeof suffix || strcmp(name + len - (sizeof suffix - 1), suffix) != 0)
+        return NULL;
+    const char *dash = strchr(name, '-');
+    size_t end = len - (sizeof suffix - 1);
+    for (size_t i = 0; dash && i < RK_ARRAY_LEN(packages); i++) {
+        size_t wanted = strlen(packages[i]);
+        if (w->written[i] || (size_t)(dash - name) != wanted ||
+            memcmp(name, packages[i], wanted) != 0 || end <= wanted + 1)
+            continue;
+        w->written[i] = true;
+        rk_json_member_text(w->json, packages[i], rk_span_of(dash + 1, end - wanted - 1));
+    }
+    return NULL;
+}
+
+// "/lib/python3.11/site-packages"
+static void write_python(rk_json *json, const folders *list) {
+    static const char part[] = "/python";
+    for (size_t i = 0; i < list->count; i++) {
+        const char *found = strstr(list->paths[i], "/lib/python");
+        const char *version = found ? found + 4 + sizeof part - 1 : NULL;
+        size_t len = version ? strspn(version, "0123456789.") : 0;
+        if (!len)
+            continue;
+        rk_json_member_text(json, "python", rk_span_of(version, len));
+        return;
+    }
+}
+
+void rk_toolchain_write(rk_json *json) {
+    folders list = {.count = 0};
+    writer w = {.json = json};
+    (void)dl_iterate_phdr(note_library, &list);
+    rk_json_begin_object(json);
+    write_python(json, &list);
+    for (size_t i = 0; i < list.count; i++)
+        rk_err_drop(rk_fs_list(list.paths[i], ENTRIES_MAX, note_package, &w),
+                    "versions that cannot be found out are not known");
+    rk_json_end_object(json);
+}

@@ -1,0 +1,58 @@
+"""Steps, found by themselves and marked by the program, both ways in."""
+
+import json
+import sys
+
+import pytest
+
+import harness
+from harness import PROGRAMS, run_process
+
+PYTHON = {"PYTHONPATH": harness.ROOT / "python"}
+
+
+@pytest.mark.parametrize("way", ["run", "preload", "plugin"])
+def test_steps_are_found(store, way):
+    store.start("steps.py", 120, "late", way=way, env=PYTHON)
+    steps = store.stats()["steps"]
+    assert steps["count"] == 120 and not steps["marked"], steps
+    # Four micro-steps and an update; evaluate() comes twice in between, twice.
+    assert steps["per_step"]["executions"] == pytest.approx((120 * 5 + 4) / 120), steps
+    assert steps["per_step"]["host_to_device"]["count"] >= 4, steps
+    assert steps["flat_after"] <= 2 and steps["late"] == 2, steps  # evaluate(), and another length
+    assert [point["step"] for point in steps["curve"]][-2:] == [51, 115], steps
+    programs = [point["programs"] for point in steps["curve"]]
+    assert programs == sorted(set(programs)), steps
+    assert "nothing new after step" in store.cli("stats").stdout
+
+
+@pytest.mark.parametrize("way", ["run", "preload", "plugin"])
+def test_steps_are_marked_and_counters_are_there(store, way):
+    done = store.start("steps.py", 60, "mark", "stats", way=way, env=PYTHON)
+    inside, after = done.json()["stats"], store.stats()
+    assert inside["run"] == after["run"] and inside["compiled"] == after["compiled"] > 0
+    assert inside["steps"]["marked"] and inside["steps"]["count"] == after["steps"]["count"] == 6
+    assert inside["executions"] == after["executions"]
+
+
+@pytest.mark.parametrize("way", ["bare", "off"])
+def test_elsewhere_nothing_happens(store, way):
+    env = PYTHON | ({"REKINDLE_MODE": "off"} if way == "off" else {})
+    done = store.start("steps.py", 20, "mark", "stats", way="bare" if way == "bare" else "run", env=env)
+    assert done.json() == {"stats": None, "explain": None}
+
+
+def test_a_restart_that_loads_has_no_late_compilation(store):
+    for _ in range(2):
+        store.start("steps.py", 120, "late", env=PYTHON)
+    assert store.stats()["compiled"] == 0
+    assert store.stats()["steps"]["late"] == 0 and store.stats()["steps"]["count"] == 120
+
+
+def test_a_program_without_a_device(store):
+    """The functions are there before anything is watched."""
+    code = "import rekindle; rekindle.step(); rekindle.mark_warm(); print(rekindle.stats())"
+    env = store.environment("preload", PYTHON)
+    done = run_process([sys.executable, "-c", code], env, cwd=PROGRAMS)
+    assert (done.returncode, done.stdout) == (0, "None\n"), done
+    assert not json.loads(store.cli("stats", "--all", "--json").stdout)["runs"]

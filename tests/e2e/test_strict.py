@@ -1,0 +1,69 @@
+"""REKINDLE_STRICT with JAX: a late compilation is an exception that shows cause and line; what is kept is loaded."""
+
+import harness
+import pytest
+
+PROGRAM = harness.PROGRAMS / "late.py"
+PYTHON = {"PYTHONPATH": harness.ROOT / "python"}
+FAIL = PYTHON | {"REKINDLE_STRICT": "fail", "REKINDLE_WARMUP": "mark"}
+WARN = PYTHON | {"REKINDLE_STRICT": "warn", "REKINDLE_WARMUP": "mark"}
+ALL = ("shape", "constant", "new")
+
+
+def line_of(word):
+    (number,) = [n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if line.endswith(f"# LINE {word}")]
+    return f"{PROGRAM}:{number}"
+
+
+def errors(done):
+    return {result["name"]: result["error"] for result in done.json()}
+
+
+@pytest.mark.parametrize("way", ["run", "preload", "plugin"])
+def test_a_late_compilation_is_an_exception(store, way):
+    found = errors(store.start("late.py", *ALL, way=way, env=FAIL))
+    assert found.pop("known") is None
+    for text in found.values():
+        assert text.startswith("FAILED_PRECONDITION") and "REKINDLE_STRICT=fail" in text, text
+        assert "in step 31" in text or "in step 32" in text, text
+    assert "jit_step" in found["shape"] and line_of("shape") in found["shape"], found
+    assert "cause: shape, input x: tensor<16x8xf32> -> tensor<12x8xf32>" in found["shape"], found
+    assert "rekindle shapes" in found["shape"]
+    assert "cause: constant" in found["constant"] and "3.5 -> 4.5" in found["constant"], found
+    assert line_of("constant") in found["constant"], found
+    assert "jit_other" in found["new"] and "cause: first" in found["new"] and line_of("new") in found["new"], found
+    stats = store.stats()
+    assert stats["refused"] == 3 and stats["warnings"] == [], stats
+    assert "refused" in store.cli("stats").stdout
+
+
+@pytest.mark.parametrize("way", ["run", "plugin"])
+def test_what_is_kept_is_loaded_in_a_second_run(store, way):
+    store.start("late.py", *ALL, way=way, env=PYTHON)
+    done = store.start("late.py", *ALL, way=way, env=FAIL)
+    assert set(errors(done).values()) == {None}
+    assert store.stats()["compiled"] == 0 and store.stats()["refused"] == 0
+
+
+def test_warnings_go_to_stderr_at_once(store):
+    done = store.start("late.py", *ALL, env=WARN)
+    assert set(errors(done).values()) == {None}
+    told = [line for line in done.stderr.splitlines() if "after warm-up" in line]
+    assert len(told) == 3, done.stderr
+    assert told[0].startswith(f"rekindle: {line_of('shape')}: jit_step is compiled after warm-up, in step 31"), told
+    assert "cause: shape, input x: tensor<16x8xf32> -> tensor<12x8xf32>" in told[0], told
+    assert "cause: constant" in told[1], told
+    # And now it is kept.
+    done = store.start("late.py", *ALL, env=FAIL)
+    assert set(errors(done).values()) == {None}
+
+
+def test_warm_up_ends_by_itself(store):
+    env = PYTHON | {"REKINDLE_STRICT": "fail"}
+    found = errors(store.start("late.py", "shape", "wait", env=env))
+    assert "cause: shape" in found["shape"] and found["known"] is None, found
+
+
+def test_off_is_off(store):
+    done = store.start("late.py", *ALL, env=PYTHON)
+    assert set(errors(done).values()) == {None} and "warm-up" not in done.stderr

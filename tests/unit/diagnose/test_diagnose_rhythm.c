@@ -1,0 +1,323 @@
+// Steps from sequences of programs, each a letter.
+#include "diagnose/rhythm.h"
+
+#include <string.h>
+
+#include "diagnose/rhythm_find.h"
+#include "support/expect.h"
+
+enum { RANGES_MAX = 4096 };
+
+typedef struct heard {
+    rk_rhythm *rhythm;
+    rk_step_range ranges[RANGES_MAX];
+    size_t count;
+} heard;
+
+static void hear(void *context, const rk_step_range *range) {
+    heard *h = context;
+    assert_true(h->count < RANGES_MAX);
+    // What was told of these executions before is void.
+    while (h->count > 0 && h->ranges[h->count - 1].first_execution >= range->first_execution)
+        h->count--;
+    if (h->count > 0) {
+        rk_step_range *last = &h->ranges[h->count - 1];
+        uint64_t most = range->first_execution - last->first_execution;
+        if (last->sums.executions > most) {
+            last->steps = last->steps * most / last->sums.executions;
+            last->sums.executions = most;
+        }
+    }
+    h->ranges[h->count++] = *range;
+}
+
+static int begin(void **state) {
+    static heard the_heard;
+    the_heard = (heard){0};
+    rk_expect_ok(rk_rhythm_new(hear, &the_heard, &the_heard.rhythm));
+    *state = &the_heard;
+    return 0;
+}
+
+static int end(void **state) {
+    rk_rhythm_free(((heard *)*state)->rhythm);
+    return 0;
+}
+
+static void play(heard *h, const char *programs) {
+    for (const char *at = programs; *at; at++)
+        rk_rhythm_execute(h->rhythm, (uint32_t)(*at - 'A'), (uint32_t)(*at - 'A'), true);
+}
+
+static void play_times(heard *h, const char *programs, int times) {
+    for (int i = 0; i < times; i++)
+        play(h, programs);
+}
+
+// Of the rhythm with the most executions.
+static uint64_t steps(heard *h, uint64_t *out_before) {
+    uint64_t most = 0, count = 0;
+    uint32_t main_rhythm = 0;
+    rk_rhythm_flush(h->rhythm);
+    for (size_t i = 0; i < h->count; i++) {
+        uint64_t sum = 0;
+        for (size_t j = 0; j < h->count; j++)
+            sum += h->ranges[j].rhythm == h->ranges[i].rhythm ? h->ranges[j].sums.executions : 0;
+        if (h->ranges[i].rhythm > 0 && sum > most) {
+            most = sum;
+            main_rhythm = h->ranges[i].rhythm;
+        }
+    }
+    *out_before = UINT64_MAX;
+    for (size_t i = 0; i < h->count; i++)
+        if (h->ranges[i].rhythm == main_rhythm) {
+            *out_before = *out_before == UINT64_MAX ? h->ranges[i].first_execution : *out_before;
+            count += h->ranges[i].steps;
+        }
+    return count;
+}
+
+static void expect_steps(heard *h, uint64_t count, uint64_t before) {
+    uint64_t found_before, found = steps(h, &found_before);
+    if (found != count || found_before != before) {
+        for (size_t i = 0; i < h->count; i++)
+            print_error("  rhythm %u from %llu: %llu steps of %llu executions\n",
+                        h->ranges[i].rhythm, (unsigned long long)h->ranges[i].first_execution,
+                        (unsigned long long)h->ranges[i].steps,
+                        (unsigned long long)h->ranges[i].sums.executions);
+        fail_msg("%llu steps after %llu executions, not %llu after %llu", (unsigned long long)found,
+                 (unsigned long long)found_before, (unsigned long long)count,
+                 (unsigned long long)before);
+    }
+}
+
+static uint32_t find(const char *text, uint32_t max_period, uint32_t *out_period) {
+    uint32_t items[64];
+    uint16_t border[64];
+    uint32_t count = (uint32_t)strlen(text);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (uint32_t)text[i];
+    return rk_rhythm_find(items, count, max_period, 3, border, out_period);
+}
+
+static void the_longest_repetition_is_found(void **state) {
+    (void)state;
+    uint32_t period = 0;
+    assert_int_equal(find("", 8, &period), 0);
+    assert_int_equal(find("XYAAAA", 8, &period), 4);
+    assert_int_equal(period, 1);
+    assert_int_equal(find("XGGUGGUGGUG", 8, &period), 10);
+    assert_int_equal(period, 3);
+    assert_int_equal(find("GGUGGUGGUG", 2, &period), 0);
+    assert_int_equal(find("ABABA", 8, &period), 0);
+}
+
+static void one_program_again_and_again(void **state) {
+    play(*state, "IJK");
+    play_times(*state, "A", 1000);
+    const heard *h = *state;
+    rk_rhythm_state now;
+    rk_rhythm_get_state(h->rhythm, &now);
+    assert_true(now.executions == 1003 && now.steps == 1000 && now.flat_steps == 999);
+    expect_steps(*state, 1000, 3);
+    assert_true(h->count <= 3); // what came before, the first step (it is new), the others
+    assert_int_equal(h->ranges[0].rhythm, 0);
+    assert_int_equal(h->ranges[0].sums.executions, 3);
+    assert_int_equal(h->ranges[1].sums.new_programs, 1);
+    assert_int_equal(h->ranges[2].steps, 999);
+}
+
+static void several_programs_a_step(void **state) {
+    play(*state, "XYZ");
+    play_times(*state, "ABC", 50);
+    expect_steps(*state, 50, 3);
+}
+
+static void gradient_accumulation(void **state) {
+    heard *h = *state;
+    for (uint32_t k = 2; k <= 32; k += 3) {
+        rk_rhythm_free(h->rhythm);
+        begin(state);
+        char step[40] = "";
+        memset(step, 'G', k);
+        step[k] = 'U';
+        step[k + 1] = '\0';
+        play(h, "IJ");
+        play_times(h, step, 40);
+        expect_steps(h, 40, 2);
+    }
+}
+
+static void accumulation_after_noise(void **state) {
+    play_times(*state, "I", 12);
+    play(*state, "GGGGUPQRGGGGUSGGGGU");
+    play_times(*state, "GGGGU", 60);
+    uint64_t before, count = steps(*state, &before);
+    assert_in_range(count, 60, 64);
+}
+
+static void an_evaluation_is_no_step(void **state) {
+    for (int i = 0; i < 20; i++) {
+        play_times(*state, "A", 100);
+        play_times(*state, "E", 10);
+    }
+    expect_steps(*state, 2000, 0);
+}
+
+static void a_frequent_evaluation_is_none_either(void **state) {
+    for (int i = 0; i < 100; i++) {
+        play_times(*state, "AB", 5);
+        play(*state, "EEE");
+    }
+    expect_steps(*state, 500, 0);
+}
+
+static void a_long_evaluation_comes_and_goes(void **state) {
+    for (int i = 0; i < 5; i++) {
+        play_times(*state, "AB", 1000);
+        play_times(*state, "E", 700);
+    }
+    expect_steps(*state, 5000, 0);
+}
+
+static void initialisation_is_forgotten(void **state) {
+    play_times(*state, "N", 96);
+    play_times(*state, "AB", 300);
+    expect_steps(*state, 300, 96);
+}
+
+static void noise_does_no_harm(void **state) {
+    uint32_t random = 1;
+    for (int i = 0; i < 2000; i++) {
+        play(*state, "ABC");
+        random = random * 1664525u + 1013904223u;
+        if (random >> 28 == 0)
+            play(*state, i % 3 ? "X" : "YZ");
+    }
+    uint64_t before, count = steps(*state, &before);
+    assert_in_range(count, 1990, 2000);
+    // Ranges do not grow with the noise beyond measure.
+    assert_true(((heard *)*state)->count < 400);
+}
+
+static void lengths_of_one_function_are_steps(void **state) {
+    heard *h = *state;
+    for (uint32_t i = 0; i < 100; i++)
+        rk_rhythm_execute(h->rhythm, i, 7, true); // a program a length, all of one name
+    expect_steps(h, 100, 0);
+}
+
+static void numbered_programs_are_told_apart(void **state) {
+    heard *h = *state;
+    for (uint32_t i = 0; i < 50; i++)
+        for (uint32_t program = 0; program < 4; program++)
+            rk_rhythm_execute(h->rhythm, program, 7, false);
+    expect_steps(h, 50, 0);
+}
+
+static void numbered_programs_that_never_return_are_steps(void **state) {
+    heard *h = *state;
+    for (uint32_t i = 0; i < 500; i++)
+        rk_rhythm_execute(h->rhythm, i, 7, false);
+    expect_steps(h, 500, 0);
+    // And then they do return: three of them are a step.
+    for (uint32_t i = 0; i < 3000; i++)
+        rk_rhythm_execute(h->rhythm, i % 3, 7, false);
+    uint64_t before, count = steps(h, &before);
+    assert_in_range(count, 990, 1000);
+}
+
+static void what_is_marked_is_believed(void **state) {
+    heard *h = *state;
+    play_times(h, "A", 10);
+    for (int i = 0; i < 30; i++) {
+        play_times(h, "A", 4);
+        rk_rhythm_transfer(h->rhythm, false, 8);
+        rk_rhythm_mark(h->rhythm);
+    }
+    expect_steps(h, 30, 0);
+    assert_int_equal(h->count, 2); // the first is longer
+    assert_true(h->ranges[0].is_marked);
+    assert_int_equal(h->ranges[0].sums.executions, 14);
+    assert_int_equal(h->ranges[1].sums.device_to_host, 29);
+    assert_int_equal(h->ranges[1].sums.device_to_host_bytes, 29 * 8);
+}
+
+static void transfers_and_compilations_are_counted_with_their_step(void **state) {
+    heard *h = *state;
+    for (int i = 0; i < 20; i++) {
+        rk_rhythm_transfer(h->rhythm, true, 100);
+        rk_rhythm_transfer(h->rhythm, false, 4);
+        if (i == 12)
+            rk_rhythm_compile(h->rhythm);
+        play(h, "AB");
+    }
+    expect_steps(h, 20, 0);
+    assert_int_equal(h->count, 4); // the first, those before the 13th, that one, those after
+    const rk_step_range *late = &h->ranges[2];
+    assert_int_equal(late->first_execution, 24);
+    assert_int_equal(late->steps, 1);
+    assert_int_equal(late->sums.compiles, 1);
+    assert_int_equal(late->sums.programs, 2);
+    assert_int_equal(h->ranges[3].sums.host_to_device, 7);
+    assert_int_equal(h->ranges[3].sums.host_to_device_bytes, 700);
+    assert_int_equal(h->ranges[3].sums.device_to_host_bytes, 28);
+    rk_rhythm_state now;
+    rk_rhythm_get_state(h->rhythm, &now);
+    assert_int_equal(now.steps, 20);
+    assert_int_equal(now.flat_steps, 7);
+    assert_int_equal(now.programs, 2);
+    assert_int_equal(now.executions, 40);
+}
+
+static void a_million_equal_steps_are_few_ranges(void **state) {
+    play_times(*state, "AB", 1000000);
+    expect_steps(*state, 1000000, 0);
+    assert_true(((heard *)*state)->count <= 3);
+}
+
+static void steps_that_all_differ_share_ranges_in_the_end(void **state) {
+    heard *h = *state;
+    for (uint32_t i = 0; i < 100000; i++) {
+        rk_rhythm_transfer(h->rhythm, true, i);
+        play(h, "A");
+    }
+    expect_steps(h, 100000, 0);
+    assert_true(h->count < 300);
+}
+
+static void unknown_executions_pass(void **state) {
+    heard *h = *state;
+    play_times(h, "AB", 20);
+    rk_rhythm_skip(h->rhythm, 1000);
+    play_times(h, "AB", 20);
+    rk_rhythm_state now;
+    rk_rhythm_get_state(h->rhythm, &now);
+    assert_int_equal(now.executions, 1080);
+    assert_in_range(now.steps, 39, 41);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_longest_repetition_is_found),
+        TEST(one_program_again_and_again),
+        TEST(several_programs_a_step),
+        TEST(gradient_accumulation),
+        TEST(accumulation_after_noise),
+        TEST(an_evaluation_is_no_step),
+        TEST(a_frequent_evaluation_is_none_either),
+        TEST(a_long_evaluation_comes_and_goes),
+        TEST(initialisation_is_forgotten),
+        TEST(noise_does_no_harm),
+        TEST(lengths_of_one_function_are_steps),
+        TEST(numbered_programs_are_told_apart),
+        TEST(numbered_programs_that_never_return_are_steps),
+        TEST(what_is_marked_is_believed),
+        TEST(transfers_and_compilations_are_counted_with_their_step),
+        TEST(a_million_equal_steps_are_few_ranges),
+        TEST(steps_that_all_differ_share_ranges_in_the_end),
+        TEST(unknown_executions_pass),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

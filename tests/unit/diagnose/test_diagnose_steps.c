@@ -1,0 +1,195 @@
+// Steps from what a journal holds.
+#include "diagnose/steps.h"
+
+#include "support/expect.h"
+#include "support/faults.h"
+
+// A model without owned text, of one process.
+typedef struct made {
+    rk_run_process processes[2];
+    rk_run_steps steps[32];
+    rk_run_compile compiles[32];
+    rk_run_model model;
+} made;
+
+static void make(made *m) {
+    *m = (made){0};
+    m->model.processes = m->processes;
+    m->model.process_count = 1;
+    m->model.steps = m->steps;
+    m->model.compiles = m->compiles;
+}
+
+static void range(made *m, uint32_t rhythm, uint64_t first, uint64_t executions, uint64_t steps,
+                  uint64_t new_programs) {
+    m->steps[m->model.step_count++].steps = (rk_journal_steps){.rhythm = rhythm,
+                                                               .first_execution = first,
+                                                               .executions = executions,
+                                                               .steps = steps,
+                                                               .programs = 1,
+                                                               .new_programs = new_programs};
+}
+
+static const rk_run_compile *compile(made *m, uint64_t executions) {
+    rk_run_compile *one = &m->compiles[m->model.compile_count++];
+    *one = (rk_run_compile){
+        .compiled = true, .has_executions = true, .executions = executions, .compile_ns = 1000};
+    return one;
+}
+
+static void compilations_have_their_steps(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 0, 0, 3, 0, 3);
+    range(&m, 1, 3, 4, 1, 2);     // step 1: executions 3 to 6
+    range(&m, 1, 7, 400, 100, 0); // steps 2 to 101
+    range(&m, 0, 407, 10, 0, 1);
+    range(&m, 1, 417, 4, 1, 0); // 102
+    const uint64_t at[] = {0, 2, 3, 6, 7, 10, 11, 406, 407, 416, 417, 421, 500};
+    const uint64_t step[] = {0, 0, 1, 1, 2, 2, 3, 101, 102, 102, 102, 103, 103};
+    for (size_t i = 0; i < RK_ARRAY_LEN(at); i++)
+        (void)compile(&m, at[i]);
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    for (size_t i = 0; i < RK_ARRAY_LEN(at); i++)
+        assert_int_equal(rk_steps_of_compile(&steps, &m.compiles[i]), step[i]);
+    const rk_process_steps *process = rk_steps_longest(&steps);
+    assert_int_equal(process->count, 102);
+    assert_int_equal(process->sums.executions, 408);
+    assert_int_equal(process->point_count, 3);
+    assert_int_equal(process->curve[1].step, 1);
+    assert_int_equal(process->curve[1].programs, 5);
+    assert_int_equal(process->curve[2].step, 102);
+    assert_true(process->is_flat);
+    assert_int_equal(process->flat_after, 3); // where the last one before the gap was compiled
+    assert_int_equal(process->late, 6);
+    assert_int_equal(process->late_ns, 6000);
+    assert_false(rk_steps_is_late(&steps, &m.compiles[6]));
+    assert_true(rk_steps_is_late(&steps, &m.compiles[7]));
+}
+
+static void what_is_told_later_takes_its_place(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 1, 0, 1, 1, 1); // one at a time,
+    range(&m, 1, 1, 13, 13, 0);
+    range(&m, 2, 5, 500, 100, 1); // until five of them turned out to be a step
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_int_equal(steps.processes[0].count, 100);
+    assert_int_equal(steps.processes[0].spans[0].first_execution, 5);
+}
+
+static void the_rhythm_with_the_most_executions_counts(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 1, 0, 90, 90, 1);
+    range(&m, 2, 90, 60, 30, 1);
+    range(&m, 1, 150, 5, 5, 0);
+    range(&m, 2, 155, 60, 30, 0);
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_int_equal(steps.processes[0].count, 60);
+}
+
+static void marks_count_more_than_that(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 1, 0, 1000, 1000, 1);
+    range(&m, 7, 1000, 8, 2, 0);
+    m.steps[1].steps.marked = true;
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_int_equal(steps.processes[0].count, 2);
+    assert_true(steps.processes[0].is_marked);
+}
+
+static void a_curve_that_always_grows_is_never_flat(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    for (uint64_t i = 0; i < 30; i++)
+        range(&m, 1, 15 * i, 15, 15, 1);
+    (void)compile(&m, 440);
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_int_equal(steps.processes[0].count, 450);
+    assert_false(steps.processes[0].is_flat);
+    assert_int_equal(steps.processes[0].late, 0);
+    assert_false(rk_steps_is_late(&steps, &m.compiles[0]));
+}
+
+static void loads_and_compilations_ahead_are_not_late(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 1, 0, 100, 100, 1);
+    (void)compile(&m, 0);
+    (void)compile(&m, 50);
+    m.compiles[1].compiled = false;
+    (void)compile(&m, 60);
+    m.compiles[2].ahead_of_time = true;
+    (void)compile(&m, 70);
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_int_equal(steps.processes[0].late, 1);
+    assert_true(rk_steps_is_late(&steps, &m.compiles[3]));
+    assert_false(rk_steps_is_late(&steps, &m.compiles[1]));
+    assert_false(rk_steps_is_late(&steps, &m.compiles[2]));
+}
+
+static void without_steps_nothing_is_said(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 0, 0, 100, 0, 1);
+    const rk_run_compile *one = compile(&m, 3);
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_null(rk_steps_longest(&steps));
+    assert_true(rk_steps_of_compile(&steps, one) == RK_NO_STEP);
+    assert_false(rk_steps_is_late(&steps, one));
+    rk_steps_cleanup(&steps);
+    // Journals of older versions do not say when.
+    range(&m, 1, 100, 100, 100, 1);
+    m.compiles[0].has_executions = false;
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_non_null(rk_steps_longest(&steps));
+    assert_true(rk_steps_of_compile(&steps, one) == RK_NO_STEP);
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 1, 0, 100, 100, 1);
+    for (unsigned nth = 1;; nth++) {
+        RK_AUTO(rk_steps) steps = {0};
+        rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = RK_FAULT_ALLOC});
+        rk_err *err = rk_steps_read(&m.model, &steps);
+        bool reached = rk_fault_end();
+        rk_code code = rk_err_code(err);
+        rk_err_free(err);
+        assert_int_equal(code, reached ? RK_RESOURCE_EXHAUSTED : RK_OK);
+        if (!reached)
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compilations_have_their_steps),
+        cmocka_unit_test(what_is_told_later_takes_its_place),
+        cmocka_unit_test(the_rhythm_with_the_most_executions_counts),
+        cmocka_unit_test(marks_count_more_than_that),
+        cmocka_unit_test(a_curve_that_always_grows_is_never_flat),
+        cmocka_unit_test(loads_and_compilations_ahead_are_not_late),
+        cmocka_unit_test(without_steps_nothing_is_said),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+#include "pjrt/programs.h"
+
+#include <stdio.h>
+
+#include "support/expect.h"
+#include "support/faults.h"
+
+static rk_digest digest_of(unsigned number) {
+    rk_digest digest;
+    rk_digest_of(rk_span_of(&number, sizeof number), &digest);
+    return digest;
+}
+
+static void equal_keys_are_one_program(void **state) {
+    (void)state;
+    RK_AUTO(rk_programs) programs = {0};
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < 1000; i++) {
+            rk_digest key = digest_of(i);
+            assert_int_equal(rk_programs_add(&programs, &key, "jit_step"), i);
+        }
+    assert_int_equal(programs.count, 1000);
+    // Without a key nobody knows.
+    assert_int_equal(rk_programs_add(&programs, NULL, "jit_step"), 1000);
+    assert_int_equal(rk_programs_add(&programs, NULL, "jit_step"), 1001);
+}
+
+static void names_tell_where_they_are_the_users(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool telling;
+    } cases[] = {{"jit_step", true}, {"jit_v2", true}, {"SyncTensorsGraph.42", false},
+                 {"", false},        {"a.b", true},    {"123", true},
+                 {".7", false},      {"jit_fn.", true}};
+    RK_AUTO(rk_programs) programs = {0};
+    for (unsigned i = 0; i < RK_ARRAY_LEN(cases); i++) {
+        uint32_t program = rk_programs_add(&programs, NULL, cases[i].name);
+        if (programs.items[program].has_telling_name != cases[i].telling)
+            fail_msg("\"%s\"", cases[i].name);
+        assert_int_equal(programs.items[program].name >> 31, 0);
+    }
+    uint32_t one = rk_programs_add(&programs, NULL, "Graph.1");
+    uint32_t other = rk_programs_add(&programs, NULL, "Graph.22");
+    assert_int_equal(programs.items[one].name, programs.items[other].name);
+    assert_int_not_equal(programs.items[one].name, programs.items[0].name);
+}
+
+static void executables_come_and_go(void **state) {
+    (void)state;
+    RK_AUTO(rk_programs) programs = {0};
+    assert_int_equal(rk_programs_of(&programs, 4096), RK_NO_PROGRAM);
+    rk_programs_unbind(&programs, 4096);
+    // Far more in all than at once: the table stays small.
+    for (uint64_t i = 0; i < 100000; i++) {
+        uint64_t handle = 4096 + i * 64;
+        assert_true(rk_programs_bind(&programs, handle, (uint32_t)i));
+        if (i >= 10) {
+            assert_int_equal(rk_programs_of(&programs, handle - 640), i - 10);
+            rk_programs_unbind(&programs, handle - 640);
+            assert_int_equal(rk_programs_of(&programs, handle - 640), RK_NO_PROGRAM);
+        }
+    }
+    assert_true(programs.executable_slots <= 256);
+    uint64_t last = 4096 + 99999 * UINT64_C(64);
+    assert_true(rk_programs_bind(&programs, last, 7)); // an address that is used again
+    assert_int_equal(rk_programs_of(&programs, last), 7);
+}
+
+static void memory_may_be_short(void **state) {
+    (void)state;
+    RK_AUTO(rk_programs) programs = {0};
+    rk_digest key = digest_of(1);
+    rk_fault_begin(&(rk_fault_plan){.nth = 1, .calls = RK_FAULT_ALLOC, .lasting = true});
+    assert_int_equal(rk_programs_add(&programs, &key, "f"), RK_NO_PROGRAM);
+    assert_false(rk_programs_bind(&programs, 4096, 0));
+    assert_true(rk_fault_end());
+    assert_int_equal(rk_programs_add(&programs, &key, "f"), 0);
+    assert_true(rk_programs_bind(&programs, 4096, 0));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_keys_are_one_program),
+        cmocka_unit_test(names_tell_where_they_are_the_users),
+        cmocka_unit_test(executables_come_and_go),
+        cmocka_unit_test(memory_may_be_short),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
