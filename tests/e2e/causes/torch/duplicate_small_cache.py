@@ -6,7 +6,7 @@ import torch_xla
 CASE = {
     "runs": [{"env": {"XLA_COMPILATION_CACHE_SIZE": "1", "REKINDLE_MIN_COMPILE_SECONDS": "60"}}],
     "causes": [{"cause": "duplicate", "times": 6, "place": None}],
-    "may": ["duplicate_storm", "alternation", "structure"],
+    "may": ["duplicate_storm", "alternation", "structure", "fragments"],
     "compiles": {"SyncTensors": 9},
     "questions": {"input_shapes_changed": False},
 }

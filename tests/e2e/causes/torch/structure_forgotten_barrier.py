@@ -4,7 +4,7 @@ import torch
 import torch_xla
 
 CASE = {
-    "causes": [{"cause": ["structure", "parameters"], "times": 2, "place": None}],
+    "causes": [{"cause": ["structure", "parameters"], "times": "many", "place": None}],
     "may": ["repeated_blocks"],
     "compiles": {"SyncTensors": 3},
     "questions": {"profile_or_sharding_changed": False},
