@@ -242,9 +242,12 @@ static void what_was_on_the_list_is_no_other_thing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_drain_begins_nothing_new),      TEST(relief_begins_nothing_new),
-        TEST(an_end_begins_nothing_new),       TEST(relief_waits_for_what_is_being_loaded),
-        TEST(relief_waits_for_another_relief), TEST(relief_does_not_wait_for_what_is_wanted),
+        TEST(a_drain_begins_nothing_new),
+        TEST(relief_begins_nothing_new),
+        TEST(an_end_begins_nothing_new),
+        TEST(relief_waits_for_what_is_being_loaded),
+        TEST(relief_waits_for_another_relief),
+        TEST(relief_does_not_wait_for_what_is_wanted),
         TEST(what_was_on_the_list_is_no_other_thing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
