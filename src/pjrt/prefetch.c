@@ -309,7 +309,8 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
 }
 
 void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client) {
-    if (!runtime->prefetch || !client->keyed || !rk_load_is_possible(plugin))
+    if (!runtime->prefetch || !client->keyed || !rk_load_is_possible(plugin) ||
+        atomic_load(&plugin->xla_transformed)) // then no request of its is for the cache
         return;
     rk_err_drop(begin(runtime, plugin, client), "then everything is loaded when it is asked for");
 }
