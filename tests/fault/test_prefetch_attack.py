@@ -19,7 +19,9 @@ class Attack(FaultCase):
     def start(self, way, words, status=0, **environment):
         """A further start: its journal alone is left."""
         self.place.forget_runs()
-        return self.run_sound(way, words, status, environment={**JOB, **environment}, fork="fork{" in words)
+        # Forked children, and cancelled threads of the host, leave what they had.
+        leaves = any(word.startswith(("fork", "cancel")) for word in words)
+        return self.run_sound(way, words, status, environment={**JOB, **environment}, fork=leaves)
 
     def sources(self):
         return [event.get("source") for event in self.place.events("compile")]
