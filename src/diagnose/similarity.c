@@ -13,6 +13,8 @@
 #define SAME_KINDS_NAMELESS 0.6
 #define SAME_LINES_NAMELESS 0.3
 
+enum { OPS_ALIKE_MIN = 8 }; // fewer are the same by chance
+
 typedef struct shares {
     uint64_t common, all;
 } shares;
@@ -108,10 +110,12 @@ static bool same_name(const rk_sketch *a, const rk_sketch *b) {
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
                          double lines) {
     bool lineless = !a->line_count || !b->line_count;
+    // The same operations one by one: only numbers and attributes differ.
+    bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;
     if (!a->is_mlir)
-        return kinds >= SAME_KINDS && lines >= SAME_LINES_NAMELESS;
+        return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations);
     if (rk_sketch_is_eager(a) || rk_sketch_is_eager(b)) {
         if (rk_sketch_is_eager(a) != rk_sketch_is_eager(b) || kinds < SAME_KINDS)
             return false;
