@@ -159,8 +159,9 @@ static void print_head(const rk_explanation *x) {
                      rk_style(RK_STYLE_NOTICE, stdout), again, again == 1 ? "has" : "have",
                      rk_text_seconds(x->lost_ns).text, rk_style(RK_STYLE_NONE, stdout));
     else
-        (void)printf(", each of a program that was not seen before: %snothing to mend%s\n",
-                     rk_style(RK_STYLE_GOOD, stdout), rk_style(RK_STYLE_NONE, stdout));
+        (void)printf(", each of a program that was not seen before%s%s%s\n",
+                     rk_style(RK_STYLE_GOOD, stdout), x->pattern_count ? "" : ": nothing to mend",
+                     rk_style(RK_STYLE_NONE, stdout));
 }
 
 static void print_question(const char *words, const rk_question *question) {

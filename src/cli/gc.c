@@ -63,6 +63,7 @@ static const struct {
     {"runs", "file of old runs", offsetof(rk_gc_report, runs)},
     {"quarantine", "file that was set aside", offsetof(rk_gc_report, quarantine)},
     {"plugins", "note on a plugin", offsetof(rk_gc_report, plugins)},
+    {"jobs", "manifest of old jobs", offsetof(rk_gc_report, jobs)},
     {"leftovers", "file that a dead writer left", offsetof(rk_gc_report, leftovers)},
 };
 

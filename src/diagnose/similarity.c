@@ -11,6 +11,7 @@
 #define SAME_KINDS_EDITED 0.2 // within the same functions
 // PyTorch/XLA calls all programs the same, and training and evaluation share the model's lines.
 #define SAME_KINDS_NAMELESS 0.6
+#define SAME_LINES_NAMELESS 0.3
 
 typedef struct shares {
     uint64_t common, all;
@@ -107,8 +108,10 @@ static bool same_name(const rk_sketch *a, const rk_sketch *b) {
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
                          double lines) {
     bool lineless = !a->line_count || !b->line_count;
-    if (!a->is_mlir || lineless)
-        return kinds >= SAME_KINDS_NAMELESS && (lineless || lines >= SAME_LINES);
+    if (lineless)
+        return kinds >= SAME_KINDS_NAMELESS;
+    if (!a->is_mlir)
+        return kinds >= SAME_KINDS && lines >= SAME_LINES_NAMELESS;
     if (rk_sketch_is_eager(a) || rk_sketch_is_eager(b)) {
         if (rk_sketch_is_eager(a) != rk_sketch_is_eager(b) || kinds < SAME_KINDS)
             return false;

@@ -2,10 +2,12 @@
 
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 
 #include "pjrt/compile.h"
 #include "pjrt/error.h"
 #include "pjrt/memory.h"
+#include "pjrt/prefetch.h"
 #include "pjrt/runtime.h"
 #include "pjrt/steps.h"
 
@@ -109,16 +111,33 @@ static PJRT_Error *error_for_each_payload(const rk_plugin *plugin,
     return rk_pjrt_later(plugin->real, RK_PJRT_ERROR_FOR_EACH_PAYLOAD)(args);
 }
 
+// A thread that is cancelled in there, where it waits or writes, would take a lock with it.
+
+static void add_client(rk_plugin *plugin, PJRT_Client *client) {
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    rk_runtime_add_client(plugin, client);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
+static bool remove_client(rk_plugin *plugin, PJRT_Client *client) {
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    bool removed = rk_runtime_remove_client(plugin, client);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return removed;
+}
+
 static PJRT_Error *client_create(rk_plugin *plugin, PJRT_Client_Create_Args *args) {
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_CREATE, PJRT_Client_Create, args);
     if (!error && args->client)
-        rk_runtime_add_client(plugin, args->client);
+        add_client(plugin, args->client);
     return error;
 }
 
 static PJRT_Error *client_destroy(rk_plugin *plugin, PJRT_Client_Destroy_Args *args) {
     // Better a client that is never freed than one freed under a thread that works with it.
-    if (args->client && !rk_runtime_remove_client(plugin, args->client))
+    if (args->client && !remove_client(plugin, args->client))
         return NULL;
     return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_DESTROY, PJRT_Client_Destroy, args);
 }
@@ -185,8 +204,8 @@ static void count_to_host(rk_plugin *plugin, uint64_t bytes) {
 static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
     finish_serializing(args->executable);
     look_now_and_then(plugin, rk_steps_execute(args->executable));
-    return rk_bridge_execute(&plugin->bridge,
-                             (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute, args);
+    rk_pjrt_any_fn *function = (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute;
+    return RK_PRELOAD_CALL(plugin, rk_bridge_execute(&plugin->bridge, function, args));
 }
 
 // Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.
@@ -236,8 +255,9 @@ static uint64_t array_bytes(PJRT_Buffer_Type type, const int64_t *dims, size_t n
 
 static PJRT_Error *buffer_from_host(rk_plugin *plugin,
                                     PJRT_Client_BufferFromHostBuffer_Args *args) {
-    PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
-                                  PJRT_Client_BufferFromHostBuffer, args);
+    PJRT_Error *error =
+        RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
+                                          PJRT_Client_BufferFromHostBuffer, args));
     if (!error) {
         count_to_device(plugin, array_bytes(args->type, args->dims, args->num_dims));
     }
@@ -290,7 +310,7 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
 
 #define DEFINE_GROWN(name, entry, id)                                                              \
     static PJRT_Error *name(rk_plugin *plugin, entry##_Args *args) {                               \
-        return RK_BRIDGE(plugin, id, entry, args);                                                 \
+        return RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, id, entry, args));                        \
     }
 FOR_EACH_GROWN(DEFINE_GROWN)
 

@@ -5,7 +5,8 @@
 #include "store/store.h"
 
 typedef struct rk_gc_removal {
-    const char *what; // "executable", "program", "run", "quarantine", "plugin", "leftover"; static
+    const char
+        *what; // "executable", "program", "run", "quarantine", "plugin", "job", "leftover"; static
     const char *name; // the key, or the file's name; borrowed for the visit
     uint64_t bytes;
     uint64_t age_ns;     // since it was last used, or written
@@ -33,8 +34,8 @@ typedef struct rk_gc_total {
 } rk_gc_total;
 
 typedef struct rk_gc_report {
-    rk_gc_total before, after;                                               // of all that counts
-    rk_gc_total executables, programs, runs, quarantine, plugins, leftovers; // removed
+    rk_gc_total before, after; // of all that counts
+    rk_gc_total executables, programs, runs, quarantine, plugins, jobs, leftovers; // removed
     uint64_t lost_compile_ns; // what compiling the removed executables took
     rk_gc_total pinned;       // kept because of a pin, though it would have gone
     rk_gc_total recent;       // kept because it was used in the last hour

@@ -17,7 +17,7 @@ enum {
 typedef struct place_limit {
     unsigned place;
     const char *what;
-    bool folders; // the items are folders of files: runs
+    bool folders; // the items are folders of files
     bool capped;  // to a share of the store's cap
     size_t items; // at most
     uint64_t least_age_ns, most_age_ns;
@@ -26,6 +26,7 @@ typedef struct place_limit {
 static const place_limit limits[] = {
     {RK_PLACE_QUARANTINE, "quarantine", false, true, 10000, 0, 30 * DAY_NS},
     {RK_PLACE_PLUGINS, "plugin", false, false, 256, 0, 180 * DAY_NS},
+    {RK_PLACE_JOBS, "job", true, false, 4096, DAY_NS, 180 * DAY_NS},
     {RK_PLACE_RUNS, "run", true, true, 10000, DAY_NS, UINT64_MAX},
 };
 
@@ -155,6 +156,8 @@ static rk_err *remove_item(const items *self, item *one) {
 static rk_gc_total *total_of(rk_gc_report *report, unsigned place) {
     if (place == RK_PLACE_RUNS)
         return &report->runs;
+    if (place == RK_PLACE_JOBS)
+        return &report->jobs;
     return place == RK_PLACE_PLUGINS ? &report->plugins : &report->quarantine;
 }
 

@@ -21,6 +21,7 @@ enum {
     RK_PLACE_QUARANTINE = 512,
     RK_PLACE_RUNS,
     RK_PLACE_PLUGINS,
+    RK_PLACE_JOBS,
     RK_PLACE_COUNT,
     RK_PLACE_PENDING = RK_PLACE_COUNT, // in lines of logs only: what is being written
 };

@@ -9,7 +9,7 @@ enum { MAX_NAMES = 1 << 20 };
 typedef struct counting {
     const rk_store *store;
     const char *folder; // below the store; borrowed
-    bool deep;          // one more level: the runs
+    bool deep;          // one more level: runs and jobs
     rk_usage_count *count;
 } counting;
 
@@ -54,7 +54,8 @@ rk_err *rk_usage_count_place(const rk_store *store, unsigned place, rk_usage_cou
     RK_AUTO(rk_buf) folder = {0};
     rk_place_add_name(place, &folder);
     RK_TRY(rk_buf_status(&folder));
-    return count_folder(store, rk_buf_text(&folder), place == RK_PLACE_RUNS, out_count);
+    bool deep = place == RK_PLACE_RUNS || place == RK_PLACE_JOBS;
+    return count_folder(store, rk_buf_text(&folder), deep, out_count);
 }
 
 typedef struct counting_all {

@@ -5,7 +5,7 @@
 static const char first_line[] = "rekindle usage 1\n";
 static const char digest_word[] = "digest ";
 
-static const char *const other_places[] = {"quarantine", "runs", "plugins", "pending"};
+static const char *const other_places[] = {"quarantine", "runs", "plugins", "jobs", "pending"};
 
 void rk_place_add_name(unsigned place, rk_buf *out) {
     if (place >= RK_PLACE_QUARANTINE) {

@@ -196,6 +196,10 @@ static void runs_and_others_have_limits(void **state) {
     put_other("quarantine/new", 10, 24);
     put_other("plugins/plugin-1", 10, 24 * 200);
     put_other("plugins/plugin-2", 10, 24 * 100);
+    put_other("jobs/old/manifest", 10, 24 * 200);
+    put_other("jobs/old/manifest-1", 10, 24 * 190);
+    put_other("jobs/mixed/manifest", 10, 24 * 200);
+    put_other("jobs/mixed/manifest-1", 10, 24 * 100);
     put_other("runs/a/0.jsonl", 3000, 24 * 3);
     put_other("runs/b/0.jsonl", 3000, 24 * 2);
     put_other("runs/b/1.jsonl", 3000, 24 * 2);
@@ -205,12 +209,15 @@ static void runs_and_others_have_limits(void **state) {
     assert_true(lies("quarantine/new") && lies("plugins/plugin-2"));
     assert_true(lies("runs/a") && lies("runs/b") && lies("runs/c"));
     assert_int_equal(report.quarantine.files + report.plugins.files, 2);
+    assert_false(lies("jobs/old"));
+    assert_true(lies("jobs/mixed/manifest") && lies("jobs/mixed/manifest-1"));
+    assert_int_equal(report.jobs.files, 2);
     (void)collect((rk_gc_options){.max_bytes = 200000}); // 10,000 bytes for runs
     assert_true(!lies("runs/a") && lies("runs/b/1.jsonl") && lies("runs/c"));
     report = collect((rk_gc_options){.max_bytes = 20000});
     assert_true(!lies("runs/b") && lies("runs/c/0.jsonl"));
     assert_int_equal(report.runs.files, 2);
-    assert_int_equal(report.after.bytes, 3000 + 20);
+    assert_int_equal(report.after.bytes, 3000 + 40);
 }
 
 static void count_removal(void *context, const rk_gc_removal *removal) {

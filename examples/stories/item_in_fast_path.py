@@ -1,0 +1,43 @@
+"""PyTorch/XLA: the forward pass asks with .item() whether it may take a fast path, in every block of every step.
+
+Each question ends a program, waits for the device and reads one number.
+"""
+
+import torch
+import torch_xla
+from torch import nn
+
+CASE = {
+    "patterns": [("fragments", "")],
+    "may": ["structure", "parameters", "shape", "constant", "repeated_blocks"],
+    "questions": {"input_shapes_changed": False},
+    "remedy": [{"item"}, {"torch.where", "where", "end of the step", "after the step", "mask"}],
+}
+
+
+class Block(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        if x.abs().max().item() < 1e-3:  # PLANTED
+            return x
+        return x + self.down(torch.relu(self.up(x)))
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    model = nn.Sequential(Block(), Block(), Block()).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(8):
+        loss = model(torch.randn(16, 8).to(device)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+    print(loss.item())
+
+
+main()

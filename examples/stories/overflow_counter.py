@@ -1,0 +1,58 @@
+"""Mixture of experts in Equinox that counts the tokens its experts had no room for, on the module.
+
+The count is a Python integer; filter_jit takes it for a part of the program, not for an input: whenever tokens were
+dropped, the next step is compiled again.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+CASE = {
+    "causes": [{"cause": "constant", "name": "train_step", "times": "many", "kind": {"constant"}}],
+    "patterns": [("counter", "")],
+    "compiles": {"train_step": 6},
+    "questions": {"input_shapes_changed": False},
+    "remedy": [{"array", "traced", "argument"}],
+}
+
+CAPACITY = 3
+
+
+class Experts(eqx.Module):
+    router: jax.Array
+    weights: jax.Array
+    overflow: int
+
+    def __call__(self, tokens):
+        expert = jnp.argmax(tokens @ self.router, axis=1)
+        chosen = jax.nn.one_hot(expert, len(self.weights))
+        place = (jnp.cumsum(chosen, axis=0) * chosen).sum(1)
+        kept = (place <= CAPACITY)[:, None]
+        mixed = jnp.einsum("te,edf,td->tf", chosen, self.weights, tokens)
+        return jnp.where(kept, mixed, tokens), ~kept
+
+
+@eqx.filter_jit
+def train_step(experts, tokens):
+    def loss_of(experts):
+        mixed, dropped = experts(tokens)
+        crowded = jnp.var((tokens @ experts.router).mean(0)) * experts.overflow  # PLANTED
+        return jnp.mean((mixed - 1) ** 2) + 1e-3 * crowded, dropped
+
+    grads, dropped = eqx.filter_grad(loss_of, has_aux=True)(experts)
+    return eqx.apply_updates(experts, jax.tree.map(lambda g: -0.1 * g, grads)), dropped
+
+
+def main():
+    rng = np.random.default_rng(0)
+    experts = Experts(rng.normal(size=(4, 3)).astype(np.float32), rng.normal(size=(3, 4, 4)).astype(np.float32), 2)
+    experts = jax.tree.map(lambda leaf: leaf if isinstance(leaf, int) else jnp.asarray(leaf), experts)
+    for _ in range(6):
+        experts, dropped = train_step(experts, rng.normal(size=(14, 4)).astype(np.float32))
+        experts = eqx.tree_at(lambda e: e.overflow, experts, experts.overflow + int(dropped.sum()))
+    print("dropped in all:", experts.overflow)
+
+
+main()

@@ -1,0 +1,98 @@
+"""Runs a case as its user would: each start under `rekindle run`, on a store of its own."""
+
+import json
+import shutil
+from pathlib import Path
+
+import harness
+
+LAUNCHER = Path(__file__).with_name("launch.py")
+
+
+class Player:
+    """The starts of one case, in a folder of its own."""
+
+    def __init__(self, case, folder, store, common_env, timeout_s):
+        self.case, self.folder, self.store = case, Path(folder), store
+        self.common_env, self.timeout_s = common_env, timeout_s
+        self.script = self.folder / f"{case.name}.py"
+        shutil.copy(case.path, self.script)
+
+    def play(self):
+        """Makes all starts. Returns the names of their runs."""
+        return [self._start(run) for run in self.case.runs]
+
+    def _start(self, run):
+        self._edit(run.get("edit", ()))
+        if "damage" in run:
+            for path in self._entries_of(run["damage"]):
+                _spoil(path)
+        if "evict" in run:
+            for path in self._entries_of(run["evict"]):
+                self.store.cli("rm", path.stem)
+        if "devices" in run:
+            self.store.plugin = self._plugin_with_devices(run["devices"])
+        if run.get("rebuilt"):
+            self.store.plugin = self._rebuilt_plugin()
+        python = harness.OTHER_PYTHON if run.get("python") == "newest" else self.store.python
+        command = [python, self.script, *run.get("args", ())]
+        if "ranks" in run:
+            command = [python, LAUNCHER, run["ranks"], *command]
+        before = set(self.store.runs())
+        env = self.store.environment("run", self.common_env | run.get("env", {}))
+        done = harness.run_process([harness.REKINDLE, "run", "--", *command], env, self.folder, self.timeout_s)
+        assert done.returncode == 0, f"{self.script.name} failed:\n{done.stdout}\n{done.stderr}"
+        (name,) = set(self.store.runs()) - before
+        return name
+
+    def _edit(self, edits):
+        source = self.script.read_text()
+        for old, new in edits:
+            # The declaration at the top says it as well, in quotes.
+            head, separator, body = source.partition("\n}\n")
+            assert body.count(old) == 1, f"{self.script.name}: {old!r} is there {body.count(old)} times"
+            source = head + separator + body.replace(old, new)
+        self.script.write_text(source)
+
+    def _entries_of(self, name):
+        entries = json.loads(self.store.cli("ls", "--json").stdout)["entries"]
+        keys = [entry["key"] for entry in entries if name in entry["name"]]
+        assert keys, f"{name} is not among {[entry['name'] for entry in entries]}"
+        return [self.store.directory / "objects" / key[:2] / f"{key}.rkx" for key in keys]
+
+    def _plugin_with_devices(self, count):
+        """As jax_plugins are told of options for their client."""
+        path = self.folder / f"{count}_devices.json"
+        options = {"library_path": harness.find_plugin(), "create_options": {"cpu_device_count": count}}
+        path.write_text(json.dumps(options))
+        return path
+
+    def _rebuilt_plugin(self):
+        """The same plugin from another build, as it were: one of its messages is put otherwise."""
+        data = Path(harness.find_plugin()).read_bytes()
+        old, new = b"Asynchronous computation %s expected", b"Asynchronous computation %s EXPECTED"
+        assert old in data
+        path = self.folder / "rebuilt_plugin.so"
+        path.write_bytes(data.replace(old, new))
+        return path
+
+    def compiles(self, run):
+        """{name: how often the compiler was called}, by the journal of a run."""
+        result = {}
+        for path in (self.store.directory / "runs" / run).glob("*.jsonl"):
+            for event in map(json.loads, path.read_text().splitlines()):
+                if event["ev"] == "compile" and event["compiled"]:
+                    result[event["name"]] = result.get(event["name"], 0) + 1
+        return result
+
+    def explain(self, run):
+        """What `rekindle explain` says of a run, as JSON and as text."""
+        answer = json.loads(self.store.cli("explain", "--json", "--run", run).stdout)
+        return answer, self.store.cli("explain", "--run", run).stdout
+
+
+def _spoil(path):
+    """As a bad disk does: one bit in the middle."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)

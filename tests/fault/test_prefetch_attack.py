@@ -1,0 +1,190 @@
+"""Loading ahead under attack: what is loaded too early, what is destroyed while others want it, threads that are
+cancelled, ends at the worst moment, manifests that nobody wrote. Whatever happens, the job is as without it."""
+
+import hashlib
+import os
+import time
+import unittest
+
+from faultlib import FaultCase, each_way
+
+JOB = {"REKINDLE_JOB": "job"}
+NAMES = "abcd"
+WORDS = ["client", *[word for name in NAMES for word in (f"compile=name={name} add=3", "execute")], "tohost"]
+SETTLE = "sleep=300"  # until a few quick ones are loaded
+WARM = [WORDS[0], SETTLE, *WORDS[1:]]
+
+
+class Attack(FaultCase):
+    def start(self, way, words, status=0, **environment):
+        """A further start: its journal alone is left."""
+        self.place.forget_runs()
+        return self.run_sound(way, words, status, environment={**JOB, **environment}, fork="fork{" in words)
+
+    def sources(self):
+        return [event.get("source") for event in self.place.events("compile")]
+
+
+class TooEarly(Attack):
+    """What a framework registers with the plugin after it made its client (custom calls, say) is not there when we
+    load ahead: then the plugin refuses what it takes a moment later."""
+
+    def check_harmless(self, way, words, fail):
+        self.start(way, words)
+        for _ in range(2):
+            outcome = self.start(way, [words[0], SETTLE, *words[1:]], FAKE_PJRT_FAIL=fail)
+            self.assertEqual(outcome.real_compiles(), [])
+            self.assertEqual(self.place.quarantined(), [])
+            self.assertEqual(outcome.told(), [])
+            for event in self.place.events("compile"):
+                self.assertEqual((event["outcome"], event["source"]), ("hit", "local"))
+
+    @each_way
+    def test_what_was_refused_ahead_is_asked_for_again(self, way):
+        self.check_harmless(way, WORDS, f"deserialize:{len(NAMES)}")
+
+    @each_way
+    def test_what_was_not_implemented_ahead_is_asked_for_again(self, way):
+        """One load asks twice, with options and without."""
+        self.check_harmless(way, ["client", "compile=name=a", "execute"], "deserialize_unimplemented:2")
+
+    @each_way
+    def test_a_load_ahead_without_an_executable(self, way):
+        self.check_harmless(way, ["client", "compile=name=a", "execute"], "null_deserialize:1")
+
+    @each_way
+    def test_a_request_that_waited_for_a_refusal_asks_again(self, way):
+        words = ["client", "compile=name=a", "execute"]
+        self.start(way, words)
+        outcome = self.start(way, ["client", "sleep=100", *words[1:]], FAKE_PJRT_FAIL="deserialize:1",
+                             FAKE_PJRT_LOAD_MS="300")
+        self.assertEqual((outcome.real_compiles(), self.place.quarantined(), outcome.told()), ([], [], []))
+
+    @each_way
+    def test_what_stays_refused_is_quarantined_as_ever(self, way):
+        self.start(way, WORDS)
+        outcome = self.start(way, WARM, FAKE_PJRT_FAIL="deserialize")
+        self.assertEqual(len(outcome.real_compiles()), len(NAMES))
+        self.assertEqual(len(self.place.quarantined()), len(NAMES))
+        self.assertEqual(len(outcome.told()), 1)
+
+
+class ShortOfMemory(Attack):
+    @each_way
+    def test_threads_that_are_short_of_memory_at_once(self, way):
+        """One of them has what is held destroyed; the others wait for it, and none sees an error."""
+        threads = ["thread=4{", "compile=name=a", "execute", "}"]
+        self.start(way, ["client", *threads, *[f"compile=name={name}" for name in "bcd"]])
+        outcome = self.start(way, ["client", SETTLE, *threads], FAKE_PJRT_MAX_TO_EXECUTE="4",
+                             FAKE_PJRT_DESTROY_MS="60")
+        self.assertEqual([answer["ok"] for answer in outcome.of("execute")], [True] * 4)
+        self.assertEqual((outcome.real_compiles(), outcome.told()), ([], []))
+
+    @each_way
+    def test_compilations_that_are_short_of_memory_at_once(self, way):
+        self.start(way, WORDS)
+        outcome = self.start(way, ["client", SETTLE, "thread=4{", "compile=name=new{t}", "}"],
+                             FAKE_PJRT_MAX_EXECUTABLES="4", FAKE_PJRT_DESTROY_MS="60")
+        self.assertEqual([answer["ok"] for answer in outcome.of("compile")], [True] * 4)
+        self.assertEqual(outcome.told(), [])
+
+
+class Ends(Attack):
+    @each_way
+    def test_a_thread_that_is_cancelled_while_it_destroys_its_client(self, way):
+        """It waits for what is being loaded, and must not take a lock with it when it goes."""
+        words = ["client", *[f"compile=name={name}" for name in NAMES]]
+        self.start(way, words)
+        began = time.monotonic()
+        outcome = self.start(way, ["client", "sleep=50", "cancel=100{", "destroy-client", "}"],
+                             FAKE_PJRT_LOAD_MS="500", FAKE_PJRT_TEARDOWN="note")  # it may go inside the plugin
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertEqual(outcome.told(), [])
+
+    @each_way
+    def test_a_plugin_that_ends_the_process_while_it_loads_ahead(self, way):
+        """exit() on a thread of ours: who waits for itself waits for ever."""
+        self.start(way, WORDS)
+        began = time.monotonic()
+        self.start(way, ["client", "sleep=5000"], status=3, FAKE_PJRT_FAIL="exit_deserialize:1",
+                   FAKE_PJRT_TEARDOWN="note")
+        self.assertLess(time.monotonic() - began, 4)
+
+    @each_way
+    def test_a_load_without_end_is_waited_for_once(self, way):
+        """As the client is destroyed; not again at the exit."""
+        self.start(way, WORDS)
+        began = time.monotonic()
+        self.start(way, ["client", "sleep=50", "destroy-client"], FAKE_PJRT_LOAD_MS="60000",
+                   REKINDLE_DRAIN_SECONDS="3", FAKE_PJRT_TEARDOWN="note")
+        self.assertLess(time.monotonic() - began, 5.5)
+
+
+class Departing(Attack):
+    """A run that asks for other things than the last one lets go of what it does not want; but no run does so that
+    only asks for what cannot stand in a manifest."""
+
+    def check_last_is_loaded(self, way, words, **environment):
+        self.start(way, words, **environment)
+        outcome = self.start(way, [words[0], SETTLE, SETTLE, *words[1:]], **environment)
+        self.assertEqual(self.sources()[-1], "preload", self.place.events("preload"))
+        return outcome
+
+    @each_way
+    def test_programs_that_are_too_cheap_to_store(self, way):
+        """Compiled in every run, and in no manifest."""
+        words = ["client", *[f"compile=name=cheap{n}" for n in range(20)], "compile=name=dear sleep_ms=400"]
+        outcome = self.check_last_is_loaded(way, words, REKINDLE_MIN_COMPILE_SECONDS="0.3")
+        self.assertEqual(len(outcome.real_compiles()), 20)
+
+    @each_way
+    def test_a_program_that_is_asked_for_again_and_again(self, way):
+        """More often than a manifest says."""
+        words = ["client", "repeat=40{", "compile=name=again", "destroy-exec", "}", "compile=name=last"]
+        outcome = self.check_last_is_loaded(way, words)
+        self.assertEqual((outcome.real_compiles(), self.sources().count("preload")), ([], 17))
+
+    @each_way
+    def test_entries_that_were_evicted(self, way):
+        """On the list, but not in the store."""
+        words = ["client", *[f"compile=name=gone{n}" for n in range(20)], "compile=name=last"]
+        self.start(way, words[:-1])
+        for path in self.place.entries():
+            os.remove(path)
+        self.start(way, [words[0], words[-1]])
+        self.start(way, [words[0], SETTLE, SETTLE, *words[1:]])
+        self.assertEqual(self.sources()[-1], "preload", self.place.events("preload"))
+
+
+class Manifests(Attack):
+    def rewrite(self, change):
+        """The manifest as `change` makes it, with a digest that is right."""
+        path = os.path.join(self.place.store, "jobs", "job", "manifest")
+        with open(path, "rb") as file:
+            lines = file.read().splitlines(keepends=True)[:-1]
+        body = b"".join(change(lines))
+        with open(path, "wb") as file:
+            file.write(body + b"digest " + hashlib.blake2b(body, digest_size=32).hexdigest().encode() + b"\n")
+
+    @each_way
+    def test_options_that_are_not_those_of_the_key(self, way):
+        """Nothing is loaded with options other than those in the key, whoever wrote them there."""
+        self.start(way, WORDS)
+        self.rewrite(lambda lines: [b" ".join([*line.split()[:2], b"08011a00"]) + b"\n" if line.startswith(b"options")
+                                    else line for line in lines])
+        outcome = self.start(way, WARM)
+        self.assertEqual(self.sources(), ["local"] * len(NAMES))
+        self.assertEqual(outcome.real_compiles(), [])
+        self.assertEqual(self.place.events("preload"), [])
+
+    @each_way
+    def test_what_is_rewritten_with_a_right_digest_is_read(self, way):
+        """Or the other tests here would attack nothing."""
+        self.start(way, WORDS)
+        self.rewrite(lambda lines: lines)
+        self.start(way, WARM)
+        self.assertEqual(self.sources(), ["preload"] * len(NAMES))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,254 @@
+// Loading ahead, attacked where its threads let go of the lock: what is destroyed or loaded at that
+// moment must not let anything else begin, nor let anybody believe that there is memory again.
+#include "support/cmocka.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+#include "cache/prefetch.h"
+#include "support/faults.h"
+
+enum { ITEMS_MAX = 32 };
+#define MS      ((uint64_t)1000000)
+#define FOREVER (UINT64_MAX / 4)
+
+typedef struct work {
+    int load_ms, destroy_ms;
+    rk_miss miss;
+    atomic_int begun, loaded, destroyed, released;
+} work;
+
+typedef struct fixture {
+    rk_prefetch *prefetch;
+    work works[ITEMS_MAX];
+    int owner, other_owner;
+} fixture;
+
+static rk_prefetch_total last_total;
+
+static void settled(const rk_prefetch_total *total) {
+    last_total = *total;
+}
+
+static void nap(int milliseconds) {
+    (void)nanosleep(&(struct timespec){0, milliseconds * (long)MS}, NULL);
+}
+
+static void load(void *context, rk_answer *out_answer, uint64_t *out_bytes) {
+    work *w = context;
+    atomic_fetch_add(&w->begun, 1);
+    nap(w->load_ms);
+    *out_bytes = 1;
+    out_answer->miss = w->miss;
+    if (w->miss == RK_MISS_NONE)
+        out_answer->handle = w;
+    atomic_fetch_add(&w->loaded, 1);
+}
+
+static void destroy(void *context, void *handle) {
+    work *w = context;
+    assert_ptr_equal(handle, w);
+    nap(w->destroy_ms);
+    atomic_fetch_add(&w->destroyed, 1);
+}
+
+static void release(void *context) {
+    work *w = context;
+    atomic_fetch_add(&w->released, 1);
+}
+
+static const rk_prefetch_options usual = {
+    .threads = 2,
+    .quick_ns = 10 * MS,
+    .max_bytes = 1000,
+    .max_held = 32,
+    .early_ns = 60000 * MS,
+    .keep_ns = 60000 * MS,
+    .settled = settled,
+};
+
+static void make(fixture *f, size_t max_held) {
+    const rk_prefetch_actions actions = {load, destroy, release};
+    rk_prefetch_options options = usual;
+    options.max_held = max_held;
+    rk_prefetch_free(f->prefetch);
+    assert_null(rk_prefetch_new(&options, &actions, &f->prefetch));
+}
+
+static int setup(void **state) {
+    fixture *f = calloc(1, sizeof *f);
+    make(f, usual.max_held);
+    *state = f;
+    return 0;
+}
+
+// Whatever happened: nothing is left, and all contexts are gone.
+static int teardown(void **state) {
+    fixture *f = *state;
+    rk_prefetch_free(f->prefetch);
+    free(f);
+    return 0;
+}
+
+static rk_key key_of(int number) {
+    rk_key key = {0};
+    (void)snprintf((char *)key.digest.bytes, RK_DIGEST_BYTES, "key %d", number);
+    return key;
+}
+
+static void add_for(fixture *f, const void *owner, int first, int count) {
+    rk_prefetch_item items[ITEMS_MAX];
+    for (int i = 0; i < count; i++)
+        items[i] = (rk_prefetch_item){.key = key_of(first + i),
+                                      .wanted_ns = rk_steady_ns() + (uint64_t)i * MS,
+                                      .load_ns = MS,
+                                      .bytes = 1,
+                                      .context = &f->works[first + i]};
+    assert_null(rk_prefetch_add(f->prefetch, owner, 1, items, (size_t)count));
+}
+
+static bool take(fixture *f, int number, rk_prefetch_claim *out_claim) {
+    rk_key key = key_of(number);
+    return rk_prefetch_take(f->prefetch, &f->owner, &key, out_claim);
+}
+
+static void wait_for(atomic_int *count, int least) {
+    while (atomic_load(count) < least)
+        (void)sched_yield();
+}
+
+static void wait_until_loaded(fixture *f, int first, int count) {
+    for (int i = first; i < first + count; i++)
+        wait_for(&f->works[i].loaded, 1);
+    nap(5);
+}
+
+// Two are ready and there is room for two; destroying the first makes room, and takes a while.
+static void be_full(fixture *f, const void *owner) {
+    make(f, 2);
+    for (int i = 0; i < 4; i++)
+        f->works[i].destroy_ms = 30;
+    add_for(f, owner, 0, 4);
+    wait_until_loaded(f, 0, 2);
+}
+
+static void assert_not_begun(fixture *f, int first, int count) {
+    for (int i = first; i < first + count; i++) {
+        assert_int_equal(atomic_load(&f->works[i].begun), 0);
+        assert_int_equal(atomic_load(&f->works[i].released), 1);
+    }
+}
+
+static void a_drain_begins_nothing_new(void **state) {
+    fixture *f = *state;
+    be_full(f, &f->owner);
+    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+    assert_not_begun(f, 2, 2);
+}
+
+static void relief_begins_nothing_new(void **state) {
+    fixture *f = *state;
+    be_full(f, &f->owner);
+    add_for(f, &f->other_owner, 4, 2); // nor anything of another client, in the same memory
+    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 2);
+    nap(5);
+    assert_not_begun(f, 2, 4);
+}
+
+static void an_end_begins_nothing_new(void **state) {
+    fixture *f = *state;
+    be_full(f, &f->owner);
+    add_for(f, &f->other_owner, 4, 2);
+    assert_true(rk_prefetch_close(f->prefetch, FOREVER));
+    assert_not_begun(f, 2, 4);
+}
+
+// Memory is not free before what is being loaded for nobody was loaded and destroyed.
+static void relief_waits_for_what_is_being_loaded(void **state) {
+    fixture *f = *state;
+    f->works[0].load_ms = 60;
+    add_for(f, &f->owner, 0, 1);
+    wait_for(&f->works[0].begun, 1);
+    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 0);
+    rk_prefetch_await_relief(f->prefetch, FOREVER);
+    assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
+}
+
+static void *relieve(void *argument) {
+    fixture *f = argument;
+    (void)rk_prefetch_relieve(f->prefetch, NULL);
+    return NULL;
+}
+
+// Two threads that run out of memory at once: the second one waits for what the first destroys.
+static void relief_waits_for_another_relief(void **state) {
+    fixture *f = *state;
+    pthread_t thread;
+    for (int i = 0; i < 3; i++)
+        f->works[i].destroy_ms = 30;
+    add_for(f, &f->owner, 0, 3);
+    wait_until_loaded(f, 0, 3);
+    assert_int_equal(pthread_create(&thread, NULL, relieve, f), 0);
+    nap(10);
+    (void)rk_prefetch_relieve(f->prefetch, NULL);
+    rk_prefetch_await_relief(f->prefetch, FOREVER);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(atomic_load(&f->works[i].destroyed), 1);
+    (void)pthread_join(thread, NULL);
+}
+
+static void relief_does_not_wait_for_what_is_wanted(void **state) {
+    fixture *f = *state;
+    rk_prefetch_await_relief(f->prefetch, FOREVER); // there is nothing
+    add_for(f, &f->owner, 0, 1);
+    wait_until_loaded(f, 0, 1);
+    rk_prefetch_await_relief(f->prefetch, FOREVER); // what is ready is no trouble
+    assert_int_equal(atomic_load(&f->works[0].destroyed), 0);
+    rk_prefetch_claim claim;
+    assert_true(take(f, 0, &claim));
+    f->works[1].load_ms = 100;
+    add_for(f, &f->owner, 1, 1);
+    wait_for(&f->works[1].begun, 1);
+    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 0);
+    uint64_t start_ns = rk_steady_ns();
+    rk_prefetch_await_relief(f->prefetch, 10 * MS); // and no longer than it may
+    assert_true(rk_steady_ns() - start_ns < 90 * MS);
+}
+
+// What was on the list, and is asked for once more, or could not be loaded, is no sign of
+// departing.
+static void what_was_on_the_list_is_no_other_thing(void **state) {
+    fixture *f = *state;
+    rk_prefetch_claim claim;
+    rk_key known = key_of(0), failed = key_of(1);
+    f->works[1].miss = RK_MISS_ABSENT;
+    add_for(f, &f->owner, 0, 3);
+    wait_until_loaded(f, 0, 3);
+    assert_true(take(f, 0, &claim));
+    for (int i = 0; i < 100; i++) {
+        assert_false(take(f, 0, &claim));
+        rk_prefetch_meet(f->prefetch, &f->owner, &known);
+        rk_prefetch_meet(f->prefetch, &f->owner, &failed);
+        rk_prefetch_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // who has no list
+    }
+    assert_true(take(f, 2, &claim));
+    assert_false(last_total.departed);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_drain_begins_nothing_new),
+        TEST(relief_begins_nothing_new),
+        TEST(an_end_begins_nothing_new),
+        TEST(relief_waits_for_what_is_being_loaded),
+        TEST(relief_waits_for_another_relief),
+        TEST(relief_does_not_wait_for_what_is_wanted),
+        TEST(what_was_on_the_list_is_no_other_thing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
