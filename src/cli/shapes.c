@@ -20,6 +20,7 @@ typedef struct advice {
     rk_bucket_plan plans[RK_BUCKETS_MAX];
     size_t plan_count, chosen;
     uint64_t compile_ns; // of all sizes
+    rk_buf place;        // where the function is called; empty: not known
 } advice;
 
 typedef struct wishes {
@@ -28,12 +29,17 @@ typedef struct wishes {
     bool json;
 } wishes;
 
+static void advice_cleanup(advice *a) {
+    rk_free(a->sizes);
+    rk_buf_cleanup(&a->place);
+}
+
 static const rk_seen *member(const advice *a, size_t index) {
     return &a->seen->items[a->family->members[index]];
 }
 
-static rk_err *advise(const rk_seen_list *seen, const rk_family *family, const wishes *wanted,
-                      advice *out) {
+static rk_err *advise(rk_store *store, const rk_seen_list *seen, const rk_family *family,
+                      const wishes *wanted, advice *out) {
     *out = (advice){.family = family, .seen = seen};
     out->sizes = rk_need(rk_calloc(family->member_count, sizeof *out->sizes));
     for (size_t i = 0; i < family->member_count; i++) {
@@ -41,6 +47,7 @@ static rk_err *advise(const rk_seen_list *seen, const rk_family *family, const w
         out->sizes[i] = (rk_bucket_size){rk_seen_size(one, family), one->uses, one->compile_ns};
         out->compile_ns += one->compile_ns;
     }
+    rk_seen_print_place(store, member(out, 0), &out->place);
     RK_TRY(rk_buckets_plan(out->sizes, family->member_count, wanted->multiple, RK_BUCKETS_MAX,
                            out->plans, &out->plan_count));
     out->chosen = rk_buckets_choose(out->plans, out->plan_count, wanted->max_waste);
@@ -140,6 +147,8 @@ static void print_family(const advice *a) {
     } else {
         print_wrapped(&text);
     }
+    if (a->place.len > 0)
+        (void)printf("  %s\n", rk_need_text(&a->place));
     (void)printf("  %zu sizes of n, %" PRIu64 " to %" PRIu64 ", compiled in %s\n\n", count,
                  sizes[0].size, sizes[count - 1].size, rk_text_seconds(a->compile_ns).text);
     print_plans(a);
@@ -167,6 +176,8 @@ static json_t *family_json(const advice *a) {
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
     rk_seen_print_name(member(a, 0), &text);
     rk_out_set(object, "name", rk_out_text(rk_buf_span(&text)));
+    rk_out_set(object, "place",
+               a->place.len > 0 ? rk_out_text(rk_buf_span(&a->place)) : rk_out_string(NULL));
     rk_buf_clear(&text);
     print_parameters(a, &text);
     rk_out_set(object, "parameters", rk_out_text(rk_buf_span(&text)));
@@ -227,13 +238,13 @@ static void print_json(const rk_run_model *model, const rk_seen_list *seen, cons
     rk_out_print(object);
 }
 
-static rk_err *show_families(const rk_run_model *model, const rk_seen_list *seen,
+static rk_err *show_families(rk_store *store, const rk_run_model *model, const rk_seen_list *seen,
                              const rk_families *families, const wishes *wanted) {
     advice *advices = rk_need(rk_calloc(families->count + 1, sizeof *advices));
     rk_err *err = NULL;
     size_t count = 0;
     while (count < families->count && !err) {
-        err = advise(seen, &families->items[count], wanted, &advices[count]);
+        err = advise(store, seen, &families->items[count], wanted, &advices[count]);
         count++;
     }
     if (!err) {
@@ -241,7 +252,7 @@ static rk_err *show_families(const rk_run_model *model, const rk_seen_list *seen
         (wanted->json ? print_json : print_text)(model, seen, advices, count);
     }
     for (size_t i = 0; i < count; i++)
-        rk_free(advices[i].sizes);
+        advice_cleanup(&advices[i]);
     rk_free(advices);
     return err;
 }
@@ -264,7 +275,7 @@ static rk_err *show(const rk_settings *settings, const char *which, const wishes
                                           .dim_count = seen.items[i].parameters.dim_count};
     rk_err *err = rk_families_find(programs, seen.count, &families);
     rk_free(programs);
-    return err ? err : show_families(&model, &seen, &families, wanted);
+    return err ? err : show_families(store, &model, &seen, &families, wanted);
 }
 
 // A whole number from 1 to `max`.

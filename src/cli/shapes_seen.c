@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/out.h"
 #include "cli/term.h"
+#include "diagnose/view.h"
 
 void rk_seen_list_cleanup(rk_seen_list *list) {
     for (size_t i = 0; i < list->count; i++) {
@@ -40,15 +41,29 @@ static void make_kind(rk_seen *seen, uint64_t operations) {
     seen->kind = rk_need(rk_strdup(rk_need_text(&kind)));
 }
 
-// False where the program is no program that rekindle can read.
-static rk_err *read_program(const rk_store_lookup *lookup, rk_seen *seen, bool *out_read) {
+static rk_err *look_up(rk_store *store, const rk_seen *seen, rk_store_lookup *out_lookup) {
+    rk_err *err =
+        rk_store_read(store, RK_ENTRY_PROGRAM, seen->compile->key, RK_WANT_PAYLOAD, out_lookup);
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "it was not kept, or is not any more");
+    return NULL;
+}
+
+static rk_err *read_model(const rk_store_lookup *lookup, unsigned flags, rk_model **out_model) {
     json_t *metadata = rk_out_parsed(lookup->view.entry.metadata);
     const char *format = json_string_value(json_object_get(metadata, "format"));
-    rk_model *model = NULL;
     rk_autofree char *reason = NULL;
-    rk_err *err = rk_model_read(lookup->view.entry.payload, rk_span_text(format ? format : ""), 0,
-                                &model, &reason);
+    rk_err *err = rk_model_read(lookup->view.entry.payload, rk_span_text(format ? format : ""),
+                                flags, out_model, &reason);
     json_decref(metadata);
+    return err;
+}
+
+// False where the program is no program that rekindle can read.
+static rk_err *read_program(const rk_store_lookup *lookup, rk_seen *seen, bool *out_read) {
+    rk_model *model = NULL;
+    rk_err *err = read_model(lookup, 0, &model);
     *out_read = !err && model;
     if (*out_read) {
         err = rk_parameters_read(model, &seen->parameters);
@@ -67,14 +82,24 @@ static rk_err *read_program(const rk_store_lookup *lookup, rk_seen *seen, bool *
 static rk_err *read_kept(rk_store *store, rk_seen *seen, bool *out_read) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     *out_read = false;
-    rk_err *err =
-        rk_store_read(store, RK_ENTRY_PROGRAM, seen->compile->key, RK_WANT_PAYLOAD, &lookup);
-    if (rk_err_code(err) == RK_NOT_FOUND) {
-        rk_err_drop(err, "it was not kept, or is not any more");
-        return NULL;
-    }
-    RK_TRY(err);
+    RK_TRY(look_up(store, seen, &lookup));
     return lookup.found ? read_program(&lookup, seen, out_read) : NULL;
+}
+
+void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out) {
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    rk_view view = {0};
+    rk_model *model = NULL;
+    rk_err *err = look_up(store, seen, &lookup);
+    if (!err && lookup.found)
+        err = read_model(&lookup, RK_READ_LOCATIONS, &model);
+    if (!err && model)
+        err = rk_view_make(model, &view);
+    if (!err && view.call.line > 0)
+        rk_source_write(&view.call, out);
+    rk_err_drop(err, "the place is told where it is known");
+    rk_view_cleanup(&view);
+    rk_model_free(model);
 }
 
 static int by_key(const void *a, const void *b) {

@@ -27,6 +27,9 @@ void rk_seen_list_cleanup(rk_seen_list *list);
 RK_NODISCARD rk_err *rk_seen_collect(rk_store *store, const rk_run_model *model,
                                      rk_seen_list *out_list);
 
+// Where the program is called, "train.py:12"; nothing where that is not known.
+void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out);
+
 // The axis' size in a program of the list.
 uint64_t rk_seen_size(const rk_seen *seen, const rk_family *family);
 

@@ -2,6 +2,8 @@
 
 import json
 
+import harness
+
 LENGTHS = [5, 9, 17, 30, 31, 33, 60, 64, 64, 100]
 
 
@@ -11,6 +13,8 @@ def test_lengths_make_a_family(store):
     (family,) = [one for one in found["families"] if one["name"] == "jit_step"]
     assert family["parameters"] == "f32[50,8],i32[4,n],f32[4,n]"
     assert [size["size"] for size in family["sizes"]] == sorted(set(LENGTHS))
+    assert sum(size["uses"] for size in family["sizes"]) == len(LENGTHS)
+    assert family["place"].startswith(f"{harness.PROGRAMS / 'lengths.py'}:")
     assert [plan["compilations"] for plan in family["plans"]] == list(range(1, 9))
     assert family["plans"][0]["buckets"] == [100]
     waste = [plan["padding"] for plan in family["plans"]]

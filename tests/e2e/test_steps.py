@@ -33,6 +33,8 @@ def test_steps_are_marked_and_counters_are_there(store, way):
     assert inside["run"] == after["run"] and inside["compiled"] == after["compiled"] > 0
     assert inside["steps"]["marked"] and inside["steps"]["count"] == after["steps"]["count"] == 6
     assert inside["executions"] == after["executions"]
+    explained = done.json()["explain"]
+    assert explained["run"] == after["run"] and len(explained["compilations"]) == after["compiled"], explained
 
 
 @pytest.mark.parametrize("way", ["bare", "off"])

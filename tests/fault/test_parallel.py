@@ -48,6 +48,18 @@ class Threads(FaultCase):
         self.assertEqual(sorted(event["seq"] for event in compiles), list(range(1, 17)))
         self.assertEqual(self.place.events("counts")[-1]["executions"], 16)
 
+    @each_way
+    def test_every_execution_is_counted(self, way):
+        """Also where threads put more into the ring than one of them reads at a time."""
+        words = ["client", "compile=name=a", "thread=8{", "compile=name=a", "repeat=500{", "execute", "destroy-buffers",
+                 "}", "}"]
+        self.run_sound(way, words)
+        self.assertEqual(self.place.events("counts")[-1]["executions"], 4000)
+        (program,) = self.place.events("executed")[-1]["programs"]
+        self.assertEqual(program["executions"], 4000)
+        steps = [line for line in self.place.events("steps") if line["rhythm"] > 0]
+        self.assertEqual(sum(line["steps"] for line in steps), 4000)
+
 
 class Processes(FaultCase):
     @each_way
