@@ -85,10 +85,12 @@ static void add_escaped(rk_buf *out, rk_span text) {
 }
 
 void rk_json_key(rk_json *json, const char *key) {
-    before_value(json);
-    rk_buf_add_byte(json->out, '"');
-    add_escaped(json->out, rk_span_text(key));
-    rk_buf_add_text(json->out, "\":");
+    rk_json_key_text(json, rk_span_text(key));
+}
+
+void rk_json_key_text(rk_json *json, rk_span key) {
+    rk_json_text(json, key);
+    rk_buf_add_byte(json->out, ':');
     json->needs_comma = false;
 }
 

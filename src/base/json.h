@@ -19,6 +19,7 @@ void rk_json_end_object(rk_json *json);
 void rk_json_begin_array(rk_json *json);
 void rk_json_end_array(rk_json *json);
 void rk_json_key(rk_json *json, const char *key);
+void rk_json_key_text(rk_json *json, rk_span key);
 
 void rk_json_text(rk_json *json, rk_span text);
 void rk_json_string(rk_json *json, const char *text); // NULL becomes null

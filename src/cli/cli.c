@@ -10,6 +10,7 @@
 
 const rk_verb rk_verbs[] = {
     {"run", "run a job with rekindle in it", rk_verb_run},
+    {"verify", "run a job cold and warm, and fail if a restart compiled anything", rk_verb_verify},
     {"stats", "counters of the last run, of another, or of all", rk_verb_stats},
     {"explain", "why a run compiled what it compiled, and what to do", rk_verb_explain},
     {"runs", "the runs there were", rk_verb_runs},

@@ -29,6 +29,7 @@ extern const size_t rk_verb_count;
 const rk_verb *rk_verb_find(const char *name); // NULL if there is none
 
 int rk_verb_run(int argc, char **argv);
+int rk_verb_verify(int argc, char **argv);
 int rk_verb_stats(int argc, char **argv);
 int rk_verb_explain(int argc, char **argv);
 int rk_verb_runs(int argc, char **argv);

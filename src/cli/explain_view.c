@@ -17,10 +17,19 @@ static json_t *text_json(const char *text) {
     return text ? rk_out_text(rk_span_text(text)) : json_null();
 }
 
-static json_t *question_json(const rk_question *question) {
-    json_t *object = rk_out_object();
-    rk_out_set(object, "answer", rk_out_bool(question->answer));
-    rk_out_set(object, "evidence", text_json(question->evidence));
+static json_t *questions_json(const rk_explanation *x) {
+    const struct {
+        const char *name;
+        const rk_question *question;
+    } asked[] = {{"input_shapes_changed", &x->input_shapes},
+                 {"profile_or_sharding_changed", &x->profile_or_sharding},
+                 {"hidden_branch_active", &x->hidden_branch}};
+    json_t *object = rk_out_object(), *evidence = rk_out_object();
+    for (size_t i = 0; i < RK_ARRAY_LEN(asked); i++) {
+        rk_out_set(object, asked[i].name, rk_out_bool(asked[i].question->answer));
+        rk_out_set(evidence, asked[i].name, text_json(asked[i].question->evidence));
+    }
+    rk_out_set(object, "evidence", evidence);
     return object;
 }
 
@@ -74,14 +83,11 @@ static json_t *pattern_json(const rk_pattern *pattern) {
 }
 
 json_t *rk_explain_view_json(const rk_explanation *x) {
-    json_t *object = rk_out_object(), *questions = rk_out_object();
+    json_t *object = rk_out_object();
     json_t *compilations = rk_out_array(), *patterns = rk_out_array();
     rk_out_set(object, "run", rk_out_string(x->run->run));
     rk_out_set(object, "job", rk_out_string(x->run->job));
-    rk_out_set(questions, "input_shapes_changed", question_json(&x->input_shapes));
-    rk_out_set(questions, "profile_or_sharding_changed", question_json(&x->profile_or_sharding));
-    rk_out_set(questions, "hidden_branch_active", question_json(&x->hidden_branch));
-    rk_out_set(object, "questions", questions);
+    rk_out_set(object, "questions", questions_json(x));
     for (size_t i = 0; i < x->count; i++)
         rk_out_append(compilations, compilation_json(x, &x->items[i]));
     rk_out_set(object, "compilations", compilations);
@@ -159,12 +165,13 @@ static void print_head(const rk_explanation *x) {
                      rk_style(RK_STYLE_NOTICE, stdout), again, again == 1 ? "has" : "have",
                      rk_text_seconds(x->lost_ns).text, rk_style(RK_STYLE_NONE, stdout));
     else
-        (void)printf(", each of a program that was not seen before: %snothing to mend%s\n",
-                     rk_style(RK_STYLE_GOOD, stdout), rk_style(RK_STYLE_NONE, stdout));
+        (void)printf(", each of a program that was not seen before%s%s%s\n",
+                     rk_style(RK_STYLE_GOOD, stdout), x->pattern_count ? "" : ": nothing to mend",
+                     rk_style(RK_STYLE_NONE, stdout));
 }
 
 static void print_question(const char *words, const rk_question *question) {
-    (void)printf("  %-46s %s%-3s%s", words,
+    (void)printf("  %-50s %s%-3s%s", words,
                  rk_style(question->answer ? RK_STYLE_NOTICE : RK_STYLE_NONE, stdout),
                  question->answer ? "yes" : "no", rk_style(RK_STYLE_NONE, stdout));
     if (question->answer) {
@@ -172,7 +179,7 @@ static void print_question(const char *words, const rk_question *question) {
         rk_text_add_printable(&text, rk_span_text(question->evidence));
         const char *line = rk_need_text(&text);
         size_t columns = rk_term_columns(stdout);
-        size_t fit = columns > 60 ? rk_text_fit(line, columns - 54) : strlen(line);
+        size_t fit = columns > 60 ? rk_text_fit(line, columns - 58) : strlen(line);
         (void)printf("  %.*s%s", (int)fit, line, fit < strlen(line) ? rk_term_ellipsis() : "");
     }
     (void)printf("\n");
@@ -249,8 +256,8 @@ void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
     if (!x->count)
         return;
     print_question("Did the input shapes change?", &x->input_shapes);
-    print_question("Did flags, options, versions or shardings?", &x->profile_or_sharding);
-    print_question("Did another branch of the graph get active?", &x->hidden_branch);
+    print_question("Did flags, options, versions or shardings change?", &x->profile_or_sharding);
+    print_question("Did another branch of the graph become active?", &x->hidden_branch);
     for (size_t i = 0; i < x->pattern_count && (how->all || i < PATTERNS_SHOWN); i++)
         print_pattern(&x->patterns[i]);
     if (!how->all && x->pattern_count > PATTERNS_SHOWN)

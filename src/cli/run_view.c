@@ -109,6 +109,8 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
     rk_out_set(object, "fingerprint_fallbacks", rk_out_uint(totals->fingerprint_fallbacks));
     rk_out_set(object, "deserialize_failures", rk_out_uint(totals->deserialize_failures));
     rk_out_set(object, "preloaded", rk_out_uint(totals->preloaded));
+    rk_out_set(object, "preload_wasted", rk_out_uint(totals->preload.wasted));
+    rk_out_set(object, "preload_seconds", rk_out_seconds(totals->preload.load_ns));
     rk_out_set(object, "remote_hits", rk_out_uint(totals->remote_hits));
     rk_out_set(object, "stored", rk_out_uint(totals->stored));
     rk_out_set(object, "quarantined", rk_out_uint(totals->quarantined));

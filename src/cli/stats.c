@@ -29,7 +29,7 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
     uint64_t requests = totals->hits + totals->misses + totals->bypassed;
     RK_AUTO(rk_buf) sources = RK_BUF_INIT(0);
     if (totals->preloaded > 0)
-        rk_buf_add_format(&sources, "%s preloaded", rk_text_count(totals->preloaded).text);
+        rk_buf_add_format(&sources, "%s loaded ahead", rk_text_count(totals->preloaded).text);
     if (totals->remote_hits > 0)
         rk_buf_add_format(&sources, "%s%s from a remote tier", sources.len > 0 ? ", " : "",
                           rk_text_count(totals->remote_hits).text);
@@ -97,6 +97,12 @@ static void print_counters(const rk_run_totals *totals, uint64_t not_stored,
     add_troubles(&table, totals, not_stored);
     add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
     add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");
+    if (totals->preload.loaded > 0)
+        add(&table, "loaded ahead", rk_text_seconds(totals->preload.load_ns).text, RK_STYLE_NONE,
+            "before it was asked for, beside the job");
+    if (totals->preload.wasted > 0)
+        add_count(&table, "  for nothing", totals->preload.wasted, RK_STYLE_NOTICE,
+                  "loaded ahead, and never asked for");
     if (totals->waited > 0)
         add(&table, "waiting time", rk_text_seconds(totals->waited_ns).text, RK_STYLE_NONE,
             "for others that compiled the same");

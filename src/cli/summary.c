@@ -41,6 +41,7 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_count(out, totals->compiled, "compiled");
     if (totals->compiled > 0)
         rk_buf_add_format(out, " in %s", rk_text_seconds(totals->compile_ns).text);
+    add_if_any(out, totals->preloaded, "loaded ahead");
     add_if_any(out, totals->bypassed, "bypassed");
     add_if_any(out, totals->deserialize_failures, "failed to load");
     add_if_any(out, totals->quarantined, "set aside as damaged");

@@ -9,12 +9,20 @@ static const char *shape_advice(bool torch) {
                    "recommends, and mask what is padded; drop the remainder of the last batch.";
 }
 
+static bool makes_sizes(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.count; i++)
+        if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE)
+            return true;
+    return false;
+}
+
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
-    bool is_size = head && head->kind != RK_DIFFERENCE_CONSTANT;
+    // A number on which the sizes of operations depend cannot be traced.
+    bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
-        return "A size from Python shapes this program: keep it fixed, or round it up to a bucket "
-               "and mask the rest.";
+        return "A number from Python makes the sizes inside this program: round it up to one upper "
+               "bound, or to a few fixed sizes (buckets), and mask the rest.";
     return torch ? "A Python number is part of the graph: make it a tensor on the device "
                    "(register_buffer, or torch.tensor(value, device=…)), updated in place."
                  : "A Python number is part of the program: pass it as an argument of the jitted "

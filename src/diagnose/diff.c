@@ -182,7 +182,7 @@ static bool is_accumulation(const rk_differ *d) {
     for (uint32_t i = 0; i < d->a->parameter_count; i++)
         if (d->parameter[i] == RK_NO_ID)
             return false;
-    return added && 2 * d->accumulated >= added && d->out->added <= 3 * d->accumulated &&
+    return added && 2 * d->accumulated >= added && d->out->added <= 6 * d->accumulated &&
            d->a->result_count == d->b->result_count;
 }
 

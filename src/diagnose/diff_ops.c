@@ -112,11 +112,32 @@ static bool is_sharding_call(const rk_view *view, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(view->model->nodes.items[target].bytes, "Sharding"));
 }
 
-// An addition of something that only the later program takes.
+// Before what only lays a value out otherwise.
+static uint32_t laid_out_from(const rk_view *view, uint32_t value) {
+    for (unsigned steps = 0; steps < USERS_MAX && view->producer[value] != RK_NO_ID; steps++) {
+        const rk_op *op = &view->model->ops.items[view->producer[value]];
+        rk_span name = rk_model_string(view->model, op->name);
+        if (op->operand_count != 1 ||
+            !(rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose")))
+            break;
+        value = view->model->operands.items[op->first_operand];
+    }
+    return value;
+}
+
+static bool is_result(const rk_view *view, uint32_t value) {
+    for (uint32_t i = 0; i < view->result_count; i++)
+        if (laid_out_from(view, view->results[i]) == value)
+            return true;
+    return false;
+}
+
+// An addition of something that only the later program takes, and which gives it back: the sum.
 static bool adds_new_parameter(const rk_differ *d, uint32_t index) {
     const rk_model *m = d->b->model;
     const rk_op *op = &m->ops.items[index];
-    if (!rk_differ_ends(rk_model_string(m, op->name), ".add"))
+    if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1 ||
+        !is_result(d->b, op->first_result))
         return false;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         uint32_t p = d->b->parameter[m->operands.items[op->first_operand + i]];

@@ -68,9 +68,40 @@ static rk_err *match_by(rk_differ *d, likeness how, uint64_t *hashes, uint32_t *
     return NULL;
 }
 
+// Where the types are the same, in whatever order, inputs without names have changed places.
+static bool same_types(const rk_differ *d) {
+    uint64_t a = 0, b = 0;
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        a += rk_hash_mix(RK_HASH_SEED, hash_type(d->a, d->a->parameters[i].value, true));
+        b += rk_hash_mix(RK_HASH_SEED, hash_type(d->b, d->b->parameters[i].value, true));
+    }
+    return a == b;
+}
+
+static void match_same_types(rk_differ *d) {
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        uint64_t wanted = hash_type(d->a, d->a->parameters[i].value, true);
+        // Its own place first, then the nearest after it: mostly they are where they were.
+        for (uint32_t k = 0; k < d->b->parameter_count; k++) {
+            uint32_t j = (i + k) % d->b->parameter_count;
+            if (d->parameter_back[j] != RK_NO_ID ||
+                hash_type(d->b, d->b->parameters[j].value, true) != wanted)
+                continue;
+            d->parameter[i] = j;
+            d->parameter_back[j] = i;
+            break;
+        }
+    }
+}
+
 rk_err *rk_differ_match_parameters(rk_differ *d) {
+    enum { PERMUTED_MAX = 4096 };
     size_t all = (size_t)d->a->parameter_count + d->b->parameter_count;
     if (d->a->parameter_count == d->b->parameter_count && !(have_names(d->a) && have_names(d->b))) {
+        if (d->a->parameter_count <= PERMUTED_MAX && same_types(d)) {
+            match_same_types(d);
+            return NULL;
+        }
         for (uint32_t i = 0; i < d->a->parameter_count; i++)
             d->parameter[i] = d->parameter_back[i] = i;
         return NULL;

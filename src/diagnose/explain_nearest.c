@@ -40,8 +40,11 @@ static bool is_of_run(const rk_explainer *e, const rk_known *known) {
     return strcmp(known->run, e->run->run) == 0;
 }
 
-static bool shares_lines(const rk_known *a, const rk_known *b) {
-    return a->sketch.line_count && b->sketch.line_count;
+// Another job's program is only known for the same by the lines of its source, or where it has the
+// very same operations.
+static bool may_be_of_other_job(const rk_known *a, const rk_known *b) {
+    return (a->sketch.line_count && b->sketch.line_count) ||
+           a->sketch.structure == b->sketch.structure;
 }
 
 static rk_candidate find_before(const rk_explainer *e, size_t index, bool same_job, bool exact) {
@@ -53,8 +56,7 @@ static rk_candidate find_before(const rk_explainer *e, size_t index, bool same_j
         if (known == of || is_of_run(e, known) || is_job != same_job ||
             known->created_ns >= e->run->start_ns || (exact && !same_program(known, of)))
             continue;
-        // Another job's program is only known for the same by the lines of its source.
-        if (!same_job && !exact && !shares_lines(known, of))
+        if (!same_job && !exact && !may_be_of_other_job(known, of))
             continue;
         rk_candidate one = {0};
         consider(&one, known, NULL, of, false);

@@ -74,6 +74,10 @@ static void keep_recurring(pieces *list) {
     for (size_t i = 0; i < list->count; i++) {
         const piece *one = &list->items[i];
         bool recurs = 2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN;
+        // One program in several versions is executed in turns, not in pieces.
+        for (size_t k = 0; k < kept && recurs && list->torch; k++)
+            recurs =
+                rk_sketch_similarity(&list->items[k].known->sketch, &one->known->sketch, true) == 0;
         if (recurs && (list->torch || !is_whole(one->known)))
             list->items[kept++] = *one;
     }
@@ -132,17 +136,18 @@ static rk_err *cut_of_graphs(const rk_explainer *e, const pieces *list, char **o
 }
 
 static void describe(const pieces *list, const rk_run_process *process, rk_pattern_text *text) {
+    // The CPU's results are read where they lie, which no plugin can count.
     double reads = (double)process->counts.device_to_host / (double)list->rounds;
     if (list->torch)
-        rk_buf_add_format(&text->summary,
-                          "a step is %zu programs, one after the other, executed %llu times and "
-                          "more, with %.1f reads to the host in each",
-                          list->count, (unsigned long long)list->rounds, reads);
+        rk_buf_add_format(&text->summary, "a step is %zu programs, one after the other",
+                          list->count);
     else
         rk_buf_add_format(&text->summary,
                           "%zu small programs outside of any jitted function are executed in "
-                          "every step, with %.1f reads to the host in each",
-                          list->count, reads);
+                          "every step",
+                          list->count);
+    if (reads >= 0.5)
+        rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", reads);
     rk_buf_add_text(
         &text->advice,
         list->torch
@@ -154,14 +159,12 @@ static void describe(const pieces *list, const rk_run_process *process, rk_patte
               "once, after the step.");
 }
 
-static bool is_in_pieces(const rk_explainer *e, const pieces *list, size_t process) {
-    const rk_run_process *of = &e->run->processes[process];
+static bool is_in_pieces(const pieces *list) {
     if (list->rounds < ROUNDS_MIN)
         return false;
     if (list->torch)
         return list->count >= GRAPHS_MIN;
-    return list->count >= EAGER_MIN && count_lines(list) >= EAGER_LINES_MIN &&
-           of->counts.device_to_host >= list->rounds;
+    return list->count >= EAGER_MIN && count_lines(list) >= EAGER_LINES_MIN;
 }
 
 static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
@@ -172,7 +175,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
     uint32_t line = 0;
     RK_TRY(collect(e, process, &list));
     keep_recurring(&list);
-    if (!is_in_pieces(e, &list, process))
+    if (!is_in_pieces(&list))
         return NULL;
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].item)

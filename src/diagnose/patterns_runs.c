@@ -10,6 +10,8 @@ static bool is_drift(const rk_explained *item) {
            strcmp(item->compile->reason, "refresh") != 0;
 }
 
+enum { FLAGS_SHOWN = 6 };
+
 static rk_err *find_flag_drift(rk_explainer *e) {
     RK_AUTO(rk_members) members = {0};
     for (size_t i = 0; i < e->out->count; i++)
@@ -26,6 +28,15 @@ static rk_err *find_flag_drift(rk_explainer *e) {
                       members.count, members.count == 1 ? " was" : "s were",
                       head->attribute ? head->attribute : "", head->before ? head->before : "none",
                       head->after ? head->after : "none");
+    for (size_t i = 1; i < first->differences.cause_count && i < FLAGS_SHOWN; i++) {
+        const rk_difference *more = &first->differences.items[i];
+        rk_buf_add_format(&text.summary, ", %s from %s to %s",
+                          more->attribute ? more->attribute : "",
+                          more->before ? more->before : "none", more->after ? more->after : "none");
+    }
+    if (first->differences.cause_count > FLAGS_SHOWN)
+        rk_buf_add_format(&text.summary, ", and %zu more",
+                          first->differences.cause_count - FLAGS_SHOWN);
     rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
     return rk_add_pattern(e, RK_PATTERN_FLAG_DRIFT, members.items, members.count, &text, NULL, 0);
 }

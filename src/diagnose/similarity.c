@@ -11,6 +11,9 @@
 #define SAME_KINDS_EDITED 0.2 // within the same functions
 // PyTorch/XLA calls all programs the same, and training and evaluation share the model's lines.
 #define SAME_KINDS_NAMELESS 0.6
+#define SAME_LINES_NAMELESS 0.3
+
+enum { OPS_ALIKE_MIN = 8 }; // fewer are the same by chance
 
 typedef struct shares {
     uint64_t common, all;
@@ -107,8 +110,12 @@ static bool same_name(const rk_sketch *a, const rk_sketch *b) {
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
                          double lines) {
     bool lineless = !a->line_count || !b->line_count;
-    if (!a->is_mlir || lineless)
-        return kinds >= SAME_KINDS_NAMELESS && (lineless || lines >= SAME_LINES);
+    // The same operations one by one: only numbers and attributes differ.
+    bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
+    if (lineless)
+        return kinds >= SAME_KINDS_NAMELESS;
+    if (!a->is_mlir)
+        return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations);
     if (rk_sketch_is_eager(a) || rk_sketch_is_eager(b)) {
         if (rk_sketch_is_eager(a) != rk_sketch_is_eager(b) || kinds < SAME_KINDS)
             return false;

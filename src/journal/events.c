@@ -26,7 +26,7 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         rk_json_member_uint(json, "client", event->client);
         rk_json_member_string(json, "outcome", outcome_name(event->outcome));
         if (event->outcome == RK_OUTCOME_HIT)
-            rk_json_member_string(json, "source", "local");
+            rk_json_member_string(json, "source", event->preloaded ? "preload" : "local");
         if (event->reason)
             rk_line_add_name(json, "reason", event->reason);
         rk_line_add_name(json, "name", event->name);
@@ -48,6 +48,8 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         rk_json_member_seconds(json, "request_seconds", event->request_ns);
         rk_json_member_seconds(json, "compile_seconds", event->compile_ns);
         rk_json_member_seconds(json, "load_seconds", event->load_ns);
+        if (event->preloaded)
+            rk_json_member_seconds(json, "preload_seconds", event->preload_ns);
         rk_json_member_seconds(json, "saved_seconds", event->saved_ns);
         rk_json_member_uint(json, "program_bytes", event->program_bytes);
         rk_json_member_uint(json, "executions", event->executions);
@@ -219,6 +221,27 @@ void rk_journal_add_memory(rk_journal *journal, const rk_journal_memory *event) 
             rk_json_key(json, rk_memory_figure_name((rk_memory_figure)i));
             rk_json_int(json, event->figures[i]);
         }
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_preload(rk_journal *journal, const rk_journal_preload *event) {
+    rk_turn mine = rk_turn_begin(journal, "preload");
+    if (mine.journal) {
+        rk_json *json = &mine.json;
+        rk_json_member_uint(json, "client", event->client);
+        rk_json_member_uint(json, "listed", event->listed);
+        rk_json_member_uint(json, "loaded", event->loaded);
+        rk_json_member_uint(json, "claimed", event->claimed);
+        rk_json_member_uint(json, "waited", event->waited);
+        rk_json_member_uint(json, "taken", event->taken);
+        rk_json_member_uint(json, "wasted", event->wasted);
+        rk_json_member_uint(json, "failed", event->failed);
+        rk_json_member_uint(json, "dropped", event->dropped);
+        rk_json_member_seconds(json, "load_seconds", event->load_ns);
+        rk_json_member_seconds(json, "wasted_seconds", event->wasted_load_ns);
+        if (event->stopped)
+            rk_line_add_name(json, "stopped", event->stopped);
     }
     rk_turn_end(&mine);
 }

@@ -30,6 +30,9 @@ RK_NODISCARD rk_err *rk_journal_open(const rk_journal_start *start, rk_journal *
 void rk_journal_close(rk_journal *journal);
 const char *rk_journal_run(const rk_journal *journal); // borrowed
 
+// The rank of this process, as above.
+uint32_t rk_journal_rank(void);
+
 typedef enum rk_outcome {
     RK_OUTCOME_HIT,    // loaded, not compiled
     RK_OUTCOME_MISS,   // compiled, and to be stored
@@ -52,9 +55,11 @@ typedef struct rk_journal_compile {
     bool late;               // compiled, or to be, after warm-up (REKINDLE_STRICT)
     bool refused;            // and therefore not compiled
     bool found;              // ahead of time: the executable was in the store already
+    bool preloaded;          // a hit: it was loaded, or being loaded, before it was asked for
     uint64_t request_ns;     // the whole request
     uint64_t compile_ns;     // inside the plugin's compiler
-    uint64_t load_ns;        // read, verify, decompress, DeserializeAndLoad
+    uint64_t load_ns;        // read, verify, decompress, DeserializeAndLoad; within the request
+    uint64_t preload_ns;     // preloaded: the same, ahead of the request
     uint64_t saved_ns;       // hit: what the compilation once took
     uint64_t program_bytes;
     uint64_t executions;    // of this process before the request's end
@@ -163,6 +168,15 @@ typedef struct rk_journal_memory {
     int64_t figures[RK_MEMORY_FIGURES]; // RK_MEMORY_UNKNOWN where the plugin does not say
 } rk_journal_memory;
 void rk_journal_add_memory(rk_journal *journal, const rk_journal_memory *event);
+
+// What came of loading ahead for one client.
+typedef struct rk_journal_preload {
+    uint64_t client;
+    uint64_t listed, loaded, claimed, waited, taken, wasted, failed, dropped;
+    uint64_t load_ns, wasted_load_ns; // of all that was loaded; of what was loaded for nothing
+    const char *stopped;              // why it ended early; NULL if it did not
+} rk_journal_preload;
+void rk_journal_add_preload(rk_journal *journal, const rk_journal_preload *event);
 
 void rk_journal_add_warning(rk_journal *journal, const char *message);
 void rk_journal_add_end(rk_journal *journal); // orderly exit

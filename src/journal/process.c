@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "journal/journal.h"
 #include "journal/line.h"
 #include "journal/redact.h"
 
@@ -30,6 +31,10 @@ uint32_t rk_process_rank(void) {
             return rank;
     }
     return 0;
+}
+
+uint32_t rk_journal_rank(void) {
+    return rk_process_rank();
 }
 
 // At most `out_text`'s maximum; a longer command line is cut there, and `*out_cut` set.

@@ -71,6 +71,7 @@ typedef struct rk_run_compile {
     bool ahead_of_time, found;
     bool late, refused; // after warm-up; and so not compiled (REKINDLE_STRICT)
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
+    uint64_t preload_ns; // loading it took that, before it was asked for
     uint64_t program_bytes;
     uint64_t executions; // of its process before the request's end
     bool has_executions; // false for the journals of older versions, which do not say
@@ -133,6 +134,12 @@ typedef struct rk_run_warning {
     char *message;
 } rk_run_warning;
 
+// What came of loading ahead, summed over clients and processes.
+typedef struct rk_run_preload {
+    uint64_t listed, loaded, claimed, wasted;
+    uint64_t load_ns, wasted_load_ns; // of all that was loaded; of what was loaded for nothing
+} rk_run_preload;
+
 typedef struct rk_run_model {
     char *run;
     char *job, *mode, *version; // of the first process that says so
@@ -159,6 +166,7 @@ typedef struct rk_run_model {
     rk_run_warning *warnings;
     size_t warning_count;
     rk_journal_counts counts; // summed over processes
+    rk_run_preload preload;
 
     uint64_t torn_lines;  // last lines without an end, of processes that were killed or still write
     uint64_t bad_lines;   // other lines that are no journal line
@@ -217,6 +225,7 @@ typedef struct rk_run_totals {
     uint64_t verified;           // hits that were compiled once more and compared
     uint64_t verify_differences; // those of them that were something else
     uint64_t verify_ns;          // what all that took, beside the job
+    rk_run_preload preload;
     rk_journal_counts counts;
     char **warnings; // owned; each text once, in the order first seen
     size_t warning_count;

@@ -177,6 +177,7 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->compile_ns = take_seconds(event, "compile_seconds");
     compile->load_ns = take_seconds(event, "load_seconds");
     compile->saved_ns = take_seconds(event, "saved_seconds");
+    compile->preload_ns = take_seconds(event, "preload_seconds");
     compile->program_bytes = take_uint(event, "program_bytes");
     compile->executions = take_uint(event, "executions");
     compile->has_executions = json_is_integer(json_object_get(event, "executions"));
@@ -338,6 +339,18 @@ static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_
     return take_text(event, "message", &warning->message);
 }
 
+static rk_err *add_preload(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_preload *sum = &builder->model->preload;
+    (void)time_ns;
+    sum->listed += take_uint(event, "listed");
+    sum->loaded += take_uint(event, "loaded");
+    sum->claimed += take_uint(event, "claimed");
+    sum->wasted += take_uint(event, "wasted");
+    sum->load_ns += take_seconds(event, "load_seconds");
+    sum->wasted_load_ns += take_seconds(event, "wasted_seconds");
+    return NULL;
+}
+
 static rk_err *add_end(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     (void)event;
     (void)time_ns;
@@ -353,6 +366,7 @@ static const struct {
     {"stored", add_stored},   {"verified", add_verified}, {"counts", add_counts},
     {"warning", add_warning}, {"end", add_end},           {"memory", add_memory},
     {"warm", add_warm},       {"steps", add_steps},       {"executed", add_executed},
+    {"preload", add_preload},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {

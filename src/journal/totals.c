@@ -112,6 +112,15 @@ static void add_counts(rk_journal_counts *sum, const rk_journal_counts *counts) 
     sum->device_to_host_bytes += counts->device_to_host_bytes;
 }
 
+static void add_preload(rk_run_preload *sum, const rk_run_preload *preload) {
+    sum->listed += preload->listed;
+    sum->loaded += preload->loaded;
+    sum->claimed += preload->claimed;
+    sum->wasted += preload->wasted;
+    sum->load_ns += preload->load_ns;
+    sum->wasted_load_ns += preload->wasted_load_ns;
+}
+
 static rk_err *add_warning(rk_run_totals *totals, const char *message) {
     for (size_t i = 0; i < totals->warning_count; i++)
         if (strcmp(totals->warnings[i], message) == 0)
@@ -150,6 +159,7 @@ rk_err *rk_run_totals_add(rk_run_totals *totals, const rk_run_model *model) {
     for (size_t i = 0; i < model->warning_count && totals->warning_count < MOST_WARNINGS; i++)
         RK_TRY(add_warning(totals, model->warnings[i].message));
     add_counts(&totals->counts, &model->counts);
+    add_preload(&totals->preload, &model->preload);
     totals->runs++;
     totals->programs = totals->seen->count;
     uint64_t instead_ns = totals->avoided_load_ns + totals->avoided_waited_ns;

@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "pjrt/facts.h"
 #include "pjrt/memory.h"
+#include "pjrt/prefetch.h"
+#include "pjrt/record.h"
 #include "pjrt/runtime.h"
 #include "pjrt/toolchain.h"
 
@@ -124,6 +126,8 @@ void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle) {
     if (err)
         rk_runtime_tell(RK_ONCE_KEY,
                         rk_err_wrap(err, "this client's programs get no key and are not kept"));
+    rk_record_client(client);
+    rk_preload_begin(runtime, plugin, client);
     rk_memory_begin(plugin, handle, client->number);
     add_to_list(client);
 }
@@ -211,13 +215,16 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     if (!runtime)
         return true;
     uint64_t drain_ns = runtime->settings->drain_ns;
+    bool loaded = !runtime->prefetch || rk_prefetch_drain(runtime->prefetch, handle, drain_ns);
     bool stored = !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, drain_ns);
     bool verified = !runtime->verifier || rk_verifier_drain(runtime->verifier, handle, drain_ns);
     rk_runtime_write_counts(true);
+    rk_record_write();
     const rk_client *client = rk_runtime_client(plugin, handle);
-    if (client && stored && verified)
+    bool out = loaded && stored && verified;
+    if (client && out)
         rk_memory_end(plugin, handle, client->number);
-    if (stored && verified) {
+    if (out) {
         forget_client(plugin, handle);
         rk_memory_quiesce();
     } else {
@@ -225,7 +232,9 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
                         rk_error(RK_DEADLINE_EXCEEDED,
                                  "the plugin is still %s an executable of a client that is being "
                                  "destroyed; the client is left alive",
-                                 stored ? "compiling, for REKINDLE_VERIFY," : "serializing"));
+                                 !loaded   ? "loading"
+                                 : !stored ? "serializing"
+                                           : "compiling, for REKINDLE_VERIFY,"));
     }
-    return stored && verified;
+    return out;
 }

@@ -10,6 +10,8 @@
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/memory.h"
+#include "pjrt/prefetch.h"
+#include "pjrt/record.h"
 #include "pjrt/steps.h"
 #include "pjrt/strict.h"
 #include "pjrt/verify.h"
@@ -36,9 +38,15 @@ static rk_err *make_key(rk_request *r) {
 // Loading, as the cache asks for it.
 
 static rk_err *load(void *context, rk_span executable, void **out_handle) {
-    const rk_request *r = context;
+    rk_request *r = context;
     PJRT_LoadedExecutable *loaded = NULL;
-    RK_TRY(rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded));
+    rk_err *err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
+    if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && rk_preload_make_room()) {
+        rk_err_drop(err, "there may be room now");
+        err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
+    }
+    RK_TRY(err);
+    r->executable_bytes = executable.len;
     *out_handle = loaded;
     return NULL;
 }
@@ -80,7 +88,8 @@ bool rk_request_look_up(rk_request *r) {
     bool refresh = r->runtime->settings->mode == RK_MODE_REFRESH;
     bool ahead = !r->args;
     rk_loader loader = {r, ahead ? NULL : load, refresh || r->runtime->verifier ? wants : NULL};
-    rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
+    if (ahead || !rk_preload_take(r, &answer))
+        rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
     r->event.load_ns += ahead ? 0 : answer.load_ns;
     r->event.quarantined |= answer.quarantined;
     r->event.deserialize_failed |=
@@ -141,6 +150,9 @@ static PJRT_Error *compile(rk_request *r) {
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error =
         RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args);
+    error = RK_PRELOAD_AGAIN(
+        r->plugin, error,
+        RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args));
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
@@ -187,6 +199,7 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
     if (r->ticket.wait_end != RK_WAIT_NONE)
         r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
+    rk_record_request(r, start_ns);
     rk_memory_look(r->plugin);
     rk_runtime_check_journal(r->runtime);
 }

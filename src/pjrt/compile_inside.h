@@ -20,7 +20,8 @@ typedef struct rk_request {
     char *name; // of the executable; owned
     rk_journal_compile event;
     rk_ticket ticket;
-    bool absent;         // the last look found nothing, so that it makes sense to look again
+    uint64_t executable_bytes; // what was loaded, serialized; 0: nothing was
+    bool absent;               // the last look found nothing, so that it makes sense to look again
     int cancel_state;    // what the thread had set; no thread is cancelled inside our own code
     uint64_t created_ns; // of the entry, where hits are verified
     rk_digest made_of;   // digest of the bytes it was made from, or zeroes; where hits are verified

@@ -1,30 +1,7 @@
 // One device: what the plugin tells of it.
-#include "base/json.h"
 #include "pjrt/error.h"
 #include "pjrt/facts.h"
-
-static void add_value(rk_json *json, const PJRT_NamedValue *value) {
-    switch (value->type) {
-    case PJRT_NamedValue_kString:
-        rk_json_text(json, rk_span_of(value->string_value, value->value_size));
-        break;
-    case PJRT_NamedValue_kInt64:
-        rk_json_int(json, value->int64_value);
-        break;
-    case PJRT_NamedValue_kInt64List:
-        rk_json_begin_array(json);
-        for (size_t i = 0; i < value->value_size; i++)
-            rk_json_int(json, value->int64_array_value[i]);
-        rk_json_end_array(json);
-        break;
-    case PJRT_NamedValue_kFloat:
-        rk_json_double(json, (double)value->float_value);
-        break;
-    case PJRT_NamedValue_kBool:
-        rk_json_bool(json, value->bool_value);
-        break;
-    }
-}
+#include "pjrt/named_value.h"
 
 static void add_attributes(const PJRT_Api *api, PJRT_DeviceDescription *description, rk_buf *out) {
     enum { ATTRIBUTES_MAX = 256 };
@@ -36,20 +13,7 @@ static void add_attributes(const PJRT_Api *api, PJRT_DeviceDescription *descript
     if (error || args.num_attributes == 0 || args.num_attributes > ATTRIBUTES_MAX)
         return;
     rk_json json = rk_json_on(out);
-    rk_json_begin_object(&json);
-    const char *at = (const char *)args.attributes;
-    for (size_t i = 0; i < args.num_attributes; i++) {
-        const PJRT_NamedValue *value = (const PJRT_NamedValue *)(const void *)at;
-        size_t size =
-            value->struct_size >= PJRT_NamedValue_STRUCT_SIZE ? value->struct_size : sizeof *value;
-        char name[64] = "";
-        if (value->name_size < sizeof name)
-            memcpy(name, value->name, value->name_size);
-        rk_json_key(&json, name);
-        add_value(&json, value);
-        at += (size + 7) & ~(size_t)7; // the array's stride is the plugin's own struct size
-    }
-    rk_json_end_object(&json);
+    rk_named_values_to_json(&json, args.attributes, args.num_attributes);
     rk_err *err = rk_buf_status(out);
     if (err) {
         rk_buf_clear(out);

@@ -1,6 +1,7 @@
 #include "pjrt/facts.h"
 
 #include "pjrt/error.h"
+#include "pjrt/named_value.h"
 
 enum { TEXT_MAX_BYTES = 1 << 20 };
 
@@ -31,18 +32,13 @@ static void add_value(rk_buf *out, const PJRT_NamedValue *value) {
     }
 }
 
-// One "name=value" a line. The array's stride is the plugin's own struct size.
+// One "name=value" a line.
 static void add_values(rk_buf *out, const PJRT_NamedValue *values, size_t count) {
-    const char *at = (const char *)values;
-    for (size_t i = 0; i < count; i++) {
-        const PJRT_NamedValue *value = (const PJRT_NamedValue *)(const void *)at;
-        size_t stride =
-            value->struct_size >= PJRT_NamedValue_STRUCT_SIZE ? value->struct_size : sizeof *value;
-        rk_buf_add(out, value->name, value->name_size);
+    for (; count > 0; count--, values = rk_named_value_next(values)) {
+        rk_buf_add(out, values->name, values->name_size);
         rk_buf_add_byte(out, '=');
-        add_value(out, value);
+        add_value(out, values);
         rk_buf_add_byte(out, '\n');
-        at += (stride + 7) & ~(size_t)7;
     }
 }
 

@@ -6,6 +6,7 @@
 #include "pjrt/compile.h"
 #include "pjrt/error.h"
 #include "pjrt/memory.h"
+#include "pjrt/prefetch.h"
 #include "pjrt/runtime.h"
 #include "pjrt/steps.h"
 
@@ -189,8 +190,9 @@ static void count_to_host(rk_plugin *plugin, uint64_t bytes) {
 static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args *args) {
     finish_serializing(args->executable);
     look_now_and_then(plugin, rk_steps_execute(args->executable));
-    return rk_bridge_execute(&plugin->bridge,
-                             (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute, args);
+    rk_pjrt_any_fn *function = (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute;
+    PJRT_Error *error = rk_bridge_execute(&plugin->bridge, function, args);
+    return RK_PRELOAD_AGAIN(plugin, error, rk_bridge_execute(&plugin->bridge, function, args));
 }
 
 // Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.
@@ -242,6 +244,9 @@ static PJRT_Error *buffer_from_host(rk_plugin *plugin,
                                     PJRT_Client_BufferFromHostBuffer_Args *args) {
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
                                   PJRT_Client_BufferFromHostBuffer, args);
+    error = RK_PRELOAD_AGAIN(plugin, error,
+                             RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
+                                       PJRT_Client_BufferFromHostBuffer, args));
     if (!error) {
         count_to_device(plugin, array_bytes(args->type, args->dims, args->num_dims));
     }
@@ -294,7 +299,8 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
 
 #define DEFINE_GROWN(name, entry, id)                                                              \
     static PJRT_Error *name(rk_plugin *plugin, entry##_Args *args) {                               \
-        return RK_BRIDGE(plugin, id, entry, args);                                                 \
+        PJRT_Error *error = RK_BRIDGE(plugin, id, entry, args);                                    \
+        return RK_PRELOAD_AGAIN(plugin, error, RK_BRIDGE(plugin, id, entry, args));                \
     }
 FOR_EACH_GROWN(DEFINE_GROWN)
 

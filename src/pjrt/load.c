@@ -44,8 +44,8 @@ static rk_err *deserialize(rk_plugin *plugin, PJRT_Client *client, rk_span execu
     return NULL;
 }
 
-rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_span options,
-                PJRT_LoadedExecutable **out_loaded) {
+rk_err *rk_load_ahead(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_span options,
+                      PJRT_LoadedExecutable **out_loaded) {
     rk_err *err = NULL;
     bool with_options = plugin->bridge.minor >= MINOR_WITH_OVERRIDE &&
                         atomic_load(&plugin->load_way) == RK_LOAD_WITH_OPTIONS;
@@ -58,6 +58,12 @@ rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_s
     err = deserialize(plugin, client, executable, NULL, out_loaded);
     if (!err && with_options)
         atomic_store(&plugin->load_way, RK_LOAD_WITHOUT_OPTIONS);
+    return err;
+}
+
+rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_span options,
+                PJRT_LoadedExecutable **out_loaded) {
+    rk_err *err = rk_load_ahead(plugin, client, executable, options, out_loaded);
     if (err && rk_err_code(err) == RK_UNIMPLEMENTED &&
         atomic_exchange(&plugin->load_way, RK_LOAD_NOT) != RK_LOAD_NOT)
         tell(plugin, rk_error(RK_UNIMPLEMENTED, "%s", rk_err_message(err)));

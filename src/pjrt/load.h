@@ -18,3 +18,9 @@ bool rk_load_is_possible(rk_plugin *plugin);
 // means that it can load no executable at all, now or later. Thread-safe.
 RK_NODISCARD rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
                              rk_span options, PJRT_LoadedExecutable **out_loaded);
+
+// The same before anybody has asked for it. What the framework registers with the plugin after it
+// made its client, custom calls for one, may be missing still: RK_UNIMPLEMENTED says nothing of
+// later then, and is not told.
+RK_NODISCARD rk_err *rk_load_ahead(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
+                                   rk_span options, PJRT_LoadedExecutable **out_loaded);

@@ -10,6 +10,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "pjrt/prefetch.h"
+#include "pjrt/record.h"
 #include "pjrt/steps.h"
 #include "pjrt/way_in.h"
 
@@ -109,6 +111,11 @@ static void at_exit(void) {
         return;
     if (runtime->verifier)
         rk_verifier_close(runtime->verifier);
+    if (runtime->prefetch && !rk_prefetch_close(runtime->prefetch, runtime->settings->drain_ns))
+        rk_runtime_tell(RK_ONCE_DRAIN,
+                        rk_error(RK_DEADLINE_EXCEEDED,
+                                 "the plugin did not finish loading an executable in time; it is "
+                                 "left inside it"));
     if (runtime->publisher &&
         !rk_publisher_drain(runtime->publisher, NULL, runtime->settings->drain_ns))
         rk_runtime_tell(RK_ONCE_DRAIN,
@@ -122,6 +129,7 @@ static void at_exit(void) {
                                  "time; it is left inside it"));
     if (runtime->flights)
         rk_flights_close(runtime->flights);
+    rk_record_end();
     if (runtime->store)
         rk_store_rest(runtime->store);
     rk_runtime_write_counts(true);
@@ -233,6 +241,7 @@ static void start_runtime(void) {
     name_job(runtime);
     open_store(runtime);
     start_verifier(runtime);
+    rk_preload_start(runtime);
     // A store that is not ours is not written to, by the journal either.
     if (runtime->store)
         open_journal(runtime);

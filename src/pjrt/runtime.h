@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cache/flight.h"
+#include "cache/prefetch.h"
 #include "cache/publisher.h"
 #include "cache/verifier.h"
 #include "identity/components.h"
@@ -34,6 +35,7 @@ typedef struct rk_runtime {
     rk_publisher *publisher; // NULL if nothing may be stored
     rk_verifier *verifier;   // NULL if nothing is verified
     rk_flights *flights;     // NULL if nobody may wait for anybody
+    rk_prefetch *prefetch;   // NULL if nothing is loaded ahead
 } rk_runtime;
 
 // True unless rekindle is switched off, by REKINDLE_MODE=off or by settings that make no sense

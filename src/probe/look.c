@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "pjrt/error.h"
+#include "pjrt/named_value.h"
 #include "probe/report.h"
 
 typedef const PJRT_Api *get_api_fn(void);
@@ -119,31 +120,6 @@ rk_err *rk_look_initialize(rk_subject *s, rk_buf *detail) {
     return rk_pjrt_error_take(s->real, s->real->PJRT_Plugin_Initialize(&args));
 }
 
-static void add_value(rk_json *json, const PJRT_NamedValue *value) {
-    switch (value->type) {
-    case PJRT_NamedValue_kString:
-        rk_json_text(json, rk_span_of(value->string_value, value->value_size));
-        break;
-    case PJRT_NamedValue_kInt64:
-        rk_json_int(json, value->int64_value);
-        break;
-    case PJRT_NamedValue_kInt64List:
-        rk_json_begin_array(json);
-        for (size_t i = 0; i < value->value_size; i++)
-            rk_json_int(json, value->int64_array_value[i]);
-        rk_json_end_array(json);
-        break;
-    case PJRT_NamedValue_kFloat:
-        rk_json_double(json, (double)value->float_value);
-        break;
-    case PJRT_NamedValue_kBool:
-        rk_json_bool(json, value->bool_value);
-        break;
-    default:
-        rk_json_null(json);
-    }
-}
-
 rk_err *rk_look_attributes(rk_subject *s, rk_buf *detail) {
     PJRT_Plugin_Attributes_Args args = {.struct_size = PJRT_Plugin_Attributes_Args_STRUCT_SIZE};
     if (!RK_PJRT_HAS(s->real, PJRT_Plugin_Attributes))
@@ -153,17 +129,7 @@ rk_err *rk_look_attributes(rk_subject *s, rk_buf *detail) {
     RK_AUTO(rk_buf) members = RK_BUF_INIT(0);
     rk_json json = rk_json_on(&members);
     rk_json_key(&json, "attributes");
-    rk_json_begin_object(&json);
-    for (size_t i = 0; i < args.num_attributes; i++) {
-        char name[128];
-        const PJRT_NamedValue *value = &args.attributes[i];
-        size_t len = value->name_size < sizeof name ? value->name_size : sizeof name - 1;
-        memcpy(name, value->name, len);
-        name[len] = '\0';
-        rk_json_key(&json, name);
-        add_value(&json, value);
-    }
-    rk_json_end_object(&json);
+    rk_named_values_to_json(&json, args.attributes, args.num_attributes);
     rk_report_set(s, &members);
     rk_buf_add_format(detail, "%zu", args.num_attributes);
     return NULL;

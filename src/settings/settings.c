@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "settings/config_file.h"
 #include "settings/directory.h"
+#include "settings/spelling.h"
 #include "settings/values.h"
 
 enum {
@@ -68,9 +69,7 @@ static rk_err *apply_min_compile_seconds(rk_settings *settings, const char *labe
 }
 
 static rk_err *apply_preload(rk_settings *settings, const char *label, const char *text) {
-    (void)settings;
-    bool ignored = false;
-    return rk_value_bool(label, text, &ignored);
+    return rk_value_bool(label, text, &settings->values.preload);
 }
 
 static rk_err *apply_strict(rk_settings *settings, const char *label, const char *text) {
@@ -198,53 +197,58 @@ static rk_err *set(rk_settings *settings, rk_setting_id id, rk_setting_source so
     return definitions[id].apply(settings, label, copy);
 }
 
-static size_t smallest(size_t a, size_t b, size_t c) {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
+static const char prefix[] = "REKINDLE_";
+enum { PREFIX_CHARS = sizeof prefix - 1 };
+
+static bool has_prefix(rk_span name) {
+    return name.len > PREFIX_CHARS && memcmp(name.data, prefix, PREFIX_CHARS) == 0;
 }
 
-// Levenshtein's distance, for words of this table's length.
-static size_t distance(rk_span word, const char *other) {
-    enum { LONGEST = 40 };
-    size_t other_len = strlen(other);
-    size_t row[LONGEST + 1];
-    if (word.len > LONGEST || other_len > LONGEST)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= other_len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= word.len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= other_len; j++) {
-            size_t above = row[j];
-            // Bit 5 is the case of a letter: MODE is as near as mode.
-            bool same = (word.data[i - 1] | 0x20) == (uint8_t)(other[j - 1] | 0x20);
-            row[j] = smallest(row[j - 1] + 1, above + 1, diagonal + !same);
-            diagonal = above;
+// The setting from `first` on whose name, without the prefix, is the most like `name`.
+static rk_setting_id nearest_setting(rk_setting_id first, rk_span name, size_t *out_distance) {
+    rk_setting_id nearest = first;
+    *out_distance = SIZE_MAX;
+    for (int id = (int)first; id < RK_SETTING_COUNT; id++) {
+        size_t to_this = rk_spelling_distance(name, definitions[id].name);
+        if (to_this < *out_distance) {
+            *out_distance = to_this;
+            nearest = (rk_setting_id)id;
         }
     }
-    return row[other_len];
+    return nearest;
+}
+
+static rk_span without_prefix(rk_span name) {
+    return has_prefix(name) ? rk_span_of(name.data + PREFIX_CHARS, name.len - PREFIX_CHARS) : name;
 }
 
 static rk_err *unknown_name(const rk_config_line *line) {
-    static const char prefix[] = "REKINDLE_";
-    rk_span name = line->name;
-    if (name.len > sizeof prefix - 1 && memcmp(name.data, prefix, sizeof prefix - 1) == 0)
-        name = rk_span_of(name.data + sizeof prefix - 1, name.len - (sizeof prefix - 1));
-    const char *nearest = definitions[RK_SETTING_MODE].name;
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
-        size_t to_this = i == RK_SETTING_DIR ? SIZE_MAX : distance(name, definitions[i].name);
-        if (to_this < least) {
-            least = to_this;
-            nearest = definitions[i].name;
-        }
-    }
+    size_t ignored;
+    // No file can set the directory it is in.
+    rk_setting_id nearest =
+        nearest_setting(RK_SETTING_DIR + 1, without_prefix(line->name), &ignored);
     int shown = (int)(line->name.len < 100 ? line->name.len : 100);
     return rk_error(RK_INVALID_ARGUMENT,
                     "%s: there is no setting \"%.*s\"; the nearest is \"%s\" (names are in lower "
                     "case, without REKINDLE_)",
-                    line->label, shown, (const char *)line->name.data, nearest);
+                    line->label, shown, (const char *)line->name.data, definitions[nearest].name);
+}
+
+const char *rk_settings_misspelt(rk_span variable) {
+    enum { SLIP = 2 }; // letters that are wrong, missing, or too many; two that changed places
+    // Not settings, but read elsewhere.
+    static const char *const others[] = {"REKINDLE_RUN", "REKINDLE_LIBRARY"};
+    if (!has_prefix(variable))
+        return NULL;
+    for (size_t i = 0; i < RK_ARRAY_LEN(others); i++)
+        if (rk_span_is(variable, others[i]))
+            return NULL;
+    size_t least;
+    const struct definition *nearest =
+        &definitions[nearest_setting(RK_SETTING_DIR, without_prefix(variable), &least)];
+    bool known = rk_span_is(variable, nearest->variable);
+    bool alike = least <= SLIP && least + 2 <= strlen(nearest->name);
+    return alike && !known ? nearest->variable : NULL;
 }
 
 static rk_err *set_from_config(void *context, const rk_config_line *line) {

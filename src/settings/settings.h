@@ -81,6 +81,7 @@ typedef struct rk_settings_values {
     uint64_t drain_ns;  // how long an exit waits for executables to be stored
     uint64_t wait_ns;   // how long a request waits for another process or thread to compile
     uint64_t memory_ns; // between samples of the devices' memory; 0: none are taken
+    bool preload;       // what the last run used is loaded before it is asked for
     rk_strict strict;
     rk_warmup warmup;
     uint32_t verify_ppm; // which share of the hits is verified, in millionths
@@ -97,6 +98,9 @@ void rk_settings_cleanup(rk_settings **settings);
 
 const rk_settings_values *rk_settings_get(const rk_settings *settings);
 rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
+// The setting's variable that a variable of another name was probably meant for ("REKINDLE_MDOE");
+// NULL where it is one, or like none. Static.
+const char *rk_settings_misspelt(rk_span variable);
 const char *rk_mode_name(rk_mode mode);
 const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"
 

@@ -25,7 +25,7 @@ PLUGIN = os.environ.get("REKINDLE_E2E_PLUGIN", "")
 # A Python with another version of JAX, if there is one.
 OTHER_PYTHON = os.environ.get("REKINDLE_E2E_OTHER_PYTHON", "")
 
-CHILD_TIMEOUT_S = 120
+CHILD_TIMEOUT_S = 300
 
 # Where it does not matter what the compiled code is like: most of the time would go into it.
 FAST = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}

@@ -29,6 +29,14 @@ def test_summary_line(warmed):
     assert "rekindle" not in cold.stdout + warm.stdout
 
 
+def test_a_misspelt_setting_is_told(store):
+    command = [REKINDLE, "run", "--", sys.executable, "-c", ""]
+    done = run_process(command, store.environment("run") | {"REKINDLE_MDOE": "off", "REKINDLE_OTHER": "1"})
+    assert done.returncode == 0
+    assert "REKINDLE_MDOE is not a setting and has no effect; is REKINDLE_MODE meant?" in done.stderr
+    assert "REKINDLE_OTHER" not in done.stderr
+
+
 @pytest.mark.parametrize("status", [0, 1, 42, 255])
 def test_status_is_passed_on(store, status):
     done = run_process(

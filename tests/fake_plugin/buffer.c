@@ -227,6 +227,9 @@ static PJRT_Error *check_execute(const PJRT_LoadedExecutable_Execute_Args *args)
     if (args->num_devices > args->executable->client->count)
         return fake_error(PJRT_Error_Code_INVALID_ARGUMENT, "there are not %zu devices",
                           args->num_devices);
+    int64_t most = fake_setting_int("FAKE_PJRT_MAX_TO_EXECUTE", 0);
+    if (most > 0 && fake_object_count(FAKE_LOADED) > (uint64_t)most)
+        return fake_error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "fake: no room to execute");
     if (fake_fails("execute"))
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail execute");
     for (size_t i = 0; i < args->num_devices; i++) {

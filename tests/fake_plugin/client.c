@@ -223,6 +223,8 @@ FAKE_ENTRY(PJRT_Device_MemoryStats) {
     char *first = (char *)&args->peak_bytes_in_use;
     for (size_t i = 0; (size_t)(first - (char *)args) + i * STRIDE < size; i++) {
         int64_t figure = (int64_t)i + 1;
+        if (first + i * STRIDE == (const char *)&args->bytes_limit)
+            figure = fake_setting_int("FAKE_PJRT_BYTES_LIMIT", figure);
         memcpy(first + i * STRIDE, &figure, sizeof figure);
         first[i * STRIDE + sizeof figure] = true;
     }

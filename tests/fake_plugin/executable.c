@@ -44,8 +44,19 @@ static PJRT_LoadedExecutable *new_loaded(fake_program *program, PJRT_Client *cli
     return loaded;
 }
 
+// Devices with room for so many executables, as FAKE_PJRT_MAX_EXECUTABLES says.
+static PJRT_Error *refuse_if_full(void) {
+    int64_t most = fake_setting_int("FAKE_PJRT_MAX_EXECUTABLES", 0);
+    if (most > 0 && fake_object_count(FAKE_LOADED) >= (uint64_t)most)
+        return fake_error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "fake: no room for an executable");
+    return NULL;
+}
+
 FAKE_ENTRY(PJRT_Client_Compile) {
     fake_program *program = NULL;
+    PJRT_Error *full = refuse_if_full();
+    if (full)
+        return full;
     fake_object_enter(FAKE_CLIENT, args->client);
     PJRT_Error *error =
         compile(args->program, args->compile_options, args->compile_options_size, &program);
@@ -76,6 +87,9 @@ FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
     fake_object_enter(FAKE_CLIENT, args->client);
     fake_sleep_ms(fake_setting_int("FAKE_PJRT_LOAD_MS", 0));
     fake_object_leave(args->client);
+    PJRT_Error *full = refuse_if_full();
+    if (full)
+        return full;
     if (fake_fails("deserialize"))
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail deserialize");
     if (fake_fails("deserialize_unimplemented"))

@@ -44,6 +44,7 @@ typedef struct fake_object {
 } fake_object;
 
 // A zeroed object of `size` bytes; aborts when memory is short.
+uint64_t fake_object_count(fake_kind kind); // live ones
 void *fake_object_new(fake_kind kind, size_t size, PJRT_Client *client);
 // Aborts unless `handle` is a live object of that kind whose client lives.
 void fake_object_check(fake_kind kind, const void *handle);

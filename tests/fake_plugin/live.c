@@ -42,6 +42,13 @@ __attribute__((constructor)) static void watch_forks(void) {
         abort();
 }
 
+uint64_t fake_object_count(fake_kind kind) {
+    pthread_mutex_lock(&lock);
+    uint64_t count = live_count[kind];
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
 static size_t bucket_of(const void *handle) {
     return ((uintptr_t)handle >> 4) % BUCKETS;
 }

@@ -103,7 +103,8 @@ class Loading(FaultCase):
         self.assertEqual(outcome.plain(), bare.plain())
         self.assertEqual(len(outcome.real_compiles()), 2)
         asked = outcome.traced("PJRT_Executable_DeserializeAndLoad")
-        self.assertEqual(asked.count("begin"), 2, "it is asked once in either way")
+        # Once in either way by each of the two threads that load ahead, if both begin before one knows.
+        self.assertIn(asked.count("begin"), (2, 3, 4))
         self.assertEqual(self.place.quarantined(), [])
         self.assertEqual(outcome.told(), [CANNOT_LOAD + "fake: cannot deserialize"])
         self.check_nothing_left(outcome)

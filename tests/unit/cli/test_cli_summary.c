@@ -38,14 +38,16 @@ static void troubles_are_named_where_there_are_any(void **state) {
         .compiled = 4,
         .compile_ns = 4000 * MS,
         .bypassed = 2,
+        .preloaded = 1,
         .deserialize_failures = 1,
         .quarantined = 1,
         .saved_ns = 90 * MS,
         .warning_count = 2,
     };
     expect_summary(&model, &totals,
-                   "1,234 programs, 1 loaded, 4 compiled in 4.0 s, 2 bypassed, 1 failed to load, "
-                   "1 set aside as damaged, 2 not stored, saved 90 ms; 2 warnings: see `rekindle "
+                   "1,234 programs, 1 loaded, 4 compiled in 4.0 s, 1 loaded ahead, 2 bypassed, "
+                   "1 failed to load, 1 set aside as damaged, 2 not stored, saved 90 ms; 2 "
+                   "warnings: see `rekindle "
                    "stats`");
 }
 

@@ -416,10 +416,99 @@ class Terminal(Case):
         self.assertEqual(status, 0)
 
 
+class Verify(Case):
+    def setUp(self):
+        super().setUp()
+        self.scratch = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.environment["TMPDIR"] = str(self.scratch)
+
+    def verify(self, script, *options, status=0, **more):
+        """A command whose first start finds the store empty."""
+        result = self.call("verify", *options, "--", "sh", "-c", script, **more)
+        self.assertEqual(result.returncode, status, result.stderr + result.stdout)
+        self.assertEqual(list(self.scratch.iterdir()), [], "the temporary store is gone")
+        return result
+
+    GOOD = f'if [ -e "$REKINDLE_DIR/objects" ]; then "{FIXTURE}" warm; else "{FIXTURE}" cold; fi'
+
+    def test_proved(self):
+        said = self.verify(self.GOOD)
+        rows = [line.split() for line in said.stdout.splitlines()]
+        self.assertEqual([row[0] for row in rows[:4]], ["run", "cold", "warm", "zero-wait"])
+        self.assertIn("proved: a restart of this command compiles nothing", said.stdout)
+        self.assertIn("run 2 of 3, warm", said.stderr)
+        self.assertFalse(self.store.exists(), "the store of jobs is left alone")
+
+    def test_json(self):
+        answer = json.loads(self.verify(f"echo noise; {self.GOOD}", "--json", "--runs", "4").stdout)
+        self.assertEqual((answer["proved"], answer["reason"], answer["compiled"]), (True, None, []))
+        self.assertEqual([run["kind"] for run in answer["runs"]], ["cold", "warm", "zero-wait", "zero-wait"])
+        self.assertEqual([run["compiled"] for run in answer["runs"]], [3, 0, 0, 0])
+        self.assertEqual([run["hits"] for run in answer["runs"]], [0, 3, 3, 3])
+        self.assertEqual([run["requests"] for run in answer["runs"]], [3] * 4)
+        self.assertEqual(len({run["run"] for run in answer["runs"]}), 4)
+        for run in answer["runs"]:
+            self.assertGreater(run["seconds"], 0)
+        self.assertAlmostEqual(answer["runs"][0]["compile_seconds"], 4.2)
+        self.assertAlmostEqual(answer["runs"][1]["load_seconds"], 0.006)
+
+    def test_what_was_compiled_again(self):
+        said = self.verify(f'"{FIXTURE}" cold', status=1).stdout
+        self.assertIn("not proved: the warm run compiled 3 programs", said)
+        self.assertIn("warm, jit_train_step, 1.4 s: its entry was gone", said)
+        said = self.verify(f'"{FIXTURE}" troubles', status=1).stdout
+        self.assertIn("jit_callback, 0.70 s: cannot be kept: host_callback", said)
+        answer = json.loads(self.verify(f'"{FIXTURE}" cold', "--json", status=1).stdout)
+        self.assertFalse(answer["proved"])
+        self.assertEqual(len(answer["compiled"]), 6)
+
+    def test_a_key_that_changed(self):
+        """The environment of the key is another one in every run."""
+        script = f'REKINDLE_NAMESPACE="$(echo "$REKINDLE_RUN" | tr : .)" "{FIXTURE}" cold'
+        self.assertIn("not the same as in the cold run: REKINDLE_NAMESPACE changed", self.verify(script, status=1).stdout)
+
+    def test_what_the_runs_get(self):
+        show = 'echo "[$REKINDLE_MODE,$REKINDLE_PRELOAD,$REKINDLE_REMOTE,$REKINDLE_JOB]";' + self.GOOD
+        said = self.verify(show, "--job", "mine", variables={"REKINDLE_MODE": "off", "REKINDLE_REMOTE": "file:///x"})
+        self.assertEqual(re.findall(r"^\[.*\]$", said.stdout, re.M),
+                         ["[readwrite,1,,mine]", "[readwrite,0,,mine]", "[readwrite,1,,mine]"])
+
+    def test_the_file_of_settings_counts(self):
+        self.store.mkdir(mode=0o700)
+        (self.store / "config").write_text("log = debug\n")
+        self.verify(f'grep -q debug "$REKINDLE_DIR/config" && {self.GOOD}')
+
+    def test_a_command_that_fails(self):
+        said = self.verify("exit 3", status=1)
+        self.assertIn("the command failed in the cold run, with exit status 3", said.stdout)
+        said = self.verify(f'[ -e "$REKINDLE_DIR/objects" ] && kill -9 $$; "{FIXTURE}" cold', status=1)
+        self.assertIn("the command failed in the warm run, with exit status 137", said.stdout)
+        self.refused("verify", "--", "no-such-command", says="cannot run 'no-such-command'")
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_nothing_to_prove(self):
+        self.assertIn("no PJRT plugin was loaded", self.verify("true", status=1).stdout)
+        script = f'if [ -e "$REKINDLE_DIR/objects" ]; then "{FIXTURE}" idle; else "{FIXTURE}" cold; fi'
+        self.assertIn("the framework has a cache of its own", self.verify(script, status=1).stdout)
+
+    def test_a_store_that_is_kept(self):
+        kept = self.scratch.parent / (self.scratch.name + "-kept")
+        self.addCleanup(shutil.rmtree, kept, ignore_errors=True)
+        answer = json.loads(self.verify(self.GOOD, "--json", "--keep", str(kept)).stdout)
+        self.assertEqual(answer["store"], str(kept))
+        self.assertTrue((kept / "runs" / answer["runs"][0]["run"]).is_dir())
+        self.refused("verify", "--keep", str(kept), "--", "true", says="is not empty")
+
+    def test_wrong_usage(self):
+        for number in ("1", "0", "-1", "x", "101", "2x"):
+            self.refused("verify", f"--runs={number}", "--", "true", says="a number from 2 to 100")
+        self.assertEqual(self.call("verify").returncode, 2)
+
+
 class Stats(Case):
     FIELDS = {
         "run", "job", "mode", "programs", "hits", "misses", "bypassed", "compiled",
-        "deserialize_failures", "preloaded", "remote_hits", "stored", "quarantined", "ahead_of_time", "found",
+        "deserialize_failures", "preloaded", "preload_wasted", "preload_seconds", "remote_hits", "stored", "quarantined", "ahead_of_time", "found",
         "compile_seconds", "load_seconds", "saved_seconds", "waited", "waited_seconds", "executions", "host_to_device",
         "device_to_host", "warnings", "peers",
     }  # fmt: skip
@@ -1064,8 +1153,8 @@ class Other(Case):
         self.assertEqual(self.ok("--help"), text)
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
-            commands, ["run", "stats", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc", "fsck", "pin"]
-            + ["unpin", "keys", "probe", "config", "version", "help"]
+            commands, ["run", "verify", "stats", "explain", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc"]
+            + ["fsck", "pin", "unpin", "keys", "probe", "config", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
@@ -1077,7 +1166,7 @@ class Other(Case):
         self.refused("help", "frob", says="there is no command 'frob'")
 
     def test_commands_that_do_not_exist(self):
-        for command in ("explain", "verify", "doctor"):
+        for command in ("lint", "frobnicate", "doctor"):
             self.refused(command, "--json", says=f"there is no command '{command}'")
         self.refused("stat", says="did you mean `rekindle stats`?")
         self.refused("verison", says="did you mean `rekindle version`?")

@@ -179,6 +179,42 @@ static void where_a_hit_came_from_is_counted(void **state) {
     assert_int_equal(totals.remote_hits, 1);
 }
 
+static void loading_ahead_is_summed(void **state) {
+    for (int i = 0; i < 2; i++) { // two processes
+        rk_journal *journal = fixture_open(*state, "one");
+        rk_journal_add_compile(journal, &(rk_journal_compile){.outcome = RK_OUTCOME_HIT,
+                                                              .name = "",
+                                                              .preloaded = true,
+                                                              .saved_ns = 2000000,
+                                                              .load_ns = 1000000,
+                                                              .preload_ns = 700000000});
+        rk_journal_add_preload(journal, &(rk_journal_preload){.client = 1,
+                                                              .listed = 9,
+                                                              .loaded = 3,
+                                                              .claimed = 1,
+                                                              .wasted = 2,
+                                                              .load_ns = 700000000,
+                                                              .wasted_load_ns = 500000000,
+                                                              .stopped = "departed"});
+        rk_journal_close(journal);
+    }
+    RK_AUTO(rk_run_model) model = {0};
+    RK_AUTO(rk_run_totals) totals = {0};
+    fixture_ok(rk_run_load(*state, "one", &model));
+    fixture_ok(rk_run_totals_add(&totals, &model));
+    assert_int_equal(model.unknown_events, 0);
+    assert_int_equal(model.compiles[0].preload_ns, 700000000);
+    assert_int_equal(totals.preloaded, 2);
+    assert_int_equal(totals.load_ns, 2000000); // what the job waited for it, not what it took
+    assert_int_equal(totals.saved_ns, 2000000);
+    assert_int_equal(totals.preload.listed, 18);
+    assert_int_equal(totals.preload.loaded, 6);
+    assert_int_equal(totals.preload.claimed, 2);
+    assert_int_equal(totals.preload.wasted, 4);
+    assert_int_equal(totals.preload.load_ns, 1400000000);
+    assert_int_equal(totals.preload.wasted_load_ns, 1000000000);
+}
+
 static void loading_that_took_longer_saves_nothing(void **state) {
     rk_journal_compile slow = hit;
     slow.load_ns = 3000000000;
@@ -202,6 +238,7 @@ int main(void) {
         TEST(runs_are_summed_with_distinct_programs_once),
         TEST(the_rest_is_summed_too),
         TEST(where_a_hit_came_from_is_counted),
+        TEST(loading_ahead_is_summed),
         TEST(loading_that_took_longer_saves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

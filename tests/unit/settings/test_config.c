@@ -127,6 +127,28 @@ static void config_may_be_a_link(void **state) {
     assert_int_equal(rk_settings_get(settings)->mode, RK_MODE_OFF);
 }
 
+static void a_misspelt_variable_is_told_from_others(void **state) {
+    (void)state;
+    static const char *const slips[][2] = {
+        {"REKINDLE_MDOE", "REKINDLE_MODE"},
+        {"REKINDLE_STRCT", "REKINDLE_STRICT"},
+        {"REKINDLE_DIRR", "REKINDLE_DIR"},
+        {"REKINDLE_MAXSIZE", "REKINDLE_MAX_SIZE"},
+        {"REKINDLE_MAX_SIZES", "REKINDLE_MAX_SIZE"},
+        {"REKINDLE_mode", "REKINDLE_MODE"},
+        {"REKINDLE_KEY_IGNORES", "REKINDLE_KEY_IGNORE"},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(slips); i++)
+        assert_string_equal(rk_settings_misspelt(rk_span_text(slips[i][0])), slips[i][1]);
+    static const char *const others[] = {
+        "REKINDLE_LIBRARY", "REKINDLE_RUN", "REKINDLE_", "REKINDLE_BENCH_BUILD",
+        "REKINDLE_E2E",     "PATH",         "MODE",      ""};
+    for (size_t i = 0; i < RK_ARRAY_LEN(others); i++)
+        assert_null(rk_settings_misspelt(rk_span_text(others[i])));
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
+        assert_null(rk_settings_misspelt(rk_span_text(fixture_variables[i])));
+}
+
 static void unknown_names_are_told_with_the_nearest(void **state) {
     fixture_write_config(*state, "mode = off\nmax_sise = 5G\n");
     EXPECT_REFUSED("/config:2:", "\"max_sise\"", "\"max_size\"");
@@ -223,6 +245,7 @@ int main(void) {
         TEST(values_are_copies),
         TEST(config_lines_may_have_blanks_comments_and_carriage_returns),
         TEST(config_may_be_a_link),
+        TEST(a_misspelt_variable_is_told_from_others),
         TEST(unknown_names_are_told_with_the_nearest),
         TEST(wrong_config_lines_name_file_and_line),
         TEST(a_wrong_config_value_is_told_although_the_environment_hides_it),

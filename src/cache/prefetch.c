@@ -1,0 +1,337 @@
+#include "cache/prefetch.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "cache/prefetch_inside.h"
+
+// A run that asked for so many other things in a row is another one.
+enum { STRANGERS_MAX = 16 };
+
+rk_err *rk_prefetch_new(const rk_prefetch_options *options, const rk_prefetch_actions *actions,
+                        rk_prefetch **out_prefetch) {
+    rk_prefetch *prefetch = rk_calloc(1, sizeof *prefetch);
+    if (!prefetch)
+        return rk_err_no_memory();
+    prefetch->options = *options;
+    prefetch->actions = *actions;
+    (void)pthread_mutex_init(&prefetch->mutex, NULL);
+    rk_cond_init(&prefetch->changed);
+    *out_prefetch = prefetch;
+    return NULL;
+}
+
+void rk_prefetch_free(rk_prefetch *prefetch) {
+    if (!prefetch)
+        return;
+    bool out = rk_prefetch_close(prefetch, UINT64_MAX / 4);
+    (void)out; // there was no limit
+    (void)pthread_cond_destroy(&prefetch->changed);
+    (void)pthread_mutex_destroy(&prefetch->mutex);
+    rk_free(prefetch);
+}
+
+static rk_prefetch_list *find_list(const rk_prefetch *prefetch, const void *owner) {
+    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+        if (list->owner == owner)
+            return list;
+    return NULL;
+}
+
+static void remove_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
+    rk_prefetch_list **link = &prefetch->lists;
+    while (*link != list)
+        link = &(*link)->next;
+    *link = list->next;
+    atomic_fetch_sub(&prefetch->list_count, 1);
+    if (prefetch->options.settled)
+        prefetch->options.settled(&list->total);
+    rk_free(list);
+}
+
+void rk_prefetch_unlink(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job) {
+    rk_prefetch_job **link = &list->jobs;
+    while (*link != job)
+        link = &(*link)->next;
+    *link = job->next;
+    if (!list->jobs)
+        remove_list(prefetch, list);
+    (void)pthread_cond_broadcast(&prefetch->changed);
+}
+
+// Without the mutex, of a job that is on no list any more.
+static void free_job(const rk_prefetch *prefetch, rk_prefetch_job *job) {
+    rk_answer_cleanup(&job->answer);
+    prefetch->actions.release(job->what.context);
+    rk_free(job);
+}
+
+void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job) {
+    job->state = RK_PREFETCH_DESTROYING;
+    list->total.wasted++;
+    list->total.wasted_load_ns += job->load_ns;
+    (void)pthread_mutex_unlock(&prefetch->mutex);
+    prefetch->actions.destroy(job->what.context, RK_TAKE(job->answer.handle));
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    prefetch->held--;
+    prefetch->held_bytes -= job->what.bytes;
+    rk_prefetch_unlink(prefetch, list, job);
+    free_job(prefetch, job); // only memory, and the caller's context
+}
+
+size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner) {
+    size_t destroyed = 0;
+    for (;;) {
+        rk_prefetch_list *list = find_list(prefetch, owner);
+        rk_prefetch_job *job = list ? list->jobs : NULL;
+        for (; job; job = job->next) {
+            job->forgotten |= job->state == RK_PREFETCH_LOADING && !job->awaited;
+            if (job->state == RK_PREFETCH_QUEUED ||
+                (!job->awaited &&
+                 (job->state == RK_PREFETCH_READY || job->state == RK_PREFETCH_FAILED)))
+                break;
+        }
+        if (!job)
+            return destroyed;
+        if (job->state == RK_PREFETCH_READY) {
+            rk_prefetch_waste(prefetch, list, job);
+            destroyed++;
+            continue;
+        }
+        list->total.dropped += job->state == RK_PREFETCH_QUEUED;
+        rk_prefetch_unlink(prefetch, list, job);
+        free_job(prefetch, job);
+    }
+}
+
+size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
+    size_t destroyed = 0;
+    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
+        return 0;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    for (rk_prefetch_list *list = prefetch->lists; list;) {
+        bool meant = (!owner || list->owner == owner) && !list->total.relieved;
+        const void *its_owner = list->owner;
+        list->total.relieved |= meant;
+        if (meant)
+            destroyed += rk_prefetch_forget(prefetch, its_owner);
+        list = meant ? prefetch->lists : list->next; // they go and come while the mutex is free
+    }
+    (void)pthread_mutex_unlock(&prefetch->mutex);
+    return destroyed;
+}
+
+// Giving a list.
+
+static rk_err *start_threads(rk_prefetch *prefetch) {
+    unsigned wanted = prefetch->options.threads;
+    if (wanted > RK_PREFETCH_MAX_THREADS)
+        wanted = RK_PREFETCH_MAX_THREADS;
+    while (prefetch->thread_count < wanted) {
+        int error_number =
+            rk_thread_start(rk_prefetch_run, prefetch, &prefetch->threads[prefetch->thread_count]);
+        if (error_number && prefetch->thread_count == 0)
+            return rk_error_errno(error_number, "cannot start a thread to load executables");
+        if (error_number)
+            break; // one does it all
+        prefetch->thread_count++;
+    }
+    return NULL;
+}
+
+static bool comes_before(const rk_prefetch_item *a, const rk_prefetch_item *b) {
+    if (a->stale != b->stale)
+        return b->stale;
+    return a->wanted_ns < b->wanted_ns;
+}
+
+// The jobs in order; all of them or none.
+static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetch_list *list) {
+    rk_prefetch_job *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        rk_prefetch_job *job = rk_calloc(1, sizeof *job);
+        if (!job)
+            return rk_err_no_memory();
+        job->what = items[i];
+        // Nearly always given in order: then it goes to the end at once.
+        rk_prefetch_job **link = last ? &last->next : &list->jobs;
+        if (last && comes_before(&items[i], &last->what))
+            for (link = &list->jobs; !comes_before(&items[i], &(*link)->what);)
+                link = &(*link)->next;
+        job->next = *link;
+        *link = job;
+        last = job->next ? last : job;
+    }
+    list->total.listed = count;
+    return NULL;
+}
+
+static void free_list(rk_prefetch_list *list) {
+    for (rk_prefetch_job *job = list->jobs, *next; job; job = next) {
+        next = job->next;
+        rk_free(job);
+    }
+    rk_free(list);
+}
+
+static rk_err *insert_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
+    if (prefetch->closed || find_list(prefetch, list->owner))
+        return rk_error(RK_FAILED_PRECONDITION, "the process ends, or there is a list already");
+    RK_TRY(start_threads(prefetch));
+    list->next = prefetch->lists;
+    prefetch->lists = list;
+    atomic_fetch_add(&prefetch->list_count, 1);
+    (void)pthread_cond_broadcast(&prefetch->changed);
+    return NULL;
+}
+
+rk_err *rk_prefetch_add(rk_prefetch *prefetch, const void *owner, uint64_t number,
+                        const rk_prefetch_item *items, size_t count) {
+    if (count == 0)
+        return NULL;
+    rk_prefetch_list *list = rk_calloc(1, sizeof *list);
+    rk_err *err = list ? make_jobs(items, count, list) : rk_err_no_memory();
+    if (!err) {
+        list->owner = owner;
+        list->total.number = number;
+        (void)pthread_mutex_lock(&prefetch->mutex);
+        err = insert_list(prefetch, list);
+        (void)pthread_mutex_unlock(&prefetch->mutex);
+    }
+    if (!err)
+        return NULL;
+    if (list)
+        free_list(list);
+    for (size_t i = 0; i < count; i++)
+        prefetch->actions.release(items[i].context);
+    return err;
+}
+
+// Asking.
+
+// Of several of one key the one that is furthest.
+static rk_prefetch_job *find_job(const rk_prefetch_list *list, const rk_key *key) {
+    rk_prefetch_job *best = NULL;
+    for (rk_prefetch_job *job = list->jobs; job; job = job->next)
+        if (!job->awaited && !job->forgotten && job->state <= RK_PREFETCH_FAILED &&
+            rk_key_equal(&job->what.key, key) && (!best || job->state > best->state))
+            best = job;
+    return best;
+}
+
+// With the mutex held, of a job that is loaded or has failed; consumes it.
+static void hand_over(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job,
+                      rk_prefetch_claim *out_claim) {
+    out_claim->answer = job->answer;
+    out_claim->context = job->what.context;
+    out_claim->bytes = job->what.bytes;
+    out_claim->load_ns = job->load_ns;
+    if (job->state == RK_PREFETCH_READY) {
+        list->total.claimed++;
+        prefetch->held--;
+        prefetch->held_bytes -= job->what.bytes;
+    }
+    rk_prefetch_unlink(prefetch, list, job);
+    rk_free(job);
+}
+
+// What is being loaded: true once it is, or has failed in a way that is worth telling.
+static bool await(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job,
+                  uint64_t *out_waited_ns) {
+    uint64_t start_ns = rk_steady_ns();
+    job->awaited = true;
+    prefetch->waiting++;
+    (void)pthread_cond_broadcast(&prefetch->changed);
+    while (job->state == RK_PREFETCH_LOADING)
+        (void)pthread_cond_wait(&prefetch->changed, &prefetch->mutex);
+    prefetch->waiting--;
+    *out_waited_ns = rk_steady_ns() - start_ns;
+    list->total.waited += job->state == RK_PREFETCH_READY;
+    return job->state == RK_PREFETCH_READY || job->answer.quarantined;
+}
+
+static void meet_stranger(rk_prefetch *prefetch, rk_prefetch_list *list) {
+    if (++list->strangers < STRANGERS_MAX || list->total.departed)
+        return;
+    list->total.departed = true;
+    (void)rk_prefetch_forget(prefetch, list->owner);
+}
+
+static bool take(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key,
+                 rk_prefetch_claim *out_claim) {
+    rk_prefetch_job *job = find_job(list, key);
+    if (!job) {
+        meet_stranger(prefetch, list);
+        return false;
+    }
+    list->strangers = 0;
+    if (job->state == RK_PREFETCH_LOADING && !await(prefetch, list, job, &out_claim->waited_ns)) {
+        rk_prefetch_unlink(prefetch, list, job);
+        free_job(prefetch, job);
+        return false;
+    }
+    if (job->state == RK_PREFETCH_QUEUED) {
+        list->total.taken++;
+        rk_prefetch_unlink(prefetch, list, job);
+        free_job(prefetch, job);
+        return false;
+    }
+    hand_over(prefetch, list, job, out_claim);
+    return true;
+}
+
+bool rk_prefetch_take(rk_prefetch *prefetch, const void *owner, const rk_key *key,
+                      rk_prefetch_claim *out_claim) {
+    *out_claim = (rk_prefetch_claim){0};
+    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
+        return false;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    rk_prefetch_list *list = find_list(prefetch, owner);
+    bool taken = list && take(prefetch, list, key, out_claim);
+    (void)pthread_mutex_unlock(&prefetch->mutex);
+    return taken;
+}
+
+// Ending.
+
+// True if nothing of that owner, or of any, is left; then no thread is inside the plugin for it.
+static bool is_out(const rk_prefetch *prefetch, const void *owner) {
+    return owner ? !find_list(prefetch, owner) : !prefetch->lists;
+}
+
+static bool wait_until_out(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns) {
+    uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
+    while (!is_out(prefetch, owner))
+        if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
+            break;
+    return is_out(prefetch, owner);
+}
+
+bool rk_prefetch_drain(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns) {
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    (void)rk_prefetch_forget(prefetch, owner);
+    bool out = wait_until_out(prefetch, owner, timeout_ns);
+    (void)pthread_mutex_unlock(&prefetch->mutex);
+    return out;
+}
+
+bool rk_prefetch_close(rk_prefetch *prefetch, uint64_t timeout_ns) {
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    prefetch->closed = true;
+    (void)pthread_cond_broadcast(&prefetch->changed);
+    for (rk_prefetch_list *list = prefetch->lists; list;) {
+        bool meant = !list->closing;
+        list->closing = true;
+        if (meant)
+            (void)rk_prefetch_forget(prefetch, list->owner);
+        list = meant ? prefetch->lists : list->next; // they go and come while the mutex is free
+    }
+    bool out = wait_until_out(prefetch, NULL, timeout_ns);
+    unsigned count = out ? prefetch->thread_count : 0;
+    prefetch->thread_count -= count;
+    (void)pthread_mutex_unlock(&prefetch->mutex);
+    for (unsigned i = 0; i < count; i++)
+        (void)pthread_join(prefetch->threads[i], NULL);
+    return out;
+}

@@ -1,0 +1,69 @@
+// What prefetch*.c share. Inside src/cache only.
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cache/prefetch.h"
+
+enum { RK_PREFETCH_MAX_THREADS = 8 };
+
+typedef enum rk_prefetch_state {
+    RK_PREFETCH_QUEUED,
+    RK_PREFETCH_LOADING,
+    RK_PREFETCH_READY,      // loaded
+    RK_PREFETCH_FAILED,     // something speaks against the entry, and the request is to be told
+    RK_PREFETCH_DESTROYING, // by a thread that has let go of the mutex
+} rk_prefetch_state;
+
+typedef struct rk_prefetch_list rk_prefetch_list;
+
+typedef struct rk_prefetch_job {
+    rk_prefetch_item what;
+    rk_prefetch_state state;
+    bool awaited;      // a request waits for it, and takes it
+    bool forgotten;    // while it was being loaded: it goes when that is over
+    rk_answer answer;  // once loaded or failed
+    uint64_t load_ns;  // it took
+    uint64_t until_ns; // it is kept, if nobody waits
+    struct rk_prefetch_job *next;
+} rk_prefetch_job;
+
+struct rk_prefetch_list {
+    const void *owner;
+    rk_prefetch_total total;
+    uint64_t strangers; // requests in a row for what is not on the list
+    bool closing;
+    rk_prefetch_job *jobs; // owned; by when they are wanted, stale ones last
+    rk_prefetch_list *next;
+};
+
+struct rk_prefetch {
+    rk_prefetch_options options;
+    rk_prefetch_actions actions;
+    pthread_mutex_t mutex;  // for all below
+    pthread_cond_t changed; // something to do, or done
+    rk_prefetch_list *lists;
+    uint64_t held_bytes; // of jobs that are being loaded, or are
+    size_t held;
+    size_t waiting; // requests, for what is being loaded
+    bool closed;
+    pthread_t threads[RK_PREFETCH_MAX_THREADS];
+    unsigned thread_count;
+    atomic_size_t list_count; // so that a request without any costs a load and a branch
+};
+
+// Takes a job off its list, which goes with its last one. Called with the mutex held.
+RK_HIDDEN void rk_prefetch_unlink(rk_prefetch *prefetch, rk_prefetch_list *list,
+                                  rk_prefetch_job *job);
+
+// Destroys what a job has loaded for nothing, and the job; lets go of the mutex meanwhile.
+RK_HIDDEN void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list,
+                                 rk_prefetch_job *job);
+
+// The same for all that is ready of one list, and what is queued is dropped. What is being loaded
+// goes when that is over. How many were destroyed. The list may be gone afterwards.
+RK_HIDDEN size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner);
+
+// A thread: `argument` is the prefetch.
+RK_HIDDEN void *rk_prefetch_run(void *argument);

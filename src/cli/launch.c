@@ -1,0 +1,76 @@
+#include "cli/launch.h"
+
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/place.h"
+#include "cli/self.h"
+#include "journal/run_id.h"
+
+// Sets what the job needs to find us: the run's name, the job's, the store, the library.
+static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_operands *command,
+                                   const char *run, const char *library) {
+    const rk_settings_values *values = rk_settings_get(settings);
+    // Absolute, as are all three, since the job may change its directory, and what it records is
+    // read back below.
+    rk_place_set_variable("REKINDLE_DIR", values->dir);
+    if (values->signing_key[0])
+        rk_place_set_variable("REKINDLE_SIGNING_KEY", values->signing_key);
+    if (values->trusted_keys[0])
+        rk_place_set_variable("REKINDLE_TRUSTED_KEYS", values->trusted_keys);
+    rk_place_set_variable("REKINDLE_RUN", run);
+    if (values->job[0] == '\0') {
+        rk_autofree char *job = NULL;
+        RK_TRY(rk_job_derive((int)command->count, (const char *const *)command->items, &job));
+        rk_place_set_variable("REKINDLE_JOB", job);
+    }
+    const char *before = rk_env_get(rk_place_environment(), "LD_PRELOAD");
+    if (!before || before[0] == '\0') {
+        rk_place_set_variable("LD_PRELOAD", library);
+    } else if (!strstr(before, library)) {
+        RK_AUTO(rk_buf) both = RK_BUF_INIT(0);
+        rk_buf_add_format(&both, "%s:%s", before, library);
+        rk_place_set_variable("LD_PRELOAD", rk_need_text(&both));
+    }
+    return NULL;
+}
+
+// Told now rather than by each process of the job.
+static rk_err *check_keys(const rk_settings_values *values) {
+    RK_AUTO(rk_signing_key) signing = {0};
+    RK_AUTO(rk_trusted_keys) trusted = {0};
+    rk_err *err = NULL;
+    if (values->signing_key[0])
+        err =
+            rk_err_wrap(rk_signing_key_read(values->signing_key, &signing), "REKINDLE_SIGNING_KEY");
+    if (!err && values->trusted_keys[0])
+        err = rk_err_wrap(rk_trusted_keys_read(values->trusted_keys, &trusted),
+                          "REKINDLE_TRUSTED_KEYS");
+    return err;
+}
+
+static rk_err *find_preload_library(char **out_path) {
+    bool found = false;
+    RK_TRY(rk_self_library(RK_PRELOAD_LIBRARY, out_path, &found));
+    if (!found)
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "%s is missing or cannot be read: build or install rekindle again, whole",
+                        *out_path);
+    if (strpbrk(*out_path, " \t:"))
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "%s cannot be preloaded, since its path holds a blank or a colon, which "
+                        "LD_PRELOAD takes for separators: move the installation elsewhere",
+                        *out_path);
+    return NULL;
+}
+
+rk_err *rk_launch_prepare(const rk_settings *settings, const rk_opt_operands *command,
+                          char **out_run) {
+    rk_autofree char *library = NULL, *run = NULL;
+    RK_TRY(check_keys(rk_settings_get(settings)));
+    RK_TRY(find_preload_library(&library));
+    RK_TRY(rk_run_id_make(&run));
+    RK_TRY(prepare_environment(settings, command, run, library));
+    *out_run = RK_TAKE(run);
+    return NULL;
+}

@@ -1,0 +1,344 @@
+#include "pjrt/prefetch.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/sys.h"
+#include "base/thread.h"
+#include "pjrt/error.h"
+#include "pjrt/executable.h"
+#include "pjrt/load.h"
+#include "pjrt/record.h"
+#include "pjrt/verify.h"
+#include "store/manifest.h"
+
+// The limits of what is loaded and not asked for yet.
+#define HELD_MAX_BYTES ((uint64_t)4 << 30) // of serialized executables, or this part of the memory
+enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4, DEVICE_PERCENT = 90 };
+#define QUICK_NS ((uint64_t)50000000)
+#define EARLY_NS ((uint64_t)120 * 1000000000)
+#define KEEP_NS  ((uint64_t)300 * 1000000000)
+
+// Compile options that several items share.
+typedef struct shared_options {
+    atomic_size_t references;
+    rk_buf bytes;
+} shared_options;
+
+// One executable that is loaded ahead.
+typedef struct item {
+    rk_plugin *plugin;
+    PJRT_Client *client;
+    rk_store *store; // borrowed
+    rk_key key;
+    shared_options *options; // one reference
+    uint64_t bytes;          // of the executable, once it was read
+    uint64_t created_ns;     // of the entry
+    rk_digest made_of;       // the entry; zeroes if that is not known
+} item;
+
+static void drop_options(shared_options *options) {
+    if (options && atomic_fetch_sub(&options->references, 1) == 1) {
+        rk_buf_cleanup(&options->bytes);
+        rk_free(options);
+    }
+}
+
+static void release(void *context) {
+    item *self = context;
+    drop_options(self->options);
+    rk_free(self);
+}
+
+static void destroy(void *context, void *handle) {
+    const item *self = context;
+    const PJRT_Api *api = self->plugin->real;
+    PJRT_LoadedExecutable_Destroy_Args args = {
+        .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = handle};
+    rk_pjrt_error_drop(api, api->PJRT_LoadedExecutable_Destroy(&args));
+}
+
+// Loading, as the cache asks for it.
+
+// Generated code lies in the devices' memory: only where there is room for it, as far as they say.
+static bool has_room(const item *self, uint64_t bytes) {
+    const PJRT_Api *api = self->plugin->real;
+    PJRT_Client_AddressableDevices_Args ours = {
+        .struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE, .client = self->client};
+    rk_err *err = rk_pjrt_error_take(api, api->PJRT_Client_AddressableDevices(&ours));
+    bool room = true;
+    for (size_t i = 0; !err && room && i < ours.num_addressable_devices; i++) {
+        PJRT_Device_MemoryStats_Args stats = {.struct_size =
+                                                  PJRT_Device_MemoryStats_Args_STRUCT_SIZE,
+                                              .device = ours.addressable_devices[i]};
+        err = rk_pjrt_error_take(api, RK_BRIDGE(self->plugin, RK_STRUCT_DEVICE_MEMORY_STATS,
+                                                PJRT_Device_MemoryStats, &stats));
+        if (!err && stats.bytes_limit_is_set && stats.bytes_in_use >= 0 &&
+            stats.bytes_limit >= stats.bytes_in_use) // or the figures make no sense
+            room = (uint64_t)stats.bytes_in_use + bytes <
+                   (uint64_t)stats.bytes_limit / 100 * DEVICE_PERCENT;
+    }
+    rk_err_drop(err, "this plugin does not tell, and refuses what it has no room for");
+    return room;
+}
+
+// What the plugin refuses ahead speaks neither against the entry nor against the plugin: what the
+// framework registers with it later, such as custom calls, may be all that is missing. The request
+// asks again, and that counts.
+static rk_err *excuse(rk_err *err) {
+    rk_code code = rk_err_code(err);
+    if (!err || code == RK_RESOURCE_EXHAUSTED || code == RK_UNIMPLEMENTED)
+        return err;
+    rk_err *excused = rk_error(RK_UNAVAILABLE, "%s", rk_err_message(err));
+    rk_err_drop(err, "as another one");
+    return excused;
+}
+
+static rk_err *load(void *context, rk_span executable, void **out_handle) {
+    item *self = context;
+    self->bytes = executable.len;
+    if (RK_PJRT_HAS(self->plugin->real, PJRT_Device_MemoryStats) && !has_room(self, executable.len))
+        return rk_error(RK_RESOURCE_EXHAUSTED, "a device is nearly full");
+    PJRT_LoadedExecutable *loaded = NULL;
+    RK_TRY(excuse(rk_load_ahead(self->plugin, self->client, executable,
+                                rk_buf_span(&self->options->bytes), &loaded)));
+    *out_handle = loaded;
+    return NULL;
+}
+
+static bool note(void *context, const rk_entry *entry) {
+    item *self = context;
+    self->created_ns = entry->created_ns;
+    if (!rk_publish_made_of(entry->metadata, &self->made_of))
+        self->made_of = (rk_digest){0};
+    return true;
+}
+
+static void load_item(void *context, rk_answer *out_answer, uint64_t *out_bytes) {
+    item *self = context;
+    rk_loader loader = {self, load, note};
+    rk_cache_lookup(self->store, &self->key, &loader, out_answer);
+    *out_bytes = self->bytes;
+    // What the plugin has set up meanwhile must not be taken down under a thread of ours.
+    rk_runtime_renew_exit_handler();
+}
+
+static void settled(const rk_prefetch_total *total) {
+    const rk_runtime *runtime = rk_runtime_get();
+    if (!runtime)
+        return;
+    rk_journal_add_preload(
+        runtime->journal,
+        &(rk_journal_preload){
+            .client = total->number,
+            .listed = total->listed,
+            .loaded = total->loaded,
+            .claimed = total->claimed,
+            .waited = total->waited,
+            .taken = total->taken,
+            .wasted = total->wasted,
+            .failed = total->failed,
+            .dropped = total->dropped,
+            .load_ns = total->load_ns,
+            .wasted_load_ns = total->wasted_load_ns,
+            .stopped = total->relieved ? "memory" : (total->departed ? "departed" : NULL),
+        });
+}
+
+// A quarter of what there is; the framework is importing and tracing meanwhile.
+static unsigned count_threads(unsigned processors) {
+    unsigned most = processors / 4;
+    most = most < THREADS_MAX ? most : THREADS_MAX;
+    return most > 2 ? most : 2;
+}
+
+// Those that this process may use.
+static unsigned count_processors(void) {
+    cpu_set_t set;
+    long all = sysconf(_SC_NPROCESSORS_ONLN);
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    return all > 0 ? (unsigned)all : 1;
+}
+
+void rk_preload_start(rk_runtime *runtime) {
+    rk_mode mode = runtime->settings->mode;
+    if (!runtime->store || !runtime->settings->preload || mode == RK_MODE_REFRESH)
+        return;
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    uint64_t memory = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+    uint64_t part = memory / HELD_PART_OF_MEMORY;
+    unsigned processors = count_processors();
+    const rk_prefetch_options options = {
+        .threads = count_threads(processors),
+        .gentle = processors <= 2,
+        .quick_ns = QUICK_NS,
+        .max_bytes = part && part < HELD_MAX_BYTES ? part : HELD_MAX_BYTES,
+        .max_held = HELD_MAX,
+        .early_ns = EARLY_NS,
+        .keep_ns = KEEP_NS,
+        .settled = settled,
+    };
+    const rk_prefetch_actions actions = {load_item, destroy, release};
+    rk_err_drop(rk_prefetch_new(&options, &actions, &runtime->prefetch),
+                "then everything is loaded when it is asked for");
+}
+
+// Making a client's list.
+
+typedef struct list {
+    rk_prefetch_item *items; // owned
+    size_t count;
+    rk_manifest_options *of; // the manifest's; borrowed
+    shared_options **shared; // of each; owned, with one reference each
+    size_t shared_count;
+} list;
+
+static void list_cleanup(list *self) {
+    for (size_t i = 0; i < self->shared_count; i++)
+        drop_options(self->shared[i]);
+    rk_free(self->shared);
+    rk_free(self->items);
+}
+
+static shared_options *share(list *self, const rk_digest *digest) {
+    for (size_t i = 0; i < self->shared_count; i++)
+        if (self->shared[i] && rk_digest_equal(&self->of[i].digest, digest)) {
+            atomic_fetch_add(&self->shared[i]->references, 1);
+            return self->shared[i];
+        }
+    return NULL;
+}
+
+static rk_err *share_all(rk_manifest *manifest, list *self) {
+    self->of = manifest->options;
+    self->shared = rk_calloc(manifest->options_count + 1, sizeof *self->shared);
+    self->items = rk_calloc(manifest->use_count + 1, sizeof *self->items);
+    if (!self->shared || !self->items)
+        return rk_err_no_memory();
+    for (; self->shared_count < manifest->options_count; self->shared_count++) {
+        shared_options *shared = rk_calloc(1, sizeof *shared);
+        if (!shared)
+            return rk_err_no_memory();
+        atomic_store(&shared->references, 1);
+        shared->bytes = manifest->options[self->shared_count].bytes;
+        manifest->options[self->shared_count].bytes = (rk_buf){0};
+        self->shared[self->shared_count] = shared;
+    }
+    return NULL;
+}
+
+// The key must be what this process would make of its parts: the namespace may be another one.
+static bool is_ours(const rk_runtime *runtime, const rk_client *client,
+                    const rk_manifest_use *use) {
+    rk_key key = use->key;
+    rk_key_finish(&key, runtime->settings->name_space);
+    return rk_digest_equal(&key.digest, &use->key.digest) &&
+           rk_digest_equal(&key.environment, &client->environment);
+}
+
+static void add_use(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client,
+                    const rk_manifest_use *use, list *self) {
+    item *one = rk_calloc(1, sizeof *one);
+    shared_options *options = one ? share(self, &use->key.options) : NULL;
+    if (!options) {
+        rk_free(one);
+        return;
+    }
+    one->plugin = plugin;
+    one->client = client->handle;
+    one->store = runtime->store;
+    one->key = use->key;
+    one->options = options;
+    self->items[self->count++] = (rk_prefetch_item){
+        .key = use->key,
+        .wanted_ns = use->wanted_ns,
+        .load_ns = use->load_ns,
+        .bytes = use->bytes,
+        .context = one,
+    };
+}
+
+static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client) {
+    RK_AUTO(rk_manifest) manifest = {0};
+    RK_AUTO(list) all = {0};
+    uint32_t ordinal = 0;
+    uint64_t made_ns = 0, now_ns = rk_steady_ns();
+    if (!rk_record_find_client(client, &ordinal, &made_ns))
+        return NULL;
+    RK_TRY(rk_manifest_read(runtime->store, runtime->job, rk_journal_rank(), &manifest));
+    RK_TRY(share_all(&manifest, &all));
+    for (size_t i = 0; i < manifest.use_count; i++) {
+        const rk_manifest_use *use = &manifest.uses[i];
+        if (use->client != ordinal || !is_ours(runtime, client, use))
+            continue;
+        size_t before = all.count;
+        add_use(runtime, plugin, client, use, &all);
+        if (all.count == before)
+            continue;
+        all.items[before].stale = use->run != rk_manifest_latest_run(&manifest);
+        all.items[before].wanted_ns += now_ns;
+    }
+    rk_runtime_renew_exit_handler();
+    return rk_prefetch_add(runtime->prefetch, client->handle, client->number, all.items, all.count);
+}
+
+void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client) {
+    if (!runtime->prefetch || !client->keyed || !rk_load_is_possible(plugin))
+        return;
+    rk_err_drop(begin(runtime, plugin, client), "then everything is loaded when it is asked for");
+}
+
+// Answering.
+
+bool rk_preload_take(rk_request *r, rk_answer *out_answer) {
+    rk_prefetch *prefetch = r->runtime->prefetch;
+    rk_prefetch_claim claim;
+    if (!prefetch || !rk_prefetch_take(prefetch, r->args->client, &r->key, &claim))
+        return false;
+    const item *one = claim.context;
+    *out_answer = claim.answer;
+    out_answer->load_ns = claim.waited_ns;
+    r->event.preloaded = out_answer->miss == RK_MISS_NONE;
+    r->event.preload_ns = claim.load_ns;
+    r->executable_bytes = claim.bytes;
+    r->created_ns = one->created_ns;
+    r->made_of = one->made_of;
+    release(claim.context);
+    rk_runtime_renew_exit_handler();
+    return true;
+}
+
+static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {
+    if (rk_pjrt_error_is_ours(error))
+        return rk_pjrt_error_code(error);
+    PJRT_Error_GetCode_Args args = {.struct_size = PJRT_Error_GetCode_Args_STRUCT_SIZE,
+                                    .error = error};
+    PJRT_Error *problem = plugin->real->PJRT_Error_GetCode(&args);
+    rk_pjrt_error_drop(plugin->real, problem);
+    return problem ? PJRT_Error_Code_UNKNOWN : args.code;
+}
+
+bool rk_preload_make_room(void) {
+    const rk_runtime *runtime = rk_runtime_get();
+    if (!runtime || !runtime->prefetch)
+        return false;
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    bool made = rk_prefetch_relieve(runtime->prefetch, NULL) > 0;
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return made;
+}
+
+bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error) {
+    return code_of(plugin, error) == PJRT_Error_Code_RESOURCE_EXHAUSTED && rk_preload_make_room();
+}
+
+PJRT_Error *rk_preload_choose(const rk_plugin *plugin, PJRT_Error *first, PJRT_Error *second) {
+    // A call that failed may have spent what it was given: then the first error is the true one.
+    bool first_counts = second && code_of(plugin, second) != PJRT_Error_Code_RESOURCE_EXHAUSTED;
+    rk_pjrt_error_drop(plugin->real, first_counts ? second : first);
+    return first_counts ? first : second;
+}

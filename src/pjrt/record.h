@@ -1,0 +1,23 @@
+// What this process asks its clients to compile, for the job's manifest (store/manifest.h), so that
+// the next run can load it before it asks. Written by a thread of its own a few seconds after a
+// request, and at the end of a client and of the process. Inside src/pjrt only.
+#pragma once
+
+#include "pjrt/compile_inside.h"
+
+// A client was made.
+RK_HIDDEN void rk_record_client(const rk_client *client);
+
+// Which of the process's clients of its environment it is, from 0, and when it was made, by
+// rk_monotonic_ns. False for one that was not recorded.
+RK_NODISCARD RK_HIDDEN bool rk_record_find_client(const rk_client *client, uint32_t *out_ordinal,
+                                                  uint64_t *out_made_ns);
+
+// A request was answered; it began at that time of rk_monotonic_ns.
+RK_HIDDEN void rk_record_request(const rk_request *r, uint64_t start_ns);
+
+// Writes what is not written yet. Best effort: a manifest is a hint.
+RK_HIDDEN void rk_record_write(void);
+
+// The process ends: the same, and nothing is recorded or written any more.
+RK_HIDDEN void rk_record_end(void);

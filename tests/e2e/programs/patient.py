@@ -1,0 +1,17 @@
+"""The programs of kinds.py, asked for only some time after there is a client, as after a long import.
+
+    patient.py SECONDS [NAME…]
+"""
+
+import sys
+import time
+
+import jax
+
+jax.devices()
+time.sleep(float(sys.argv.pop(1)))
+
+import runpy  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+runpy.run_path(str(Path(__file__).with_name("kinds.py")), run_name="__main__")
