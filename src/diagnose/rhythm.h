@@ -1,6 +1,6 @@
 // Steps, found in what a process executes: which programs, in which order, with which transfers and
 // compilations between them. Fed while the job goes on, by whoever watches it; one thread at a
-// time. It costs some nanoseconds an execution, and 64 KiB.
+// time. It costs some nanoseconds an execution, and 70 KiB.
 //
 // A rhythm is a sequence of programs that came three times in a row, at most RK_RHYTHM_MAX_PERIOD
 // of them; each time round is a step. Programs are told apart by their names (training on batches
