@@ -49,8 +49,8 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
             rk_buf_add_format(out, "%s: %s → %s", attribute, d->before, d->after);
             return;
         }
-        rk_buf_add_format(out, "input %s %s: %s", attribute, d->after ? "appeared" : "went",
-                          or_none(d->after ? d->after : d->before));
+        rk_buf_add_format(out, "%s%s %s: %s", is_input ? "input " : "", attribute,
+                          d->after ? "appeared" : "went", or_none(d->after ? d->after : d->before));
         return;
     case RK_DIFFERENCE_OP_ADDED:
     case RK_DIFFERENCE_OP_REMOVED:

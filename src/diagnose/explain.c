@@ -273,8 +273,9 @@ static bool goes_on(const rk_explanation *x, const rk_explained *item) {
            (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
 }
 
-static void be_first(rk_explained *item) {
+void rk_explained_be_first(rk_explained *item) {
     rk_differences_cleanup(&item->differences);
+    rk_free(RK_TAKE(item->advice));
     item->cause = RK_CAUSE_FIRST;
     item->nearest = NULL;
     item->nearest_of = NULL;
@@ -294,7 +295,7 @@ static rk_err *forgive_eager(rk_explanation *x) {
             x->items[i].is_eager && is_of_program(x->items[i].cause) && !goes_on(x, &x->items[i]);
     for (size_t i = 0; i < x->count; i++)
         if (forgiven[i])
-            be_first(&x->items[i]);
+            rk_explained_be_first(&x->items[i]);
     return NULL;
 }
 
@@ -318,8 +319,6 @@ static rk_err *explain_each(rk_explainer *e) {
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
         RK_TRY(rk_advise(&x->items[i]));
-        if (x->items[i].cause != RK_CAUSE_FIRST)
-            x->lost_ns += rk_explained_cost_ns(&x->items[i]);
     }
     return NULL;
 }
@@ -337,5 +336,8 @@ rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_li
     rk_explainer e = {run, earlier, library, out_explanation, seen};
     RK_TRY(explain_each(&e));
     RK_TRY(rk_find_patterns(&e));
+    for (size_t i = 0; i < out_explanation->count; i++)
+        if (out_explanation->items[i].cause != RK_CAUSE_FIRST)
+            out_explanation->lost_ns += rk_explained_cost_ns(&out_explanation->items[i]);
     return rk_answer_questions(out_explanation);
 }

@@ -30,6 +30,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, rk_expl
 // Looks for blocks in the program.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_view *view, rk_blocks *out_blocks);
 
+// After all it is like nothing.
+RK_HIDDEN void rk_explained_be_first(rk_explained *item);
+
 // What to do about it; needs cause and differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(rk_explained *item);
 

@@ -71,11 +71,11 @@ static int costly_first(const void *a, const void *b) {
 }
 
 rk_err *rk_find_patterns(rk_explainer *e) {
+    RK_TRY(rk_find_fragments(e)); // which parts of one step are no versions of each other
     RK_TRY(rk_find_value_patterns(e));
     RK_TRY(rk_find_input_patterns(e));
     RK_TRY(rk_find_run_patterns(e));
     RK_TRY(rk_find_rank_divergence(e));
-    RK_TRY(rk_find_fragments(e));
     if (e->out->pattern_count)
         qsort(e->out->patterns, e->out->pattern_count, sizeof *e->out->patterns, costly_first);
     return NULL;

@@ -167,6 +167,27 @@ static bool is_in_pieces(const pieces *list) {
     return list->count >= EAGER_MIN && count_lines(list) >= EAGER_LINES_MIN;
 }
 
+static bool recurs(const rk_explainer *e, size_t process, const char *key, uint64_t rounds) {
+    uint64_t executions = 0;
+    for (size_t i = 0; i < e->run->executed_count; i++)
+        if (e->run->executed[i].process == process && strcmp(e->run->executed[i].key, key) == 0)
+            executions = e->run->executed[i].executions;
+    return 2 * executions >= rounds;
+}
+
+// Two graphs of every step may be much alike, and are still two parts of it, of which the one was
+// not compiled because of the other.
+static void part(rk_explainer *e, size_t process, uint64_t rounds) {
+    for (size_t i = 0; i < e->out->count; i++) {
+        rk_explained *item = &e->out->items[i];
+        bool by_program = item->cause >= RK_CAUSE_SHAPE && item->cause <= RK_CAUSE_SHARDING;
+        if (by_program && !item->accumulates && item->nearest_of && rk_explained_is_torch(item) &&
+            item->compile->process == process && item->nearest_of->process == process &&
+            recurs(e, process, item->compile->key, rounds))
+            rk_explained_be_first(item);
+    }
+}
+
 static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
     RK_AUTO(pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
@@ -185,6 +206,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
         RK_TRY(cut_of_graphs(e, &list, &file, &line));
     describe(&list, &e->run->processes[process], &text);
     *out_found = true;
+    part(e, process, list.rounds);
     return rk_add_pattern(e, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           busiest ? busiest->file : file, busiest ? busiest->line : line);
 }

@@ -5,10 +5,11 @@
 #include "diagnose/sketch.h"
 
 // Shares from which on two programs are versions of one.
-#define SAME_LINES        0.15 // of the lines of one source
-#define SAME_FUNCTIONS    0.5  // where the source may have been edited
-#define SAME_KINDS        0.5
-#define SAME_KINDS_EDITED 0.2 // within the same functions
+#define SAME_LINES           0.15 // of the lines of one source
+#define SAME_LINES_CONTAINED 0.6  // of the smaller one's
+#define SAME_FUNCTIONS       0.5  // where the source may have been edited
+#define SAME_KINDS           0.5
+#define SAME_KINDS_EDITED    0.2 // within the same functions
 // PyTorch/XLA calls all programs the same, and training and evaluation share the model's lines.
 #define SAME_KINDS_NAMELESS 0.6
 #define SAME_LINES_NAMELESS 0.3
@@ -17,6 +18,7 @@ enum { OPS_ALIKE_MIN = 8 }; // fewer are the same by chance
 
 typedef struct shares {
     uint64_t common, all;
+    uint64_t sums[2]; // of either side
 } shares;
 
 static double share(shares s) {
@@ -49,10 +51,11 @@ static uint64_t key_of(const rk_sketch_line *line, bool by_function) {
 // How many operations of each line, or each function, the two have in common. At most
 // RK_SKETCH_LINES_MAX of each, so that all may be compared with all. The line of the call, which
 // both may have by chance, counts only where there is nothing else.
-static double same_lines(const rk_sketch *a, const rk_sketch *b, bool by_function) {
+static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_function) {
     uint32_t sums[2][RK_SKETCH_LINES_MAX] = {{0}};
     uint64_t keys[2][RK_SKETCH_LINES_MAX];
     uint32_t counts[2] = {0};
+    shares s = {0};
     const rk_sketch *sides[2] = {a, b};
     for (unsigned side = 0; side < 2; side++) {
         for (uint32_t i = 0; i < sides[side]->line_count; i++) {
@@ -66,9 +69,9 @@ static double same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
             keys[side][at] = key;
             sums[side][at] += line->count;
             counts[side] += at == counts[side];
+            s.sums[side] += line->count;
         }
     }
-    shares s = {0};
     for (uint32_t i = 0; i < counts[0]; i++) {
         uint32_t j = 0;
         while (j < counts[1] && keys[1][j] != keys[0][i])
@@ -79,7 +82,13 @@ static double same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
     }
     for (uint32_t j = 0; j < counts[1]; j++)
         s.all += sums[1][j];
-    return share(s);
+    return s;
+}
+
+// How much of the smaller one is in the larger: a branch may take most operations with it.
+static double contained(shares s) {
+    uint64_t smaller = s.sums[0] < s.sums[1] ? s.sums[0] : s.sums[1];
+    return smaller ? (double)s.common / (double)smaller : 0;
 }
 
 static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
@@ -108,7 +117,8 @@ static bool same_name(const rk_sketch *a, const rk_sketch *b) {
 }
 
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
-                         double lines) {
+                         shares by_line) {
+    double lines = share(by_line);
     bool lineless = !a->line_count || !b->line_count;
     // The same operations one by one: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
@@ -121,17 +131,19 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
             return false;
         return same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller;
     }
-    if (lines >= SAME_LINES)
+    if (lines >= SAME_LINES || contained(by_line) >= SAME_LINES_CONTAINED)
         return true;
-    return !same_source && kinds >= SAME_KINDS_EDITED && same_lines(a, b, true) >= SAME_FUNCTIONS;
+    return !same_source && kinds >= SAME_KINDS_EDITED &&
+           share(same_lines(a, b, true)) >= SAME_FUNCTIONS;
 }
 
 double rk_sketch_similarity(const rk_sketch *earlier, const rk_sketch *later, bool same_source) {
     if (earlier->is_mlir != later->is_mlir || !same_name(earlier, later))
         return 0;
     double kinds = same_kinds(earlier, later);
-    double lines = same_lines(earlier, later, false);
-    if (!are_versions(earlier, later, same_source, kinds, lines))
+    shares by_line = same_lines(earlier, later, false);
+    double lines = share(by_line);
+    if (!are_versions(earlier, later, same_source, kinds, by_line))
         return 0;
     return 0.5 * kinds + 0.2 * lines + 0.3 * same_inputs(earlier, later);
 }
