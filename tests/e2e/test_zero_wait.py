@@ -114,7 +114,7 @@ def test_the_proof_as_a_command(store):
 
 
 def test_a_program_that_is_another_one_in_every_run_proves_nothing(store, tmp_path):
-    program = tmp_path / "clock.py"  # a float32 that tells starts a second apart from each other
+    program = tmp_path / "clock.py"
     program.write_text("import time, jax\nnow = time.time() % 1000\nprint(jax.jit(lambda x: x + now)(1.0))\n")
     answer = verify(store, store.python, program, status=1)
     assert not answer["proved"] and "compiled 1 program" in answer["reason"], answer
