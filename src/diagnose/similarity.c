@@ -18,7 +18,8 @@ enum { OPS_ALIKE_MIN = 8 }; // fewer are the same by chance
 
 typedef struct shares {
     uint64_t common, all;
-    uint64_t sums[2]; // of either side
+    uint64_t sums[2];  // of either side
+    uint32_t lines[2]; // how many there are
 } shares;
 
 static double share(shares s) {
@@ -82,13 +83,17 @@ static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
     }
     for (uint32_t j = 0; j < counts[1]; j++)
         s.all += sums[1][j];
+    s.lines[0] = counts[0];
+    s.lines[1] = counts[1];
     return s;
 }
 
-// How much of the smaller one is in the larger: a branch may take most operations with it.
+// How much of the smaller one is in the larger: a branch may take most operations with it. One line
+// may hold two functions.
 static double contained(shares s) {
     uint64_t smaller = s.sums[0] < s.sums[1] ? s.sums[0] : s.sums[1];
-    return smaller ? (double)s.common / (double)smaller : 0;
+    bool several = s.lines[0] > 1 && s.lines[1] > 1;
+    return smaller && several ? (double)s.common / (double)smaller : 0;
 }
 
 static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
