@@ -35,7 +35,7 @@ def main():
     }
     x, key = rng.normal(size=(4, 6)).astype(np.float32), jax.random.key(0)
     for train in (True, True, False):
-        print(np.asarray(forward(params, x, key, train=train)).sum())
+        print(np.asarray(forward(params, x, key, train=train)).sum())  # PLANTED
 
 
 main()
