@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "cli/cli.h"
+#include "cli/diff_runs.h"
 #include "cli/diff_view.h"
 #include "cli/entries.h"
 #include "cli/opt.h"
@@ -75,10 +76,14 @@ static rk_err *read_kept(side *s, rk_store *store, const rk_kept *kept) {
     return read_model(s, s->hex, entry->payload, format ? format : "");
 }
 
-static rk_err *read_side(side *s, rk_store *store, const rk_kept_list *list, const char *what) {
+static bool is_file(const char *what) {
     struct stat info;
+    return rk_sys()->lstat_fn(what, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static rk_err *read_side(side *s, rk_store *store, const rk_kept_list *list, const char *what) {
     const rk_kept *kept = NULL;
-    if (rk_sys()->lstat_fn(what, &info) == 0 && S_ISREG(info.st_mode))
+    if (is_file(what))
         return read_file(s, what);
     RK_TRY(rk_kept_find(list, what, &kept));
     return read_kept(s, store, kept);
@@ -97,6 +102,16 @@ static rk_err *compare(side *a, side *b, bool json) {
 }
 
 static rk_err *diff(const rk_settings *settings, char **what, bool json) {
+    bool first = !is_file(what[0]) && rk_diff_names_run(what[0], what[1]);
+    bool second = !is_file(what[1]) && rk_diff_names_run(what[1], what[0]);
+    if (first && second)
+        return rk_diff_print_runs(settings, what[0], what[1], json);
+    if (first || second)
+        return rk_error(
+            RK_INVALID_ARGUMENT,
+            "'%s' is a run, or nothing, and '%s' is a program: a run is compared with "
+            "another one (`rekindle runs` shows them, `rekindle ls` the programs' keys)",
+            what[first ? 0 : 1], what[first ? 1 : 0]);
     RK_AUTO_STORE store = NULL;
     __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
     RK_AUTO(side) a = {0};
@@ -119,9 +134,11 @@ int rk_verb_diff(int argc, char **argv) {
     const rk_opt_usage usage = {
         .verb = "diff",
         .operands = "A B",
-        .summary = "Compares two programs and what they were compiled with, and names the cause.",
-        .details = "A and B are keys as `rekindle ls` shows them (the beginning is enough), or "
-                   "files with MLIR bytecode or an HloModuleProto.\n\n"
+        .summary = "Compares two programs and what they were compiled with, and names the cause; "
+                   "or two runs.",
+        .details = "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
+                   "with MLIR bytecode or an HloModuleProto, or runs as `rekindle runs` shows "
+                   "them: then where they ran is compared, and which programs they asked for.\n\n"
                    "What follows from another difference, such as the shapes of all operations "
                    "behind an input whose shape changed, is counted and not listed.\n",
         .options = options,

@@ -82,6 +82,28 @@ def test_runs(warmed):
         assert store.stats("--run", run)["run"] == run
 
 
+def test_diff_of_runs(warmed, tmp_path):
+    """The same twice; and, in a store of its own, one kind more, compiled under another flag."""
+    store, *_ = warmed
+    cold, warm = store.runs()
+    both = json.loads(store.cli("diff", cold, warm, "--json").stdout)
+    programs = store.stats("--run", cold)["programs"]
+    assert (both["a"]["run"], both["b"]["run"]) == (cold, warm)
+    assert both["programs"] == {"in_both": programs, "under_other_keys": 0, "only_a": [], "only_b": []}
+    assert both["environment"] == []
+    assert "Nothing differs" in store.cli("diff", cold, warm).stdout
+    refused = store.cli("diff", cold, "ab12", status=2)
+    assert "a run is compared with another one" in refused.stderr
+
+    other = harness.Store(tmp_path / "store")
+    other.start("kinds.py", "train")
+    other.start("kinds.py", "train", "scanned", env={"XLA_FLAGS": "--xla_cpu_enable_fast_math=true"})
+    diff = json.loads(other.cli("diff", *other.runs(), "--json").stdout)
+    assert diff["programs"]["under_other_keys"] == diff["programs"]["in_both"] > 0
+    assert diff["programs"]["only_a"] == [] and diff["programs"]["only_b"]
+    assert [one["attribute"] for one in diff["environment"]] == ["XLA_FLAGS:--xla_cpu_enable_fast_math"]
+
+
 def test_memory(warmed):
     """The CPU plugin knows its devices, and nothing of their memory: it is named, with what to do."""
     store, _, _ = warmed

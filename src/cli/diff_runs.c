@@ -1,0 +1,182 @@
+#include "cli/diff_runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/diff_view.h"
+#include "cli/place.h"
+#include "cli/run_view.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "diagnose/run_diff.h"
+
+enum { SHOWN = 12, DIFFERENCES_SHOWN = 3, ENVIRONMENT_SHOWN = 40 };
+
+static bool is_no_key(const char *text) {
+    return text[strspn(text, "0123456789abcdef")] != '\0';
+}
+
+// Runs begin with the day.
+static bool may_be_run(const char *text) {
+    enum { DAY_CHARS = 8 };
+    size_t digits = strspn(text, "0123456789");
+    return digits > 0 && digits <= DAY_CHARS && text[digits] == '\0';
+}
+
+bool rk_diff_names_run(const char *text, const char *other) {
+    return is_no_key(text) || (may_be_run(text) && is_no_key(other));
+}
+
+// One of the two.
+typedef struct side {
+    rk_run_model run;
+    rk_run_totals totals;
+} side;
+
+static void side_cleanup(side *s) {
+    rk_run_totals_cleanup(&s->totals);
+    rk_run_model_cleanup(&s->run);
+}
+
+static rk_err *read_side(const char *directory, const char *prefix, side *s) {
+    rk_autofree char *run = NULL;
+    RK_TRY(rk_run_find(directory, prefix, &run));
+    RK_TRY(rk_run_load(directory, run, &s->run));
+    return rk_run_totals_add(&s->totals, &s->run);
+}
+
+static const char *name_of(const rk_run_only *item) {
+    const char *name = item->request->name;
+    return *name || !item->program || !item->program->has_sketch ? name
+                                                                 : item->program->sketch.module;
+}
+
+// JSON.
+
+static json_t *nearest_json(const rk_run_only *item) {
+    if (!item->nearest)
+        return json_null();
+    json_t *object = rk_out_object();
+    rk_out_set(object, "program", rk_out_string(item->nearest->program));
+    rk_out_set(object, "key", rk_out_string(item->nearest->key));
+    rk_out_set(object, "similarity", json_real(round(item->similarity * 1000) / 1000));
+    return object;
+}
+
+static json_t *only_json(const rk_run_only *item, bool compared) {
+    json_t *object = rk_out_object();
+    rk_out_set(object, "program", rk_out_string(item->request->program));
+    rk_out_set(object, "key", rk_out_string(item->request->key));
+    rk_out_set(object, "name", rk_out_text(rk_span_text(name_of(item))));
+    rk_out_set(object, "compiled", rk_out_bool(item->request->compiled));
+    rk_out_set(object, "seconds", rk_out_seconds(item->request->compile_ns));
+    if (!compared)
+        return object;
+    json_t *differences = rk_out_array();
+    rk_diff_view_add_json(differences, &item->diff.list, false);
+    rk_out_set(object, "cause", rk_out_string(rk_cause_name(item->diff.cause)));
+    rk_out_set(object, "nearest", nearest_json(item));
+    rk_out_set(object, "differences", differences);
+    return object;
+}
+
+static json_t *list_json(const rk_run_only_list *list, bool compared) {
+    json_t *array = rk_out_array();
+    for (size_t i = 0; i < list->count; i++)
+        rk_out_append(array, only_json(&list->items[i], compared));
+    return array;
+}
+
+static void print_json(const side *a, const side *b, const rk_run_diff *diff) {
+    json_t *object = rk_out_object(), *programs = rk_out_object(), *environment = rk_out_array();
+    rk_out_set(object, "a", rk_run_json(&a->run, &a->totals));
+    rk_out_set(object, "b", rk_run_json(&b->run, &b->totals));
+    rk_diff_view_add_json(environment, &diff->environment, true);
+    rk_out_set(object, "environment", environment);
+    rk_out_set(programs, "in_both", rk_out_uint(diff->in_both));
+    rk_out_set(programs, "under_other_keys", rk_out_uint(diff->under_other_keys));
+    rk_out_set(programs, "only_a", list_json(&diff->only_before, false));
+    rk_out_set(programs, "only_b", list_json(&diff->only_after, true));
+    rk_out_set(object, "programs", programs);
+    rk_out_print(object);
+}
+
+// Text.
+
+static void print_side(const char *label, const side *s) {
+    RK_AUTO(rk_buf) line = {0};
+    rk_text_add_printable(&line, rk_span_text(s->run.run));
+    rk_buf_add_text(&line, " of ");
+    rk_text_add_printable(&line, rk_span_text(s->run.job));
+    uint64_t requests = s->totals.hits + s->totals.misses + s->totals.bypassed;
+    rk_buf_add_format(&line, ": %s request%s, %s compiled", rk_text_count(requests).text,
+                      rk_text_plural(requests), rk_text_count(s->totals.compiled).text);
+    if (s->totals.compiled)
+        rk_buf_add_format(&line, " in %s", rk_text_seconds(s->totals.compile_ns).text);
+    (void)printf("%s  %s\n", label, rk_need_text(&line));
+}
+
+static void print_only(const rk_run_only *item, bool compared) {
+    RK_AUTO(rk_buf) line = {0};
+    rk_text_add_printable(&line, rk_span_text(name_of(item)));
+    rk_buf_add_format(&line, "  %.12s", item->request->program);
+    if (item->request->compiled)
+        rk_buf_add_format(&line, "  compiled in %s",
+                          rk_text_seconds(item->request->compile_ns).text);
+    if (compared && item->nearest && item->diff.cause != RK_CAUSE_FIRST)
+        rk_buf_add_format(&line, "  %s, compared with %.12s of A", rk_cause_name(item->diff.cause),
+                          item->nearest->program);
+    (void)printf("  %s\n", rk_need_text(&line));
+    if (compared)
+        rk_diff_view_print_list(&item->diff.list, 6, DIFFERENCES_SHOWN);
+}
+
+static void print_list(const char *title, const rk_run_only_list *list, bool compared) {
+    if (!list->count)
+        return;
+    (void)printf("\n%s%s%s  %zu program%s\n", rk_style(RK_STYLE_BOLD, stdout), title,
+                 rk_style(RK_STYLE_NONE, stdout), list->count, rk_text_plural(list->count));
+    for (size_t i = 0; i < list->count && i < SHOWN; i++)
+        print_only(&list->items[i], compared);
+    if (list->count > SHOWN)
+        (void)printf("  and %zu more: --json has them all\n", list->count - SHOWN);
+}
+
+static void print_text(const side *a, const side *b, const rk_run_diff *diff) {
+    print_side("A", a);
+    print_side("B", b);
+    (void)printf("\n%zu program%s in both", diff->in_both, diff->in_both == 1 ? " is" : "s are");
+    if (diff->under_other_keys)
+        (void)printf(", %zu of them with other options or in another environment",
+                     diff->under_other_keys);
+    (void)printf(".\n");
+    if (diff->environment.count) {
+        (void)printf("\n%senvironment%s\n", rk_style(RK_STYLE_BOLD, stdout),
+                     rk_style(RK_STYLE_NONE, stdout));
+        rk_diff_view_print_list(&diff->environment, 2, ENVIRONMENT_SHOWN);
+    }
+    print_list("only in A", &diff->only_before, false);
+    print_list("only in B", &diff->only_after, true);
+    if (!diff->environment.count && !diff->only_before.count && !diff->only_after.count)
+        (void)printf("Nothing differs in what the two runs asked for, or where they ran.\n");
+}
+
+rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, const char *after,
+                           bool json) {
+    const char *directory = rk_settings_get(settings)->dir;
+    RK_AUTO_STORE store = NULL;
+    RK_AUTO(side) a = {0};
+    RK_AUTO(side) b = {0};
+    RK_AUTO(rk_library) library = {0};
+    RK_AUTO(rk_run_diff) diff = {0};
+    RK_TRY(read_side(directory, before, &a));
+    RK_TRY(read_side(directory, after, &b));
+    RK_TRY(rk_place_open_store(settings, true, &store));
+    if (store)
+        RK_TRY(rk_library_load(store, (rk_library_watch){0}, &library));
+    RK_TRY(rk_diff_runs(&a.run, &b.run, &library, &diff));
+    (json ? print_json : print_text)(&a, &b, &diff);
+    return NULL;
+}

@@ -1,0 +1,106 @@
+// Two runs compared.
+#include "diagnose/run_diff.h"
+#include "run_fixture.h"
+
+static rk_run_diff diff;
+
+static int teardown(void **state) {
+    rk_run_diff_cleanup(&diff);
+    return run_fixture_teardown(state);
+}
+
+// From the other run to this one.
+static void compare(fixture *f) {
+    run_fixture_load(f);
+    rk_expect_ok(rk_diff_runs(&f->other.model, &f->run.model, &f->library, &diff));
+}
+
+static void what_both_asked_for_is_counted(void **state) {
+    fixture *f = *state;
+    run_fixture_keep(f, "counter", 1, true);
+    (void)run_fixture_ask(&f->other, "counter", 1);
+    (void)run_fixture_ask(&f->run, "counter", 1);
+    (void)run_fixture_ask(&f->run, "counter", 1);
+    compare(f);
+    assert_int_equal(diff.in_both, 1);
+    assert_int_equal(diff.under_other_keys, 0);
+    assert_int_equal(diff.only_before.count + diff.only_after.count, 0);
+    assert_int_equal(diff.environment.count, 0);
+}
+
+static void what_is_new_is_compared_with_what_it_nearly_was(void **state) {
+    fixture *f = *state;
+    static const char *const jobs[] = {"counter", "shape", "unlike"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(jobs); i++)
+        for (unsigned k = 1; k <= 2; k++)
+            run_fixture_keep(f, jobs[i], k, true);
+    (void)run_fixture_ask(&f->other, "shape", 1);
+    (void)run_fixture_ask(&f->other, "unlike", 1);
+    const rk_run_compile *counter = run_fixture_ask(&f->other, "counter", 1);
+    (void)run_fixture_ask(&f->run, "shape", 1);
+    const rk_run_compile *shape = run_fixture_ask(&f->run, "shape", 2);
+    (void)run_fixture_ask(&f->run, "unlike", 2);
+    (void)run_fixture_ask(&f->run, "counter", 2);
+    compare(f);
+    assert_int_equal(diff.in_both, 1);
+    assert_int_equal(diff.only_before.count, 2);
+    assert_int_equal(diff.only_after.count, 3); // in the order of requests
+    const rk_run_only *items = diff.only_after.items;
+    // The nearest is one that both runs have.
+    assert_ptr_equal(items[0].request, shape);
+    assert_ptr_equal(items[0].nearest, &f->other.compiles[0]);
+    assert_int_equal(items[0].diff.cause, RK_CAUSE_SHAPE);
+    assert_string_equal(items[0].diff.list.items[0].after, "tensor<24x8xf32>");
+    assert_null(items[1].nearest);
+    assert_ptr_equal(items[2].nearest, counter);
+    assert_int_equal(items[2].diff.cause, RK_CAUSE_CONSTANT);
+    assert_true(items[2].similarity > 0.9);
+}
+
+static void the_same_program_under_another_key_is_told(void **state) {
+    fixture *f = *state;
+    static char before[] = "[{\"kind\":\"flag\",\"name\":\"XLA_FLAGS:--xla_a\",\"value\":\"1\"}]";
+    static char after[] = "[{\"kind\":\"flag\",\"name\":\"XLA_FLAGS:--xla_a\",\"value\":\"2\"}]";
+    rk_run_client clients[2] = {{.components_json = before}, {.components_json = after}};
+    f->other.model.clients = &clients[0];
+    f->run.model.clients = &clients[1];
+    f->other.model.client_count = f->run.model.client_count = 1;
+    (void)run_fixture_ask(&f->other, "counter", 1);
+    run_fixture_ask(&f->run, "counter", 1)->key[0] ^= 1;
+    compare(f);
+    assert_int_equal(diff.in_both, 1);
+    assert_int_equal(diff.under_other_keys, 1);
+    assert_int_equal(diff.environment.count, 1);
+    assert_string_equal(diff.environment.items[0].before, "1");
+    assert_string_equal(diff.environment.items[0].after, "2");
+}
+
+// Programs that nobody kept, and requests without a fingerprint.
+static void what_was_not_kept_is_listed(void **state) {
+    fixture *f = *state;
+    static char name[] = "jit_other";
+    (void)run_fixture_ask(&f->other, "counter", 1);
+    (void)run_fixture_ask(&f->run, "counter", 2);
+    rk_run_compile *bare = run_fixture_ask(&f->run, "counter", 3);
+    bare->program[0] = bare->key[0] = '\0';
+    bare->name = name;
+    compare(f);
+    assert_int_equal(diff.only_before.count, 1);
+    assert_int_equal(diff.only_after.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_null(diff.only_after.items[i].program);
+        assert_null(diff.only_after.items[i].nearest);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(what_both_asked_for_is_counted),
+        TEST(what_is_new_is_compared_with_what_it_nearly_was),
+        TEST(the_same_program_under_another_key_is_told),
+        TEST(what_was_not_kept_is_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
