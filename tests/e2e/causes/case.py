@@ -30,7 +30,6 @@ Each script in jax/ and torch/ is a small honest job that knows nothing of rekin
     may         kinds of patterns, and classes of causes, that are true as well, and not asked
     questions   {question: answer}, where they are asked
     remedy      [{words}]: of each set, one is in what `explain` says to people (the stories)
-    open        why `explain` does not get it right yet: it counts in the table, and fails no test
     healthy     nothing is planted: only first compilations, no pattern, three times no
 
 The planted line ends in `# PLANTED`, or `# PLANTED: tag` where there are several causes. Where a cause comes in through
@@ -44,7 +43,7 @@ import re
 from pathlib import Path
 
 _MARKER = re.compile(r"# (PLANTED|USED)(?:: (\w+))?$")
-_FIELDS = {"runs", "judge", "compiles", "causes", "patterns", "may", "questions", "healthy", "remedy", "open"}
+_FIELDS = {"runs", "judge", "compiles", "causes", "patterns", "may", "questions", "healthy", "remedy"}
 _RUN_FIELDS = {"env", "args", "edit", "python", "ranks", "damage", "evict", "devices", "rebuilt"}
 _CAUSE_FIELDS = {"cause", "name", "times", "values", "kind", "place"}
 
