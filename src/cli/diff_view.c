@@ -7,19 +7,15 @@
 #include "cli/text.h"
 #include "diagnose/components_diff.h"
 
-static json_t *text_json(const char *text) {
-    return text ? rk_out_text(rk_span_text(text)) : json_null();
-}
-
 static json_t *difference_json(const rk_difference *d) {
     json_t *object = rk_out_object();
     rk_out_set(object, "kind", rk_out_string(rk_difference_kind_name(d->kind)));
-    rk_out_set(object, "function", text_json(d->function));
-    rk_out_set(object, "op", text_json(d->op));
-    rk_out_set(object, "attribute", text_json(d->attribute));
-    rk_out_set(object, "before", text_json(d->before));
-    rk_out_set(object, "after", text_json(d->after));
-    rk_out_set(object, "file", text_json(d->file));
+    rk_out_set(object, "function", rk_out_nullable(d->function));
+    rk_out_set(object, "op", rk_out_nullable(d->op));
+    rk_out_set(object, "attribute", rk_out_nullable(d->attribute));
+    rk_out_set(object, "before", rk_out_nullable(d->before));
+    rk_out_set(object, "after", rk_out_nullable(d->after));
+    rk_out_set(object, "file", rk_out_nullable(d->file));
     rk_out_set(object, "line", d->file ? rk_out_uint(d->line) : json_null());
     return object;
 }
@@ -106,10 +102,10 @@ static json_t *side_json(const rk_diff_side *side) {
     char hex[RK_DIGEST_HEX_CHARS + 1] = "";
     if (side->program)
         rk_digest_to_hex(side->program, hex);
-    rk_out_set(object, side->is_key ? "key" : "file", text_json(side->what));
+    rk_out_set(object, side->is_key ? "key" : "file", rk_out_nullable(side->what));
     rk_out_set(object, "program", rk_out_string(hex));
-    rk_out_set(object, "name", text_json(side->name));
-    rk_out_set(object, "run", text_json(side->run));
+    rk_out_set(object, "name", rk_out_nullable(side->name));
+    rk_out_set(object, "run", rk_out_nullable(side->run));
     return object;
 }
 

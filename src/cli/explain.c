@@ -5,33 +5,11 @@
 #include "cli/explain_view.h"
 #include "cli/opt.h"
 #include "cli/place.h"
+#include "cli/run_names.h"
 #include "cli/term.h"
 
 // How many runs are looked at for what had been stored before.
 enum { EARLIER_RUNS = 20 };
-
-typedef struct run_names {
-    char **items; // owned, each too; the newest last
-    size_t count;
-    const char *until; // this run, and what comes after it, are left out
-    bool is_over;
-} run_names;
-
-static void run_names_cleanup(run_names *names) {
-    for (size_t i = 0; i < names->count; i++)
-        rk_free(names->items[i]);
-    rk_free(names->items);
-}
-
-static rk_err *add_name(void *context, const rk_run_item *item) {
-    run_names *names = context;
-    names->is_over |= strcmp(item->run, names->until) == 0;
-    if (names->is_over)
-        return NULL;
-    names->items = rk_need(rk_realloc(names->items, (names->count + 1) * sizeof *names->items));
-    names->items[names->count++] = rk_need(rk_strdup(item->run));
-    return NULL;
-}
 
 typedef struct earlier {
     rk_run_model models[EARLIER_RUNS];
@@ -44,10 +22,12 @@ static void earlier_cleanup(earlier *list) {
 }
 
 static rk_err *load_earlier(const char *directory, const char *run, earlier *out_list) {
-    __attribute__((cleanup(run_names_cleanup))) run_names names = {.until = run};
-    RK_TRY(rk_run_list(directory, add_name, &names));
-    size_t first = names.count > EARLIER_RUNS ? names.count - EARLIER_RUNS : 0;
-    for (size_t i = first; i < names.count; i++) {
+    RK_AUTO(rk_run_names) names = {0};
+    RK_TRY(rk_run_names_collect(directory, &names));
+    size_t end = 0;
+    while (end < names.count && strcmp(names.items[end], run) != 0)
+        end++;
+    for (size_t i = end > EARLIER_RUNS ? end - EARLIER_RUNS : 0; i < end; i++) {
         rk_run_model *model = &out_list->models[out_list->count];
         rk_err *err = rk_run_load(directory, names.items[i], model);
         if (err) {

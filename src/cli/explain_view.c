@@ -13,10 +13,6 @@ enum { WIDTH = 100, CAUSES_SHOWN = 12, PATTERNS_SHOWN = 8, DIFFERENCES_SHOWN = 3
 
 // JSON.
 
-static json_t *text_json(const char *text) {
-    return text ? rk_out_text(rk_span_text(text)) : json_null();
-}
-
 static json_t *questions_json(const rk_explanation *x) {
     const struct {
         const char *name;
@@ -27,7 +23,7 @@ static json_t *questions_json(const rk_explanation *x) {
     json_t *object = rk_out_object(), *evidence = rk_out_object();
     for (size_t i = 0; i < RK_ARRAY_LEN(asked); i++) {
         rk_out_set(object, asked[i].name, rk_out_bool(asked[i].question->answer));
-        rk_out_set(evidence, asked[i].name, text_json(asked[i].question->evidence));
+        rk_out_set(evidence, asked[i].name, rk_out_nullable(asked[i].question->evidence));
     }
     rk_out_set(object, "evidence", evidence);
     return object;
@@ -41,7 +37,7 @@ static json_t *nearest_json(const rk_explanation *x, const rk_explained *item) {
     rk_digest_to_hex(&item->nearest->key.program, hex);
     rk_out_set(object, "program", rk_out_string(hex));
     rk_out_set(object, "key", rk_out_string(item->nearest->hex));
-    rk_out_set(object, "run", text_json(item->nearest_of ? x->run->run : item->nearest->run));
+    rk_out_set(object, "run", rk_out_nullable(item->nearest_of ? x->run->run : item->nearest->run));
     rk_out_set(object, "similarity", json_real(round(item->similarity * 1000) / 1000));
     return object;
 }
@@ -53,7 +49,7 @@ static json_t *compilation_json(const rk_explanation *x, const rk_explained *ite
     rk_out_set(object, "rank", rk_out_uint(x->run->processes[compile->process].rank));
     rk_out_set(object, "program", rk_out_string(compile->program));
     rk_out_set(object, "key", rk_out_string(compile->key));
-    rk_out_set(object, "name", text_json(rk_explained_name(item)));
+    rk_out_set(object, "name", rk_out_nullable(rk_explained_name(item)));
     rk_out_set(object, "step", item->step == RK_NO_STEP ? json_null() : rk_out_uint(item->step));
     rk_out_set(object, "seconds", rk_out_seconds(rk_explained_cost_ns(item)));
     rk_out_set(object, "compiled", rk_out_bool(compile->compiled));
@@ -64,7 +60,7 @@ static json_t *compilation_json(const rk_explanation *x, const rk_explained *ite
     rk_out_set(object, "following",
                rk_out_uint(item->differences.count - item->differences.cause_count +
                            item->differences.left_out));
-    rk_out_set(object, "advice", text_json(item->advice));
+    rk_out_set(object, "advice", rk_out_nullable(item->advice));
     return object;
 }
 
@@ -75,10 +71,10 @@ static json_t *pattern_json(const rk_pattern *pattern) {
         rk_out_append(programs, rk_out_string(pattern->members[i]->compile->program));
     rk_out_set(object, "programs", programs);
     rk_out_set(object, "seconds", rk_out_seconds(pattern->lost_ns));
-    rk_out_set(object, "summary", text_json(pattern->summary));
-    rk_out_set(object, "file", text_json(pattern->file));
+    rk_out_set(object, "summary", rk_out_nullable(pattern->summary));
+    rk_out_set(object, "file", rk_out_nullable(pattern->file));
     rk_out_set(object, "line", pattern->file ? rk_out_uint(pattern->line) : json_null());
-    rk_out_set(object, "advice", text_json(pattern->advice));
+    rk_out_set(object, "advice", rk_out_nullable(pattern->advice));
     return object;
 }
 

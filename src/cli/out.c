@@ -41,6 +41,10 @@ json_t *rk_out_string(const char *text) {
     return text && text[0] ? rk_out_text(rk_span_text(text)) : rk_need(json_null());
 }
 
+json_t *rk_out_nullable(const char *text) {
+    return text ? rk_out_text(rk_span_text(text)) : json_null();
+}
+
 json_t *rk_out_uint(uint64_t value) {
     return rk_need(json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value));
 }

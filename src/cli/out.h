@@ -13,8 +13,9 @@ json_t *rk_out_array(void);
 void rk_out_set(json_t *object, const char *key, json_t *value);
 void rk_out_append(json_t *array, json_t *value);
 
-json_t *rk_out_text(rk_span text);       // bytes that are not UTF-8 become U+FFFD
-json_t *rk_out_string(const char *text); // "" and NULL become null
+json_t *rk_out_text(rk_span text);         // bytes that are not UTF-8 become U+FFFD
+json_t *rk_out_string(const char *text);   // "" and NULL become null
+json_t *rk_out_nullable(const char *text); // NULL alone becomes null
 json_t *rk_out_uint(uint64_t value);
 json_t *rk_out_seconds(uint64_t nanoseconds);
 json_t *rk_out_bool(bool value);

@@ -6,27 +6,10 @@
 #include "cli/cli.h"
 #include "cli/opt.h"
 #include "cli/place.h"
+#include "cli/run_names.h"
 #include "cli/run_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
-
-typedef struct run_names {
-    char **items; // owned, each too
-    size_t count;
-} run_names;
-
-static void run_names_cleanup(run_names *names) {
-    for (size_t i = 0; i < names->count; i++)
-        rk_free(names->items[i]);
-    rk_free(names->items);
-}
-
-static rk_err *add_name(void *context, const rk_run_item *item) {
-    run_names *names = context;
-    names->items = rk_need(rk_realloc(names->items, (names->count + 1) * sizeof *names->items));
-    names->items[names->count++] = rk_need(rk_strdup(item->run));
-    return NULL;
-}
 
 static void add_row(rk_table *table, const rk_run_model *model, const rk_run_totals *totals) {
     uint64_t now = rk_realtime_ns();
@@ -48,8 +31,8 @@ static void add_row(rk_table *table, const rk_run_model *model, const rk_run_tot
 }
 
 // Calls `use` for each of the last `last` runs that can be read.
-static rk_err *each_run(const char *directory, const run_names *names, size_t last, rk_table *table,
-                        json_t *list) {
+static rk_err *each_run(const char *directory, const rk_run_names *names, size_t last,
+                        rk_table *table, json_t *list) {
     size_t first = last < names->count ? names->count - last : 0;
     rk_progress progress = rk_progress_start("reading runs");
     for (size_t i = first; i < names->count; i++) {
@@ -85,9 +68,9 @@ static rk_err *show(const rk_settings *settings, size_t last, bool json) {
         {.title = "STATE"},
     };
     const char *directory = rk_settings_get(settings)->dir;
-    __attribute__((cleanup(run_names_cleanup))) run_names names = {0};
+    RK_AUTO(rk_run_names) names = {0};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
-    RK_TRY(rk_run_list(directory, add_name, &names));
+    RK_TRY(rk_run_names_collect(directory, &names));
     if (json) {
         json_t *object = rk_out_object(), *list = rk_out_array();
         rk_err *err = each_run(directory, &names, last, NULL, list);

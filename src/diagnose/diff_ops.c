@@ -7,26 +7,17 @@ enum { USERS_MAX = 8 };
 rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind, const rk_differ_subject *subject,
                       rk_span attribute, rk_span before, rk_span after) {
     rk_span function = subject->place.function.len ? subject->place.function : subject->function;
-    rk_difference difference = {.kind = kind,
-                                .follows = subject->follows,
-                                .order = subject->order,
-                                .line = subject->place.line};
-    rk_err *err = rk_difference_text(function, &difference.function);
-    if (!err)
-        err = rk_difference_text(subject->op, &difference.op);
-    if (!err)
-        err = rk_difference_text(attribute, &difference.attribute);
-    if (!err)
-        err = rk_difference_text(before, &difference.before);
-    if (!err)
-        err = rk_difference_text(after, &difference.after);
-    if (!err)
-        err = rk_difference_text(subject->place.file, &difference.file);
-    rk_err *added = rk_differences_add(&d->out->list, &difference); // which takes the text anyway
-    if (!err)
-        return added;
-    rk_err_free(added);
-    return err;
+    const rk_difference plain = {.kind = kind,
+                                 .follows = subject->follows,
+                                 .order = subject->order,
+                                 .line = subject->place.line};
+    const rk_difference_words words = {.function = function,
+                                       .op = subject->op,
+                                       .attribute = attribute,
+                                       .before = before,
+                                       .after = after,
+                                       .file = subject->place.file};
+    return rk_differences_note(&d->out->list, &plain, &words);
 }
 
 rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after) {

@@ -87,3 +87,22 @@ rk_err *rk_difference_text(rk_span text, char **out_text) {
     *out_text = rk_strndup((const char *)text.data, text.len);
     return *out_text ? NULL : rk_err_no_memory();
 }
+
+rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
+                            const rk_difference_words *words) {
+    rk_difference d = *plain;
+    const struct {
+        rk_span text;
+        char **copy;
+    } parts[] = {
+        {words->function, &d.function}, {words->op, &d.op},       {words->attribute, &d.attribute},
+        {words->before, &d.before},     {words->after, &d.after}, {words->file, &d.file},
+    };
+    rk_err *err = NULL;
+    for (size_t i = 0; i < RK_ARRAY_LEN(parts) && !err; i++)
+        err = rk_difference_text(parts[i].text, parts[i].copy);
+    if (!err)
+        return rk_differences_add(list, &d);
+    free_text(&d);
+    return err;
+}

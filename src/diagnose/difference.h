@@ -67,6 +67,16 @@ void rk_differences_cleanup(rk_differences *list);
 // Adds one; consumes its text whatever happens. Beyond the maximum it is only counted.
 RK_NODISCARD rk_err *rk_differences_add(rk_differences *list, rk_difference *difference);
 
+// Words of a difference; borrowed. An empty one becomes NULL.
+typedef struct rk_difference_words {
+    rk_span function, op, attribute, before, after, file;
+} rk_difference_words;
+
+// Adds one with copies of these words; `kind`, `follows`, `order` and `line` are of `plain`, which
+// has no text. RK_RESOURCE_EXHAUSTED is the only error.
+RK_NODISCARD rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
+                                         const rk_difference_words *words);
+
 // Puts causes before what follows from them, each by `order`, otherwise as they were added.
 void rk_differences_sort(rk_differences *list);
 

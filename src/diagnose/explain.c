@@ -124,17 +124,11 @@ static bool is_uncacheable(const rk_run_compile *compile) {
 
 static rk_err *note_variable(rk_explained *item, const char *name, const char *before,
                              const char *after) {
-    rk_difference d = {.kind = RK_DIFFERENCE_VARIABLE};
-    rk_err *err = rk_difference_text(rk_span_text(name), &d.attribute);
-    if (!err)
-        err = rk_difference_text(rk_span_text(before), &d.before);
-    if (!err)
-        err = rk_difference_text(rk_span_text(after), &d.after);
-    rk_err *added = rk_differences_add(&item->differences, &d);
-    if (!err)
-        return added;
-    rk_err_free(added);
-    return err;
+    const rk_difference plain = {.kind = RK_DIFFERENCE_VARIABLE};
+    const rk_difference_words words = {.attribute = rk_span_text(name),
+                                       .before = rk_span_text(before),
+                                       .after = rk_span_text(after)};
+    return rk_differences_note(&item->differences, &plain, &words);
 }
 
 // A place for what has no difference: where the program was called.
@@ -144,23 +138,14 @@ static rk_err *note_place(rk_explained *item, rk_difference_kind kind, const cha
         item->program && item->program->has_sketch ? rk_sketch_place(&item->program->sketch) : NULL;
     if (!place)
         return NULL;
-    rk_difference d = {.kind = kind, .line = place->line};
-    rk_err *err = rk_difference_text(rk_span_text(place->file), &d.file);
-    if (!err)
-        err = rk_difference_text(rk_span_text(place->function), &d.function);
-    if (!err)
-        err = rk_difference_text(rk_span_text("program"), &d.op);
-    if (!err)
-        err = rk_difference_text(rk_span_text(what), &d.attribute);
-    if (!err)
-        err = rk_difference_text(rk_span_text(before), &d.before);
-    if (!err)
-        err = rk_difference_text(rk_span_text(after), &d.after);
-    rk_err *added = rk_differences_add(&item->differences, &d);
-    if (!err)
-        return added;
-    rk_err_free(added);
-    return err;
+    const rk_difference plain = {.kind = kind, .line = place->line};
+    const rk_difference_words words = {.function = rk_span_text(place->function),
+                                       .op = rk_span_text("program"),
+                                       .attribute = rk_span_text(what),
+                                       .before = rk_span_text(before),
+                                       .after = rk_span_text(after),
+                                       .file = rk_span_text(place->file)};
+    return rk_differences_note(&item->differences, &plain, &words);
 }
 
 static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,

@@ -53,21 +53,15 @@ static rk_err *add_input(rk_program_diff *diff, rk_difference_kind kind, const r
                          const rk_sketch_value *before, const rk_sketch_value *after) {
     const rk_sketch_line *place = rk_sketch_place(of);
     const rk_sketch_value *named = after ? after : before;
-    rk_difference d = {.kind = kind, .line = place ? place->line : 0};
-    rk_err *err = rk_difference_text(rk_span_text("parameter"), &d.op);
-    if (!err)
-        err = rk_difference_text(rk_span_text(named->name), &d.attribute);
-    if (!err && before)
-        err = rk_difference_text(rk_span_text(before->type), &d.before);
-    if (!err && after)
-        err = rk_difference_text(rk_span_text(after->type), &d.after);
-    if (!err && place)
-        err = rk_difference_text(rk_span_text(place->file), &d.file);
-    rk_err *added = rk_differences_add(&diff->list, &d);
-    if (!err)
-        return added;
-    rk_err_free(added);
-    return err;
+    const rk_difference plain = {.kind = kind, .line = place ? place->line : 0};
+    const rk_difference_words words = {
+        .op = rk_span_text("parameter"),
+        .attribute = rk_span_text(named->name),
+        .before = rk_span_text(before ? before->type : ""),
+        .after = rk_span_text(after ? after->type : ""),
+        .file = rk_span_text(place ? place->file : ""),
+    };
+    return rk_differences_note(&diff->list, &plain, &words);
 }
 
 static const char *element_of(const char *type) {
