@@ -34,6 +34,7 @@ static PJRT_Error *compile(const PJRT_Program *from, const char *options, size_t
     fake_program_set_codegen(*out_program, codegen, strlen(codegen));
     fake_trace("compiled", "name=%s", (*out_program)->name);
     fake_sleep_ms((*out_program)->sleep_ms + fake_setting_int("FAKE_PJRT_COMPILE_MS", 0));
+    fake_wait_for_file(fake_setting("FAKE_PJRT_COMPILE_UNTIL", NULL));
     return NULL;
 }
 

@@ -75,6 +75,9 @@ void fake_trace(const char *call, const char *format, ...) __attribute__((format
 // Writes a MISUSE line to the trace and to stderr, then aborts.
 _Noreturn void fake_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void fake_sleep_ms(int64_t milliseconds);
+
+// Returns as soon as that file exists; at once if `path` is NULL.
+void fake_wait_for_file(const char *path);
 // A real fault: unlike raise(), it cannot be held back by a signal mask.
 void fake_crash(void);
 // In a forked child: forgets the calls that threads of the parent were in.

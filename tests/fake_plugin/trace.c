@@ -109,6 +109,11 @@ void fake_sleep_ms(int64_t milliseconds) {
     (void)pthread_cond_destroy(&never);
 }
 
+void fake_wait_for_file(const char *path) {
+    while (path && access(path, F_OK) != 0)
+        fake_sleep_ms(5);
+}
+
 // Teardown.
 
 // A call that meets the teardown. FAKE_PJRT_TEARDOWN=note writes a line and goes on: for tests of

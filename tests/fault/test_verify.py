@@ -9,7 +9,7 @@ from faultlib import FaultCase, each_way, finish
 
 VERIFY = {"REKINDLE_VERIFY": "1"}
 # Long enough for what is verified to be through: the process stays so long.
-STAY = "sleep=700"
+STAY = "sleep=1000"
 WORDS = ["client", "compile=name=a add=3", "execute", "tohost", "inspect"]
 
 
@@ -120,7 +120,9 @@ class Different(Verify):
     def test_told_once_an_entry(self, way):
         words = ["client", "compile=name=a", "compile=name=a", "compile=name=a", "compile=name=b"]
         self.store_other_code(way, words)
-        outcome = self.verify_sound(way, [*words, STAY])
+        # The first difference sets the entry aside: nothing is found before all were loaded.
+        loaded = os.path.join(self.place.path, "loaded")
+        outcome = self.verify_sound(way, [*words, "touch=" + loaded, STAY], FAKE_PJRT_COMPILE_UNTIL=loaded)
         self.assertEqual(sorted(self.verified()), [("a", "different")] * 3 + [("b", "different")])
         self.assertEqual(len(outcome.told()), 2, outcome.stderr)
         self.assertEqual(len(self.place.quarantined()), 2)

@@ -2,6 +2,7 @@
 #include "host/host.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -77,6 +78,12 @@ static void sleep_ms(const char *value) {
     struct timespec rest = {milliseconds / 1000, (milliseconds % 1000) * 1000000};
     while (nanosleep(&rest, &rest) != 0)
         continue;
+}
+
+static void touch(const char *path) {
+    FILE *file = fopen(path, "w");
+    if (!file || fclose(file) != 0)
+        host_usage("%s cannot be written", path);
 }
 
 // Blocks.
@@ -210,6 +217,8 @@ static void run_word(host *h, const char *word) {
     }
     if (strncmp(word, "sleep=", 6) == 0)
         sleep_ms(value);
+    else if (strncmp(word, "touch=", 6) == 0)
+        touch(value);
     else if (strcmp(word, "step") == 0)
         rekindle_step();
     else if (strcmp(word, "mark-warm") == 0)
