@@ -89,7 +89,7 @@ static rk_err *read_side(side *s, rk_store *store, const rk_kept_list *list, con
     return read_kept(s, store, kept);
 }
 
-static rk_err *compare(side *a, side *b, bool json) {
+static rk_err *compare(side *a, side *b, bool stacks, bool json) {
     RK_AUTO(rk_program_diff) diff = {0};
     RK_AUTO(rk_differences) components = {0};
     RK_TRY(rk_diff_programs(&a->view, &b->view, &diff));
@@ -97,15 +97,16 @@ static rk_err *compare(side *a, side *b, bool json) {
                               json_object_get(b->metadata, "toolchain"), &components));
     if (a->components && b->components)
         RK_TRY(rk_diff_components(a->components, b->components, &components));
-    (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, &components);
+    (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, &components,
+                                                    stacks);
     return NULL;
 }
 
-static rk_err *diff(const rk_settings *settings, char **what, bool json) {
+static rk_err *diff(const rk_settings *settings, char **what, bool stacks, bool json) {
     bool first = !is_file(what[0]) && rk_diff_names_run(what[0], what[1]);
     bool second = !is_file(what[1]) && rk_diff_names_run(what[1], what[0]);
     if (first && second)
-        return rk_diff_print_runs(settings, what[0], what[1], json);
+        return rk_diff_print_runs(settings, what[0], what[1], stacks, json);
     if (first || second)
         return rk_error(
             RK_INVALID_ARGUMENT,
@@ -121,13 +122,14 @@ static rk_err *diff(const rk_settings *settings, char **what, bool json) {
         RK_TRY(rk_kept_collect(store, &list));
     RK_TRY(read_side(&a, store, &list, what[0]));
     RK_TRY(read_side(&b, store, &list, what[1]));
-    return compare(&a, &b, json);
+    return compare(&a, &b, stacks, json);
 }
 
 int rk_verb_diff(int argc, char **argv) {
-    bool json = false;
+    bool json = false, stacks = false;
     const char *dir = NULL;
     const rk_opt options[] = {
+        RK_OPT_FLAG("stack", 's', &stacks, "the whole call stack of each difference"),
         RK_OPT_JSON(&json),
         RK_OPT_DIR(&dir),
     };
@@ -154,6 +156,6 @@ int rk_verb_diff(int argc, char **argv) {
     RK_AUTO_SETTINGS settings = NULL;
     rk_err *err = rk_place_settings(&settings);
     if (!err)
-        err = diff(settings, operands.items, json);
+        err = diff(settings, operands.items, stacks, json);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
 }

@@ -65,7 +65,7 @@ static json_t *nearest_json(const rk_run_only *item) {
     return object;
 }
 
-static json_t *only_json(const rk_run_only *item, bool compared) {
+static json_t *only_json(const rk_run_only *item, bool compared, bool stacks) {
     json_t *object = rk_out_object();
     rk_out_set(object, "program", rk_out_string(item->request->program));
     rk_out_set(object, "key", rk_out_string(item->request->key));
@@ -75,30 +75,30 @@ static json_t *only_json(const rk_run_only *item, bool compared) {
     if (!compared)
         return object;
     json_t *differences = rk_out_array();
-    rk_diff_view_add_json(differences, &item->diff.list, false);
+    rk_diff_view_add_json(differences, &item->diff.list, stacks);
     rk_out_set(object, "cause", rk_out_string(rk_cause_name(item->diff.cause)));
     rk_out_set(object, "nearest", nearest_json(item));
     rk_out_set(object, "differences", differences);
     return object;
 }
 
-static json_t *list_json(const rk_run_only_list *list, bool compared) {
+static json_t *list_json(const rk_run_only_list *list, bool compared, bool stacks) {
     json_t *array = rk_out_array();
     for (size_t i = 0; i < list->count; i++)
-        rk_out_append(array, only_json(&list->items[i], compared));
+        rk_out_append(array, only_json(&list->items[i], compared, stacks));
     return array;
 }
 
-static void print_json(const side *a, const side *b, const rk_run_diff *diff) {
+static void print_json(const side *a, const side *b, const rk_run_diff *diff, bool stacks) {
     json_t *object = rk_out_object(), *programs = rk_out_object(), *environment = rk_out_array();
     rk_out_set(object, "a", rk_run_json(&a->run, &a->totals));
     rk_out_set(object, "b", rk_run_json(&b->run, &b->totals));
-    rk_diff_view_add_json(environment, &diff->environment, true);
+    rk_diff_view_add_json(environment, &diff->environment, stacks);
     rk_out_set(object, "environment", environment);
     rk_out_set(programs, "in_both", rk_out_uint(diff->in_both));
     rk_out_set(programs, "under_other_keys", rk_out_uint(diff->under_other_keys));
-    rk_out_set(programs, "only_a", list_json(&diff->only_before, false));
-    rk_out_set(programs, "only_b", list_json(&diff->only_after, true));
+    rk_out_set(programs, "only_a", list_json(&diff->only_before, false, stacks));
+    rk_out_set(programs, "only_b", list_json(&diff->only_after, true, stacks));
     rk_out_set(object, "programs", programs);
     rk_out_print(object);
 }
@@ -118,7 +118,7 @@ static void print_side(const char *label, const side *s) {
     (void)printf("%s  %s\n", label, rk_need_text(&line));
 }
 
-static void print_only(const rk_run_only *item, bool compared) {
+static void print_only(const rk_run_only *item, bool compared, bool stacks) {
     RK_AUTO(rk_buf) line = {0};
     rk_text_add_printable(&line, rk_span_text(name_of(item)));
     rk_buf_add_format(&line, "  %.12s", item->request->program);
@@ -130,21 +130,22 @@ static void print_only(const rk_run_only *item, bool compared) {
                           item->nearest->program);
     (void)printf("  %s\n", rk_need_text(&line));
     if (compared)
-        rk_diff_view_print_list(&item->diff.list, 6, DIFFERENCES_SHOWN);
+        rk_diff_view_print_list(&item->diff.list, 6, DIFFERENCES_SHOWN, stacks);
 }
 
-static void print_list(const char *title, const rk_run_only_list *list, bool compared) {
+static void print_list(const char *title, const rk_run_only_list *list, bool compared,
+                       bool stacks) {
     if (!list->count)
         return;
     (void)printf("\n%s%s%s  %zu program%s\n", rk_style(RK_STYLE_BOLD, stdout), title,
                  rk_style(RK_STYLE_NONE, stdout), list->count, rk_text_plural(list->count));
     for (size_t i = 0; i < list->count && i < SHOWN; i++)
-        print_only(&list->items[i], compared);
+        print_only(&list->items[i], compared, stacks);
     if (list->count > SHOWN)
         (void)printf("  and %zu more: --json has them all\n", list->count - SHOWN);
 }
 
-static void print_text(const side *a, const side *b, const rk_run_diff *diff) {
+static void print_text(const side *a, const side *b, const rk_run_diff *diff, bool stacks) {
     print_side("A", a);
     print_side("B", b);
     (void)printf("\n%zu program%s in both", diff->in_both, diff->in_both == 1 ? " is" : "s are");
@@ -155,16 +156,16 @@ static void print_text(const side *a, const side *b, const rk_run_diff *diff) {
     if (diff->environment.count) {
         (void)printf("\n%senvironment%s\n", rk_style(RK_STYLE_BOLD, stdout),
                      rk_style(RK_STYLE_NONE, stdout));
-        rk_diff_view_print_list(&diff->environment, 2, ENVIRONMENT_SHOWN);
+        rk_diff_view_print_list(&diff->environment, 2, ENVIRONMENT_SHOWN, stacks);
     }
-    print_list("only in A", &diff->only_before, false);
-    print_list("only in B", &diff->only_after, true);
+    print_list("only in A", &diff->only_before, false, stacks);
+    print_list("only in B", &diff->only_after, true, stacks);
     if (!diff->environment.count && !diff->only_before.count && !diff->only_after.count)
         (void)printf("Nothing differs in what the two runs asked for, or where they ran.\n");
 }
 
 rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, const char *after,
-                           bool json) {
+                           bool stacks, bool json) {
     const char *directory = rk_settings_get(settings)->dir;
     RK_AUTO_STORE store = NULL;
     RK_AUTO(side) a = {0};
@@ -177,6 +178,6 @@ rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, cons
     if (store)
         RK_TRY(rk_library_load(store, (rk_library_watch){0}, &library));
     RK_TRY(rk_diff_runs(&a.run, &b.run, &library, &diff));
-    (json ? print_json : print_text)(&a, &b, &diff);
+    (json ? print_json : print_text)(&a, &b, &diff, stacks);
     return NULL;
 }

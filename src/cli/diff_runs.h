@@ -10,4 +10,4 @@ bool rk_diff_names_run(const char *text, const char *other);
 
 // Compares two runs, each named as for `rekindle stats --run`, and prints what differs.
 RK_NODISCARD rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before,
-                                        const char *after, bool json);
+                                        const char *after, bool stacks, bool json);

@@ -7,7 +7,19 @@
 #include "cli/text.h"
 #include "diagnose/components_diff.h"
 
-static json_t *difference_json(const rk_difference *d) {
+static json_t *stack_json(const rk_stack *stack) {
+    json_t *array = rk_out_array();
+    for (size_t i = 0; i < stack->count; i++) {
+        json_t *frame = rk_out_object();
+        rk_out_set(frame, "file", rk_out_nullable(stack->frames[i].file));
+        rk_out_set(frame, "line", rk_out_uint(stack->frames[i].line));
+        rk_out_set(frame, "function", rk_out_nullable(stack->frames[i].function));
+        rk_out_append(array, frame);
+    }
+    return array;
+}
+
+static json_t *difference_json(const rk_difference *d, bool stacks) {
     json_t *object = rk_out_object();
     rk_out_set(object, "kind", rk_out_string(rk_difference_kind_name(d->kind)));
     rk_out_set(object, "function", rk_out_nullable(d->function));
@@ -17,13 +29,15 @@ static json_t *difference_json(const rk_difference *d) {
     rk_out_set(object, "after", rk_out_nullable(d->after));
     rk_out_set(object, "file", rk_out_nullable(d->file));
     rk_out_set(object, "line", d->file ? rk_out_uint(d->line) : json_null());
+    if (stacks)
+        rk_out_set(object, "stack", stack_json(&d->stack));
     return object;
 }
 
-void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool all) {
+void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool stacks) {
     for (size_t i = 0; i < list->count; i++)
-        if (all || !list->items[i].follows)
-            rk_out_append(array, difference_json(&list->items[i]));
+        if (!list->items[i].follows)
+            rk_out_append(array, difference_json(&list->items[i], stacks));
 }
 
 static const char *or_none(const char *text) {
@@ -74,7 +88,25 @@ void rk_diff_view_write(const rk_difference *difference, rk_buf *out) {
     rk_text_add_printable(out, rk_buf_span(&plain));
 }
 
-void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most) {
+static void print_place(const char *file, uint32_t line, const char *function, bool is_head,
+                        size_t indent) {
+    RK_AUTO(rk_buf) place = {0};
+    RK_AUTO(rk_buf) name = {0};
+    rk_text_add_printable(&place, rk_span_text(file));
+    rk_text_add_printable(&name, rk_span_text(function ? function : ""));
+    (void)printf("%*s%s%s:%u%s%s%s\n", (int)indent, "",
+                 rk_style(is_head ? RK_STYLE_BOLD : RK_STYLE_NONE, stdout), rk_need_text(&place),
+                 line, rk_style(RK_STYLE_NONE, stdout), function ? " in " : "",
+                 rk_need_text(&name));
+}
+
+// Whether the place that is shown anyway is that of the stack's first frame.
+static bool is_innermost(const rk_difference *d) {
+    return d->file && d->stack.count && d->stack.frames[0].line == d->line &&
+           strcmp(d->stack.frames[0].file, d->file) == 0;
+}
+
+void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most, bool stacks) {
     size_t shown = 0;
     for (size_t i = 0; i < list->count && shown < most; i++) {
         const rk_difference *d = &list->items[i];
@@ -83,14 +115,11 @@ void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t m
         RK_AUTO(rk_buf) line = {0};
         rk_diff_view_write(d, &line);
         (void)printf("%*s%s\n", (int)indent, "", rk_need_text(&line));
-        if (d->file) {
-            RK_AUTO(rk_buf) place = {0};
-            rk_text_add_printable(&place, rk_span_text(d->file));
-            (void)printf("%*s%s%s:%u%s%s%s%s\n", (int)indent + 4, "",
-                         rk_style(RK_STYLE_BOLD, stdout), rk_need_text(&place), d->line,
-                         rk_style(RK_STYLE_NONE, stdout), d->function ? " in " : "",
-                         d->function ? d->function : "", "");
-        }
+        if (d->file)
+            print_place(d->file, d->line, d->function, true, indent + 4);
+        for (size_t k = is_innermost(d) ? 1 : 0; stacks && k < d->stack.count; k++)
+            print_place(d->stack.frames[k].file, d->stack.frames[k].line,
+                        d->stack.frames[k].function, false, indent + 8);
         shown++;
     }
     if (list->cause_count > shown)
@@ -119,17 +148,17 @@ static const char *cause_word(rk_cause cause) {
 }
 
 void rk_diff_view_json(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                       const rk_differences *components) {
+                       const rk_differences *components, bool stacks) {
     json_t *object = rk_out_object(), *list = rk_out_array(), *following = rk_out_array();
     rk_out_set(object, "a", side_json(a));
     rk_out_set(object, "b", side_json(b));
     rk_out_set(object, "cause", rk_out_string(cause_word(cause_of(diff, components))));
-    rk_diff_view_add_json(list, &diff->list, false);
-    rk_diff_view_add_json(list, components, false);
+    rk_diff_view_add_json(list, &diff->list, stacks);
+    rk_diff_view_add_json(list, components, stacks);
     rk_out_set(object, "differences", list);
     for (size_t i = 0; i < diff->list.count; i++)
         if (diff->list.items[i].follows)
-            rk_out_append(following, difference_json(&diff->list.items[i]));
+            rk_out_append(following, difference_json(&diff->list.items[i], false));
     rk_out_set(object, "following", following);
     json_t *ops = rk_out_object();
     rk_out_set(ops, "same_place", rk_out_uint(diff->matched));
@@ -157,7 +186,7 @@ static void print_side(const char *label, const rk_diff_side *side) {
 }
 
 void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                        const rk_differences *components) {
+                        const rk_differences *components, bool stacks) {
     print_side("A", a);
     print_side("B", b);
     const char *cause = cause_word(cause_of(diff, components));
@@ -167,8 +196,8 @@ void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_p
     }
     (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), cause,
                  rk_style(RK_STYLE_NONE, stdout));
-    rk_diff_view_print_list(&diff->list, 2, 20);
-    rk_diff_view_print_list(components, 2, 40);
+    rk_diff_view_print_list(&diff->list, 2, 20, stacks);
+    rk_diff_view_print_list(components, 2, 40, stacks);
     size_t following = diff->list.count - diff->list.cause_count + diff->list.left_out;
     (void)printf("\n%zu operation%s the same in kind", diff->matched,
                  diff->matched == 1 ? " is" : "s are");

@@ -13,17 +13,17 @@ typedef struct rk_diff_side {
     const rk_digest *program; // NULL: not known
 } rk_diff_side;
 
-// `components`: what differs that is not the program.
+// `components`: what differs that is not the program. `stacks`: each cause with its call stack.
 void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                        const rk_differences *components);
+                        const rk_differences *components, bool stacks);
 void rk_diff_view_json(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                       const rk_differences *components);
+                       const rk_differences *components, bool stacks);
 
-// Appends the causes of a list to a JSON array; with `all`, what follows from them too.
-void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool all);
+// Appends the causes of a list to a JSON array.
+void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool stacks);
 
 // One difference in one line of plain text, less its place: "input x: tensor<32x8xf32> → …".
 void rk_diff_view_write(const rk_difference *difference, rk_buf *out);
 
 // The causes of a list, each with its place, indented; at most `most` of them.
-void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most);
+void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most, bool stacks);

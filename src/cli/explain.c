@@ -53,7 +53,7 @@ static rk_err *load_library(rk_store *store, rk_library *out_library) {
 
 static void give(const rk_explanation *explanation, const rk_explain_how *how, bool json) {
     if (json)
-        rk_out_print(rk_explain_view_json(explanation));
+        rk_out_print(rk_explain_view_json(explanation, how));
     else
         rk_explain_view_print(explanation, how);
 }
@@ -86,6 +86,7 @@ int rk_verb_explain(int argc, char **argv) {
     const rk_opt options[] = {
         RK_OPT_VALUE("run", 'r', &run, "RUN", "another run than the last; the beginning is enough"),
         RK_OPT_FLAG("all", 'a', &how.all, "every compilation, with everything that differs"),
+        RK_OPT_FLAG("stack", 's', &how.stacks, "the whole call stack of each difference"),
         RK_OPT_JSON(&json),
         RK_OPT_DIR(&dir),
     };

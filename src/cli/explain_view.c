@@ -42,7 +42,7 @@ static json_t *nearest_json(const rk_explanation *x, const rk_explained *item) {
     return object;
 }
 
-static json_t *compilation_json(const rk_explanation *x, const rk_explained *item) {
+static json_t *compilation_json(const rk_explanation *x, const rk_explained *item, bool stacks) {
     const rk_run_compile *compile = item->compile;
     json_t *object = rk_out_object(), *differences = rk_out_array();
     rk_out_set(object, "seq", rk_out_uint(compile->seq));
@@ -55,7 +55,7 @@ static json_t *compilation_json(const rk_explanation *x, const rk_explained *ite
     rk_out_set(object, "compiled", rk_out_bool(compile->compiled));
     rk_out_set(object, "cause", rk_out_string(rk_cause_name(item->cause)));
     rk_out_set(object, "nearest", nearest_json(x, item));
-    rk_diff_view_add_json(differences, &item->differences, false);
+    rk_diff_view_add_json(differences, &item->differences, stacks);
     rk_out_set(object, "differences", differences);
     rk_out_set(object, "following",
                rk_out_uint(item->differences.count - item->differences.cause_count +
@@ -78,14 +78,14 @@ static json_t *pattern_json(const rk_pattern *pattern) {
     return object;
 }
 
-json_t *rk_explain_view_json(const rk_explanation *x) {
+json_t *rk_explain_view_json(const rk_explanation *x, const rk_explain_how *how) {
     json_t *object = rk_out_object();
     json_t *compilations = rk_out_array(), *patterns = rk_out_array();
     rk_out_set(object, "run", rk_out_string(x->run->run));
     rk_out_set(object, "job", rk_out_string(x->run->job));
     rk_out_set(object, "questions", questions_json(x));
     for (size_t i = 0; i < x->count; i++)
-        rk_out_append(compilations, compilation_json(x, &x->items[i]));
+        rk_out_append(compilations, compilation_json(x, &x->items[i], how->stacks));
     rk_out_set(object, "compilations", compilations);
     for (size_t i = 0; i < x->pattern_count; i++)
         rk_out_append(patterns, pattern_json(&x->patterns[i]));
@@ -201,7 +201,8 @@ static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
     return false;
 }
 
-static void print_compilation(const rk_explanation *x, const rk_explained *item, bool all) {
+static void print_compilation(const rk_explanation *x, const rk_explained *item,
+                              const rk_explain_how *how) {
     const rk_run_compile *compile = item->compile;
     RK_AUTO(rk_buf) name = {0};
     rk_text_add_printable(&name, rk_span_text(rk_explained_name(item)));
@@ -214,7 +215,8 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
     if (x->run->process_count > 1)
         (void)printf(" of rank %u", x->run->processes[compile->process].rank);
     (void)printf("\n");
-    rk_diff_view_print_list(&item->differences, 2, all ? SIZE_MAX : DIFFERENCES_SHOWN);
+    rk_diff_view_print_list(&item->differences, 2, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
+                            how->stacks);
     if (item->nearest && !item->nearest_of)
         (void)printf("  compared with %.12s of run %s\n", item->nearest->hex, item->nearest->run);
     else if (item->nearest_of && item->nearest_of != compile && item->cause != RK_CAUSE_DUPLICATE)
@@ -232,18 +234,18 @@ static int costly_first(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void print_causes(const rk_explanation *x, bool all) {
+static void print_causes(const rk_explanation *x, const rk_explain_how *how) {
     rk_autofree const rk_explained **list =
         rk_need(rk_calloc(x->count + 1, sizeof(rk_explained *)));
     size_t count = 0;
     for (size_t i = 0; i < x->count; i++)
-        if (all || (x->items[i].cause != RK_CAUSE_FIRST && !is_in_pattern(x, &x->items[i])))
+        if (how->all || (x->items[i].cause != RK_CAUSE_FIRST && !is_in_pattern(x, &x->items[i])))
             list[count++] = &x->items[i];
     if (count)
         qsort(list, count, sizeof(rk_explained *), costly_first);
-    for (size_t i = 0; i < count && (all || i < CAUSES_SHOWN); i++)
-        print_compilation(x, list[i], all);
-    if (!all && count > CAUSES_SHOWN)
+    for (size_t i = 0; i < count && (how->all || i < CAUSES_SHOWN); i++)
+        print_compilation(x, list[i], how);
+    if (!how->all && count > CAUSES_SHOWN)
         (void)printf("\n%zu more, each cheaper: --all shows them\n", count - CAUSES_SHOWN);
 }
 
@@ -258,5 +260,5 @@ void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
         print_pattern(&x->patterns[i]);
     if (!how->all && x->pattern_count > PATTERNS_SHOWN)
         (void)printf("\n%zu more patterns: --all shows them\n", x->pattern_count - PATTERNS_SHOWN);
-    print_causes(x, how->all);
+    print_causes(x, how);
 }

@@ -102,8 +102,8 @@ static rk_source place_of(const rk_view *view, const rk_view_function *function,
     bool any = false;
     for (uint32_t i = 0; i < end && looked_at < ITEMS_LOOKED_AT; i++) {
         uint32_t op = view->items[function->first + blocks.first + i].op;
-        uint32_t count =
-            rk_source_frames(view->model, view->model->ops.items[op].location, frames, FRAMES_MAX);
+        uint32_t count = rk_source_frames(view->model, view->model->ops.items[op].location,
+                                          RK_FILE_USER, frames, FRAMES_MAX);
         if (!count || (view->call.line && rk_source_same_line(&frames[0], &view->call)))
             continue;
         looked_at++;

@@ -7,17 +7,14 @@ enum { USERS_MAX = 8 };
 rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind, const rk_differ_subject *subject,
                       rk_span attribute, rk_span before, rk_span after) {
     rk_span function = subject->place.function.len ? subject->place.function : subject->function;
-    const rk_difference plain = {.kind = kind,
-                                 .follows = subject->follows,
-                                 .order = subject->order,
-                                 .line = subject->place.line};
+    const rk_difference plain = {
+        .kind = kind, .follows = subject->follows, .order = subject->order};
     const rk_difference_words words = {.function = function,
                                        .op = subject->op,
                                        .attribute = attribute,
                                        .before = before,
-                                       .after = after,
-                                       .file = subject->place.file};
-    return rk_differences_note(&d->out->list, &plain, &words);
+                                       .after = after};
+    return rk_differences_note(&d->out->list, &plain, &words, &subject->place);
 }
 
 rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after) {

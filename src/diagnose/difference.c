@@ -30,6 +30,7 @@ static void free_text(rk_difference *difference) {
     rk_free(difference->before);
     rk_free(difference->after);
     rk_free(difference->file);
+    rk_stack_cleanup(&difference->stack);
 }
 
 void rk_differences_cleanup(rk_differences *list) {
@@ -88,19 +89,25 @@ rk_err *rk_difference_text(rk_span text, char **out_text) {
     return *out_text ? NULL : rk_err_no_memory();
 }
 
-rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
-                            const rk_difference_words *words) {
-    rk_difference d = *plain;
+static rk_err *copy(rk_difference *d, const rk_difference_words *words, const rk_source *place) {
     const struct {
         rk_span text;
         char **copy;
     } parts[] = {
-        {words->function, &d.function}, {words->op, &d.op},       {words->attribute, &d.attribute},
-        {words->before, &d.before},     {words->after, &d.after}, {words->file, &d.file},
+        {words->function, &d->function},   {words->op, &d->op},
+        {words->attribute, &d->attribute}, {words->before, &d->before},
+        {words->after, &d->after},         {place->file, &d->file},
     };
-    rk_err *err = NULL;
-    for (size_t i = 0; i < RK_ARRAY_LEN(parts) && !err; i++)
-        err = rk_difference_text(parts[i].text, parts[i].copy);
+    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++)
+        RK_TRY(rk_difference_text(parts[i].text, parts[i].copy));
+    d->line = place->line;
+    return d->follows ? NULL : rk_stack_take(place, &d->stack);
+}
+
+rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
+                            const rk_difference_words *words, const rk_source *place) {
+    rk_difference d = *plain;
+    rk_err *err = copy(&d, words, place);
     if (!err)
         return rk_differences_add(list, &d);
     free_text(&d);

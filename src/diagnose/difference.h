@@ -2,7 +2,7 @@
 // cause that follows. Words and values are those of `rekindle explain --json` (docs/explain.md).
 #pragma once
 
-#include "diagnose/source.h"
+#include "diagnose/stack.h"
 
 typedef enum rk_difference_kind {
     RK_DIFFERENCE_SHAPE,
@@ -51,6 +51,7 @@ typedef struct rk_difference {
     char *function, *op, *attribute, *before, *after;
     char *file; // the user's; of the later program, or of the earlier where it is gone there
     uint32_t line;
+    rk_stack stack; // owned; of a cause only; empty where it is not known
 } rk_difference;
 
 typedef struct rk_differences {
@@ -69,13 +70,13 @@ RK_NODISCARD rk_err *rk_differences_add(rk_differences *list, rk_difference *dif
 
 // Words of a difference; borrowed. An empty one becomes NULL.
 typedef struct rk_difference_words {
-    rk_span function, op, attribute, before, after, file;
+    rk_span function, op, attribute, before, after;
 } rk_difference_words;
 
-// Adds one with copies of these words; `kind`, `follows`, `order` and `line` are of `plain`, which
-// has no text. RK_RESOURCE_EXHAUSTED is the only error.
+// Adds one with copies of these words and of its place; `kind`, `follows` and `order` are of
+// `plain`, which has neither. RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
-                                         const rk_difference_words *words);
+                                         const rk_difference_words *words, const rk_source *place);
 
 // Puts causes before what follows from them, each by `order`, otherwise as they were added.
 void rk_differences_sort(rk_differences *list);

@@ -128,24 +128,34 @@ static rk_err *note_variable(rk_explained *item, const char *name, const char *b
     const rk_difference_words words = {.attribute = rk_span_text(name),
                                        .before = rk_span_text(before),
                                        .after = rk_span_text(after)};
-    return rk_differences_note(&item->differences, &plain, &words);
+    return rk_differences_note(&item->differences, &plain, &words, &(rk_source){0});
 }
 
-// A place for what has no difference: where the program was called.
-static rk_err *note_place(rk_explained *item, rk_difference_kind kind, const char *what,
-                          const char *before, const char *after) {
-    const rk_sketch_line *place =
-        item->program && item->program->has_sketch ? rk_sketch_place(&item->program->sketch) : NULL;
-    if (!place)
-        return NULL;
-    const rk_difference plain = {.kind = kind, .line = place->line};
-    const rk_difference_words words = {.function = rk_span_text(place->function),
-                                       .op = rk_span_text("program"),
+// A difference of the program as a whole.
+static rk_err *note_at(rk_explained *item, const rk_source *place, rk_span op, const char *what,
+                       const char *before, const char *after) {
+    const rk_difference plain = {.kind = RK_DIFFERENCE_ATTRIBUTE};
+    const rk_difference_words words = {.function = place->function,
+                                       .op = op,
                                        .attribute = rk_span_text(what),
                                        .before = rk_span_text(before),
-                                       .after = rk_span_text(after),
-                                       .file = rk_span_text(place->file)};
-    return rk_differences_note(&item->differences, &plain, &words);
+                                       .after = rk_span_text(after)};
+    return rk_differences_note(&item->differences, &plain, &words, place);
+}
+
+// The same for what has no place of its own: where the program was called.
+static rk_err *note_call(const rk_explainer *e, rk_explained *item, const char *what,
+                         const char *before, const char *after) {
+    RK_AUTO(rk_loaded) loaded = {0};
+    if (!item->program || !item->program->has_sketch)
+        return NULL;
+    rk_source place = rk_sketch_source(rk_sketch_place(&item->program->sketch));
+    if (!place.file.len)
+        return NULL;
+    RK_TRY(rk_library_open(e->library, item->program, &loaded));
+    if (loaded.loaded && rk_source_same_line(&loaded.view.call, &place))
+        place = loaded.view.call; // with its stack
+    return note_at(item, &place, rk_span_text("program"), what, before, after);
 }
 
 static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,
@@ -156,11 +166,11 @@ static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,
     item->similarity = 1;
     RK_AUTO(rk_buf) times = {0};
     rk_buf_add_format(&times, "%zu requests", count_requests(e->run, item->compile));
-    return note_place(item, RK_DIFFERENCE_ATTRIBUTE, "requests", "1 request", rk_buf_text(&times));
+    return note_call(e, item, "requests", "1 request", rk_buf_text(&times));
 }
 
 // The executable is gone, or never was kept, though the program is known from before.
-static rk_err *be_known(rk_explained *item, past known, const char *run) {
+static rk_err *be_known(const rk_explainer *e, rk_explained *item, past known, const char *run) {
     item->nearest = item->program;
     item->similarity = 1;
     if (strcmp(item->compile->reason, "refresh") == 0) {
@@ -168,14 +178,21 @@ static rk_err *be_known(rk_explained *item, past known, const char *run) {
         return note_variable(item, "REKINDLE_MODE", "readwrite", "refresh");
     }
     item->cause = known == PAST_STORED ? RK_CAUSE_EVICTED : RK_CAUSE_UNCACHEABLE;
-    return note_place(item, RK_DIFFERENCE_ATTRIBUTE, "executable",
-                      known == PAST_STORED ? "stored" : "not stored", run ? run : "gone");
+    return note_call(e, item, "executable", known == PAST_STORED ? "stored" : "not stored",
+                     run ? run : "gone");
 }
 
-static rk_err *be_uncacheable(rk_explained *item) {
+// The line of what ties it to its process, where it is found; else that of the call.
+static rk_err *be_uncacheable(const rk_explainer *e, rk_explained *item) {
+    static const char what[] = "why it is not kept";
+    RK_AUTO(rk_loaded) loaded = {0};
     item->cause = RK_CAUSE_UNCACHEABLE;
-    return note_place(item, RK_DIFFERENCE_ATTRIBUTE, "why it is not kept", "",
-                      item->compile->reason);
+    if (item->program)
+        RK_TRY(rk_library_open(e->library, item->program, &loaded));
+    rk_tie tie;
+    if (loaded.loaded && rk_find_tie(&loaded.view, &tie))
+        return note_at(item, &tie.place, tie.op, what, "", item->compile->reason);
+    return note_call(e, item, what, "", item->compile->reason);
 }
 
 static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_explained *item) {
@@ -202,16 +219,17 @@ static rk_err *classify(const rk_explainer *e, size_t index, rk_explained *item)
         item->cause = RK_CAUSE_DAMAGED;
         item->nearest = item->program;
         item->similarity = 1;
-        return note_place(item, RK_DIFFERENCE_ATTRIBUTE, "entry", "sound", compile->reason);
+        return note_call(e, item, "entry", "sound", compile->reason);
     }
     if (earlier)
         return be_duplicate(e, item, earlier);
     if (!is_uncacheable(compile) && known != PAST_UNKNOWN)
-        return be_known(item, known, run);
+        return be_known(e, item, known, run);
     if (is_uncacheable(compile) && known != PAST_UNKNOWN)
-        return be_uncacheable(item);
+        return be_uncacheable(e, item);
     RK_TRY(compare_with_nearest(e, index, item));
-    return item->cause == RK_CAUSE_FIRST && is_uncacheable(compile) ? be_uncacheable(item) : NULL;
+    return item->cause == RK_CAUSE_FIRST && is_uncacheable(compile) ? be_uncacheable(e, item)
+                                                                    : NULL;
 }
 
 static rk_err *look_for_blocks(const rk_explainer *e, rk_explained *item) {

@@ -51,17 +51,16 @@ static rk_err *join(rk_explained *item, rk_program_diff *program, rk_differences
 
 static rk_err *add_input(rk_program_diff *diff, rk_difference_kind kind, const rk_sketch *of,
                          const rk_sketch_value *before, const rk_sketch_value *after) {
-    const rk_sketch_line *place = rk_sketch_place(of);
+    const rk_source place = rk_sketch_source(rk_sketch_place(of));
     const rk_sketch_value *named = after ? after : before;
-    const rk_difference plain = {.kind = kind, .line = place ? place->line : 0};
+    const rk_difference plain = {.kind = kind};
     const rk_difference_words words = {
         .op = rk_span_text("parameter"),
         .attribute = rk_span_text(named->name),
         .before = rk_span_text(before ? before->type : ""),
         .after = rk_span_text(after ? after->type : ""),
-        .file = rk_span_text(place ? place->file : ""),
     };
-    return rk_differences_note(&diff->list, &plain, &words);
+    return rk_differences_note(&diff->list, &plain, &words, &place);
 }
 
 static const char *element_of(const char *type) {

@@ -30,6 +30,15 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, rk_expl
 // Looks for blocks in the program.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_view *view, rk_blocks *out_blocks);
 
+// What ties a program to the process that made it: a callback into it, most often.
+typedef struct rk_tie {
+    rk_span op;      // "stablehlo.custom_call"
+    rk_source place; // the user's
+} rk_tie;
+
+// The first one whose place is known; false if there is none. Spans are borrowed from the model.
+RK_HIDDEN RK_NODISCARD bool rk_find_tie(const rk_view *view, rk_tie *out_tie);
+
 // After all it is like nothing.
 RK_HIDDEN void rk_explained_be_first(rk_explained *item);
 

@@ -272,6 +272,14 @@ const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch) {
     return sketch->line_count ? &sketch->lines[0] : NULL;
 }
 
+rk_source rk_sketch_source(const rk_sketch_line *line) {
+    if (!line)
+        return (rk_source){0};
+    return (rk_source){.file = rk_span_text(line->file),
+                       .function = rk_span_text(line->function),
+                       .line = line->line};
+}
+
 bool rk_sketch_is_eager(const rk_sketch *sketch) {
     for (uint32_t i = 0; i < sketch->line_count; i++)
         if (sketch->lines[i].hash != sketch->call.hash)

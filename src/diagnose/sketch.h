@@ -66,6 +66,9 @@ void rk_sketch_finish(rk_sketch *sketch);
 // there is none.
 const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch);
 
+// A line as a place, without a stack; `line` may be NULL. Borrowed.
+rk_source rk_sketch_source(const rk_sketch_line *line);
+
 // True if all that is known to be in it comes from the very line that called it: an operation of
 // the framework's own, rather than a function of the user's.
 bool rk_sketch_is_eager(const rk_sketch *sketch);

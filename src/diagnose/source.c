@@ -62,7 +62,8 @@ static void push(walk *w, uint32_t node) {
 }
 
 static rk_source frame_of(const rk_node *file, rk_span function) {
-    return (rk_source){file->bytes, function, (uint32_t)(file->value >> 32)};
+    return (rk_source){
+        .file = file->bytes, .function = function, .line = (uint32_t)(file->value >> 32)};
 }
 
 static bool is_location(const rk_node *node) {
@@ -105,18 +106,20 @@ bool rk_source_of(const rk_model *model, uint32_t location, rk_source *out_place
             found = frame;
         }
     }
+    found.model = model;
+    found.location = location;
     *out_place = found;
     return best != RK_FILE_FRAMEWORK;
 }
 
-uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_source *out_frames,
-                          uint32_t max) {
+uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owner least,
+                          rk_source *out_frames, uint32_t max) {
     walk w = {.model = model};
     rk_source frame;
     uint32_t count = 0;
     push(&w, location);
     while (count < max && next_frame(&w, &frame))
-        if (rk_file_owner_of(frame.file) == RK_FILE_USER)
+        if (rk_file_owner_of(frame.file) >= least)
             out_frames[count++] = frame;
     return count;
 }

@@ -9,6 +9,8 @@ typedef struct rk_source {
     rk_span file;     // empty: not known
     rk_span function; // as Python calls it ("main.<locals>.step"); may be empty
     uint32_t line;
+    const rk_model *model; // borrowed: where it was found, with its whole stack; may be NULL
+    uint32_t location;
 } rk_source;
 
 // How much a file is the user's own.
@@ -23,9 +25,10 @@ rk_file_owner rk_file_owner_of(rk_span path);
 // no framework's. False: there is none. Spans are borrowed from the model.
 RK_NODISCARD bool rk_source_of(const rk_model *model, uint32_t location, rk_source *out_place);
 
-// The user's frames of a location, the innermost first; at most `max`. How many.
-uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_source *out_frames,
-                          uint32_t max);
+// The frames of a location that are owned so much at least, the innermost first; at most `max`. How
+// many.
+uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owner least,
+                          rk_source *out_frames, uint32_t max);
 
 // The outermost name of a location, which JAX and PyTorch/XLA make the path of scopes that an
 // operation is in ("jit(step)/jvp()/mul"); empty if there is none.

@@ -23,3 +23,7 @@ typedef struct rk_program_info {
 // Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info);
 void rk_program_info_cleanup(rk_program_info *info);
+
+// Whether a custom call with that target, or an operation with an attribute of that name, cannot be
+// kept: what `uncacheable` names, less addresses.
+bool rk_program_is_tie(rk_span name);

@@ -154,3 +154,49 @@ def test_version_and_help(store):
     assert re.search(r"\d+\.\d+\.\d+", store.cli("version").stdout)
     for verb in ("run", "stats", "runs", "ls", "show", "config", "rm", "version"):
         assert verb in store.cli("help").stdout
+
+
+STACKED = """
+import jax
+import jax.numpy as jnp
+
+def loss(w, x):
+    return jnp.mean(jnp.square(x @ w) * {weight})
+
+@jax.jit
+def step(w, x):
+    return w - jax.grad(loss)(w, x)
+
+def epoch(w, sizes):
+    for size in sizes:
+        w = step(w, jnp.ones((size, 4)))
+
+def main():
+    epoch(jnp.ones((4, 2)), {sizes})
+
+main()
+"""
+
+
+def stacks(explained, cause):
+    (compilation,) = (c for c in explained["compilations"] if c["cause"] == cause)
+    head = compilation["differences"][0]
+    return head, [(frame["line"], frame["function"]) for frame in head["stack"] if frame["file"] == head["file"]]
+
+
+def test_the_whole_stack(store, tmp_path):
+    """Of what differs inside a program, and of the call that brought another shape."""
+    script = tmp_path / "job.py"
+    for weight, sizes in ((0.5, (32,)), (0.25, (32, 24))):
+        script.write_text(STACKED.format(weight=weight, sizes=sizes))
+        run_process([REKINDLE, "run", "--", sys.executable, script], store.environment("run"))
+    explained = json.loads(store.cli("explain", "--json", "--stack").stdout)
+    head, frames = stacks(explained, "constant")
+    assert (head["line"], head["file"]) == (6, str(script))
+    assert frames == [(6, "loss"), (10, "step"), (14, "epoch"), (17, "main"), (19, "<module>")]
+    head, frames = stacks(explained, "shape")
+    assert frames == [(14, "epoch"), (17, "main"), (19, "<module>")]
+    text = store.cli("explain", "--stack").stdout
+    assert f"{script}:6 in loss\n          {script}:10 in step\n" in text
+    plain = json.loads(store.cli("explain", "--json").stdout)
+    assert not any("stack" in d for c in plain["compilations"] for d in c["differences"])

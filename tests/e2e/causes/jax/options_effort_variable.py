@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 CASE = {
-    "runs": [{}, {"env": {"JAX_EXEC_TIME_OPTIMIZATION_EFFORT": "0.25"}}],
-    "causes": [{"cause": "options", "name": "train_step", "values": [({None, 0.0}, 0.25)], "kind": {"option"}, "place": None}],
+    "runs": [{}, {"env": {"JAX_OPTIMIZATION_LEVEL": "O1"}}],
+    "causes": [{"cause": "options", "name": "train_step", "values": [({None, 0}, {19, "O1"})], "kind": {"option"}, "place": None}],
     "may": ["flag_drift"],
     "compiles": {"jit_train_step": 1},
     "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": True, "hidden_branch_active": False},

@@ -9,7 +9,7 @@ import numpy as np
 
 CASE = {
     "runs": [{}, {}],
-    "causes": [{"cause": "uncacheable", "name": "noisy_step", "place": None}],
+    "causes": [{"cause": "uncacheable", "name": "noisy_step"}],
     "compiles": {"": 1, "jit_step": 0},
     "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False},
 }
@@ -20,7 +20,7 @@ def step(w, x):
 
 
 def noisy_step(w, x):
-    jax.debug.print("norm of the weights: {}", jnp.linalg.norm(w))
+    jax.debug.print("norm of the weights: {}", jnp.linalg.norm(w))  # PLANTED
     return step(w, x)
 
 
