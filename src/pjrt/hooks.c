@@ -7,6 +7,7 @@
 #include "pjrt/compile.h"
 #include "pjrt/error.h"
 #include "pjrt/memory.h"
+#include "pjrt/optimized.h"
 #include "pjrt/prefetch.h"
 #include "pjrt/runtime.h"
 #include "pjrt/steps.h"
@@ -156,6 +157,7 @@ static void finish_serializing(const PJRT_LoadedExecutable *executable) {
 static void let_go(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
     finish_serializing(executable);
+    rk_optimized_forget(executable);
     rk_steps_forget(executable);
     if (runtime && runtime->verifier)
         rk_verifier_release(runtime->verifier, executable);
@@ -353,6 +355,12 @@ FOR_EACH_GROWN_LATER(DEFINE_GROWN_LATER)
     HOOK(n, PJRT_Error *, loaded_executable_delete, PJRT_LoadedExecutable_Delete_Args,             \
          loaded_executable_delete)                                                                 \
     HOOK(n, PJRT_Error *, execute, PJRT_LoadedExecutable_Execute_Args, execute)                    \
+    HOOK(n, PJRT_Error *, get_executable, PJRT_LoadedExecutable_GetExecutable_Args,                \
+         rk_optimized_get_hook)                                                                    \
+    HOOK(n, PJRT_Error *, executable_destroy, PJRT_Executable_Destroy_Args,                        \
+         rk_optimized_destroy_hook)                                                                \
+    HOOK(n, PJRT_Error *, optimized_program, PJRT_Executable_OptimizedProgram_Args,                \
+         rk_optimized_hook)                                                                        \
     HOOK(n, PJRT_Error *, buffer_from_host, PJRT_Client_BufferFromHostBuffer_Args,                 \
          buffer_from_host)                                                                         \
     HOOK(n, PJRT_Error *, buffer_to_host, PJRT_Buffer_ToHostBuffer_Args, buffer_to_host)           \
@@ -384,6 +392,9 @@ typedef struct hook_set {
     PJRT_LoadedExecutable_Destroy *loaded_executable_destroy;
     PJRT_LoadedExecutable_Delete *loaded_executable_delete;
     PJRT_LoadedExecutable_Execute *execute;
+    PJRT_LoadedExecutable_GetExecutable *get_executable;
+    PJRT_Executable_Destroy *executable_destroy;
+    PJRT_Executable_OptimizedProgram *optimized_program;
     PJRT_Client_BufferFromHostBuffer *buffer_from_host;
     PJRT_Buffer_ToHostBuffer *buffer_to_host;
     PJRT_Buffer_CopyRawToHost *copy_raw_to_host;
@@ -410,6 +421,9 @@ typedef struct hook_set {
      loaded_executable_destroy_##n,                                                                \
      loaded_executable_delete_##n,                                                                 \
      execute_##n,                                                                                  \
+     get_executable_##n,                                                                           \
+     executable_destroy_##n,                                                                       \
+     optimized_program_##n,                                                                        \
      buffer_from_host_##n,                                                                         \
      buffer_to_host_##n,                                                                           \
      copy_raw_to_host_##n,                                                                         \
@@ -447,6 +461,9 @@ void rk_hooks_install(rk_plugin *plugin) {
     REPLACE(PJRT_LoadedExecutable_Destroy, loaded_executable_destroy);
     REPLACE(PJRT_LoadedExecutable_Delete, loaded_executable_delete);
     REPLACE(PJRT_LoadedExecutable_Execute, execute);
+    REPLACE(PJRT_LoadedExecutable_GetExecutable, get_executable);
+    REPLACE(PJRT_Executable_Destroy, executable_destroy);
+    REPLACE(PJRT_Executable_OptimizedProgram, optimized_program);
     REPLACE(PJRT_Client_BufferFromHostBuffer, buffer_from_host);
     REPLACE(PJRT_Buffer_ToHostBuffer, buffer_to_host);
     REPLACE(PJRT_Buffer_CopyRawToHost, copy_raw_to_host);

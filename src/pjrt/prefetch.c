@@ -11,6 +11,7 @@
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
+#include "pjrt/optimized.h"
 #include "pjrt/record.h"
 #include "pjrt/verify.h"
 #include "store/manifest.h"
@@ -61,6 +62,7 @@ static void destroy(void *context, void *handle) {
     const PJRT_Api *api = self->plugin->real;
     PJRT_LoadedExecutable_Destroy_Args args = {
         .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = handle};
+    rk_optimized_forget(handle);
     rk_pjrt_error_drop(api, api->PJRT_LoadedExecutable_Destroy(&args));
     (void)atomic_fetch_add(&rk_preload_destroyed, 1);
 }
@@ -109,6 +111,7 @@ static rk_err *load(void *context, rk_span executable, void **out_handle) {
     PJRT_LoadedExecutable *loaded = NULL;
     RK_TRY(excuse(rk_load_ahead(self->plugin, self->client, executable,
                                 rk_buf_span(&self->options->bytes), &loaded)));
+    rk_optimized_read_ahead(self->plugin, loaded);
     *out_handle = loaded;
     return NULL;
 }

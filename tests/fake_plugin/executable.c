@@ -308,6 +308,8 @@ FAKE_ENTRY(PJRT_Executable_OptimizedProgram) {
     const fake_program *program = args->executable->program;
     args->program->format = "hlo";
     args->program->format_size = 3;
+    if (args->program->code && fake_fails("optimized"))
+        return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail optimized");
     if (args->program->code && args->program->code_size < program->code_size)
         return fake_error(PJRT_Error_Code_INVALID_ARGUMENT, "the buffer is too small");
     if (args->program->code)

@@ -185,20 +185,55 @@ static PJRT_Error *describe_shape(const host *h, PJRT_Executable *executable, rk
     return error;
 }
 
-static PJRT_Error *describe_program(const host *h, PJRT_Executable *executable, rk_json *json) {
-    PJRT_Program program = HOST_NO_ARGS(PJRT_Program);
+// First its size, then the program itself.
+static PJRT_Error *read_program(const host *h, PJRT_Executable *executable, PJRT_Program *program,
+                                rk_buf *code) {
+    *program = HOST_NO_ARGS(PJRT_Program);
     PJRT_Executable_OptimizedProgram_Args args = HOST_ARGS(
-        PJRT_Executable_OptimizedProgram_Args, .executable = executable, .program = &program);
+        PJRT_Executable_OptimizedProgram_Args, .executable = executable, .program = program);
     PJRT_Error *error = h->api->PJRT_Executable_OptimizedProgram(&args);
     if (error)
         return error;
+    rk_buf_reserve(code, program->code_size);
+    program->code = (char *)code->data;
+    return h->api->PJRT_Executable_OptimizedProgram(&args);
+}
+
+static PJRT_Error *describe_program(const host *h, PJRT_Executable *executable, rk_json *json) {
     RK_AUTO(rk_buf) code = RK_BUF_INIT(0);
-    rk_buf_reserve(&code, program.code_size);
-    program.code = (char *)code.data;
-    error = h->api->PJRT_Executable_OptimizedProgram(&args);
+    PJRT_Program program;
+    PJRT_Error *error = read_program(h, executable, &program, &code);
     if (!error)
         rk_json_member_uint(json, "optimized_bytes", program.code_size);
     return error;
+}
+
+// The same handle is asked again and again.
+void host_optimized(host *h, const char *value) {
+    host_line line;
+    host_begin(&line, h, "optimized");
+    char *times = strchr(value, ':');
+    rk_autofree char *number = rk_strndup(value, times ? (size_t)(times - value) : strlen(value));
+    PJRT_Executable *executable = NULL;
+    PJRT_Error *error =
+        get_executable(h, h->executables[host_pick_executable(h, number)], &executable);
+    rk_json_key(&line.json, "programs");
+    rk_json_begin_array(&line.json);
+    for (long left = times ? strtol(times + 1, NULL, 10) : 1; !error && left > 0; left--) {
+        RK_AUTO(rk_buf) code = RK_BUF_INIT(0);
+        PJRT_Program program;
+        error = read_program(h, executable, &program, &code);
+        if (error)
+            break;
+        rk_json_begin_array(&line.json);
+        rk_json_text(&line.json, rk_span_of(program.format, program.format_size));
+        rk_json_text(&line.json, rk_span_of(program.code, program.code_size));
+        rk_json_end_array(&line.json);
+    }
+    rk_json_end_array(&line.json);
+    if (executable)
+        destroy_executable(h, executable);
+    (void)host_end(&line, h, error);
 }
 
 void host_inspect(host *h, const char *value) {

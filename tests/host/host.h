@@ -74,6 +74,7 @@ void host_destroy_topology(host *h, const char *value);
 void host_compile(host *h, const char *value);
 void host_compile_topology(host *h, const char *value);
 void host_inspect(host *h, const char *value);
+void host_optimized(host *h, const char *value);
 void host_serialize(host *h, const char *value);
 void host_load(host *h, const char *value);
 void host_destroy_exec(host *h, const char *value);

@@ -39,6 +39,7 @@ static const struct {
     {"compile", host_compile, true},
     {"compile-topology", host_compile_topology, true},
     {"inspect", host_inspect, true},
+    {"optimized", host_optimized, true},
     {"serialize", host_serialize, true},
     {"load", host_load, true},
     {"destroy-exec", host_destroy_exec, true},

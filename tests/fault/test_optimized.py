@@ -1,0 +1,108 @@
+"""An executable's optimized program: frameworks ask for it twice, the plugin makes it once, and nobody gets that of
+another executable."""
+
+import unittest
+
+from faultlib import FaultCase, each_way
+
+CALL = "PJRT_Executable_OptimizedProgram"
+JOB = {"REKINDLE_JOB": "job"}
+SETTLE = "sleep=300"  # until a few quick ones are loaded
+
+
+class Optimized(FaultCase):
+    def asked(self, outcome):
+        """How often the plugin was asked, for size or content."""
+        return sum(detail.startswith("begin") for detail in outcome.traced(CALL))
+
+    def programs(self, outcome):
+        return [answer["programs"] for answer in outcome.of("optimized")]
+
+    def check_same_as_bare(self, outcome, words, **environment):
+        bare = self.run_sound("bare", words, environment=environment)
+        self.assertEqual(self.programs(outcome), self.programs(bare))
+        self.assertTrue(all(self.programs(bare)))
+        return bare
+
+    @each_way
+    def test_made_once_for_two(self, way):
+        words = ["client", "compile=name=a add=1", "optimized=0:2"]
+        outcome = self.run_sound(way, words)
+        bare = self.check_same_as_bare(outcome, words)
+        self.assertEqual((self.asked(bare), self.asked(outcome)), (4, 2))
+
+    @each_way
+    def test_what_comes_later_is_the_plugins_to_answer(self, way):
+        words = ["client", "compile=name=a add=1", "optimized=0:5"]
+        outcome = self.run_sound(way, words)
+        self.check_same_as_bare(outcome, words)
+        self.assertEqual(self.asked(outcome), 2 + 2 * 3)
+
+    @each_way
+    def test_read_with_the_load(self, way):
+        words = ["client", SETTLE, "compile=name=a add=1", "optimized=0:2", "compile=name=b", "optimized=1:2"]
+        self.run_sound(way, words, environment=JOB)
+        outcome = self.run_sound(way, words, environment=JOB)
+        self.assertEqual([event.get("source") for event in self.place.events("compile")][-2:], ["preload"] * 2)
+        self.check_same_as_bare(outcome, words)
+        self.assertEqual(self.asked(outcome), 4)
+        lines = [line for line in outcome.trace if line["call"] in (CALL, "PJRT_Client_Create")]
+        framework = {line["tid"] for line in lines if line["call"] == "PJRT_Client_Create"}
+        self.assertEqual(framework & {line["tid"] for line in lines if line["call"] == CALL}, set())
+
+    @each_way
+    def test_each_has_its_own(self, way):
+        """New executables, and new handles for old ones, come where others were destroyed."""
+        words = ["client"]
+        for number in range(12):
+            words += [f"compile=name=p{number} add={number}", f"optimized={number}"]
+        for number in range(0, 12, 2):
+            words += [f"destroy-exec={number}"]
+        for number in range(12, 24):
+            words += [f"compile=name=p{number} add={number}", f"optimized={number}:3", f"optimized={number}"]
+        for number in range(1, 12, 2):
+            words += [f"optimized={number}:2"]
+        outcome = self.run_sound(way, words)
+        self.check_same_as_bare(outcome, words)
+        self.check_nothing_left(outcome)
+
+    @each_way
+    def test_nobody_asks_for_what_was_loaded_ahead(self, way):
+        words = ["client", SETTLE, "compile=name=a add=1", "compile=name=b add=2"]
+        self.run_sound(way, words, environment=JOB)
+        words = ["client", SETTLE, "compile=name=c add=3", "optimized", "destroy-client"]
+        self.check_nothing_left(self.run_sound(way, words, environment=JOB))
+
+    @each_way
+    def test_a_plugin_that_fails(self, way):
+        """Once, and then it has an answer; or always: the framework gets the plugin's own error."""
+        words = ["client", "compile=name=a", "optimized=0:2"]
+        outcome = self.run_sound(way, words, environment={"FAKE_PJRT_FAIL": "optimized:1"})
+        self.assertEqual(self.programs(outcome), self.programs(self.run_sound("bare", words)))
+        environment = {"FAKE_PJRT_FAIL": "optimized"}
+        for preload in ("0", "1"):
+            environment["REKINDLE_PRELOAD"] = preload
+            outcome = self.place.run(way, words, environment=environment)
+            bare = self.place.run("bare", words, environment=environment)
+            self.assertEqual(outcome.plain(), bare.plain())
+            self.assertIn("told to fail optimized", str(bare.plain()))
+
+    @each_way
+    def test_fork(self, way):
+        words = ["client", "compile=name=a add=1", "optimized", "fork{", "optimized=0:3", "exit=_exit", "}", "optimized=0:2"]
+        outcome = self.run_sound(way, words, fork=True)
+        self.check_same_as_bare(outcome, words)
+
+    @each_way
+    def test_threads(self, way):
+        words = ["client", "thread=8{", "repeat=6{", "compile=name=p{t}-{r} add={r}", "optimized={r}:3", "}", "}"]
+        self.run_sound(way, words, environment=JOB)
+        outcome = self.run_sound(way, words, environment=JOB)
+        texts = [program for answer in outcome.of("optimized") for program in answer["programs"]]
+        self.assertEqual(len(texts), 8 * 6 * 3)
+        bare = [program for answer in self.run_sound("bare", words).of("optimized") for program in answer["programs"]]
+        self.assertEqual(sorted(texts), sorted(bare))
+
+
+if __name__ == "__main__":
+    unittest.main()
