@@ -119,7 +119,7 @@ uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owne
     uint32_t count = 0;
     push(&w, location);
     while (count < max && next_frame(&w, &frame))
-        if (rk_file_owner_of(frame.file) >= least)
+        if (frame.file.len && rk_file_owner_of(frame.file) >= least)
             out_frames[count++] = frame;
     return count;
 }

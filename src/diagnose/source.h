@@ -25,8 +25,8 @@ rk_file_owner rk_file_owner_of(rk_span path);
 // no framework's. False: there is none. Spans are borrowed from the model.
 RK_NODISCARD bool rk_source_of(const rk_model *model, uint32_t location, rk_source *out_place);
 
-// The frames of a location that are owned so much at least, the innermost first; at most `max`. How
-// many.
+// The frames of a location that have a file and are owned so much at least, the innermost first; at
+// most `max`. How many.
 uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owner least,
                           rk_source *out_frames, uint32_t max);
 
