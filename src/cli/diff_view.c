@@ -71,6 +71,10 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
     default:
         break;
     }
+    if (strcmp(attribute, RK_WHY_NOT_KEPT) == 0) {
+        rk_buf_add_format(out, "%s: %s", attribute, or_none(d->after));
+        return;
+    }
     if (d->kind >= RK_DIFFERENCE_OPTION)
         rk_buf_add_format(out, "%s %s", rk_difference_kind_name(d->kind), attribute);
     else if (is_input)

@@ -5,7 +5,7 @@
 #include "diagnose/explain.h"
 
 typedef struct rk_explain_how {
-    bool all; // every compilation and every difference, not only what is worth a look
+    bool all;    // every compilation and every difference, not only what is worth a look
     bool stacks; // the whole call stack of each difference
 } rk_explain_how;
 

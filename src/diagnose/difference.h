@@ -43,6 +43,9 @@ typedef enum rk_cause {
 } rk_cause;
 const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
 
+// The attribute of what keeps a program from being stored; `after` says why.
+#define RK_WHY_NOT_KEPT "why it is not kept"
+
 // All text is owned and NULL where there is none.
 typedef struct rk_difference {
     rk_difference_kind kind;

@@ -184,15 +184,14 @@ static rk_err *be_known(const rk_explainer *e, rk_explained *item, past known, c
 
 // The line of what ties it to its process, where it is found; else that of the call.
 static rk_err *be_uncacheable(const rk_explainer *e, rk_explained *item) {
-    static const char what[] = "why it is not kept";
     RK_AUTO(rk_loaded) loaded = {0};
     item->cause = RK_CAUSE_UNCACHEABLE;
     if (item->program)
         RK_TRY(rk_library_open(e->library, item->program, &loaded));
     rk_tie tie;
     if (loaded.loaded && rk_find_tie(&loaded.view, &tie))
-        return note_at(item, &tie.place, tie.op, what, "", item->compile->reason);
-    return note_call(e, item, what, "", item->compile->reason);
+        return note_at(item, &tie.place, tie.op, RK_WHY_NOT_KEPT, "", item->compile->reason);
+    return note_call(e, item, RK_WHY_NOT_KEPT, "", item->compile->reason);
 }
 
 static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_explained *item) {

@@ -9,22 +9,16 @@
 
 #include "base/thread.h"
 #include "cache/prefetch.h"
+#include "support/gate.h"
 
 enum { ITEMS_MAX = 64 };
 #define MS      ((uint64_t)1000000)
 #define FOREVER (UINT64_MAX / 4)
 
-typedef struct gate {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool open;
-    int waiting;
-} gate;
-
 typedef struct fixture fixture;
 typedef struct work {
     fixture *fixture;
-    gate *gate; // NULL: loading does not wait
+    rk_gate *gate; // NULL: loading does not wait
     uint64_t sleep_ms;
     uint64_t bytes;
     rk_miss miss;
@@ -35,7 +29,7 @@ typedef struct work {
 
 struct fixture {
     rk_prefetch *prefetch;
-    gate gate;
+    rk_gate gate;
     work works[ITEMS_MAX];
     atomic_int order[ITEMS_MAX]; // of loading
     atomic_int begun, inside, most_inside, ended;
@@ -50,29 +44,6 @@ static void settled(const rk_prefetch_total *total) {
     atomic_fetch_add(&settled_count, 1);
 }
 
-static void pass(gate *g) {
-    (void)pthread_mutex_lock(&g->mutex);
-    g->waiting++;
-    (void)pthread_cond_broadcast(&g->changed);
-    while (!g->open)
-        (void)pthread_cond_wait(&g->changed, &g->mutex);
-    (void)pthread_mutex_unlock(&g->mutex);
-}
-
-static void open_gate(gate *g) {
-    (void)pthread_mutex_lock(&g->mutex);
-    g->open = true;
-    (void)pthread_cond_broadcast(&g->changed);
-    (void)pthread_mutex_unlock(&g->mutex);
-}
-
-static void wait_at_gate(gate *g, int count) {
-    (void)pthread_mutex_lock(&g->mutex);
-    while (g->waiting < count)
-        (void)pthread_cond_wait(&g->changed, &g->mutex);
-    (void)pthread_mutex_unlock(&g->mutex);
-}
-
 static void load(void *context, rk_answer *out_answer, uint64_t *out_bytes) {
     work *w = context;
     fixture *f = w->fixture;
@@ -80,8 +51,7 @@ static void load(void *context, rk_answer *out_answer, uint64_t *out_bytes) {
     int inside = atomic_fetch_add(&f->inside, 1) + 1;
     if (inside > atomic_load(&f->most_inside))
         atomic_store(&f->most_inside, inside);
-    if (w->gate)
-        pass(w->gate);
+    rk_gate_pass(w->gate);
     if (w->sleep_ms)
         (void)nanosleep(&(struct timespec){0, (long)(w->sleep_ms * MS)}, NULL);
     *out_bytes = w->bytes;
@@ -125,8 +95,7 @@ static void make(fixture *f, const rk_prefetch_options *options) {
 
 static int setup(void **state) {
     fixture *f = calloc(1, sizeof *f);
-    (void)pthread_mutex_init(&f->gate.mutex, NULL);
-    (void)pthread_cond_init(&f->gate.changed, NULL);
+    rk_gate_init(&f->gate);
     make(f, &usual);
     atomic_store(&settled_count, 0);
     *state = f;
@@ -135,7 +104,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     fixture *f = *state;
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     rk_prefetch_free(f->prefetch);
     for (int i = 0; i < ITEMS_MAX; i++) // each was handed over or destroyed, never both
         assert_true(atomic_load(&f->works[i].destroyed) <= atomic_load(&f->works[i].loaded));
@@ -249,14 +218,14 @@ static void a_request_waits_for_its_own_alone(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
     add(f, (rk_prefetch_item[]){item(f, 0, 0, 500), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
-    wait_at_gate(&f->gate, 1);
+    rk_gate_await(&f->gate, 1);
     taker waits = {.fixture = f};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_taker, &waits), 0);
     wait_until_ended(f, 2); // the quick ones go on
     assert_true(take(f, 1));
     assert_true(take(f, 2));
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     (void)pthread_join(thread, NULL);
     assert_true(waits.taken);
     wait_until_settled();
@@ -267,10 +236,10 @@ static void what_was_not_begun_is_taken_off(void **state) {
     fixture *f = *state;
     f->works[0].gate = f->works[1].gate = &f->gate;
     add(f, (rk_prefetch_item[]){item(f, 0, 0, 500), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
-    wait_at_gate(&f->gate, 2); // both threads
+    rk_gate_await(&f->gate, 2); // both threads
     assert_false(take(f, 2));
     assert_int_equal(atomic_load(&f->works[2].released), 1);
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
     assert_int_equal(atomic_load(&f->works[2].loaded), 0);
     assert_int_equal(last_total.taken, 1);
@@ -291,8 +260,8 @@ static void one_thread_is_kept_for_what_is_quick(void **state) {
     wait_until_ended(f, 8); // all quick ones, with the gate closed
     for (int i = 4; i < 12; i++)
         assert_true(take(f, i));
-    wait_at_gate(&f->gate, 2); // with nothing quick left it takes big ones too
-    open_gate(&f->gate);
+    rk_gate_await(&f->gate, 2); // with nothing quick left it takes big ones too
+    rk_gate_open(&f->gate);
     assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
 }
 
@@ -308,14 +277,14 @@ static void where_there_are_few_processors_one_big_one_at_a_time(void **state) {
         items[i] = item(f, i, (uint64_t)i, 500);
     }
     add(f, items, 3);
-    wait_at_gate(&f->gate, 1);
+    rk_gate_await(&f->gate, 1);
     nap(20);
     assert_int_equal(atomic_load(&f->begun), 1);
     taker waits = {.fixture = f};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_taker, &waits), 0);
-    wait_at_gate(&f->gate, 2); // who asks is idle
-    open_gate(&f->gate);
+    rk_gate_await(&f->gate, 2); // who asks is idle
+    rk_gate_open(&f->gate);
     (void)pthread_join(thread, NULL);
     assert_true(waits.taken);
     assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
@@ -420,11 +389,11 @@ static void what_is_short_of_memory_lets_go_of_all(void **state) {
     assert_null(rk_prefetch_add(f->prefetch, &f->other_owner, 8,
                                 (rk_prefetch_item[]){item(f, 2, 0, 1)}, 1));
     wait_until_ended(f, 2);
-    wait_at_gate(&f->gate, 1);
+    rk_gate_await(&f->gate, 1);
     nap(20);
     assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 2);
     assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 0);
-    open_gate(&f->gate); // what was being loaded goes as well
+    rk_gate_open(&f->gate); // what was being loaded goes as well
     assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
     assert_true(last_total.relieved);
     assert_int_equal(atomic_load(&f->works[1].destroyed), 1);
@@ -458,8 +427,8 @@ static void a_plugin_that_cannot_load_is_asked_once(void **state) {
     }
     f->works[0].gate = f->works[1].gate = &f->gate;
     add(f, items, 8);
-    wait_at_gate(&f->gate, 2);
-    open_gate(&f->gate);
+    rk_gate_await(&f->gate, 2);
+    rk_gate_open(&f->gate);
     wait_until_settled();
     assert_int_equal(atomic_load(&f->begun), 2);
     assert_int_equal(last_total.dropped, 6);
@@ -472,7 +441,7 @@ static void a_load_without_memory_ends_it(void **state) {
     f->works[1].gate = &f->gate;
     add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 500)}, 2);
     wait_until_ended(f, 1);
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     wait_until_settled();
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
     assert_true(last_total.relieved);
@@ -505,10 +474,10 @@ static void a_drain_gives_up_in_time(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
     add(f, (rk_prefetch_item[]){item(f, 0, 0, 1)}, 1);
-    wait_at_gate(&f->gate, 1);
+    rk_gate_await(&f->gate, 1);
     assert_false(rk_prefetch_drain(f->prefetch, &f->owner, 10 * MS));
     assert_false(rk_prefetch_close(f->prefetch, 10 * MS));
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     assert_true(rk_prefetch_close(f->prefetch, FOREVER));
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
 }

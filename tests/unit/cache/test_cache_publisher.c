@@ -8,21 +8,14 @@
 
 #include "base/alloc.h"
 #include "cache/publisher.h"
+#include "support/gate.h"
 #include "support/tempdir.h"
 
 enum { JOBS_MAX = 64 };
 static const uint64_t second_ns = 1000000000u;
 
-// A gate that a serialize function waits at until the test opens it.
-typedef struct gate {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool open;
-    int waiting;
-} gate;
-
 typedef struct work {
-    gate *gate; // NULL: do not wait
+    rk_gate *gate; // NULL: do not wait
     rk_code fail_with;
     pthread_t serialized_by;
     atomic_int serialized, released, done;
@@ -34,7 +27,7 @@ typedef struct fixture {
     char *directory;
     rk_store *store;
     rk_publisher *publisher;
-    gate gate;
+    rk_gate gate;
     work works[JOBS_MAX];
 } fixture;
 
@@ -43,8 +36,7 @@ static int setup(void **state) {
     f->directory = rk_test_tempdir();
     assert_null(rk_store_open(f->directory, false, &f->store));
     assert_null(rk_publisher_new(f->store, &f->publisher));
-    (void)pthread_mutex_init(&f->gate.mutex, NULL);
-    (void)pthread_cond_init(&f->gate.changed, NULL);
+    rk_gate_init(&f->gate);
     *state = f;
     return 0;
 }
@@ -60,14 +52,7 @@ static int teardown(void **state) {
 
 static rk_err *serialize(void *context, rk_buf *out_bytes) {
     work *w = context;
-    if (w->gate) {
-        (void)pthread_mutex_lock(&w->gate->mutex);
-        w->gate->waiting++;
-        (void)pthread_cond_broadcast(&w->gate->changed);
-        while (!w->gate->open)
-            (void)pthread_cond_wait(&w->gate->changed, &w->gate->mutex);
-        (void)pthread_mutex_unlock(&w->gate->mutex);
-    }
+    rk_gate_pass(w->gate);
     w->serialized_by = pthread_self();
     atomic_fetch_add(&w->serialized, 1);
     if (w->fail_with != RK_OK)
@@ -87,20 +72,6 @@ static void done(void *context, const rk_publish_result *result) {
     atomic_store(&w->stored, result->stored);
     atomic_store(&w->reason, result->reason);
     atomic_fetch_add(&w->done, 1);
-}
-
-static void open_gate(fixture *f) {
-    (void)pthread_mutex_lock(&f->gate.mutex);
-    f->gate.open = true;
-    (void)pthread_cond_broadcast(&f->gate.changed);
-    (void)pthread_mutex_unlock(&f->gate.mutex);
-}
-
-static void wait_at_gate(fixture *f) {
-    (void)pthread_mutex_lock(&f->gate.mutex);
-    while (f->gate.waiting == 0)
-        (void)pthread_cond_wait(&f->gate.changed, &f->gate.mutex);
-    (void)pthread_mutex_unlock(&f->gate.mutex);
 }
 
 static rk_key key_of(int number) {
@@ -203,12 +174,12 @@ static void release_serializes_a_waiting_job_itself(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
     submit(f, 0, f); // occupies the publisher's thread
-    wait_at_gate(f);
+    rk_gate_await(&f->gate, 1);
     submit(f, 1, f);
     rk_publisher_release(f->publisher, &f->works[1]);
     assert_int_equal(atomic_load(&f->works[1].released), 1);
     assert_true(pthread_equal(f->works[1].serialized_by, pthread_self()));
-    open_gate(f);
+    rk_gate_open(&f->gate);
     assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
     assert_true(atomic_load(&f->works[1].stored));
     assert_int_equal(atomic_load(&f->works[1].serialized), 1);
@@ -216,7 +187,7 @@ static void release_serializes_a_waiting_job_itself(void **state) {
 
 static void *open_gate_later(void *context) {
     (void)usleep(50000);
-    open_gate(context);
+    rk_gate_open(&((fixture *)context)->gate);
     return NULL;
 }
 
@@ -224,7 +195,7 @@ static void release_waits_for_a_job_at_work(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
     submit(f, 0, f);
-    wait_at_gate(f);
+    rk_gate_await(&f->gate, 1);
     pthread_t helper;
     assert_int_equal(pthread_create(&helper, NULL, open_gate_later, f), 0);
     rk_publisher_release(f->publisher, &f->works[0]);
@@ -237,14 +208,14 @@ static void a_drain_out_of_time_cancels_and_says_so(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
     submit(f, 0, f);
-    wait_at_gate(f);
+    rk_gate_await(&f->gate, 1);
     submit(f, 1, f);
     assert_false(rk_publisher_drain(f->publisher, f, 1000000));
     assert_int_equal(atomic_load(&f->works[1].released), 1);
     assert_int_equal(atomic_load(&f->works[1].serialized), 0);
     assert_string_equal(atomic_load(&f->works[1].reason), "out_of_time");
     assert_int_equal(atomic_load(&f->works[0].released), 0);
-    open_gate(f);
+    rk_gate_open(&f->gate);
     rk_publisher_release(f->publisher, &f->works[0]);
     assert_true(rk_publisher_drain(f->publisher, f, 10 * second_ns));
     assert_true(atomic_load(&f->works[0].stored));
@@ -255,12 +226,12 @@ static void a_drain_of_one_owner_leaves_the_others(void **state) {
     const int mine = 1, theirs = 2;
     f->works[0].gate = &f->gate;
     submit(f, 0, &theirs);
-    wait_at_gate(f);
+    rk_gate_await(&f->gate, 1);
     assert_true(rk_publisher_drain(f->publisher, &mine, 1000000));
     submit(f, 1, &theirs);
     assert_true(rk_publisher_drain(f->publisher, &mine, 1000000));
     assert_int_equal(atomic_load(&f->works[1].done), 0);
-    open_gate(f);
+    rk_gate_open(&f->gate);
     assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
     assert_true(atomic_load(&f->works[1].stored));
 }
@@ -269,10 +240,10 @@ static void what_was_given_up_is_not_waited_for_again(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
     submit(f, 0, f);
-    wait_at_gate(f);
+    rk_gate_await(&f->gate, 1);
     assert_false(rk_publisher_drain(f->publisher, f, 1000000));
     assert_false(rk_publisher_drain(f->publisher, NULL, 3600 * second_ns));
-    open_gate(f);
+    rk_gate_open(&f->gate);
     rk_publisher_release(f->publisher, &f->works[0]);
     assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
     // Once it is out, drains wait as before.

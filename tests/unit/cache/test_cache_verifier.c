@@ -6,22 +6,15 @@
 #include <stdlib.h>
 
 #include "cache/verifier.h"
+#include "support/gate.h"
 
 enum { JOBS_MAX = 64 };
 static const uint64_t second_ns = 1000000000u;
 
-// A gate at which describe and verify wait until the test opens it.
-typedef struct gate {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool open;
-    int waiting;
-} gate;
-
 typedef struct fixture fixture;
 typedef struct work {
     fixture *fixture;
-    gate *describe_gate, *verify_gate; // NULL: does not wait
+    rk_gate *describe_gate, *verify_gate; // NULL: does not wait
     pthread_t described_by;
     atomic_int described, verified, done;
     atomic_bool saw_cancelled;
@@ -29,7 +22,7 @@ typedef struct work {
 
 struct fixture {
     rk_verifier *verifier;
-    gate gate;
+    rk_gate gate;
     work works[JOBS_MAX];
     atomic_int order[JOBS_MAX]; // of verifying
     atomic_int verified, done, inside;
@@ -43,49 +36,23 @@ static void make_verifier(fixture *f, uint32_t share_ppm) {
 
 static int setup(void **state) {
     fixture *f = calloc(1, sizeof *f);
-    (void)pthread_mutex_init(&f->gate.mutex, NULL);
-    (void)pthread_cond_init(&f->gate.changed, NULL);
+    rk_gate_init(&f->gate);
     make_verifier(f, 1000000);
     *state = f;
     return 0;
 }
 
-static void open_gate(gate *g) {
-    (void)pthread_mutex_lock(&g->mutex);
-    g->open = true;
-    (void)pthread_cond_broadcast(&g->changed);
-    (void)pthread_mutex_unlock(&g->mutex);
-}
-
 static int teardown(void **state) {
     fixture *f = *state;
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     rk_verifier_free(f->verifier);
     free(f);
     return 0;
 }
 
-static void pass(gate *g) {
-    if (!g)
-        return;
-    (void)pthread_mutex_lock(&g->mutex);
-    g->waiting++;
-    (void)pthread_cond_broadcast(&g->changed);
-    while (!g->open)
-        (void)pthread_cond_wait(&g->changed, &g->mutex);
-    (void)pthread_mutex_unlock(&g->mutex);
-}
-
-static void wait_at_gate(gate *g) {
-    (void)pthread_mutex_lock(&g->mutex);
-    while (g->waiting == 0)
-        (void)pthread_cond_wait(&g->changed, &g->mutex);
-    (void)pthread_mutex_unlock(&g->mutex);
-}
-
 static void describe(void *context) {
     work *w = context;
-    pass(w->describe_gate);
+    rk_gate_pass(w->describe_gate);
     w->described_by = pthread_self();
     atomic_fetch_add(&w->described, 1);
 }
@@ -95,7 +62,7 @@ static void verify(void *context, const atomic_bool *cancelled) {
     fixture *f = w->fixture;
     assert_int_equal(atomic_load(&w->described), 1);
     assert_int_equal(atomic_fetch_add(&f->inside, 1), 0);
-    pass(w->verify_gate);
+    rk_gate_pass(w->verify_gate);
     atomic_store(&w->saw_cancelled, atomic_load(cancelled));
     atomic_store(&f->order[atomic_fetch_add(&f->verified, 1)], (int)(w - f->works));
     atomic_fetch_add(&w->verified, 1);
@@ -130,7 +97,7 @@ static void wait_until_done(fixture *f, int count) {
 static void block(fixture *f) {
     f->works[0].verify_gate = &f->gate;
     assert_true(submit(f, 0, f, 0));
-    wait_at_gate(&f->gate);
+    rk_gate_await(&f->gate, 1);
 }
 
 static void the_share_is_what_was_asked_for(void **state) {
@@ -170,7 +137,7 @@ static void jobs_are_verified_in_order_one_at_a_time(void **state) {
     for (int i = 1; i < 8; i++)
         assert_true(submit(f, i, f, 10));
     assert_int_equal(rk_verifier_held_bytes(f->verifier), 70);
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     wait_until_done(f, 8);
     for (int i = 0; i < 8; i++) {
         assert_int_equal(atomic_load(&f->order[i]), i);
@@ -202,14 +169,14 @@ static void what_is_destroyed_is_described_by_the_one_who_does(void **state) {
     rk_verifier_release(f->verifier, &f->works[1]);
     rk_verifier_release(f->verifier, &f->works[2]);
     assert_int_equal(atomic_load(&f->works[1].described), 1);
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     wait_until_done(f, 2);
     assert_int_equal(atomic_load(&f->works[1].verified), 1);
 }
 
 static void *open_later(void *untyped) {
-    wait_at_gate(untyped);
-    open_gate(untyped);
+    rk_gate_await(untyped, 1);
+    rk_gate_open(untyped);
     return NULL;
 }
 
@@ -217,7 +184,7 @@ static void release_waits_for_one_that_is_being_described(void **state) {
     fixture *f = *state;
     f->works[0].describe_gate = &f->gate;
     assert_true(submit(f, 0, f, 0));
-    wait_at_gate(&f->gate);
+    rk_gate_await(&f->gate, 1);
     pthread_t opener;
     assert_int_equal(pthread_create(&opener, NULL, open_later, &f->gate), 0);
     rk_verifier_release(f->verifier, &f->works[0]);
@@ -242,7 +209,7 @@ static void a_drain_cancels_what_waits_and_waits_for_what_was_begun(void **state
     // It was waited for once: not again.
     assert_false(rk_verifier_drain(f->verifier, f, 1000 * second_ns));
     assert_true(rk_verifier_drain(f->verifier, &f->works, 1000 * second_ns));
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     wait_until_done(f, 6);
     assert_true(atomic_load(&f->works[0].saw_cancelled));
     assert_int_equal(atomic_load(&f->works[5].verified), 1);
@@ -253,9 +220,9 @@ static void what_is_being_described_is_not_verified_after_a_drain(void **state) 
     fixture *f = *state;
     f->works[0].describe_gate = &f->gate;
     assert_true(submit(f, 0, f, 0));
-    wait_at_gate(&f->gate);
+    rk_gate_await(&f->gate, 1);
     assert_false(rk_verifier_drain(f->verifier, f, 1));
-    open_gate(&f->gate);
+    rk_gate_open(&f->gate);
     wait_until_done(f, 1);
     assert_int_equal(atomic_load(&f->works[0].verified), 0);
 }
