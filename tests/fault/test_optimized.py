@@ -7,7 +7,7 @@ from faultlib import FaultCase, each_way
 
 CALL = "PJRT_Executable_OptimizedProgram"
 JOB = {"REKINDLE_JOB": "job"}
-SETTLE = "sleep=300"  # until a few quick ones are loaded
+SETTLE = "sleep=600"  # until a few quick ones are loaded
 
 
 class Optimized(FaultCase):

@@ -10,7 +10,7 @@ from faultlib import FaultCase, each_way, finish
 
 NAMES = "abcd"
 WORDS = ["client", *[word for name in NAMES for word in (f"compile=name={name} add=3", "execute")], "tohost"]
-SETTLE = "sleep=300"  # until a few quick ones are loaded
+SETTLE = "sleep=600"  # until a few quick ones are loaded
 JOB = {"REKINDLE_JOB": "job"}
 
 
@@ -66,7 +66,7 @@ class Loaded(Prefetch):
         event = self.preload()
         self.assertEqual([event[k] for k in ("listed", "loaded", "claimed", "wasted")], [4, 4, 4, 0])
         for compile_event in self.place.events("compile"):
-            self.assertLess(compile_event["request_seconds"], 0.1)
+            self.assertLess(compile_event["request_seconds"], 1)
             self.assertGreater(compile_event["saved_seconds"], 0)
         self.assertEqual(outcome.told(), [])
         self.check_left(outcome, loaded=len(NAMES))
@@ -87,16 +87,16 @@ class Loaded(Prefetch):
 
     @each_way
     def test_a_request_waits_for_what_is_being_loaded(self, way):
-        slow = {"FAKE_PJRT_LOAD_MS": "400"}
+        slow = {"FAKE_PJRT_LOAD_MS": "2000"}
         words = ["client", "compile=name=a"]
         self.cold(way, words)
         began = time.monotonic()
-        outcome = self.start(way, ["client", "sleep=150", "compile=name=a"], **slow)
+        outcome = self.start(way, ["client", "sleep=700", "compile=name=a"], **slow)
         self.assertEqual(len(outcome.real_loads()), 1)
         event = self.place.events("compile")[0]
         self.assertEqual(event["source"], "preload")
-        self.assertLess(event["request_seconds"], 0.35)
-        self.assertGreater(event["preload_seconds"], 0.35)
+        self.assertLess(event["request_seconds"], 1.9)
+        self.assertGreater(event["preload_seconds"], 1.9)
         self.assertEqual(self.preload()["waited"], 1)
         self.assertLess(time.monotonic() - began, 30)
 
@@ -105,10 +105,10 @@ class Loaded(Prefetch):
         """Both threads load slowly; what was not begun is loaded by the request itself, at once."""
         words = ["client", *[f"compile=name=p{n}" for n in range(8)]]
         self.cold(way, words)
-        outcome = self.start(way, ["client", "sleep=100", "compile=name=p7"], FAKE_PJRT_LOAD_MS="300")
+        outcome = self.start(way, ["client", "sleep=100", "compile=name=p7"], FAKE_PJRT_LOAD_MS="1000")
         event = self.place.events("compile")[0]
         self.assertEqual(event["source"], "local")
-        self.assertLess(event["request_seconds"], 0.55)
+        self.assertLess(event["request_seconds"], 1.8)
         self.assertEqual(outcome.real_compiles(), [])
 
     @each_way
