@@ -93,7 +93,7 @@ int rk_verb_explain(int argc, char **argv) {
     const rk_opt_usage usage = {
         .verb = "explain",
         .summary = "Says of every compilation of a run which earlier program it nearly was, what "
-                   "differs, which line of the source that comes from, and what to change",
+                   "differs, which line of the source that comes from, and what to change.",
         .details = "What cost most comes first. A program that was never seen before is no cause, "
                    "and only counted. docs/explain.md has the causes and patterns.\n",
         .options = options,
