@@ -1,7 +1,7 @@
 """What bench/explain explains.
 
-    explain_programs.py job COUNT            compiles COUNT programs: a dozen functions, each with other sizes and numbers
-    explain_programs.py pair FOLDER LAYERS   writes two programs, of ten operations a layer, which differ in one layer
+    explain_programs.py job COUNT SIZE       compiles COUNT functions of their own, each for a vector of that size
+    explain_programs.py pair FOLDER LAYERS   writes two programs, of eight operations a layer, which differ in one layer
 """
 
 import sys
@@ -14,52 +14,25 @@ from jaxlib._jax import mlir as portable
 from jaxlib.mlir.dialects import stablehlo
 
 WIDTH = 16
+STEPS = ("jnp.tanh(y)", "y @ y.T @ y", "jax.nn.softmax(y)", "y * jax.nn.sigmoid(y)", "jnp.sort(y)", "y - y.mean(-1, keepdims=True)")
 
 
-def dense(x, number):
-    return jnp.tanh(x @ jnp.ones((WIDTH, WIDTH)) + number)
+def source(count):
+    """A module with so many functions, each on lines of its own: which operations they have differs too."""
+    lines = []
+    for number in range(count):
+        lines += [f"def function_{number}(x):", f"    y = x * {number + 0.5}"]
+        lines += [f"    y = {STEPS[number // len(STEPS) ** place % len(STEPS)]}" for place in range(3)]
+        lines += ["    return y", ""]
+    return "\n".join(lines)
 
 
-def attend(x, number):
-    weights = jax.nn.softmax(x @ x.T / number)
-    return weights @ x
-
-
-def normalize(x, number):
-    centred = x - x.mean(-1, keepdims=True)
-    return centred * jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + number)
-
-
-def gate(x, number):
-    return jax.nn.sigmoid(x) * x * number
-
-
-def best(x, number):
-    values, where = jax.lax.top_k(x, 2)
-    return values * number + where
-
-
-def smooth(x, number):
-    return jax.lax.scan(lambda mean, row: (mean * number + row, mean), x[0], x)[1]
-
-
-def gradient(x, number):
-    return jax.grad(lambda x: jnp.sum(dense(normalize(x, 1e-3), number)))(x)
-
-
-def block(x, number):
-    return x + attend(normalize(x, 1e-3), number)
-
-
-FUNCTIONS = (dense, attend, normalize, gate, best, smooth, gradient, block)
-
-
-def job(count):
-    """Every function in turn; of each, sizes and numbers in turn."""
-    for index in range(count):
-        function, variant = FUNCTIONS[index % len(FUNCTIONS)], index // len(FUNCTIONS)
-        size, number = 4 + variant // 2, 1.5 + (variant + 1) // 2
-        jax.jit(function, static_argnums=1)(np.ones((size, WIDTH), np.float32), number)
+def job(count, size):
+    where = Path(__file__).with_name("explained.py")
+    scope = {"jax": jax, "jnp": jnp}
+    exec(compile(source(count), where, "exec"), scope)  # as if it were that file's
+    for number in range(count):
+        jax.jit(scope[f"function_{number}"])(np.ones((size, WIDTH), np.float32))
 
 
 def bytecode(function, *args):
@@ -84,6 +57,6 @@ def pair(folder, layers):
 
 if __name__ == "__main__":
     if sys.argv[1] == "job":
-        job(int(sys.argv[2]))
+        job(int(sys.argv[2]), int(sys.argv[3]))
     else:
         pair(Path(sys.argv[2]), int(sys.argv[3]))

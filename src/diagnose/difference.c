@@ -40,11 +40,15 @@ void rk_differences_cleanup(rk_differences *list) {
     *list = (rk_differences){0};
 }
 
+static bool is_full(const rk_differences *list, bool follows) {
+    size_t followers = list->count - list->cause_count;
+    return list->count >= RK_DIFFERENCES_MAX || (follows && followers >= FOLLOWERS_MAX);
+}
+
 rk_err *rk_differences_add(rk_differences *list, rk_difference *difference) {
     rk_difference taken = *difference;
     *difference = (rk_difference){0};
-    size_t followers = list->count - list->cause_count;
-    if (list->count >= RK_DIFFERENCES_MAX || (taken.follows && followers >= FOLLOWERS_MAX)) {
+    if (is_full(list, taken.follows)) {
         list->left_out++;
         free_text(&taken);
         return NULL;
@@ -107,6 +111,10 @@ static rk_err *copy(rk_difference *d, const rk_difference_words *words, const rk
 rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
                             const rk_difference_words *words, const rk_source *place) {
     rk_difference d = *plain;
+    if (is_full(list, d.follows)) {
+        list->left_out++;
+        return NULL;
+    }
     rk_err *err = copy(&d, words, place);
     if (!err)
         return rk_differences_add(list, &d);

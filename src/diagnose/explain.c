@@ -143,18 +143,14 @@ static rk_err *note_at(rk_explained *item, const rk_source *place, rk_span op, c
     return rk_differences_note(&item->differences, &plain, &words, place);
 }
 
-// The same for what has no place of its own: where the program was called.
-static rk_err *note_call(const rk_explainer *e, rk_explained *item, const char *what,
-                         const char *before, const char *after) {
-    RK_AUTO(rk_loaded) loaded = {0};
-    if (!item->program || !item->program->has_sketch)
-        return NULL;
-    rk_source place = rk_sketch_source(rk_sketch_place(&item->program->sketch));
+// The same for what has no place of its own: where the program was called, as the sketch says it.
+static rk_err *note_call(rk_explained *item, const char *what, const char *before,
+                         const char *after) {
+    const rk_sketch *sketch =
+        item->program && item->program->has_sketch ? &item->program->sketch : NULL;
+    rk_source place = rk_sketch_source(sketch ? rk_sketch_place(sketch) : NULL);
     if (!place.file.len)
         return NULL;
-    RK_TRY(rk_library_open(e->library, item->program, &loaded));
-    if (loaded.loaded && rk_source_same_line(&loaded.view.call, &place))
-        place = loaded.view.call; // with its stack
     return note_at(item, &place, rk_span_text("program"), what, before, after);
 }
 
@@ -166,11 +162,11 @@ static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,
     item->similarity = 1;
     RK_AUTO(rk_buf) times = {0};
     rk_buf_add_format(&times, "%zu requests", count_requests(e->run, item->compile));
-    return note_call(e, item, "requests", "1 request", rk_buf_text(&times));
+    return note_call(item, "requests", "1 request", rk_buf_text(&times));
 }
 
 // The executable is gone, or never was kept, though the program is known from before.
-static rk_err *be_known(const rk_explainer *e, rk_explained *item, past known, const char *run) {
+static rk_err *be_known(rk_explained *item, past known, const char *run) {
     item->nearest = item->program;
     item->similarity = 1;
     if (strcmp(item->compile->reason, "refresh") == 0) {
@@ -178,7 +174,7 @@ static rk_err *be_known(const rk_explainer *e, rk_explained *item, past known, c
         return note_variable(item, "REKINDLE_MODE", "readwrite", "refresh");
     }
     item->cause = known == PAST_STORED ? RK_CAUSE_EVICTED : RK_CAUSE_UNCACHEABLE;
-    return note_call(e, item, "executable", known == PAST_STORED ? "stored" : "not stored",
+    return note_call(item, "executable", known == PAST_STORED ? "stored" : "not stored",
                      run ? run : "gone");
 }
 
@@ -189,9 +185,9 @@ static rk_err *be_uncacheable(const rk_explainer *e, rk_explained *item) {
     if (item->program)
         RK_TRY(rk_library_open(e->library, item->program, &loaded));
     rk_tie tie;
-    if (loaded.loaded && rk_find_tie(&loaded.view, &tie))
+    if (loaded.loaded && rk_find_tie(&loaded.view, item->compile->reason, &tie))
         return note_at(item, &tie.place, tie.op, RK_WHY_NOT_KEPT, "", item->compile->reason);
-    return note_call(e, item, RK_WHY_NOT_KEPT, "", item->compile->reason);
+    return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
 }
 
 static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_explained *item) {
@@ -218,12 +214,12 @@ static rk_err *classify(const rk_explainer *e, size_t index, rk_explained *item)
         item->cause = RK_CAUSE_DAMAGED;
         item->nearest = item->program;
         item->similarity = 1;
-        return note_call(e, item, "entry", "sound", compile->reason);
+        return note_call(item, "entry", "sound", compile->reason);
     }
     if (earlier)
         return be_duplicate(e, item, earlier);
     if (!is_uncacheable(compile) && known != PAST_UNKNOWN)
-        return be_known(e, item, known, run);
+        return be_known(item, known, run);
     if (is_uncacheable(compile) && known != PAST_UNKNOWN)
         return be_uncacheable(e, item);
     RK_TRY(compare_with_nearest(e, index, item));

@@ -36,8 +36,9 @@ typedef struct rk_tie {
     rk_source place; // the user's
 } rk_tie;
 
-// The first one whose place is known; false if there is none. Spans are borrowed from the model.
-RK_HIDDEN RK_NODISCARD bool rk_find_tie(const rk_view *view, rk_tie *out_tie);
+// The first one that `reason` (of a bypass) names and whose place is known; false if there is none.
+// Spans are borrowed from the model.
+RK_HIDDEN RK_NODISCARD bool rk_find_tie(const rk_view *view, const char *reason, rk_tie *out_tie);
 
 // After all it is like nothing.
 RK_HIDDEN void rk_explained_be_first(rk_explained *item);

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "pjrt/compile.h"
 #include "pjrt/compile_inside.h"
+#include "pjrt/optimized.h"
 
 static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     uint64_t start_ns = rk_monotonic_ns();
@@ -16,6 +17,8 @@ static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
     r->event.failed = error != NULL;
+    if (!error)
+        rk_optimized_forget(args->executable);
     return error;
 }
 

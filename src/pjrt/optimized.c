@@ -15,9 +15,8 @@ typedef struct kept {
     struct kept *next;
     const void *handle; // a PJRT_Executable, or the PJRT_LoadedExecutable that it will be asked for
     rk_buf code;        // empty once it was handed out: from then on the plugin answers
-    const char *format; // the plugin's own
-    size_t format_size;
-    unsigned times; // that it was handed out
+    const char *format; // static
+    unsigned times;     // that it was handed out
 } kept;
 
 static struct {
@@ -32,6 +31,16 @@ static bool is_on(void) {
     return rk_runtime_get() != NULL;
 }
 
+// The plugin's own text may go with the handle that it came from. NULL: not one of those that XLA
+// knows, and not to be kept.
+static const char *static_format(const PJRT_Program *program) {
+    static const char *const formats[] = {"hlo_with_config", "hlo", "mlir"};
+    for (size_t i = 0; program->format && i < RK_ARRAY_LEN(formats); i++)
+        if (rk_span_is(rk_span_of(program->format, program->format_size), formats[i]))
+            return formats[i];
+    return NULL;
+}
+
 // The rest is called with the mutex held.
 
 static kept **find(const void *handle) {
@@ -39,6 +48,10 @@ static kept **find(const void *handle) {
     while (*link && (*link)->handle != handle)
         link = &(*link)->next;
     return link;
+}
+
+static bool has_slot(void) {
+    return atomic_load_explicit(&all.count, memory_order_relaxed) < KEPT_MAX;
 }
 
 static void drop_code(kept *one) {
@@ -55,34 +68,29 @@ static void remove_at(kept **link) {
     (void)atomic_fetch_sub_explicit(&all.count, 1, memory_order_relaxed);
 }
 
-// The oldest go first. False: it is more than may be kept.
-static bool make_room(size_t bytes) {
-    while (all.bytes > KEPT_MAX_BYTES - bytes) {
-        kept *oldest = NULL;
-        for (kept *one = all.first; one; one = one->next)
-            oldest = one->code.len ? one : oldest;
-        if (!oldest)
-            return false;
-        drop_code(oldest);
-    }
-    return true;
+static bool has_room(size_t bytes) {
+    return bytes <= KEPT_MAX_BYTES && all.bytes <= KEPT_MAX_BYTES - bytes;
 }
 
-// Consumes `code`, which may be empty: then it is only remembered that this one was asked for.
-static void add(const void *handle, const PJRT_Program *program, rk_buf *code) {
-    kept *one = atomic_load_explicit(&all.count, memory_order_relaxed) < KEPT_MAX
-                    ? rk_calloc(1, sizeof *one)
-                    : NULL;
-    if (!one || !make_room(code->len)) {
-        rk_free(one);
-        rk_buf_cleanup(code);
-        return;
+// The oldest go first.
+static void make_room(size_t bytes) {
+    while (!has_room(bytes)) {
+        kept **oldest = NULL;
+        for (kept **link = &all.first; *link; link = &(*link)->next)
+            oldest = (*link)->code.len ? link : oldest;
+        if (!oldest)
+            break;
+        remove_at(oldest);
     }
-    *one = (kept){.next = all.first,
-                  .handle = handle,
-                  .code = *code,
-                  .format = program->format,
-                  .format_size = program->format_size};
+}
+
+// Takes `code`, which may be empty: then it is only remembered that this one was asked for.
+static void add(const void *handle, const PJRT_Program *program, rk_buf *code) {
+    kept *one = has_slot() && has_room(code->len) ? rk_calloc(1, sizeof *one) : NULL;
+    if (!one)
+        return;
+    *one = (kept){
+        .next = all.first, .handle = handle, .code = *code, .format = static_format(program)};
     *code = (rk_buf){0};
     all.first = one;
     all.bytes += one->code.len;
@@ -101,14 +109,15 @@ void rk_optimized_forget(const void *handle) {
     (void)pthread_mutex_unlock(&all.mutex);
 }
 
-static void keep(const void *handle, const PJRT_Program *program, rk_buf *code) {
+// Consumes `code`. What is read ahead puts nothing out that was read before it: it is wanted later.
+static void keep(const void *handle, const PJRT_Program *program, rk_buf *code, bool ahead) {
     (void)pthread_mutex_lock(&all.mutex);
-    kept **link = find(handle);
-    if (*link) // another thread was faster
-        rk_buf_cleanup(code);
-    else
+    if (!ahead)
+        make_room(code->len);
+    if (!*find(handle)) // or another thread was faster
         add(handle, program, code);
     (void)pthread_mutex_unlock(&all.mutex);
+    rk_buf_cleanup(code);
 }
 
 // Answers from what is kept. `*out_known`: it was asked for before, and need not be kept again.
@@ -119,7 +128,7 @@ static bool answer(const void *handle, PJRT_Program *program, bool *out_known) {
     bool answered = one && one->code.len && (!program->code || program->code_size >= one->code.len);
     if (answered) {
         program->format = one->format;
-        program->format_size = one->format_size;
+        program->format_size = strlen(one->format);
         program->code_size = one->code.len;
         if (program->code)
             memcpy(program->code, one->code.data, one->code.len);
@@ -130,26 +139,30 @@ static bool answer(const void *handle, PJRT_Program *program, bool *out_known) {
     return answered;
 }
 
-// The content, after the plugin was asked for its size; empty where it is not to be had.
+// The content, after the plugin was asked for its size; empty where it is not to be had, or not to
+// be kept.
 static void read_code(const rk_plugin *plugin, PJRT_Executable *executable,
                       const PJRT_Program *sized, rk_buf *out_code) {
     *out_code = (rk_buf){0};
-    if (!sized->code_size || sized->code_size > KEPT_MAX_BYTES)
+    if (!sized->code_size || sized->code_size > KEPT_MAX_BYTES || !static_format(sized) ||
+        !has_slot())
         return;
     rk_buf_reserve(out_code, sized->code_size);
-    PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
-                            .code = (char *)out_code->data,
-                            .code_size = sized->code_size};
+    if (out_code->failed)
+        return;
+    PJRT_Program program = *sized;
+    program.code = (char *)out_code->data;
     PJRT_Executable_OptimizedProgram_Args args = {
         .struct_size = PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE,
         .executable = executable,
         .program = &program};
-    if (out_code->failed)
-        return;
     PJRT_Error *error = plugin->real->PJRT_Executable_OptimizedProgram(&args);
-    if (!error && program.code_size == sized->code_size)
+    if (!error && program.code_size == sized->code_size && program.code == (char *)out_code->data &&
+        static_format(&program) == static_format(sized))
         out_code->len = program.code_size;
     rk_pjrt_error_drop(plugin->real, error);
+    if (!out_code->len)
+        rk_buf_cleanup(out_code);
 }
 
 static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram_Args *args) {
@@ -161,14 +174,20 @@ static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram
         return error;
     rk_buf code;
     read_code(plugin, args->executable, args->program, &code);
-    keep(args->executable, args->program, &code);
+    keep(args->executable, args->program, &code, false);
     return NULL;
 }
 
+// A struct of another version, or an extension, may ask for more than is kept.
+static bool is_understood(const PJRT_Executable_OptimizedProgram_Args *args) {
+    return args->struct_size == PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE &&
+           !args->extension_start && args->executable && args->program &&
+           args->program->struct_size == PJRT_Program_STRUCT_SIZE &&
+           !args->program->extension_start;
+}
+
 PJRT_Error *rk_optimized_hook(rk_plugin *plugin, PJRT_Executable_OptimizedProgram_Args *args) {
-    if (!is_on() || args->struct_size < PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE ||
-        !args->executable || !args->program ||
-        args->program->struct_size < PJRT_Program_STRUCT_SIZE)
+    if (!is_on() || !is_understood(args))
         return plugin->real->PJRT_Executable_OptimizedProgram(args);
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
@@ -201,25 +220,36 @@ PJRT_Error *rk_optimized_destroy_hook(rk_plugin *plugin, PJRT_Executable_Destroy
     return plugin->real->PJRT_Executable_Destroy(args);
 }
 
-void rk_optimized_read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded) {
-    const PJRT_Api *api = plugin->real;
-    if (!is_on() || !RK_PJRT_HAS(api, PJRT_Executable_OptimizedProgram))
-        return;
-    PJRT_Executable *executable = rk_executable_of(api, loaded);
-    if (!executable)
-        return;
+// Whether one more of that size would be kept.
+static bool is_welcome(size_t bytes) {
+    (void)pthread_mutex_lock(&all.mutex);
+    bool welcome = has_slot() && has_room(bytes);
+    (void)pthread_mutex_unlock(&all.mutex);
+    return welcome;
+}
+
+static void read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded,
+                       PJRT_Executable *executable) {
     PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE};
     PJRT_Executable_OptimizedProgram_Args args = {
         .struct_size = PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE,
         .executable = executable,
         .program = &program};
+    PJRT_Error *error = plugin->real->PJRT_Executable_OptimizedProgram(&args);
     rk_buf code = {0};
-    PJRT_Error *error = api->PJRT_Executable_OptimizedProgram(&args);
-    if (!error)
+    if (!error && is_welcome(program.code_size))
         read_code(plugin, executable, &program, &code);
     if (code.len)
-        keep(loaded, &program, &code);
-    rk_buf_cleanup(&code);
-    rk_pjrt_error_drop(api, error);
-    rk_executable_destroy(api, executable);
+        keep(loaded, &program, &code, true);
+    rk_pjrt_error_drop(plugin->real, error);
+}
+
+void rk_optimized_read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded) {
+    if (!is_on() || !RK_PJRT_HAS(plugin->real, PJRT_Executable_OptimizedProgram) || !is_welcome(0))
+        return;
+    PJRT_Executable *executable = rk_executable_of(plugin->real, loaded);
+    if (!executable)
+        return;
+    read_ahead(plugin, loaded, executable);
+    rk_executable_destroy(plugin->real, executable);
 }

@@ -33,14 +33,16 @@ typedef enum fake_kind {
 } fake_kind;
 
 // The head of everything that a handle points to. Objects are never freed, only marked: a handle
-// used after its destruction is then always recognised, never mistaken for a newer object.
+// used after its destruction is then always recognised, never mistaken for a newer object (unless
+// FAKE_PJRT_REUSE is set).
 typedef struct fake_object {
     fake_kind kind;
-    uint64_t number;          // of its kind, from 1
-    bool dead;                // guarded by the registry's lock, as is users
-    int users;                // calls that are working on it right now
-    PJRT_Client *client;      // that it needs alive, or NULL
-    struct fake_object *next; // in its bucket
+    uint64_t number;               // of its kind, from 1
+    bool dead;                     // guarded by the registry's lock, as is users
+    int users;                     // calls that are working on it right now
+    PJRT_Client *client;           // that it needs alive, or NULL
+    struct fake_object *next;      // in its bucket
+    struct fake_object *next_dead; // of its kind, with FAKE_PJRT_REUSE
 } fake_object;
 
 // A zeroed object of `size` bytes; aborts when memory is short.

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BUCKETS = 4096 };
 
@@ -12,6 +13,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fake_object *buckets[BUCKETS];
 static uint64_t last_number[FAKE_KIND_COUNT];
 static uint64_t live_count[FAKE_KIND_COUNT];
+static fake_object
+    *dead[FAKE_KIND_COUNT]; // with FAKE_PJRT_REUSE: whose places are free, the last one first
 
 static const char *const kind_names[FAKE_KIND_COUNT] = {
     "error",    "event",      "client", "device",     "description", "memory",
@@ -53,18 +56,38 @@ static size_t bucket_of(const void *handle) {
     return ((uintptr_t)handle >> 4) % BUCKETS;
 }
 
-void *fake_object_new(fake_kind kind, size_t size, PJRT_Client *client) {
+// The place of the last one of the kind that died. Called with the lock held.
+static fake_object *reuse_locked(fake_kind kind, size_t size) {
+    fake_object *object = dead[kind];
+    if (!object || object->users > 0)
+        return NULL;
+    dead[kind] = object->next_dead;
+    fake_object *next = object->next;
+    memset(object, 0, size);
+    object->next = next;
+    return object;
+}
+
+// Called with the lock held.
+static fake_object *allocate_locked(size_t size) {
     fake_object *object = calloc(1, size);
     if (!object)
         abort();
-    object->kind = kind;
-    object->client = client;
-    pthread_mutex_lock(&lock);
-    object->number = ++last_number[kind];
-    live_count[kind]++;
     fake_object **bucket = &buckets[bucket_of(object)];
     object->next = *bucket;
     *bucket = object;
+    return object;
+}
+
+void *fake_object_new(fake_kind kind, size_t size, PJRT_Client *client) {
+    pthread_mutex_lock(&lock);
+    fake_object *object = reuse_locked(kind, size);
+    if (!object)
+        object = allocate_locked(size);
+    object->kind = kind;
+    object->client = client;
+    object->number = ++last_number[kind];
+    live_count[kind]++;
     pthread_mutex_unlock(&lock);
     return object;
 }
@@ -125,6 +148,10 @@ void fake_object_kill(fake_kind kind, const void *handle) {
         fake_misuse("%s %" PRIu64 " was destroyed while %d calls were working on it",
                     kind_names[kind], object->number, object->users);
     object->dead = true;
+    if (*fake_setting("FAKE_PJRT_REUSE", "")) {
+        object->next_dead = dead[kind];
+        dead[kind] = object;
+    }
     live_count[kind]--;
     pthread_mutex_unlock(&lock);
 }

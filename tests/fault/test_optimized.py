@@ -62,9 +62,21 @@ class Optimized(FaultCase):
             words += [f"compile=name=p{number} add={number}", f"optimized={number}:3", f"optimized={number}"]
         for number in range(1, 12, 2):
             words += [f"optimized={number}:2"]
+        for reuse in ("", "1"):
+            environment = {"FAKE_PJRT_REUSE": reuse}
+            outcome = self.run_sound(way, words, environment=environment)
+            self.check_same_as_bare(outcome, words, **environment)
+            self.check_nothing_left(outcome)
+            self.place.forget_runs()
+        self.assertIn("name=p11 ", self.programs(outcome)[11][0][1])
+
+    @each_way
+    def test_many(self, way):
+        """Each is made once."""
+        words = ["client", "repeat=40{", "compile=name=p{r} add={r}", "optimized=:2", "}"]
         outcome = self.run_sound(way, words)
         self.check_same_as_bare(outcome, words)
-        self.check_nothing_left(outcome)
+        self.assertEqual(self.asked(outcome), 2 * 40)
 
     @each_way
     def test_nobody_asks_for_what_was_loaded_ahead(self, way):
@@ -95,13 +107,16 @@ class Optimized(FaultCase):
 
     @each_way
     def test_threads(self, way):
-        words = ["client", "thread=8{", "repeat=6{", "compile=name=p{t}-{r} add={r}", "optimized={r}:3", "}", "}"]
+        words = ["client", "thread=8{", "repeat=6{", "compile=name=p{t}-{r} add={r}", "optimized=:3", "}", "}"]
         self.run_sound(way, words, environment=JOB)
         outcome = self.run_sound(way, words, environment=JOB)
-        texts = [program for answer in outcome.of("optimized") for program in answer["programs"]]
-        self.assertEqual(len(texts), 8 * 6 * 3)
-        bare = [program for answer in self.run_sound("bare", words).of("optimized") for program in answer["programs"]]
-        self.assertEqual(sorted(texts), sorted(bare))
+        for thread in range(8):
+            answers = [answer for answer in outcome.of("optimized") if answer["thread"] == thread]
+            self.assertEqual(len(answers), 6)
+            for number, answer in enumerate(answers):
+                self.assertEqual(len(answer["programs"]), 3)
+                for _, text in answer["programs"]:
+                    self.assertIn(f"name=p{thread}-{number} add={number}", text)
 
 
 if __name__ == "__main__":
