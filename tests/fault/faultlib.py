@@ -146,11 +146,10 @@ class Place:
         return self.files("quarantine")
 
     def events(self, kind=None):
-        """Journal events of all runs, in the order of their files."""
-        events = []
-        for path in self.files("runs", ".jsonl"):
-            events += read_json_lines(path)
-        return [event for event in events if kind is None or event.get("ev") == kind]
+        """Journal events of all runs: process by process, in the order in which they began."""
+        journals = [read_json_lines(path) for path in self.files("runs", ".jsonl")]
+        journals.sort(key=lambda events: events[0]["t"] if events else 0)
+        return [event for events in journals for event in events if kind is None or event.get("ev") == kind]
 
     def forget_runs(self):
         shutil.rmtree(os.path.join(self.store, "runs"), ignore_errors=True)
