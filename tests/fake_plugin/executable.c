@@ -165,8 +165,10 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
 
 FAKE_ENTRY(PJRT_LoadedExecutable_Destroy) {
     fake_sleep_ms(fake_setting_int("FAKE_PJRT_DESTROY_MS", 0));
+    fake_object_check(FAKE_LOADED, args->executable);
+    fake_program *program = args->executable->program; // afterwards its place may be another's
     fake_object_kill(FAKE_LOADED, args->executable);
-    fake_program_release(args->executable->program);
+    fake_program_release(program);
     return NULL;
 }
 
@@ -216,8 +218,10 @@ FAKE_ENTRY_UNIMPLEMENTED(PJRT_LoadedExecutable_GetDeviceAssignment)
 // What an executable tells.
 
 FAKE_ENTRY(PJRT_Executable_Destroy) {
+    fake_object_check(FAKE_EXECUTABLE, args->executable);
+    fake_program *program = args->executable->program;
     fake_object_kill(FAKE_EXECUTABLE, args->executable);
-    fake_program_release(args->executable->program);
+    fake_program_release(program);
     return NULL;
 }
 

@@ -148,7 +148,8 @@ void fake_object_kill(fake_kind kind, const void *handle) {
         fake_misuse("%s %" PRIu64 " was destroyed while %d calls were working on it",
                     kind_names[kind], object->number, object->users);
     object->dead = true;
-    if (*fake_setting("FAKE_PJRT_REUSE", "")) {
+    bool is_executable = kind == FAKE_EXECUTABLE || kind == FAKE_LOADED;
+    if (is_executable && *fake_setting("FAKE_PJRT_REUSE", "")) {
         object->next_dead = dead[kind];
         dead[kind] = object;
     }
