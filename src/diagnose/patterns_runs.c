@@ -165,20 +165,38 @@ static const rk_sketch_line *place_of_request(const rk_explainer *e,
     return NULL;
 }
 
+static bool is_program(const rk_run_compile *compile, const rk_run_compile *of) {
+    return compile && of && strcmp(compile->program, of->program) == 0;
+}
+
+// How one of them differs from the other: the one that was compiled later has been compared with
+// it, by this rank or, where this one was handed what another compiled, by that one.
+static const rk_difference *find_difference(const rk_explainer *e,
+                                            const rk_run_compile *const sides[2]) {
+    const rk_difference *found = NULL;
+    for (size_t i = 0; i < e->out->count; i++) {
+        const rk_explained *item = &e->out->items[i];
+        if (!rk_explained_head(item) || !item->nearest_of)
+            continue;
+        for (size_t k = 0; k < 2; k++)
+            if (is_program(item->compile, sides[k]) && is_program(item->nearest_of, sides[1 - k]))
+                return rk_explained_head(item);
+        if (item->compile == sides[0] || item->compile == sides[1])
+            found = rk_explained_head(item);
+    }
+    return found;
+}
+
 static rk_err *add_divergence(rk_explainer *e, const size_t processes[2], const rk_run_compile *a,
                               const rk_run_compile *b, size_t at) {
-    // The one that was compiled later has been compared with the other.
     const rk_run_compile *sides[] = {a, b};
     const rk_explained *members[2];
-    const rk_difference *head = NULL;
+    const rk_difference *head = find_difference(e, sides);
     size_t count = 0;
     for (size_t i = 0; i < 2; i++) {
         const rk_explained *item = sides[i] ? explained_of(e, sides[i]) : NULL;
-        if (!item)
-            continue;
-        members[count++] = item;
-        if (rk_explained_head(item) && item->nearest_of)
-            head = rk_explained_head(item);
+        if (item)
+            members[count++] = item;
     }
     const rk_run_compile *named = a ? a : b;
     const rk_sketch_line *place = place_of_request(e, named);
