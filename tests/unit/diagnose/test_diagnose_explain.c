@@ -136,6 +136,33 @@ static void damage_and_bypass_have_causes_of_their_own(void **state) {
     expect_cause(1, RK_CAUSE_UNCACHEABLE);
 }
 
+static void expect_divergence(uint32_t line) {
+    bool found = false;
+    for (size_t i = 0; i < explanation.pattern_count; i++) {
+        const rk_pattern *pattern = &explanation.patterns[i];
+        if (pattern->kind != RK_PATTERN_RANK_DIVERGENCE)
+            continue;
+        found = true;
+        assert_int_equal(pattern->line, line);
+    }
+    assert_true(found);
+}
+
+static void a_rank_that_was_handed_its_program_differs_in_the_same_line(void **state) {
+    fixture *f = *state;
+    f->run.model.process_count = 2;
+    for (unsigned i = 1; i <= 2; i++) {
+        run_fixture_keep(f, "branch", i, true);
+        (void)run_fixture_ask(&f->run, "branch", i);
+    }
+    rk_run_compile *handed = run_fixture_ask(&f->run, "branch", 2);
+    handed->process = 1;
+    handed->outcome = RK_OUTCOME_HIT;
+    handed->compiled = false;
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_divergence(9);
+}
+
 static void the_first_program_in_which_ranks_differ_is_told(void **state) {
     fixture *f = *state;
     f->run.model.process_count = 2;
@@ -148,15 +175,7 @@ static void the_first_program_in_which_ranks_differ_is_told(void **state) {
     (void)run_fixture_ask(&f->run, "branch", 1);
     run_fixture_ask(&f->run, "branch", 2)->process = 1;
     explain(f, (rk_earlier_runs){NULL, 0});
-    bool found = false;
-    for (size_t i = 0; i < explanation.pattern_count; i++) {
-        const rk_pattern *pattern = &explanation.patterns[i];
-        if (pattern->kind != RK_PATTERN_RANK_DIVERGENCE)
-            continue;
-        found = true;
-        assert_int_equal(pattern->line, 9);
-    }
-    assert_true(found);
+    expect_divergence(9);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
@@ -171,6 +190,7 @@ int main(void) {
         TEST(what_was_stored_and_is_gone_was_evicted),
         TEST(damage_and_bypass_have_causes_of_their_own),
         TEST(the_first_program_in_which_ranks_differ_is_told),
+        TEST(a_rank_that_was_handed_its_program_differs_in_the_same_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
