@@ -45,8 +45,7 @@ static void load_entry(rk_store *store, const rk_key *key, const rk_loader *load
         answer->miss = RK_MISS_REFRESH;
         return;
     }
-    rk_err *err =
-        loader->load ? loader->load(loader->context, entry->payload, &answer->handle) : NULL;
+    rk_err *err = loader->load ? loader->load(loader->context, entry, &answer->handle) : NULL;
     if (!err) {
         answer->saved_ns = entry->compile_ns;
         return;

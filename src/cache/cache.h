@@ -10,7 +10,7 @@ typedef struct rk_loader {
     void *context;
     // An error is the plugin's own: RK_UNIMPLEMENTED means that it cannot load at all. NULL: an
     // entry is only looked for, and an answer without a miss says that a sound one is there.
-    rk_err *(*load)(void *context, rk_span executable, void **out_handle);
+    rk_err *(*load)(void *context, const rk_entry *entry, void **out_handle);
     // Sees the entry first, and says whether it is wanted at all (RK_MISS_REFRESH where it is not);
     // NULL: any is.
     bool (*wants)(void *context, const rk_entry *entry);

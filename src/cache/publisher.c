@@ -14,7 +14,7 @@ typedef enum job_state { QUEUED, SERIALIZING, SERIALIZED, PROGRAM_ALONE, STORING
 typedef struct job {
     rk_publish_job what;
     job_state state;
-    rk_buf executable;
+    rk_buf executable, executable_options;
     rk_err *problem; // owned
     rk_publish_result result;
     size_t held_bytes;
@@ -52,6 +52,7 @@ static void free_job(job *entry) {
     rk_buf_cleanup(&entry->what.program);
     rk_buf_cleanup(&entry->what.options);
     rk_buf_cleanup(&entry->executable);
+    rk_buf_cleanup(&entry->executable_options);
     rk_err_free(entry->problem);
     rk_free(entry);
 }
@@ -79,11 +80,12 @@ static rk_entry entry_of(const rk_publish_job *what, rk_entry_kind kind) {
     };
 }
 
-static rk_err *store_executable(rk_publisher *publisher, const rk_publish_job *what,
-                                const rk_buf *executable, uint64_t *out_stored_bytes) {
-    rk_entry entry = entry_of(what, RK_ENTRY_EXECUTABLE);
-    entry.payload = rk_buf_span(executable);
-    return rk_store_put(publisher->store, &entry, out_stored_bytes);
+static rk_err *store_executable(rk_publisher *publisher, const job *entry,
+                                uint64_t *out_stored_bytes) {
+    rk_entry executable = entry_of(&entry->what, RK_ENTRY_EXECUTABLE);
+    executable.payload = rk_buf_span(&entry->executable);
+    executable.options = rk_buf_span(&entry->executable_options);
+    return rk_store_put(publisher->store, &executable, out_stored_bytes);
 }
 
 // What is said of the program goes into its metadata, which is an object: before its end.
@@ -122,7 +124,9 @@ static void serialize_job(rk_publisher *publisher, job *entry) {
     (void)pthread_mutex_unlock(&publisher->mutex);
     uint64_t start_ns = rk_monotonic_ns();
     entry->executable = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
-    entry->problem = entry->what.serialize(entry->what.context, &entry->executable);
+    entry->executable_options = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
+    entry->problem = entry->what.serialize(entry->what.context, &entry->executable,
+                                           &entry->executable_options);
     entry->what.release(entry->what.context);
     entry->result.serialize_ns = rk_monotonic_ns() - start_ns;
     (void)pthread_mutex_lock(&publisher->mutex);
@@ -142,8 +146,7 @@ static void finish_executable(rk_publisher *publisher, job *entry) {
         result->reason = "empty_executable";
     } else {
         uint64_t start_ns = rk_monotonic_ns();
-        entry->problem =
-            store_executable(publisher, &entry->what, &entry->executable, &result->stored_bytes);
+        entry->problem = store_executable(publisher, entry, &result->stored_bytes);
         result->store_ns = rk_monotonic_ns() - start_ns;
         result->stored = !entry->problem;
         if (entry->problem)
@@ -153,6 +156,7 @@ static void finish_executable(rk_publisher *publisher, job *entry) {
     result->problem = entry->problem;
     entry->what.done(entry->what.context, result);
     rk_buf_cleanup(&entry->executable);
+    rk_buf_cleanup(&entry->executable_options);
 }
 
 static void finish_job(rk_publisher *publisher, job *entry) {

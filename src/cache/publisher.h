@@ -36,10 +36,10 @@ typedef struct rk_publish_job {
     // On the publisher's thread, after `done`, so that nobody waits for it: appends members to the
     // metadata (",\"name\":value") of the program's entry. NULL: there are none.
     void (*describe)(rk_span program, rk_span metadata, rk_buf *out_members);
-    // On the publisher's thread, or that of rk_publisher_release. Appends the executable's bytes.
-    // NULL: there is no executable to be kept, only the program; `release` and `done` are not
+    // On the publisher's thread, or that of rk_publisher_release. Appends the executable's bytes,
+    // and what its entry says as options. NULL: there is no executable to be kept, only the program; `release` and `done` are not
     // called, and a program that is there already stays as it is.
-    rk_err *(*serialize)(void *context, rk_buf *out_bytes);
+    rk_err *(*serialize)(void *context, rk_buf *out_bytes, rk_buf *out_options);
     // Lets go of the plugin's handle; called once, also for a job that is cancelled, before `done`.
     void (*release)(void *context);
     // The end of the job, on the publisher's thread or, for a cancelled job, the canceller's. Frees

@@ -10,6 +10,7 @@
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/memory.h"
+#include "pjrt/optimized.h"
 #include "pjrt/prefetch.h"
 #include "pjrt/record.h"
 #include "pjrt/steps.h"
@@ -37,8 +38,9 @@ static rk_err *make_key(rk_request *r) {
 
 // Loading, as the cache asks for it.
 
-static rk_err *load(void *context, rk_span executable, void **out_handle) {
+static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     rk_request *r = context;
+    rk_span executable = entry->payload;
     PJRT_LoadedExecutable *loaded = NULL;
     uint64_t before = atomic_load(&rk_preload_destroyed);
     rk_err *err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
@@ -47,6 +49,7 @@ static rk_err *load(void *context, rk_span executable, void **out_handle) {
         err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
     }
     RK_TRY(err);
+    (void)rk_optimized_read(loaded, entry->options);
     r->executable_bytes = executable.len;
     *out_handle = loaded;
     return NULL;
@@ -155,6 +158,8 @@ static PJRT_Error *compile(rk_request *r) {
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
     r->event.compiled = true;
     r->event.failed = error != NULL;
+    if (!error)
+        rk_optimized_forget(r->args->executable);
     if (!error && r->args->executable)
         rk_publish_compiled(r);
     else

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "pjrt/error.h"
+#include "pjrt/executable.h"
 #include "program/program.h"
 
 // Past this an optimized program is not read: it is a copy beside the plugin's own.
@@ -41,29 +42,15 @@ static bool was_told(const PJRT_Api *api, PJRT_Error *error) {
     return !error;
 }
 
-// First its size, then the program itself.
-static rk_err *read_program(const PJRT_Api *api, PJRT_Executable *executable, PJRT_Program *program,
-                            rk_buf *code) {
-    PJRT_Executable_OptimizedProgram_Args args = {
-        .struct_size = PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE,
-        .executable = executable,
-        .program = program};
-    RK_TRY(rk_pjrt_error_take(api, api->PJRT_Executable_OptimizedProgram(&args)));
-    rk_buf_reserve(code, program->code_size);
-    RK_TRY(rk_buf_status(code));
-    program->code = (char *)code->data;
-    return rk_pjrt_error_take(api, api->PJRT_Executable_OptimizedProgram(&args));
-}
-
 static void take_program(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *likeness) {
-    if (!RK_PJRT_HAS(api, PJRT_Executable_OptimizedProgram))
-        return;
-    PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE};
+    PJRT_Program program;
     RK_AUTO(rk_buf) code = RK_BUF_INIT(PROGRAM_MAX_BYTES);
     RK_AUTO(rk_program_info) info = {0};
-    rk_err *err = read_program(api, executable, &program, &code);
+    rk_err *err = rk_executable_optimized(api, executable, &program);
     if (!err)
-        err = rk_program_inspect(rk_span_of(program.code, program.code_size),
+        err = rk_executable_optimized_code(api, executable, &program, &code);
+    if (!err)
+        err = rk_program_inspect(rk_buf_span(&code),
                                  rk_span_of(program.format, program.format_size), &info);
     // Bytes hold locations and numbers, which are not the same twice.
     if (!err && !info.by_bytes) {

@@ -31,14 +31,19 @@ static bool is_on(void) {
     return rk_runtime_get() != NULL;
 }
 
+static const char *const formats[] = {"hlo_with_config", "hlo", "mlir"};
+
 // The plugin's own text may go with the handle that it came from. NULL: not one of those that XLA
 // knows, and not to be kept.
 static const char *static_format(const PJRT_Program *program) {
-    static const char *const formats[] = {"hlo_with_config", "hlo", "mlir"};
     for (size_t i = 0; program->format && i < RK_ARRAY_LEN(formats); i++)
         if (rk_span_is(rk_span_of(program->format, program->format_size), formats[i]))
             return formats[i];
     return NULL;
+}
+
+static bool can_be_kept(const PJRT_Program *program) {
+    return program->code_size && program->code_size <= KEPT_MAX_BYTES && static_format(program);
 }
 
 // The rest is called with the mutex held.
@@ -85,12 +90,11 @@ static void make_room(size_t bytes) {
 }
 
 // Takes `code`, which may be empty: then it is only remembered that this one was asked for.
-static void add(const void *handle, const PJRT_Program *program, rk_buf *code) {
+static void add(const void *handle, const char *format, rk_buf *code) {
     kept *one = has_slot() && has_room(code->len) ? rk_calloc(1, sizeof *one) : NULL;
     if (!one)
         return;
-    *one = (kept){
-        .next = all.first, .handle = handle, .code = *code, .format = static_format(program)};
+    *one = (kept){.next = all.first, .handle = handle, .code = *code, .format = format};
     *code = (rk_buf){0};
     all.first = one;
     all.bytes += one->code.len;
@@ -109,13 +113,24 @@ void rk_optimized_forget(const void *handle) {
     (void)pthread_mutex_unlock(&all.mutex);
 }
 
-// Consumes `code`. What is read ahead puts nothing out that was read before it: it is wanted later.
-static void keep(const void *handle, const PJRT_Program *program, rk_buf *code, bool ahead) {
+// Consumes `code`, which the framework is asking for.
+static void keep(const void *handle, const char *format, rk_buf *code) {
     (void)pthread_mutex_lock(&all.mutex);
-    if (!ahead)
-        make_room(code->len);
+    make_room(code->len);
     if (!*find(handle)) // or another thread was faster
-        add(handle, program, code);
+        add(handle, format, code);
+    (void)pthread_mutex_unlock(&all.mutex);
+    rk_buf_cleanup(code);
+}
+
+// Consumes `code`, which the framework may ask for. It puts nothing out that was kept before: it is
+// wanted later.
+static void keep_ahead(const void *handle, const char *format, rk_buf *code) {
+    (void)pthread_mutex_lock(&all.mutex);
+    kept **link = find(handle);
+    if (*link) // of one that is gone
+        remove_at(link);
+    add(handle, format, code);
     (void)pthread_mutex_unlock(&all.mutex);
     rk_buf_cleanup(code);
 }
@@ -139,30 +154,13 @@ static bool answer(const void *handle, PJRT_Program *program, bool *out_known) {
     return answered;
 }
 
-// The content, after the plugin was asked for its size; empty where it is not to be had, or not to
-// be kept.
+// The code, after the plugin was asked for its size; empty where it is not to be had, or not to be
+// kept.
 static void read_code(const rk_plugin *plugin, PJRT_Executable *executable,
-                      const PJRT_Program *sized, rk_buf *out_code) {
-    *out_code = (rk_buf){0};
-    if (!sized->code_size || sized->code_size > KEPT_MAX_BYTES || !static_format(sized) ||
-        !has_slot())
-        return;
-    rk_buf_reserve(out_code, sized->code_size);
-    if (out_code->failed)
-        return;
-    PJRT_Program program = *sized;
-    program.code = (char *)out_code->data;
-    PJRT_Executable_OptimizedProgram_Args args = {
-        .struct_size = PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE,
-        .executable = executable,
-        .program = &program};
-    PJRT_Error *error = plugin->real->PJRT_Executable_OptimizedProgram(&args);
-    if (!error && program.code_size == sized->code_size && program.code == (char *)out_code->data &&
-        static_format(&program) == static_format(sized))
-        out_code->len = program.code_size;
-    rk_pjrt_error_drop(plugin->real, error);
-    if (!out_code->len)
-        rk_buf_cleanup(out_code);
+                      const PJRT_Program *program, rk_buf *out_code) {
+    if (can_be_kept(program) && has_slot())
+        rk_err_drop(rk_executable_optimized_code(plugin->real, executable, program, out_code),
+                    "then the plugin answers");
 }
 
 static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram_Args *args) {
@@ -172,9 +170,9 @@ static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram
     PJRT_Error *error = plugin->real->PJRT_Executable_OptimizedProgram(args);
     if (error || known || args->program->code)
         return error;
-    rk_buf code;
+    rk_buf code = {0};
     read_code(plugin, args->executable, args->program, &code);
-    keep(args->executable, args->program, &code, false);
+    keep(args->executable, static_format(args->program), &code);
     return NULL;
 }
 
@@ -230,18 +228,15 @@ static bool is_welcome(size_t bytes) {
 
 static void read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded,
                        PJRT_Executable *executable) {
-    PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE};
-    PJRT_Executable_OptimizedProgram_Args args = {
-        .struct_size = PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE,
-        .executable = executable,
-        .program = &program};
-    PJRT_Error *error = plugin->real->PJRT_Executable_OptimizedProgram(&args);
+    PJRT_Program program;
     rk_buf code = {0};
-    if (!error && is_welcome(program.code_size))
+    rk_err *err = rk_executable_optimized(plugin->real, executable, &program);
+    if (!err && is_welcome(program.code_size))
         read_code(plugin, executable, &program, &code);
     if (code.len)
-        keep(loaded, &program, &code, true);
-    rk_pjrt_error_drop(plugin->real, error);
+        keep_ahead(loaded, static_format(&program), &code);
+    rk_buf_cleanup(&code);
+    rk_err_drop(err, "then the plugin answers");
 }
 
 void rk_optimized_read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded) {
@@ -252,4 +247,52 @@ void rk_optimized_read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loa
         return;
     read_ahead(plugin, loaded, executable);
     rk_executable_destroy(plugin->real, executable);
+}
+
+// In the store: one line, and then the code.
+static void write_line(const char *format, rk_buf *out) {
+    rk_buf_add_format(out, "optimized 1 %s\n", format);
+}
+
+void rk_optimized_write(const PJRT_Api *api, PJRT_Executable *executable, rk_buf *out_stored) {
+    PJRT_Program program;
+    rk_err *err = rk_executable_optimized(api, executable, &program);
+    size_t start = out_stored->len;
+    if (!err && can_be_kept(&program)) {
+        write_line(static_format(&program), out_stored);
+        err = rk_executable_optimized_code(api, executable, &program, out_stored);
+    }
+    if (err)
+        out_stored->len = start;
+    rk_err_drop(err, "then the plugin is asked after each load");
+}
+
+// The code in it; empty if that is not how it was written.
+static rk_span find_code(rk_span stored, const char **out_format) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(formats); i++) {
+        RK_AUTO(rk_buf) line = {0};
+        write_line(formats[i], &line);
+        if (line.failed || stored.len <= line.len ||
+            memcmp(stored.data, line.data, line.len) != 0)
+            continue;
+        *out_format = formats[i];
+        return rk_span_of(stored.data + line.len, stored.len - line.len);
+    }
+    return (rk_span){0};
+}
+
+bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored) {
+    if (!stored.len || !is_on())
+        return false;
+    const char *format = NULL;
+    rk_span code = find_code(stored, &format);
+    if (!code.len || !is_welcome(code.len))
+        return false;
+    rk_buf copy = {0};
+    rk_buf_add_span(&copy, code);
+    bool copied = !copy.failed;
+    if (copied)
+        keep_ahead(loaded, format, &copy);
+    rk_buf_cleanup(&copy);
+    return copied;
 }

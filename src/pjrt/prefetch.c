@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/heap_room.h"
 #include "base/sys.h"
 #include "base/thread.h"
 #include "identity/options.h"
@@ -19,6 +20,8 @@
 // The limits of what is loaded and not asked for yet.
 #define HELD_MAX_BYTES ((uint64_t)4 << 30) // of serialized executables, or this part of the memory
 enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4, DEVICE_PERCENT = 90 };
+// What XLA's CPU plugin allocates for each byte of an executable while it loads it.
+enum { HEAP_BYTES_A_BYTE = 48 };
 #define QUICK_NS  ((uint64_t)50000000)
 #define EARLY_NS  ((uint64_t)120 * 1000000000)
 #define KEEP_NS   ((uint64_t)300 * 1000000000)
@@ -103,15 +106,21 @@ static rk_err *excuse(rk_err *err) {
     return excused;
 }
 
-static rk_err *load(void *context, rk_span executable, void **out_handle) {
+static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     item *self = context;
+    rk_span executable = entry->payload;
     self->bytes = executable.len;
     if (RK_PJRT_HAS(self->plugin->real, PJRT_Device_MemoryStats) && !has_room(self, executable.len))
         return rk_error(RK_RESOURCE_EXHAUSTED, "a device is nearly full");
     PJRT_LoadedExecutable *loaded = NULL;
-    RK_TRY(excuse(rk_load_ahead(self->plugin, self->client, executable,
-                                rk_buf_span(&self->options->bytes), &loaded)));
-    rk_optimized_read_ahead(self->plugin, loaded);
+    rk_heap_room room;
+    rk_heap_room_make(executable.len * HEAP_BYTES_A_BYTE, &room);
+    rk_err *err = rk_load_ahead(self->plugin, self->client, executable,
+                                rk_buf_span(&self->options->bytes), &loaded);
+    rk_heap_room_release(&room);
+    RK_TRY(excuse(err));
+    if (!rk_optimized_read(loaded, entry->options))
+        rk_optimized_read_ahead(self->plugin, loaded);
     *out_handle = loaded;
     return NULL;
 }

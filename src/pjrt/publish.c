@@ -4,6 +4,7 @@
 #include "pjrt/compile_inside.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
+#include "pjrt/optimized.h"
 
 typedef struct publication {
     const PJRT_Api *api;
@@ -11,15 +12,20 @@ typedef struct publication {
     rk_buf bytes;                // what that gave
     rk_err *problem;             // or why it gave nothing; owned
     uint64_t serialize_ns;       // and how long it took
+    bool optimized;              // the optimized program is kept too
     rk_key key;
     rk_flights *flights; // borrowed
     rk_flight *flight;   // owned; NULL: nobody waits
 } publication;
 
-static rk_err *serialize(void *context, rk_buf *out_bytes) {
+static rk_err *serialize(void *context, rk_buf *out_bytes, rk_buf *out_options) {
     publication *p = context;
-    if (p->executable)
-        return rk_executable_serialize(p->api, p->executable, out_bytes);
+    if (p->executable) {
+        RK_TRY(rk_executable_serialize(p->api, p->executable, out_bytes));
+        if (p->optimized)
+            rk_optimized_write(p->api, p->executable, out_options);
+        return NULL;
+    }
     rk_buf_cleanup(out_bytes);
     *out_bytes = p->bytes;
     p->bytes = (rk_buf){0};
@@ -232,6 +238,8 @@ void rk_publish_compiled(rk_request *r) {
         return;
     }
     p->executable = executable;
+    // What is left out of the key by wish may be in it.
+    p->optimized = r->runtime->settings->keep_programs && !*r->runtime->settings->key_ignore;
     submit(r, p, r->args->executable, r->args->client);
 }
 

@@ -21,7 +21,8 @@ typedef struct rk_entry {
     rk_span components;  // JSON: options and environment, by name (identity/components.h)
     rk_span metadata;    // JSON: name, platform, plugin, toolchain, sizes
     rk_span payload;     // executable: the plugin's bytes; program: the program's bytes
-    rk_span options;     // program entries: the compile options as they came; else empty
+    rk_span options;     // program: the compile options as they came; executable: what the loader
+                         // keeps beside it, if anything (pjrt/optimized.h)
 } rk_entry;
 
 enum { RK_ENTRY_FLAG_AHEAD_OF_TIME = 1u << 0 };

@@ -1,5 +1,5 @@
-"""An executable's optimized program: frameworks ask for it twice, the plugin makes it once, and nobody gets that of
-another executable."""
+"""An executable's optimized program: frameworks ask for it twice, the plugin makes it once, or once for the store and
+never again, and nobody gets that of another executable."""
 
 import unittest
 
@@ -15,6 +15,12 @@ class Optimized(FaultCase):
         """How often the plugin was asked, for size or content."""
         return sum(detail.startswith("begin") for detail in outcome.traced(CALL))
 
+    def asked_for_the_job(self, outcome):
+        """And on threads of the job: not for the store, and not ahead."""
+        clients = {line["tid"] for line in outcome.trace if line["call"] == "PJRT_Client_Create"}
+        asked = (line for line in outcome.trace if line["call"] == CALL and line["detail"].startswith("begin"))
+        return sum(line["tid"] in clients for line in asked)
+
     def programs(self, outcome):
         return [answer["programs"] for answer in outcome.of("optimized")]
 
@@ -29,26 +35,52 @@ class Optimized(FaultCase):
         words = ["client", "compile=name=a add=1", "optimized=0:2"]
         outcome = self.run_sound(way, words)
         bare = self.check_same_as_bare(outcome, words)
-        self.assertEqual((self.asked(bare), self.asked(outcome)), (4, 2))
+        self.assertEqual((self.asked(bare), self.asked(outcome), self.asked_for_the_job(outcome)), (4, 4, 2))
 
     @each_way
     def test_what_comes_later_is_the_plugins_to_answer(self, way):
         words = ["client", "compile=name=a add=1", "optimized=0:5"]
         outcome = self.run_sound(way, words)
         self.check_same_as_bare(outcome, words)
-        self.assertEqual(self.asked(outcome), 2 + 2 * 3)
+        self.assertEqual(self.asked_for_the_job(outcome), 2 + 2 * 3)
 
     @each_way
     def test_read_with_the_load(self, way):
         words = ["client", SETTLE, "compile=name=a add=1", "optimized=0:2", "compile=name=b", "optimized=1:2"]
-        self.run_sound(way, words, environment=JOB)
-        outcome = self.run_sound(way, words, environment=JOB)
+        environment = JOB | {"REKINDLE_KEEP_PROGRAMS": "0"}  # then it is not in the store
+        self.run_sound(way, words, environment=environment)
+        outcome = self.run_sound(way, words, environment=environment)
         self.assertEqual([event.get("source") for event in self.place.events("compile")][-2:], ["preload"] * 2)
         self.check_same_as_bare(outcome, words)
-        self.assertEqual(self.asked(outcome), 4)
-        lines = [line for line in outcome.trace if line["call"] in (CALL, "PJRT_Client_Create")]
-        framework = {line["tid"] for line in lines if line["call"] == "PJRT_Client_Create"}
-        self.assertEqual(framework & {line["tid"] for line in lines if line["call"] == CALL}, set())
+        self.assertEqual((self.asked(outcome), self.asked_for_the_job(outcome)), (4, 0))
+
+    @each_way
+    def test_from_the_store(self, way):
+        """Loaded ahead or when asked for: the plugin is not asked at all, unless more often than twice."""
+        words = ["client", SETTLE, "compile=name=a add=1", "optimized=0:2", "compile=name=b", "optimized=1:2"]
+        self.run_sound(way, words, environment=JOB)
+        for preload in ("0", "1"):
+            environment = JOB | {"REKINDLE_PRELOAD": preload}
+            outcome = self.run_sound(way, words, environment=environment)
+            self.assertEqual([event["outcome"] for event in self.place.events("compile")][-2:], ["hit"] * 2)
+            self.check_same_as_bare(outcome, words)
+            self.assertEqual(self.asked(outcome), 0)
+            outcome = self.run_sound(way, [*words, "optimized=0:2"], environment=environment)
+            self.check_same_as_bare(outcome, [*words, "optimized=0:2"])
+            self.assertEqual(self.asked(outcome), 2)
+
+    @each_way
+    def test_not_in_the_store(self, way):
+        """Where programs are not to be kept, and where what is left out of the key may be in it."""
+        words = ["client", "compile=name=a add=1", "optimized=0:2"]
+        for name, value in (("REKINDLE_KEEP_PROGRAMS", "0"), ("REKINDLE_KEY_IGNORE", "xla_dump_to")):
+            environment = {name: value, "REKINDLE_PRELOAD": "0", "REKINDLE_NAMESPACE": name}
+            self.assertEqual(self.asked(self.run_sound(way, words, environment=environment)), 2)
+            self.place.forget_runs()
+            outcome = self.run_sound(way, words, environment=environment)
+            self.assertEqual([event["outcome"] for event in self.place.events("compile")], ["hit"])
+            self.check_same_as_bare(outcome, words)
+            self.assertEqual(self.asked(outcome), 2)
 
     @each_way
     def test_each_has_its_own(self, way):
@@ -76,7 +108,7 @@ class Optimized(FaultCase):
         words = ["client", "repeat=40{", "compile=name=p{r} add={r}", "optimized=:2", "}"]
         outcome = self.run_sound(way, words)
         self.check_same_as_bare(outcome, words)
-        self.assertEqual(self.asked(outcome), 2 * 40)
+        self.assertEqual((self.asked(outcome), self.asked_for_the_job(outcome)), (4 * 40, 2 * 40))
 
     @each_way
     def test_nobody_asks_for_what_was_loaded_ahead(self, way):
@@ -91,7 +123,7 @@ class Optimized(FaultCase):
         words = ["client", "compile=name=a", "optimized=0:2"]
         outcome = self.run_sound(way, words, environment={"FAKE_PJRT_FAIL": "optimized:1"})
         self.assertEqual(self.programs(outcome), self.programs(self.run_sound("bare", words)))
-        environment = {"FAKE_PJRT_FAIL": "optimized"}
+        environment = {"FAKE_PJRT_FAIL": "optimized", "REKINDLE_NAMESPACE": "failing"}  # nothing was stored there
         for preload in ("0", "1"):
             environment["REKINDLE_PRELOAD"] = preload
             outcome = self.place.run(way, words, environment=environment)

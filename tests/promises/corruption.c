@@ -23,9 +23,9 @@ static size_t sound_len;
 static unsigned loads;
 static int handle;
 
-static rk_err *load(void *context, rk_span executable, void **out_handle) {
+static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     (void)context;
-    (void)executable;
+    (void)entry;
     loads++;
     *out_handle = &handle;
     return NULL;

@@ -30,8 +30,8 @@ static void check_golden(const char *name) {
 
 static unsigned loads;
 
-static rk_err *load(void *context, rk_span executable, void **out_handle) {
-    (void)executable;
+static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
+    (void)entry;
     loads++;
     *out_handle = context;
     return NULL;

@@ -18,8 +18,9 @@ typedef struct fixture {
     char seen_bytes[64];
 } fixture;
 
-static rk_err *load(void *context, rk_span executable, void **out_handle) {
+static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     fixture *f = context;
+    rk_span executable = entry->payload;
     f->loads++;
     assert_true(executable.len < sizeof f->seen_bytes);
     memcpy(f->seen_bytes, executable.data, executable.len);

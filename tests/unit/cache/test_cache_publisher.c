@@ -50,7 +50,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static rk_err *serialize(void *context, rk_buf *out_bytes) {
+static rk_err *serialize(void *context, rk_buf *out_bytes, rk_buf *out_options) {
     work *w = context;
     rk_gate_pass(w->gate);
     w->serialized_by = pthread_self();
@@ -58,6 +58,7 @@ static rk_err *serialize(void *context, rk_buf *out_bytes) {
     if (w->fail_with != RK_OK)
         return rk_error(w->fail_with, "no");
     rk_buf_add_text(out_bytes, "executable bytes");
+    rk_buf_add_text(out_options, "beside them");
     return rk_buf_status(out_bytes);
 }
 
@@ -114,6 +115,8 @@ static void a_job_is_stored_with_its_program(void **state) {
     assert_null(rk_store_get(f->store, &key, &lookup));
     assert_true(lookup.found);
     assert_int_equal(lookup.view.entry.flags, RK_ENTRY_FLAG_AHEAD_OF_TIME);
+    assert_true(rk_span_is(lookup.view.entry.payload, "executable bytes"));
+    assert_true(rk_span_is(lookup.view.entry.options, "beside them"));
 }
 
 static void a_failing_serialize_stores_the_program_alone(void **state) {

@@ -1,0 +1,76 @@
+#include "base/heap_room.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/macros.h"
+
+// A block is just below what glibc would map for itself; a heap of its threads has 64 MiB, so that
+// each gets a pin or two.
+#define BLOCK_BYTES (((size_t)128 << 10) - 64)
+#define MAX_BYTES   ((size_t)1 << 30)
+enum { BLOCKS_A_PIN = 400 };
+
+static bool is_limited(__rlimit_resource_t resource) {
+    struct rlimit limit;
+    return getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+// Where nothing may be promised that is not there, what we take for a moment another one lacks.
+static bool is_strict(void) {
+    char mode = '2';
+    int file = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return true;
+    bool read_it = read(file, &mode, 1) == 1;
+    (void)close(file);
+    return !read_it || mode == '2';
+}
+
+// Whoever replaces malloc replaces these; and unlike malloc's their address is not that of a stub in
+// a program that is linked to a fixed place, as some builds of Python are.
+static bool is_glibcs_malloc(void) {
+    static const char *const names[] = {"malloc_usable_size", "memalign"};
+    void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+    if (!libc)
+        return false;
+    bool same = true;
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        same = same && dlsym(RTLD_DEFAULT, names[i]) == dlsym(libc, names[i]);
+    (void)dlclose(libc);
+    return same;
+}
+
+void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
+    *out_room = (rk_heap_room){0};
+    size_t count = (bytes < MAX_BYTES ? bytes : MAX_BYTES) / BLOCK_BYTES;
+    if (count == 0 || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || is_strict() ||
+        !is_glibcs_malloc())
+        return;
+    void **last = NULL; // each holds the address of the one before it
+    for (size_t i = 0; i < count; i++) {
+        void **block = malloc(BLOCK_BYTES);
+        if (!block)
+            break;
+        *block = last;
+        last = block;
+    }
+    for (size_t i = 0; last; i++) { // the last one first: nothing above it is given back
+        void **before = *last;
+        if (i % BLOCKS_A_PIN == 0 && out_room->count < RK_HEAP_ROOM_PINS_MAX)
+            out_room->pins[out_room->count++] = last;
+        else
+            free(last);
+        last = before;
+    }
+}
+
+void rk_heap_room_release(rk_heap_room *room) {
+    for (size_t i = 0; i < room->count; i++)
+        free(room->pins[i]);
+    *room = (rk_heap_room){0};
+}

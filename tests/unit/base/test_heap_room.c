@@ -1,0 +1,105 @@
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/heap_room.h"
+#include "support/expect.h"
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWN_MALLOC true
+#else
+#define OWN_MALLOC false
+#endif
+
+enum { MIB = 1 << 20 };
+
+// The writable mapping that holds that address.
+static size_t mapped_bytes(const void *address) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    unsigned long start, end;
+    char line[512], mode[8];
+    size_t bytes = 0;
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 && (uintptr_t)address >= start &&
+            (uintptr_t)address < end && mode[1] == 'w')
+            bytes = end - start;
+    (void)fclose(maps);
+    return bytes;
+}
+
+static void *make_room(void *argument) {
+    size_t *bytes = argument;
+    rk_heap_room room;
+    rk_heap_room_make(*bytes, &room);
+    *bytes = room.count ? mapped_bytes(room.pins[0]) : 0;
+    void *small[1000];
+    for (size_t i = 0; i < RK_ARRAY_LEN(small); i++)
+        assert_non_null(small[i] = malloc(1000));
+    for (size_t i = 0; i < RK_ARRAY_LEN(small); i++)
+        free(small[i]);
+    rk_heap_room_release(&room);
+    assert_int_equal(room.count, 0);
+    return NULL;
+}
+
+static size_t room_of_a_thread(size_t bytes) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, make_room, &bytes), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return bytes;
+}
+
+static void there_is_room(void **state) {
+    (void)state;
+    if (OWN_MALLOC) {
+        assert_int_equal(room_of_a_thread(50 * MIB), 0);
+        return;
+    }
+    assert_true(room_of_a_thread(50 * MIB) >= 49 * MIB);
+}
+
+static void there_is_room_in_more_than_one_heap(void **state) {
+    (void)state;
+    if (OWN_MALLOC)
+        skip();
+    rk_heap_room room;
+    rk_heap_room_make(SIZE_MAX, &room);
+    assert_true(room.count > 16 && room.count <= RK_HEAP_ROOM_PINS_MAX);
+    rk_heap_room_release(&room);
+}
+
+static void nothing_is_asked_for(void **state) {
+    (void)state;
+    assert_int_equal(room_of_a_thread(0), 0);
+    assert_int_equal(room_of_a_thread(1000), 0);
+}
+
+static void address_space_that_is_limited_is_left_alone(void **state) {
+    (void)state;
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)1 << 40;
+    if (setrlimit(RLIMIT_DATA, &limit) != 0)
+        skip();
+    assert_int_equal(room_of_a_thread(50 * MIB), 0);
+    assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_is_room),
+        cmocka_unit_test(there_is_room_in_more_than_one_heap),
+        cmocka_unit_test(nothing_is_asked_for),
+        cmocka_unit_test(address_space_that_is_limited_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
