@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/macros.h"
+#include "base/alloc.h"
 
 // A block is just below what glibc would map for itself; a heap of its threads has 64 MiB, so that
 // each gets a pin or two.
@@ -31,18 +31,25 @@ static bool is_strict(void) {
     return !read_it || mode == '2';
 }
 
-// Whoever replaces malloc replaces these; and unlike malloc's their address is not that of a stub in
-// a program that is linked to a fixed place, as some builds of Python are.
-static bool is_glibcs_malloc(void) {
+// Whoever replaces malloc replaces these; and unlike malloc's their address is not that of a stub
+// in a program that is linked to a fixed place, as some builds of Python are.
+static bool malloc_is_glibcs;
+
+static void look_at_malloc(void) {
     static const char *const names[] = {"malloc_usable_size", "memalign"};
     void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
     if (!libc)
-        return false;
-    bool same = true;
+        return;
+    malloc_is_glibcs = true;
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
-        same = same && dlsym(RTLD_DEFAULT, names[i]) == dlsym(libc, names[i]);
+        malloc_is_glibcs &= dlsym(RTLD_DEFAULT, names[i]) == dlsym(libc, names[i]);
     (void)dlclose(libc);
-    return same;
+}
+
+static bool is_glibcs_malloc(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, look_at_malloc);
+    return malloc_is_glibcs;
 }
 
 void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
@@ -53,7 +60,7 @@ void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
         return;
     void **last = NULL; // each holds the address of the one before it
     for (size_t i = 0; i < count; i++) {
-        void **block = malloc(BLOCK_BYTES);
+        void **block = rk_malloc(BLOCK_BYTES);
         if (!block)
             break;
         *block = last;
@@ -64,13 +71,13 @@ void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
         if (i % BLOCKS_A_PIN == 0 && out_room->count < RK_HEAP_ROOM_PINS_MAX)
             out_room->pins[out_room->count++] = last;
         else
-            free(last);
+            rk_free(last);
         last = before;
     }
 }
 
 void rk_heap_room_release(rk_heap_room *room) {
     for (size_t i = 0; i < room->count; i++)
-        free(room->pins[i]);
+        rk_free(room->pins[i]);
     *room = (rk_heap_room){0};
 }

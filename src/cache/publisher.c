@@ -6,10 +6,19 @@
 #include "base/sys.h"
 #include "base/thread.h"
 
-// A job's way: QUEUED → SERIALIZING (inside the plugin) → SERIALIZED (the plugin's handle is gone)
-// → STORING → off the list. The first half may be done by the thread that wants the handle
-// released. A program without an executable begins as PROGRAM_ALONE, and waits for all others.
-typedef enum job_state { QUEUED, SERIALIZING, SERIALIZED, PROGRAM_ALONE, STORING } job_state;
+// A job's way: QUEUED → SERIALIZING (inside the plugin) → SERIALIZED → RELEASING (inside the plugin
+// again) → RELEASED (the plugin's handle is gone) → STORING → off the list. The first half may be
+// done by the thread that wants to use the handle, or wants it released. A program without an
+// executable begins as PROGRAM_ALONE, and waits for all others.
+typedef enum job_state {
+    QUEUED,
+    SERIALIZING,
+    SERIALIZED,
+    RELEASING,
+    RELEASED,
+    PROGRAM_ALONE,
+    STORING
+} job_state;
 
 typedef struct job {
     rk_publish_job what;
@@ -27,7 +36,8 @@ struct rk_publisher {
     pthread_cond_t changed;     // any job's state, or the list
     job *jobs;                  // in order; the one at work stays on the list until it is done
     atomic_size_t count;        // length of the list; read without the mutex as a hint
-    atomic_size_t unserialized; // those of them that still need the plugin's handle
+    atomic_size_t unserialized; // those of them that are to be serialized
+    atomic_size_t unreleased;   // those that still need the plugin's handle
     size_t held_bytes;
     pthread_t thread;
     bool thread_runs;
@@ -118,20 +128,33 @@ static void store_program(rk_publisher *publisher, rk_publish_job *what) {
                     "what comes next fails as well, and is told");
 }
 
-// Called with the mutex held, which is let go of while the plugin works.
+// The next two are called with the mutex held, which is let go of while the plugin works.
+
 static void serialize_job(rk_publisher *publisher, job *entry) {
     entry->state = SERIALIZING;
     (void)pthread_mutex_unlock(&publisher->mutex);
     uint64_t start_ns = rk_monotonic_ns();
     entry->executable = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
-    entry->executable_options = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
-    entry->problem = entry->what.serialize(entry->what.context, &entry->executable,
-                                           &entry->executable_options);
-    entry->what.release(entry->what.context);
+    entry->problem = entry->what.serialize(entry->what.context, &entry->executable);
     entry->result.serialize_ns = rk_monotonic_ns() - start_ns;
     (void)pthread_mutex_lock(&publisher->mutex);
     entry->state = SERIALIZED;
     atomic_fetch_sub(&publisher->unserialized, 1);
+    (void)pthread_cond_broadcast(&publisher->changed);
+}
+
+// Of one that is serialized.
+static void release_job(rk_publisher *publisher, job *entry, bool add_options) {
+    entry->state = RELEASING;
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    // The bytes come first: options that would not fit into the entry beside them fail.
+    entry->executable_options = RK_BUF_INIT((RK_ENTRY_MAX_BYTES - entry->executable.len) / 2);
+    if (add_options && entry->what.add_options && !entry->problem)
+        entry->what.add_options(entry->what.context, &entry->executable_options);
+    entry->what.release(entry->what.context);
+    (void)pthread_mutex_lock(&publisher->mutex);
+    entry->state = RELEASED;
+    atomic_fetch_sub(&publisher->unreleased, 1);
     publisher->gave_up = false;
     (void)pthread_cond_broadcast(&publisher->changed);
 }
@@ -188,8 +211,10 @@ static void *run_thread(void *argument) {
     (void)pthread_mutex_lock(&publisher->mutex);
     for (;;) {
         job *entry;
-        if ((entry = next_in_state(publisher, SERIALIZED)))
+        if ((entry = next_in_state(publisher, RELEASED)))
             store_and_unlink(publisher, entry); // it holds memory, so it goes first
+        else if ((entry = next_in_state(publisher, SERIALIZED)))
+            release_job(publisher, entry, true);
         else if ((entry = next_in_state(publisher, QUEUED)))
             serialize_job(publisher, entry);
         else if ((entry = next_in_state(publisher, PROGRAM_ALONE)))
@@ -228,8 +253,10 @@ static rk_err *enqueue(rk_publisher *publisher, job *entry) {
         *link = entry;
         publisher->held_bytes += entry->held_bytes;
         atomic_fetch_add(&publisher->count, 1);
-        if (entry->state == QUEUED)
+        if (entry->state == QUEUED) {
             atomic_fetch_add(&publisher->unserialized, 1);
+            atomic_fetch_add(&publisher->unreleased, 1);
+        }
         (void)pthread_cond_broadcast(&publisher->changed);
     }
     (void)pthread_mutex_unlock(&publisher->mutex);
@@ -268,26 +295,37 @@ size_t rk_publisher_queued_bytes(rk_publisher *publisher) {
     return bytes;
 }
 
-static job *find_by_handle(const rk_publisher *publisher, const void *handle) {
+// One in that state or before it.
+static job *find_by_handle(const rk_publisher *publisher, const void *handle, job_state last) {
     for (job *entry = publisher->jobs; entry; entry = entry->next)
-        if (entry->what.handle == handle && entry->state <= SERIALIZING)
+        if (entry->what.handle == handle && entry->state <= last)
             return entry;
     return NULL;
 }
 
-void rk_publisher_release(rk_publisher *publisher, const void *handle) {
-    if (atomic_load_explicit(&publisher->unserialized, memory_order_relaxed) == 0)
-        return;
+// Done here rather than waited for: the publisher's thread may be busy with a slow disk.
+static void bring_past(rk_publisher *publisher, const void *handle, job_state last) {
     (void)pthread_mutex_lock(&publisher->mutex);
     job *entry;
-    while ((entry = find_by_handle(publisher, handle))) {
-        // Done here rather than waited for: the publisher's thread may be busy with a slow disk.
+    while ((entry = find_by_handle(publisher, handle, last))) {
         if (entry->state == QUEUED)
             serialize_job(publisher, entry);
+        else if (entry->state == SERIALIZED)
+            release_job(publisher, entry, false);
         else
             (void)pthread_cond_wait(&publisher->changed, &publisher->mutex);
     }
     (void)pthread_mutex_unlock(&publisher->mutex);
+}
+
+void rk_publisher_serialize(rk_publisher *publisher, const void *handle) {
+    if (atomic_load_explicit(&publisher->unserialized, memory_order_relaxed) != 0)
+        bring_past(publisher, handle, SERIALIZING);
+}
+
+void rk_publisher_release(rk_publisher *publisher, const void *handle) {
+    if (atomic_load_explicit(&publisher->unreleased, memory_order_relaxed) != 0)
+        bring_past(publisher, handle, RELEASING);
 }
 
 // Waits for a change until `deadline_ns` of rk_steady_ns; false when that has passed.
@@ -314,6 +352,7 @@ static job *take_queued(rk_publisher *publisher, const void *owner) {
         if (owned_by(entry, owner) && entry->state == QUEUED) {
             unlink_job(publisher, entry);
             atomic_fetch_sub(&publisher->unserialized, 1);
+            atomic_fetch_sub(&publisher->unreleased, 1);
             entry->next = taken;
             taken = entry;
         }
@@ -321,9 +360,19 @@ static job *take_queued(rk_publisher *publisher, const void *owner) {
     return taken;
 }
 
+// There is no time for more than is needed; with the mutex held.
+static void release_serialized(rk_publisher *publisher, const void *owner) {
+    for (job *entry = publisher->jobs; entry;) {
+        bool meant = owned_by(entry, owner) && entry->state == SERIALIZED;
+        if (meant)
+            release_job(publisher, entry, false);
+        entry = meant ? publisher->jobs : entry->next; // they go and come while the mutex is free
+    }
+}
+
 static bool inside_plugin(const rk_publisher *publisher, const void *owner) {
     for (const job *entry = publisher->jobs; entry; entry = entry->next)
-        if (owned_by(entry, owner) && entry->state == SERIALIZING)
+        if (owned_by(entry, owner) && (entry->state == SERIALIZING || entry->state == RELEASING))
             return true;
     return false;
 }
@@ -350,9 +399,11 @@ bool rk_publisher_drain(rk_publisher *publisher, const void *owner, uint64_t tim
     }
 
     (void)pthread_mutex_lock(&publisher->mutex);
+    release_serialized(publisher, owner);
     while (find_owned(publisher, owner))
         if (!wait_change(publisher, deadline_ns))
             break;
+    release_serialized(publisher, owner);
     bool out = !inside_plugin(publisher, owner);
     publisher->gave_up = !out;
     (void)pthread_mutex_unlock(&publisher->mutex);

@@ -1,9 +1,10 @@
 // Publishing behind the job's back: one thread takes executables that were just compiled, has them
 // serialized, and stores them. The framework has long gone on.
 //
-// The plugin's handles belong to others: rk_publisher_release makes sure that a handle about to be
-// destroyed is no longer needed here, and no thread of ours is inside the plugin once
-// rk_publisher_drain has returned true.
+// The plugin's handles belong to others: rk_publisher_serialize makes sure that a handle about to
+// be used has been serialized, rk_publisher_release that one about to be destroyed is no longer
+// needed here, and no thread of ours is inside the plugin once rk_publisher_drain has returned
+// true.
 #pragma once
 
 #include <stdatomic.h>
@@ -36,10 +37,14 @@ typedef struct rk_publish_job {
     // On the publisher's thread, after `done`, so that nobody waits for it: appends members to the
     // metadata (",\"name\":value") of the program's entry. NULL: there are none.
     void (*describe)(rk_span program, rk_span metadata, rk_buf *out_members);
-    // On the publisher's thread, or that of rk_publisher_release. Appends the executable's bytes,
-    // and what its entry says as options. NULL: there is no executable to be kept, only the program; `release` and `done` are not
+    // On the publisher's thread, or that of rk_publisher_serialize. Appends the executable's bytes.
+    // NULL: there is no executable to be kept, only the program; `release` and `done` are not
     // called, and a program that is there already stays as it is.
-    rk_err *(*serialize)(void *context, rk_buf *out_bytes, rk_buf *out_options);
+    rk_err *(*serialize)(void *context, rk_buf *out_bytes);
+    // Then, on the publisher's thread, while others may use the handle already: appends what the
+    // executable's entry says as options. Left out where the handle must go. NULL: there is
+    // nothing.
+    void (*add_options)(void *context, rk_buf *out_options);
     // Lets go of the plugin's handle; called once, also for a job that is cancelled, before `done`.
     void (*release)(void *context);
     // The end of the job, on the publisher's thread or, for a cancelled job, the canceller's. Frees
@@ -60,8 +65,11 @@ RK_NODISCARD rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job
 // Bytes of programs and options that wait in the queue.
 size_t rk_publisher_queued_bytes(rk_publisher *publisher);
 
-// Returns once no job needs `handle` any more: one not begun is serialized on the caller's thread.
-// A load and a branch when nothing waits to be serialized.
+// Returns once `handle` is serialized: one not begun on the caller's thread. A load and a branch
+// when nothing waits to be serialized.
+void rk_publisher_serialize(rk_publisher *publisher, const void *handle);
+
+// Returns once no job needs `handle` any more.
 void rk_publisher_release(rk_publisher *publisher, const void *handle);
 
 // Waits for the jobs of `owner` (all of them for NULL) to be stored, at most `timeout_ns` in all;

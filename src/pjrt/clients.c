@@ -31,6 +31,7 @@ static rk_err *describe_client(rk_client *client, const description *d) {
     const rk_facts *facts = &d->facts;
     client->has_all_devices =
         facts->device_count > 0 && facts->device_count == facts->addressable_device_count;
+    client->is_cpu = rk_span_is(facts->facts.platform_name, "cpu");
     rk_components_digest(&d->components, &client->environment);
     rk_json json = rk_json_on(&client->components_json);
     rk_components_write(&d->components, &json);

@@ -49,7 +49,7 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
         err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
     }
     RK_TRY(err);
-    (void)rk_optimized_read(loaded, entry->options);
+    (void)rk_optimized_read(loaded, entry->options, false);
     r->executable_bytes = executable.len;
     *out_handle = loaded;
     return NULL;

@@ -149,14 +149,15 @@ static PJRT_Error *client_destroy(rk_plugin *plugin, PJRT_Client_Destroy_Args *a
 static void finish_serializing(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
     if (runtime && runtime->publisher)
-        rk_publisher_release(runtime->publisher, executable);
+        rk_publisher_serialize(runtime->publisher, executable);
 }
 
-// One that waits to be verified is described first. That it runs meanwhile does no harm: frameworks
-// ask for an executable's optimized program at any time.
+// One that waits to be verified, or to have its optimized program stored, is described first. That
+// it runs meanwhile does no harm: frameworks ask for an executable's optimized program at any time.
 static void let_go(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
-    finish_serializing(executable);
+    if (runtime && runtime->publisher)
+        rk_publisher_release(runtime->publisher, executable);
     rk_optimized_forget(executable);
     rk_steps_forget(executable);
     if (runtime && runtime->verifier)

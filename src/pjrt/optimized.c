@@ -113,24 +113,13 @@ void rk_optimized_forget(const void *handle) {
     (void)pthread_mutex_unlock(&all.mutex);
 }
 
-// Consumes `code`, which the framework is asking for.
-static void keep(const void *handle, const char *format, rk_buf *code) {
+// Consumes `code`. What is kept ahead puts nothing out that was kept before it: it is wanted later.
+static void keep(const void *handle, const char *format, rk_buf *code, bool ahead) {
     (void)pthread_mutex_lock(&all.mutex);
-    make_room(code->len);
+    if (!ahead)
+        make_room(code->len);
     if (!*find(handle)) // or another thread was faster
         add(handle, format, code);
-    (void)pthread_mutex_unlock(&all.mutex);
-    rk_buf_cleanup(code);
-}
-
-// Consumes `code`, which the framework may ask for. It puts nothing out that was kept before: it is
-// wanted later.
-static void keep_ahead(const void *handle, const char *format, rk_buf *code) {
-    (void)pthread_mutex_lock(&all.mutex);
-    kept **link = find(handle);
-    if (*link) // of one that is gone
-        remove_at(link);
-    add(handle, format, code);
     (void)pthread_mutex_unlock(&all.mutex);
     rk_buf_cleanup(code);
 }
@@ -172,7 +161,7 @@ static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram
         return error;
     rk_buf code = {0};
     read_code(plugin, args->executable, args->program, &code);
-    keep(args->executable, static_format(args->program), &code);
+    keep(args->executable, static_format(args->program), &code, false);
     return NULL;
 }
 
@@ -233,8 +222,9 @@ static void read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded,
     rk_err *err = rk_executable_optimized(plugin->real, executable, &program);
     if (!err && is_welcome(program.code_size))
         read_code(plugin, executable, &program, &code);
+    rk_optimized_forget(loaded); // of one that is gone
     if (code.len)
-        keep_ahead(loaded, static_format(&program), &code);
+        keep(loaded, static_format(&program), &code, true);
     rk_buf_cleanup(&code);
     rk_err_drop(err, "then the plugin answers");
 }
@@ -272,8 +262,7 @@ static rk_span find_code(rk_span stored, const char **out_format) {
     for (size_t i = 0; i < RK_ARRAY_LEN(formats); i++) {
         RK_AUTO(rk_buf) line = {0};
         write_line(formats[i], &line);
-        if (line.failed || stored.len <= line.len ||
-            memcmp(stored.data, line.data, line.len) != 0)
+        if (line.failed || stored.len <= line.len || memcmp(stored.data, line.data, line.len) != 0)
             continue;
         *out_format = formats[i];
         return rk_span_of(stored.data + line.len, stored.len - line.len);
@@ -281,18 +270,19 @@ static rk_span find_code(rk_span stored, const char **out_format) {
     return (rk_span){0};
 }
 
-bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored) {
+bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored, bool ahead) {
     if (!stored.len || !is_on())
         return false;
     const char *format = NULL;
     rk_span code = find_code(stored, &format);
-    if (!code.len || !is_welcome(code.len))
+    if (!code.len || code.len > KEPT_MAX_BYTES || (ahead && !is_welcome(code.len)))
         return false;
     rk_buf copy = {0};
     rk_buf_add_span(&copy, code);
     bool copied = !copy.failed;
+    rk_optimized_forget(loaded); // of one that is gone
     if (copied)
-        keep_ahead(loaded, format, &copy);
+        keep(loaded, format, &copy, ahead);
     rk_buf_cleanup(&copy);
     return copied;
 }

@@ -28,8 +28,9 @@ void rk_optimized_read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loa
 // tell it, or it is too big to be kept later.
 void rk_optimized_write(const PJRT_Api *api, PJRT_Executable *executable, rk_buf *out_stored);
 
-// The way back, for whoever will be handed `loaded`. False: there was nothing, or there is no room.
-bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored);
+// The way back, for whoever is handed `loaded`. `ahead`: only if there is room for it. False: there
+// was nothing, or no room.
+bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored, bool ahead);
 
 // A handle of either kind is about to be destroyed, or is new. Cheap where nothing is kept.
 void rk_optimized_forget(const void *handle);

@@ -20,8 +20,7 @@
 // The limits of what is loaded and not asked for yet.
 #define HELD_MAX_BYTES ((uint64_t)4 << 30) // of serialized executables, or this part of the memory
 enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4, DEVICE_PERCENT = 90 };
-// What XLA's CPU plugin allocates for each byte of an executable while it loads it.
-enum { HEAP_BYTES_A_BYTE = 48 };
+enum { CPU_HEAP_BYTES_A_BYTE = 48 }; // measured; others' executables are of another kind
 #define QUICK_NS  ((uint64_t)50000000)
 #define EARLY_NS  ((uint64_t)120 * 1000000000)
 #define KEEP_NS   ((uint64_t)300 * 1000000000)
@@ -41,10 +40,11 @@ typedef struct item {
     PJRT_Client *client;
     rk_store *store; // borrowed
     rk_key key;
-    shared_options *options; // one reference
-    uint64_t bytes;          // of the executable, once it was read
-    uint64_t created_ns;     // of the entry
-    rk_digest made_of;       // the entry; zeroes if that is not known
+    shared_options *options;  // one reference
+    size_t heap_bytes_a_byte; // that the plugin allocates while it loads it
+    uint64_t bytes;           // of the executable, once it was read
+    uint64_t created_ns;      // of the entry
+    rk_digest made_of;        // the entry; zeroes if that is not known
 } item;
 
 static void drop_options(shared_options *options) {
@@ -114,12 +114,12 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
         return rk_error(RK_RESOURCE_EXHAUSTED, "a device is nearly full");
     PJRT_LoadedExecutable *loaded = NULL;
     rk_heap_room room;
-    rk_heap_room_make(executable.len * HEAP_BYTES_A_BYTE, &room);
+    rk_heap_room_make(executable.len * self->heap_bytes_a_byte, &room);
     rk_err *err = rk_load_ahead(self->plugin, self->client, executable,
                                 rk_buf_span(&self->options->bytes), &loaded);
     rk_heap_room_release(&room);
     RK_TRY(excuse(err));
-    if (!rk_optimized_read(loaded, entry->options))
+    if (!rk_optimized_read(loaded, entry->options, true))
         rk_optimized_read_ahead(self->plugin, loaded);
     *out_handle = loaded;
     return NULL;
@@ -287,6 +287,7 @@ static void add_use(const rk_runtime *runtime, rk_plugin *plugin, const rk_clien
     one->store = runtime->store;
     one->key = use->key;
     one->options = options;
+    one->heap_bytes_a_byte = client->is_cpu ? CPU_HEAP_BYTES_A_BYTE : 0;
     self->items[self->count++] = (rk_prefetch_item){
         .key = use->key,
         .wanted_ns = use->wanted_ns,

@@ -18,18 +18,20 @@ typedef struct publication {
     rk_flight *flight;   // owned; NULL: nobody waits
 } publication;
 
-static rk_err *serialize(void *context, rk_buf *out_bytes, rk_buf *out_options) {
+static rk_err *serialize(void *context, rk_buf *out_bytes) {
     publication *p = context;
-    if (p->executable) {
-        RK_TRY(rk_executable_serialize(p->api, p->executable, out_bytes));
-        if (p->optimized)
-            rk_optimized_write(p->api, p->executable, out_options);
-        return NULL;
-    }
+    if (p->executable)
+        return rk_executable_serialize(p->api, p->executable, out_bytes);
     rk_buf_cleanup(out_bytes);
     *out_bytes = p->bytes;
     p->bytes = (rk_buf){0};
     return RK_TAKE(p->problem);
+}
+
+static void add_optimized(void *context, rk_buf *out_options) {
+    const publication *p = context;
+    if (p->optimized)
+        rk_optimized_write(p->api, p->executable, out_options);
 }
 
 static void release(void *context) {
@@ -203,6 +205,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
         .owner = owner,
         .context = p,
         .serialize = serialize,
+        .add_options = add_optimized,
         .release = release,
         .done = published,
     };

@@ -20,6 +20,7 @@ typedef struct rk_client {
     uint64_t number;      // from 1, in this process
     bool keyed;           // `environment` could be made
     bool has_all_devices; // all of them are addressable by this process
+    bool is_cpu;          // its platform is
     rk_digest environment;
     rk_buf components_json; // of the environment
     rk_buf metadata_json; // members of an entry's metadata that all programs share, without braces

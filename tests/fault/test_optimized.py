@@ -62,7 +62,9 @@ class Optimized(FaultCase):
         for preload in ("0", "1"):
             environment = JOB | {"REKINDLE_PRELOAD": preload}
             outcome = self.run_sound(way, words, environment=environment)
-            self.assertEqual([event["outcome"] for event in self.place.events("compile")][-2:], ["hit"] * 2)
+            events = self.place.events("compile")[-2:]
+            self.assertEqual([event["outcome"] for event in events], ["hit"] * 2)
+            self.assertEqual([event.get("source") == "preload" for event in events], [preload == "1"] * 2)
             self.check_same_as_bare(outcome, words)
             self.assertEqual(self.asked(outcome), 0)
             outcome = self.run_sound(way, [*words, "optimized=0:2"], environment=environment)
@@ -121,7 +123,8 @@ class Optimized(FaultCase):
     def test_a_plugin_that_fails(self, way):
         """Once, and then it has an answer; or always: the framework gets the plugin's own error."""
         words = ["client", "compile=name=a", "optimized=0:2"]
-        outcome = self.run_sound(way, words, environment={"FAKE_PJRT_FAIL": "optimized:1"})
+        once = {"FAKE_PJRT_FAIL": "optimized:1", "REKINDLE_KEEP_PROGRAMS": "0"}  # not for the store
+        outcome = self.run_sound(way, words, environment=once)
         self.assertEqual(self.programs(outcome), self.programs(self.run_sound("bare", words)))
         environment = {"FAKE_PJRT_FAIL": "optimized", "REKINDLE_NAMESPACE": "failing"}  # nothing was stored there
         for preload in ("0", "1"):

@@ -15,10 +15,11 @@ enum { JOBS_MAX = 64 };
 static const uint64_t second_ns = 1000000000u;
 
 typedef struct work {
-    rk_gate *gate; // NULL: do not wait
+    rk_gate *gate;         // NULL: do not wait
+    rk_gate *options_gate; // the same
     rk_code fail_with;
     pthread_t serialized_by;
-    atomic_int serialized, released, done;
+    atomic_int serialized, described, released, done;
     atomic_bool stored;
     const char *_Atomic reason;
 } work;
@@ -50,7 +51,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static rk_err *serialize(void *context, rk_buf *out_bytes, rk_buf *out_options) {
+static rk_err *serialize(void *context, rk_buf *out_bytes) {
     work *w = context;
     rk_gate_pass(w->gate);
     w->serialized_by = pthread_self();
@@ -58,8 +59,15 @@ static rk_err *serialize(void *context, rk_buf *out_bytes, rk_buf *out_options) 
     if (w->fail_with != RK_OK)
         return rk_error(w->fail_with, "no");
     rk_buf_add_text(out_bytes, "executable bytes");
-    rk_buf_add_text(out_options, "beside them");
     return rk_buf_status(out_bytes);
+}
+
+static void add_options(void *context, rk_buf *out_options) {
+    work *w = context;
+    rk_gate_pass(w->options_gate);
+    assert_int_equal(atomic_load(&w->released), 0);
+    atomic_fetch_add(&w->described, 1);
+    rk_buf_add_text(out_options, "beside them");
 }
 
 static void release(void *context) {
@@ -90,6 +98,7 @@ static void submit(fixture *f, int number, const void *owner) {
                           .owner = owner,
                           .context = w,
                           .serialize = serialize,
+                          .add_options = add_options,
                           .release = release,
                           .done = done};
     rk_buf_add_text(&job.metadata, "{}");
@@ -188,6 +197,51 @@ static void release_serializes_a_waiting_job_itself(void **state) {
     assert_int_equal(atomic_load(&f->works[1].serialized), 1);
 }
 
+static void expect_options(fixture *f, int number, const char *options) {
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    rk_key key = key_of(number);
+    assert_null(rk_store_get(f->store, &key, &lookup));
+    assert_true(lookup.found);
+    assert_true(rk_span_is(lookup.view.entry.options, options));
+}
+
+static void a_handle_can_be_used_while_it_is_described(void **state) {
+    fixture *f = *state;
+    f->works[0].options_gate = &f->gate;
+    submit(f, 0, f);
+    rk_gate_await(&f->gate, 1);
+    rk_publisher_serialize(f->publisher, &f->works[0]);
+    assert_int_equal(atomic_load(&f->works[0].released), 0);
+    submit(f, 1, f); // the publisher's thread is busy
+    rk_publisher_serialize(f->publisher, &f->works[1]);
+    assert_true(pthread_equal(f->works[1].serialized_by, pthread_self()));
+    assert_int_equal(atomic_load(&f->works[1].released), 0);
+    assert_false(rk_publisher_drain(f->publisher, f, 1000000));
+    assert_int_equal(atomic_load(&f->works[1].released), 1);
+    rk_gate_open(&f->gate);
+    rk_publisher_release(f->publisher, &f->works[0]);
+    assert_int_equal(atomic_load(&f->works[0].released), 1);
+    assert_true(rk_publisher_drain(f->publisher, f, 10 * second_ns));
+    expect_options(f, 0, "beside them");
+    expect_options(f, 1, ""); // there was no time for that
+}
+
+static void release_leaves_out_what_is_not_needed(void **state) {
+    fixture *f = *state;
+    f->works[0].gate = &f->gate;
+    submit(f, 0, f);
+    rk_gate_await(&f->gate, 1);
+    submit(f, 1, f);
+    rk_publisher_serialize(f->publisher, &f->works[1]);
+    assert_int_equal(atomic_load(&f->works[1].released), 0);
+    rk_publisher_release(f->publisher, &f->works[1]);
+    assert_int_equal(atomic_load(&f->works[1].released), 1);
+    assert_int_equal(atomic_load(&f->works[1].described), 0);
+    rk_gate_open(&f->gate);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    expect_options(f, 1, "");
+}
+
 static void *open_gate_later(void *context) {
     (void)usleep(50000);
     rk_gate_open(&((fixture *)context)->gate);
@@ -262,8 +316,11 @@ typedef struct releaser {
 
 static void *release_many(void *context) {
     const releaser *r = context;
-    for (int i = r->from; i < r->to; i++)
+    for (int i = r->from; i < r->to; i++) {
+        if (i % 2)
+            rk_publisher_serialize(r->fixture->publisher, &r->fixture->works[i]);
         rk_publisher_release(r->fixture->publisher, &r->fixture->works[i]);
+    }
     return NULL;
 }
 
@@ -298,6 +355,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_program_can_be_forgotten_but_for_its_description, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(release_serializes_a_waiting_job_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_handle_can_be_used_while_it_is_described, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(release_leaves_out_what_is_not_needed, setup, teardown),
         cmocka_unit_test_setup_teardown(release_waits_for_a_job_at_work, setup, teardown),
         cmocka_unit_test_setup_teardown(a_drain_out_of_time_cancels_and_says_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_drain_of_one_owner_leaves_the_others, setup, teardown),
