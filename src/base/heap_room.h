@@ -15,6 +15,11 @@ typedef struct rk_heap_room {
     size_t count;
 } rk_heap_room;
 
+// The first thing that a thread does which will allocate much. glibc gives a thread its heap when
+// it first allocates something: one of its own while there are some left (8 for each processor),
+// and then another's, beginning with that of the first thread; and who shares a heap takes turns.
+void rk_heap_room_claim(void);
+
 // Makes room for `bytes`, 1 GiB at most, in the heap of this thread, as address space: of every 128
 // KiB one page is touched. Does nothing where address space is scarce or malloc is not glibc's.
 void rk_heap_room_make(size_t bytes, rk_heap_room *out_room);

@@ -1,5 +1,6 @@
 // The threads that load ahead, and in which order.
 #include "base/alloc.h"
+#include "base/heap_room.h"
 #include "base/thread.h"
 #include "cache/prefetch_inside.h"
 
@@ -133,6 +134,7 @@ static void load(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job 
 
 void *rk_prefetch_run(void *argument) {
     rk_prefetch *prefetch = argument;
+    rk_heap_room_claim();
     (void)pthread_mutex_lock(&prefetch->mutex);
     // They were all started with the mutex held.
     bool for_quick =

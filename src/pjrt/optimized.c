@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/runtime.h"
 
@@ -147,9 +146,14 @@ static bool answer(const void *handle, PJRT_Program *program, bool *out_known) {
 // kept.
 static void read_code(const rk_plugin *plugin, PJRT_Executable *executable,
                       const PJRT_Program *program, rk_buf *out_code) {
-    if (can_be_kept(program) && has_slot())
-        rk_err_drop(rk_executable_optimized_code(plugin->real, executable, program, out_code),
-                    "then the plugin answers");
+    if (!can_be_kept(program) || !has_slot())
+        return;
+    rk_err *err = rk_executable_optimized_code(plugin->real, executable, program, out_code);
+    if (err) { // the room for it would be kept with the record, and counted nowhere
+        rk_buf_cleanup(out_code);
+        *out_code = (rk_buf){0};
+    }
+    rk_err_drop(err, "then the plugin answers");
 }
 
 static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram_Args *args) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/heap_room.h"
 #include "support/expect.h"
@@ -110,12 +111,73 @@ static void address_space_that_is_limited_is_left_alone(void **state) {
     assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
 }
 
+typedef struct claimant {
+    pthread_barrier_t *step;
+    uintptr_t address; // of what it allocated last
+} claimant;
+
+static void *claim_then_allocate(void *argument) {
+    claimant *self = argument;
+    rk_heap_room_claim();
+    (void)pthread_barrier_wait(self->step);
+    (void)pthread_barrier_wait(self->step); // the others have allocated
+    void *block = malloc(4000);
+    self->address = (uintptr_t)block;
+    free(block);
+    return NULL;
+}
+
+static void *allocate_and_stay(void *argument) {
+    claimant *self = argument;
+    void *block = malloc(4000);
+    self->address = (uintptr_t)block;
+    (void)pthread_barrier_wait(self->step);
+    free(block);
+    return NULL;
+}
+
+// Whoever claims before there are too many threads shares with none of them, nor with the first.
+static void a_heap_that_was_claimed_is_its_own(void **state) {
+    (void)state;
+    if (OWN_MALLOC || is_scarce())
+        skip();
+    enum { OTHERS_MAX = 8192, HEAP_BYTES = 64 * MIB };
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t count = (size_t)processors * 8 + 8; // more than there are heaps
+    if (count > OTHERS_MAX)
+        skip();
+    pthread_barrier_t one, all;
+    assert_int_equal(pthread_barrier_init(&one, NULL, 2), 0);
+    assert_int_equal(pthread_barrier_init(&all, NULL, (unsigned)count + 1), 0);
+    claimant first = {.step = &one}, *others = calloc(count, sizeof *others);
+    pthread_t thread, *threads = calloc(count, sizeof *threads);
+    assert_int_equal(pthread_create(&thread, NULL, claim_then_allocate, &first), 0);
+    (void)pthread_barrier_wait(&one);
+    for (size_t i = 0; i < count; i++) {
+        others[i].step = &all;
+        assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_stay, &others[i]), 0);
+    }
+    (void)pthread_barrier_wait(&all);
+    (void)pthread_barrier_wait(&one);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_not_equal(others[i].address / HEAP_BYTES, first.address / HEAP_BYTES);
+    }
+    assert_int_not_equal((uintptr_t)threads / HEAP_BYTES, first.address / HEAP_BYTES);
+    free(threads);
+    free(others);
+    (void)pthread_barrier_destroy(&all);
+    (void)pthread_barrier_destroy(&one);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_is_room),
         cmocka_unit_test(there_is_room_in_more_than_one_heap),
         cmocka_unit_test(nothing_is_asked_for),
         cmocka_unit_test(address_space_that_is_limited_is_left_alone),
+        cmocka_unit_test(a_heap_that_was_claimed_is_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
