@@ -141,11 +141,12 @@ static void print_place(const char *file, uint32_t line, size_t indent) {
 }
 
 static void print_head(const rk_explanation *x) {
-    size_t again = 0, compiled = 0;
+    size_t again = 0, compiled = 0, not_kept = 0;
     uint64_t all_ns = 0;
     for (size_t i = 0; i < x->count; i++) {
         again += x->items[i].cause != RK_CAUSE_FIRST;
         compiled += x->items[i].compile->compiled;
+        not_kept += x->items[i].compile->compiled && !x->items[i].program;
         all_ns += x->items[i].compile->compile_ns;
     }
     (void)printf("run %s of %s\n", x->run->run,
@@ -160,6 +161,10 @@ static void print_head(const rk_explanation *x) {
         (void)printf(": %s%zu of them %s a cause, and cost %s%s\n",
                      rk_style(RK_STYLE_NOTICE, stdout), again, again == 1 ? "has" : "have",
                      rk_text_seconds(x->lost_ns).text, rk_style(RK_STYLE_NONE, stdout));
+    else if (not_kept)
+        (void)printf("; %s%zu of them cannot be compared with others%s: what they compiled was not "
+                     "recorded (in mode readonly, or in a store that is full)\n",
+                     rk_style(RK_STYLE_NOTICE, stdout), not_kept, rk_style(RK_STYLE_NONE, stdout));
     else
         (void)printf(", each of a program that was not seen before%s%s%s\n",
                      rk_style(RK_STYLE_GOOD, stdout), x->pattern_count ? "" : ": nothing to mend",

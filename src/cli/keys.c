@@ -28,8 +28,8 @@ static const char details[] =
     "\n"
     "The signing key is the file REKINDLE_SIGNING_KEY, the list of trusted keys the file "
     "REKINDLE_TRUSTED_KEYS; --file names another one. KEY is the line that generate and list print "
-    "(\"ed25519 …\"), its 64 digits, or a file with such lines; for distrust also an id or a "
-    "name.\n"
+    "(\"ed25519 …\"), its 64 digits, or, for trust, a file with such lines; for distrust an id or "
+    "a name as well.\n"
     "\n"
     "The local store uses what it holds whoever signed it. Signatures matter for what comes from "
     "elsewhere.\n"
@@ -74,6 +74,9 @@ static rk_err *generate(const request *r) {
     const char *file = NULL;
     rk_process self;
     rk_process_self(&self);
+    if (r->dry_run)
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "generate has no --dry-run: it replaces nothing, and makes one file");
     RK_TRY(choose_file(r, r->settings->signing_key, "REKINDLE_SIGNING_KEY", &file));
     RK_TRY(make_folder_of(file));
     const char *name = r->name ? r->name : self.host[0] ? self.host : "rekindle";

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/run_view.h"
 #include "cli/text.h"
+#include "store/store.h"
 
 static void add_count(rk_buf *out, uint64_t count, const char *what) {
     rk_buf_add_format(out, "%s %s", rk_text_count(count).text, what);
@@ -66,13 +67,26 @@ static char *nearest_directory(const char *path) {
     return nearest;
 }
 
+// What each process of the job was told as well, of a directory that is there.
+static rk_err *try_store(const char *directory) {
+    rk_store *store = NULL;
+    if (access(directory, F_OK) == 0)
+        RK_TRY(rk_store_open(directory, true, &store));
+    rk_store_free(store);
+    return NULL;
+}
+
 void rk_summary_write_nothing(const char *store_directory, rk_buf *out) {
     rk_autofree char *nearest = nearest_directory(store_directory);
     struct statvfs info;
+    rk_err *err = NULL;
     if (access(nearest, W_OK | X_OK) != 0)
         rk_buf_add_format(out, "nothing was recorded: %s cannot be written", nearest);
     else if (statvfs(nearest, &info) == 0 && info.f_blocks > 0 && info.f_bavail == 0)
         rk_buf_add_format(out, "nothing was recorded: the file system of %s is full", nearest);
+    else if ((err = try_store(store_directory)) != NULL)
+        rk_buf_add_format(out, "nothing was recorded: %s", rk_err_message(err));
     else
         rk_buf_add_text(out, no_plugin);
+    rk_err_drop(err, "it was told");
 }

@@ -184,6 +184,18 @@ def stacks(explained, cause):
     return head, [(frame["line"], frame["function"]) for frame in head["stack"] if frame["file"] == head["file"]]
 
 
+def test_what_a_readonly_run_compiled_cannot_be_compared(store, tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text(STACKED.format(weight=0.5, sizes=(32,)))
+    run_process([REKINDLE, "run", "--", sys.executable, script], store.environment("run"))
+    script.write_text(STACKED.format(weight=0.25, sizes=(32,)))
+    readonly = store.environment("run") | {"REKINDLE_MODE": "readonly"}
+    run_process([REKINDLE, "run", "--", sys.executable, script], readonly)
+    assert json.loads(store.cli("stats", "--json").stdout)["compiled"] == 1
+    text = store.cli("explain").stdout
+    assert "1 of them cannot be compared" in text and "nothing to mend" not in text
+
+
 def test_the_whole_stack(store, tmp_path):
     """Of what differs inside a program, and of the call that brought another shape."""
     script = tmp_path / "job.py"

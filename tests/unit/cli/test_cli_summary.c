@@ -1,5 +1,7 @@
 #include "cli/summary.h"
 
+#include <sys/stat.h>
+
 #include "support/expect.h"
 #include "support/tempdir.h"
 
@@ -78,6 +80,11 @@ static void a_store_that_cannot_record_is_not_taken_for_no_plugin(void **state) 
     rk_buf_add_format(&below, "%s/not/yet", directory);
     expect_nothing(directory, "no PJRT plugin was loaded");
     expect_nothing(rk_buf_text(&below), "no PJRT plugin was loaded");
+    assert_int_equal(chmod(directory, 0770), 0);
+    expect_nothing(directory, "nothing was recorded: ");
+    expect_nothing(directory, "is writable by other users");
+    expect_nothing(rk_buf_text(&below), "no PJRT plugin was loaded");
+    assert_int_equal(chmod(directory, 0700), 0);
     // Nothing can be made below a device, not even by root.
     expect_nothing("/dev/null/store", "cannot be written");
     rk_test_tempdir_remove(directory);

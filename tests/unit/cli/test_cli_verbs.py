@@ -893,6 +893,7 @@ class Keys(Case):
         self.refused("keys", "generate", says="set REKINDLE_SIGNING_KEY, or give --file")
         self.refused("keys", "trust", "ab" * 32, says="set REKINDLE_TRUSTED_KEYS, or give --file")
         self.set_variables()
+        self.refused("keys", "generate", "--dry-run", says="generate has no --dry-run")
         self.refused("keys", "frob", says="generate, trust, distrust or list")
         self.refused("keys", "trust", says="takes one KEY")
         self.refused("keys", "list", "x", says="takes no further argument")
