@@ -25,7 +25,7 @@ typedef enum rk_miss {
     RK_MISS_OTHER_KEY,       // an entry filed under a key that is not its own
     RK_MISS_READ_FAILED,     // the file system failed
     RK_MISS_REFUSED,         // the plugin would not load it
-    RK_MISS_UNIMPLEMENTED,   // the plugin cannot load executables at all
+    RK_MISS_UNIMPLEMENTED,   // the plugin cannot load executables, or not this one
     RK_MISS_REFRESH,         // one was there that was not wanted: REKINDLE_MODE=refresh
 } rk_miss;
 const char *rk_miss_name(rk_miss miss); // "absent", "damaged", …; static

@@ -26,6 +26,10 @@ rk_err *rk_prefetch_new(const rk_prefetch_options *options, const rk_prefetch_ac
 void rk_prefetch_free(rk_prefetch *prefetch) {
     if (!prefetch)
         return;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+        list->gave_up = false;
+    (void)pthread_mutex_unlock(&prefetch->mutex);
     bool out = rk_prefetch_close(prefetch, UINT64_MAX / 4);
     (void)out; // there was no limit
     (void)pthread_cond_destroy(&prefetch->changed);
@@ -62,8 +66,7 @@ void rk_prefetch_unlink(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefet
     (void)pthread_cond_broadcast(&prefetch->changed);
 }
 
-// Without the mutex, of a job that is on no list any more.
-static void free_job(const rk_prefetch *prefetch, rk_prefetch_job *job) {
+void rk_prefetch_free_job(const rk_prefetch *prefetch, rk_prefetch_job *job) {
     rk_answer_cleanup(&job->answer);
     prefetch->actions.release(job->what.context);
     rk_free(job);
@@ -79,7 +82,7 @@ void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetc
     prefetch->held--;
     prefetch->held_bytes -= job->what.bytes;
     rk_prefetch_unlink(prefetch, list, job);
-    free_job(prefetch, job); // only memory, and the caller's context
+    rk_prefetch_free_job(prefetch, job); // only memory, and the caller's context
 }
 
 // Nothing of the list is begun any more, and nobody wants what is being loaded. Without letting go
@@ -94,7 +97,7 @@ static void drop_rest(rk_prefetch *prefetch, rk_prefetch_list *list) {
             continue;
         list->total.dropped += queued;
         rk_prefetch_unlink(prefetch, list, job); // with the last one the list goes
-        free_job(prefetch, job);
+        rk_prefetch_free_job(prefetch, job);
     }
 }
 
@@ -124,7 +127,7 @@ static bool is_meant(const rk_prefetch_list *list, const void *owner) {
     return !owner || list->owner == owner;
 }
 
-size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
+static size_t let_go(rk_prefetch *prefetch, const void *owner, bool short_of_memory) {
     size_t destroyed = 0;
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
@@ -133,7 +136,7 @@ size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
         next = list->next;
         if (!is_meant(list, owner))
             continue;
-        list->total.relieved = true;
+        list->total.relieved |= short_of_memory;
         drop_rest(prefetch, list);
     }
     for (rk_prefetch_list *list = prefetch->lists; list;) {
@@ -146,6 +149,14 @@ size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner) {
     }
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return destroyed;
+}
+
+size_t rk_prefetch_relieve(rk_prefetch *prefetch) {
+    return let_go(prefetch, NULL, true);
+}
+
+void rk_prefetch_let_go(rk_prefetch *prefetch, const void *owner) {
+    (void)let_go(prefetch, owner, false);
 }
 
 // Something takes up memory that nobody wants, and will not for long.
@@ -187,7 +198,7 @@ static rk_err *start_threads(rk_prefetch *prefetch) {
     return NULL;
 }
 
-static bool comes_before(const rk_prefetch_item *a, const rk_prefetch_item *b) {
+bool rk_prefetch_comes_before(const rk_prefetch_item *a, const rk_prefetch_item *b) {
     if (a->stale != b->stale)
         return b->stale;
     return a->wanted_ns < b->wanted_ns;
@@ -207,8 +218,8 @@ static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetc
         job->what = items[i];
         // Nearly always given in order: then it goes to the end at once.
         rk_prefetch_job **link = last ? &last->next : &list->jobs;
-        if (last && comes_before(&items[i], &last->what))
-            for (link = &list->jobs; !comes_before(&items[i], &(*link)->what);)
+        if (last && rk_prefetch_comes_before(&items[i], &last->what))
+            for (link = &list->jobs; !rk_prefetch_comes_before(&items[i], &(*link)->what);)
                 link = &(*link)->next;
         job->next = *link;
         *link = job;
@@ -317,13 +328,13 @@ static bool take(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *ke
     list->strangers = 0;
     if (job->state == RK_PREFETCH_LOADING && !await(prefetch, list, job, &out_claim->waited_ns)) {
         rk_prefetch_unlink(prefetch, list, job);
-        free_job(prefetch, job);
+        rk_prefetch_free_job(prefetch, job);
         return false;
     }
     if (job->state == RK_PREFETCH_QUEUED) {
         list->total.taken++;
         rk_prefetch_unlink(prefetch, list, job);
-        free_job(prefetch, job);
+        rk_prefetch_free_job(prefetch, job);
         return false;
     }
     hand_over(prefetch, list, job, out_claim);
@@ -369,11 +380,21 @@ static bool is_out(const rk_prefetch *prefetch, const void *owner) {
     return owner ? !find_list(prefetch, owner) : !prefetch->lists;
 }
 
+// What was waited for in vain once is not waited for again.
+static bool is_worth_waiting(const rk_prefetch *prefetch, const void *owner) {
+    for (const rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+        if (is_meant(list, owner) && !list->gave_up)
+            return true;
+    return false;
+}
+
 static bool wait_until_out(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns) {
     uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
-    while (!is_out(prefetch, owner))
+    while (is_worth_waiting(prefetch, owner))
         if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
             break;
+    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+        list->gave_up |= is_meant(list, owner);
     return is_out(prefetch, owner);
 }
 

@@ -92,16 +92,19 @@ RK_NODISCARD bool rk_prefetch_take(rk_prefetch *prefetch, const void *owner, con
 // in a row that were never on this one the owner's run is another, and the rest of it is let go.
 void rk_prefetch_meet(rk_prefetch *prefetch, const void *owner, const rk_key *key);
 
-// Destroys what is loaded and not claimed, of all owners for NULL, and begins nothing further of
-// their lists. How many were destroyed.
-size_t rk_prefetch_relieve(rk_prefetch *prefetch, const void *owner);
+// Destroys what is loaded and not claimed, and begins nothing further, of that owner, or, for NULL,
+// of all.
+void rk_prefetch_let_go(rk_prefetch *prefetch, const void *owner);
+
+// The same for all, since memory is short. How many were destroyed.
+size_t rk_prefetch_relieve(rk_prefetch *prefetch);
 
 // Waits, at most `timeout_ns`, until all is destroyed that nobody wants any more: what others are
 // destroying, too, and what was still being loaded when it was forgotten.
 void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns);
 
 // The same for one owner, which ends. Waits for what is being loaded, at most `timeout_ns`; false
-// if one is still inside the plugin then.
+// if one is still inside the plugin then, which is not waited for again.
 RK_NODISCARD bool rk_prefetch_drain(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns);
 
 // The process ends: the same for all owners, and for those to come. Ends the threads if they are

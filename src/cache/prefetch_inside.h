@@ -35,6 +35,7 @@ struct rk_prefetch_list {
     uint64_t strangers; // requests in a row for what was never on the list
     rk_digest *known;   // of all keys that were; owned, sorted
     bool closing;
+    bool gave_up;          // a drain has waited for it in vain
     rk_prefetch_job *jobs; // owned; by when they are wanted, stale ones last
     rk_prefetch_list *next;
 };
@@ -53,6 +54,12 @@ struct rk_prefetch {
     unsigned thread_count;
     atomic_size_t list_count; // so that a request without any costs a load and a branch
 };
+
+// Which of two is to be loaded first.
+RK_HIDDEN bool rk_prefetch_comes_before(const rk_prefetch_item *a, const rk_prefetch_item *b);
+
+// A job that is on no list any more, and has nothing loaded.
+RK_HIDDEN void rk_prefetch_free_job(const rk_prefetch *prefetch, rk_prefetch_job *job);
 
 // Takes a job off its list, which goes with its last one. Called with the mutex held.
 RK_HIDDEN void rk_prefetch_unlink(rk_prefetch *prefetch, rk_prefetch_list *list,

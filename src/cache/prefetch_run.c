@@ -25,12 +25,6 @@ static bool is_due(const rk_prefetch *prefetch, const rk_prefetch_job *job, uint
     return job->what.wanted_ns <= now_ns + prefetch->options.early_ns;
 }
 
-static bool comes_before(const rk_prefetch_job *a, const rk_prefetch_job *b) {
-    if (a->what.stale != b->what.stale)
-        return b->what.stale;
-    return a->what.wanted_ns < b->what.wanted_ns;
-}
-
 // What to begin now.
 static choice choose(const rk_prefetch *prefetch, bool quick_only, uint64_t now_ns) {
     choice best = {0};
@@ -40,7 +34,7 @@ static choice choose(const rk_prefetch *prefetch, bool quick_only, uint64_t now_
         for (rk_prefetch_job *job = list->jobs; job; job = job->next)
             if (job->state == RK_PREFETCH_QUEUED && (!quick_only || is_quick(prefetch, job)) &&
                 is_due(prefetch, job, now_ns) && fits(prefetch, job) &&
-                (!best.job || comes_before(job, best.job)))
+                (!best.job || rk_prefetch_comes_before(&job->what, &best.job->what)))
                 best = (choice){list, job};
     return best;
 }
@@ -102,9 +96,7 @@ static void settle(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_jo
     list->total.relieved |= short_of_memory;
     if (!job->awaited && (!job->answer.quarantined || job->forgotten)) {
         rk_prefetch_unlink(prefetch, list, job);
-        rk_answer_cleanup(&job->answer);
-        prefetch->actions.release(job->what.context);
-        rk_free(job);
+        rk_prefetch_free_job(prefetch, job);
     }
     if (cannot_load || short_of_memory)
         (void)rk_prefetch_forget(prefetch, owner);

@@ -26,7 +26,8 @@ typedef struct job {
     rk_buf executable, executable_options;
     rk_err *problem; // owned
     rk_publish_result result;
-    size_t held_bytes;
+    size_t held_bytes, serialized_bytes;
+    bool no_room; // for what was serialized
     struct job *next;
 } job;
 
@@ -38,29 +39,37 @@ struct rk_publisher {
     atomic_size_t count;        // length of the list; read without the mutex as a hint
     atomic_size_t unserialized; // those of them that are to be serialized
     atomic_size_t unreleased;   // those that still need the plugin's handle
-    size_t held_bytes;
+    size_t held_bytes;          // of programs and options
     pthread_t thread;
     bool thread_runs;
+    size_t serialized_bytes, max_serialized_bytes; // of executables
     bool stop;
+    bool closed;  // nothing that needs the plugin is taken any more
     bool gave_up; // a drain left a job inside the plugin
 };
 
-rk_err *rk_publisher_new(rk_store *store, rk_publisher **out_publisher) {
+rk_err *rk_publisher_new(rk_store *store, size_t max_serialized_bytes,
+                         rk_publisher **out_publisher) {
     rk_publisher *publisher = rk_calloc(1, sizeof *publisher);
     if (!publisher)
         return rk_err_no_memory();
     publisher->store = store;
+    publisher->max_serialized_bytes = max_serialized_bytes;
     rk_cond_init(&publisher->changed);
     (void)pthread_mutex_init(&publisher->mutex, NULL);
     *out_publisher = publisher;
     return NULL;
 }
 
+static void cleanup_what(rk_publish_job *what) {
+    rk_buf_cleanup(&what->components);
+    rk_buf_cleanup(&what->metadata);
+    rk_buf_cleanup(&what->program);
+    rk_buf_cleanup(&what->options);
+}
+
 static void free_job(job *entry) {
-    rk_buf_cleanup(&entry->what.components);
-    rk_buf_cleanup(&entry->what.metadata);
-    rk_buf_cleanup(&entry->what.program);
-    rk_buf_cleanup(&entry->what.options);
+    cleanup_what(&entry->what);
     rk_buf_cleanup(&entry->executable);
     rk_buf_cleanup(&entry->executable_options);
     rk_err_free(entry->problem);
@@ -72,6 +81,7 @@ static void unlink_job(rk_publisher *publisher, job *entry) {
         if (*link == entry) {
             *link = entry->next;
             publisher->held_bytes -= entry->held_bytes;
+            publisher->serialized_bytes -= entry->serialized_bytes;
             atomic_fetch_sub(&publisher->count, 1);
             return;
         }
@@ -128,6 +138,15 @@ static void store_program(rk_publisher *publisher, rk_publish_job *what) {
                     "what comes next fails as well, and is told");
 }
 
+// With the mutex held. Where a store that is slow has let so much pile up, this one is not kept.
+static void hold_executable(rk_publisher *publisher, job *entry) {
+    entry->no_room = publisher->serialized_bytes >= publisher->max_serialized_bytes;
+    if (entry->no_room)
+        rk_buf_cleanup(&entry->executable);
+    entry->serialized_bytes = entry->executable.len;
+    publisher->serialized_bytes += entry->serialized_bytes;
+}
+
 // The next two are called with the mutex held, which is let go of while the plugin works.
 
 static void serialize_job(rk_publisher *publisher, job *entry) {
@@ -138,6 +157,7 @@ static void serialize_job(rk_publisher *publisher, job *entry) {
     entry->problem = entry->what.serialize(entry->what.context, &entry->executable);
     entry->result.serialize_ns = rk_monotonic_ns() - start_ns;
     (void)pthread_mutex_lock(&publisher->mutex);
+    hold_executable(publisher, entry);
     entry->state = SERIALIZED;
     atomic_fetch_sub(&publisher->unserialized, 1);
     (void)pthread_cond_broadcast(&publisher->changed);
@@ -149,7 +169,7 @@ static void release_job(rk_publisher *publisher, job *entry, bool add_options) {
     (void)pthread_mutex_unlock(&publisher->mutex);
     // The bytes come first: options that would not fit into the entry beside them fail.
     entry->executable_options = RK_BUF_INIT((RK_ENTRY_MAX_BYTES - entry->executable.len) / 2);
-    if (add_options && entry->what.add_options && !entry->problem)
+    if (add_options && entry->what.add_options && !entry->problem && !entry->no_room)
         entry->what.add_options(entry->what.context, &entry->executable_options);
     entry->what.release(entry->what.context);
     (void)pthread_mutex_lock(&publisher->mutex);
@@ -165,6 +185,8 @@ static void finish_executable(rk_publisher *publisher, job *entry) {
     result->raw_bytes = entry->executable.len;
     if (entry->problem) {
         result->reason = "serialize_failed";
+    } else if (entry->no_room) {
+        result->reason = "no_room";
     } else if (entry->executable.len == 0) {
         result->reason = "empty_executable";
     } else {
@@ -228,25 +250,32 @@ static void *run_thread(void *argument) {
     return NULL;
 }
 
-static void cancel_job(job *entry, const char *reason, const rk_err *problem) {
+static void refuse(rk_publish_job *what, const char *reason, const rk_err *problem) {
     rk_publish_result result = {.reason = reason, .problem = problem};
-    if (entry->what.serialize) {
-        entry->what.release(entry->what.context);
-        entry->what.done(entry->what.context, &result);
+    if (what->serialize) {
+        what->release(what->context);
+        what->done(what->context, &result);
     }
+    cleanup_what(what);
+    *what = (rk_publish_job){0};
+}
+
+static void cancel_job(job *entry, const char *reason, const rk_err *problem) {
+    refuse(&entry->what, reason, problem);
     free_job(entry);
 }
 
-static rk_err *enqueue(rk_publisher *publisher, job *entry) {
+static rk_err *enqueue(rk_publisher *publisher, job *entry, bool *out_closed) {
     rk_err *err = NULL;
     (void)pthread_mutex_lock(&publisher->mutex);
-    if (!publisher->thread_runs) {
+    *out_closed = publisher->closed;
+    if (!publisher->thread_runs && !publisher->closed) {
         int error_number = rk_thread_start(run_thread, publisher, &publisher->thread);
         publisher->thread_runs = error_number == 0;
         if (error_number)
             err = rk_error_errno(error_number, "cannot start a thread to store executables");
     }
-    if (!err) {
+    if (!err && !publisher->closed) {
         job **link = &publisher->jobs;
         while (*link)
             link = &(*link)->next;
@@ -267,24 +296,17 @@ rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job *what) {
     job *entry = rk_calloc(1, sizeof *entry);
     if (!entry) {
         rk_err *err = rk_err_no_memory();
-        rk_publish_result result = {.reason = "no_memory", .problem = err};
-        if (what->serialize) {
-            what->release(what->context);
-            what->done(what->context, &result);
-        }
-        rk_buf_cleanup(&what->components);
-        rk_buf_cleanup(&what->metadata);
-        rk_buf_cleanup(&what->program);
-        rk_buf_cleanup(&what->options);
+        refuse(what, "no_memory", err);
         return err;
     }
     entry->what = *what;
     entry->state = what->serialize ? QUEUED : PROGRAM_ALONE;
     entry->held_bytes = what->program.len + what->options.len;
     *what = (rk_publish_job){0};
-    rk_err *err = enqueue(publisher, entry);
-    if (err)
-        cancel_job(entry, "no_thread", err);
+    bool closed = false;
+    rk_err *err = enqueue(publisher, entry, &closed);
+    if (err || closed)
+        cancel_job(entry, closed ? "out_of_time" : "no_thread", err);
     return err;
 }
 
@@ -408,6 +430,13 @@ bool rk_publisher_drain(rk_publisher *publisher, const void *owner, uint64_t tim
     publisher->gave_up = !out;
     (void)pthread_mutex_unlock(&publisher->mutex);
     return out;
+}
+
+bool rk_publisher_close(rk_publisher *publisher, uint64_t timeout_ns) {
+    (void)pthread_mutex_lock(&publisher->mutex);
+    publisher->closed = true;
+    (void)pthread_mutex_unlock(&publisher->mutex);
+    return rk_publisher_drain(publisher, NULL, timeout_ns);
 }
 
 void rk_publisher_free(rk_publisher *publisher) {

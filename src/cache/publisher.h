@@ -52,14 +52,17 @@ typedef struct rk_publish_job {
     void (*done)(void *context, const rk_publish_result *result);
 } rk_publish_job;
 
-// Makes a publisher; its thread starts with the first job. `store` must outlive it. Owned:
-// rk_publisher_free, after a drain.
-RK_NODISCARD rk_err *rk_publisher_new(rk_store *store, rk_publisher **out_publisher);
+// Makes a publisher; its thread starts with the first job. `store` must outlive it. While
+// `max_serialized_bytes` of executables wait for it, what is serialized is let go of again
+// ("no_room"). Owned: rk_publisher_free, after a drain.
+RK_NODISCARD rk_err *rk_publisher_new(rk_store *store, size_t max_serialized_bytes,
+                                      rk_publisher **out_publisher);
 
-// Drains without limit, ends the thread, frees. For tests; a process that exits only drains.
+// Drains without limit, ends the thread, frees. For tests; a process that exits only closes.
 void rk_publisher_free(rk_publisher *publisher);
 
-// Queues a job; consumes it whatever the outcome. On an error `done` has been called.
+// Queues a job; consumes it whatever the outcome. On an error `done` has been called, and after
+// rk_publisher_close as well.
 RK_NODISCARD rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job *job);
 
 // Bytes of programs and options that wait in the queue.
@@ -77,3 +80,6 @@ void rk_publisher_release(rk_publisher *publisher, const void *handle);
 // then the next drain does not wait for it again.
 RK_NODISCARD bool rk_publisher_drain(rk_publisher *publisher, const void *owner,
                                      uint64_t timeout_ns);
+
+// The process ends: the same for all, and nothing is taken any more.
+RK_NODISCARD bool rk_publisher_close(rk_publisher *publisher, uint64_t timeout_ns);

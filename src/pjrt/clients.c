@@ -213,8 +213,8 @@ static void forget_client(const rk_plugin *plugin, const PJRT_Client *handle) {
 
 bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime)
-        return true;
+    if (!runtime) // a thread that was left inside may be at work for this client
+        return !rk_runtime_left_inside();
     uint64_t drain_ns = runtime->settings->drain_ns;
     bool loaded = rk_preload_end(runtime, handle);
     bool stored = !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, drain_ns);

@@ -74,9 +74,9 @@ static void name_loaded(rk_request *r) {
     rk_executable_destroy(r->plugin->real, executable);
 }
 
-static void tell_problem(rk_answer *answer) {
+static void tell_problem(const rk_request *r, rk_answer *answer) {
     rk_err *problem = RK_TAKE(answer->problem);
-    if (answer->miss == RK_MISS_UNIMPLEMENTED) {
+    if (answer->miss == RK_MISS_UNIMPLEMENTED && !rk_load_is_possible(r->plugin)) {
         rk_err_drop(problem, "rk_load has told it");
     } else if (answer->miss == RK_MISS_READ_FAILED) {
         rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
@@ -105,7 +105,7 @@ bool rk_request_look_up(rk_request *r) {
             r->event.reason = rk_miss_name(RK_MISS_REFRESH);
         else if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
             r->event.reason = rk_miss_name(answer.miss);
-        tell_problem(&answer);
+        tell_problem(r, &answer);
         return false;
     }
     if (ahead)

@@ -22,6 +22,10 @@ bool rk_load_is_possible(rk_plugin *plugin) {
     return atomic_load(&plugin->load_way) != RK_LOAD_NOT;
 }
 
+bool rk_load_is_wanted(rk_plugin *plugin) {
+    return rk_load_is_possible(plugin) && !atomic_load(&plugin->xla_transformed);
+}
+
 static rk_err *deserialize(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
                            const rk_span *options, PJRT_LoadedExecutable **out_loaded) {
     PJRT_Executable_DeserializeAndLoad_Args args = {
@@ -40,6 +44,7 @@ static rk_err *deserialize(rk_plugin *plugin, PJRT_Client *client, rk_span execu
                                         PJRT_Executable_DeserializeAndLoad, &args)));
     if (!args.loaded_executable)
         return rk_error(RK_INTERNAL, "the plugin gave no executable and no error");
+    atomic_store(&plugin->has_loaded, true);
     *out_loaded = args.loaded_executable;
     return NULL;
 }
@@ -64,7 +69,8 @@ rk_err *rk_load_ahead(rk_plugin *plugin, PJRT_Client *client, rk_span executable
 rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_span options,
                 PJRT_LoadedExecutable **out_loaded) {
     rk_err *err = rk_load_ahead(plugin, client, executable, options, out_loaded);
-    if (err && rk_err_code(err) == RK_UNIMPLEMENTED &&
+    // Of one that loads others: what this executable calls is not registered in this process.
+    if (err && rk_err_code(err) == RK_UNIMPLEMENTED && !atomic_load(&plugin->has_loaded) &&
         atomic_exchange(&plugin->load_way, RK_LOAD_NOT) != RK_LOAD_NOT)
         tell(plugin, rk_error(RK_UNIMPLEMENTED, "%s", rk_err_message(err)));
     return err;

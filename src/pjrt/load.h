@@ -14,8 +14,11 @@
 // True unless the plugin is known to load nothing. Told once, where that is clear from its table.
 bool rk_load_is_possible(rk_plugin *plugin);
 
-// `*out_loaded` is the caller's. Errors: the plugin's; RK_UNIMPLEMENTED, with all that was tried,
-// means that it can load no executable at all, now or later. Thread-safe.
+// And no compiler pass of the framework's own is registered with it, whose work no key knows.
+bool rk_load_is_wanted(rk_plugin *plugin);
+
+// `*out_loaded` is the caller's. Errors: the plugin's; RK_UNIMPLEMENTED of a plugin that has never
+// loaded one means that it can load no executable at all, now or later. Thread-safe.
 RK_NODISCARD rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
                              rk_span options, PJRT_LoadedExecutable **out_loaded);
 

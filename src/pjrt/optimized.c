@@ -61,7 +61,6 @@ static bool has_slot(void) {
 static void drop_code(kept *one) {
     all.bytes -= one->code.len;
     rk_buf_cleanup(&one->code);
-    one->code = (rk_buf){0};
 }
 
 static void remove_at(kept **link) {
@@ -149,10 +148,8 @@ static void read_code(const rk_plugin *plugin, PJRT_Executable *executable,
     if (!can_be_kept(program) || !has_slot())
         return;
     rk_err *err = rk_executable_optimized_code(plugin->real, executable, program, out_code);
-    if (err) { // the room for it would be kept with the record, and counted nowhere
+    if (err) // the room for it would be kept with the record, and counted nowhere
         rk_buf_cleanup(out_code);
-        *out_code = (rk_buf){0};
-    }
     rk_err_drop(err, "then the plugin answers");
 }
 

@@ -33,6 +33,7 @@ typedef struct rk_plugin {
     size_t bytes;         // of either: more than an old plugin says (see plugin.c)
     int slot;
     _Atomic(rk_load_way) load_way;
+    atomic_bool has_loaded;      // an executable from bytes
     atomic_bool xla_transformed; // the framework registered a compiler pass of its own
     rk_bridge bridge;
     rk_plugin_counts counts;

@@ -301,8 +301,8 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
     RK_AUTO(rk_manifest) manifest = {0};
     RK_AUTO(list) all = {0};
     uint32_t ordinal = 0;
-    uint64_t made_ns = 0, now_ns = rk_steady_ns();
-    if (!rk_record_find_client(client, &ordinal, &made_ns))
+    uint64_t now_ns = rk_steady_ns();
+    if (!rk_record_find_client(client, &ordinal))
         return NULL;
     RK_TRY(rk_manifest_read(runtime->store, runtime->job, rk_journal_rank(), &manifest));
     RK_TRY(share_all(runtime, &manifest, &all));
@@ -322,21 +322,23 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
 }
 
 void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client) {
-    if (!runtime->prefetch || !client->keyed || !rk_load_is_possible(plugin) ||
-        atomic_load(&plugin->xla_transformed)) // then no request of its is for the cache
+    if (!runtime->prefetch || !client->keyed || !rk_load_is_wanted(plugin))
         return;
     rk_err_drop(begin(runtime, plugin, client), "then everything is loaded when it is asked for");
 }
 
 bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle) {
-    static atomic_bool gave_up; // waited for once already
     if (!runtime->prefetch)
         return true;
-    uint64_t timeout_ns = atomic_load(&gave_up) ? 0 : runtime->settings->drain_ns;
-    bool out = handle ? rk_prefetch_drain(runtime->prefetch, handle, timeout_ns)
-                      : rk_prefetch_close(runtime->prefetch, timeout_ns);
-    atomic_store(&gave_up, !out);
-    return out;
+    uint64_t timeout_ns = runtime->settings->drain_ns;
+    return handle ? rk_prefetch_drain(runtime->prefetch, handle, timeout_ns)
+                  : rk_prefetch_close(runtime->prefetch, timeout_ns);
+}
+
+void rk_preload_let_go(const PJRT_Client *client) {
+    const rk_runtime *runtime = rk_runtime_get();
+    if (runtime && runtime->prefetch)
+        rk_prefetch_let_go(runtime->prefetch, client);
 }
 
 // Answering.
@@ -368,6 +370,8 @@ void rk_preload_answered(const rk_request *r) {
                   event->compile_ns >= r->runtime->settings->min_compile_ns);
     if (prefetch && r->args && r->has_key && tells && !event->preloaded)
         rk_prefetch_meet(prefetch, r->args->client, &r->key);
+    if (event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin) && r->args)
+        rk_preload_let_go(r->args->client); // no request of its will ask for what is loaded ahead
 }
 
 static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {
@@ -386,7 +390,7 @@ bool rk_preload_make_room(uint64_t before) {
         return false;
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    (void)rk_prefetch_relieve(runtime->prefetch, NULL);
+    (void)rk_prefetch_relieve(runtime->prefetch);
     rk_prefetch_await_relief(runtime->prefetch, RELIEF_NS);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return atomic_load(&rk_preload_destroyed) != before;

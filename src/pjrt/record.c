@@ -56,13 +56,11 @@ void rk_record_client(const rk_client *client) {
     (void)pthread_mutex_unlock(&mutex);
 }
 
-bool rk_record_find_client(const rk_client *client, uint32_t *out_ordinal, uint64_t *out_made_ns) {
+bool rk_record_find_client(const rk_client *client, uint32_t *out_ordinal) {
     (void)pthread_mutex_lock(&mutex);
     const seen_client *one = find_client(client->number);
-    if (one) {
+    if (one)
         *out_ordinal = one->ordinal;
-        *out_made_ns = one->made_ns;
-    }
     (void)pthread_mutex_unlock(&mutex);
     return one != NULL;
 }

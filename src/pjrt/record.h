@@ -8,10 +8,9 @@
 // A client was made.
 RK_HIDDEN void rk_record_client(const rk_client *client);
 
-// Which of the process's clients of its environment it is, from 0, and when it was made, by
-// rk_monotonic_ns. False for one that was not recorded.
-RK_NODISCARD RK_HIDDEN bool rk_record_find_client(const rk_client *client, uint32_t *out_ordinal,
-                                                  uint64_t *out_made_ns);
+// Which of the process's clients of its environment it is, from 0. False for one that was not
+// recorded.
+RK_NODISCARD RK_HIDDEN bool rk_record_find_client(const rk_client *client, uint32_t *out_ordinal);
 
 // A request was answered; it began at that time of rk_monotonic_ns.
 RK_HIDDEN void rk_record_request(const rk_request *r, uint64_t start_ns);

@@ -15,6 +15,9 @@
 #include "pjrt/steps.h"
 #include "pjrt/way_in.h"
 
+// Of executables that a slow store has not taken yet.
+#define SERIALIZED_MAX_BYTES ((size_t)2 << 30)
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static rk_settings *settings; // set once, kept for the process's life
 static bool enabled;
@@ -104,29 +107,32 @@ void rk_runtime_write_counts(bool now) {
         rk_steps_write();
 }
 
+static atomic_bool left_inside; // at exit: a thread of ours, in the plugin
+
+bool rk_runtime_left_inside(void) {
+    return atomic_load(&left_inside);
+}
+
+static void leave_inside(const char *what) {
+    atomic_store(&left_inside, true);
+    rk_runtime_tell(RK_ONCE_DRAIN,
+                    rk_error(RK_DEADLINE_EXCEEDED, "the plugin did not finish %s", what));
+}
+
 // At exit, before the plugin's own teardown: no thread of ours may be inside it then.
 static void at_exit(void) {
     rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return;
+    uint64_t drain_ns = runtime->settings->drain_ns;
     if (runtime->verifier)
         rk_verifier_close(runtime->verifier);
     if (!rk_preload_end(runtime, NULL))
-        rk_runtime_tell(RK_ONCE_DRAIN,
-                        rk_error(RK_DEADLINE_EXCEEDED,
-                                 "the plugin did not finish loading an executable in time; it is "
-                                 "left inside it"));
-    if (runtime->publisher &&
-        !rk_publisher_drain(runtime->publisher, NULL, runtime->settings->drain_ns))
-        rk_runtime_tell(RK_ONCE_DRAIN,
-                        rk_error(RK_DEADLINE_EXCEEDED,
-                                 "the plugin did not finish serializing an executable in time; it "
-                                 "is not stored"));
-    if (runtime->verifier && !rk_verifier_finish(runtime->verifier, runtime->settings->drain_ns))
-        rk_runtime_tell(RK_ONCE_DRAIN,
-                        rk_error(RK_DEADLINE_EXCEEDED,
-                                 "the plugin did not finish a compilation for REKINDLE_VERIFY in "
-                                 "time; it is left inside it"));
+        leave_inside("loading an executable in time; it is left inside it");
+    if (runtime->publisher && !rk_publisher_close(runtime->publisher, drain_ns))
+        leave_inside("serializing an executable in time; it is not stored");
+    if (runtime->verifier && !rk_verifier_finish(runtime->verifier, drain_ns))
+        leave_inside("a compilation for REKINDLE_VERIFY in time; it is left inside it");
     if (runtime->flights)
         rk_flights_close(runtime->flights);
     rk_record_end();
@@ -149,6 +155,7 @@ void rk_runtime_renew_exit_handler(void) {
 // The threads and the journal are the parent's.
 static void in_forked_child(void) {
     atomic_store_explicit(&rk_runtime_started, NULL, memory_order_relaxed);
+    atomic_store(&left_inside, false);
     if (ever_started)
         enabled = false;
 }
@@ -200,7 +207,7 @@ static void open_store(rk_runtime *runtime) {
     if (!err)
         err = rk_store_set_limit(runtime->store, runtime->settings->max_size_bytes);
     if (!err && !readonly)
-        err = rk_publisher_new(runtime->store, &runtime->publisher);
+        err = rk_publisher_new(runtime->store, SERIALIZED_MAX_BYTES, &runtime->publisher);
     if (err)
         rk_runtime_tell(RK_ONCE_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
     err = runtime->store

@@ -99,6 +99,9 @@ void rk_runtime_tell(rk_once once, rk_err *err);
 // Tells, once, if the journal could no longer be written.
 void rk_runtime_check_journal(const rk_runtime *runtime);
 
+// True once the process has ended for us, while a thread of ours was still inside a plugin.
+bool rk_runtime_left_inside(void);
+
 // Makes sure that our exit handler runs before the destructors of what the plugin has set up so
 // far.
 void rk_runtime_renew_exit_handler(void);

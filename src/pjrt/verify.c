@@ -7,6 +7,7 @@
 #include "pjrt/executable.h"
 #include "pjrt/likeness.h"
 #include "pjrt/load.h"
+#include "pjrt/prefetch.h"
 
 // One hit on its way through the verifier.
 typedef struct verification {
@@ -184,6 +185,7 @@ static void report(const verification *v, rk_journal_verified *event, uint32_t d
     event->differs = (const char *)parts.data;
     if (different && !was_told(&v->key.digest)) {
         event->quarantined = set_aside(v);
+        rk_preload_let_go(NULL); // which may have been loaded from the same entry
         tell(runtime, v, event->differs, event->quarantined);
     }
     rk_journal_add_verified(runtime->journal, event);

@@ -57,16 +57,28 @@ rk_span rk_manifest_find_options(const rk_manifest *manifest, const rk_digest *d
     return found ? rk_buf_span(&found->bytes) : (rk_span){0};
 }
 
+static size_t all_options_bytes(const rk_manifest *manifest) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < manifest->options_count; i++)
+        bytes += manifest->options[i].bytes.len;
+    return bytes;
+}
+
 // Not noted where there is no room, which is no error.
 static rk_err *note_options(rk_manifest *manifest, const rk_digest *digest, rk_span bytes,
                             bool *out_noted) {
     *out_noted = false;
-    if (bytes.len > RK_MANIFEST_OPTIONS_MAX_BYTES)
+    rk_manifest_options *place = find_options(manifest, digest);
+    if (place && rk_span_equal(rk_buf_span(&place->bytes), bytes)) {
+        *out_noted = true;
+        return NULL;
+    }
+    if (bytes.len > RK_MANIFEST_OPTIONS_MAX_BYTES ||
+        bytes.len + all_options_bytes(manifest) > RK_MANIFEST_ALL_OPTIONS_MAX_BYTES)
         return NULL;
     RK_AUTO(rk_buf) copy = {0};
     rk_buf_add_span(&copy, bytes);
     RK_TRY(rk_buf_status(&copy));
-    rk_manifest_options *place = find_options(manifest, digest);
     if (!place) {
         if (manifest->options_count == RK_MANIFEST_MAX_OPTIONS)
             return NULL;
@@ -147,8 +159,10 @@ rk_err *rk_manifest_merge(rk_manifest *manifest, const char *run_id, const rk_ma
         rk_manifest_use use = seen->uses[i];
         const rk_manifest_use *known = find_use(manifest, &use);
         use.run = run;
-        if (known && use.bytes == 0) // compiled again: what loading took is known from before
+        if (known && use.bytes == 0) { // compiled again: what loading took is known from before
             use.bytes = known->bytes;
+            use.load_ns = known->load_ns;
+        }
         RK_TRY(rk_manifest_note(manifest, &use, rk_manifest_find_options(seen, &use.key.options)));
     }
     return NULL;

@@ -17,6 +17,8 @@ enum {
 };
 #define RK_MANIFEST_MAX_BYTES         ((size_t)32 << 20)
 #define RK_MANIFEST_OPTIONS_MAX_BYTES ((size_t)1 << 20) // of one serialized message
+// Of all of them: the file has two digits for each byte, and the uses.
+#define RK_MANIFEST_ALL_OPTIONS_MAX_BYTES ((size_t)8 << 20)
 
 // One request, as it comes again in every run.
 typedef struct rk_manifest_use {

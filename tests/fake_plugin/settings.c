@@ -57,6 +57,8 @@ bool fake_fails(const char *what) {
         if (item >= len && strncmp(list, what, len) == 0) {
             if (item == len)
                 return true;
+            if (list[len] == ':' && list[len + 1] == '+')
+                return !strikes_again(what, strtoll(list + len + 2, NULL, 10));
             if (list[len] == ':')
                 return strikes_again(what, strtoll(list + len + 1, NULL, 10));
         }

@@ -115,6 +115,21 @@ class Loading(FaultCase):
         self.check_warm(way, WORDS)
 
     @each_way
+    def test_one_that_cannot_be_loaded_here(self, way):
+        """What it calls is not registered in this process: the plugin has loaded another one, and is asked again."""
+        words = ["client", *[f"compile=name=p{number}" for number in range(3)]]
+        self.run_sound(way, words)
+        self.place.forget_runs()
+        environment = {"FAKE_PJRT_FAIL": "deserialize_unimplemented:+1", "REKINDLE_PRELOAD": "0"}
+        outcome = self.run_sound(way, [*words, "compile=name=new"], environment=environment)
+        self.assertEqual(outcome.real_compiles(), ["name=p1", "name=p2", "name=new"])
+        events = self.place.events("compile")
+        self.assertEqual([event.get("reason") for event in events], [None, "unimplemented", "unimplemented", "absent"])
+        self.assertEqual(len(outcome.told()), 1, outcome.stderr)
+        self.assertIn("was not loaded and is compiled again", outcome.told()[0])
+        self.check_warm(way, [*words, "compile=name=new"])
+
+    @each_way
     def test_options_that_cannot_be_overridden(self, way):
         """Then the executable's own are used, which are the same in all that is in the key."""
         bare = self.run_sound("bare", WORDS)

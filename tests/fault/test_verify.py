@@ -96,6 +96,19 @@ class Different(Verify):
         self.run_sound(way, words, environment={"FAKE_PJRT_CODEGEN": "other"})
 
     @each_way
+    def test_what_was_loaded_ahead_of_it_goes_too(self, way):
+        """The same program twice, both loaded ahead of the same entry: the second one is compiled."""
+        words = ["client", STAY, "compile=name=a add=3", STAY, "compile=name=a add=3"]
+        job = {"REKINDLE_JOB": "job"}
+        self.run_sound(way, words, environment={"FAKE_PJRT_CODEGEN": "other", **job})
+        outcome = self.verify_sound(way, [*words, STAY], **job)
+        first, second = self.place.events("compile")
+        self.assertEqual((first["outcome"], first.get("source")), ("hit", "preload"))
+        self.assertEqual((second["outcome"], second["compiled"]), ("miss", True))
+        self.assertEqual(len(outcome.told()), 1, outcome.stderr)
+        self.check_nothing_left(outcome)
+
+    @each_way
     def test_told_and_set_aside(self, way):
         bare = self.run_sound("bare", WORDS, environment={"FAKE_PJRT_CODEGEN": "other"})
         self.store_other_code(way)

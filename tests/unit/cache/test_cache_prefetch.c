@@ -391,13 +391,28 @@ static void what_is_short_of_memory_lets_go_of_all(void **state) {
     wait_until_ended(f, 2);
     rk_gate_await(&f->gate, 1);
     nap(20);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 2);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 0);
+    assert_int_equal(rk_prefetch_relieve(f->prefetch), 2);
+    assert_int_equal(rk_prefetch_relieve(f->prefetch), 0);
     rk_gate_open(&f->gate); // what was being loaded goes as well
     assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
     assert_true(last_total.relieved);
     assert_int_equal(atomic_load(&f->works[1].destroyed), 1);
     assert_false(take(f, 2));
+}
+
+static void one_owner_is_let_go_of_alone(void **state) {
+    fixture *f = *state;
+    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1)}, 1);
+    assert_null(rk_prefetch_add(f->prefetch, &f->other_owner, 8,
+                                (rk_prefetch_item[]){item(f, 1, 0, 1)}, 1));
+    wait_until_ended(f, 2);
+    nap(20);
+    rk_prefetch_let_go(f->prefetch, &f->owner);
+    assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
+    assert_false(take(f, 0));
+    assert_false(last_total.relieved); // memory was not short
+    rk_prefetch_claim claim;
+    assert_true(take_of(f, &f->other_owner, 1, &claim));
 }
 
 static void failures_are_told_where_they_count(void **state) {
@@ -476,10 +491,37 @@ static void a_drain_gives_up_in_time(void **state) {
     add(f, (rk_prefetch_item[]){item(f, 0, 0, 1)}, 1);
     rk_gate_await(&f->gate, 1);
     assert_false(rk_prefetch_drain(f->prefetch, &f->owner, 10 * MS));
-    assert_false(rk_prefetch_close(f->prefetch, 10 * MS));
+    assert_false(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER)); // not again
+    assert_false(rk_prefetch_close(f->prefetch, FOREVER));
     rk_gate_open(&f->gate);
-    assert_true(rk_prefetch_close(f->prefetch, FOREVER));
+    make(f, &usual); // the old one is freed, and waits
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
+}
+
+static void *open_gate_later(void *argument) {
+    nap(50);
+    rk_gate_open(argument);
+    return NULL;
+}
+
+static void what_one_owner_gave_up_is_no_others(void **state) {
+    fixture *f = *state;
+    rk_gate other;
+    rk_gate_init(&other);
+    f->works[0].gate = &f->gate;
+    f->works[1].gate = &other;
+    const rk_prefetch_item first = item(f, 0, 0, 1), second = item(f, 1, 0, 1);
+    add(f, &first, 1);
+    rk_gate_await(&f->gate, 1);
+    assert_false(rk_prefetch_drain(f->prefetch, &f->owner, 10 * MS));
+    assert_null(rk_prefetch_add(f->prefetch, &other, 8, &second, 1));
+    rk_gate_await(&other, 1);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, open_gate_later, &other), 0);
+    assert_true(rk_prefetch_drain(f->prefetch, &other, FOREVER));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&f->works[1].destroyed), 1);
+    assert_false(rk_prefetch_close(f->prefetch, FOREVER));
 }
 
 static void a_closed_one_takes_no_list(void **state) {
@@ -520,7 +562,7 @@ static void many_at_once(void **state) {
         for (int i = 0; i < THREADS; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, run_many, f), 0);
         if (round % 2)
-            (void)rk_prefetch_relieve(f->prefetch, NULL);
+            (void)rk_prefetch_relieve(f->prefetch);
         for (int i = 0; i < THREADS; i++)
             (void)pthread_join(threads[i], NULL);
         assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
@@ -548,11 +590,13 @@ int main(void) {
         TEST(what_is_wanted_late_is_loaded_late),
         TEST(a_run_that_departs_is_let_go),
         TEST(what_is_short_of_memory_lets_go_of_all),
+        TEST(one_owner_is_let_go_of_alone),
         TEST(failures_are_told_where_they_count),
         TEST(a_plugin_that_cannot_load_is_asked_once),
         TEST(a_load_without_memory_ends_it),
         TEST(a_drain_leaves_nobody_inside),
         TEST(a_drain_gives_up_in_time),
+        TEST(what_one_owner_gave_up_is_no_others),
         TEST(a_closed_one_takes_no_list),
         TEST(many_at_once),
     };

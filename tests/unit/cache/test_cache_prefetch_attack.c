@@ -153,7 +153,7 @@ static void relief_begins_nothing_new(void **state) {
     fixture *f = *state;
     be_full(f, &f->owner);
     add_for(f, &f->other_owner, 4, 2); // nor anything of another client, in the same memory
-    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 2);
+    assert_int_equal(rk_prefetch_relieve(f->prefetch), 2);
     nap(5);
     assert_not_begun(f, 2, 4);
 }
@@ -172,14 +172,14 @@ static void relief_waits_for_what_is_being_loaded(void **state) {
     f->works[0].load_ms = 60;
     add_for(f, &f->owner, 0, 1);
     wait_for(&f->works[0].begun, 1);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 0);
+    assert_int_equal(rk_prefetch_relieve(f->prefetch), 0);
     rk_prefetch_await_relief(f->prefetch, FOREVER);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
 }
 
 static void *relieve(void *argument) {
     fixture *f = argument;
-    (void)rk_prefetch_relieve(f->prefetch, NULL);
+    (void)rk_prefetch_relieve(f->prefetch);
     return NULL;
 }
 
@@ -193,7 +193,7 @@ static void relief_waits_for_another_relief(void **state) {
     wait_until_loaded(f, 0, 3);
     assert_int_equal(pthread_create(&thread, NULL, relieve, f), 0);
     nap(10);
-    (void)rk_prefetch_relieve(f->prefetch, NULL);
+    (void)rk_prefetch_relieve(f->prefetch);
     rk_prefetch_await_relief(f->prefetch, FOREVER);
     for (int i = 0; i < 3; i++)
         assert_int_equal(atomic_load(&f->works[i].destroyed), 1);
@@ -212,7 +212,7 @@ static void relief_does_not_wait_for_what_is_wanted(void **state) {
     f->works[1].load_ms = 100;
     add_for(f, &f->owner, 1, 1);
     wait_for(&f->works[1].begun, 1);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch, NULL), 0);
+    assert_int_equal(rk_prefetch_relieve(f->prefetch), 0);
     uint64_t start_ns = rk_steady_ns();
     rk_prefetch_await_relief(f->prefetch, 10 * MS); // and no longer than it may
     assert_true(rk_steady_ns() - start_ns < 90 * MS);

@@ -11,13 +11,14 @@
 #include "support/gate.h"
 #include "support/tempdir.h"
 
-enum { JOBS_MAX = 64 };
+enum { JOBS_MAX = 64, MAX_SERIALIZED_BYTES = 1 << 20 };
 static const uint64_t second_ns = 1000000000u;
 
 typedef struct work {
     rk_gate *gate;         // NULL: do not wait
     rk_gate *options_gate; // the same
     rk_code fail_with;
+    size_t more_bytes;
     pthread_t serialized_by;
     atomic_int serialized, described, released, done;
     atomic_bool stored;
@@ -36,7 +37,7 @@ static int setup(void **state) {
     fixture *f = calloc(1, sizeof *f);
     f->directory = rk_test_tempdir();
     assert_null(rk_store_open(f->directory, false, &f->store));
-    assert_null(rk_publisher_new(f->store, &f->publisher));
+    assert_null(rk_publisher_new(f->store, MAX_SERIALIZED_BYTES, &f->publisher));
     rk_gate_init(&f->gate);
     *state = f;
     return 0;
@@ -59,6 +60,8 @@ static rk_err *serialize(void *context, rk_buf *out_bytes) {
     if (w->fail_with != RK_OK)
         return rk_error(w->fail_with, "no");
     rk_buf_add_text(out_bytes, "executable bytes");
+    for (size_t i = 0; i < w->more_bytes; i++)
+        rk_buf_add_byte(out_bytes, (uint8_t)i);
     return rk_buf_status(out_bytes);
 }
 
@@ -309,6 +312,37 @@ static void what_was_given_up_is_not_waited_for_again(void **state) {
     assert_true(atomic_load(&f->works[1].stored));
 }
 
+static void what_comes_after_the_end_is_refused(void **state) {
+    fixture *f = *state;
+    submit(f, 0, f);
+    assert_true(rk_publisher_close(f->publisher, 10 * second_ns));
+    assert_true(atomic_load(&f->works[0].stored));
+    submit(f, 1, f);
+    assert_int_equal(atomic_load(&f->works[1].serialized), 0);
+    assert_int_equal(atomic_load(&f->works[1].released), 1);
+    assert_int_equal(atomic_load(&f->works[1].done), 1);
+    assert_string_equal(atomic_load(&f->works[1].reason), "out_of_time");
+}
+
+static void what_waits_for_a_slow_store_is_limited(void **state) {
+    fixture *f = *state;
+    f->works[0].more_bytes = MAX_SERIALIZED_BYTES;
+    f->works[0].options_gate = &f->gate; // the publisher's thread is busy
+    submit(f, 0, f);
+    rk_gate_await(&f->gate, 1);
+    submit(f, 1, f);
+    rk_publisher_serialize(f->publisher, &f->works[1]);
+    assert_int_equal(atomic_load(&f->works[1].serialized), 1);
+    rk_gate_open(&f->gate);
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    assert_true(atomic_load(&f->works[0].stored));
+    assert_false(atomic_load(&f->works[1].stored));
+    assert_string_equal(atomic_load(&f->works[1].reason), "no_room");
+    submit(f, 2, f); // there is room again
+    assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
+    assert_true(atomic_load(&f->works[2].stored));
+}
+
 typedef struct releaser {
     fixture *fixture;
     int from, to;
@@ -362,6 +396,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_drain_out_of_time_cancels_and_says_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_drain_of_one_owner_leaves_the_others, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_given_up_is_not_waited_for_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_comes_after_the_end_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_waits_for_a_slow_store_is_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(many_threads_release_while_others_publish, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
