@@ -324,6 +324,18 @@ class Ends(Prefetch):
         self.assertIn("still loading", outcome.told()[0])
 
     @each_way
+    def test_a_client_that_is_destroyed_after_our_end(self, way):
+        """As a framework's own exit handlers do: not under a thread that was left inside the plugin."""
+        self.cold(way, ["client", "compile=name=a"])
+        outcome = self.start(way, ["destroy-at-exit", "client", "sleep=100"], FAKE_PJRT_LOAD_MS="2000",
+                             FAKE_PJRT_TEARDOWN="note", REKINDLE_DRAIN_SECONDS="0.2")
+        self.assertEqual(len(outcome.told()), 1, outcome.stderr)
+        self.assertIn("did not finish loading", outcome.told()[0])
+        self.assertEqual(outcome.traced("PJRT_Client_Destroy"), [])
+        outcome = self.start(way, ["destroy-at-exit", "client", "sleep=100"])  # but where nothing is
+        self.assertEqual((outcome.told(), len(outcome.traced("PJRT_Client_Destroy"))), ([], 2))
+
+    @each_way
     def test_a_child_passes_through(self, way):
         """Forked while threads load: it neither hangs nor writes, and compiles for itself."""
         words = ["client", "sleep=100", "fork{", "client", "compile=name=p3", "execute", "}", "compile=name=p3"]

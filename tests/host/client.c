@@ -79,6 +79,18 @@ void host_destroy_client(host *h, const char *value) {
     (void)host_end(&line, h, h->api->PJRT_Client_Destroy(&args));
 }
 
+static host *ends; // whose client is destroyed at exit
+
+static void destroy_ours(void) {
+    host_destroy_client(ends, "");
+}
+
+void host_destroy_at_exit(host *h, const char *value) {
+    (void)value;
+    ends = h;
+    (void)atexit(destroy_ours);
+}
+
 void host_topology(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "topology");

@@ -69,6 +69,7 @@ void host_memory_stats(host *h, const char *value);
 void host_client(host *h, const char *value);
 void host_use_client(host *h, const char *value);
 void host_destroy_client(host *h, const char *value);
+void host_destroy_at_exit(host *h, const char *value);
 void host_topology(host *h, const char *value);
 void host_destroy_topology(host *h, const char *value);
 void host_compile(host *h, const char *value);

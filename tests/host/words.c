@@ -34,6 +34,7 @@ static const struct {
     {"client", host_client, true},
     {"use-client", host_use_client, true},
     {"destroy-client", host_destroy_client, true},
+    {"destroy-at-exit", host_destroy_at_exit, true},
     {"topology", host_topology, true},
     {"destroy-topology", host_destroy_topology, true},
     {"compile", host_compile, true},
