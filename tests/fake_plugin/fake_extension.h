@@ -12,6 +12,14 @@ typedef struct fake_extension {
     const PJRT_Api *bare_table; // the plugin's own
 } fake_extension;
 
+// PJRT_Xla_Transform_Extension as far as it matters here, behind the node above with
+// FAKE_PJRT_TRANSFORM=1: by which a framework registers a compiler pass of its own.
+enum { FAKE_EXTENSION_XLA_TRANSFORM = 24 };
+typedef struct fake_transform {
+    PJRT_Extension_Base base;
+    PJRT_Error *(*register_transform)(void *args);
+} fake_transform;
+
 // Slots that API 0.82 to 0.117 have after the last entry of the header's PJRT_Api. Those that the
 // fake does not give a meaning of their own are called with fake_extra_args and report their
 // number; so are those of the two whose structs grew.

@@ -81,6 +81,17 @@ EXTRAS_10_TO_19(EXTRA)
 
 // The table.
 
+static PJRT_Error *register_transform(void *args) {
+    (void)args;
+    fake_trace("register_transform", "begin");
+    return NULL;
+}
+
+static fake_transform transform_node = {
+    .base = {.struct_size = sizeof transform_node,
+             .type = (PJRT_Extension_Type)FAKE_EXTENSION_XLA_TRANSFORM},
+    .register_transform = register_transform,
+};
 static fake_extension example_node;
 static PJRT_Extension_Base first_node = {
     .struct_size = sizeof(PJRT_Extension_Base),
@@ -142,7 +153,9 @@ static void make_table(void) {
         table.api.name = NULL;
     FAKE_PJRT_ENTRIES(FAKE_REMOVE)
     example_node = (fake_extension){
-        .base = {.struct_size = sizeof example_node, .type = PJRT_Extension_Type_Example},
+        .base = {.struct_size = sizeof example_node,
+                 .type = PJRT_Extension_Type_Example,
+                 .next = fake_setting_int("FAKE_PJRT_TRANSFORM", 0) ? &transform_node.base : NULL},
         .magic = FAKE_EXTENSION_MAGIC,
         .bare_table = &table.api,
     };

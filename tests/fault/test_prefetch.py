@@ -252,6 +252,21 @@ class Mismatch(Prefetch):
         self.assertEqual(outcome.told(), [])
 
 
+class Unwanted(Prefetch):
+    @each_way
+    def test_a_framework_that_registers_a_pass(self, way):
+        """From then on no request is for the cache: what is loaded ahead goes, and no more of it is loaded."""
+        words = ["client", *[f"compile=name=p{n}" for n in range(30)]]
+        self.cold(way, words)
+        warm = ["client", "sleep=100", "transform", "compile=name=p0", "sleep=300"]
+        outcome = self.start(way, warm, FAKE_PJRT_LOAD_MS="60", FAKE_PJRT_TRANSFORM="1")
+        self.assertEqual([event["outcome"] for event in self.place.events("compile")], ["bypass"])
+        event = self.preload()
+        self.assertEqual(event["loaded"], event["wasted"])
+        self.assertGreater(event["dropped"], 20)
+        self.assertNotIn("stopped", event)
+
+
 class Ends(Prefetch):
     MANY = ["client", *[f"compile=name=p{n}" for n in range(30)]]
     SLOW = {"FAKE_PJRT_LOAD_MS": "60"}

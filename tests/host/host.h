@@ -60,6 +60,7 @@ void host_init(host *h, const char *value);
 void host_attributes(host *h, const char *value);
 void host_table(host *h, const char *value);
 void host_extra(host *h, const char *value);
+void host_transform(host *h, const char *value);
 void host_minor(host *h, const char *value);
 void host_location(host *h, const char *value);
 void host_memories(host *h, const char *value);

@@ -205,6 +205,20 @@ void host_table(host *h, const char *value) {
 }
 
 // Calls a slot behind the header's table, as a newer framework would.
+void host_transform(host *h, const char *value) {
+    (void)value;
+    host_line line;
+    host_begin(&line, h, "transform");
+    const PJRT_Extension_Base *node = h->api->extension_start;
+    while (node && (int)node->type != FAKE_EXTENSION_XLA_TRANSFORM)
+        node = node->next;
+    if (node)
+        (void)host_end(&line, h,
+                       ((const fake_transform *)(const void *)node)->register_transform(NULL));
+    else
+        host_end_failed(&line, h, "the plugin has no such extension");
+}
+
 void host_extra(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "extra");

@@ -25,6 +25,7 @@ static const struct {
     {"attributes", host_attributes, true},
     {"table", host_table, true},
     {"extra", host_extra, true},
+    {"transform", host_transform, true},
     {"minor", host_minor, false},
     {"location", host_location, false},
     {"memories", host_memories, true},
