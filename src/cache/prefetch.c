@@ -85,12 +85,19 @@ void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetc
     rk_prefetch_free_job(prefetch, job); // only memory, and the caller's context
 }
 
+// For NULL: any.
+static bool is_of(const rk_prefetch_job *job, const rk_key *key) {
+    return !key || rk_key_equal(&job->what.key, key);
+}
+
 // Nothing of the list is begun any more, and nobody wants what is being loaded. Without letting go
 // of the mutex, so that nothing begins while something else is destroyed. The list may be gone
 // afterwards.
-static void drop_rest(rk_prefetch *prefetch, rk_prefetch_list *list) {
+static void drop_rest(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key) {
     for (rk_prefetch_job *job = list->jobs, *next; job; job = next) {
         next = job->next;
+        if (!is_of(job, key))
+            continue;
         job->forgotten |= job->state == RK_PREFETCH_LOADING && !job->awaited;
         bool queued = job->state == RK_PREFETCH_QUEUED;
         if (!queued && (job->state != RK_PREFETCH_FAILED || job->awaited))
@@ -101,9 +108,9 @@ static void drop_rest(rk_prefetch *prefetch, rk_prefetch_list *list) {
     }
 }
 
-static rk_prefetch_job *find_ready(const rk_prefetch_list *list) {
+static rk_prefetch_job *find_ready(const rk_prefetch_list *list, const rk_key *key) {
     for (rk_prefetch_job *job = list->jobs; job; job = job->next)
-        if (job->state == RK_PREFETCH_READY && !job->awaited)
+        if (job->state == RK_PREFETCH_READY && !job->awaited && is_of(job, key))
             return job;
     return NULL;
 }
@@ -112,9 +119,9 @@ size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner) {
     size_t destroyed = 0;
     rk_prefetch_list *list = find_list(prefetch, owner);
     if (list)
-        drop_rest(prefetch, list);
+        drop_rest(prefetch, list, NULL);
     while ((list = find_list(prefetch, owner)) != NULL) { // it may go while the mutex is free
-        rk_prefetch_job *job = find_ready(list);
+        rk_prefetch_job *job = find_ready(list, NULL);
         if (!job)
             break;
         rk_prefetch_waste(prefetch, list, job);
@@ -127,7 +134,8 @@ static bool is_meant(const rk_prefetch_list *list, const void *owner) {
     return !owner || list->owner == owner;
 }
 
-static size_t let_go(rk_prefetch *prefetch, const void *owner, bool short_of_memory) {
+static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key,
+                     bool short_of_memory) {
     size_t destroyed = 0;
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
@@ -137,10 +145,10 @@ static size_t let_go(rk_prefetch *prefetch, const void *owner, bool short_of_mem
         if (!is_meant(list, owner))
             continue;
         list->total.relieved |= short_of_memory;
-        drop_rest(prefetch, list);
+        drop_rest(prefetch, list, key);
     }
     for (rk_prefetch_list *list = prefetch->lists; list;) {
-        rk_prefetch_job *job = is_meant(list, owner) ? find_ready(list) : NULL;
+        rk_prefetch_job *job = is_meant(list, owner) ? find_ready(list, key) : NULL;
         if (job) {
             rk_prefetch_waste(prefetch, list, job);
             destroyed++;
@@ -152,11 +160,15 @@ static size_t let_go(rk_prefetch *prefetch, const void *owner, bool short_of_mem
 }
 
 size_t rk_prefetch_relieve(rk_prefetch *prefetch) {
-    return let_go(prefetch, NULL, true);
+    return let_go(prefetch, NULL, NULL, true);
 }
 
 void rk_prefetch_let_go(rk_prefetch *prefetch, const void *owner) {
-    (void)let_go(prefetch, owner, false);
+    (void)let_go(prefetch, owner, NULL, false);
+}
+
+void rk_prefetch_distrust(rk_prefetch *prefetch, const rk_key *key) {
+    (void)let_go(prefetch, NULL, key, false);
 }
 
 // Something takes up memory that nobody wants, and will not for long.

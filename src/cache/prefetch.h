@@ -96,6 +96,9 @@ void rk_prefetch_meet(rk_prefetch *prefetch, const void *owner, const rk_key *ke
 // of all.
 void rk_prefetch_let_go(rk_prefetch *prefetch, const void *owner);
 
+// The same for what has that key, of all owners: its entry is not to be trusted.
+void rk_prefetch_distrust(rk_prefetch *prefetch, const rk_key *key);
+
 // The same for all, since memory is short. How many were destroyed.
 size_t rk_prefetch_relieve(rk_prefetch *prefetch);
 

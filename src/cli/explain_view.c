@@ -162,8 +162,9 @@ static void print_head(const rk_explanation *x) {
                      rk_style(RK_STYLE_NOTICE, stdout), again, again == 1 ? "has" : "have",
                      rk_text_seconds(x->lost_ns).text, rk_style(RK_STYLE_NONE, stdout));
     else if (not_kept)
-        (void)printf("; %s%zu of them cannot be compared with others%s: what they compiled was not "
-                     "recorded (in mode readonly, or in a store that is full)\n",
+        (void)printf("; %s%zu of them cannot be compared with others%s: their programs are not "
+                     "in the store (mode readonly, a full store, a process that was killed, no "
+                     "key, or removed since)\n",
                      rk_style(RK_STYLE_NOTICE, stdout), not_kept, rk_style(RK_STYLE_NONE, stdout));
     else
         (void)printf(", each of a program that was not seen before%s%s%s\n",

@@ -335,10 +335,9 @@ bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle) {
                   : rk_prefetch_close(runtime->prefetch, timeout_ns);
 }
 
-void rk_preload_let_go(const PJRT_Client *client) {
-    const rk_runtime *runtime = rk_runtime_get();
-    if (runtime && runtime->prefetch)
-        rk_prefetch_let_go(runtime->prefetch, client);
+void rk_preload_distrust(const rk_runtime *runtime, const rk_key *key) {
+    if (runtime->prefetch)
+        rk_prefetch_distrust(runtime->prefetch, key);
 }
 
 // Answering.
@@ -370,8 +369,8 @@ void rk_preload_answered(const rk_request *r) {
                   event->compile_ns >= r->runtime->settings->min_compile_ns);
     if (prefetch && r->args && r->has_key && tells && !event->preloaded)
         rk_prefetch_meet(prefetch, r->args->client, &r->key);
-    if (event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin) && r->args)
-        rk_preload_let_go(r->args->client); // no request of its will ask for what is loaded ahead
+    if (prefetch && r->args && event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin))
+        rk_prefetch_let_go(prefetch, r->args->client); // no request of its will ask for it
 }
 
 static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {

@@ -29,9 +29,9 @@ RK_HIDDEN void rk_preload_answered(const rk_request *r);
 // over; that is waited for once.
 RK_NODISCARD RK_HIDDEN bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle);
 
-// What was loaded for that client, or, for NULL, for all, and nobody has asked for yet is
-// destroyed, and nothing further is loaded.
-RK_HIDDEN void rk_preload_let_go(const PJRT_Client *client);
+// What has that key was found to be wrong: what was loaded of it ahead is destroyed, unless a
+// request waits for it.
+RK_HIDDEN void rk_preload_distrust(const rk_runtime *runtime, const rk_key *key);
 
 // How many executables were destroyed that nobody had asked for.
 RK_HIDDEN extern atomic_uint_fast64_t rk_preload_destroyed;

@@ -185,7 +185,7 @@ static void report(const verification *v, rk_journal_verified *event, uint32_t d
     event->differs = (const char *)parts.data;
     if (different && !was_told(&v->key.digest)) {
         event->quarantined = set_aside(v);
-        rk_preload_let_go(NULL); // which may have been loaded from the same entry
+        rk_preload_distrust(runtime, &v->key);
         tell(runtime, v, event->differs, event->quarantined);
     }
     rk_journal_add_verified(runtime->journal, event);

@@ -73,8 +73,9 @@ static rk_err *note_options(rk_manifest *manifest, const rk_digest *digest, rk_s
         *out_noted = true;
         return NULL;
     }
+    size_t others = all_options_bytes(manifest) - (place ? place->bytes.len : 0);
     if (bytes.len > RK_MANIFEST_OPTIONS_MAX_BYTES ||
-        bytes.len + all_options_bytes(manifest) > RK_MANIFEST_ALL_OPTIONS_MAX_BYTES)
+        bytes.len + others > RK_MANIFEST_ALL_OPTIONS_MAX_BYTES)
         return NULL;
     RK_AUTO(rk_buf) copy = {0};
     rk_buf_add_span(&copy, bytes);

@@ -204,7 +204,6 @@ void host_table(host *h, const char *value) {
     (void)host_end(&line, h, NULL);
 }
 
-// Calls a slot behind the header's table, as a newer framework would.
 void host_transform(host *h, const char *value) {
     (void)value;
     host_line line;
@@ -219,6 +218,7 @@ void host_transform(host *h, const char *value) {
         host_end_failed(&line, h, "the plugin has no such extension");
 }
 
+// Calls a slot behind the header's table, as a newer framework would.
 void host_extra(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "extra");

@@ -408,11 +408,28 @@ static void one_owner_is_let_go_of_alone(void **state) {
     wait_until_ended(f, 2);
     nap(20);
     rk_prefetch_let_go(f->prefetch, &f->owner);
+    rk_prefetch_await_relief(f->prefetch, FOREVER);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
     assert_false(take(f, 0));
     assert_false(last_total.relieved); // memory was not short
     rk_prefetch_claim claim;
     assert_true(take_of(f, &f->other_owner, 1, &claim));
+}
+
+static void what_is_not_to_be_trusted_goes_for_all(void **state) {
+    fixture *f = *state;
+    rk_prefetch_item again = item(f, 2, 0, 1);
+    again.key = key_of(0);
+    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 0, 1)}, 2);
+    assert_null(rk_prefetch_add(f->prefetch, &f->other_owner, 8, &again, 1));
+    wait_until_ended(f, 3);
+    rk_key key = key_of(0);
+    rk_prefetch_distrust(f->prefetch, &key);
+    rk_prefetch_await_relief(f->prefetch, FOREVER);
+    assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
+    assert_int_equal(atomic_load(&f->works[2].destroyed), 1);
+    assert_false(take(f, 0));
+    assert_true(take(f, 1));
 }
 
 static void failures_are_told_where_they_count(void **state) {
@@ -591,6 +608,7 @@ int main(void) {
         TEST(a_run_that_departs_is_let_go),
         TEST(what_is_short_of_memory_lets_go_of_all),
         TEST(one_owner_is_let_go_of_alone),
+        TEST(what_is_not_to_be_trusted_goes_for_all),
         TEST(failures_are_told_where_they_count),
         TEST(a_plugin_that_cannot_load_is_asked_once),
         TEST(a_load_without_memory_ends_it),

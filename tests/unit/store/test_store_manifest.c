@@ -293,6 +293,11 @@ static void options_are_limited_all_together(void **state) {
         sample_ok(rk_manifest_note(&manifest, &use, options));
         sample_ok(rk_manifest_note(&manifest, &use, options)); // once more, which takes no room
     }
+    rk_manifest_use again_used = {.key = sample_key(0), .load_ns = 7};
+    bytes[1] = 1; // other bytes of the same canonical options, in place of those that are there
+    sample_ok(
+        rk_manifest_note(&manifest, &again_used, rk_span_of(bytes, RK_MANIFEST_OPTIONS_MAX_BYTES)));
+    assert_int_equal(manifest.uses[0].load_ns, 7);
     free(bytes);
     assert_int_equal(manifest.use_count, fit);
     RK_AUTO(rk_buf) data = RK_BUF_INIT(RK_MANIFEST_MAX_BYTES);
