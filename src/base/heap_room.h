@@ -2,8 +2,8 @@
 //
 // glibc grows the heap of every thread but the first by a page at a time, with one mprotect each,
 // which all threads of the process wait for: loading a program of 48 layers made 230,000 of them, a
-// sixth of what it took. Blocks that are allocated at once and freed again leave heaps that need
-// not grow.
+// sixth of what it took, and jaxlib made 85,000 reading what another had become. Blocks that are
+// allocated at once and freed again leave heaps that need not grow.
 #pragma once
 
 #include <stddef.h>

@@ -1,14 +1,19 @@
 #include "pjrt/optimized.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/heap_room.h"
 #include "pjrt/executable.h"
 #include "pjrt/runtime.h"
 
 // JAX asks twice. What is kept at most, of all executables, and how many of them are remembered.
 enum { TIMES = 2, KEPT_MAX = 4096 };
 #define KEPT_MAX_BYTES ((size_t)64 << 20)
+// jaxlib allocates so much in small pieces when it reads a program (measured: 33 with 48 layers).
+// What is smaller than the second is soon read.
+enum { READER_BYTES_A_BYTE = 32, ROOM_FROM_BYTES = 256 << 10 };
 
 typedef struct kept {
     struct kept *next;
@@ -16,6 +21,7 @@ typedef struct kept {
     rk_buf code;        // empty once it was handed out: from then on the plugin answers
     const char *format; // static
     unsigned times;     // that it was handed out
+    rk_heap_room *room; // for whoever reads it; owned; NULL: none
 } kept;
 
 static struct {
@@ -23,6 +29,7 @@ static struct {
     kept *first;           // the newest first
     size_t bytes;
     atomic_size_t count; // read without the mutex as a hint
+    atomic_size_t rooms; // the same
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 // In the child of a fork, where somebody may have had the mutex, there is no runtime.
@@ -58,9 +65,19 @@ static bool has_slot(void) {
     return atomic_load_explicit(&all.count, memory_order_relaxed) < KEPT_MAX;
 }
 
+static void drop_room(kept *one) {
+    rk_heap_room *room = RK_TAKE(one->room);
+    if (!room)
+        return;
+    rk_heap_room_release(room);
+    rk_free(room);
+    (void)atomic_fetch_sub_explicit(&all.rooms, 1, memory_order_relaxed);
+}
+
 static void drop_code(kept *one) {
     all.bytes -= one->code.len;
     rk_buf_cleanup(&one->code);
+    drop_room(one);
 }
 
 static void remove_at(kept **link) {
@@ -153,16 +170,60 @@ static void read_code(const rk_plugin *plugin, PJRT_Executable *executable,
     rk_err_drop(err, "then the plugin answers");
 }
 
+// Gives it to who reads this one; false if there is nothing to read, or one was given. NULL asks
+// only.
+static bool give_room(const void *handle, rk_heap_room *room) {
+    (void)pthread_mutex_lock(&all.mutex);
+    kept *one = *find(handle);
+    bool wanted = one && one->code.len && !one->room;
+    if (wanted && room) {
+        one->room = room;
+        (void)atomic_fetch_add_explicit(&all.rooms, 1, memory_order_relaxed);
+    }
+    (void)pthread_mutex_unlock(&all.mutex);
+    return wanted;
+}
+
+// Who asks for the size will read the content next, on this thread. The first one's heap grows by
+// more than a page at a time.
+static void make_room_to_read(const void *handle, size_t bytes) {
+    if (bytes < ROOM_FROM_BYTES || gettid() == getpid() || !give_room(handle, NULL))
+        return;
+    rk_heap_room *room = rk_calloc(1, sizeof *room);
+    if (!room)
+        return;
+    rk_heap_room_make(bytes * READER_BYTES_A_BYTE, room);
+    if (give_room(handle, room))
+        return;
+    rk_heap_room_release(room);
+    rk_free(room);
+}
+
+// Whoever goes on to another executable has read what was handed out.
+static void drop_rooms_that_were_used(void) {
+    if (atomic_load_explicit(&all.rooms, memory_order_relaxed) == 0)
+        return;
+    (void)pthread_mutex_lock(&all.mutex);
+    for (kept *one = all.first; one; one = one->next)
+        if (one->times > 0)
+            drop_room(one);
+    (void)pthread_mutex_unlock(&all.mutex);
+}
+
 static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram_Args *args) {
     bool known;
-    if (answer(args->executable, args->program, &known))
+    if (answer(args->executable, args->program, &known)) {
+        if (!args->program->code)
+            make_room_to_read(args->executable, args->program->code_size);
         return NULL;
+    }
     PJRT_Error *error = plugin->real->PJRT_Executable_OptimizedProgram(args);
     if (error || known || args->program->code)
         return error;
     rk_buf code = {0};
     read_code(plugin, args->executable, args->program, &code);
     keep(args->executable, static_format(args->program), &code, false);
+    make_room_to_read(args->executable, args->program->code_size);
     return NULL;
 }
 
@@ -198,6 +259,7 @@ PJRT_Error *rk_optimized_get_hook(rk_plugin *plugin,
     PJRT_Error *error = plugin->real->PJRT_LoadedExecutable_GetExecutable(args);
     if (error || atomic_load_explicit(&all.count, memory_order_relaxed) == 0 || !is_on())
         return error;
+    drop_rooms_that_were_used();
     rk_optimized_forget(args->executable);
     move(args->loaded_executable, args->executable);
     return NULL;

@@ -8,6 +8,7 @@
 
 #include "base/heap_room.h"
 #include "support/expect.h"
+#include "support/mapped.h"
 
 #ifndef __has_feature
 #define __has_feature(feature) 0
@@ -21,26 +22,11 @@
 
 enum { MIB = 1 << 20 };
 
-// The writable mapping that holds that address.
-static size_t mapped_bytes(const void *address) {
-    FILE *maps = fopen("/proc/self/maps", "re");
-    assert_non_null(maps);
-    unsigned long start, end;
-    char line[512], mode[8];
-    size_t bytes = 0;
-    while (fgets(line, sizeof line, maps))
-        if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 && (uintptr_t)address >= start &&
-            (uintptr_t)address < end && mode[1] == 'w')
-            bytes = end - start;
-    (void)fclose(maps);
-    return bytes;
-}
-
 static void *make_room(void *argument) {
     size_t *bytes = argument;
     rk_heap_room room;
     rk_heap_room_make(*bytes, &room);
-    *bytes = room.count ? mapped_bytes(room.pins[0]) : 0;
+    *bytes = room.count ? rk_mapped_bytes(room.pins[0]) : 0;
     void *small[1000];
     for (size_t i = 0; i < RK_ARRAY_LEN(small); i++)
         assert_non_null(small[i] = malloc(1000));
