@@ -5,7 +5,7 @@ export FULL
 
 SOURCES = find src tests bench fuzz -name '*.[ch]'
 
-.PHONY: build setup demo check bench format tidy install clean
+.PHONY: build setup demo check check-gpu conformance jax-versions bench format tidy install clean
 
 build: setup
 	cmake --preset release --log-level=WARNING >/dev/null
@@ -19,6 +19,21 @@ demo: build
 
 check: setup
 	scripts/check
+
+# On an NVIDIA GPU; where there is none each case is shown as skipped. REKINDLE_GPU_PYTHON=… names a Python with JAX for
+# CUDA; else one is made.
+check-gpu: build
+	scripts/check-gpu
+
+# What others wrote; hours. MODULES="lax …" chooses.
+conformance: build
+	scripts/python-env --create jax-models conformance torch-tests
+	tests/conformance/run --docs $(MODULES)
+
+# Many versions of JAX on three CPU plugins, downloaded one after another; half an hour. VERSIONS="0.4.30 …" chooses.
+jax-versions: build
+	scripts/python-env --create plugins
+	tests/conformance/jax_versions $(VERSIONS)
 
 bench: build
 	bench/run

@@ -8,14 +8,18 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(REKINDLE_SANITIZE "" CACHE STRING "address (with undefined), thread, fuzzer, or empty")
 option(REKINDLE_COVERAGE "Instrument for coverage" OFF)
 
-add_library(rk_options INTERFACE)
-target_include_directories(rk_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_compile_definitions(rk_options INTERFACE
+# rk_warnings alone: for code that can have nothing of a compiler's runtime.
+add_library(rk_warnings INTERFACE)
+target_include_directories(rk_warnings INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(rk_warnings INTERFACE
   _GNU_SOURCE REKINDLE_VERSION="${PROJECT_VERSION}")
-target_compile_options(rk_options INTERFACE
+target_compile_options(rk_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
-  -Wmissing-prototypes -Wvla -Wcast-qual -Wundef -Wformat=2 -fno-common>
-  -fno-omit-frame-pointer)
+  -Wmissing-prototypes -Wvla -Wcast-qual -Wundef -Wformat=2 -fno-common>)
+
+add_library(rk_options INTERFACE)
+target_link_libraries(rk_options INTERFACE rk_warnings)
+target_compile_options(rk_options INTERFACE -fno-omit-frame-pointer)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(rk_options INTERFACE -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
     -fstack-protector-strong)

@@ -40,6 +40,7 @@ def _built():
     places = {
         f"{NAME}.data/scripts/rekindle": "bin/rekindle",
         f"{NAME}.data/data/lib/librekindle_preload.so": "lib/librekindle_preload.so",
+        f"{NAME}.data/data/lib/librekindle_core.so": "lib/librekindle_core.so",
         f"{NAME}.data/data/lib/librekindle_pjrt.so": "lib/librekindle_pjrt.so",
         "rekindle/lib/librekindle_pjrt.so": "lib/librekindle_pjrt.so",
     }

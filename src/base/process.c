@@ -150,6 +150,18 @@ void rk_process_self(rk_process *out_process) {
     atomic_flag_clear(&busy);
 }
 
+void rk_process_of_child(pid_t child, rk_process *out_process) {
+    rk_process_self(out_process);
+    bool same_ids = out_process->start_ticks != 0; // /proc has them as this namespace has
+    out_process->pid = child;
+    out_process->start_ticks = 0;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)child);
+    stat_line line;
+    if (same_ids && read_stat(path, &line) && line.pid == child)
+        out_process->start_ticks = line.start_ticks;
+}
+
 // The name too: machines resumed from one snapshot share their boot id.
 static bool is_of_one_place(const rk_process *a, const rk_process *b) {
     return rk_process_is_known(a) && rk_process_is_known(b) &&

@@ -24,6 +24,10 @@ typedef struct rk_process {
 // Never keep the answer across a fork.
 void rk_process_self(rk_process *out_process);
 
+// A child of the calling process, alive or not yet reaped, in the same pid namespace. What cannot
+// be read is left unknown, as above.
+void rk_process_of_child(pid_t child, rk_process *out_process);
+
 // True if nothing of it was left unknown.
 RK_NODISCARD bool rk_process_is_known(const rk_process *process);
 

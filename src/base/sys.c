@@ -1,12 +1,32 @@
 #include "base/sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+enum { STANDARD_STREAMS = 3 };
+
+// A program may run with a standard stream closed. A file of ours must not take its number: what
+// the program prints would go into it.
+static int above_standard_streams(int fd) {
+    if (RK_LIKELY(fd < 0 || fd >= STANDARD_STREAMS))
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STANDARD_STREAMS);
+    int error_number = errno;
+    (void)close(fd);
+    errno = error_number;
+    return moved;
+}
+
 static int sys_open(const char *path, int flags, mode_t mode) {
-    return open(path, flags, mode);
+    return above_standard_streams(open(path, flags, mode));
 }
 
 static int sys_fstat(int fd, struct stat *out_stat) {
@@ -18,7 +38,17 @@ static int sys_lstat(const char *path, struct stat *out_stat) {
 }
 
 static int sys_openat(int dir_fd, const char *path, int flags, mode_t mode) {
-    return openat(dir_fd, path, flags, mode);
+    return above_standard_streams(openat(dir_fd, path, flags, mode));
+}
+
+static DIR *sys_opendir(const char *path) {
+    int fd = sys_open(path, O_RDONLY | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC, 0);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    int error_number = errno;
+    if (fd >= 0 && !directory)
+        (void)close(fd);
+    errno = error_number;
+    return directory;
 }
 
 static int sys_fstatat(int dir_fd, const char *path, struct stat *out_stat) {
@@ -37,11 +67,54 @@ static int sys_statvfs(const char *path, struct statvfs *out_info) {
     return statvfs(path, out_info);
 }
 
+static int sys_eaccess(const char *path, int mode) {
+    return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
+}
+
+// Keeps from the job the signal that this write raises, whose default is to end the process:
+// SIGPIPE where nobody reads stderr any more, SIGXFSZ beyond `ulimit -f`. The error says the same.
+// SIGTTOU would stop a job in the background (`stty tostop`); blocked, it lets the write pass.
+static ssize_t write_without_signal(int fd, const void *data, size_t len) {
+    static const struct timespec at_once;
+    sigset_t raised, pending, before;
+    (void)sigemptyset(&raised);
+    (void)sigaddset(&raised, SIGPIPE);
+    (void)sigaddset(&raised, SIGXFSZ);
+    (void)sigaddset(&raised, SIGTTOU);
+    (void)pthread_sigmask(SIG_BLOCK, &raised, &before);
+    (void)sigpending(&pending);
+    ssize_t written = write(fd, data, len);
+    int error_number = errno;
+    int number = written >= 0 ? 0 : error_number == EPIPE ? SIGPIPE : SIGXFSZ;
+    // One that was pending before is the job's.
+    if (number && (error_number == EPIPE || error_number == EFBIG) &&
+        !sigismember(&pending, number)) {
+        (void)sigemptyset(&raised);
+        (void)sigaddset(&raised, number);
+        while (sigtimedwait(&raised, NULL, &at_once) < 0 && errno == EINTR)
+            continue;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error_number;
+    return written;
+}
+
+static bool are_files_limited(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static ssize_t sys_write(int fd, const void *data, size_t len) {
+    // What else is written to is a file.
+    return fd < STANDARD_STREAMS || are_files_limited() ? write_without_signal(fd, data, len)
+                                                        : write(fd, data, len);
+}
+
 const rk_sys_table rk_sys_libc = {
     .open_fn = sys_open,
     .close_fn = close,
     .read_fn = read,
-    .write_fn = write,
+    .write_fn = sys_write,
     .fsync_fn = fsync,
     .fstat_fn = sys_fstat,
     .lstat_fn = sys_lstat,
@@ -49,13 +122,15 @@ const rk_sys_table rk_sys_libc = {
     .unlink_fn = unlink,
     .mkdir_fn = mkdir,
     .rmdir_fn = rmdir,
-    .opendir_fn = opendir,
+    .opendir_fn = sys_opendir,
     .readdir_fn = readdir,
     .closedir_fn = closedir,
     .pread_fn = pread,
     .futimens_fn = futimens,
     .fchmod_fn = fchmod,
     .statvfs_fn = sys_statvfs,
+    .flock_fn = flock,
+    .eaccess_fn = sys_eaccess,
     .openat_fn = sys_openat,
     .fstatat_fn = sys_fstatat,
     .mkdirat_fn = mkdirat,

@@ -12,7 +12,9 @@
 #include "base/macros.h"
 
 // Each entry behaves as the call it is named after: -1 (or NULL) and errno on failure. It holds
-// every call that this library makes on files; what is not in it cannot be made to fail.
+// every call that this library makes on files; what is not in it cannot be made to fail. write_fn
+// raises no signal, neither SIGPIPE on stderr nor SIGXFSZ, and no descriptor in libc's own table is
+// that of a standard stream, also where one is closed.
 typedef struct rk_sys_table {
     int (*open_fn)(const char *path, int flags, mode_t mode);
     int (*close_fn)(int fd);
@@ -32,6 +34,8 @@ typedef struct rk_sys_table {
     int (*futimens_fn)(int fd, const struct timespec times[2]);
     int (*fchmod_fn)(int fd, mode_t mode);
     int (*statvfs_fn)(const char *path, struct statvfs *out_info);
+    int (*flock_fn)(int fd, int operation);
+    int (*eaccess_fn)(const char *path, int mode); // access(2) with the effective user
 
     // Relative to an open directory, or to the working directory with AT_FDCWD.
     int (*openat_fn)(int dir_fd, const char *path, int flags, mode_t mode);
@@ -58,6 +62,11 @@ extern const rk_sys_table rk_sys_libc; // the real one, for tests to start from
 // Replace a table for the whole process; NULL restores libc's. For tests, before any thread exists.
 void rk_sys_replace(const rk_sys_table *table);
 void rk_clock_replace(const rk_clock_table *table);
+
+// When a file was changed last, since 1970-01-01 UTC; a time before that is beyond every other.
+static inline uint64_t rk_stat_modified_ns(const struct stat *info) {
+    return (uint64_t)info->st_mtim.tv_sec * 1000000000u + (uint64_t)info->st_mtim.tv_nsec;
+}
 
 uint64_t rk_monotonic_ns(void);
 uint64_t rk_realtime_ns(void);

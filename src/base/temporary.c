@@ -27,7 +27,17 @@ void rk_temporary_add_name(rk_buf *out) {
 }
 
 bool rk_temporary_is_name(const char *name) {
-    return strncmp(name, prefix, PREFIX_CHARS) == 0;
+    static const char digits[] = "0123456789abcdef";
+    const char *number = strrchr(name, '-');
+    rk_process writer;
+    if (strncmp(name, prefix, PREFIX_CHARS) != 0 || number < name + PREFIX_CHARS)
+        return false;
+    const char *whose = name + PREFIX_CHARS;
+    size_t whose_len = (size_t)(number - whose), len = strlen(++number);
+    if (len == 0 || len > NUMBER_CHARS || strspn(number, digits) != len)
+        return false;
+    return (len == NUMBER_CHARS && rk_process_parse(rk_span_of(whose, whose_len), &writer)) ||
+           (whose_len > 0 && strspn(whose, "0123456789") == whose_len);
 }
 
 bool rk_temporary_is_abandoned(const char *name, uint64_t age_ns) {

@@ -12,6 +12,7 @@
 // Appends a name that no other writer uses, on no host. Thread-safe.
 void rk_temporary_add_name(rk_buf *out);
 
+// False for a name that merely begins as ours do: it is somebody else's.
 RK_NODISCARD bool rk_temporary_is_name(const char *name);
 
 // True if nobody writes to this temporary file any more: its writer is dead, or, where that cannot

@@ -189,8 +189,12 @@ static rk_err *make_dirs_once(const char *top, const char *path) {
 
 // Goes to the folder `path` and opens a listing of it. `out_directory` is owned: rk_at_list.
 static rk_err *open_listing(walk *way, DIR **out_directory) {
-    RK_TRY(walk_to_parent(way, O_PATH));
-    RK_TRY(enter(way, O_PATH));
+    if (!*way->path) {
+        RK_TRY(begin(way, O_PATH));
+    } else {
+        RK_TRY(walk_to_parent(way, O_PATH));
+        RK_TRY(enter(way, O_PATH));
+    }
     int fd = rk_at_open(way->fd, ".", O_RDONLY | O_DIRECTORY, 0);
     *out_directory = fd < 0 ? NULL : rk_sys()->fdopendir_fn(fd);
     if (*out_directory)
@@ -294,17 +298,13 @@ typedef struct sweep {
     size_t removed;
 } sweep;
 
-static uint64_t changed_ns(const struct stat *info) {
-    return (uint64_t)info->st_mtim.tv_sec * 1000000000u + (uint64_t)info->st_mtim.tv_nsec;
-}
-
 static rk_err *sweep_one(void *context, const char *name) {
     sweep *self = context;
     struct stat info;
     if (!rk_temporary_is_name(name) || rk_sys()->fstatat_fn(self->fd, name, &info) != 0 ||
         !S_ISREG(info.st_mode))
         return NULL;
-    uint64_t at_ns = changed_ns(&info);
+    uint64_t at_ns = rk_stat_modified_ns(&info);
     uint64_t age_ns = self->now_ns > at_ns ? self->now_ns - at_ns : 0;
     if (rk_temporary_is_abandoned(name, age_ns))
         self->removed += rk_sys()->unlinkat_fn(self->fd, name, 0) == 0;
@@ -318,7 +318,7 @@ rk_err *rk_tree_sweep(const char *top, const char *path, uint64_t now_ns, size_t
     RK_TRY(AGAIN_IF_STALE(open_listing(&way, &directory)));
     struct stat info = {0};
     if (!now_ns && rk_sys()->fstat_fn(way.fd, &info) == 0)
-        now_ns = changed_ns(&info);
+        now_ns = rk_stat_modified_ns(&info);
     sweep self = {.fd = way.fd, .now_ns = now_ns};
     rk_err *err = rk_at_list(directory, path, MOST_NAMES, sweep_one, &self);
     if (out_removed)

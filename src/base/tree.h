@@ -46,8 +46,8 @@ RK_NODISCARD rk_err *rk_tree_rename(const char *top, const char *from, const cha
 RK_NODISCARD rk_err *rk_tree_link(const char *top, const char *from, const char *to);
 RK_NODISCARD rk_err *rk_tree_remove(const char *top, const char *path); // a file
 
-// Removes temporary files from a folder whose writers are dead (base/temporary.h). `now_ns` is the
-// time by the file system's clock; 0: that of the folder's last change. Files that cannot be
-// removed stay without a word. `out_removed` may be NULL.
+// Removes temporary files from a folder ("": the top) whose writers are dead (base/temporary.h).
+// `now_ns` is the time by the file system's clock; 0: that of the folder's last change. Files that
+// cannot be removed stay without a word. `out_removed` may be NULL.
 RK_NODISCARD rk_err *rk_tree_sweep(const char *top, const char *path, uint64_t now_ns,
                                    size_t *out_removed);

@@ -8,7 +8,7 @@ const char *rk_miss_name(rk_miss miss) {
         [RK_MISS_DAMAGED] = "damaged",     [RK_MISS_UNKNOWN_VERSION] = "unknown_version",
         [RK_MISS_OTHER_KEY] = "other_key", [RK_MISS_READ_FAILED] = "read_failed",
         [RK_MISS_REFUSED] = "refused",     [RK_MISS_UNIMPLEMENTED] = "unimplemented",
-        [RK_MISS_REFRESH] = "refresh",
+        [RK_MISS_REFRESH] = "refresh",     [RK_MISS_LOAD_KILLED] = "load_killed",
     };
     return names[miss];
 }

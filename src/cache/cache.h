@@ -1,5 +1,5 @@
 // Policy between a key and an executable: look it up, load it or say why not; publish what was
-// compiled behind the job's back. Talks to the plugin through two small callbacks, so that it is
+// compiled in the background. Talks to the plugin through two small callbacks, so that it is
 // tested without one. Knows identity and store.
 #pragma once
 
@@ -27,6 +27,7 @@ typedef enum rk_miss {
     RK_MISS_REFUSED,         // the plugin would not load it
     RK_MISS_UNIMPLEMENTED,   // the plugin cannot load executables, or not this one
     RK_MISS_REFRESH,         // one was there that was not wanted: REKINDLE_MODE=refresh
+    RK_MISS_LOAD_KILLED,     // loading it killed a process (store/loads.h); never of a look-up
 } rk_miss;
 const char *rk_miss_name(rk_miss miss); // "absent", "damaged", …; static
 

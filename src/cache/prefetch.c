@@ -134,8 +134,13 @@ static bool is_meant(const rk_prefetch_list *list, const void *owner) {
     return !owner || list->owner == owner;
 }
 
-static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key,
-                     bool short_of_memory) {
+typedef enum reason {
+    UNWANTED,
+    MEMORY_IS_SHORT,
+    MEMORY_IS_MEASURED,
+} reason;
+
+static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key, reason why) {
     size_t destroyed = 0;
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
@@ -144,7 +149,8 @@ static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key
         next = list->next;
         if (!is_meant(list, owner))
             continue;
-        list->total.relieved |= short_of_memory;
+        list->total.relieved |= why == MEMORY_IS_SHORT;
+        list->total.measured |= why == MEMORY_IS_MEASURED;
         drop_rest(prefetch, list, key);
     }
     for (rk_prefetch_list *list = prefetch->lists; list;) {
@@ -160,15 +166,19 @@ static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key
 }
 
 size_t rk_prefetch_relieve(rk_prefetch *prefetch) {
-    return let_go(prefetch, NULL, NULL, true);
+    return let_go(prefetch, NULL, NULL, MEMORY_IS_SHORT);
+}
+
+size_t rk_prefetch_step_aside(rk_prefetch *prefetch) {
+    return let_go(prefetch, NULL, NULL, MEMORY_IS_MEASURED);
 }
 
 void rk_prefetch_let_go(rk_prefetch *prefetch, const void *owner) {
-    (void)let_go(prefetch, owner, NULL, false);
+    (void)let_go(prefetch, owner, NULL, UNWANTED);
 }
 
 void rk_prefetch_distrust(rk_prefetch *prefetch, const rk_key *key) {
-    (void)let_go(prefetch, NULL, key, false);
+    (void)let_go(prefetch, NULL, key, UNWANTED);
 }
 
 // Something takes up memory that nobody wants, and will not for long.

@@ -29,6 +29,7 @@ typedef struct rk_prefetch_total {
     uint64_t wasted_load_ns; // of that: for nothing
     bool departed;           // it asked for too many things that were not on its list
     bool relieved;           // memory was short
+    bool measured;           // the framework asked how much memory is in use
 } rk_prefetch_total;
 
 typedef struct rk_prefetch_options {
@@ -102,8 +103,12 @@ void rk_prefetch_distrust(rk_prefetch *prefetch, const rk_key *key);
 // The same for all, since memory is short. How many were destroyed.
 size_t rk_prefetch_relieve(rk_prefetch *prefetch);
 
-// Waits, at most `timeout_ns`, until all is destroyed that nobody wants any more: what others are
-// destroying, too, and what was still being loaded when it was forgotten.
+// The same for all: the framework reads how much memory is in use, and must see only what it asked
+// for.
+size_t rk_prefetch_step_aside(rk_prefetch *prefetch);
+
+// Waits, at most `timeout_ns`, until all that was forgotten is destroyed: also what other threads
+// are destroying, and what was still being loaded.
 void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns);
 
 // The same for one owner, which ends. Waits for what is being loaded, at most `timeout_ns`; false

@@ -1,4 +1,4 @@
-// Publishing behind the job's back: one thread takes executables that were just compiled, has them
+// Publishing in the background: one thread takes executables that were just compiled, has them
 // serialized, and stores them. The framework has long gone on.
 //
 // The plugin's handles belong to others: rk_publisher_serialize makes sure that a handle about to

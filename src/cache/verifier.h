@@ -1,4 +1,4 @@
-// Verification behind the job's back: some of what was loaded is compiled once more and compared,
+// Verification in the background: some of what was loaded is compiled once more and compared,
 // on one thread, one at a time. Which, chance decides; a job that
 // finds the queue full is not verified, and nobody waits for one that was not begun.
 //

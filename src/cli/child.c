@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 
 // What had to be changed in this process, to be put back in the child and at the end.
 typedef struct signals {
@@ -17,14 +21,37 @@ typedef struct signals {
     struct sigaction child_action;
 } signals;
 
+// What rk_child_outlive_streams changed in this process, to be put back in the child.
+static const int stream_signals[] = {SIGPIPE, SIGXFSZ};
+static struct sigaction stream_actions[RK_ARRAY_LEN(stream_signals)];
+static bool outlives_streams;
+
+void rk_child_outlive_streams(void) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < RK_ARRAY_LEN(stream_signals); i++)
+        (void)sigaction(stream_signals[i], &ignore, &stream_actions[i]);
+    outlives_streams = true;
+}
+
+static void restore_stream_signals(void) {
+    for (size_t i = 0; outlives_streams && i < RK_ARRAY_LEN(stream_signals); i++)
+        (void)sigaction(stream_signals[i], &stream_actions[i], NULL);
+}
+
+// All but those that cannot be caught, those that say that we did something wrong ourselves, and
+// those that stop a background process at its terminal.
+static void add_watched(sigset_t *out) {
+    static const int own[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE, SIGTRAP,
+                              SIGSYS,  SIGPIPE, SIGTTIN, SIGTTOU};
+    (void)sigfillset(out);
+    for (size_t i = 0; i < RK_ARRAY_LEN(own); i++)
+        (void)sigdelset(out, own[i]);
+}
+
 // All watched signals are blocked and then taken one by one with sigwaitinfo: no handlers, no
 // races. What was ignored (nohup) stays ignored in the child, since dispositions are left alone.
 static void watch_signals(signals *s) {
-    static const int watched[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
-                                  SIGCONT, SIGINT, SIGQUIT, SIGCHLD};
-    (void)sigemptyset(&s->watched);
-    for (size_t i = 0; i < RK_ARRAY_LEN(watched); i++)
-        (void)sigaddset(&s->watched, watched[i]);
+    add_watched(&s->watched);
     (void)sigprocmask(SIG_BLOCK, &s->watched, &s->mask);
     // Where SIGCHLD is ignored, the kernel throws the status of children away.
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -36,8 +63,19 @@ static void restore_signals(const signals *s) {
     (void)sigprocmask(SIG_SETMASK, &s->mask, NULL);
 }
 
+// The command dies with us, also where SIGKILL leaves us no time to pass anything on: nobody would
+// wait for it, and it would hold its devices. The kernel forgets this for what the command forks,
+// and where executing it changes the user. If we died before the kernel knew, somebody else is the
+// parent by now; that is not always process 1.
+static void die_with(pid_t parent) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(RK_EXIT_NO_PROCESS);
+}
+
 static _Noreturn void become(char **argv, char **environment, const signals *s, int report_fd) {
     restore_signals(s);
+    restore_stream_signals();
     (void)execvpe(argv[0], argv, environment);
     int exec_errno = errno;
     ssize_t written = write(report_fd, &exec_errno, sizeof exec_errno);
@@ -62,6 +100,17 @@ static bool stopped_from_terminal(int status) {
     return signal_number == SIGTSTP || signal_number == SIGTTIN || signal_number == SIGTTOU;
 }
 
+// As the child was. In an orphaned group the kernel ignores these signals, so nothing hangs where
+// nobody could wake us.
+static void stop(int signal_number) {
+    sigset_t one, before;
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, signal_number);
+    (void)raise(signal_number);
+    (void)sigprocmask(SIG_UNBLOCK, &one, &before); // returns when we are continued
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 // Takes the news of all children. True once `child` is gone.
 static bool collect(pid_t child, int *out_status) {
     for (;;) {
@@ -72,9 +121,7 @@ static bool collect(pid_t child, int *out_status) {
         if (pid != child)
             continue;
         if (stopped_from_terminal(status)) {
-            // The shell must see the whole job stopped. In an orphaned group the kernel ignores
-            // this signal, so nothing hangs where nobody could wake us.
-            (void)raise(WSTOPSIG(status));
+            stop(WSTOPSIG(status)); // the shell must see the whole job stopped
         } else if (!WIFSTOPPED(status)) {
             *out_status = status;
             return true;
@@ -82,11 +129,41 @@ static bool collect(pid_t child, int *out_status) {
     }
 }
 
+// Of a line of /proc/<pid>/status, such as "SigIgn:\t0000000000000006".
+static bool has_signal(const rk_buf *status, const char *field, int signal_number) {
+    const char *line = strstr(rk_buf_text(status), field);
+    return line && (strtoull(line + strlen(field), NULL, 16) >> (signal_number - 1) & 1);
+}
+
+// Whether the default action stops the child. A child that sees to the signal itself may stop later
+// or not at all, and we follow it.
+static bool stops_at(int signal_number, pid_t child) {
+    enum { STATUS_MAX_BYTES = 64 << 10 };
+    RK_AUTO(rk_buf) path = RK_BUF_INIT(64), status = RK_BUF_INIT(STATUS_MAX_BYTES + 1);
+    rk_buf_add_format(&path, "/proc/%ld/status", (long)child);
+    rk_err *err = rk_fs_read(rk_need_text(&path), STATUS_MAX_BYTES, &status);
+    bool known = !err;
+    rk_err_drop(err, "its end, or its stop, is seen all the same");
+    return known && !has_signal(&status, "\nSigBlk:", signal_number) &&
+           !has_signal(&status, "\nSigIgn:", signal_number) &&
+           !has_signal(&status, "\nSigCgt:", signal_number);
+}
+
 static bool to_be_passed_on(const siginfo_t *info, pid_t child) {
-    if ((info->si_signo == SIGINT || info->si_signo == SIGQUIT) && info->si_code == SI_KERNEL)
-        return false;
+    // The kernel sends these to the whole foreground group, or for what we did ourselves.
+    static const int of_kernel[] = {SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGXCPU, SIGXFSZ};
+    for (size_t i = 0; i < RK_ARRAY_LEN(of_kernel); i++)
+        if (info->si_signo == of_kernel[i] && info->si_code == SI_KERNEL)
+            return false;
     // A command that signals its whole group, as kill(0, …) does, has reached itself already.
     return !(info->si_code == SI_USER && info->si_pid == child);
+}
+
+static void pass_on(const siginfo_t *info, pid_t child) {
+    if (info->si_code == SI_QUEUE)
+        (void)sigqueue(child, info->si_signo, info->si_value);
+    else
+        (void)kill(child, info->si_signo);
 }
 
 static int wait_for(pid_t child, const sigset_t *watched) {
@@ -95,8 +172,12 @@ static int wait_for(pid_t child, const sigset_t *watched) {
         siginfo_t info;
         if (sigwaitinfo(watched, &info) < 0 || info.si_signo == SIGCHLD)
             continue;
-        if (to_be_passed_on(&info, child))
-            (void)kill(child, info.si_signo);
+        // A child that is just forking one of its own in the way of vfork(2) does not stop before
+        // that one runs; the terminal is given back without it.
+        if (info.si_signo == SIGTSTP && info.si_code == SI_KERNEL && stops_at(SIGTSTP, child))
+            stop(SIGTSTP);
+        else if (to_be_passed_on(&info, child))
+            pass_on(&info, child);
     }
     return status;
 }
@@ -115,10 +196,12 @@ static rk_err *start(char **argv, char **environment, const signals *s, pid_t *o
     if (pipe2(report, O_CLOEXEC) != 0)
         return rk_error_errno(errno, "cannot make a pipe");
     rk_autofd report_fd = report[0];
-    pid_t child = fork();
+    pid_t own = getpid(), child = fork();
     int fork_errno = errno;
-    if (child == 0)
+    if (child == 0) {
+        die_with(own);
         become(argv, environment, s, report[1]);
+    }
     (void)close(report[1]);
     if (child < 0)
         return rk_error_errno(fork_errno, "cannot start a process");
@@ -133,6 +216,7 @@ rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end) {
     watch_signals(&s);
     rk_err *err = start(argv, environment, &s, &child, &out_end->exec_errno);
     if (!err) {
+        rk_process_of_child(child, &out_end->process);
         out_end->status = wait_for(child, &s.watched);
         drain(&s.watched);
     }
@@ -144,4 +228,15 @@ int rk_child_exit_status(const rk_child_end *end) {
     if (WIFSIGNALED(end->status))
         return 128 + WTERMSIG(end->status);
     return WEXITSTATUS(end->status);
+}
+
+rk_run_command rk_child_describe(const rk_child_end *end) {
+    rk_run_command command = {.known = true, .pid = end->process.pid};
+    if (WIFSIGNALED(end->status))
+        command.signal_number = WTERMSIG(end->status);
+    else
+        command.exit_status = (unsigned)WEXITSTATUS(end->status);
+    if (gethostname(command.host, sizeof command.host - 1) != 0)
+        command.host[0] = '\0';
+    return command;
 }

@@ -1,12 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/redact.h"
 #include "cli/cli.h"
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/table.h"
-#include "journal/redact.h"
 
 // Word by word: the tiers of REKINDLE_REMOTE are separated by blanks.
 static char *shown_value(const rk_setting *setting) {

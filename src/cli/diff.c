@@ -154,7 +154,7 @@ int rk_verb_diff(int argc, char **argv) {
         return status;
     rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings(&settings);
+    rk_err *err = rk_place_settings_of_runs(&settings);
     if (!err)
         err = diff(settings, operands.items, stacks, json);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;

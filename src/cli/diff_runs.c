@@ -29,22 +29,13 @@ bool rk_diff_names_run(const char *text, const char *other) {
     return is_no_key(text) || (may_be_run(text) && is_no_key(other));
 }
 
-// One of the two.
-typedef struct side {
-    rk_run_model run;
-    rk_run_totals totals;
-} side;
-
-static void side_cleanup(side *s) {
-    rk_run_totals_cleanup(&s->totals);
-    rk_run_model_cleanup(&s->run);
-}
-
-static rk_err *read_side(const char *directory, const char *prefix, side *s) {
+// One of the two, with its events.
+static rk_err *read_side(const char *directory, const char *prefix, rk_run_summary *side) {
     rk_autofree char *run = NULL;
+    RK_AUTO(rk_run_model) model = {0};
     RK_TRY(rk_run_find(directory, prefix, &run));
-    RK_TRY(rk_run_load(directory, run, &s->run));
-    return rk_run_totals_add(&s->totals, &s->run);
+    RK_TRY(rk_run_load(directory, run, &model));
+    return rk_run_summary_of(&model, side);
 }
 
 static const char *name_of(const rk_run_only *item) {
@@ -89,10 +80,11 @@ static json_t *list_json(const rk_run_only_list *list, bool compared, bool stack
     return array;
 }
 
-static void print_json(const side *a, const side *b, const rk_run_diff *diff, bool stacks) {
+static void print_json(const rk_run_summary *a, const rk_run_summary *b, const rk_run_diff *diff,
+                       bool stacks) {
     json_t *object = rk_out_object(), *programs = rk_out_object(), *environment = rk_out_array();
-    rk_out_set(object, "a", rk_run_json(&a->run, &a->totals));
-    rk_out_set(object, "b", rk_run_json(&b->run, &b->totals));
+    rk_out_set(object, "a", rk_run_json(a));
+    rk_out_set(object, "b", rk_run_json(b));
     rk_diff_view_add_json(environment, &diff->environment, stacks);
     rk_out_set(object, "environment", environment);
     rk_out_set(programs, "in_both", rk_out_uint(diff->in_both));
@@ -105,7 +97,7 @@ static void print_json(const side *a, const side *b, const rk_run_diff *diff, bo
 
 // Text.
 
-static void print_side(const char *label, const side *s) {
+static void print_side(const char *label, const rk_run_summary *s) {
     RK_AUTO(rk_buf) line = {0};
     rk_text_add_printable(&line, rk_span_text(s->run.run));
     rk_buf_add_text(&line, " of ");
@@ -145,7 +137,8 @@ static void print_list(const char *title, const rk_run_only_list *list, bool com
         (void)printf("  and %zu more: --json has them all\n", list->count - SHOWN);
 }
 
-static void print_text(const side *a, const side *b, const rk_run_diff *diff, bool stacks) {
+static void print_text(const rk_run_summary *a, const rk_run_summary *b, const rk_run_diff *diff,
+                       bool stacks) {
     print_side("A", a);
     print_side("B", b);
     (void)printf("\n%zu program%s in both", diff->in_both, diff->in_both == 1 ? " is" : "s are");
@@ -168,8 +161,8 @@ rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, cons
                            bool stacks, bool json) {
     const char *directory = rk_settings_get(settings)->dir;
     RK_AUTO_STORE store = NULL;
-    RK_AUTO(side) a = {0};
-    RK_AUTO(side) b = {0};
+    RK_AUTO(rk_run_summary) a = {0};
+    RK_AUTO(rk_run_summary) b = {0};
     RK_AUTO(rk_library) library = {0};
     RK_AUTO(rk_run_diff) diff = {0};
     RK_TRY(read_side(directory, before, &a));

@@ -105,7 +105,7 @@ int rk_verb_explain(int argc, char **argv) {
         return status;
     rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings(&settings);
+    rk_err *err = rk_place_settings_of_runs(&settings);
     if (!err)
         err = explain(settings, run, &how, json);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;

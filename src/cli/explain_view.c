@@ -91,6 +91,7 @@ json_t *rk_explain_view_json(const rk_explanation *x, const rk_explain_how *how)
         rk_out_append(patterns, pattern_json(&x->patterns[i]));
     rk_out_set(object, "patterns", patterns);
     rk_out_set(object, "seconds_lost", rk_out_seconds(x->lost_ns));
+    rk_out_set(object, "incomplete_journals", rk_out_uint(rk_run_count_incomplete(x->run)));
     return object;
 }
 
@@ -151,6 +152,9 @@ static void print_head(const rk_explanation *x) {
     }
     (void)printf("run %s of %s\n", x->run->run,
                  *x->run->job ? x->run->job : "a job without a name");
+    if (rk_run_count_incomplete(x->run))
+        (void)printf("%sA write to the journal of this run failed: there may be more than this%s\n",
+                     rk_style(RK_STYLE_NOTICE, stdout), rk_style(RK_STYLE_NONE, stdout));
     if (!x->count) {
         (void)printf("Nothing was compiled.\n");
         return;

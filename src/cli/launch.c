@@ -7,6 +7,19 @@
 #include "cli/self.h"
 #include "journal/run_id.h"
 
+// gcc's AddressSanitizer ends a program where any library comes before its own, as preloaded ones
+// do. It needs to be first only where such a library stands before malloc and the like, and ours
+// does not.
+static void allow_our_place_before_asan(void) {
+    const char *before = rk_env_get(rk_place_environment(), "ASAN_OPTIONS");
+    if (before && strstr(before, "verify_asan_link_order"))
+        return; // the user has said it
+    RK_AUTO(rk_buf) value = RK_BUF_INIT(0);
+    rk_buf_add_format(&value, "%s%sverify_asan_link_order=0", before ? before : "",
+                      before && before[0] ? ":" : "");
+    rk_place_set_variable("ASAN_OPTIONS", rk_need_text(&value));
+}
+
 // Sets what the job needs to find us: the run's name, the job's, the store, the library.
 static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_operands *command,
                                    const char *run, const char *library) {
@@ -32,30 +45,36 @@ static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_ope
         rk_buf_add_format(&both, "%s:%s", before, library);
         rk_place_set_variable("LD_PRELOAD", rk_need_text(&both));
     }
+    allow_our_place_before_asan();
     return NULL;
 }
 
-// Told now rather than by each process of the job.
-static rk_err *check_keys(const rk_settings_values *values) {
-    RK_AUTO(rk_signing_key) signing = {0};
-    RK_AUTO(rk_trusted_keys) trusted = {0};
-    rk_err *err = NULL;
-    if (values->signing_key[0])
-        err =
-            rk_err_wrap(rk_signing_key_read(values->signing_key, &signing), "REKINDLE_SIGNING_KEY");
-    if (!err && values->trusted_keys[0])
-        err = rk_err_wrap(rk_trusted_keys_read(values->trusted_keys, &trusted),
-                          "REKINDLE_TRUSTED_KEYS");
-    return err;
+rk_err *rk_launch_check_signing_key(const rk_settings *settings) {
+    const char *path = rk_settings_get(settings)->signing_key;
+    RK_AUTO(rk_signing_key) key = {0};
+    return path[0] ? rk_err_wrap(rk_signing_key_read(path, &key), "REKINDLE_SIGNING_KEY") : NULL;
 }
 
-static rk_err *find_preload_library(char **out_path) {
+rk_err *rk_launch_check_trusted_keys(const rk_settings *settings) {
+    const char *path = rk_settings_get(settings)->trusted_keys;
+    RK_AUTO(rk_trusted_keys) keys = {0};
+    return path[0] ? rk_err_wrap(rk_trusted_keys_read(path, &keys), "REKINDLE_TRUSTED_KEYS") : NULL;
+}
+
+static rk_err *find_library(const char *name, char **out_path) {
     bool found = false;
-    RK_TRY(rk_self_library(RK_PRELOAD_LIBRARY, out_path, &found));
+    RK_TRY(rk_self_library(name, out_path, &found));
     if (!found)
         return rk_error(RK_FAILED_PRECONDITION,
                         "%s is missing or cannot be read: build or install rekindle again, whole",
                         *out_path);
+    return NULL;
+}
+
+static rk_err *find_preload_library(char **out_path) {
+    rk_autofree char *core = NULL; // which the stub opens, from where it lies itself
+    RK_TRY(find_library(RK_CORE_LIBRARY, &core));
+    RK_TRY(find_library(RK_PRELOAD_LIBRARY, out_path));
     if (strpbrk(*out_path, " \t:"))
         return rk_error(RK_FAILED_PRECONDITION,
                         "%s cannot be preloaded, since its path holds a blank or a colon, which "
@@ -67,7 +86,6 @@ static rk_err *find_preload_library(char **out_path) {
 rk_err *rk_launch_prepare(const rk_settings *settings, const rk_opt_operands *command,
                           char **out_run) {
     rk_autofree char *library = NULL, *run = NULL;
-    RK_TRY(check_keys(rk_settings_get(settings)));
     RK_TRY(find_preload_library(&library));
     RK_TRY(rk_run_id_make(&run));
     RK_TRY(prepare_environment(settings, command, run, library));

@@ -260,7 +260,7 @@ int rk_verb_memory(int argc, char **argv) {
         return status;
     rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings(&settings);
+    rk_err *err = rk_place_settings_of_runs(&settings);
     if (!err)
         err = show(rk_settings_get(settings)->dir, run, json, &told);
     if (err)

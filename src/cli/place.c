@@ -24,8 +24,19 @@ void rk_place_set_variable(const char *variable, const char *value) {
 }
 
 rk_err *rk_place_settings(rk_settings **out_settings) {
-    RK_TRY(rk_settings_load(out_settings));
+    RK_TRY(rk_settings_load(rk_store_check_folder, out_settings));
     rk_log_set_level(rk_settings_get(*out_settings)->log_level);
+    return NULL;
+}
+
+rk_err *rk_place_settings_of_runs(rk_settings **out_settings) {
+    rk_store *store = NULL;
+    RK_TRY(rk_place_settings(out_settings));
+    rk_err *err = rk_store_open(rk_settings_get(*out_settings)->dir, true, &store);
+    rk_store_free(store);
+    if (rk_err_code(err) == RK_FAILED_PRECONDITION)
+        return err;
+    rk_err_drop(err, "runs can be read where the rest of a store cannot be used");
     return NULL;
 }
 

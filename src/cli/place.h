@@ -15,6 +15,10 @@ const rk_env *rk_place_environment(void);
 // Loads the settings and sets the log level that they ask for. Owned: rk_settings_free.
 RK_NODISCARD rk_err *rk_place_settings(rk_settings **out_settings);
 
+// The same for verbs that read runs and do not open the store: RK_FAILED_PRECONDITION where its
+// directory holds files of others and is no store.
+RK_NODISCARD rk_err *rk_place_settings_of_runs(rk_settings **out_settings);
+
 // Opens the store that is there; `*out_store` is NULL where there is none yet, which is no error.
 // Owned: rk_store_free.
 RK_NODISCARD rk_err *rk_place_open_store(const rk_settings *settings, bool readonly,

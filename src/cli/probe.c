@@ -123,12 +123,17 @@ static bool judge(view *v, const rk_probe_child *child) {
     return alive;
 }
 
+// With which frameworks the bridge was tried. Source: docs/jax-versions.md.
+static const char bridge_tried[] =
+    "JAX 0.4.33 to 0.12 on three CPU plugins, with limits before 0.6.2; see docs/jax-versions.md";
+
 static void add_own_versions(view *v) {
     json_t *own = rk_out_object();
     rk_out_set(own, "major", rk_out_uint(PJRT_API_MAJOR));
     rk_out_set(own, "minor", rk_out_uint(PJRT_API_MINOR));
     rk_out_set(v->object, "rekindle_api", own);
     rk_out_set(v->object, "bridges_frameworks_from_minor", rk_out_uint(RK_BRIDGE_OLDEST_MINOR));
+    rk_out_set(v->object, "bridge_tried", rk_out_string(bridge_tried));
 }
 
 // As text.
@@ -150,9 +155,10 @@ static void print_versions(const view *v) {
                       (long long)json_integer_value(json_object_get(v->object, "entries")));
     print_field("PJRT API", rk_need_text(&text));
     rk_buf_clear(&text);
-    rk_buf_add_format(&text, "%d.%d; bridges frameworks from %d.%d on", PJRT_API_MAJOR,
-                      PJRT_API_MINOR, PJRT_API_MAJOR, RK_BRIDGE_OLDEST_MINOR);
+    rk_buf_add_format(&text, "%d.%d; bridges the structs of frameworks from %d.%d on",
+                      PJRT_API_MAJOR, PJRT_API_MINOR, PJRT_API_MAJOR, RK_BRIDGE_OLDEST_MINOR);
     print_field("rekindle", rk_need_text(&text));
+    print_field("tried", bridge_tried);
 }
 
 static void print_extensions(const view *v) {

@@ -109,7 +109,7 @@ static rk_err *remove_file(void *context, const char *name) {
     rk_autofree char *path = rk_need(rk_path_join(quarantine_folder, name));
     struct stat info;
     rk_err *err = rk_tree_stat(store, path, &info);
-    if (!err && !S_ISREG(info.st_mode))
+    if (!err && (!S_ISREG(info.st_mode) || !rk_store_is_set_aside(name)))
         return NULL; // nothing that was put there by us
     uint64_t bytes = err ? 0 : (uint64_t)info.st_size;
     if (!err && !r->dry_run)

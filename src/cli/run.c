@@ -1,14 +1,20 @@
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
 #include "cli/opt.h"
 #include "cli/place.h"
+#include "cli/run_keep.h"
 #include "cli/summary.h"
 #include "cli/term.h"
+#include "cli/text.h"
+#include "journal/command.h"
+#include "store/loads.h"
 
 typedef struct run_options {
     const char *dir, *mode, *job, *log;
@@ -24,8 +30,13 @@ static const char details[] =
     "command, 126 if it cannot be executed, 125 if no process could be made, 2 for wrong options "
     "or settings.\n"
     "\n"
-    "SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGCONT are passed on to the command, as are SIGINT and "
-    "SIGQUIT that do not come from the terminal, which sends them to the command itself.\n"
+    "A wrong setting is refused. Where rekindle cannot work for another reason (the home or the "
+    "file "
+    "config cannot be read, the installation is not whole), one line on stderr says so and the "
+    "command runs without it. With the mode off it always runs.\n"
+    "\n"
+    "Signals that are sent to rekindle are passed on to the command, but for those that the "
+    "terminal sends to both.\n"
     "\n"
     "  rekindle run -- python train.py --steps 100\n"
     "  rekindle run --mode readonly -- python serve.py\n";
@@ -43,27 +54,40 @@ static int command_failed(const char *command, int error_number) {
     return missing ? RK_EXIT_NOT_FOUND : RK_EXIT_NOT_EXECUTABLE;
 }
 
-static rk_err *write_summary(const char *directory, const char *run, rk_buf *out) {
+static rk_err *write_summary(const rk_settings *settings, const char *run, const char *command_name,
+                             const rk_child_end *end, rk_buf *out) {
+    const char *directory = rk_settings_get(settings)->dir;
+    const rk_run_command command = rk_child_describe(end);
     RK_AUTO(rk_run_model) model = {0};
-    RK_AUTO(rk_run_totals) totals = {0};
+    RK_AUTO(rk_run_summary) summary = {0};
+    rk_err_drop(rk_run_add_command(directory, run, &command),
+                "how the run ended counts as not known");
     rk_err *err = rk_run_load(directory, run, &model);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "no process of the job had anything to record");
-        rk_summary_write_nothing(directory, out);
+        rk_summary_write_nothing(directory, command_name, out);
         return NULL;
     }
     if (err)
         return err;
-    RK_TRY(rk_run_totals_add(&totals, &model));
-    rk_summary_write(&model, &totals, out);
+    if (rk_summary_write_unknown(directory, &model, out))
+        return NULL;
+    RK_TRY(rk_run_summary_of(&model, &summary));
+    rk_summary_write(&summary.run, &summary.totals, out);
+    rk_summary_add_gap(directory, &summary.run, out);
+    RK_AUTO(rk_run_keeper) keeper = rk_run_keeper_start(settings);
+    rk_run_keep(&keeper, &summary);
     return NULL;
 }
 
-static void print_summary(const rk_settings *settings, const char *run) {
-    if (rk_log_get_level() == RK_LOG_ERROR)
-        return;
+static void print_summary(const rk_settings *settings, const char *run, const char *command_name,
+                          const rk_child_end *end) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    rk_err *err = write_summary(rk_settings_get(settings)->dir, run, &line);
+    rk_err *err = write_summary(settings, run, command_name, end, &line);
+    if (rk_log_get_level() == RK_LOG_ERROR) {
+        rk_err_drop(err, "only errors of the command's start are told");
+        return;
+    }
     if (err) {
         int ignored = rk_cli_fail(rk_err_wrap(err, "cannot sum this run up"), false);
         (void)ignored;
@@ -86,15 +110,82 @@ static void warn_of_misspelt(void) {
     }
 }
 
+// Consumes `err`.
+static void warn(rk_err *err, const char *consequence) {
+    RK_AUTO(rk_buf) message = RK_BUF_INIT(0);
+    rk_text_add_printable(&message, rk_span_text(rk_err_message(err)));
+    if (rk_log_get_level() >= RK_LOG_WARN)
+        (void)fprintf(stderr, "%srekindle:%s %s; %s\n", rk_style(RK_STYLE_NOTICE, stderr),
+                      rk_style(RK_STYLE_NONE, stderr), rk_need_text(&message), consequence);
+    rk_err_free(err);
+}
+
+// The job's processes do not try again, nor tell it again. Consumes `err`.
+static void go_without(rk_err *err) {
+    rk_place_set_variable("REKINDLE_MODE", "off");
+    warn(err, "this job runs without rekindle");
+}
+
+// A file that cannot be read is left out, so that the job's processes do not tell it again. A file
+// that holds no key is a wrong setting.
+static rk_err *choose_keys(const rk_settings *settings) {
+    rk_err *err = rk_launch_check_signing_key(settings);
+    if (rk_settings_is_wrong(err))
+        return err;
+    if (err) {
+        rk_place_set_variable("REKINDLE_SIGNING_KEY", "");
+        warn(err, "what this job stores is not signed");
+    }
+    err = rk_launch_check_trusted_keys(settings);
+    if (rk_settings_is_wrong(err))
+        return err;
+    if (err) {
+        rk_place_set_variable("REKINDLE_TRUSTED_KEYS", "");
+        warn(err, "this job trusts no signatures");
+    }
+    return NULL;
+}
+
+// Sets the environment of a job with rekindle in it. An error is a wrong setting; `*out_run` stays
+// NULL where the job has to do without.
+static rk_err *prepare(const rk_settings *settings, const rk_opt_operands *command,
+                       char **out_run) {
+    rk_err *err = rk_launch_prepare(settings, command, out_run);
+    if (!err)
+        return choose_keys(settings);
+    if (rk_settings_is_wrong(err))
+        return err;
+    go_without(err);
+    return NULL;
+}
+
+static bool is_crash(int signal_number) {
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < RK_ARRAY_LEN(crashes); i++)
+        if (crashes[i] == signal_number)
+            return true;
+    return false;
+}
+
+// How the command ended tells what to think of what it was loading then. Of processes that it
+// started itself we know nothing.
+static rk_err *judge_loads(const rk_settings *settings, const rk_child_end *end) {
+    RK_AUTO_STORE store = NULL;
+    if (rk_settings_get(settings)->mode == RK_MODE_READONLY || !rk_process_is_known(&end->process))
+        return NULL;
+    RK_TRY(rk_place_open_store(settings, false, &store));
+    int signal_number = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
+    rk_load_death death = is_crash(signal_number) ? RK_DEATH_CRASH : RK_DEATH_HARMLESS;
+    return store ? rk_loads_judge(store, &end->process, death, signal_number) : NULL;
+}
+
 static int run_command(const rk_settings *settings, const rk_opt_operands *command) {
     rk_autofree char *run = NULL;
-    bool on = rk_settings_get(settings)->mode != RK_MODE_OFF;
     rk_err *err = NULL;
-    if (on) {
-        err = rk_launch_prepare(settings, command, &run);
-        if (err)
-            return rk_cli_fail(err, false);
-    }
+    if (settings && rk_settings_get(settings)->mode != RK_MODE_OFF)
+        err = prepare(settings, command, &run);
+    if (err)
+        return rk_cli_fail(err, false);
     rk_child_end end = {0};
     err = rk_child_run(command->items, rk_place_environment()->items, &end);
     if (err) {
@@ -104,9 +195,26 @@ static int run_command(const rk_settings *settings, const rk_opt_operands *comma
     }
     if (end.exec_errno != 0)
         return command_failed(command->items[0], end.exec_errno);
-    if (on)
-        print_summary(settings, run);
+    if (run) {
+        rk_err_drop(judge_loads(settings, &end), "the next start judges without knowing the end");
+        print_summary(settings, run, command->items[0], &end);
+    }
     return rk_child_exit_status(&end);
+}
+
+// An error is a wrong setting. `*out_settings` is NULL where there is no memory for them.
+static rk_err *load_settings(rk_settings **out_settings) {
+    rk_err *trouble = NULL;
+    rk_err *err = rk_settings_load_for_job(rk_store_check_folder, out_settings, &trouble);
+    if (rk_settings_is_wrong(err))
+        return err;
+    if (*out_settings)
+        rk_log_set_level(rk_settings_get(*out_settings)->log_level);
+    if (rk_settings_is_wrong(trouble))
+        warn(trouble, "it takes no effect, since the mode is off");
+    else if (trouble || err)
+        go_without(trouble ? trouble : err);
+    return NULL;
 }
 
 int rk_verb_run(int argc, char **argv) {
@@ -135,12 +243,13 @@ int rk_verb_run(int argc, char **argv) {
     int status;
     if (!rk_opt_begin(&usage, argc, argv, &command, &status))
         return status;
+    rk_child_outlive_streams();
     rk_place_set_variable("REKINDLE_DIR", given.dir);
     rk_place_set_variable("REKINDLE_MODE", given.mode);
     rk_place_set_variable("REKINDLE_JOB", given.job);
     rk_place_set_variable("REKINDLE_LOG", given.log);
     RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings(&settings);
+    rk_err *err = load_settings(&settings);
     if (err)
         return rk_cli_fail(err, false);
     warn_of_misspelt();

@@ -1,75 +1,38 @@
 #include "cli/run_view.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/text.h"
 
-// The same host under its full or its short name.
-static bool is_this_host(const char *host) {
-    char here[256] = "";
-    if (gethostname(here, sizeof here - 1) != 0)
-        return false;
-    size_t short_len = strcspn(here, ".");
-    return strcspn(host, ".") == short_len && strncmp(host, here, short_len) == 0;
-}
-
-static bool is_alive(const rk_run_process *process) {
-    if (process->ended || process->pid <= 0 || process->pid > INT32_MAX)
-        return false;
-    return is_this_host(process->host) && (kill((pid_t)process->pid, 0) == 0 || errno == EPERM);
+// A command that was not the process itself, as a shell or a launcher, tells with its status that
+// something went wrong, and not what.
+static rk_run_state state_of_dead(const rk_run_model *model) {
+    if (model->command.known && model->command.signal_number)
+        return RK_RUN_CUT_SHORT;
+    if (rk_run_count_incomplete(model))
+        return RK_RUN_INCOMPLETE;
+    if (!model->command.known)
+        return RK_RUN_NOT_KNOWN;
+    return model->command.exit_status == 0 || rk_run_count_unknown_ends(model) == 0
+               ? RK_RUN_ENDED
+               : RK_RUN_NOT_KNOWN;
 }
 
 rk_run_state rk_run_state_of(const rk_run_model *model) {
     for (size_t i = 0; i < model->process_count; i++)
-        if (is_alive(&model->processes[i]))
+        if (rk_run_process_is_alive(&model->processes[i]))
             return RK_RUN_RUNNING;
-    return model->ended ? RK_RUN_ENDED : RK_RUN_CUT_SHORT;
+    return model->ended ? RK_RUN_ENDED : state_of_dead(model);
 }
 
 const char *rk_run_state_text(rk_run_state state) {
-    static const char *const texts[] = {"ended", "running", "cut short"};
+    static const char *const texts[] = {"ended", "running", "cut short", "not known", "incomplete"};
     return texts[state];
 }
 
 uint64_t rk_run_duration_ns(const rk_run_model *model) {
     return model->last_ns > model->start_ns ? model->last_ns - model->start_ns : 0;
-}
-
-void rk_unkept_list_cleanup(rk_unkept_list *list) {
-    rk_free(list->items);
-    *list = (rk_unkept_list){0};
-}
-
-static bool same_program(const rk_run_compile *a, const rk_run_compile *b) {
-    return strcmp(a->program, b->program) == 0 && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->reason, b->reason) == 0;
-}
-
-void rk_unkept_collect(const rk_run_model *model, rk_unkept_list *out_list) {
-    *out_list = (rk_unkept_list){
-        .items = rk_need(rk_calloc(model->compile_count + 1, sizeof *out_list->items))};
-    for (size_t i = 0; i < model->compile_count; i++) {
-        const rk_run_compile *compile = &model->compiles[i];
-        if (compile->outcome != RK_OUTCOME_BYPASS)
-            continue;
-        size_t at = 0;
-        while (at < out_list->count && !same_program(out_list->items[at].compile, compile))
-            at++;
-        if (at == out_list->count)
-            out_list->items[out_list->count++] = (rk_unkept){compile, 0};
-        out_list->items[at].count++;
-    }
-}
-
-uint64_t rk_run_not_stored(const rk_run_model *model) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < model->stored_count; i++)
-        count += !model->stored[i].stored;
-    return count;
 }
 
 void rk_run_torch_xla_counts(const rk_run_totals *totals,
@@ -134,34 +97,46 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
     for (size_t i = 0; i < totals->warning_count; i++)
         rk_out_append(warnings, rk_out_text(rk_span_text(totals->warnings[i])));
     rk_out_set(object, "warnings", warnings);
+    rk_out_set(object, "not_stored", rk_out_uint(totals->not_stored));
 }
 
-static json_t *unkept_json(const rk_run_model *model) {
+static json_t *unkept_json(const rk_run_summary *summary) {
     json_t *array = rk_out_array();
-    __attribute__((cleanup(rk_unkept_list_cleanup))) rk_unkept_list list = {0};
-    rk_unkept_collect(model, &list);
-    for (size_t i = 0; i < list.count; i++) {
+    for (size_t i = 0; i < summary->unkept_count; i++) {
+        const rk_run_unkept *unkept = &summary->unkept[i];
         json_t *one = rk_out_object();
-        rk_out_set(one, "name", rk_out_string(list.items[i].compile->name));
-        rk_out_set(one, "program", rk_out_string(list.items[i].compile->program));
-        rk_out_set(one, "reason", rk_out_string(list.items[i].compile->reason));
-        rk_out_set(one, "count", rk_out_uint(list.items[i].count));
+        rk_out_set(one, "name", rk_out_string(unkept->name));
+        rk_out_set(one, "program", rk_out_string(unkept->program));
+        rk_out_set(one, "reason", rk_out_string(unkept->reason));
+        rk_out_set(one, "count", rk_out_uint(unkept->count));
         rk_out_append(array, one);
     }
     return array;
 }
 
-json_t *rk_run_json(const rk_run_model *model, const rk_run_totals *totals) {
+static void add_command(json_t *object, const rk_run_command *command) {
+    bool exited = command->known && !command->signal_number;
+    bool killed = command->known && command->signal_number;
+    rk_out_set(object, "exit_status", exited ? rk_out_uint(command->exit_status) : json_null());
+    rk_out_set(object, "signal",
+               killed ? rk_out_uint((uint64_t)command->signal_number) : json_null());
+}
+
+json_t *rk_run_json(const rk_run_summary *summary) {
+    const rk_run_model *run = &summary->run;
     json_t *object = rk_out_object();
-    rk_out_set(object, "run", rk_out_string(model->run));
-    rk_out_set(object, "job", rk_out_string(model->job));
-    rk_out_set(object, "mode", rk_out_string(model->mode));
-    rk_run_add_totals(object, totals);
-    rk_out_set(object, "not_stored", rk_out_uint(rk_run_not_stored(model)));
-    rk_out_set(object, "bypassed_programs", unkept_json(model));
-    rk_out_set(object, "processes", rk_out_uint(model->process_count));
-    rk_out_set(object, "started", rk_out_string(rk_text_utc(model->start_ns).text));
-    rk_out_set(object, "seconds", rk_out_seconds(rk_run_duration_ns(model)));
-    rk_out_set(object, "state", rk_out_string(rk_run_state_text(rk_run_state_of(model))));
+    rk_out_set(object, "run", rk_out_string(run->run));
+    rk_out_set(object, "job", rk_out_string(run->job));
+    rk_out_set(object, "mode", rk_out_string(run->mode));
+    rk_run_add_totals(object, &summary->totals);
+    rk_out_set(object, "lost", rk_out_uint(rk_run_count_lost(run)));
+    rk_out_set(object, "bypassed_programs", unkept_json(summary));
+    rk_out_set(object, "processes", rk_out_uint(run->process_count));
+    rk_out_set(object, "started", rk_out_string(rk_text_utc(run->start_ns).text));
+    rk_out_set(object, "seconds", rk_out_seconds(rk_run_duration_ns(run)));
+    rk_out_set(object, "state", rk_out_string(rk_run_state_text(rk_run_state_of(run))));
+    rk_out_set(object, "ends_not_known", rk_out_uint(rk_run_count_unknown_ends(run)));
+    rk_out_set(object, "incomplete_journals", rk_out_uint(rk_run_count_incomplete(run)));
+    add_command(object, &run->command);
     return object;
 }

@@ -2,38 +2,22 @@
 #pragma once
 
 #include "cli/out.h"
-#include "journal/read.h"
+#include "journal/summary.h"
 
 typedef enum rk_run_state {
-    RK_RUN_ENDED,     // every process ended orderly
-    RK_RUN_RUNNING,   // a process of this host is still there
-    RK_RUN_CUT_SHORT, // killed, crashed, or left by _exit
+    RK_RUN_ENDED,      // every process ended orderly, or the command left by itself
+    RK_RUN_RUNNING,    // a process of this host is still there
+    RK_RUN_CUT_SHORT,  // a signal killed the command
+    RK_RUN_NOT_KNOWN,  // a process left no end, and nobody knows why
+    RK_RUN_INCOMPLETE, // a write to a journal failed: it lacks the rest
 } rk_run_state;
 
 // Looks at this host's processes where no end was recorded.
 rk_run_state rk_run_state_of(const rk_run_model *model);
-const char *rk_run_state_text(rk_run_state state); // "ended", "running", "cut short"; static
+const char *rk_run_state_text(rk_run_state state); // "ended", "running", …; static
 
 // From the first start to the last event.
 uint64_t rk_run_duration_ns(const rk_run_model *model);
-
-// Programs that are not kept, each with its reason and how often it was asked for, in the order
-// first seen.
-typedef struct rk_unkept {
-    const rk_run_compile *compile; // the first; borrowed from the model
-    uint64_t count;
-} rk_unkept;
-
-typedef struct rk_unkept_list {
-    rk_unkept *items; // owned
-    size_t count;
-} rk_unkept_list;
-
-void rk_unkept_list_cleanup(rk_unkept_list *list);
-void rk_unkept_collect(const rk_run_model *model, rk_unkept_list *out_list);
-
-// How many of the programs that were compiled could not be stored.
-uint64_t rk_run_not_stored(const rk_run_model *model);
 
 // What another cache would have counted, by the names its users know, had it served these requests.
 typedef struct rk_peer_count {
@@ -48,6 +32,6 @@ void rk_run_torch_xla_counts(const rk_run_totals *totals,
                              rk_peer_count out_counts[static RK_TORCH_XLA_COUNTS]);
 
 // The members of `rekindle stats --json` for one run, and of an element of `runs`.
-json_t *rk_run_json(const rk_run_model *model, const rk_run_totals *totals);
+json_t *rk_run_json(const rk_run_summary *summary);
 // Those that a run and all runs together have in common, added to `object`.
 void rk_run_add_totals(json_t *object, const rk_run_totals *totals);

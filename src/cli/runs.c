@@ -6,12 +6,15 @@
 #include "cli/cli.h"
 #include "cli/opt.h"
 #include "cli/place.h"
+#include "cli/run_keep.h"
 #include "cli/run_names.h"
 #include "cli/run_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
-static void add_row(rk_table *table, const rk_run_model *model, const rk_run_totals *totals) {
+static void add_row(rk_table *table, const rk_run_summary *summary) {
+    const rk_run_model *model = &summary->run;
+    const rk_run_totals *totals = &summary->totals;
     uint64_t now = rk_realtime_ns();
     rk_run_state state = rk_run_state_of(model);
     rk_table_add(table, RK_STYLE_NONE, model->run);
@@ -30,27 +33,28 @@ static void add_row(rk_table *table, const rk_run_model *model, const rk_run_tot
                  rk_run_state_text(state));
 }
 
-// Calls `use` for each of the last `last` runs that can be read.
-static rk_err *each_run(const char *directory, const rk_run_names *names, size_t last,
+// Adds each of the last `last` runs that can be read to `list`, or to `table` where that is NULL.
+static rk_err *each_run(const rk_settings *settings, const rk_run_names *names, size_t last,
                         rk_table *table, json_t *list) {
+    const char *directory = rk_settings_get(settings)->dir;
+    RK_AUTO(rk_run_keeper) keeper = rk_run_keeper_start(settings);
     size_t first = last < names->count ? names->count - last : 0;
     rk_progress progress = rk_progress_start("reading runs");
     for (size_t i = first; i < names->count; i++) {
         rk_progress_step(&progress, i - first, names->count - first);
-        RK_AUTO(rk_run_model) model = {0};
-        RK_AUTO(rk_run_totals) totals = {0};
-        rk_err *err = rk_run_load(directory, names->items[i], &model);
+        RK_AUTO(rk_run_summary) summary = {0};
+        rk_err *err = rk_run_summary_load(directory, names->items[i], &summary);
         if (err) {
             rk_progress_end(&progress);
             rk_log_warn("run %s is left out: %s", names->items[i], rk_err_message(err));
             rk_err_drop(err, "the other runs can still be shown");
             continue;
         }
-        RK_TRY(rk_run_totals_add(&totals, &model));
         if (list)
-            rk_out_append(list, rk_run_json(&model, &totals));
+            rk_out_append(list, rk_run_json(&summary));
         else
-            add_row(table, &model, &totals);
+            add_row(table, &summary);
+        rk_run_keep(&keeper, &summary);
     }
     rk_progress_end(&progress);
     return NULL;
@@ -73,7 +77,7 @@ static rk_err *show(const rk_settings *settings, size_t last, bool json) {
     RK_TRY(rk_run_names_collect(directory, &names));
     if (json) {
         json_t *object = rk_out_object(), *list = rk_out_array();
-        rk_err *err = each_run(directory, &names, last, NULL, list);
+        rk_err *err = each_run(settings, &names, last, NULL, list);
         rk_out_set(object, "runs", list);
         if (err)
             json_decref(object);
@@ -85,7 +89,7 @@ static rk_err *show(const rk_settings *settings, size_t last, bool json) {
         rk_place_print_nothing_yet(settings);
         return NULL;
     }
-    RK_TRY(each_run(directory, &names, last, &table, NULL));
+    RK_TRY(each_run(settings, &names, last, &table, NULL));
     rk_table_print(&table, rk_term_columns(stdout), stdout);
     return NULL;
 }
@@ -113,8 +117,10 @@ int rk_verb_runs(int argc, char **argv) {
     const rk_opt_usage usage = {
         .verb = "runs",
         .summary = "Lists the runs there were, the newest last.",
-        .details = "Cut short: a process was killed, crashed, or left without the usual "
-                   "clean-up.\n",
+        .details =
+            "Cut short: a signal killed the command, or it crashed. Not known: a process left "
+            "without the usual clean-up (os._exit, or killed), and `rekindle run` was not "
+            "there to see why.\n",
         .options = options,
         .option_count = RK_ARRAY_LEN(options),
     };
@@ -127,7 +133,7 @@ int rk_verb_runs(int argc, char **argv) {
     size_t last;
     rk_err *err = parse_last(last_text, &last);
     if (!err)
-        err = rk_place_settings(&settings);
+        err = rk_place_settings_of_runs(&settings);
     if (!err)
         err = show(settings, last, json);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;

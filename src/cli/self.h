@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #define RK_PRELOAD_LIBRARY "librekindle_preload.so"
+#define RK_CORE_LIBRARY    "librekindle_core.so"
 #define RK_PLUGIN_LIBRARY  "librekindle_pjrt.so"
 
 // The path of this executable, links resolved. Owned: rk_free.

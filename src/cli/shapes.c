@@ -325,7 +325,7 @@ int rk_verb_shapes(int argc, char **argv) {
         err = parse_number("--waste", waste, 99, &percent);
     wanted.max_waste = (double)percent / 100;
     if (!err)
-        err = rk_place_settings(&settings);
+        err = rk_place_settings_of_runs(&settings);
     if (!err)
         err = show(settings, run, &wanted);
     return err ? rk_cli_fail(err, wanted.json) : RK_EXIT_OK;

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/opt.h"
 #include "cli/place.h"
+#include "cli/run_keep.h"
 #include "cli/run_view.h"
 #include "cli/steps_view.h"
 #include "cli/table.h"
@@ -48,12 +49,15 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
     }
 }
 
-static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t not_stored) {
+static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t lost) {
     if (totals->refused > 0)
         add_count(table, "refused", totals->refused, RK_STYLE_BAD,
                   "not compiled, being after warm-up (REKINDLE_STRICT)");
-    if (not_stored > 0)
-        add_count(table, "not stored", not_stored, RK_STYLE_BAD, "");
+    if (totals->not_stored > 0)
+        add_count(table, "not stored", totals->not_stored, RK_STYLE_BAD, "");
+    if (lost > 0)
+        add_count(table, "lost", lost, RK_STYLE_BAD,
+                  "compiled and not stored: the process left while it was being written");
     if (totals->fingerprint_fallbacks > 0)
         add_count(table, "known by bytes", totals->fingerprint_fallbacks, RK_STYLE_NOTICE,
                   "their meaning could not be read");
@@ -87,14 +91,13 @@ static void add_steps(rk_table *table, const rk_steps *steps) {
 }
 
 // `steps`: NULL for several runs.
-static void print_counters(const rk_run_totals *totals, uint64_t not_stored,
-                           const rk_steps *steps) {
+static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_steps *steps) {
     static const rk_table_column columns[] = {
         {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 8}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     const rk_journal_counts *counts = &totals->counts;
     add_requests(&table, totals);
-    add_troubles(&table, totals, not_stored);
+    add_troubles(&table, totals, lost);
     add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
     add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");
     if (totals->preload.loaded > 0)
@@ -139,25 +142,24 @@ static void print_warnings(const rk_run_totals *totals) {
     }
 }
 
-static void print_unkept(const rk_run_model *model) {
-    __attribute__((cleanup(rk_unkept_list_cleanup))) rk_unkept_list list = {0};
-    rk_unkept_collect(model, &list);
-    if (list.count == 0)
+static void print_unkept(const rk_run_summary *summary) {
+    if (summary->unkept_count == 0)
         return;
     print_title("bypassed: compiled as ever, and not kept");
     static const rk_table_column columns[] = {
         {.title = "  name", .least = 12}, {.title = "times", .right = true}, {.title = "why"}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
-    for (size_t i = 0; i < list.count && i < MAX_LISTED; i++) {
+    for (size_t i = 0; i < summary->unkept_count && i < MAX_LISTED; i++) {
+        const rk_run_unkept *unkept = &summary->unkept[i];
         RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
-        rk_buf_add_format(&name, "  %s", list.items[i].compile->name);
+        rk_buf_add_format(&name, "  %s", unkept->name);
         rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
-        rk_table_add(&table, RK_STYLE_NONE, rk_text_count(list.items[i].count).text);
-        rk_table_add(&table, RK_STYLE_NOTICE, list.items[i].compile->reason);
+        rk_table_add(&table, RK_STYLE_NONE, rk_text_count(unkept->count).text);
+        rk_table_add(&table, RK_STYLE_NOTICE, unkept->reason);
     }
     rk_table_print(&table, rk_term_columns(stdout), stdout);
-    if (list.count > MAX_LISTED)
-        (void)printf("  and %zu more: --json lists them all\n", list.count - MAX_LISTED);
+    if (summary->unkept_count > MAX_LISTED)
+        (void)printf("  and %zu more: --json lists them all\n", summary->unkept_count - MAX_LISTED);
 }
 
 // The same requests under the names by which another cache counts.
@@ -176,14 +178,32 @@ static void print_peers(const rk_run_totals *totals) {
     rk_table_print(&table, rk_term_columns(stdout), stdout);
 }
 
+static void add_end(const rk_run_model *model, rk_buf *out) {
+    rk_run_state state = rk_run_state_of(model);
+    size_t unknown = rk_run_count_unknown_ends(model);
+    if (state != RK_RUN_NOT_KNOWN)
+        rk_buf_add_text(out, rk_run_state_text(state));
+    if (rk_run_count_incomplete(model) > 0)
+        rk_buf_add_format(out, "%sa write to its journal failed, and what came after is not known",
+                          state == RK_RUN_NOT_KNOWN ? "" : "; ");
+    if (unknown == 0)
+        return;
+    rk_buf_add_format(out, "%show ", state == RK_RUN_NOT_KNOWN ? "" : "; ");
+    if (unknown == model->process_count)
+        rk_buf_add_text(out, unknown == 1 ? "it" : "they");
+    else
+        rk_buf_add_format(out, "%zu of them", unknown);
+    rk_buf_add_text(out, " ended is not known");
+}
+
 static void print_head(const rk_run_model *model) {
     static const rk_table_column columns[] = {{.title = ""}, {.title = ""}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     RK_AUTO(rk_buf) when = RK_BUF_INIT(0);
-    rk_buf_add_format(
-        &when, "%s, %s in %zu process%s, %s", rk_text_local_time(model->start_ns).text,
-        rk_text_seconds(rk_run_duration_ns(model)).text, model->process_count,
-        model->process_count == 1 ? "" : "es", rk_run_state_text(rk_run_state_of(model)));
+    rk_buf_add_format(&when, "%s, %s in %zu process%s, ", rk_text_local_time(model->start_ns).text,
+                      rk_text_seconds(rk_run_duration_ns(model)).text, model->process_count,
+                      model->process_count == 1 ? "" : "es");
+    add_end(model, &when);
     const struct {
         const char *name, *value;
     } lines[] = {{"run", model->run},
@@ -201,57 +221,60 @@ static void print_head(const rk_run_model *model) {
 static rk_err *show_one(const char *directory, const char *wanted, bool json, bool peers) {
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
-    RK_AUTO(rk_run_totals) totals = {0};
+    RK_AUTO(rk_run_summary) summary = {0};
     RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_run_find(directory, wanted, &run));
-    RK_TRY(rk_run_load(directory, run, &model));
-    RK_TRY(rk_run_totals_add(&totals, &model));
-    RK_TRY(rk_steps_read(&model, &steps));
+    RK_TRY(rk_run_load(directory, run, &model)); // for the steps, which no summary has
+    RK_TRY(rk_run_summary_of(&model, &summary));
+    RK_TRY(rk_steps_read(&summary.run, &steps));
     if (json) {
-        json_t *object = rk_run_json(&model, &totals);
+        json_t *object = rk_run_json(&summary);
         rk_out_set(object, "steps", rk_steps_json(&steps));
         rk_out_print(object);
         return NULL;
     }
-    print_head(&model);
-    print_counters(&totals, rk_run_not_stored(&model), &steps);
+    print_head(&summary.run);
+    print_counters(&summary.totals, rk_run_count_lost(&summary.run), &steps);
     if (peers)
-        print_peers(&totals);
-    print_unkept(&model);
-    print_warnings(&totals);
+        print_peers(&summary.totals);
+    print_unkept(&summary);
+    print_warnings(&summary.totals);
     return NULL;
 }
 
 typedef struct all_runs {
     const char *directory;
+    rk_run_keeper keeper;
     rk_run_totals totals;
-    uint64_t not_stored;
-    json_t *list;
+    uint64_t lost;
+    uint64_t listed; // also those that cannot be read
+    json_t *list;    // NULL: not asked for
 } all_runs;
 
 static rk_err *add_run(void *context, const rk_run_item *item) {
     all_runs *all = context;
-    RK_AUTO(rk_run_model) model = {0};
-    RK_AUTO(rk_run_totals) own = {0};
-    rk_err *err = rk_run_load(all->directory, item->run, &model);
+    RK_AUTO(rk_run_summary) summary = {0};
+    all->listed++;
+    rk_err *err = rk_run_summary_load(all->directory, item->run, &summary);
     if (err) {
         rk_log_warn("run %s is left out: %s", item->run, rk_err_message(err));
         rk_err_drop(err, "the other runs can still be counted");
         return NULL;
     }
-    RK_TRY(rk_run_totals_add(&all->totals, &model));
-    RK_TRY(rk_run_totals_add(&own, &model));
-    all->not_stored += rk_run_not_stored(&model);
-    rk_out_append(all->list, rk_run_json(&model, &own));
+    RK_TRY(rk_run_totals_join(&all->totals, &summary.totals));
+    all->lost += rk_run_count_lost(&summary.run);
+    if (all->list)
+        rk_out_append(all->list, rk_run_json(&summary));
+    rk_run_keep(&all->keeper, &summary);
     return NULL;
 }
 
-static void print_all(all_runs *all, bool json, bool peers) {
-    if (!json) {
+static void print_all(all_runs *all, bool peers) {
+    if (!all->list) {
         (void)printf("%s%s run%s%s\n\n", rk_style(RK_STYLE_BOLD, stdout),
                      rk_text_count(all->totals.runs).text, rk_text_plural(all->totals.runs),
                      rk_style(RK_STYLE_NONE, stdout));
-        print_counters(&all->totals, all->not_stored, NULL);
+        print_counters(&all->totals, all->lost, NULL);
         if (peers)
             print_peers(&all->totals);
         print_warnings(&all->totals);
@@ -262,18 +285,23 @@ static void print_all(all_runs *all, bool json, bool peers) {
     rk_out_set(object, "job", rk_out_string(NULL));
     rk_out_set(object, "mode", rk_out_string(NULL));
     rk_run_add_totals(object, &all->totals);
-    rk_out_set(object, "not_stored", rk_out_uint(all->not_stored));
+    rk_out_set(object, "lost", rk_out_uint(all->lost));
     rk_out_set(object, "runs", RK_TAKE(all->list));
     rk_out_print(object);
 }
 
-static rk_err *show_all(const char *directory, bool json, bool peers) {
-    all_runs all = {.directory = directory, .list = rk_out_array()};
-    rk_err *err = rk_run_list(directory, add_run, &all);
-    if (!err)
-        print_all(&all, json, peers);
+static rk_err *show_all(const rk_settings *settings, bool json, bool peers) {
+    all_runs all = {.directory = rk_settings_get(settings)->dir,
+                    .keeper = rk_run_keeper_start(settings),
+                    .list = json ? rk_out_array() : NULL};
+    rk_err *err = rk_run_list(all.directory, add_run, &all);
+    if (!err && all.listed == 0 && !json)
+        rk_place_print_nothing_yet(settings);
+    else if (!err)
+        print_all(&all, peers);
     json_decref(all.list);
     rk_run_totals_cleanup(&all.totals);
+    rk_run_keeper_cleanup(&all.keeper);
     return err;
 }
 
@@ -327,13 +355,13 @@ int rk_verb_stats(int argc, char **argv) {
     rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     uint64_t count = 0;
-    rk_err *err = rk_place_settings(&settings);
-    if (!err)
+    rk_err *err = rk_place_settings_of_runs(&settings);
+    if (!err && !all)
         err = rk_run_list(rk_settings_get(settings)->dir, count_run, &count);
-    if (!err && count == 0 && !run && !(all && json))
+    if (!err && !all && count == 0 && !run)
         return nothing_yet(settings, json);
     if (!err)
-        err = all ? show_all(rk_settings_get(settings)->dir, json, peers)
+        err = all ? show_all(settings, json, peers)
                   : show_one(rk_settings_get(settings)->dir, run, json, peers);
     return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
 }

@@ -1,13 +1,19 @@
 #include "cli/summary.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/fs.h"
+#include "base/temporary.h"
 #include "cli/cli.h"
 #include "cli/run_view.h"
 #include "cli/text.h"
+#include "cli/unseen.h"
 #include "store/store.h"
 
 static void add_count(rk_buf *out, uint64_t count, const char *what) {
@@ -21,8 +27,26 @@ static void add_if_any(rk_buf *out, uint64_t count, const char *what) {
     add_count(out, count, what);
 }
 
-static const char no_plugin[] = "no PJRT plugin was loaded, nothing to keep (the built-in CPU "
-                                "backends of JAX and PyTorch/XLA are not plugins)";
+static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothing to keep";
+static const char possible_reasons[] =
+    " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; one that is linked in, or "
+    "not looked up with dlsym, is not seen)";
+
+void rk_summary_write_no_client(const rk_run_model *model, rk_buf *out) {
+    if (model->unwatched_count == 0) {
+        rk_buf_add_text(out, model->process_count == 0 ? "no PJRT plugin was seen"
+                                                       : "no client of a PJRT plugin was watched");
+        return;
+    }
+    const rk_run_unwatched *first = &model->unwatched[0];
+    rk_buf_add_text(out, "the PJRT plugin ");
+    if (first->plugin[0]) {
+        rk_text_add_printable(out, rk_span_text(first->plugin));
+        rk_buf_add_text(out, " ");
+    }
+    rk_buf_add_text(out, "was not watched: ");
+    rk_text_add_printable(out, rk_span_text(first->reason));
+}
 
 static void add_warnings(const rk_run_totals *totals, rk_buf *out) {
     if (totals->warning_count > 0)
@@ -32,7 +56,13 @@ static void add_warnings(const rk_run_totals *totals, rk_buf *out) {
 
 void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk_buf *out) {
     if (model->client_count == 0 && model->compile_count == 0) {
-        rk_buf_add_text(out, no_plugin);
+        if (model->process_count == 0) {
+            rk_buf_add_text(out, no_plugin);
+            rk_buf_add_text(out, possible_reasons);
+        } else {
+            rk_buf_add_text(out, "nothing to keep, ");
+            rk_summary_write_no_client(model, out);
+        }
         add_warnings(totals, out);
         return;
     }
@@ -46,7 +76,8 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_if_any(out, totals->bypassed, "bypassed");
     add_if_any(out, totals->deserialize_failures, "failed to load");
     add_if_any(out, totals->quarantined, "set aside as damaged");
-    add_if_any(out, rk_run_not_stored(model), "not stored");
+    add_if_any(out, totals->not_stored, "not stored");
+    add_if_any(out, rk_run_count_lost(model), "not stored since the process left first");
     add_if_any(out, totals->verify_differences,
                totals->verify_differences == 1 ? "is not what compiling it gives"
                                                : "are not what compiling them gives");
@@ -55,38 +86,88 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_warnings(totals, out);
 }
 
-// The directory itself, or the nearest one above it that is there.
+// Of blocks, or of inodes.
+static bool is_full(const char *directory) {
+    struct statvfs info;
+    return statvfs(directory, &info) == 0 &&
+           ((info.f_blocks > 0 && info.f_bavail == 0) || (info.f_files > 0 && info.f_favail == 0));
+}
+
+bool rk_summary_write_unknown(const char *store_directory, const rk_run_model *model, rk_buf *out) {
+    bool full = is_full(store_directory);
+    bool says_nothing = model->client_count == 0 && model->compile_count == 0;
+    bool has_gap = rk_run_count_incomplete(model) > 0 || (!model->ended && full);
+    // A journal without its first line is removed; its folder stays.
+    if (model->process_count > 0 && !(says_nothing && has_gap))
+        return false;
+    rk_buf_add_text(out, "not known: the journal of this run could not be written");
+    if (full)
+        rk_buf_add_format(out, ", the file system of %s is full", store_directory);
+    return true;
+}
+
+void rk_summary_add_gap(const char *store_directory, const rk_run_model *model, rk_buf *out) {
+    bool full = is_full(store_directory);
+    if (rk_run_count_incomplete(model) == 0 && (model->ended || !full))
+        return;
+    rk_buf_add_text(out, "; there may be more: the journal ends early");
+    if (full)
+        rk_buf_add_format(out, ", and the file system of %s is full", store_directory);
+    else
+        rk_buf_add_text(out, ", since a write to it failed");
+}
+
+// The nearest directory above a path where nothing lies. Owned.
 static char *nearest_directory(const char *path) {
     char *nearest = rk_need(rk_strdup(path));
-    while (access(nearest, F_OK) != 0) {
-        char *slash = strrchr(nearest, '/');
-        if (!slash || slash == nearest)
-            break;
-        *slash = '\0';
-    }
+    struct stat info;
+    char *slash;
+    while (lstat(nearest, &info) != 0 && (slash = strrchr(nearest, '/')) != NULL)
+        slash[slash == nearest] = '\0';
     return nearest;
+}
+
+// A quota, for one, shows only where something is written.
+static rk_err *try_to_write(const char *directory) {
+    RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
+    rk_buf_add_format(&path, "%s/", directory);
+    rk_temporary_add_name(&path);
+    rk_autofd fd = rk_sys()->open_fn(rk_need_text(&path),
+                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return rk_error_errno(errno, "%s cannot be written", directory);
+    rk_err *err = rk_fs_write_all(fd, "\n", 1);
+    (void)rk_sys()->unlink_fn(rk_need_text(&path));
+    return rk_err_wrap(err, "%s", directory);
 }
 
 // What each process of the job was told as well, of a directory that is there.
 static rk_err *try_store(const char *directory) {
     rk_store *store = NULL;
-    if (access(directory, F_OK) == 0)
-        RK_TRY(rk_store_open(directory, true, &store));
+    RK_TRY(rk_store_open(directory, true, &store));
     rk_store_free(store);
-    return NULL;
+    return try_to_write(directory);
 }
 
-void rk_summary_write_nothing(const char *store_directory, rk_buf *out) {
-    rk_autofree char *nearest = nearest_directory(store_directory);
-    struct statvfs info;
-    rk_err *err = NULL;
-    if (access(nearest, W_OK | X_OK) != 0)
-        rk_buf_add_format(out, "nothing was recorded: %s cannot be written", nearest);
-    else if (statvfs(nearest, &info) == 0 && info.f_blocks > 0 && info.f_bavail == 0)
-        rk_buf_add_format(out, "nothing was recorded: the file system of %s is full", nearest);
-    else if ((err = try_store(store_directory)) != NULL)
-        rk_buf_add_format(out, "nothing was recorded: %s", rk_err_message(err));
+static void write_no_plugin(const char *command, rk_buf *out) {
+    RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
+    rk_buf_add_text(out, no_plugin);
+    if (rk_unseen_add_reason(command, &reason))
+        rk_buf_add_format(out, ": %s", rk_need_text(&reason));
     else
-        rk_buf_add_text(out, no_plugin);
+        rk_buf_add_text(out, possible_reasons);
+}
+
+void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out) {
+    rk_autofree char *nearest = nearest_directory(store_directory);
+    rk_err *err = NULL;
+    if (is_full(nearest))
+        rk_buf_add_format(out, "nothing was recorded: the file system of %s is full", nearest);
+    else if (strcmp(nearest, store_directory) == 0 && (err = try_store(store_directory)) != NULL)
+        rk_buf_add_format(out, "nothing was recorded: %s", rk_err_message(err));
+    else if (access(nearest, W_OK | X_OK) != 0)
+        rk_buf_add_format(out, "nothing was recorded: %s cannot be written", nearest);
+    else
+        write_no_plugin(command, out);
     rk_err_drop(err, "it was told");
 }

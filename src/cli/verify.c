@@ -14,6 +14,8 @@
 #include "cli/opt.h"
 #include "cli/place.h"
 #include "cli/term.h"
+#include "cli/unseen.h"
+#include "journal/command.h"
 
 enum { RUNS_LEAST = 2, RUNS_MOST = 100, RUNS_DEFAULT = 3 };
 
@@ -115,7 +117,10 @@ static rk_err *copy_config(const rk_settings *settings, const char *store) {
 
 // Running.
 
-static rk_err *read_journal(const char *store, rk_verify_run *run) {
+static rk_err *read_journal(const char *store, const rk_child_end *end, rk_verify_run *run) {
+    const rk_run_command command = rk_child_describe(end);
+    rk_err_drop(rk_run_add_command(store, run->id, &command),
+                "how the run ended counts as not known");
     rk_err *err = rk_run_load(store, run->id, &run->model);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "no process of the command loaded a plugin");
@@ -148,6 +153,8 @@ static rk_err *name_run(const rk_settings *settings, const rk_opt_operands *comm
                         char **out_id) {
     rk_autofree char *id = NULL;
     RK_AUTO(rk_buf) numbered = RK_BUF_INIT(0);
+    RK_TRY(rk_launch_check_signing_key(settings));
+    RK_TRY(rk_launch_check_trusted_keys(settings));
     RK_TRY(rk_launch_prepare(settings, command, &id));
     rk_buf_add_format(&numbered, "%s.%zu", id, number + 1);
     *out_id = rk_need(rk_strdup(rk_need_text(&numbered)));
@@ -172,7 +179,7 @@ static rk_err *run_once(request *r, const rk_opt_operands *command, size_t numbe
     if (end.exec_errno)
         return rk_error_errno(end.exec_errno, "cannot run '%s'", command->items[0]);
     run->status = rk_child_exit_status(&end);
-    return read_journal(r->store, run);
+    return read_journal(r->store, &end, run);
 }
 
 static rk_err *run_all(request *r, const rk_opt_operands *command) {
@@ -205,6 +212,13 @@ static rk_err *read_count(request *r) {
     return NULL;
 }
 
+// Why a command that ended well asked for nothing, where its own file tells it.
+static void add_unseen(const rk_verify_run *cold, const char *command, rk_buf *reason) {
+    RK_AUTO(rk_buf) why = RK_BUF_INIT(0);
+    if (cold->status == 0 && cold->model.process_count == 0 && rk_unseen_add_reason(command, &why))
+        rk_buf_add_format(reason, "; %s", rk_need_text(&why));
+}
+
 static int verify(request *r, const rk_opt_operands *command) {
     rk_err *err = read_count(r);
     if (!err)
@@ -215,6 +229,7 @@ static int verify(request *r, const rk_opt_operands *command) {
     } else {
         RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
         rk_verify_judge(r->runs, r->count, &reason);
+        add_unseen(&r->runs[0], command->items[0], &reason);
         status = reason.len ? RK_EXIT_FAILED : RK_EXIT_OK;
         if (r->json)
             rk_verify_print_json(r->runs, r->count, rk_buf_text(&reason), r->keep ? r->store : "");

@@ -24,6 +24,11 @@ void rk_verify_run_cleanup(rk_verify_run *run);
 
 uint64_t rk_verify_requests(const rk_verify_run *run);
 
+// Calls of the compiler that gave an executable; and those that it refused, which are the job's own
+// affair: a program that does not compile is in no cache.
+uint64_t rk_verify_compiled(const rk_verify_run *run);
+uint64_t rk_verify_failed(const rk_verify_run *run);
+
 // Why a program of a warm run was compiled, for people, appended to `out`: what the cold run did
 // with it, or which part of its key is another one.
 void rk_verify_add_reason(const rk_verify_run *cold, const rk_run_compile *compile, rk_buf *out);

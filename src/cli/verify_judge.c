@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/summary.h"
 #include "cli/text.h"
 
 const char *rk_verify_kind_name(rk_verify_kind kind) {
@@ -19,6 +20,17 @@ void rk_verify_run_cleanup(rk_verify_run *run) {
 
 uint64_t rk_verify_requests(const rk_verify_run *run) {
     return run->totals.hits + run->totals.misses + run->totals.bypassed;
+}
+
+uint64_t rk_verify_failed(const rk_verify_run *run) {
+    uint64_t failed = 0;
+    for (size_t i = 0; i < run->model.compile_count; i++)
+        failed += run->model.compiles[i].compiled && run->model.compiles[i].failed;
+    return failed;
+}
+
+uint64_t rk_verify_compiled(const rk_verify_run *run) {
+    return run->totals.compiled - rk_verify_failed(run);
 }
 
 static const rk_run_compile *find_compile(const rk_run_model *model, const char *key,
@@ -86,21 +98,28 @@ void rk_verify_add_reason(const rk_verify_run *cold, const rk_run_compile *compi
         rk_buf_add_text(out, "the cold run did not ask for it");
 }
 
+static void add_unwatched(const rk_verify_run *run, rk_buf *out) {
+    rk_buf_add_format(out, "nothing was asked for in the %s run: ", rk_verify_kind_name(run->kind));
+    rk_summary_write_no_client(&run->model, out);
+}
+
 static bool judge_run(const rk_verify_run *cold, const rk_verify_run *run, rk_buf *out) {
     const char *name = rk_verify_kind_name(run->kind);
     if (run->status != 0)
         rk_buf_add_format(out, "the command failed in the %s run, with exit status %d", name,
                           run->status);
+    else if (run->known && rk_verify_requests(run) == 0 && run->model.unwatched_count > 0)
+        add_unwatched(run, out);
     else if (!run->known || rk_verify_requests(run) == 0)
         rk_buf_add_format(out, "nothing was asked for in the %s run%s", name,
                           run->kind != RK_VERIFY_COLD && rk_verify_requests(cold) > 0
                               ? ", other than in the cold one: the framework has a cache of its own"
-                              : ": no PJRT plugin was loaded, or nothing compiled (the built-in "
+                              : ": no PJRT plugin was seen, or nothing compiled (the built-in "
                                 "CPU backends of JAX and PyTorch/XLA are not plugins)");
-    else if (run->kind != RK_VERIFY_COLD && run->totals.compiled > 0)
+    else if (run->kind != RK_VERIFY_COLD && rk_verify_compiled(run) > 0)
         rk_buf_add_format(out, "the %s run compiled %s program%s", name,
-                          rk_text_count(run->totals.compiled).text,
-                          rk_text_plural(run->totals.compiled));
+                          rk_text_count(rk_verify_compiled(run)).text,
+                          rk_text_plural(rk_verify_compiled(run)));
     return out->len > 0;
 }
 

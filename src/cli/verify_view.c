@@ -37,13 +37,22 @@ static void print_table(const rk_verify_run *runs, size_t count) {
         rk_table_add(&table, RK_STYLE_BOLD, rk_verify_kind_name(run->kind));
         add_seconds(&table, run->seconds_ns);
         add_count(&table, rk_verify_requests(run), RK_STYLE_NONE);
-        add_count(&table, run->totals.compiled, warm ? RK_STYLE_BAD : RK_STYLE_NONE);
+        add_count(&table, rk_verify_compiled(run), warm ? RK_STYLE_BAD : RK_STYLE_NONE);
         add_count(&table, run->totals.hits, warm ? RK_STYLE_GOOD : RK_STYLE_NONE);
         add_count(&table, run->totals.preloaded, RK_STYLE_GOOD);
         add_seconds(&table, run->totals.compile_ns);
         add_seconds(&table, run->totals.load_ns);
     }
     rk_table_print(&table, rk_term_columns(stdout), stdout);
+}
+
+static void print_failed(const rk_verify_run *runs, size_t count) {
+    uint64_t failed = rk_verify_failed(&runs[count - 1]);
+    if (failed > 0)
+        (void)printf(
+            "\nin the last run the compiler refused %s program%s, which cannot be kept and "
+            "%s not counted\n",
+            rk_text_count(failed).text, rk_text_plural(failed), failed == 1 ? "is" : "are");
 }
 
 // The programs that warm runs compiled: printed, `most` of them, or added to `array`. How many
@@ -55,7 +64,7 @@ static size_t each_compiled(const rk_verify_run *runs, size_t run_count, size_t 
         const rk_run_model *model = &runs[i].model;
         for (size_t k = 0; k < model->compile_count; k++) {
             const rk_run_compile *compile = &model->compiles[k];
-            if (!compile->compiled || count++ >= most)
+            if (!compile->compiled || compile->failed || count++ >= most)
                 continue;
             RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
             RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
@@ -82,6 +91,7 @@ static size_t each_compiled(const rk_verify_run *runs, size_t run_count, size_t 
 void rk_verify_print_text(const rk_verify_run *runs, size_t count, const char *reason) {
     const char *plain = rk_style(RK_STYLE_NONE, stdout);
     print_table(runs, count);
+    print_failed(runs, count);
     if (!*reason) {
         (void)printf("\n%sproved:%s a restart of this command compiles nothing\n",
                      rk_style(RK_STYLE_GOOD, stdout), plain);
@@ -103,7 +113,8 @@ static json_t *run_json(const rk_verify_run *run) {
     rk_out_set(object, "status", rk_out_uint((uint64_t)run->status));
     rk_out_set(object, "seconds", rk_out_seconds(run->seconds_ns));
     rk_out_set(object, "requests", rk_out_uint(rk_verify_requests(run)));
-    rk_out_set(object, "compiled", rk_out_uint(run->totals.compiled));
+    rk_out_set(object, "compiled", rk_out_uint(rk_verify_compiled(run)));
+    rk_out_set(object, "failed", rk_out_uint(rk_verify_failed(run)));
     rk_out_set(object, "hits", rk_out_uint(run->totals.hits));
     rk_out_set(object, "preloaded", rk_out_uint(run->totals.preloaded));
     rk_out_set(object, "compile_seconds", rk_out_seconds(run->totals.compile_ns));

@@ -49,7 +49,7 @@ int rk_verb_version(int argc, char **argv) {
     const rk_opt options[] = {RK_OPT_JSON(&json)};
     const rk_opt_usage usage = {
         .verb = "version",
-        .summary = "Prints rekindle's version, and the two libraries by which it gets into a job: "
+        .summary = "Prints rekindle's version, and the libraries by which it gets into a job: "
                    "where they should be, and whether they are there.",
         .options = options,
         .option_count = RK_ARRAY_LEN(options),
@@ -60,6 +60,7 @@ int rk_verb_version(int argc, char **argv) {
         return status;
     library libraries[] = {
         {.name = "preload", .what = "preload library"},
+        {.name = "core", .what = "core library"},
         {.name = "plugin", .what = "plugin library"},
     };
     rk_autofree char *executable = NULL;
@@ -67,14 +68,16 @@ int rk_verb_version(int argc, char **argv) {
     if (!err)
         err = rk_self_library(RK_PRELOAD_LIBRARY, &libraries[0].path, &libraries[0].found);
     if (!err)
-        err = rk_self_library(RK_PLUGIN_LIBRARY, &libraries[1].path, &libraries[1].found);
+        err = rk_self_library(RK_CORE_LIBRARY, &libraries[1].path, &libraries[1].found);
+    if (!err)
+        err = rk_self_library(RK_PLUGIN_LIBRARY, &libraries[2].path, &libraries[2].found);
     if (err) {
         status = rk_cli_fail(err, json);
     } else {
         (json ? print_json : print_text)(executable, libraries, RK_ARRAY_LEN(libraries));
         status = RK_EXIT_OK;
     }
-    rk_free(libraries[0].path);
-    rk_free(libraries[1].path);
+    for (size_t i = 0; i < RK_ARRAY_LEN(libraries); i++)
+        rk_free(libraries[i].path);
     return status;
 }

@@ -99,6 +99,10 @@ static const char *advice_for(const rk_explained *item) {
     case RK_CAUSE_DAMAGED:
         return "The entry could not be used and was replaced: `rekindle fsck` checks the others.";
     case RK_CAUSE_UNCACHEABLE:
+        if (item->was_lost)
+            return "It was compiled before and not stored: the process left while it was being "
+                   "written, by os._exit or a signal. Let it end as usual, or live on for a "
+                   "moment; without that, later starts try again.";
         return item->compile->outcome == RK_OUTCOME_BYPASS
                    ? "It is compiled at every start: take callbacks and debugging prints out of "
                      "it, "

@@ -73,14 +73,16 @@ static size_t count_requests(const rk_run_model *run, const rk_run_compile *of) 
     return count;
 }
 
-// What earlier runs say of a key: that its executable was stored, or loaded.
-typedef enum past { PAST_UNKNOWN, PAST_COMPILED, PAST_STORED } past;
+// What earlier runs say of a key: that its executable was stored, or loaded; or that its process
+// left while it was being stored.
+typedef enum past { PAST_UNKNOWN, PAST_COMPILED, PAST_LOST, PAST_STORED } past;
 
 static past look_back(const rk_run_model *run, const rk_run_compile *of) {
     past found = PAST_UNKNOWN;
     for (size_t i = 0; i < run->compile_count; i++)
         if (same_key(&run->compiles[i], of)) {
-            found = PAST_COMPILED;
+            bool lost = found == PAST_LOST || rk_run_is_lost(run, &run->compiles[i]);
+            found = lost ? PAST_LOST : PAST_COMPILED;
             if (run->compiles[i].outcome == RK_OUTCOME_HIT)
                 return PAST_STORED;
         }
@@ -111,7 +113,8 @@ static bool is_word(const char *text, const char *const *words, size_t count) {
 }
 
 static bool was_damaged(const rk_run_compile *compile) {
-    static const char *const reasons[] = {"damaged", "other_key", "refused", "read_failed"};
+    static const char *const reasons[] = {"damaged", "other_key", "refused", "read_failed",
+                                          "load_killed"};
     return is_word(compile->reason, reasons, RK_ARRAY_LEN(reasons));
 }
 
@@ -173,6 +176,7 @@ static rk_err *be_known(rk_explained *item, past known, const char *run) {
         item->cause = RK_CAUSE_ENVIRONMENT;
         return note_variable(item, "REKINDLE_MODE", "readwrite", "refresh");
     }
+    item->was_lost = known == PAST_LOST;
     item->cause = known == PAST_STORED ? RK_CAUSE_EVICTED : RK_CAUSE_UNCACHEABLE;
     return note_call(item, "executable", known == PAST_STORED ? "stored" : "not stored",
                      run ? run : "gone");

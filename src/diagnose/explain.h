@@ -22,6 +22,7 @@ typedef struct rk_explained {
     const rk_known *program;       // borrowed from the library; NULL: not kept
     rk_cause cause;
     bool is_eager;  // an operation of the framework's own, outside of any compiled function
+    bool was_lost;  // an earlier run compiled it, and left before it was stored
     bool is_loaded; // not compiled: the same program was asked for again, and loaded
     const rk_known *nearest;          // the earlier program; NULL: there is none
     const rk_run_compile *nearest_of; // its request in this run; NULL: it is of an earlier run

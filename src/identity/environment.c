@@ -1,6 +1,7 @@
 #include "identity/environment.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "identity/flags.h"
@@ -113,14 +114,77 @@ static rk_err *add_environment(rk_components *out) {
     return NULL;
 }
 
+rk_err *rk_environment_add_variables(const char *ignore, rk_components *out_components) {
+    RK_TRY(add_environment(out_components));
+    rk_components_ignore(out_components, ignore);
+    rk_components_sort(out_components);
+    return NULL;
+}
+
 rk_err *rk_environment_collect(const rk_plugin_facts *facts, const char *ignore,
                                rk_components *out_components) {
     RK_TRY(add_versions(facts, out_components));
     RK_TRY(add_topology(facts, out_components));
     RK_TRY(add_environment(out_components));
+    const rk_components *options = facts->create_options;
+    for (size_t i = 0; options && i < options->count; i++)
+        RK_TRY(add(out_components, options->items[i].kind, options->items[i].name,
+                   rk_span_of(options->items[i].value, options->items[i].value_len)));
     if (facts->generates_host_code)
         RK_TRY(rk_host_cpu_add(out_components));
     rk_components_ignore(out_components, ignore);
     rk_components_sort(out_components);
     return NULL;
+}
+
+// The mark.
+
+static bool is_named(const char *item, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        size_t len = 0;
+        while (item[len] == names[i][len] && item[len])
+            len++;
+        if (item[len] == '=' && !names[i][len])
+            return true;
+    }
+    return false;
+}
+
+// The letters with which the names begin, A in the lowest bit.
+static uint32_t letters_of(const char *const *names, size_t count) {
+    uint32_t letters = 0;
+    for (size_t i = 0; i < count; i++)
+        letters |= (uint32_t)1 << (names[i][0] - 'A');
+    return letters;
+}
+
+// Most variables are done with at their first letter.
+static bool is_one_of_ours(const char *item, uint32_t letters) {
+    uint32_t letter = (uint32_t)*item - 'A';
+    return letter < 26 && (letters >> letter & 1) &&
+           (is_named(item, FLAG_VARIABLES, RK_ARRAY_LEN(FLAG_VARIABLES)) ||
+            is_named(item, VARIABLES, RK_ARRAY_LEN(VARIABLES)));
+}
+
+static uint64_t hash_text(const char *text) {
+    const uint64_t multiplier = 0x9E3779B97F4A7C15u; // 2^64 by the golden ratio
+    size_t len = strlen(text);
+    uint64_t hash = len;
+    for (size_t at = 0; at < len; at += sizeof hash) {
+        uint64_t part = 0;
+        memcpy(&part, text + at, len - at < sizeof part ? len - at : sizeof part);
+        hash = (hash ^ part) * multiplier;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+uint64_t rk_environment_mark(void) {
+    const uint32_t letters = letters_of(FLAG_VARIABLES, RK_ARRAY_LEN(FLAG_VARIABLES)) |
+                             letters_of(VARIABLES, RK_ARRAY_LEN(VARIABLES));
+    uint64_t mark = 0; // a sum, since the order does not matter
+    for (char *const *item = environ; item && *item; item++)
+        if (is_one_of_ours(*item, letters))
+            mark += hash_text(*item);
+    return mark;
 }

@@ -1,7 +1,7 @@
 // The events of a run, each a line: docs/journal.md describes their fields.
+#include "base/redact.h"
 #include "journal/journal.h"
 #include "journal/line.h"
-#include "journal/redact.h"
 #include "journal/turn.h"
 
 static void add_key(rk_json *json, const rk_key *key) {
@@ -45,6 +45,8 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
             rk_json_member_bool(json, "ahead_of_time", true);
             rk_json_member_bool(json, "found", event->found);
         }
+        if (event->storing)
+            rk_json_member_bool(json, "storing", true);
         rk_json_member_seconds(json, "request_seconds", event->request_ns);
         rk_json_member_seconds(json, "compile_seconds", event->compile_ns);
         rk_json_member_seconds(json, "load_seconds", event->load_ns);
@@ -252,6 +254,17 @@ void rk_journal_add_warning(rk_journal *journal, const char *message) {
         RK_AUTO(rk_buf) shown = RK_BUF_INIT(1 << 20);
         rk_redact_text(rk_span_text(message), &shown);
         rk_line_add_text(&mine.json, "message", rk_buf_span(&shown), RK_LINE_MESSAGE_BYTES);
+    }
+    rk_turn_end(&mine);
+}
+
+void rk_journal_add_unwatched(rk_journal *journal, const char *plugin, const char *reason) {
+    rk_turn mine = rk_turn_begin(journal, "unwatched");
+    if (mine.journal) {
+        RK_AUTO(rk_buf) shown = RK_BUF_INIT(1 << 20);
+        rk_redact_text(rk_span_text(reason), &shown);
+        rk_line_add_name(&mine.json, "plugin", plugin);
+        rk_line_add_text(&mine.json, "reason", rk_buf_span(&shown), RK_LINE_MESSAGE_BYTES);
     }
     rk_turn_end(&mine);
 }

@@ -15,6 +15,7 @@
 struct rk_journal {
     pthread_mutex_t lock; // guards all below owner
     char *run;            // owned
+    char *store;          // owned
     char *path;           // owned; of the file, below the store
     pid_t owner;          // the process that opened it; a forked child is another one
     int fd;
@@ -54,6 +55,21 @@ static rk_err *end_line(rk_journal *journal, rk_json *json) {
     return rk_fs_write_all(journal->fd, journal->line.data, journal->line.len);
 }
 
+// The sign that lines are missing, which costs no room on the disk: the file's sticky bit. Where
+// the program has closed our descriptor, by way of another one.
+static void mark_incomplete(const rk_journal *journal) {
+    enum { INCOMPLETE_MODE = 0600 | S_ISVTX };
+    rk_autofd other = -1;
+    rk_err *foreign = check_descriptor(journal);
+    if (foreign)
+        rk_err_drop(rk_tree_open(journal->store, journal->path, O_WRONLY, 0, &other),
+                    "then it cannot be marked");
+    int fd = foreign ? other : journal->fd;
+    rk_err_drop(foreign, "told as the reason why the journal ends");
+    if (fd >= 0)
+        (void)rk_sys()->fchmod_fn(fd, INCOMPLETE_MODE); // a sign that fails is missing
+}
+
 rk_turn rk_turn_begin(rk_journal *journal, const char *event) {
     rk_turn mine = {.saved_errno = errno};
     // A forked child may have inherited a lock that nobody will open: it must not even try.
@@ -73,6 +89,8 @@ void rk_turn_end(rk_turn *mine) {
             rk_err *err = end_line(journal, &mine->json);
             journal->silent = err != NULL;
             journal->failure = err;
+            if (err)
+                mark_incomplete(journal);
         }
         (void)pthread_mutex_unlock(&journal->lock);
         (void)pthread_setcancelstate(mine->saved_cancel_state, NULL);
@@ -169,6 +187,9 @@ rk_err *rk_journal_open(const rk_journal_start *start, rk_journal **out_journal)
     rk_buf_reserve(&journal->line, RK_LINE_MAX_BYTES);
     RK_TRY(rk_buf_status(&journal->line));
     RK_TRY(choose_run(start->run, &journal->run));
+    journal->store = rk_strdup(start->store_directory);
+    if (!journal->store)
+        return rk_err_no_memory();
     rk_err *err = open_file(journal, start->store_directory);
     if (!err)
         err = write_start(journal, start);
@@ -191,6 +212,7 @@ void rk_journal_close(rk_journal *journal) {
     rk_err_free(journal->failure);
     rk_buf_cleanup(&journal->line);
     rk_free(journal->path);
+    rk_free(journal->store);
     rk_free(journal->run);
     rk_free(journal);
 }

@@ -56,6 +56,7 @@ typedef struct rk_journal_compile {
     bool refused;            // and therefore not compiled
     bool found;              // ahead of time: the executable was in the store already
     bool preloaded;          // a hit: it was loaded, or being loaded, before it was asked for
+    bool storing;            // a miss: storing it has begun; a "stored" event says how that ended
     uint64_t request_ns;     // the whole request
     uint64_t compile_ns;     // inside the plugin's compiler
     uint64_t load_ns;        // read, verify, decompress, DeserializeAndLoad; within the request
@@ -178,6 +179,8 @@ typedef struct rk_journal_preload {
 } rk_journal_preload;
 void rk_journal_add_preload(rk_journal *journal, const rk_journal_preload *event);
 
+// A plugin that has no client under watch, and why. `plugin`: its path, "" if unknown.
+void rk_journal_add_unwatched(rk_journal *journal, const char *plugin, const char *reason);
 void rk_journal_add_warning(rk_journal *journal, const char *message);
 void rk_journal_add_end(rk_journal *journal); // orderly exit
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/redact.h"
 #include "journal/journal.h"
 #include "journal/line.h"
-#include "journal/redact.h"
 
 static bool parse_rank(const char *text, uint32_t *out_rank) {
     enum { MOST_DIGITS = 9 };

@@ -53,6 +53,10 @@ void rk_run_model_cleanup(rk_run_model *model) {
     }
     for (size_t i = 0; i < model->warning_count; i++)
         rk_free(model->warnings[i].message);
+    for (size_t i = 0; i < model->unwatched_count; i++) {
+        rk_free(model->unwatched[i].plugin);
+        rk_free(model->unwatched[i].reason);
+    }
     rk_free(model->processes);
     rk_free(model->clients);
     rk_free(model->compiles);
@@ -62,6 +66,7 @@ void rk_run_model_cleanup(rk_run_model *model) {
     rk_free(model->memories);
     rk_free(model->verified);
     rk_free(model->warnings);
+    rk_free(model->unwatched);
     rk_free(model->run);
     rk_free(model->job);
     rk_free(model->mode);
@@ -135,7 +140,7 @@ static rk_err *take_line(void *context, rk_span line, rk_line_kind kind) {
     return NULL;
 }
 
-static void sum_up(rk_run_model *model) {
+void rk_run_sum_processes(rk_run_model *model) {
     model->ended = model->process_count > 0;
     for (size_t i = 0; i < model->process_count; i++) {
         const rk_run_process *process = &model->processes[i];
@@ -150,8 +155,17 @@ static void sum_up(rk_run_model *model) {
         model->counts.device_to_host += process->counts.device_to_host;
         model->counts.device_to_host_bytes += process->counts.device_to_host_bytes;
     }
-    if (model->compile_count)
-        qsort(model->compiles, model->compile_count, sizeof *model->compiles, compare_compiles);
+}
+
+rk_err *rk_run_fill_texts(rk_run_model *model) {
+    for (size_t i = 0; i < model->process_count; i++) {
+        RK_TRY(fill(&model->processes[i].host));
+        RK_TRY(fill(&model->processes[i].executable));
+        RK_TRY(fill(&model->processes[i].way_in));
+    }
+    RK_TRY(fill(&model->job));
+    RK_TRY(fill(&model->mode));
+    return fill(&model->version);
 }
 
 static rk_err *read_files(rk_run_builder *builder, const char *directory) {
@@ -162,28 +176,28 @@ static rk_err *read_files(rk_run_builder *builder, const char *directory) {
         if (!path)
             return rk_err_no_memory();
         builder->process = i;
-        RK_TRY(rk_lines_read(path, take_line, builder));
-        RK_TRY(fill(&process->host));
-        RK_TRY(fill(&process->executable));
-        RK_TRY(fill(&process->way_in));
+        struct stat info;
+        RK_TRY(rk_lines_read(path, take_line, builder, &info));
+        process->file_bytes = (uint64_t)info.st_size;
+        process->modified_ns = rk_lines_modified_ns(&info);
+        process->incomplete = info.st_mode & S_ISVTX; // journal.c sets it
     }
-    RK_TRY(fill(&model->job));
-    RK_TRY(fill(&model->mode));
-    return fill(&model->version);
+    return rk_run_fill_texts(model);
 }
 
-rk_err *rk_run_load(const char *store_directory, const char *run, rk_run_model *out_model) {
+rk_err *rk_run_list_files(const char *store_directory, const char *run, rk_run_model *out_model,
+                          char **out_directory) {
     enum { MOST_NAMES = 2 * RK_RUN_MAX_PROCESSES };
     if (!rk_run_id_valid(run))
         return rk_error(RK_INVALID_ARGUMENT, "\"%.200s\" is no run id; `rekindle runs` lists them",
                         run);
     rk_autofree char *runs = rk_path_join(store_directory, "runs");
-    rk_autofree char *directory = runs ? rk_path_join(runs, run) : NULL;
+    *out_directory = runs ? rk_path_join(runs, run) : NULL;
     out_model->run = rk_strdup(run);
-    if (!directory || !out_model->run)
+    if (!*out_directory || !out_model->run)
         return rk_err_no_memory();
     rk_run_builder builder = {.model = out_model};
-    rk_err *err = rk_fs_list(directory, MOST_NAMES, add_file, &builder);
+    rk_err *err = rk_fs_list(*out_directory, MOST_NAMES, add_file, &builder);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "told in the user's words below");
         return rk_error(RK_NOT_FOUND, "there is no run \"%s\" in %s; `rekindle runs` lists them",
@@ -193,7 +207,17 @@ rk_err *rk_run_load(const char *store_directory, const char *run, rk_run_model *
     if (out_model->process_count)
         qsort(out_model->processes, out_model->process_count, sizeof *out_model->processes,
               compare_files);
+    return NULL;
+}
+
+rk_err *rk_run_load(const char *store_directory, const char *run, rk_run_model *out_model) {
+    rk_autofree char *directory = NULL;
+    RK_TRY(rk_run_list_files(store_directory, run, out_model, &directory));
+    rk_run_builder builder = {.model = out_model};
     RK_TRY(read_files(&builder, directory));
-    sum_up(out_model);
+    rk_run_sum_processes(out_model);
+    if (out_model->compile_count)
+        qsort(out_model->compiles, out_model->compile_count, sizeof *out_model->compiles,
+              compare_compiles);
     return NULL;
 }

@@ -23,7 +23,10 @@ typedef char rk_run_hex[RK_DIGEST_HEX_CHARS + 1];
 typedef struct rk_run_process {
     uint32_t rank;
     int64_t pid;
-    char *file; // name within the run directory, "0.jsonl"
+    char *file;           // name within the run directory, "0.jsonl"
+    uint64_t file_bytes;  // its size when it was opened, which is before it was read,
+    uint64_t modified_ns; // and its modification time
+    bool names_run;       // its start event names the run whose directory it lies in
     char *host;
     char *executable;
     char *way_in; // "preload" or "plugin"
@@ -32,6 +35,9 @@ typedef struct rk_run_process {
     uint64_t start_ns; // 0 if even the start event is missing
     uint64_t last_ns;  // of the last event
     bool ended;        // orderly: there is an "end" event; a killed or living process has none
+    bool incomplete;   // a line could not be written, and nothing was after that
+    uint64_t storing;  // executables that were to be stored,
+    uint64_t stored;   // and those of which it is known what became of them
     rk_journal_counts counts;
     bool is_warm;             // it said that its warm-up was over,
     uint64_t warm_executions; // after so many executions
@@ -69,6 +75,7 @@ typedef struct rk_run_compile {
     rk_run_hex key, program, options, environment;
     bool compiled, failed, deserialize_failed, quarantined;
     bool ahead_of_time, found;
+    bool storing;       // the executable was to be stored
     bool late, refused; // after warm-up; and so not compiled (REKINDLE_STRICT)
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
     uint64_t preload_ns; // loading it took that, before it was asked for
@@ -134,6 +141,23 @@ typedef struct rk_run_warning {
     char *message;
 } rk_run_warning;
 
+// How the command of `rekindle run` ended.
+typedef struct rk_run_command {
+    bool known; // false: it is still going, rekindle was killed as well, or nobody waited
+    int64_t pid;
+    char host[65];        // cut, if its name is longer
+    int signal_number;    // that killed it; 0: none did,
+    unsigned exit_status; // and this is what it left with
+} rk_run_command;
+
+// A plugin that has no client under watch, and why.
+typedef struct rk_run_unwatched {
+    size_t process;
+    uint64_t time_ns;
+    char *plugin; // path; "" if unknown
+    char *reason;
+} rk_run_unwatched;
+
 // What came of loading ahead, summed over clients and processes.
 typedef struct rk_run_preload {
     uint64_t listed, loaded, claimed, wasted;
@@ -146,6 +170,8 @@ typedef struct rk_run_model {
     uint64_t start_ns;          // earliest start; 0 if no event could be read
     uint64_t last_ns;           // latest event of any process
     bool ended;                 // every process ended orderly (false for a run without any)
+
+    rk_run_command command;
 
     rk_run_process *processes; // by rank; of a rank the first one first
     size_t process_count;
@@ -165,6 +191,8 @@ typedef struct rk_run_model {
     size_t verified_count;
     rk_run_warning *warnings;
     size_t warning_count;
+    rk_run_unwatched *unwatched;
+    size_t unwatched_count;
     rk_journal_counts counts; // summed over processes
     rk_run_preload preload;
 
@@ -173,6 +201,19 @@ typedef struct rk_run_model {
     uint64_t newer_lines; // of a version that this rekindle does not know
     uint64_t unknown_events; // of this version, but of a kind not known here
 } rk_run_model;
+
+// Whether a process that left no end is on this host and still there. False for all others.
+bool rk_run_process_is_alive(const rk_run_process *process);
+
+// Processes that left no end, are not alive, and are not the command: killed, or left by _exit.
+size_t rk_run_count_unknown_ends(const rk_run_model *model);
+
+// Processes whose journals lack lines, since a write failed: what they count is the least.
+size_t rk_run_count_incomplete(const rk_run_model *model);
+
+// Programs that were compiled and not stored, since their process was gone before that was done.
+uint64_t rk_run_count_lost(const rk_run_model *model);
+bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile); // this one
 
 void rk_run_model_cleanup(
     rk_run_model *model); // frees and zeroes; RK_AUTO(rk_run_model) model = {0};
@@ -211,6 +252,7 @@ typedef struct rk_run_totals {
     uint64_t compiled;              // real calls of the plugin's compiler
     uint64_t fingerprint_fallbacks; // requests whose fingerprint is of bytes, not of meaning
     uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
+    uint64_t not_stored;    // programs that were compiled and could not be stored
     uint64_t unusable;      // requests that found an entry, could not use it, and were compiled
     uint64_t ahead_of_time; // requests for a topology, without a client
     uint64_t found;         // those of them whose executable was in the store already
@@ -233,6 +275,12 @@ typedef struct rk_run_totals {
 } rk_run_totals;
 
 void rk_run_totals_cleanup(rk_run_totals *totals);
+
+// Those of one run. `*out_totals` must be zeroed.
+RK_NODISCARD rk_err *rk_run_totals_of(const rk_run_model *model, rk_run_totals *out_totals);
+
+// Adds those of other runs, which differ from the ones in `totals`. `totals` starts zeroed.
+RK_NODISCARD rk_err *rk_run_totals_join(rk_run_totals *totals, const rk_run_totals *more);
 
 // Adds a run. `totals` starts zeroed and is right after every call.
 RK_NODISCARD rk_err *rk_run_totals_add(rk_run_totals *totals, const rk_run_model *model);

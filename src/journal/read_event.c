@@ -1,6 +1,7 @@
 #include "journal/read_event.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "journal/line.h"
@@ -106,6 +107,8 @@ static rk_err *add_start(rk_run_builder *builder, const json_t *event, uint64_t 
     process->rank = (uint32_t)take_uint(event, "rank");
     process->pid = (int64_t)take_uint(event, "pid");
     process->start_ns = time_ns;
+    const char *run = json_string_value(json_object_get(event, "run"));
+    process->names_run = run && strcmp(run, model->run) == 0;
     return take_arguments(json_object_get(event, "argv"), process);
 }
 
@@ -171,6 +174,8 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->quarantined = take_bool(event, "quarantined");
     compile->ahead_of_time = take_bool(event, "ahead_of_time");
     compile->found = take_bool(event, "found");
+    compile->storing = take_bool(event, "storing");
+    model->processes[builder->process].storing += compile->storing;
     compile->late = take_bool(event, "late");
     compile->refused = take_bool(event, "refused");
     compile->request_ns = take_seconds(event, "request_seconds");
@@ -199,6 +204,7 @@ static rk_err *add_stored(rk_run_builder *builder, const json_t *event, uint64_t
     rk_run_stored *stored = &model->stored[model->stored_count++];
     stored->process = builder->process;
     stored->time_ns = time_ns;
+    model->processes[builder->process].stored++;
     take_hex(event, "key", stored->key);
     take_hex(event, "program", stored->program);
     stored->stored = take_bool(event, "stored");
@@ -339,6 +345,20 @@ static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_
     return take_text(event, "message", &warning->message);
 }
 
+static rk_err *add_unwatched(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_model *model = builder->model;
+    void *items = rk_run_grow(model->unwatched, model->unwatched_count,
+                              &builder->unwatched_capacity, sizeof *model->unwatched);
+    if (!items)
+        return rk_err_no_memory();
+    model->unwatched = items;
+    rk_run_unwatched *unwatched = &model->unwatched[model->unwatched_count++];
+    unwatched->process = builder->process;
+    unwatched->time_ns = time_ns;
+    RK_TRY(take_text(event, "plugin", &unwatched->plugin));
+    return take_text(event, "reason", &unwatched->reason);
+}
+
 static rk_err *add_preload(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_preload *sum = &builder->model->preload;
     (void)time_ns;
@@ -358,15 +378,33 @@ static rk_err *add_end(rk_run_builder *builder, const json_t *event, uint64_t ti
     return NULL;
 }
 
+// rekindle wrote it, not the process whose journal it is in.
+static rk_err *add_command(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    (void)time_ns;
+    rk_run_command *command = &builder->model->command;
+    const char *host = json_string_value(json_object_get(event, "host"));
+    *command = (rk_run_command){
+        .known = true,
+        .pid = (int64_t)take_uint(event, "pid"),
+        .signal_number = take_int(event, "signal"),
+        .exit_status = (unsigned)take_int(event, "exit_status"),
+    };
+    (void)snprintf(command->host, sizeof command->host, "%s", host ? host : "");
+    return NULL;
+}
+
 static const struct {
     const char *name;
     rk_err *(*add)(rk_run_builder *builder, const json_t *event, uint64_t time_ns);
 } kinds[] = {
-    {"start", add_start},     {"client", add_client},     {"compile", add_compile},
-    {"stored", add_stored},   {"verified", add_verified}, {"counts", add_counts},
-    {"warning", add_warning}, {"end", add_end},           {"memory", add_memory},
-    {"warm", add_warm},       {"steps", add_steps},       {"executed", add_executed},
-    {"preload", add_preload},
+    {"start", add_start},       {"client", add_client},
+    {"compile", add_compile},   {"stored", add_stored},
+    {"verified", add_verified}, {"counts", add_counts},
+    {"warning", add_warning},   {"end", add_end},
+    {"memory", add_memory},     {"warm", add_warm},
+    {"steps", add_steps},       {"executed", add_executed},
+    {"preload", add_preload},   {"unwatched", add_unwatched},
+    {"command", add_command},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
@@ -386,7 +424,7 @@ static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
                         RK_RUN_MAX_EVENTS);
     uint64_t time_ns = take_seconds(event, "t");
     rk_run_process *process = &model->processes[builder->process];
-    if (time_ns > process->last_ns)
+    if (time_ns > process->last_ns && strcmp(name, "command") != 0)
         process->last_ns = time_ns;
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
         if (strcmp(name, kinds[i].name) == 0)

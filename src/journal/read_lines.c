@@ -63,14 +63,13 @@ static rk_err *read_all(reader *self, int fd, const char *path) {
     return rest ? finish_line(self, RK_LINE_UNENDED) : NULL;
 }
 
-rk_err *rk_lines_read(const char *path, rk_line_fn each, void *context) {
+rk_err *rk_lines_read(const char *path, rk_line_fn each, void *context, struct stat *out_info) {
     rk_autofd fd = rk_sys()->open_fn(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open %s", path);
-    struct stat info;
-    if (rk_sys()->fstat_fn(fd, &info) != 0)
+    if (rk_sys()->fstat_fn(fd, out_info) != 0)
         return rk_error_errno(errno, "cannot stat %s", path);
-    if (!S_ISREG(info.st_mode))
+    if (!S_ISREG(out_info->st_mode))
         return rk_error(RK_OUT_OF_RANGE, "%s is not a regular file", path);
     reader self = {.each = each, .context = context};
     rk_err *err = read_all(&self, fd, path);

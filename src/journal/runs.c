@@ -95,8 +95,7 @@ static rk_err *look_at_run(const char *directory, bool *out_is_run, uint64_t *ou
     *out_is_run = true;
     *out_start_ns = read_first_time(path);
     if (!*out_start_ns)
-        *out_start_ns =
-            (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
+        *out_start_ns = rk_stat_modified_ns(&info);
     return NULL;
 }
 

@@ -1,8 +1,8 @@
+#include "journal/totals.h"
+
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "journal/read.h"
-#include "journal/read_event.h"
 
 // An open hash table of digests: they are hashes already.
 struct rk_run_program_set {
@@ -104,24 +104,77 @@ static void add_compile(rk_run_totals *totals, const rk_run_compile *compile) {
     totals->avoided_waited_ns += hit ? compile->waited_ns : 0;
 }
 
-static void add_counts(rk_journal_counts *sum, const rk_journal_counts *counts) {
-    sum->executions += counts->executions;
-    sum->host_to_device += counts->host_to_device;
-    sum->host_to_device_bytes += counts->host_to_device_bytes;
-    sum->device_to_host += counts->device_to_host;
-    sum->device_to_host_bytes += counts->device_to_host_bytes;
+#define FIELD(name, member)                                                                        \
+    { name, offsetof(rk_run_totals, member) }
+
+const rk_totals_field rk_totals_fields[] = {
+    FIELD("runs", runs),
+    FIELD("hits", hits),
+    FIELD("misses", misses),
+    FIELD("bypassed", bypassed),
+    FIELD("compiled", compiled),
+    FIELD("fingerprint_fallbacks", fingerprint_fallbacks),
+    FIELD("deserialize_failures", deserialize_failures),
+    FIELD("preloaded", preloaded),
+    FIELD("remote_hits", remote_hits),
+    FIELD("stored", stored),
+    FIELD("not_stored", not_stored),
+    FIELD("quarantined", quarantined),
+    FIELD("unusable", unusable),
+    FIELD("ahead_of_time", ahead_of_time),
+    FIELD("found", found),
+    FIELD("refused", refused),
+    FIELD("compile_ns", compile_ns),
+    FIELD("load_ns", load_ns),
+    FIELD("waited", waited),
+    FIELD("waited_ns", waited_ns),
+    FIELD("avoided_compile_ns", avoided_compile_ns),
+    FIELD("avoided_load_ns", avoided_load_ns),
+    FIELD("avoided_waited_ns", avoided_waited_ns),
+    FIELD("verified", verified),
+    FIELD("verify_differences", verify_differences),
+    FIELD("verify_ns", verify_ns),
+    FIELD("preload_listed", preload.listed),
+    FIELD("preload_loaded", preload.loaded),
+    FIELD("preload_claimed", preload.claimed),
+    FIELD("preload_wasted", preload.wasted),
+    FIELD("preload_load_ns", preload.load_ns),
+    FIELD("preload_wasted_load_ns", preload.wasted_load_ns),
+    FIELD("executions", counts.executions),
+    FIELD("host_to_device", counts.host_to_device),
+    FIELD("host_to_device_bytes", counts.host_to_device_bytes),
+    FIELD("device_to_host", counts.device_to_host),
+    FIELD("device_to_host_bytes", counts.device_to_host_bytes),
+};
+const size_t rk_totals_field_count = RK_ARRAY_LEN(rk_totals_fields);
+
+// A new counter needs a line above: without it summaries would lack the counter.
+enum { COMPUTED_FIELDS = 2 /* programs, saved_ns */, OTHER_MEMBERS = 3 };
+_Static_assert(sizeof(void *) != sizeof(uint64_t) ||
+                   sizeof(rk_run_totals) == sizeof(uint64_t) * (RK_ARRAY_LEN(rk_totals_fields) +
+                                                                COMPUTED_FIELDS + OTHER_MEMBERS),
+               "each counter of rk_run_totals is in rk_totals_fields");
+
+uint64_t rk_totals_get(const rk_run_totals *totals, const rk_totals_field *field) {
+    uint64_t value;
+    memcpy(&value, (const uint8_t *)totals + field->at, sizeof value);
+    return value;
 }
 
-static void add_preload(rk_run_preload *sum, const rk_run_preload *preload) {
-    sum->listed += preload->listed;
-    sum->loaded += preload->loaded;
-    sum->claimed += preload->claimed;
-    sum->wasted += preload->wasted;
-    sum->load_ns += preload->load_ns;
-    sum->wasted_load_ns += preload->wasted_load_ns;
+void rk_totals_set(rk_run_totals *totals, const rk_totals_field *field, uint64_t value) {
+    memcpy((uint8_t *)totals + field->at, &value, sizeof value);
 }
 
-static rk_err *add_warning(rk_run_totals *totals, const char *message) {
+rk_err *rk_totals_add_program(rk_run_totals *totals, const rk_digest *program) {
+    if (!totals->seen)
+        totals->seen = rk_calloc(1, sizeof *totals->seen);
+    return totals->seen ? set_add(totals->seen, program) : rk_err_no_memory();
+}
+
+rk_err *rk_totals_add_warning(rk_run_totals *totals, const char *message) {
+    enum { MOST_WARNINGS = 1000 }; // distinct ones: more would only be noise
+    if (totals->warning_count >= MOST_WARNINGS)
+        return NULL;
     for (size_t i = 0; i < totals->warning_count; i++)
         if (strcmp(totals->warnings[i], message) == 0)
             return NULL;
@@ -137,35 +190,83 @@ static rk_err *add_warning(rk_run_totals *totals, const char *message) {
     return NULL;
 }
 
-rk_err *rk_run_totals_add(rk_run_totals *totals, const rk_run_model *model) {
-    enum { MOST_WARNINGS = 1000 }; // distinct ones: more would only be noise
-    if (!totals->seen)
-        totals->seen = rk_calloc(1, sizeof *totals->seen);
-    if (!totals->seen)
+static int compare_digests(const void *a, const void *b) {
+    return memcmp(a, b, sizeof(rk_digest));
+}
+
+rk_err *rk_totals_list_programs(const rk_run_totals *totals, rk_digest **out_programs,
+                                size_t *out_count) {
+    const struct rk_run_program_set *set = totals->seen;
+    *out_programs = NULL;
+    *out_count = 0;
+    if (!set || set->count == 0)
+        return NULL;
+    *out_programs = rk_calloc(set->count, sizeof **out_programs);
+    if (!*out_programs)
         return rk_err_no_memory();
+    for (size_t i = 0; i < set->capacity; i++)
+        if (set->used[i])
+            (*out_programs)[(*out_count)++] = set->slots[i];
+    qsort(*out_programs, *out_count, sizeof **out_programs, compare_digests);
+    return NULL;
+}
+
+void rk_totals_settle(rk_run_totals *totals) {
+    totals->programs = totals->seen ? totals->seen->count : 0;
+    uint64_t instead_ns = totals->avoided_load_ns + totals->avoided_waited_ns;
+    totals->saved_ns =
+        totals->avoided_compile_ns > instead_ns ? totals->avoided_compile_ns - instead_ns : 0;
+}
+
+static rk_err *add_events(rk_run_totals *totals, const rk_run_model *model) {
     for (size_t i = 0; i < model->compile_count; i++) {
         rk_digest program;
         identify(model, &model->compiles[i], &program);
-        RK_TRY(set_add(totals->seen, &program));
+        RK_TRY(rk_totals_add_program(totals, &program));
         add_compile(totals, &model->compiles[i]);
     }
-    for (size_t i = 0; i < model->stored_count; i++)
+    for (size_t i = 0; i < model->stored_count; i++) {
         totals->stored += model->stored[i].stored;
+        totals->not_stored += !model->stored[i].stored;
+    }
     for (size_t i = 0; i < model->verified_count; i++) {
         totals->verified += model->verified[i].outcome != RK_VERIFIED_FAILED;
         totals->verify_differences += model->verified[i].outcome == RK_VERIFIED_DIFFERENT;
         totals->verify_ns += model->verified[i].verify_ns;
     }
-    for (size_t i = 0; i < model->warning_count && totals->warning_count < MOST_WARNINGS; i++)
-        RK_TRY(add_warning(totals, model->warnings[i].message));
-    add_counts(&totals->counts, &model->counts);
-    add_preload(&totals->preload, &model->preload);
-    totals->runs++;
-    totals->programs = totals->seen->count;
-    uint64_t instead_ns = totals->avoided_load_ns + totals->avoided_waited_ns;
-    totals->saved_ns =
-        totals->avoided_compile_ns > instead_ns ? totals->avoided_compile_ns - instead_ns : 0;
+    for (size_t i = 0; i < model->warning_count; i++)
+        RK_TRY(rk_totals_add_warning(totals, model->warnings[i].message));
     return NULL;
+}
+
+rk_err *rk_run_totals_of(const rk_run_model *model, rk_run_totals *out_totals) {
+    RK_TRY(add_events(out_totals, model));
+    out_totals->counts = model->counts;
+    out_totals->preload = model->preload;
+    out_totals->runs = 1;
+    rk_totals_settle(out_totals);
+    return NULL;
+}
+
+rk_err *rk_run_totals_join(rk_run_totals *totals, const rk_run_totals *more) {
+    const struct rk_run_program_set *set = more->seen;
+    for (size_t i = 0; set && i < set->capacity; i++)
+        if (set->used[i])
+            RK_TRY(rk_totals_add_program(totals, &set->slots[i]));
+    for (size_t i = 0; i < more->warning_count; i++)
+        RK_TRY(rk_totals_add_warning(totals, more->warnings[i]));
+    for (size_t i = 0; i < rk_totals_field_count; i++) {
+        const rk_totals_field *field = &rk_totals_fields[i];
+        rk_totals_set(totals, field, rk_totals_get(totals, field) + rk_totals_get(more, field));
+    }
+    rk_totals_settle(totals);
+    return NULL;
+}
+
+rk_err *rk_run_totals_add(rk_run_totals *totals, const rk_run_model *model) {
+    RK_AUTO(rk_run_totals) own = {0};
+    RK_TRY(rk_run_totals_of(model, &own));
+    return rk_run_totals_join(totals, &own);
 }
 
 void rk_run_totals_cleanup(rk_run_totals *totals) {

@@ -51,17 +51,17 @@ static rk_err *check_unused(rk_bridge *bridge, rk_struct_id id, const void *args
     bool may_differ = rk_structs[id].results_only;
     for (size_t at = size; at < declared && !may_differ; at++)
         if (bytes[at] != 0 && at != rk_structs[id].default_at)
-            return rk_bridge_gap(bridge, id, declared, size, at);
+            return rk_bridge_gap(bridge, id, declared, size, at - at % sizeof(void *));
     return NULL;
 }
 
-// What the caller has must not lose its meaning for want of what came later.
-static rk_err *check_complete(rk_bridge *bridge, rk_struct_id id, const void *args, size_t size) {
-    const void *pointer = NULL;
-    size_t at = rk_structs[id].incomplete_at;
-    if (at)
-        memcpy(&pointer, (const unsigned char *)args + at, sizeof pointer);
-    return pointer ? rk_bridge_lack(bridge, id, size_of(args), size) : NULL;
+// Gives the plugin a function that the caller is too old to have, where it may be called.
+static void fill_stand_in(const rk_struct_facts *facts, rebuilt *out, size_t size) {
+    void *pointer = NULL;
+    memcpy(&pointer, out->bytes + facts->needs_at, sizeof pointer);
+    if (pointer && facts->stand_in_at >= out->shared &&
+        facts->stand_in_at + sizeof facts->stand_in <= size)
+        memcpy(out->bytes + facts->stand_in_at, &facts->stand_in, sizeof facts->stand_in);
 }
 
 static rk_err *rebuild(rk_bridge *bridge, rk_struct_id id, const void *args, rebuilt *out) {
@@ -72,14 +72,14 @@ static rk_err *rebuild(rk_bridge *bridge, rk_struct_id id, const void *args, reb
     rk_bridge_note_caller(bridge, id, declared);
     if (size < declared)
         RK_TRY(check_unused(bridge, id, args, size));
-    if (size > held)
-        RK_TRY(check_complete(bridge, id, args, size));
     out->shared = held < size ? held : size;
     memset(out->bytes, 0, sizeof out->bytes);
     memcpy(out->bytes, args, out->shared);
     memcpy(out->bytes, &size, sizeof size);
     if (facts->default_at >= out->shared && facts->default_at < size)
         out->bytes[facts->default_at] = facts->default_value;
+    if (facts->stand_in)
+        fill_stand_in(facts, out, size);
     return NULL;
 }
 

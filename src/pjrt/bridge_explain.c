@@ -70,16 +70,6 @@ static void add_caller(rk_buf *out, const rk_bridge *bridge, bool older) {
         rk_buf_add_format(out, "0.%d to 0.%d", from, to);
 }
 
-rk_err *rk_bridge_lack(rk_bridge *bridge, rk_struct_id id, size_t declared, size_t size) {
-    RK_AUTO(rk_buf) caller = RK_BUF_INIT(0);
-    add_caller(&caller, bridge, true);
-    return rk_error(RK_FAILED_PRECONDITION,
-                    "rekindle: this plugin speaks PJRT API 0.%d and wants a %s of %zu bytes; the "
-                    "framework speaks %s, passes %zu bytes, and sets a field that means nothing "
-                    "without those that came later; use a framework as new as the plugin",
-                    bridge->minor, rk_structs[id].name, size, rk_buf_text(&caller), declared);
-}
-
 rk_err *rk_bridge_gap(rk_bridge *bridge, rk_struct_id id, size_t declared, size_t size, size_t at) {
     RK_AUTO(rk_buf) caller = RK_BUF_INIT(0);
     add_caller(&caller, bridge, false);

@@ -18,11 +18,8 @@ bool rk_refusal_parse(const char *message, size_t len, rk_refusal *out_refusal);
 // Remembers which versions have a caller with a struct of that size.
 void rk_bridge_note_caller(rk_bridge *bridge, rk_struct_id id, size_t declared);
 
-// The error for a struct that would have to be `size` bytes long to say what it is to say.
-RK_NODISCARD rk_err *rk_bridge_lack(rk_bridge *bridge, rk_struct_id id, size_t declared,
-                                    size_t size);
-
-// The error for a struct that the plugin takes in `size` bytes only, while byte `at` of the
-// caller's is in use.
+// The error for a struct that the plugin takes in `size` bytes only, while a field in the word that
+// begins at byte `at` of the caller's is in use. (The first byte that is not zero would not do: a
+// pointer's low byte may be zero.)
 RK_NODISCARD rk_err *rk_bridge_gap(rk_bridge *bridge, rk_struct_id id, size_t declared, size_t size,
                                    size_t at);

@@ -9,6 +9,15 @@ enum {
     LAST_STRICT_MINOR = 81,
 };
 
+// PJRT_KeyValueTryGetCallback of a framework that has none. A plugin that needs it gets an error.
+static PJRT_Error *try_get_stand_in(void *args) {
+    static const char message[] =
+        "rekindle: this plugin looks into the framework's key-value store without waiting, which "
+        "the framework's PJRT API does not have (it came with 0.61); use a newer framework";
+    const PJRT_KeyValueTryGetCallback_Args *asked = args;
+    return (*asked->callback_error)(PJRT_Error_Code_UNIMPLEMENTED, message, sizeof message - 1);
+}
+
 // Sources: the API's change log; the STRUCT_SIZE constants of pjrt_c_api.h in versions 0.31, 0.54,
 // 0.57, 0.60, 0.67, 0.68, 0.75, 0.78, 0.81, 0.90, 0.97, 0.98, 0.103, 0.106, 0.110, 0.113, 0.114
 // (where a version between two of them is meant, the change log decides, or else the earliest that
@@ -16,11 +25,14 @@ enum {
 const rk_struct_facts rk_structs[RK_STRUCT_COUNT] = {
     // Callers before 0.69 declare 24 bytes, and have 32.
     [RK_STRUCT_PLUGIN_ATTRIBUTES] = {.name = "PJRT_Plugin_Attributes_Args", .steps = {{0, 32}}},
-    // A store of keys and values that lacks kv_try_get_callback (0.61) counts as none.
+    // A store of keys and values lacks kv_try_get_callback before 0.61. Only jobs of several
+    // processes use the store, but JAX passes one in every job.
     [RK_STRUCT_CLIENT_CREATE] = {.name = "PJRT_Client_Create_Args",
                                  .steps = {{0, 72}, {61, 88}},
-                                 .incomplete_at =
-                                     offsetof(PJRT_Client_Create_Args, kv_get_callback)},
+                                 .stand_in = try_get_stand_in,
+                                 .needs_at = offsetof(PJRT_Client_Create_Args, kv_get_callback),
+                                 .stand_in_at =
+                                     offsetof(PJRT_Client_Create_Args, kv_try_get_callback)},
     [RK_STRUCT_CLIENT_DESTROY] = {.name = "PJRT_Client_Destroy_Args", .steps = {{0, 24}}},
     [RK_STRUCT_CLIENT_COMPILE] = {.name = "PJRT_Client_Compile_Args", .steps = {{0, 56}}},
     [RK_STRUCT_COMPILE] = {.name = "PJRT_Compile_Args", .steps = {{0, 64}}},

@@ -21,8 +21,11 @@ typedef struct rk_struct_facts {
     // A byte that is not 0 in a struct of an older caller, if the plugin knows the field.
     uint16_t default_at; // 0: there is none
     uint8_t default_value;
-    // A pointer that, where it is set, is of no use without the fields that came later; 0: none.
-    uint16_t incomplete_at;
+    // Where the pointer at `needs_at` is set, plugins may call a function that came later. An older
+    // caller has none, so the plugin gets `stand_in` at `stand_in_at`.
+    rk_pjrt_any_fn *stand_in; // NULL: there is none
+    uint16_t needs_at;
+    uint16_t stand_in_at;
     bool results_only; // the fields that came later are written by the plugin, never read
 } rk_struct_facts;
 

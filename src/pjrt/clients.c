@@ -32,6 +32,8 @@ static rk_err *describe_client(rk_client *client, const description *d) {
     client->has_all_devices =
         facts->device_count > 0 && facts->device_count == facts->addressable_device_count;
     client->is_cpu = rk_span_is(facts->facts.platform_name, "cpu");
+    client->is_tpu = rk_span_is(facts->facts.platform_name, "tpu");
+    client->device_count = facts->device_count;
     rk_components_digest(&d->components, &client->environment);
     rk_json json = rk_json_on(&client->components_json);
     rk_components_write(&d->components, &json);
@@ -73,11 +75,14 @@ static void write_client(const rk_runtime *runtime, const rk_client *client, con
                           });
 }
 
-static rk_err *identify_client(const rk_runtime *runtime, rk_client *client, PJRT_Client *handle,
+static rk_err *identify_client(const rk_runtime *runtime, rk_client *client,
+                               const PJRT_Client_Create_Args *args,
                                const PJRT_TopologyDescription *topology, description *d) {
     const PJRT_Api *api = client->plugin->real;
     RK_TRY(topology ? rk_facts_gather_described(api, topology, &d->facts)
-                    : rk_facts_gather(api, handle, &d->facts));
+                    : rk_facts_gather(api, args->client, &d->facts));
+    if (args)
+        RK_TRY(rk_facts_gather_options(args, &d->facts));
     rk_plugin_facts *facts = &d->facts.facts;
     if (runtime->publisher && rk_store_accepts(runtime->store))
         facts->memo_store = rk_store_directory(runtime->store);
@@ -115,14 +120,15 @@ static uint64_t next_client_number(void) {
     return atomic_fetch_add(&count, 1) + 1;
 }
 
-void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle) {
+void rk_runtime_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *args) {
+    PJRT_Client *handle = args->client;
     const rk_runtime *runtime = rk_runtime_start();
     rk_client *client = runtime ? new_client(plugin, handle) : NULL;
     if (!client)
         return;
     RK_AUTO(description) d = {0};
     client->number = next_client_number();
-    rk_err *err = identify_client(runtime, client, handle, NULL, &d);
+    rk_err *err = identify_client(runtime, client, args, NULL, &d);
     write_client(runtime, client, &d);
     if (err)
         rk_runtime_tell(RK_ONCE_KEY,

@@ -1,26 +1,45 @@
 #include "pjrt/compile.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/sys.h"
 #include "cache/cache.h"
 #include "identity/options.h"
+#include "pjrt/changes.h"
 #include "pjrt/compile_inside.h"
+#include "pjrt/deadly.h"
 #include "pjrt/executable.h"
+#include "pjrt/extensions.h"
 #include "pjrt/load.h"
 #include "pjrt/memory.h"
 #include "pjrt/optimized.h"
+#include "pjrt/origin.h"
 #include "pjrt/prefetch.h"
 #include "pjrt/record.h"
 #include "pjrt/steps.h"
 #include "pjrt/strict.h"
+#include "pjrt/subset.h"
 #include "pjrt/verify.h"
 
 void rk_request_cleanup(rk_request *r) {
     rk_program_info_cleanup(&r->info);
     rk_components_cleanup(&r->options);
     rk_free(r->name);
+}
+
+void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Base *start,
+                                const PJRT_Program *program) {
+    r->extension = rk_extensions_unknown(start);
+    if (!r->extension)
+        r->extension = rk_extensions_unknown(program->extension_start);
+}
+
+static const char *describe_extension(rk_request *r) {
+    (void)snprintf(r->extension_reason, sizeof r->extension_reason,
+                   "compiled with an extension of type %d", (int)r->extension->type);
+    return r->extension_reason;
 }
 
 static rk_err *make_key(rk_request *r) {
@@ -31,6 +50,7 @@ static rk_err *make_key(rk_request *r) {
     r->key.program = r->info.fingerprint;
     rk_digest_of(rk_buf_span(&canonical), &r->key.options);
     r->key.environment = r->client->environment;
+    rk_changes_mix(r->plugin, r->state, &r->key.environment);
     rk_key_finish(&r->key, r->runtime->settings->name_space);
     r->has_key = true;
     return NULL;
@@ -38,17 +58,28 @@ static rk_err *make_key(rk_request *r) {
 
 // Loading, as the cache asks for it.
 
+static rk_err *load_noted(const rk_request *r, const rk_entry *entry,
+                          PJRT_LoadedExecutable **out_loaded) {
+    rk_loads *loads = r->runtime->loads;
+    int slot = rk_loads_begin(loads, &r->key.digest, entry->created_ns, RK_LOAD_LOADING);
+    rk_err *err = rk_load(r->plugin, r->args->client, entry->payload, r->sent_options, out_loaded);
+    rk_loads_end(loads, slot);
+    return err;
+}
+
 static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     rk_request *r = context;
     rk_span executable = entry->payload;
     PJRT_LoadedExecutable *loaded = NULL;
     uint64_t before = atomic_load(&rk_preload_destroyed);
-    rk_err *err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
+    rk_err *err = load_noted(r, entry, &loaded);
     if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && rk_preload_make_room(before)) {
         rk_err_drop(err, "there may be room now");
-        err = rk_load(r->plugin, r->args->client, executable, r->sent_options, &loaded);
+        err = load_noted(r, entry, &loaded);
     }
     RK_TRY(err);
+    if (r->doubt == RK_LOAD_TRIAL)
+        rk_loads_acquit(r->runtime->loads, &r->key.digest);
     (void)rk_optimized_read(loaded, entry->options, false);
     r->executable_bytes = executable.len;
     *out_handle = loaded;
@@ -61,6 +92,8 @@ static bool wants(void *context, const rk_entry *entry) {
     rk_request *r = context;
     if (r->runtime->verifier)
         rk_verify_note(r, entry);
+    if (!rk_deadly_allows_entry(r, entry))
+        return false;
     return r->runtime->settings->mode != RK_MODE_REFRESH || rk_publish_was_ours(r, entry->metadata);
 }
 
@@ -91,9 +124,16 @@ bool rk_request_look_up(rk_request *r) {
     RK_AUTO(rk_answer) answer = {0};
     bool refresh = r->runtime->settings->mode == RK_MODE_REFRESH;
     bool ahead = !r->args;
-    rk_loader loader = {r, ahead ? NULL : load, refresh || r->runtime->verifier ? wants : NULL};
-    if (ahead || !rk_preload_take(r, &answer))
+    rk_loader loader = {r, ahead ? NULL : load, wants};
+    rk_origin *origin = ahead ? NULL : rk_origin_new(&r->key);
+    if (!ahead && !origin)
+        answer = (rk_answer){.miss = RK_MISS_READ_FAILED, .problem = rk_err_no_memory()};
+    else if (!rk_deadly_allows_key(r))
+        answer = (rk_answer){.miss = RK_MISS_LOAD_KILLED};
+    else if (ahead || !rk_preload_take(r, &answer))
         rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
+    if (answer.miss == RK_MISS_REFRESH && r->doubt == RK_LOAD_SUSPECT)
+        answer.miss = RK_MISS_LOAD_KILLED;
     r->event.load_ns += ahead ? 0 : answer.load_ns;
     r->event.quarantined |= answer.quarantined;
     r->event.deserialize_failed |=
@@ -106,11 +146,13 @@ bool rk_request_look_up(rk_request *r) {
         else if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
             r->event.reason = rk_miss_name(answer.miss);
         tell_problem(r, &answer);
+        rk_origin_free(origin);
         return false;
     }
     if (ahead)
         return true;
     r->args->executable = answer.handle;
+    rk_origin_set(origin, r->args->executable);
     r->event.outcome = RK_OUTCOME_HIT;
     r->event.reason = NULL;
     r->event.saved_ns = answer.saved_ns;
@@ -139,7 +181,7 @@ static bool try_load(rk_request *r) {
     return hit;
 }
 
-// Whoever waits for it decides for itself, and may be refused too.
+// Each thread or process that waits for it decides for itself, and may be refused too.
 static PJRT_Error *refuse(rk_request *r, PJRT_Error *refusal) {
     rk_publish_program(r);
     rk_request_land(r, RK_LANDING_ABANDONED, 0);
@@ -150,6 +192,7 @@ static PJRT_Error *compile(rk_request *r) {
     PJRT_Error *refusal = rk_strict_ask(r);
     if (refusal)
         return refuse(r, refusal);
+    rk_changes_note(r->plugin, RK_USE_COMPILE);
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error = RK_PRELOAD_CALL(
@@ -164,6 +207,7 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_compiled(r);
     else
         rk_publish_program(r);
+    rk_deadly_tell(r);
     rk_request_land(r, RK_LANDING_NOT_KEPT,
                     error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
     return error;
@@ -172,6 +216,8 @@ static PJRT_Error *compile(rk_request *r) {
 const char *rk_request_reason_to_bypass(rk_request *r) {
     if (!r->client->keyed)
         return "no_environment";
+    if (r->state == RK_CHANGES_UNKNOWN || r->plugin->first_state == RK_CHANGES_UNKNOWN)
+        return "the environment changed too often";
     rk_err *err = make_key(r);
     if (err) {
         rk_runtime_tell(RK_ONCE_KEY, rk_err_wrap(err, "a program got no key and is not kept"));
@@ -179,8 +225,12 @@ const char *rk_request_reason_to_bypass(rk_request *r) {
     }
     if (r->info.uncacheable)
         return r->info.uncacheable;
+    if (r->extension)
+        return describe_extension(r);
     if (atomic_load(&r->plugin->xla_transformed))
         return "XLA transform registered by the framework";
+    if (rk_subset_is_unproved(r->client, &r->options))
+        return "TPU devices that do not begin at device 0";
     if (!r->runtime->store)
         return "no_store";
     if (!rk_load_is_possible(r->plugin))
@@ -242,11 +292,13 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
         .code = rk_span_of(args->program->code, args->program->code_size),
         .format = rk_span_of(args->program->format, args->program->format_size),
         .sent_options = rk_span_of(args->compile_options, args->compile_options_size),
+        .state = rk_changes_look(),
         .args = args,
         .event = {.seq = rk_runtime_next_seq(),
                   .client = client->number,
                   .program_bytes = args->program->code_size},
     };
+    rk_request_note_extensions(&r, args->extension_start, args->program);
     PJRT_Error *error = NULL;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &r.cancel_state);
     pthread_cleanup_push(abandon, &r);

@@ -5,11 +5,13 @@
 #include <pthread.h>
 
 #include "base/sys.h"
+#include "pjrt/changes.h"
 #include "pjrt/compile.h"
 #include "pjrt/compile_inside.h"
 #include "pjrt/optimized.h"
 
 static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
+    rk_changes_note(r->plugin, RK_USE_COMPILE);
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error = RK_BRIDGE(r->plugin, RK_STRUCT_COMPILE, PJRT_Compile, args);
@@ -60,11 +62,13 @@ static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_
         .code = rk_span_of(args->program->code, args->program->code_size),
         .format = rk_span_of(args->program->format, args->program->format_size),
         .sent_options = rk_span_of(args->compile_options, args->compile_options_size),
+        .state = rk_changes_look(),
         .event = {.ahead_of_time = true, .program_bytes = args->program->code_size},
         .cancel_state = cancel_state,
     };
     if (!target || !runtime)
         return compile(&r, args);
+    rk_request_note_extensions(&r, args->extension_start, args->program);
     r.event.seq = rk_runtime_next_seq();
     r.event.client = target->number;
     PJRT_Error *error = NULL;

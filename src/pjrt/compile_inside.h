@@ -13,6 +13,9 @@ typedef struct rk_request {
     PJRT_Client_Compile_Args *args; // NULL for a compilation ahead of time
     rk_span code, format;           // the program; borrowed from the framework, as are the options
     rk_span sent_options;
+    int state;                            // of the environment (pjrt/changes.h)
+    const PJRT_Extension_Base *extension; // an unknown one that came with the call, or NULL
+    char extension_reason[64];
     rk_program_info info;
     rk_components options;
     rk_key key;
@@ -23,6 +26,8 @@ typedef struct rk_request {
     uint64_t executable_bytes; // what was loaded, serialized; 0: nothing was
     bool absent;               // the last look found nothing, so that it makes sense to look again
     int cancel_state;    // what the thread had set; no thread is cancelled inside our own code
+    rk_load_doubt doubt; // whether loading it may kill the process
+    int died_of;         // the signal that killed another; 0: none that is known
     uint64_t created_ns; // of the entry, where hits are verified
     rk_digest made_of;   // digest of the bytes it was made from, or zeroes; where hits are verified
 } rk_request;
@@ -37,6 +42,10 @@ typedef struct rk_request {
 #define RK_BAD_LUCK_NS (10 * (uint64_t)1000000000u)
 
 RK_HIDDEN void rk_request_cleanup(rk_request *r);
+
+// Notes an unknown extension of the call or of its program.
+RK_HIDDEN void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Base *start,
+                                          const PJRT_Program *program);
 
 // Why the request is not for the cache at all; NULL if it is, and then it has a key. Borrowed from
 // the request.
@@ -63,7 +72,7 @@ RK_HIDDEN bool rk_publish_possible(const rk_request *r);
 RK_HIDDEN void rk_publish_compiled(rk_request *r);
 
 // The same for one that was compiled ahead of time. It is the framework's alone, which may destroy
-// it at any time: it is serialized before this returns, and stored behind the job's back.
+// it at any time: it is serialized before this returns, and stored in the background.
 RK_HIDDEN void rk_publish_ahead(rk_request *r, PJRT_Executable *executable);
 
 // A program whose executable is not kept, or does not exist, is kept all the same, to be explained.

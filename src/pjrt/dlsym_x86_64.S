@@ -1,6 +1,6 @@
 // dlsym(handle = rdi, name = rsi), System V AMD64 ABI.
 //
-// rk_preload_dlsym says whether the answer is ours (rax); if not, control *jumps* to the real dlsym
+// rk_preload_dlsym says whether the answer is ours (rax); if not, control *jumps* to the next dlsym
 // (rdx) with the caller's arguments and return address: glibc resolves RTLD_NEXT by the return address.
     .text
     .globl dlsym

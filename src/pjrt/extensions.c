@@ -64,3 +64,11 @@ void rk_extensions_watch(rk_plugin *plugin) {
     }
     plugin->wrapped->extension_start = first;
 }
+
+const PJRT_Extension_Base *rk_extensions_unknown(const PJRT_Extension_Base *start) {
+    const PJRT_Extension_Base *node = start;
+    for (size_t i = 0; node && i < CHAIN_MAX; node = node->next, i++)
+        if (node->struct_size < sizeof *node || node->type != PJRT_Extension_Type_Profiler)
+            return node;
+    return node;
+}

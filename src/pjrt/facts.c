@@ -1,6 +1,8 @@
 #include "pjrt/facts.h"
 
+#include "identity/create_options.h"
 #include "pjrt/error.h"
+#include "pjrt/extensions.h"
 #include "pjrt/named_value.h"
 
 enum { TEXT_MAX_BYTES = 1 << 20 };
@@ -9,6 +11,7 @@ void rk_facts_cleanup(rk_facts *facts) {
     rk_buf_cleanup(&facts->attributes);
     rk_buf_cleanup(&facts->topology_fingerprint);
     rk_buf_cleanup(&facts->topology_devices);
+    rk_components_cleanup(&facts->create_options);
 }
 
 static void add_value(rk_buf *out, const PJRT_NamedValue *value) {
@@ -40,6 +43,26 @@ static void add_values(rk_buf *out, const PJRT_NamedValue *values, size_t count)
         add_value(out, values);
         rk_buf_add_byte(out, '\n');
     }
+}
+
+rk_err *rk_facts_gather_options(const PJRT_Client_Create_Args *args, rk_facts *out_facts) {
+    const PJRT_Extension_Base *extension = rk_extensions_unknown(args->extension_start);
+    if (extension)
+        return rk_error(RK_UNIMPLEMENTED, "it was created with an extension of type %d",
+                        (int)extension->type);
+    const PJRT_NamedValue *option = args->create_options;
+    for (size_t left = args->num_options; left > 0; left--, option = rk_named_value_next(option)) {
+        if ((unsigned)option->type > PJRT_NamedValue_kBool)
+            return rk_error(RK_UNIMPLEMENTED, "it was created with an option of an unknown kind");
+        RK_AUTO(rk_buf) value = {0};
+        add_value(&value, option);
+        RK_TRY(rk_buf_status(&value));
+        RK_TRY(rk_create_option_add(&out_facts->create_options,
+                                    rk_span_of(option->name, option->name_size),
+                                    rk_buf_span(&value)));
+    }
+    out_facts->facts.create_options = &out_facts->create_options;
+    return NULL;
 }
 
 static void gather_attributes(const PJRT_Api *api, rk_buf *out) {

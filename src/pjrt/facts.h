@@ -10,6 +10,7 @@ typedef struct rk_facts {
     rk_buf attributes;
     rk_buf topology_fingerprint;
     rk_buf topology_devices;
+    rk_components create_options;
     size_t device_count;
     size_t addressable_device_count;
 } rk_facts;
@@ -18,6 +19,11 @@ void rk_facts_cleanup(rk_facts *facts);
 // Asks the plugin. Entries that it does not have, or that fail, leave their part empty; a client
 // that cannot even name its platform is an error. Valid while the client lives.
 RK_NODISCARD rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts);
+
+// Adds the options with which the client was created, as far as they count. Fails where one of
+// them, or an extension, is of an unknown kind: then nobody can say what they change.
+RK_NODISCARD rk_err *rk_facts_gather_options(const PJRT_Client_Create_Args *args,
+                                             rk_facts *out_facts);
 
 // What the plugin tells of one device; borrowed from the client.
 typedef struct rk_device_facts {

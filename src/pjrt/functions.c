@@ -1,4 +1,4 @@
-// What the program itself may call: pjrt/rekindle.h, found by a note in hooks.c.
+// What the program itself may call: pjrt/rekindle.h, found by a note in own_note.c.
 #include "base/buf.h"
 #include "pjrt/rekindle.h"
 #include "pjrt/runtime.h"

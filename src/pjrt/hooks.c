@@ -1,80 +1,16 @@
 #include "pjrt/hooks.h"
 
-#include <elf.h>
-#include <link.h>
 #include <pthread.h>
 
+#include "pjrt/changes.h"
 #include "pjrt/compile.h"
 #include "pjrt/error.h"
 #include "pjrt/memory.h"
 #include "pjrt/optimized.h"
+#include "pjrt/origin.h"
 #include "pjrt/prefetch.h"
 #include "pjrt/runtime.h"
 #include "pjrt/steps.h"
-
-// An ELF note marks every library of ours, so that hooks of another copy in the same process are
-// known for what they are and a table is never wrapped twice.
-// The second one says where the functions are that the program may call (pjrt/rekindle.h). Not
-// variables: a sanitizer would put something between them.
-#define OWN_NOTE_NAME "rekindle"
-enum { OWN_NOTE_TYPE = 1 };
-__asm__(".pushsection .note.rekindle, \"a\", %note\n"
-        ".balign 4\n"
-        ".long 9, 0, 1\n"
-        ".asciz \"rekindle\"\n"
-        ".balign 4\n"
-        ".long 9, 8, 2\n"
-        ".asciz \"rekindle\"\n"
-        ".balign 4\n"
-        ".quad rk_guest_functions - .\n"
-        ".popsection\n");
-
-static bool is_own_note(const ElfW(Nhdr) * note) {
-    return note->n_type == OWN_NOTE_TYPE && note->n_namesz == sizeof OWN_NOTE_NAME &&
-           memcmp(note + 1, OWN_NOTE_NAME, sizeof OWN_NOTE_NAME) == 0;
-}
-
-static bool has_own_note(const char *data, size_t len) {
-    while (len >= sizeof(ElfW(Nhdr))) {
-        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)data;
-        size_t size = sizeof *note + ((note->n_namesz + 3u) & ~3u) + ((note->n_descsz + 3u) & ~3u);
-        if (size > len)
-            return false;
-        if (is_own_note(note))
-            return true;
-        data += size;
-        len -= size;
-    }
-    return false;
-}
-
-typedef struct search {
-    uintptr_t address;
-    bool found;
-} search;
-
-static int visit_object(struct dl_phdr_info *info, size_t size, void *context) {
-    (void)size;
-    search *wanted = context;
-    bool contains = false, ours = false;
-    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type == PT_LOAD && wanted->address - start < header->p_memsz)
-            contains = true;
-        else if (header->p_type == PT_NOTE)
-            // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
-            ours = ours || has_own_note((const char *)start, header->p_memsz);
-    }
-    wanted->found = contains && ours;
-    return contains;
-}
-
-bool rk_hooks_contain(const void *function) {
-    search wanted = {.address = (uintptr_t)function};
-    (void)dl_iterate_phdr(visit_object, &wanted);
-    return wanted.found;
-}
 
 // What a hook does, for any plugin.
 
@@ -114,10 +50,35 @@ static PJRT_Error *error_for_each_payload(const rk_plugin *plugin,
 
 // A thread that is cancelled in there, where it waits or writes, would take a lock with it.
 
-static void add_client(rk_plugin *plugin, PJRT_Client *client) {
+static void add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *args) {
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    rk_runtime_add_client(plugin, client);
+    rk_runtime_add_client(plugin, args);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
+// The framework gets the plugin's error and tells it; the journal says why there is no client.
+static void note_failure(rk_plugin *plugin, const char *what, const PJRT_Error *error) {
+    if (!rk_runtime_enabled() || atomic_exchange(&plugin->has_failed, true))
+        return;
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    enum { REASON_MAX_BYTES = 1024 };
+    RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
+    rk_span text = {0};
+    if (rk_pjrt_error_is_ours(error)) {
+        const char *message;
+        size_t message_len;
+        rk_pjrt_error_message(error, &message, &message_len);
+        text = rk_span_of(message, message_len);
+    } else {
+        text = rk_pjrt_error_text(plugin->real, error);
+    }
+    rk_buf_add_text(&reason, what);
+    rk_buf_add(&reason, text.data, text.len < REASON_MAX_BYTES ? text.len : REASON_MAX_BYTES);
+    if (!reason.failed)
+        rk_plugin_note_unwatched((const void *)(uintptr_t)plugin->real->PJRT_Client_Create,
+                                 rk_buf_text(&reason));
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
@@ -129,10 +90,20 @@ static bool remove_client(rk_plugin *plugin, PJRT_Client *client) {
     return removed;
 }
 
+static PJRT_Error *initialize(rk_plugin *plugin, PJRT_Plugin_Initialize_Args *args) {
+    PJRT_Error *error = plugin->real->PJRT_Plugin_Initialize(args);
+    if (error)
+        note_failure(plugin, "it cannot be initialized: ", error);
+    return error;
+}
+
 static PJRT_Error *client_create(rk_plugin *plugin, PJRT_Client_Create_Args *args) {
+    rk_changes_look_and_note(plugin, RK_USE_CLIENT);
     PJRT_Error *error = RK_BRIDGE(plugin, RK_STRUCT_CLIENT_CREATE, PJRT_Client_Create, args);
     if (!error && args->client)
-        add_client(plugin, args->client);
+        add_client(plugin, args);
+    else if (error)
+        note_failure(plugin, "it made no client: ", error);
     return error;
 }
 
@@ -167,6 +138,7 @@ static void let_go(const PJRT_LoadedExecutable *executable) {
 static PJRT_Error *loaded_executable_destroy(rk_plugin *plugin,
                                              PJRT_LoadedExecutable_Destroy_Args *args) {
     let_go(args->executable);
+    rk_origin_forget_loaded(args->executable);
     return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DESTROY, PJRT_LoadedExecutable_Destroy,
                      args);
 }
@@ -176,6 +148,19 @@ static PJRT_Error *loaded_executable_delete(rk_plugin *plugin,
     let_go(args->executable);
     return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DELETE, PJRT_LoadedExecutable_Delete,
                      args);
+}
+
+static PJRT_Error *get_executable(rk_plugin *plugin,
+                                  PJRT_LoadedExecutable_GetExecutable_Args *args) {
+    PJRT_Error *error = rk_optimized_get_hook(plugin, args);
+    if (!error)
+        rk_origin_get(args);
+    return error;
+}
+
+static PJRT_Error *executable_destroy(rk_plugin *plugin, PJRT_Executable_Destroy_Args *args) {
+    rk_origin_forget(args->executable);
+    return rk_optimized_destroy_hook(plugin, args);
 }
 
 static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
@@ -305,17 +290,30 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
       RK_STRUCT_CLIENT_CREATE_VIEW_OF_DEVICE_BUFFER)                                               \
     X(addressable_memories, PJRT_Device_AddressableMemories,                                       \
       RK_STRUCT_DEVICE_ADDRESSABLE_MEMORIES)                                                       \
-    X(memory_stats, PJRT_Device_MemoryStats, RK_STRUCT_DEVICE_MEMORY_STATS)                        \
     X(compiled_memory_stats, PJRT_Executable_GetCompiledMemoryStats,                               \
-      RK_STRUCT_EXECUTABLE_GET_COMPILED_MEMORY_STATS)                                              \
-    X(deserialize_and_load, PJRT_Executable_DeserializeAndLoad,                                    \
-      RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD)
+      RK_STRUCT_EXECUTABLE_GET_COMPILED_MEMORY_STATS)
 
 #define DEFINE_GROWN(name, entry, id)                                                              \
     static PJRT_Error *name(rk_plugin *plugin, entry##_Args *args) {                               \
         return RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, id, entry, args));                        \
     }
 FOR_EACH_GROWN(DEFINE_GROWN)
+
+// What is loaded and was not asked for is none of the framework's.
+static PJRT_Error *memory_stats(rk_plugin *plugin, PJRT_Device_MemoryStats_Args *args) {
+    PJRT_Error *error =
+        RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS, PJRT_Device_MemoryStats, args);
+    if (!error && rk_preload_step_aside())
+        error = RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS, PJRT_Device_MemoryStats, args);
+    return error;
+}
+
+static PJRT_Error *deserialize_and_load(rk_plugin *plugin,
+                                        PJRT_Executable_DeserializeAndLoad_Args *args) {
+    rk_changes_look_and_note(plugin, RK_USE_LOAD);
+    return RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD,
+                                             PJRT_Executable_DeserializeAndLoad, args));
+}
 
 // The same for entries later than the header. X(hook, entry, struct).
 #define FOR_EACH_GROWN_LATER(X)                                                                    \
@@ -347,6 +345,7 @@ FOR_EACH_GROWN_LATER(DEFINE_GROWN_LATER)
         return error_for_each_payload(&rk_plugin_slots[n], args);                                  \
     }                                                                                              \
     HOOK(n, PJRT_Error *, error_get_code, PJRT_Error_GetCode_Args, error_get_code)                 \
+    HOOK(n, PJRT_Error *, initialize, PJRT_Plugin_Initialize_Args, initialize)                     \
     HOOK(n, PJRT_Error *, client_create, PJRT_Client_Create_Args, client_create)                   \
     HOOK(n, PJRT_Error *, client_destroy, PJRT_Client_Destroy_Args, client_destroy)                \
     HOOK(n, PJRT_Error *, client_compile, PJRT_Client_Compile_Args, rk_compile_hook)               \
@@ -357,9 +356,9 @@ FOR_EACH_GROWN_LATER(DEFINE_GROWN_LATER)
          loaded_executable_delete)                                                                 \
     HOOK(n, PJRT_Error *, execute, PJRT_LoadedExecutable_Execute_Args, execute)                    \
     HOOK(n, PJRT_Error *, get_executable, PJRT_LoadedExecutable_GetExecutable_Args,                \
-         rk_optimized_get_hook)                                                                    \
-    HOOK(n, PJRT_Error *, executable_destroy, PJRT_Executable_Destroy_Args,                        \
-         rk_optimized_destroy_hook)                                                                \
+         get_executable)                                                                           \
+    HOOK(n, PJRT_Error *, executable_destroy, PJRT_Executable_Destroy_Args, executable_destroy)    \
+    HOOK(n, PJRT_Error *, serialize, PJRT_Executable_Serialize_Args, rk_origin_serialize_hook)     \
     HOOK(n, PJRT_Error *, optimized_program, PJRT_Executable_OptimizedProgram_Args,                \
          rk_optimized_hook)                                                                        \
     HOOK(n, PJRT_Error *, buffer_from_host, PJRT_Client_BufferFromHostBuffer_Args,                 \
@@ -386,6 +385,7 @@ typedef struct hook_set {
     PJRT_Error_Message *error_message;
     PJRT_Error_GetCode *error_get_code;
     rk_pjrt_any_fn *error_for_each_payload;
+    PJRT_Plugin_Initialize *initialize;
     PJRT_Client_Create *client_create;
     PJRT_Client_Destroy *client_destroy;
     PJRT_Client_Compile *client_compile;
@@ -395,6 +395,7 @@ typedef struct hook_set {
     PJRT_LoadedExecutable_Execute *execute;
     PJRT_LoadedExecutable_GetExecutable *get_executable;
     PJRT_Executable_Destroy *executable_destroy;
+    PJRT_Executable_Serialize *serialize;
     PJRT_Executable_OptimizedProgram *optimized_program;
     PJRT_Client_BufferFromHostBuffer *buffer_from_host;
     PJRT_Buffer_ToHostBuffer *buffer_to_host;
@@ -415,6 +416,7 @@ typedef struct hook_set {
      error_message_##n,                                                                            \
      error_get_code_##n,                                                                           \
      error_for_each_payload_##n,                                                                   \
+     initialize_##n,                                                                               \
      client_create_##n,                                                                            \
      client_destroy_##n,                                                                           \
      client_compile_##n,                                                                           \
@@ -424,6 +426,7 @@ typedef struct hook_set {
      execute_##n,                                                                                  \
      get_executable_##n,                                                                           \
      executable_destroy_##n,                                                                       \
+     serialize_##n,                                                                                \
      optimized_program_##n,                                                                        \
      buffer_from_host_##n,                                                                         \
      buffer_to_host_##n,                                                                           \
@@ -455,6 +458,7 @@ void rk_hooks_install(rk_plugin *plugin) {
     REPLACE(PJRT_Error_Destroy, error_destroy);
     REPLACE(PJRT_Error_Message, error_message);
     REPLACE(PJRT_Error_GetCode, error_get_code);
+    REPLACE(PJRT_Plugin_Initialize, initialize);
     REPLACE(PJRT_Client_Create, client_create);
     REPLACE(PJRT_Client_Destroy, client_destroy);
     REPLACE(PJRT_Client_Compile, client_compile);
@@ -464,6 +468,7 @@ void rk_hooks_install(rk_plugin *plugin) {
     REPLACE(PJRT_LoadedExecutable_Execute, execute);
     REPLACE(PJRT_LoadedExecutable_GetExecutable, get_executable);
     REPLACE(PJRT_Executable_Destroy, executable_destroy);
+    REPLACE(PJRT_Executable_Serialize, serialize);
     REPLACE(PJRT_Executable_OptimizedProgram, optimized_program);
     REPLACE(PJRT_Client_BufferFromHostBuffer, buffer_from_host);
     REPLACE(PJRT_Buffer_ToHostBuffer, buffer_to_host);
@@ -471,6 +476,8 @@ void rk_hooks_install(rk_plugin *plugin) {
     REPLACE(PJRT_AsyncHostToDeviceTransferManager_TransferData, transfer_data);
 #define REPLACE_GROWN(name, entry, id) REPLACE(entry, name);
     FOR_EACH_GROWN(REPLACE_GROWN)
+    REPLACE(PJRT_Device_MemoryStats, memory_stats);
+    REPLACE(PJRT_Executable_DeserializeAndLoad, deserialize_and_load);
 #undef REPLACE
     replace_later(plugin, RK_PJRT_ERROR_FOR_EACH_PAYLOAD, hooks->error_for_each_payload);
 #define REPLACE_GROWN_LATER(name, entry, id) replace_later(plugin, entry, hooks->name);

@@ -1,5 +1,6 @@
 #include "pjrt/load.h"
 
+#include "pjrt/changes.h"
 #include "pjrt/error.h"
 #include "pjrt/runtime.h"
 
@@ -39,6 +40,7 @@ static rk_err *deserialize(rk_plugin *plugin, PJRT_Client *client, rk_span execu
         .overridden_serialized_compile_options = options ? (const char *)options->data : NULL,
         .overridden_serialized_compile_options_size = options ? options->len : 0,
     };
+    rk_changes_note(plugin, RK_USE_LOAD);
     RK_TRY(rk_pjrt_error_take(plugin->real,
                               RK_BRIDGE(plugin, RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD,
                                         PJRT_Executable_DeserializeAndLoad, &args)));

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
+#include "pjrt/changes.h"
 #include "pjrt/error.h"
 #include "pjrt/extensions.h"
 #include "pjrt/hooks.h"
@@ -22,11 +23,16 @@ rk_plugin *rk_plugin_at(int slot) {
 
 // A table that is none, or of an incompatible major version, is handed on untouched.
 // So is one of 0.56, which had its entries in an order of its own (the API's change log, 0.57).
-static bool is_usable(const PJRT_Api *api) {
+// NULL if it is usable.
+static rk_err *check_table(const PJRT_Api *api) {
     enum { REARRANGED_MINOR = 56 };
-    return api->struct_size <= TABLE_MAX_BYTES && RK_PJRT_HAS(api, PJRT_Client_Compile) &&
-           api->pjrt_api_version.major_version == PJRT_API_MAJOR &&
-           api->pjrt_api_version.minor_version != REARRANGED_MINOR;
+    if (api->struct_size > TABLE_MAX_BYTES || !RK_PJRT_HAS(api, PJRT_Client_Compile))
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "its table of %zu bytes is not one that rekindle knows", api->struct_size);
+    int major = api->pjrt_api_version.major_version, minor = api->pjrt_api_version.minor_version;
+    if (major != PJRT_API_MAJOR || minor == REARRANGED_MINOR)
+        return rk_error(RK_UNIMPLEMENTED, "rekindle does not know PJRT API %d.%d", major, minor);
+    return NULL;
 }
 
 // The bytes of a table. Before 0.57 it declared an end that it had outgrown since 0.40, and
@@ -65,6 +71,7 @@ static const PJRT_Api *wrap_in_slot(const PJRT_Api *real, int slot) {
     plugin->wrapped = wrapped;
     plugin->bytes = bytes;
     plugin->slot = slot;
+    plugin->first_state = rk_changes_look();
     rk_bridge_open(&plugin->bridge, real);
     rk_extensions_watch(plugin);
     rk_hooks_install(plugin);
@@ -72,34 +79,77 @@ static const PJRT_Api *wrap_in_slot(const PJRT_Api *real, int slot) {
     return wrapped;
 }
 
-static const PJRT_Api *wrap_locked(const PJRT_Api *real) {
+// True once for each table, as far as there is room to remember them.
+static bool is_newly_refused(const PJRT_Api *real) {
+    static const PJRT_Api *refused[RK_PLUGIN_SLOTS];
+    for (size_t i = 0; i < RK_ARRAY_LEN(refused); i++) {
+        if (refused[i] == real)
+            return false;
+        if (!refused[i]) {
+            refused[i] = real;
+            return true;
+        }
+    }
+    return false;
+}
+
+static rk_err *too_many(void) {
+    return rk_error(RK_RESOURCE_EXHAUSTED,
+                    "more than %d PJRT plugins in one process; the others are not watched",
+                    RK_PLUGIN_SLOTS);
+}
+
+// `out_refusal`: why the answer is `real`, if that is to be told.
+static const PJRT_Api *wrap_locked(const PJRT_Api *real, rk_err **out_refusal) {
     int used = atomic_load_explicit(&slots_used, memory_order_relaxed);
     for (int i = 0; i < used; i++)
         if (rk_plugin_slots[i].real == real)
             return rk_plugin_slots[i].wrapped;
-    if (!is_usable(real) || rk_hooks_contain((const void *)(uintptr_t)real->PJRT_Client_Compile))
+    rk_err *err = check_table(real);
+    if (!err && rk_hooks_contain((const void *)(uintptr_t)real->PJRT_Client_Compile))
         return real;
-    if (used == RK_PLUGIN_SLOTS) {
-        rk_plugin_tell_too_many();
-        return real;
-    }
-    return wrap_in_slot(real, used);
+    if (!err && used == RK_PLUGIN_SLOTS)
+        err = too_many();
+    if (!err)
+        return wrap_in_slot(real, used);
+    if (is_newly_refused(real))
+        *out_refusal = err;
+    else
+        rk_err_drop(err, "it was told");
+    return real;
 }
 
-void rk_plugin_tell_too_many(void) {
+void rk_plugin_note_unwatched(const void *address, const char *reason) {
+    Dl_info info;
+    bool known = dladdr(address, &info) && info.dli_fname;
+    rk_runtime_note_unwatched(known ? info.dli_fname : "", reason);
+}
+
+// Consumes `refusal`.
+static void tell_refused(const void *address, rk_err *refusal) {
+    Dl_info info;
+    bool known = dladdr(address, &info) && info.dli_fname;
+    rk_plugin_note_unwatched(address, rk_err_message(refusal)); // with which the journal begins
+    if (rk_err_code(refusal) != RK_RESOURCE_EXHAUSTED)
+        refusal = rk_err_wrap(refusal, "the PJRT plugin %s is not watched",
+                              known ? info.dli_fname : "of this process");
+    rk_runtime_tell(RK_ONCE_UNWATCHED, refusal);
+}
+
+void rk_plugin_tell_too_many(const void *get_api) {
     if (rk_runtime_enabled())
-        rk_runtime_tell(RK_ONCE_SLOTS, rk_error(RK_RESOURCE_EXHAUSTED,
-                                                "more than %d PJRT plugins in one process; the "
-                                                "others are not watched",
-                                                RK_PLUGIN_SLOTS));
+        tell_refused(get_api, too_many());
 }
 
 const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real) {
     if (!real || !rk_runtime_enabled())
         return real;
+    rk_err *refusal = NULL;
     (void)pthread_mutex_lock(&mutex);
-    const PJRT_Api *answer = wrap_locked(real);
+    const PJRT_Api *answer = wrap_locked(real, &refusal);
     (void)pthread_mutex_unlock(&mutex);
+    if (refusal)
+        tell_refused(real, refusal);
     return answer;
 }
 

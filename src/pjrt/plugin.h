@@ -32,21 +32,26 @@ typedef struct rk_plugin {
     PJRT_Api *wrapped;    // ours: as many bytes as the plugin's; lives as long as the process
     size_t bytes;         // of either: more than an old plugin says (see plugin.c)
     int slot;
+    int first_state; // of the environment, when the plugin was opened (pjrt/changes.h)
     _Atomic(rk_load_way) load_way;
     atomic_bool has_loaded;      // an executable from bytes
     atomic_bool xla_transformed; // the framework registered a compiler pass of its own
+    atomic_bool has_failed;      // to be initialized, or to make a client; noted once
     rk_bridge bridge;
     rk_plugin_counts counts;
 } rk_plugin;
 
 // The table to hand to a framework instead of `real`: a copy with the watched entries replaced.
 // `real` itself where nothing is to be watched: rekindle is off or inert, the table is wrapped
-// already, or no slot is left. Thread-safe; the same table gives the same answer every time. Never
-// NULL unless `real` is.
+// already; or cannot be watched, which is told: of an unknown API, or no slot is left. Thread-safe;
+// the same table gives the same answer every time. Never NULL unless `real` is.
 const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real);
 
-// Says, once, that a plugin goes unwatched because no slot is left.
-void rk_plugin_tell_too_many(void);
+// Says, once, that a plugin goes unwatched because no slot is left. `get_api`: its GetPjrtApi.
+void rk_plugin_tell_too_many(const void *get_api);
+
+// As rk_runtime_note_unwatched, for the plugin that has `address` in it.
+void rk_plugin_note_unwatched(const void *address, const char *reason);
 
 // The slots themselves, for the hooks: a slot is read only by hooks that its own table handed out.
 extern rk_plugin rk_plugin_slots[RK_PLUGIN_SLOTS];

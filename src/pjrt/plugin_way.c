@@ -54,7 +54,9 @@ static void load_once(void) {
     const PJRT_Api *real = NULL;
     // Settings that make no sense switch rekindle off, but the plugin is needed all the same.
     const rk_settings_values *settings = rk_runtime_settings();
-    rk_err *err = load_plugin(settings ? settings->plugin : getenv("REKINDLE_PLUGIN"), &real);
+    const char *path =
+        settings && settings->plugin[0] ? settings->plugin : getenv("REKINDLE_PLUGIN");
+    rk_err *err = load_plugin(path, &real);
     the_api = err ? rk_plugin_absent(err) : rk_plugin_wrap(real);
 }
 

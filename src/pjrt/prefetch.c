@@ -9,11 +9,13 @@
 #include "base/sys.h"
 #include "base/thread.h"
 #include "identity/options.h"
+#include "pjrt/changes.h"
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/optimized.h"
 #include "pjrt/record.h"
+#include "pjrt/subset.h"
 #include "pjrt/verify.h"
 #include "store/manifest.h"
 
@@ -39,6 +41,7 @@ typedef struct item {
     rk_plugin *plugin;
     PJRT_Client *client;
     rk_store *store; // borrowed
+    rk_loads *loads; // borrowed; NULL: no load is noted
     rk_key key;
     shared_options *options;  // one reference
     size_t heap_bytes_a_byte; // that the plugin allocates while it loads it
@@ -115,8 +118,10 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     PJRT_LoadedExecutable *loaded = NULL;
     rk_heap_room room;
     rk_heap_room_make(executable.len * self->heap_bytes_a_byte, &room);
+    int slot = rk_loads_begin(self->loads, &self->key.digest, entry->created_ns, RK_LOAD_LOADING);
     rk_err *err = rk_load_ahead(self->plugin, self->client, executable,
                                 rk_buf_span(&self->options->bytes), &loaded);
+    rk_loads_end(self->loads, slot);
     rk_heap_room_release(&room);
     RK_TRY(excuse(err));
     if (!rk_optimized_read(loaded, entry->options, true))
@@ -142,26 +147,32 @@ static void load_item(void *context, rk_answer *out_answer, uint64_t *out_bytes)
     rk_runtime_renew_exit_handler();
 }
 
+static const char *why_stopped(const rk_prefetch_total *total) {
+    if (total->relieved)
+        return "memory";
+    if (total->measured)
+        return "measured";
+    return total->departed ? "departed" : NULL;
+}
+
 static void settled(const rk_prefetch_total *total) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return;
-    rk_journal_add_preload(
-        runtime->journal,
-        &(rk_journal_preload){
-            .client = total->number,
-            .listed = total->listed,
-            .loaded = total->loaded,
-            .claimed = total->claimed,
-            .waited = total->waited,
-            .taken = total->taken,
-            .wasted = total->wasted,
-            .failed = total->failed,
-            .dropped = total->dropped,
-            .load_ns = total->load_ns,
-            .wasted_load_ns = total->wasted_load_ns,
-            .stopped = total->relieved ? "memory" : (total->departed ? "departed" : NULL),
-        });
+    rk_journal_add_preload(runtime->journal, &(rk_journal_preload){
+                                                 .client = total->number,
+                                                 .listed = total->listed,
+                                                 .loaded = total->loaded,
+                                                 .claimed = total->claimed,
+                                                 .waited = total->waited,
+                                                 .taken = total->taken,
+                                                 .wasted = total->wasted,
+                                                 .failed = total->failed,
+                                                 .dropped = total->dropped,
+                                                 .load_ns = total->load_ns,
+                                                 .wasted_load_ns = total->wasted_load_ns,
+                                                 .stopped = why_stopped(total),
+                                             });
 }
 
 // A quarter of what there is; the framework is importing and tracing meanwhile.
@@ -229,21 +240,23 @@ static shared_options *share(list *self, const rk_digest *digest) {
     return NULL;
 }
 
-// Whether the manifest's options are those of the digest that stands with them: nothing is loaded
-// with others than are in its key.
-static rk_err *check_options(const rk_runtime *runtime, const rk_manifest_options *options,
-                             bool *out_right) {
+// Whether the manifest's options are those of the digest that stands with them, since nothing is
+// loaded with others than are in its key, and name devices that a request would be loaded onto.
+static rk_err *check_options(const rk_runtime *runtime, const rk_client *client,
+                             const rk_manifest_options *options, bool *out_right) {
     RK_AUTO(rk_buf) canonical = {0};
     RK_AUTO(rk_components) fields = {0};
     rk_digest digest;
     RK_TRY(rk_options_canonicalize_without(rk_buf_span(&options->bytes),
                                            runtime->settings->key_ignore, &canonical, &fields));
     rk_digest_of(rk_buf_span(&canonical), &digest);
-    *out_right = rk_digest_equal(&digest, &options->digest);
+    *out_right =
+        rk_digest_equal(&digest, &options->digest) && !rk_subset_is_unproved(client, &fields);
     return NULL;
 }
 
-static rk_err *share_all(const rk_runtime *runtime, rk_manifest *manifest, list *self) {
+static rk_err *share_all(const rk_runtime *runtime, const rk_client *client, rk_manifest *manifest,
+                         list *self) {
     self->of = manifest->options;
     self->shared = rk_calloc(manifest->options_count + 1, sizeof *self->shared);
     self->items = rk_calloc(manifest->use_count + 1, sizeof *self->items);
@@ -251,7 +264,7 @@ static rk_err *share_all(const rk_runtime *runtime, rk_manifest *manifest, list 
         return rk_err_no_memory();
     for (; self->shared_count < manifest->options_count; self->shared_count++) {
         bool right = false;
-        RK_TRY(check_options(runtime, &manifest->options[self->shared_count], &right));
+        RK_TRY(check_options(runtime, client, &manifest->options[self->shared_count], &right));
         if (!right)
             continue;
         shared_options *shared = rk_calloc(1, sizeof *shared);
@@ -265,13 +278,15 @@ static rk_err *share_all(const rk_runtime *runtime, rk_manifest *manifest, list 
     return NULL;
 }
 
-// The key must be what this process would make of its parts: the namespace may be another one.
-static bool is_ours(const rk_runtime *runtime, const rk_client *client,
+// The key must be what this process would make of its parts: the namespace may be another one, and
+// the environment may have changed before the client was made.
+static bool is_ours(const rk_runtime *runtime, const rk_client *client, int state,
                     const rk_manifest_use *use) {
     rk_key key = use->key;
+    key.environment = client->environment;
+    rk_changes_mix(client->plugin, state, &key.environment);
     rk_key_finish(&key, runtime->settings->name_space);
-    return rk_digest_equal(&key.digest, &use->key.digest) &&
-           rk_digest_equal(&key.environment, &client->environment);
+    return rk_key_equal(&key, &use->key);
 }
 
 static void add_use(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client,
@@ -285,6 +300,7 @@ static void add_use(const rk_runtime *runtime, rk_plugin *plugin, const rk_clien
     one->plugin = plugin;
     one->client = client->handle;
     one->store = runtime->store;
+    one->loads = runtime->loads;
     one->key = use->key;
     one->options = options;
     one->heap_bytes_a_byte = client->is_cpu ? CPU_HEAP_BYTES_A_BYTE : 0;
@@ -302,13 +318,15 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
     RK_AUTO(list) all = {0};
     uint32_t ordinal = 0;
     uint64_t now_ns = rk_steady_ns();
+    int state = rk_changes_look();
     if (!rk_record_find_client(client, &ordinal))
         return NULL;
     RK_TRY(rk_manifest_read(runtime->store, runtime->job, rk_journal_rank(), &manifest));
-    RK_TRY(share_all(runtime, &manifest, &all));
+    RK_TRY(share_all(runtime, client, &manifest, &all));
     for (size_t i = 0; i < manifest.use_count; i++) {
         const rk_manifest_use *use = &manifest.uses[i];
-        if (use->client != ordinal || !is_ours(runtime, client, use))
+        if (use->client != ordinal || !is_ours(runtime, client, state, use) ||
+            rk_loads_doubt_key(runtime->loads, &use->key.digest, NULL) != RK_LOAD_TRUSTED)
             continue;
         size_t before = all.count;
         add_use(runtime, plugin, client, use, &all);
@@ -383,16 +401,25 @@ static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error)
     return problem ? PJRT_Error_Code_UNKNOWN : args.code;
 }
 
-bool rk_preload_make_room(uint64_t before) {
+// Lets go of all that is loaded ahead, and waits until it is gone.
+static bool let_go(size_t (*how)(rk_prefetch *prefetch), uint64_t before) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime || !runtime->prefetch)
         return false;
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    (void)rk_prefetch_relieve(runtime->prefetch);
+    (void)how(runtime->prefetch);
     rk_prefetch_await_relief(runtime->prefetch, RELIEF_NS);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return atomic_load(&rk_preload_destroyed) != before;
+}
+
+bool rk_preload_make_room(uint64_t before) {
+    return let_go(rk_prefetch_relieve, before);
+}
+
+bool rk_preload_step_aside(void) {
+    return let_go(rk_prefetch_step_aside, atomic_load(&rk_preload_destroyed));
 }
 
 bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint64_t before) {

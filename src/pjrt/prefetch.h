@@ -41,7 +41,13 @@ RK_HIDDEN extern atomic_uint_fast64_t rk_preload_destroyed;
 // began with so many should be made again.
 RK_NODISCARD RK_HIDDEN bool rk_preload_make_room(uint64_t before);
 
-// The same where the plugin answered a call with that error, if it says that memory is short.
+// The framework has asked how much of a device's memory is in use: the same, for all clients. An
+// engine that sizes a cache by the answer must not find less room than it does without rekindle.
+// True if the figures may be others now.
+RK_NODISCARD RK_HIDDEN bool rk_preload_step_aside(void);
+
+// As rk_preload_make_room, where the plugin answered a call with that error, if it says that memory
+// is short.
 RK_NODISCARD RK_HIDDEN bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error,
                                                uint64_t before);
 

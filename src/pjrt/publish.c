@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/sys.h"
 #include "diagnose/sketch.h"
+#include "pjrt/changes.h"
 #include "pjrt/compile_inside.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
@@ -130,7 +131,10 @@ static void write_components(const rk_request *r, rk_buf *out) {
     rk_json_key(&json, "options");
     rk_components_write(&r->options, &json);
     rk_json_key(&json, "environment");
-    rk_json_raw(&json, rk_buf_span(&r->client->components_json));
+    RK_AUTO(rk_buf) environment = {0};
+    rk_buf_add_span(&environment, rk_buf_span(&r->client->components_json));
+    rk_changes_write(r->plugin, r->state, &environment);
+    rk_json_raw(&json, rk_buf_span(&environment));
     rk_json_end_object(&json);
 }
 
@@ -150,7 +154,7 @@ static publication *new_publication(rk_request *r) {
     return p;
 }
 
-// Behind the job's back: what tells this program from others (diagnose/sketch.h).
+// In the background: what tells this program from others (diagnose/sketch.h).
 static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
     RK_AUTO(rk_sketch) sketch = {0};
     bool made = false;
@@ -210,6 +214,8 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
         .done = published,
     };
     add_program(r, &job);
+    r->event.storing =
+        true; // `done` is called whatever comes of it, unless the process leaves first
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
     if (err)
@@ -218,14 +224,16 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
 
 bool rk_publish_possible(const rk_request *r) {
     const rk_runtime *runtime = r->runtime;
-    return runtime->store && runtime->publisher && rk_store_accepts(runtime->store) &&
+    return r->doubt != RK_LOAD_ASIDE && runtime->store && runtime->publisher &&
+           rk_store_accepts(runtime->store) &&
            RK_PJRT_HAS(r->plugin->real, PJRT_Executable_Serialize) &&
            rk_load_is_possible(r->plugin);
 }
 
+// What the compiler read is not known where a flag was changed while it worked.
 static bool is_wanted(const rk_request *r) {
-    return r->event.outcome == RK_OUTCOME_MISS && rk_publish_possible(r) &&
-           r->event.compile_ns >= r->runtime->settings->min_compile_ns;
+    return rk_changes_look() == r->state && r->event.outcome == RK_OUTCOME_MISS &&
+           rk_publish_possible(r) && r->event.compile_ns >= r->runtime->settings->min_compile_ns;
 }
 
 void rk_publish_compiled(rk_request *r) {

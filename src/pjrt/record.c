@@ -13,6 +13,8 @@ enum {
 #define SETTLE_NS      ((uint64_t)2000000000) // after a request, before it is written
 #define GUESS_OF_LOAD  8 // loading takes this part of compiling, until it is known
 #define WRITE_PAUSE_NS ((uint64_t)10000000000)
+// After what the manifest may lack: a part of the time, so that a slow disk is not kept busy.
+#define NEWS_PAUSE_PER_WRITE 20
 
 typedef struct seen_client {
     uint64_t number;
@@ -27,6 +29,7 @@ static seen_client clients[CLIENTS_MAX];
 static size_t client_count;
 static rk_manifest seen;
 static bool dirty, ended;
+static bool news; // the manifest may lack something: a process that leaves by _exit has no end
 
 static pthread_t thread;
 static pthread_cond_t wakes; // made with the thread
@@ -71,6 +74,7 @@ static rk_err *write_seen(const rk_runtime *runtime) {
     (void)pthread_mutex_lock(&mutex);
     bool wanted = dirty;
     dirty = false;
+    news = false;
     RK_AUTO(rk_manifest) copy = {0};
     rk_err *err = NULL;
     for (size_t i = 0; wanted && !err && i < seen.use_count; i++)
@@ -92,6 +96,12 @@ void rk_record_write(void) {
     (void)pthread_mutex_unlock(&writing);
 }
 
+// With the mutex held. Until then, the end of the process, or news if `for_news`.
+static void wait_until(uint64_t until_ns, bool for_news) {
+    while (!ended && !(for_news && news) && rk_cond_wait_until(&wakes, &mutex, until_ns))
+        continue;
+}
+
 static void *run_thread(void *argument) {
     (void)argument;
     (void)pthread_mutex_lock(&mutex);
@@ -100,17 +110,17 @@ static void *run_thread(void *argument) {
             (void)pthread_cond_wait(&wakes, &mutex);
             continue;
         }
-        uint64_t until_ns = rk_steady_ns() + SETTLE_NS;
-        while (!ended && rk_cond_wait_until(&wakes, &mutex, until_ns))
-            continue; // more requests
+        wait_until(rk_steady_ns() + SETTLE_NS, true);
         if (ended)
             break;
+        uint64_t start_ns = rk_steady_ns();
         (void)pthread_mutex_unlock(&mutex);
         rk_record_write();
         (void)pthread_mutex_lock(&mutex);
-        until_ns = rk_steady_ns() + WRITE_PAUSE_NS;
-        while (!ended && rk_cond_wait_until(&wakes, &mutex, until_ns))
-            continue;
+        uint64_t end_ns = rk_steady_ns();
+        uint64_t pause_ns = NEWS_PAUSE_PER_WRITE * (end_ns - start_ns);
+        wait_until(end_ns + (pause_ns < WRITE_PAUSE_NS ? pause_ns : WRITE_PAUSE_NS), false);
+        wait_until(end_ns + WRITE_PAUSE_NS, true);
     }
     (void)pthread_mutex_unlock(&mutex);
     return NULL;
@@ -189,6 +199,7 @@ static rk_err *note_request(const rk_request *r, seen_client *client, uint64_t s
         return NULL;
     RK_TRY(rk_manifest_note(&seen, &use, r->sent_options));
     dirty = true;
+    news |= !r->event.preloaded; // what was loaded ahead is in the manifest
     wake_thread();
     return NULL;
 }

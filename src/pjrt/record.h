@@ -1,6 +1,7 @@
 // What this process asks its clients to compile, for the job's manifest (store/manifest.h), so that
-// the next run can load it before it asks. Written by a thread of its own a few seconds after a
-// request, and at the end of a client and of the process. Inside src/pjrt only.
+// the next run can load it before it asks. Written by a thread of its own: at once after a
+// request for what may not be in the manifest, since a process may leave by _exit; else a few
+// seconds later; and at the end of a client and of the process. Inside src/pjrt only.
 #pragma once
 
 #include "pjrt/compile_inside.h"

@@ -24,13 +24,15 @@ static bool enabled;
 
 static rk_runtime the_runtime;
 _Atomic(rk_runtime *) rk_runtime_started;
-static bool ever_started; // under the mutex; stays
+static bool ever_started;    // under the mutex; stays
+static bool ever_worked_for; // likewise: a client or a topology, not only started to note something
 static atomic_uint_fast64_t seq;
 static atomic_uint_fast64_t last_counts_ns;
 static atomic_bool told[RK_ONCE_COUNT];
 
 static void load_settings(void) {
-    rk_err *err = rk_settings_load(&settings);
+    rk_autoerr trouble = NULL;
+    rk_err *err = rk_settings_load_for_job(rk_store_check_folder, &settings, &trouble);
     if (err) {
         rk_log_error("%s; this job runs without rekindle", rk_err_message(err));
         rk_err_drop(err, "told; the job goes on");
@@ -38,6 +40,8 @@ static void load_settings(void) {
     }
     const rk_settings_values *values = rk_settings_get(settings);
     rk_log_set_level(values->log_level);
+    if (trouble && !rk_settings_is_wrong(trouble)) // else the user has switched rekindle off
+        rk_log_warn("%s; this job runs without rekindle", rk_err_message(trouble));
     enabled = values->mode != RK_MODE_OFF;
 }
 
@@ -133,6 +137,8 @@ static void at_exit(void) {
         leave_inside("serializing an executable in time; it is not stored");
     if (runtime->verifier && !rk_verifier_finish(runtime->verifier, drain_ns))
         leave_inside("a compilation for REKINDLE_VERIFY in time; it is left inside it");
+    if (runtime->loads)
+        rk_loads_close(runtime->loads);
     if (runtime->flights)
         rk_flights_close(runtime->flights);
     rk_record_end();
@@ -152,12 +158,18 @@ void rk_runtime_renew_exit_handler(void) {
     (void)atexit(at_exit);
 }
 
-// The threads and the journal are the parent's.
+// The threads and the journal are the parent's. So is the thread that may hold the mutex, since it
+// was starting the runtime.
 static void in_forked_child(void) {
+    mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store_explicit(&rk_runtime_started, NULL, memory_order_relaxed);
     atomic_store(&left_inside, false);
-    if (ever_started)
+    if (ever_worked_for) {
         enabled = false;
+    } else { // what was noted is the parent's; the child begins anew
+        the_runtime = (rk_runtime){0};
+        ever_started = false;
+    }
 }
 
 static rk_err *derive_job(char **out_job) {
@@ -216,6 +228,9 @@ static void open_store(rk_runtime *runtime) {
               : NULL;
     if (err)
         rk_runtime_tell(RK_ONCE_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
+    if (runtime->store)
+        rk_err_drop(rk_loads_open(runtime->store, rk_way_in, &runtime->loads),
+                    "then loads are not noted");
     if (!runtime->publisher)
         return;
     const rk_flights_options options = {.wait_ns = runtime->settings->wait_ns,
@@ -253,17 +268,33 @@ static void start_runtime(void) {
     if (runtime->store)
         open_journal(runtime);
     atomic_store_explicit(&rk_runtime_started, runtime, memory_order_release);
-    (void)pthread_atfork(NULL, NULL, in_forked_child);
     rk_runtime_renew_exit_handler();
 }
 
-const rk_runtime *rk_runtime_start(void) {
+static void watch_forks(void) {
+    (void)pthread_atfork(NULL, NULL, in_forked_child);
+}
+
+static const rk_runtime *start(bool to_work) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!rk_runtime_enabled())
         return NULL;
+    (void)pthread_once(&once, watch_forks); // before the mutex is taken
     (void)pthread_mutex_lock(&mutex);
+    ever_worked_for = ever_worked_for || to_work;
     if (!ever_started)
         start_runtime();
     ever_started = true;
     (void)pthread_mutex_unlock(&mutex);
     return rk_runtime_get();
+}
+
+const rk_runtime *rk_runtime_start(void) {
+    return start(true);
+}
+
+void rk_runtime_note_unwatched(const char *plugin, const char *reason) {
+    const rk_runtime *runtime = start(false);
+    if (runtime)
+        rk_journal_add_unwatched(runtime->journal, plugin, reason);
 }

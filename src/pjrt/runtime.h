@@ -1,6 +1,7 @@
-// What a process has one of: settings, store, journal, publisher, clients; started with the first
-// client, or the first compilation ahead of time, never before. After a fork the child is inert:
-// every hook passes through.
+// Per-process state: settings, store, journal, publisher, clients. It starts with the first client,
+// the first compilation ahead of time, or a plugin that is not watched, never before. In the child
+// of a fork every hook passes through, unless the parent had neither client nor compilation: then
+// the child begins anew.
 #pragma once
 
 #include "cache/flight.h"
@@ -11,6 +12,7 @@
 #include "journal/journal.h"
 #include "pjrt/plugin.h"
 #include "settings/settings.h"
+#include "store/loads.h"
 
 // A PJRT_Client under watch. Created and destroyed with the plugin's own. Or a target: what stands
 // for the client where something is compiled ahead of time; never destroyed.
@@ -20,7 +22,8 @@ typedef struct rk_client {
     uint64_t number;      // from 1, in this process
     bool keyed;           // `environment` could be made
     bool has_all_devices; // all of them are addressable by this process
-    bool is_cpu;          // its platform is
+    bool is_cpu, is_tpu;  // its platform is
+    size_t device_count;
     rk_digest environment;
     rk_buf components_json; // of the environment
     rk_buf metadata_json; // members of an entry's metadata that all programs share, without braces
@@ -37,6 +40,7 @@ typedef struct rk_runtime {
     rk_verifier *verifier;   // NULL if nothing is verified
     rk_flights *flights;     // NULL if nobody may wait for anybody
     rk_prefetch *prefetch;   // NULL if nothing is loaded ahead
+    rk_loads *loads;         // NULL if no load is noted, and nothing known of earlier ones
 } rk_runtime;
 
 // True unless rekindle is switched off, by REKINDLE_MODE=off or by settings that make no sense
@@ -55,8 +59,13 @@ static inline rk_runtime *rk_runtime_get(void) {
 // Starts it, if nothing has before. NULL if rekindle is off or inert, or the process is ending.
 const rk_runtime *rk_runtime_start(void);
 
+// Writes into the journal that a plugin has no client under watch, and why; starts the runtime if
+// nothing has before, which then does not make a forked child inert. `plugin`: its path, "" if
+// unknown.
+void rk_runtime_note_unwatched(const char *plugin, const char *reason);
+
 // Called after the plugin has made a client: starts the runtime with the first one.
-void rk_runtime_add_client(rk_plugin *plugin, PJRT_Client *handle);
+void rk_runtime_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *args);
 
 // Called before the plugin destroys it: drains what still needs it. False if a thread of ours is
 // still inside the plugin with it, so that it must not be destroyed.
@@ -83,15 +92,16 @@ uint64_t rk_runtime_next_seq(void); // number of the next compile request, from 
 
 // Tells something once a process (per `once`), on stderr and in the journal. Consumes `err`.
 typedef enum rk_once {
-    RK_ONCE_STORE,  // the store cannot be used
-    RK_ONCE_WRITE,  // the store's files: an entry, or the journal, cannot be written or read
-    RK_ONCE_LOAD,   // an entry could not be loaded
-    RK_ONCE_PLUGIN, // this plugin's executables cannot be kept
-    RK_ONCE_KEY,    // no key could be made
-    RK_ONCE_DRAIN,  // an exit did not wait for everything
-    RK_ONCE_SLOTS,  // too many plugins
-    RK_ONCE_TRUST,  // a file of keys cannot be used
+    RK_ONCE_STORE,     // the store cannot be used
+    RK_ONCE_WRITE,     // the store's files: an entry, or the journal, cannot be written or read
+    RK_ONCE_LOAD,      // an entry could not be loaded
+    RK_ONCE_PLUGIN,    // this plugin's executables cannot be kept
+    RK_ONCE_KEY,       // no key could be made
+    RK_ONCE_DRAIN,     // an exit did not wait for everything
+    RK_ONCE_UNWATCHED, // a plugin
+    RK_ONCE_TRUST,     // a file of keys cannot be used
     RK_ONCE_MEMORY, // memory is short, whatever it was wanted for; rk_runtime_tell knows by itself
+    RK_ONCE_DEADLY, // loading an entry killed a process
     RK_ONCE_COUNT,
 } rk_once;
 void rk_runtime_tell(rk_once once, rk_err *err);

@@ -1,4 +1,5 @@
 #include "pjrt/verify.h"
+#include "pjrt/changes.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -62,6 +63,7 @@ static rk_err *compile(const verification *v, PJRT_LoadedExecutable **out_loaded
         .compile_options = (const char *)v->options.data,
         .compile_options_size = v->options.len,
     };
+    rk_changes_note(v->plugin, RK_USE_COMPILE);
     RK_TRY(rk_pjrt_error_take(
         v->api, RK_BRIDGE(v->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, &args)));
     if (!args.executable)

@@ -1,4 +1,4 @@
-// Sampled verification (REKINDLE_VERIFY): some hits are compiled once more behind the job's back,
+// Sampled verification (REKINDLE_VERIFY): some hits are compiled once more in the background,
 // and what the compiler gives is compared with what was loaded. Inside src/pjrt only.
 #pragma once
 

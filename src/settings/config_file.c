@@ -1,5 +1,6 @@
 #include "settings/config_file.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -47,26 +48,65 @@ static rk_err *read_line(const char *path, size_t number, rk_span line, rk_confi
     return each(context, &parsed);
 }
 
-rk_err *rk_config_read(const char *path, rk_config_fn each, void *context) {
+// What to do about a file that cannot be read. Consumes `cause`.
+static rk_err *add_remedy(rk_err *cause) {
+    rk_autoerr owned = cause;
+    rk_code code = rk_err_code(cause);
+    const char *message = rk_err_message(cause);
+    if (code == RK_PERMISSION_DENIED)
+        return rk_error(code,
+                        "%s: make it readable for you, or set REKINDLE_DIR to a folder of your own",
+                        message);
+    if (code == RK_OUT_OF_RANGE)
+        return rk_error(code, "%s: put a text file of at most 1 MiB there, or nothing", message);
+    if (code == RK_INVALID_ARGUMENT) // a system call's: no value is wrong
+        return rk_error(RK_FAILED_PRECONDITION, "%s", message);
+    return RK_TAKE(owned);
+}
+
+// Appends the text of the file; nothing where there is none.
+static rk_err *read_text(const char *path, rk_buf *text) {
     // People keep such files elsewhere and link to them; rk_fs_read follows no links.
     char resolved[PATH_MAX];
-    const char *real = realpath(path, resolved) ? resolved : path;
-    RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_CONFIG_MAX_BYTES + 1);
-    rk_err *err = rk_fs_read(real, RK_CONFIG_MAX_BYTES, &text);
+    struct stat info;
+    const char *real = realpath(path, resolved);
+    int error_number = real ? 0 : errno;
+    if (!real && rk_sys()->lstat_fn(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        if (error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP)
+            return rk_error(RK_FAILED_PRECONDITION,
+                            "%s is a symbolic link that leads nowhere: remove it, or link to a "
+                            "file that is there",
+                            path);
+        return add_remedy(rk_error_errno(error_number, "cannot open %s", path));
+    }
+    rk_err *err = rk_fs_read(real ? real : path, RK_CONFIG_MAX_BYTES, text);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "the config file is optional");
         return NULL;
     }
-    RK_TRY(err);
+    return err ? add_remedy(err) : NULL;
+}
+
+rk_err *rk_config_read(const char *path, rk_config_fn each, void *context) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_CONFIG_MAX_BYTES + 1);
+    RK_TRY(read_text(path, &text));
     if (text.len && memchr(text.data, '\0', text.len))
-        return rk_error(RK_INVALID_ARGUMENT, "%s is not a text file (it holds a zero byte)", path);
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "%s is not a text file (it holds a zero byte): put one of at most 1 MiB "
+                        "there, or nothing",
+                        path);
     rk_span rest = rk_buf_span(&text);
+    rk_err *first = NULL;
     for (size_t number = 1; rest.len; number++) {
         const uint8_t *end = memchr(rest.data, '\n', rest.len);
         size_t len = end ? (size_t)(end - rest.data) : rest.len;
-        RK_TRY(read_line(path, number, rk_span_of(rest.data, len), each, context));
+        rk_err *err = read_line(path, number, rk_span_of(rest.data, len), each, context);
+        if (first)
+            rk_err_drop(err, "the first is told");
+        else
+            first = err;
         size_t taken = end ? len + 1 : len;
         rest = rk_span_of(rest.data + taken, rest.len - taken);
     }
-    return NULL;
+    return first;
 }

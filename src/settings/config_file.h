@@ -11,10 +11,11 @@ typedef struct rk_config_line {
     rk_span name, value; // without the blanks around them; borrowed for the call
 } rk_config_line;
 
-// An error ends the reading and is passed on.
+// The first error is passed on when all lines have been read.
 typedef rk_err *(*rk_config_fn)(void *context, const rk_config_line *line);
 
 // Calls `each` with every assignment in the file, in order. A '#' at the start of a line or after a
-// blank begins a comment. A missing file has no lines; one that cannot be read, holds a NUL or a
-// line without '=' is an error that names file and line.
+// blank begins a comment. A missing file has no lines. A line without '=', and a file that holds a
+// NUL, are RK_INVALID_ARGUMENT; a file that cannot be read, a link that leads nowhere and what is
+// no file are errors with other codes. All name the file and what to do.
 RK_NODISCARD rk_err *rk_config_read(const char *path, rk_config_fn each, void *context);

@@ -1,6 +1,7 @@
 #include "settings/directory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -108,4 +109,73 @@ rk_err *rk_directory_resolve(const char *written, char **out_directory) {
         RK_TRY(make_absolute("REKINDLE_DIR", expanded, &absolute));
     *out_directory = absolute ? without_end_slashes(absolute) : NULL;
     return *out_directory ? NULL : rk_err_no_memory();
+}
+
+static bool is_below(const char *path, const char *top) {
+    size_t len = strlen(top);
+    while (len && top[len - 1] == '/')
+        len--;
+    // "/" is the home of services, and nobody's own; everything is below it.
+    return len && strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+static bool find_owner(const char *directory, uid_t *out_owner) {
+    rk_autofd fd = rk_sys()->open_fn(directory, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    struct stat info;
+    if (fd < 0 || rk_sys()->fstat_fn(fd, &info) != 0)
+        return false;
+    *out_owner = info.st_uid;
+    return true;
+}
+
+// The nearest directory above `path` that is there. Owned; NULL when memory is short.
+static char *find_nearest(const char *path) {
+    char *nearest = rk_strdup(path);
+    struct stat info;
+    while (nearest) {
+        char *slash = strrchr(nearest, '/');
+        if (!slash || slash == nearest) {
+            nearest[slash ? 1 : 0] = '\0';
+            break;
+        }
+        *slash = '\0';
+        if (rk_sys()->lstat_fn(nearest, &info) == 0)
+            break;
+    }
+    return nearest;
+}
+
+static rk_err *refuse_foreign(const char *folder, uid_t owner) {
+    return rk_error(RK_PERMISSION_DENIED,
+                    "%s belongs to user %ld, not to you (%ld), and a store made there would lock "
+                    "that user out of it: set REKINDLE_DIR to a folder of your own",
+                    folder, (long)owner, (long)geteuid());
+}
+
+static rk_err *check_nearest(const char *directory) {
+    rk_autofree char *nearest = find_nearest(directory);
+    uid_t owner = 0;
+    if (!nearest)
+        return rk_err_no_memory();
+    if (geteuid() == 0 && find_owner(nearest, &owner) && owner != 0)
+        return refuse_foreign(nearest, owner);
+    if (rk_sys()->eaccess_fn(nearest, W_OK | X_OK) != 0)
+        return rk_error(RK_PERMISSION_DENIED,
+                        "the store %s cannot be made, since you cannot write to %s: set "
+                        "REKINDLE_DIR to a folder of your own",
+                        directory, nearest);
+    return NULL;
+}
+
+rk_err *rk_directory_check_place(const char *directory, bool is_default) {
+    struct stat info;
+    if (rk_sys()->lstat_fn(directory, &info) == 0 || errno != ENOENT)
+        return NULL; // whether it can be used is found when it is opened
+    rk_autofree char *home = NULL;
+    uid_t owner = 0;
+    rk_err_drop(find_home(&home), "then the store is in no home");
+    if (home && is_below(directory, home) && find_owner(home, &owner) && owner != geteuid() &&
+        owner != 0)
+        return refuse_foreign(home, owner);
+    return is_default ? check_nearest(directory) : NULL;
 }

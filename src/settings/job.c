@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/digest.h"
+#include "base/redact.h"
 #include "settings/settings.h"
 #include "settings/stable.h"
 
@@ -139,13 +140,23 @@ static const char *temporary_directory(void) {
     return directory ? directory : "";
 }
 
-// "--port=41231" and "--port" "41231" lose their value; all else its volatile parts.
-static rk_err *hash_arguments(rk_hasher *hasher, int argc, const char *const *argv, int at) {
+// "--port=41231" and "--port" "41231" lose their value; all else its volatile parts. Secrets are
+// left out first: the name is no secret, and a guess could be tried on its digest.
+static rk_err *hash_arguments(rk_hasher *hasher, int argc, const char *const *argv, int first) {
     const char *temporary = temporary_directory();
     RK_AUTO(rk_buf) stable = {0};
+    RK_AUTO(rk_buf) shown = {0};
+    rk_redactor redactor = {0};
     bool value_is_volatile = false;
-    for (; at < argc; at++) {
-        const char *argument = argv[at];
+    // The program itself tells what some options are (mysql -pX). What launched it does not: a
+    // launcher and its workers are one job.
+    for (int at = first > 0 ? first - 1 : 0; at < argc; at++) {
+        rk_buf_clear(&shown);
+        rk_redact_argument(&redactor, rk_span_text(argv[at]), &shown);
+        RK_TRY(rk_buf_status(&shown));
+        if (at < first)
+            continue;
+        const char *argument = rk_buf_text(&shown);
         size_t dashes = strspn(argument, "-");
         const char *name = argument + dashes;
         size_t name_len = strcspn(name, "=");

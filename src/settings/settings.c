@@ -1,5 +1,6 @@
 #include "settings/settings.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,18 +39,21 @@ static const char *const mode_names[] = {"readwrite", "readonly", "refresh", "of
 
 static rk_err *apply_mode(rk_settings *settings, const char *label, const char *text) {
     size_t index = 0;
+    settings->values.mode = RK_MODE_READWRITE; // a wrong one is not taken for what was there before
     RK_TRY(rk_value_choice(label, text, mode_names, &index));
     settings->values.mode = (rk_mode)index;
     return NULL;
 }
 
 static rk_err *apply_plugin(rk_settings *settings, const char *label, const char *text) {
-    rk_free(RK_TAKE(settings->plugin));
     if (strstr(text, "://"))
         return rk_error(RK_INVALID_ARGUMENT, "%s is an address, but it takes the path of a plugin",
                         label);
-    RK_TRY(rk_directory_expand_home(label, text, &settings->plugin));
-    settings->values.plugin = settings->plugin;
+    char *expanded = NULL;
+    RK_TRY(rk_directory_expand_home(label, text, &expanded));
+    rk_free(settings->plugin);
+    settings->plugin = expanded;
+    settings->values.plugin = expanded;
     return NULL;
 }
 
@@ -91,11 +95,13 @@ static rk_err *apply_remote(rk_settings *settings, const char *label, const char
 
 static rk_err *apply_key_file(const char *label, const char *text, char **owned,
                               const char **out_value) {
-    rk_free(RK_TAKE(*owned));
     if (strstr(text, "://"))
         return rk_error(RK_INVALID_ARGUMENT, "%s is an address, but it takes a local file", label);
+    char *absolute = NULL;
     if (*text)
-        RK_TRY(rk_directory_absolute(label, text, owned));
+        RK_TRY(rk_directory_absolute(label, text, &absolute));
+    rk_free(*owned);
+    *owned = absolute;
     *out_value = *owned ? *owned : "";
     return NULL;
 }
@@ -181,7 +187,8 @@ static const struct definition {
                                    apply_memory_seconds},
 };
 
-// An empty value is the default, also one that hides a value of the config file.
+// An empty value is the default, also one that hides a value of the config file. One that is
+// refused changes nothing but the mode, which falls back to its default.
 static rk_err *set(rk_settings *settings, rk_setting_id id, rk_setting_source source,
                    const char *label, rk_span text) {
     if (text.len == 0)
@@ -191,10 +198,15 @@ static rk_err *set(rk_settings *settings, rk_setting_id id, rk_setting_source so
     char *copy = rk_strndup((const char *)text.data, text.len);
     if (!copy)
         return rk_err_no_memory();
+    rk_err *err = definitions[id].apply(settings, label, copy);
+    if (err) {
+        rk_free(copy);
+        return err;
+    }
     rk_free(settings->text[id]);
     settings->text[id] = copy;
     settings->source[id] = source;
-    return definitions[id].apply(settings, label, copy);
+    return NULL;
 }
 
 static const char prefix[] = "REKINDLE_";
@@ -281,32 +293,105 @@ static rk_err *set_directory(rk_settings *settings) {
                rk_span_text(directory));
 }
 
-static rk_err *set_all(rk_settings *settings) {
-    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
-        if (i != RK_SETTING_DIR)
-            RK_TRY(set(settings, (rk_setting_id)i, RK_SOURCE_DEFAULT, definitions[i].variable,
-                       rk_span_text("")));
-    RK_TRY(set_directory(settings));
+bool rk_settings_is_wrong(const rk_err *err) {
+    // Some errors of system calls have this code as well.
+    return rk_err_code(err) == RK_INVALID_ARGUMENT && rk_err_errno(err) == 0;
+}
+
+static rk_err *read_config(rk_settings *settings, rk_settings_check_fn check) {
+    if (!settings->values.dir[0])
+        return NULL; // no directory was found, which has been noted
     rk_autofree char *path = rk_path_join(settings->values.dir, "config");
     if (!path)
         return rk_err_no_memory();
-    RK_TRY(rk_config_read(path, set_from_config, settings));
+    rk_err *err = rk_config_read(path, set_from_config, settings);
+    rk_err *unusable =
+        check && err && rk_err_errno(err) != ENOMEM ? check(settings->values.dir) : NULL;
+    if (!unusable || rk_settings_is_wrong(unusable)) {
+        rk_err_drop(unusable, "no value is wrong because of the folder");
+        return err;
+    }
+    rk_err_drop(err, "the file is probably not ours");
+    return unusable;
+}
+
+// What went wrong while the settings of a job were loaded: the first of each kind. Owned.
+typedef struct troubles {
+    rk_err *wrong, *unread;
+} troubles;
+
+static void troubles_cleanup(troubles *self) {
+    rk_err_free(RK_TAKE(self->wrong));
+    rk_err_free(RK_TAKE(self->unread));
+}
+
+// Keeps `err`, so that loading goes on. Without `self`, or where memory is short, which leaves
+// values out that were given, loading ends with it. Consumes `err`.
+static rk_err *note(troubles *self, rk_err *err) {
+    if (!err || !self || rk_err_errno(err) == ENOMEM)
+        return err;
+    rk_err **kept = rk_settings_is_wrong(err) ? &self->wrong : &self->unread;
+    if (*kept)
+        rk_err_drop(err, "the first is told");
+    else
+        *kept = err;
+    return NULL;
+}
+
+static rk_err *set_all(rk_settings *settings, rk_settings_check_fn check, troubles *found) {
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
+        RK_TRY(set(settings, (rk_setting_id)i, RK_SOURCE_DEFAULT, definitions[i].variable,
+                   rk_span_text("")));
+    RK_TRY(note(found, set_directory(settings)));
+    RK_TRY(note(found, read_config(settings, check)));
     for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
         const char *text = i == RK_SETTING_DIR ? NULL : getenv(definitions[i].variable);
         if (text)
-            RK_TRY(set(settings, (rk_setting_id)i, RK_SOURCE_ENVIRONMENT, definitions[i].variable,
-                       rk_span_text(text)));
+            RK_TRY(note(found, set(settings, (rk_setting_id)i, RK_SOURCE_ENVIRONMENT,
+                                   definitions[i].variable, rk_span_text(text))));
     }
     return NULL;
 }
 
-rk_err *rk_settings_load(rk_settings **out_settings) {
+rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings) {
     *out_settings = NULL;
     __attribute__((cleanup(rk_settings_cleanup))) rk_settings *settings =
         rk_calloc(1, sizeof *settings);
     if (!settings)
         return rk_err_no_memory();
-    RK_TRY(set_all(settings));
+    RK_TRY(set_all(settings, check, NULL));
+    *out_settings = RK_TAKE(settings);
+    return NULL;
+}
+
+// The rest of rk_settings_load_for_job, after everything that can be read was read.
+static rk_err *settle(rk_settings *settings, troubles *found, rk_err **out_trouble) {
+    bool is_default = settings->source[RK_SETTING_DIR] == RK_SOURCE_DEFAULT;
+    if (settings->values.mode == RK_MODE_OFF) {
+        *out_trouble = RK_TAKE(found->wrong);
+        return NULL;
+    }
+    if (found->wrong)
+        return RK_TAKE(found->wrong);
+    if (!found->unread && settings->values.mode != RK_MODE_READONLY)
+        found->unread = rk_directory_check_place(settings->values.dir, is_default);
+    if (found->unread)
+        settings->values.mode = RK_MODE_OFF;
+    *out_trouble = RK_TAKE(found->unread);
+    return NULL;
+}
+
+rk_err *rk_settings_load_for_job(rk_settings_check_fn check, rk_settings **out_settings,
+                                 rk_err **out_trouble) {
+    *out_settings = NULL;
+    *out_trouble = NULL;
+    __attribute__((cleanup(troubles_cleanup))) troubles found = {0};
+    __attribute__((cleanup(rk_settings_cleanup))) rk_settings *settings =
+        rk_calloc(1, sizeof *settings);
+    if (!settings)
+        return rk_err_no_memory();
+    RK_TRY(set_all(settings, check, &found));
+    RK_TRY(settle(settings, &found, out_trouble));
     *out_settings = RK_TAKE(settings);
     return NULL;
 }

@@ -92,7 +92,25 @@ typedef struct rk_settings rk_settings;
 // Loads and checks everything. Errors: RK_INVALID_ARGUMENT naming the variable (or file and line),
 // the value, and what would be right, e.g. a URL in REKINDLE_DIR. An unreadable config file is an
 // error; a missing one is not. `out_settings` is owned: rk_settings_free.
-RK_NODISCARD rk_err *rk_settings_load(rk_settings **out_settings);
+// `check` (NULL: every folder is fine) is asked of the folder of a config file in which something
+// is wrong, or that cannot be read. Its error says that the folder cannot be used as a store, with
+// the remedy. Then the file is probably somebody else's (git, ssh and kubectl have a file config
+// too), and this error is told instead.
+typedef rk_err *(*rk_settings_check_fn)(const char *directory);
+RK_NODISCARD rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings);
+// The same for a job, which must run whatever can be read. Fails as rk_settings_load for a wrong
+// value, or for want of memory. Otherwise there are settings, and the mode is RK_MODE_OFF
+// - where the home or the config file cannot be found or read, where `check` has an error, or a
+//   store would have to be made in the home of another user: `*out_trouble` says which, and how to
+//   mend it;
+// - where the user has set it so. Then nothing fails, and `*out_trouble` is a wrong value or NULL.
+// Else `*out_trouble` is NULL. Both are owned: rk_settings_free, rk_err_free.
+RK_NODISCARD rk_err *rk_settings_load_for_job(rk_settings_check_fn check,
+                                              rk_settings **out_settings, rk_err **out_trouble);
+
+// Whether an error says that a value is wrong, rather than that something cannot be read.
+bool rk_settings_is_wrong(const rk_err *err);
+
 void rk_settings_free(rk_settings *settings); // NULL is fine
 void rk_settings_cleanup(rk_settings **settings);
 

@@ -107,10 +107,10 @@ static rk_err *visit_file(void *context, const char *name) {
         visit_temporary(self, name, &info);
         return NULL;
     }
+    if (!rk_store_name_is_entry(self->kind, self->digits, name))
+        return NULL; // not ours, whatever it is
     self->count.files++;
     self->count.bytes += info.st_size;
-    if (!rk_store_name_is_entry(self->kind, self->digits, name))
-        return NULL;
     mend_stamp(self, name, &info);
     return add_candidate(self->survey, self->kind, name, &info);
 }

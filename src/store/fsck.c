@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/temporary.h"
 #include "base/tree.h"
+#include "store/loads.h"
+#include "store/own.h"
 #include "store/pins.h"
 #include "store/usage.h"
 #include "store/used.h"
@@ -155,12 +157,12 @@ static rk_err *visit_file(void *context, const char *name) {
         check_temporary(self, path, name, &info);
         return NULL;
     }
-    in->count->files++;
-    in->count->bytes += info.st_size;
     if (!is_entry) {
         tell(self, RK_FSCK_UNKNOWN, path, "is nothing that rekindle knows", false);
         return NULL;
     }
+    in->count->files++;
+    in->count->bytes += info.st_size;
     if (!check_owner(self, path, &info))
         return NULL;
     if (self->options->progress)
@@ -222,9 +224,26 @@ static rk_err *check_pins(check *self) {
         rk_autofree char *path = rk_path_join("pins", pins.keys[i]);
         if (!path)
             return rk_err_no_memory();
+        struct stat info;
+        bool there = false;
+        RK_TRY(stat_below(self, path, &info, &there));
+        if (!there || !rk_own_other(self->store, "pins", pins.keys[i], &info))
+            continue;
         tell(self, RK_FSCK_ORPHAN, path, "pins a key that is not kept", try_remove(self, path));
     }
     return NULL;
+}
+
+// Files of others, which may lie in the same folders, are none of our business.
+static bool is_ours(const folder *in, const char *path, const char *name, const struct stat *info) {
+    static const struct {
+        const char *folder;
+        unsigned place;
+    } places[] = {{"quarantine", RK_PLACE_QUARANTINE}, {"plugins", RK_PLACE_PLUGINS}};
+    for (size_t i = 0; i < RK_ARRAY_LEN(places); i++)
+        if (strcmp(in->path, places[i].folder) == 0)
+            return rk_own_file(in->of->store, places[i].place, path, info);
+    return rk_own_other(in->of->store, in->path, name, info);
 }
 
 // The other folders: leftovers, and who may write.
@@ -238,14 +257,14 @@ static rk_err *visit_other(void *context, const char *name) {
     RK_TRY(stat_below(in->of, path, &info, &there));
     if (there && S_ISREG(info.st_mode) && rk_temporary_is_name(name))
         check_temporary(in->of, path, name, &info);
-    else if (there)
+    else if (there && is_ours(in, path, name, &info))
         (void)check_owner(in->of, path, &info);
     return NULL;
 }
 
 static rk_err *check_others(check *self) {
     static const char *const others[] = {"quarantine", "plugins", "runs", "usage",
-                                         "pins",       "leases",  "jobs"};
+                                         "pins",       "leases",  "jobs", RK_LOADS_FOLDER};
     for (size_t i = 0; i < RK_ARRAY_LEN(others); i++) {
         bool usable = false;
         RK_TRY(check_folder(self, others[i], &usable));
@@ -265,12 +284,13 @@ static int64_t compared_bytes(const rk_usage_table *table) {
     return bytes;
 }
 
-static rk_err *count_again(check *self) {
+// `*out_counted`: there was room to write it down.
+static rk_err *count_again(check *self, bool *out_counted) {
     RK_AUTO_USAGE state = NULL;
     RK_TRY(rk_usage_read(self->store, &state));
     (void)rk_usage_find_finished(state, self->ages.now_ns);
     RK_TRY(rk_usage_count_all(self->store, &state->table));
-    return rk_usage_publish(self->store, state);
+    return rk_usage_publish_if_room(self->store, state, out_counted);
 }
 
 static rk_err *check_account(check *self) {
@@ -283,15 +303,16 @@ static rk_err *check_account(check *self) {
     damaged = damaged && !self->state->known;
     bool busy = known != compared_bytes(&after->table); // a job adds or removes right now
     bool wrong = self->state->known && known != found && !busy && !self->partial;
+    bool repaired = false;
     if (self->options->repair)
-        RK_TRY(count_again(self));
+        RK_TRY(count_again(self, &repaired));
     RK_AUTO(rk_buf) detail = {0};
     rk_buf_add_format(&detail, "says %lld bytes, but there are %lld", (long long)known,
                       (long long)found);
     RK_TRY(rk_buf_status(&detail));
     if (damaged || wrong)
         tell(self, RK_FSCK_ACCOUNT, "usage/base", damaged ? "is damaged" : rk_buf_text(&detail),
-             self->options->repair);
+             repaired);
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "store/gc_other.h"
 #include "store/hold.h"
 #include "store/lease.h"
+#include "store/loads.h"
 
 enum { WAIT_MS = 30000, FOLDERS = 256 };
 
@@ -146,22 +147,29 @@ static rk_err *collect(collection *self, rk_store *store) {
 }
 
 // What went is taken off, also where the collection failed half-way.
-static rk_err *publish(collection *self, const rk_store *store) {
+static rk_err *publish(collection *self, rk_store *store) {
     for (unsigned place = 0; place < RK_PLACE_COUNT; place++) {
         self->state->table.places[place].files += self->gone->places[place].files;
         self->state->table.places[place].bytes += self->gone->places[place].bytes;
     }
     self->report->after = total_of(self->state);
-    return self->options->dry_run ? NULL : rk_usage_publish(store, self->state);
+    if (self->options->dry_run)
+        return NULL;
+    bool published = false;
+    RK_TRY(rk_usage_publish_if_room(store, self->state, &published));
+    if (!published)
+        rk_err_drop(rk_usage_note_table(store, self->gone), "it is counted again another time");
+    return NULL;
 }
 
 // What the dead left where no entries lie; their folders are swept as they are visited.
-static void sweep(const rk_store *store) {
-    static const char *const folders[] = {"usage", "plugins", "pins"};
+static void sweep(rk_store *store) {
+    static const char *const folders[] = {"", "usage", "plugins", "pins", RK_LOADS_FOLDER};
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
         rk_err_drop(rk_tree_sweep(store->directory, folders[i], 0, NULL),
                     "it is not there, or swept another time");
     rk_err_drop(rk_lease_sweep(store, NULL), "they are swept by the next process that takes one");
+    rk_err_drop(rk_loads_judge(store, NULL, RK_DEATH_UNKNOWN, 0), "the next start judges them");
 }
 
 rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report *out_report) {

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
+#include "store/own.h"
 
 enum {
     MAX_NAMES = 1 << 20,
@@ -37,7 +38,9 @@ typedef struct item {
 } item;
 
 typedef struct items {
+    const rk_store *store;    // borrowed
     const char *top, *folder; // borrowed
+    unsigned place;
     bool folders;
     item *list; // owned
     size_t count, capacity;
@@ -50,6 +53,7 @@ static void items_cleanup(items *self) {
 }
 
 typedef struct inner {
+    const items *in;
     const char *top, *folder;
     item *of;
     bool removes;
@@ -69,7 +73,8 @@ static rk_err *visit_inner(void *context, const char *name) {
     rk_autofree char *path = rk_path_join(self->folder, name);
     if (!path)
         return rk_err_no_memory();
-    if (!stat_quietly(self->top, path, &info) || !S_ISREG(info.st_mode))
+    if (!stat_quietly(self->top, path, &info) ||
+        !rk_own_file(self->in->store, self->in->place, path, &info))
         return NULL;
     if (self->removes) {
         rk_err *err = rk_tree_remove(self->top, path);
@@ -86,9 +91,9 @@ static rk_err *visit_inner(void *context, const char *name) {
     return NULL;
 }
 
-static rk_err *walk_inner(const char *top, const char *folder, item *of, bool removes) {
-    inner self = {top, folder, of, removes};
-    rk_err *err = rk_tree_list(top, folder, MAX_NAMES, visit_inner, &self);
+static rk_err *walk_inner(const items *in, const char *folder, item *of, bool removes) {
+    inner self = {in, in->top, folder, of, removes};
+    rk_err *err = rk_tree_list(in->top, folder, MAX_NAMES, visit_inner, &self);
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;
     rk_err_drop(err, "removed by another process");
@@ -102,7 +107,19 @@ static rk_err *add_item(void *context, const char *name) {
     if (!path)
         return rk_err_no_memory();
     if (!stat_quietly(self->top, path, &info) ||
-        (self->folders ? !S_ISDIR(info.st_mode) : !S_ISREG(info.st_mode)))
+        (self->folders ? !S_ISDIR(info.st_mode)
+                       : !rk_own_file(self->store, self->place, path, &info)))
+        return NULL;
+    item found = {0};
+    if (self->folders)
+        RK_TRY(walk_inner(self, path, &found, false));
+    else
+        found.count = (rk_usage_count){1, info.st_size};
+    // A folder is as old as what is ours in it: a summary that is added makes no run younger.
+    if (!self->folders || !found.count.files)
+        found.modified_ns = rk_stat_modified_ns(&info);
+    // A folder in which nothing is ours is not ours either, but for a run that never began.
+    if (!found.count.files && !(self->place == RK_PLACE_RUNS && rk_own_run_name(name)))
         return NULL;
     if (self->count == self->capacity) {
         size_t capacity = self->capacity ? 2 * self->capacity : 64;
@@ -112,14 +129,10 @@ static rk_err *add_item(void *context, const char *name) {
         self->list = list;
         self->capacity = capacity;
     }
-    char *copy = rk_strdup(name);
-    if (!copy)
+    found.name = rk_strdup(name);
+    if (!found.name)
         return rk_err_no_memory();
-    item *one = &self->list[self->count++];
-    *one = (item){.name = copy, .modified_ns = rk_stat_modified_ns(&info)};
-    if (self->folders)
-        return walk_inner(self->top, path, one, false);
-    one->count = (rk_usage_count){1, info.st_size};
+    self->list[self->count++] = found;
     return NULL;
 }
 
@@ -130,7 +143,7 @@ static int oldest_first(const void *a, const void *b) {
     return strcmp(left->name, right->name);
 }
 
-// It stays if somebody put something else there.
+// It stays where something else lies in it.
 static rk_err *remove_folder(const items *self, const char *name) {
     rk_autofd fd = -1;
     RK_TRY(rk_tree_open(self->top, self->folder, O_PATH | O_DIRECTORY, 0, &fd));
@@ -143,7 +156,7 @@ static rk_err *remove_item(const items *self, item *one) {
     if (!path)
         return rk_err_no_memory();
     if (self->folders) {
-        RK_TRY(walk_inner(self->top, path, one, true));
+        RK_TRY(walk_inner(self, path, one, true));
         return remove_folder(self, one->name);
     }
     rk_err *err = rk_tree_remove(self->top, path);
@@ -213,8 +226,10 @@ rk_err *rk_others_collect(const rk_survey *survey, uint64_t max_bytes, const rk_
         rk_place_add_name(limit->place, &folder);
         RK_TRY(rk_buf_status(&folder));
         RK_AUTO(items)
-        list = {.top = survey->store->directory,
+        list = {.store = survey->store,
+                .top = survey->store->directory,
                 .folder = rk_buf_text(&folder),
+                .place = limit->place,
                 .folders = limit->folders};
         rk_err *err = rk_tree_list(list.top, list.folder, MAX_NAMES, add_item, &list);
         if (err && rk_err_code(err) != RK_NOT_FOUND)

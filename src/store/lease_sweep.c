@@ -3,6 +3,7 @@
 #include "base/temporary.h"
 #include "base/tree.h"
 #include "store/lease.h"
+#include "store/own.h"
 #include "store/store_path.h"
 
 typedef struct sweep {
@@ -20,8 +21,7 @@ static bool is_old(const rk_store *store, const char *path) {
         return false;
     }
     uint64_t now_ns = rk_realtime_ns();
-    uint64_t changed_ns =
-        (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
+    uint64_t changed_ns = rk_stat_modified_ns(&info);
     return now_ns > changed_ns && now_ns - changed_ns >= RK_TEMPORARY_LATE_NS;
 }
 
@@ -29,6 +29,8 @@ static bool is_old(const rk_store *store, const char *path) {
 static rk_err *sweep_lease(sweep *self, const rk_digest *key, const char *path) {
     rk_lease_view view;
     rk_lease mine;
+    if (!rk_own_lease(self->store, path))
+        return NULL; // a file of somebody else's
     RK_TRY(rk_lease_read(self->store, key, &view));
     if (view.state == RK_LEASE_NONE || (!rk_lease_is_over(&view) && !is_old(self->store, path)))
         return NULL;
@@ -40,8 +42,7 @@ static rk_err *sweep_lease(sweep *self, const rk_digest *key, const char *path) 
 
 // A claim lasts as long as it takes to make it.
 static rk_err *sweep_other(sweep *self, const char *name, const char *path) {
-    static const char claim[] = ".claim-";
-    if (strncmp(name, claim, sizeof claim - 1) != 0 || !is_old(self->store, path))
+    if (!rk_own_claim_name(name) || !is_old(self->store, path))
         return NULL;
     RK_TRY(rk_tree_remove(self->store->directory, path));
     self->removed++;

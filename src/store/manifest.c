@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
+#include "store/manifest_lock.h"
+#include "store/own.h"
 #include "store/store_path.h"
 
 void rk_manifest_cleanup(rk_manifest *manifest) {
@@ -229,17 +231,28 @@ static rk_err *publish(const rk_store *store, const char *job, const char *path,
     return rk_tree_publish(store->directory, path, data.data, data.len, 0600);
 }
 
-rk_err *rk_manifest_update(rk_store *store, const char *job, uint32_t rank, const char *run_id,
-                           const rk_manifest *seen) {
-    rk_autofree char *path = NULL;
+static rk_err *update(rk_store *store, const char *job, uint32_t rank, const char *path,
+                      const char *run_id, const rk_manifest *seen) {
     RK_AUTO(rk_manifest) manifest = {0};
     RK_AUTO(rk_buf) data = RK_BUF_INIT(RK_MANIFEST_MAX_BYTES);
-    RK_TRY(rk_store_check_accepts(store));
-    RK_TRY(path_of(job, rank, &path));
     RK_TRY(rk_manifest_read(store, job, rank, &manifest));
+    RK_TRY(rk_own_check_replace(store, path, "rekindle manifest "));
     RK_TRY(rk_manifest_merge(&manifest, run_id, seen));
     RK_TRY(rk_manifest_encode(&manifest, &data));
     rk_err *err = publish(store, job, path, rk_buf_span(&data));
     rk_store_note_refusal(store, err);
+    return err;
+}
+
+rk_err *rk_manifest_update(rk_store *store, const char *job, uint32_t rank, const char *run_id,
+                           const rk_manifest *seen) {
+    rk_autofree char *path = NULL;
+    RK_TRY(rk_store_check_accepts(store));
+    RK_TRY(path_of(job, rank, &path));
+    rk_manifest_lock lock = rk_manifest_lock_take(store, job);
+    rk_err *err = rk_store_check_accepts(store); // what refused the folder refuses the file
+    if (!err)
+        err = update(store, job, rank, path, run_id, seen);
+    rk_manifest_unlock(&lock);
     return err;
 }

@@ -84,8 +84,9 @@ RK_NODISCARD rk_err *rk_manifest_decode(rk_span data, rk_manifest *out_manifest,
 RK_NODISCARD rk_err *rk_manifest_read(const rk_store *store, const char *job, uint32_t rank,
                                       rk_manifest *out_manifest);
 
-// Reads, merges and publishes, so that a reader sees all of the old or all of the new one. Of
-// several processes that do it at once, some of what the others saw may be missing until they do it
-// again. Errors as in rk_store_put.
+// Reads, merges and publishes, so that a reader sees all of the old or all of the new one. Several
+// processes that do it at once take turns; where the file system has no locks, or one of them takes
+// longer than a second, some of what the others saw may be missing until they do it again. Errors
+// as in rk_store_put.
 RK_NODISCARD rk_err *rk_manifest_update(rk_store *store, const char *job, uint32_t rank,
                                         const char *run_id, const rk_manifest *seen);

@@ -49,7 +49,7 @@ static rk_err *read_known(const rk_store *store, rk_usage_state **out_state) {
         return NULL;
     rk_err *err = rk_usage_count_all(store, &(*out_state)->table);
     (*out_state)->known = true;
-    return err ? err : rk_usage_publish(store, *out_state);
+    return err ? err : rk_usage_publish_if_room(store, *out_state, NULL);
 }
 
 static void note_freed(void *context, const rk_candidate *one) {
@@ -98,7 +98,7 @@ static rk_err *remove_recent(eviction *self) {
 // The end of a batch: the folders were counted before anything went, so first that count is
 // published, then what went is noted.
 static rk_err *settle(eviction *self) {
-    RK_TRY(rk_usage_publish(self->store, self->state));
+    RK_TRY(rk_usage_publish_if_room(self->store, self->state, NULL));
     rk_err *err = rk_usage_note_table(self->store, self->gone);
     *self->gone = (rk_usage_table){0};
     return err;
@@ -169,7 +169,7 @@ static rk_err *evict(rk_store *store, uint64_t limit, double worth, bool *out_fi
     RK_AUTO(eviction) self = {.store = store, .worth = worth};
     RK_TRY(evict_held(&self, limit));
     RK_AUTO_USAGE state = NULL;
-    RK_TRY(rk_usage_read(store, &state));
+    RK_TRY(read_known(store, &state));
     *out_fits = sum_bytes(state) <= limit;
     return NULL;
 }

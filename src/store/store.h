@@ -10,8 +10,11 @@ typedef struct rk_store rk_store;
 
 // Opens (and, unless `readonly`, makes with mode 0700) the store. Errors, all naming the directory
 // and the remedy: RK_PERMISSION_DENIED (not ours, or writable by others), RK_INVALID_ARGUMENT (not
-// a directory, a URL), or what the system said. `out_store` is owned: rk_store_free.
+// a directory, a URL), RK_FAILED_PRECONDITION (it holds files of others and is no store, or one of
+// another version), or what the system said. `out_store` is owned: rk_store_free.
 RK_NODISCARD rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store);
+// The error that rk_store_open would have for a folder that is there; NULL for one that is not.
+RK_NODISCARD rk_err *rk_store_check_folder(const char *directory);
 void rk_store_free(rk_store *store);                   // NULL is fine
 const char *rk_store_directory(const rk_store *store); // borrowed
 
@@ -100,10 +103,18 @@ typedef rk_err *(*rk_store_visit_fn)(void *context, const rk_store_item *item);
 RK_NODISCARD rk_err *rk_store_each(rk_store *store, rk_entry_kind kind, rk_store_visit_fn visit,
                                    void *context);
 
-// Removes executable and program of a key given as in rk_store_read. `*out_bytes`: freed.
+// Removes executable and program of a key given as in rk_store_read, and what deaths in loads say
+// of it (store/loads.h). `*out_bytes`: freed.
 RK_NODISCARD rk_err *rk_store_remove(rk_store *store, const char *hex_prefix, uint64_t *out_bytes);
 
-// Removes a file of quarantine/, by its name there; RK_NOT_FOUND if there is none. `*out_bytes`:
-// freed.
+// True if files that are set aside in quarantine/ are called so. No other file there is ours.
+RK_NODISCARD bool rk_store_is_set_aside(const char *name);
+
+// True if the summary of a run (runs/<run>/summary.json) may be written: there is none, or one of
+// ours, perhaps damaged.
+RK_NODISCARD bool rk_store_may_keep_summary(const rk_store *store, const char *run);
+
+// Removes a file of quarantine/, by its name there; RK_NOT_FOUND if there is none, or it is not
+// ours. `*out_bytes`: freed.
 RK_NODISCARD rk_err *rk_store_remove_quarantined(rk_store *store, const char *name,
                                                  uint64_t *out_bytes);

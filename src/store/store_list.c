@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "base/tree.h"
+#include "store/load_verdict.h"
 #include "store/usage.h"
 
 // One walk through the folders of a kind.
@@ -37,7 +38,7 @@ static rk_err *visit_file(void *context, const char *name) {
         .hex = hex,
         .path = rk_buf_text(&path),
         .stored_bytes = (uint64_t)info.st_size,
-        .modified_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec,
+        .modified_ns = rk_stat_modified_ns(&info),
     };
     err = self->visit(self->context, &item);
     self->stopped = err != NULL;
@@ -101,7 +102,8 @@ rk_err *rk_store_remove(rk_store *store, const char *hex_prefix, uint64_t *out_b
     RK_TRY(rk_store_resolve(store, 1u << RK_ENTRY_EXECUTABLE | 1u << RK_ENTRY_PROGRAM, hex_prefix,
                             hex));
     RK_TRY(remove_kind(store, RK_ENTRY_EXECUTABLE, hex, out_bytes));
-    return remove_kind(store, RK_ENTRY_PROGRAM, hex, out_bytes);
+    RK_TRY(remove_kind(store, RK_ENTRY_PROGRAM, hex, out_bytes));
+    return rk_load_verdict_remove(store, hex);
 }
 
 rk_err *rk_store_remove_quarantined(rk_store *store, const char *name, uint64_t *out_bytes) {
@@ -109,6 +111,9 @@ rk_err *rk_store_remove_quarantined(rk_store *store, const char *name, uint64_t 
     if (store->readonly)
         return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
                         store->directory);
+    if (!rk_store_is_set_aside(name))
+        return rk_error(RK_NOT_FOUND, "%s/quarantine/%s was not set aside by rekindle",
+                        store->directory, name);
     struct stat info;
     rk_autofree char *path = rk_path_join("quarantine", name);
     if (!path)

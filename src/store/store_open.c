@@ -4,7 +4,37 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
+#include "store/marker.h"
 #include "store/usage.h"
+
+static rk_err *note_any(void *context, const char *name) {
+    (void)name;
+    *(bool *)context = true;
+    return NULL;
+}
+
+// Whether nobody else has any use for the folder: a store by its marker, or empty.
+static bool is_for_us_alone(const char *directory, const struct stat *info) {
+    struct stat marker;
+    rk_autofree char *path = rk_path_join(directory, RK_MARKER_NAME);
+    bool holds_any = false;
+    if (!path || rk_sys()->lstat_fn(path, &marker) == 0)
+        return path != NULL;
+    rk_err *err = rk_fs_list(directory, 1, note_any, &holds_any);
+    bool holds_many = err != NULL;
+    rk_err_drop(err, "more than one name, or none that can be read");
+    return !holds_any && !holds_many && !(info->st_mode & S_ISVTX);
+}
+
+// Of /tmp, or of a project that a group shares, nobody should be told to take the others' rights.
+static rk_err *refuse_if_writable(const char *directory, const struct stat *info) {
+    if (!(info->st_mode & (S_IWGRP | S_IWOTH)) || is_for_us_alone(directory, info))
+        return rk_tree_check_folder(info, directory);
+    return rk_error(RK_PERMISSION_DENIED,
+                    "%s is writable by other users, who could put code into it: point REKINDLE_DIR "
+                    "at a directory of your own",
+                    directory);
+}
 
 static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info) {
     if (!S_ISDIR(info->st_mode))
@@ -17,7 +47,7 @@ static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info
                         "%s belongs to user %ld, not to you (%ld), who could put code into it: "
                         "point REKINDLE_DIR at a directory of your own",
                         directory, (long)info->st_uid, (long)geteuid());
-    return rk_tree_check_folder(info, directory);
+    return refuse_if_writable(directory, info);
 }
 
 // Following one's own link to another disk is fine; a link that someone else could turn is not.
@@ -34,6 +64,17 @@ static rk_err *refuse_foreign_link(const char *directory) {
     return NULL;
 }
 
+static rk_err *fail_to_use(const char *directory, int error_number) {
+    struct stat info;
+    if (error_number == ENOENT && rk_sys()->lstat_fn(directory, &info) == 0 &&
+        S_ISLNK(info.st_mode))
+        return rk_error(RK_NOT_FOUND,
+                        "%s is a symbolic link that leads nowhere: make the directory that it "
+                        "names, or remove the link",
+                        directory);
+    return rk_error_errno(error_number, "cannot use the store %s", directory);
+}
+
 static rk_err *check_directory(const char *directory) {
     RK_TRY(refuse_foreign_link(directory));
     // O_PATH asks for no permission; what is checked is what was opened, wherever a link points.
@@ -44,7 +85,7 @@ static rk_err *check_directory(const char *directory) {
     rk_autofd fd = opened;
     struct stat info;
     if (fd < 0 || rk_sys()->fstat_fn(fd, &info) != 0)
-        return rk_error_errno(errno, "cannot use the store %s", directory);
+        return fail_to_use(directory, errno);
     return refuse_if_not_ours(directory, &info);
 }
 
@@ -81,7 +122,20 @@ rk_err *rk_store_open(const char *directory, bool readonly, rk_store **out_store
     }
     store->directory = RK_TAKE(path);
     store->readonly = readonly;
-    *out_store = store;
+    err = rk_marker_check(store);
+    if (err)
+        rk_store_free(store);
+    else
+        *out_store = store;
+    return err;
+}
+
+rk_err *rk_store_check_folder(const char *directory) {
+    struct stat info;
+    rk_store *store = NULL;
+    if (rk_sys()->lstat_fn(directory, &info) == 0)
+        RK_TRY(rk_store_open(directory, true, &store));
+    rk_store_free(store);
     return NULL;
 }
 

@@ -101,6 +101,11 @@ RK_HIDDEN size_t rk_usage_find_finished(rk_usage_state *state, uint64_t now_ns);
 // in it.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state);
 
+// The same after a removal, which must succeed on a full disk too: there the old base and the logs
+// stay as they were, which is no error. `out_published` may be NULL.
+RK_HIDDEN RK_NODISCARD rk_err *
+rk_usage_publish_if_room(const rk_store *store, const rk_usage_state *state, bool *out_published);
+
 // Counts one place by listing it, less temporary files; a place that does not exist holds nothing.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_count_place(const rk_store *store, unsigned place,
                                                     rk_usage_count *out_count);
@@ -111,6 +116,8 @@ RK_HIDDEN RK_NODISCARD char *rk_usage_path(const char *name);
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_make_folder(const rk_store *store); // usage/
 
 // Inside usage*.c only.
+
+#define RK_USAGE_START "rekindle usage " // of the base
 
 // log-<serial>-<process>, the process as rk_process_add_text writes it.
 #define RK_USAGE_LOG_PREFIX "log-"

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/temporary.h"
 #include "base/tree.h"
+#include "store/own.h"
 #include "store/usage.h"
 
 enum { MAX_NAMES = 1 << 20 };
@@ -9,12 +10,23 @@ enum { MAX_NAMES = 1 << 20 };
 typedef struct counting {
     const rk_store *store;
     const char *folder; // below the store; borrowed
-    bool deep;          // one more level: runs and jobs
+    unsigned place;
+    bool deep; // one more level: runs and jobs
     rk_usage_count *count;
 } counting;
 
-static rk_err *count_folder(const rk_store *store, const char *folder, bool deep,
+static rk_err *count_folder(const rk_store *store, unsigned place, const char *folder, bool deep,
                             rk_usage_count *count);
+
+// Files of others, which may lie in the same folders, are not counted.
+static bool is_ours(const counting *self, const char *path, const char *name,
+                    const struct stat *info) {
+    if (self->place >= RK_PLACE_QUARANTINE)
+        return rk_own_file(self->store, self->place, path, info);
+    rk_entry_kind kind = self->place >= RK_PLACE_PROGRAMS ? RK_ENTRY_PROGRAM : RK_ENTRY_EXECUTABLE;
+    return S_ISREG(info->st_mode) &&
+           rk_store_name_is_entry(kind, strrchr(self->folder, '/') + 1, name);
+}
 
 static rk_err *count_file(void *context, const char *name) {
     const counting *self = context;
@@ -31,17 +43,17 @@ static rk_err *count_file(void *context, const char *name) {
     }
     RK_TRY(err);
     if (S_ISDIR(info.st_mode))
-        return self->deep ? count_folder(self->store, path, false, self->count) : NULL;
-    if (S_ISREG(info.st_mode)) {
+        return self->deep ? count_folder(self->store, self->place, path, false, self->count) : NULL;
+    if (!self->deep && is_ours(self, path, name, &info)) {
         self->count->files++;
         self->count->bytes += info.st_size;
     }
     return NULL;
 }
 
-static rk_err *count_folder(const rk_store *store, const char *folder, bool deep,
+static rk_err *count_folder(const rk_store *store, unsigned place, const char *folder, bool deep,
                             rk_usage_count *count) {
-    counting self = {store, folder, deep, count};
+    counting self = {store, folder, place, deep, count};
     rk_err *err = rk_tree_list(store->directory, folder, MAX_NAMES, count_file, &self);
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;
@@ -55,7 +67,7 @@ rk_err *rk_usage_count_place(const rk_store *store, unsigned place, rk_usage_cou
     rk_place_add_name(place, &folder);
     RK_TRY(rk_buf_status(&folder));
     bool deep = place == RK_PLACE_RUNS || place == RK_PLACE_JOBS;
-    return count_folder(store, rk_buf_text(&folder), deep, out_count);
+    return count_folder(store, place, rk_buf_text(&folder), deep, out_count);
 }
 
 typedef struct counting_all {

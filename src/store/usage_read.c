@@ -1,7 +1,10 @@
 // The account as it is read: base and logs together; and how it becomes a new base.
+#include <errno.h>
+
 #include "base/alloc.h"
 #include "base/process.h"
 #include "base/tree.h"
+#include "store/own.h"
 #include "store/usage.h"
 #include "store/used.h"
 
@@ -55,10 +58,8 @@ typedef struct reading {
 } reading;
 
 static rk_err *visit(void *context, const char *name) {
-    static const char safe[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-";
     reading *self = context;
-    size_t prefix_len = sizeof RK_USAGE_LOG_PREFIX - 1;
-    if (strncmp(name, RK_USAGE_LOG_PREFIX, prefix_len) != 0 || name[strspn(name, safe)])
+    if (!rk_own_log_name(name))
         return NULL;
     return read_log(self->store, self->state, name);
 }
@@ -172,6 +173,7 @@ rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state) {
     RK_TRY(rk_buf_status(&text));
     if (!base)
         return rk_err_no_memory();
+    RK_TRY(rk_own_check_replace(store, base, RK_USAGE_START));
     RK_TRY(rk_usage_make_folder(store));
     RK_TRY(rk_tree_publish(store->directory, base, text.data, text.len, 0600));
     for (size_t i = 0; i < state->log_count; i++) {
@@ -181,6 +183,17 @@ rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state) {
             rk_err_drop(rk_tree_remove(store->directory, path),
                         "what it says is in the base: no line counts twice");
     }
+    return NULL;
+}
+
+rk_err *rk_usage_publish_if_room(const rk_store *store, const rk_usage_state *state,
+                                 bool *out_published) {
+    rk_err *err = rk_usage_publish(store, state);
+    if (out_published)
+        *out_published = !err;
+    if (rk_err_errno(err) != ENOSPC && rk_err_errno(err) != EDQUOT)
+        return err;
+    rk_err_drop(err, "another process counts again when there is room");
     return NULL;
 }
 

@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "store/usage.h"
 
-static const char first_line[] = "rekindle usage 1\n";
+static const char first_line[] = RK_USAGE_START "1\n";
 static const char digest_word[] = "digest ";
 
 static const char *const other_places[] = {"quarantine", "runs", "plugins", "jobs", "pending"};

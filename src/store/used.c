@@ -29,11 +29,8 @@ typedef struct sample {
 typedef struct samples {
     sample items[CLOCK_KEPT_SAMPLES]; // the last ones, in the order in which they were taken
     size_t count;
+    bool foreign; // the file holds other things, or is none
 } samples;
-
-uint64_t rk_stat_modified_ns(const struct stat *info) {
-    return (uint64_t)info->st_mtim.tv_sec * 1000000000u + (uint64_t)info->st_mtim.tv_nsec;
-}
 
 static int64_t offset_of(uint64_t realtime_ns) {
     return ((int64_t)realtime_ns - (int64_t)rk_boottime_ns()) / NS_PER_SECOND;
@@ -84,6 +81,7 @@ static rk_err *read_samples(const rk_store *store, samples *out_samples) {
     RK_AUTO(rk_buf) text = RK_BUF_INIT(CLOCK_MAX_BYTES + 4096);
     rk_err *err = rk_tree_read(store->directory, path, CLOCK_MAX_BYTES, &text);
     if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_OUT_OF_RANGE) {
+        out_samples->foreign = rk_err_code(err) == RK_OUT_OF_RANGE;
         rk_err_drop(err, "no samples: the clock has not jumped as far as we know");
         return NULL;
     }
@@ -99,6 +97,8 @@ static rk_err *read_samples(const rk_store *store, samples *out_samples) {
             add_sample(out_samples, &one);
         at += len + 1;
     }
+    // What a power cut left may be empty, or full of zeros.
+    out_samples->foreign = out_samples->count == 0 && text.len && rk_buf_text(&text)[0];
     return NULL;
 }
 
@@ -133,6 +133,8 @@ static rk_err *keep_sample(const rk_store *store, int64_t offset_s) {
     sample one = {{self.boot[0], self.boot[1]}, offset_s};
     samples known;
     RK_TRY(read_samples(store, &known));
+    if (known.foreign)
+        return NULL;
     for (size_t i = 0; i < known.count; i++)
         if (same_boot(&known.items[i], &one) && !differs(known.items[i].offset_s, offset_s))
             return NULL;
@@ -282,7 +284,7 @@ void rk_used_trim_clock(const rk_store *store) {
         write_sample(&known.items[i], &text);
     if (!err)
         err = rk_buf_status(&text);
-    if (!err)
+    if (!err && !known.foreign)
         err = rk_tree_publish(store->directory, path, text.data, text.len, 0600);
     rk_err_drop(err, "it is trimmed another time");
 }

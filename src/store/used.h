@@ -9,6 +9,7 @@
 
 #include <sys/stat.h>
 
+#include "base/sys.h"
 #include "store/store_path.h"
 
 // Notes that the entry, and the program beside it, was used; at most once in ten minutes an entry.
@@ -36,5 +37,3 @@ RK_HIDDEN bool rk_age_is_future(const rk_ages *ages, uint64_t stamp_ns);
 
 // Keeps usage/clock small. Best effort; for whoever collects.
 RK_HIDDEN void rk_used_trim_clock(const rk_store *store);
-
-RK_HIDDEN uint64_t rk_stat_modified_ns(const struct stat *info);

@@ -81,6 +81,10 @@ def run_process(argv, env, cwd=None, timeout_s=CHILD_TIMEOUT_S):
         os.killpg(process.pid, signal.SIGKILL)
         stdout, stderr = process.communicate()
         raise AssertionError(f"{argv} hung\n{stdout}\n{stderr}") from None
+    except BaseException:  # ended itself, by a signal
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
     return Finished(process.returncode, stdout, stderr, time.perf_counter() - began)
 
 

@@ -44,6 +44,11 @@ def host(way, store, *words):
     return {answer.pop("action"): {k: v for k, v in answer.items() if k != "pid"} for answer in answers}
 
 
+def journal(store):
+    lines = [line for path in store.glob("runs/*/*.jsonl") for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in lines]
+
+
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
     return host("bare", tmp_path_factory.mktemp("bare"), "table", "init", "attributes", "client")
@@ -66,7 +71,8 @@ def test_what_needs_no_device(way, bare, tmp_path):
     # Without a GPU the plugin's own error, word for word; with one, the same client.
     assert ours["client"] == bare["client"]
     if not bare["client"]["ok"]:
-        assert bare["client"]["message"] and not (tmp_path / "runs").exists()
+        told = [event["reason"] for event in journal(tmp_path) if event["ev"] == "unwatched"]
+        assert told == ["it made no client: " + bare["client"]["message"]] and not list(tmp_path.glob("objects/*/*"))
 
 
 def test_probe(bare, tmp_path):

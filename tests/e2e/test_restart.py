@@ -65,6 +65,17 @@ def test_processes_that_start_together_compile_each_program_once(store, bare):
     assert store.leftovers() == []
 
 
+def test_children_that_leave_by_exit(store):
+    """They have no end of their own: what they used is loaded ahead all the same, and no run is cut short."""
+    for _ in range(3):
+        store.start("children.py", env=harness.FAST)
+        stats = store.stats()
+        assert (stats["state"], stats["exit_status"], stats["processes"]) == ("ended", 0, 3), stats
+        assert (stats["ends_not_known"], stats["lost"]) == (2, 0), stats
+    assert_warm(stats)
+    assert stats["preloaded"] == stats["hits"], stats
+
+
 def test_the_compiler_itself_agrees(copy, tmp_path):
     """Nothing of rekindle's is asked here: XLA dumps every module that it compiles."""
     copy.start("kinds.py", way="bare", env=dumping(tmp_path / "bare"))

@@ -115,3 +115,17 @@ def test_the_report_of_issue_9094(tmp_path, capsys):
         print(f"\n#9094: first {json.dumps(first['counters'])}, second {json.dumps(second['counters'])}")
         print(f"beneath: {cold['misses']} misses, then {warm['hits']} hits")
         print(f"until the end of training: {first['seconds']:.1f} s, then {second['seconds']:.1f} s")
+
+
+def test_what_torch_keeps_of_a_hit_is_whole(tmp_path):
+    """torch_xla's own cache, emptied once rekindle's store is full, gets executables as large as those that the compiler
+    made (the bytes differ between any two compilations, with and without rekindle), and the same each time."""
+    store = new_store(tmp_path)
+    kept = {}
+    for name, way in (("bare", "bare"), ("cold", "run"), ("warm", "run"), ("again", "run")):
+        store.start("torch_9094.py", tmp_path / name, way=way)
+        kept[name] = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+    harness.assert_warm(store.stats())
+    sizes = {name: {file: len(data) for file, data in files.items()} for name, files in kept.items()}
+    assert sizes["bare"] and sizes["warm"] == sizes["cold"] == sizes["bare"], sizes
+    assert kept["warm"] == kept["again"]

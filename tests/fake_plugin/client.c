@@ -46,6 +46,7 @@ FAKE_ENTRY(PJRT_Client_Create) {
             return fake_error(PJRT_Error_Code_INVALID_ARGUMENT, "option %zu is no PJRT_NamedValue",
                               i);
     }
+    (void)fake_flags("client");
     if (fake_fails("client_create"))
         return fake_error(PJRT_Error_Code_INTERNAL, "fake: told to fail client_create");
     if (fake_fails("crash_client"))
@@ -219,7 +220,8 @@ FAKE_ENTRY(PJRT_Device_MemoryStats) {
         return fake_error(PJRT_Error_Code_UNIMPLEMENTED, "fake: has no memory statistics");
     size_t size =
         fake_args_size("PJRT_Device_MemoryStats", PJRT_Device_MemoryStats_Args_STRUCT_SIZE);
-    args->bytes_in_use = 1000;
+    int64_t each = fake_setting_int("FAKE_PJRT_BYTES_OF_EXECUTABLE", 0);
+    args->bytes_in_use = 1000 + each * (int64_t)fake_object_count(FAKE_LOADED);
     char *first = (char *)&args->peak_bytes_in_use;
     for (size_t i = 0; (size_t)(first - (char *)args) + i * STRIDE < size; i++) {
         int64_t figure = (int64_t)i + 1;

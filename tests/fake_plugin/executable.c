@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static PJRT_Error *compile(const PJRT_Program *from, const char *options, size_t options_size,
                            fake_program **out_program) {
@@ -25,7 +26,7 @@ static PJRT_Error *compile(const PJRT_Program *from, const char *options, size_t
     if (error)
         return error;
     static atomic_int compilations;
-    const char *codegen = fake_setting("FAKE_PJRT_CODEGEN", "");
+    const char *codegen = fake_setting("FAKE_PJRT_CODEGEN", fake_flags("compile"));
     char number[16];
     if (fake_fails("unstable_compile")) {
         (void)snprintf(number, sizeof number, "%d", atomic_fetch_add(&compilations, 1));
@@ -84,6 +85,26 @@ FAKE_ENTRY(PJRT_Compile) {
     return NULL;
 }
 
+// FAKE_PJRT_LOAD_ENDS="NAME:HOW": what loading the program of that name does to the process.
+static void end_in_load(const char *name) {
+    const char *told = fake_setting("FAKE_PJRT_LOAD_ENDS", "");
+    const char *colon = strrchr(told, ':');
+    if (!colon || strlen(name) != (size_t)(colon - told) || strncmp(told, name, strlen(name)) != 0)
+        return;
+    const char *how = colon + 1;
+    fake_trace("ends", "%s", how);
+    if (strcmp(how, "segv") == 0)
+        fake_crash();
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "_exit") == 0)
+        _exit(3);
+    if (strcmp(how, "hang") != 0)
+        fake_misuse("FAKE_PJRT_LOAD_ENDS=%s: segv, abort, _exit, hang", told);
+    for (;;)
+        (void)pause();
+}
+
 FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
     fake_object_enter(FAKE_CLIENT, args->client);
     fake_sleep_ms(fake_setting_int("FAKE_PJRT_LOAD_MS", 0));
@@ -114,6 +135,8 @@ FAKE_ENTRY(PJRT_Executable_DeserializeAndLoad) {
                             override_size, &program);
     if (error)
         return error;
+    end_in_load(program->name);
+    program->deserialized = true;
     fake_trace("loaded", "name=%s override=%s", program->name, override ? "yes" : "no");
     args->loaded_executable = new_loaded(program, args->client);
     return NULL;
@@ -156,6 +179,9 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
     serialized->data = fake_program_encode(args->executable->program, &size);
     args->serialized_bytes = serialized->data;
     args->serialized_bytes_size = fake_fails("empty_serialize") ? 0 : size;
+    // As XLA's CPU plugin does it: half of the bytes are missing, and it does not say so.
+    if (args->executable->program->deserialized && fake_fails("reserialize"))
+        args->serialized_bytes_size = size / 2;
     args->serialized_executable = serialized;
     args->serialized_executable_deleter = serialized_delete;
     return NULL;

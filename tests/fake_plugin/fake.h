@@ -89,6 +89,9 @@ void fake_trace_begin_as_child(void);
 
 const char *fake_setting(const char *name, const char *fallback);
 int64_t fake_setting_int(const char *name, int64_t fallback);
+// What the plugin goes by of XLA_FLAGS, which it reads when FAKE_PJRT_READ_FLAGS says: the first
+// "client" is made, the first program is compiled ("compile"), or "always"; "" before, and without.
+const char *fake_flags(const char *moment);
 // True if FAKE_PJRT_FAIL lists `what` ("what", or "what:N" for the first N times).
 bool fake_fails(const char *what);
 int fake_api_minor(void); // FAKE_PJRT_API_MINOR, fixed at the first use
@@ -183,6 +186,7 @@ typedef struct fake_program {
     size_t code_size;
     char *options; // as they came
     size_t options_size;
+    bool deserialized;
     char codegen[64]; // what the compiler made of it: FAKE_PJRT_CODEGEN when it was compiled
     uint64_t fingerprint;
     char fingerprint_text[32];

@@ -23,6 +23,20 @@ int64_t fake_setting_int(const char *name, int64_t fallback) {
     return number;
 }
 
+const char *fake_flags(const char *moment) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char *read_once;
+    const char *when = fake_setting("FAKE_PJRT_READ_FLAGS", "");
+    if (strcmp(when, "always") == 0)
+        return fake_setting("XLA_FLAGS", "");
+    pthread_mutex_lock(&lock);
+    if (!read_once && strcmp(when, moment) == 0)
+        read_once = strdup(fake_setting("XLA_FLAGS", ""));
+    const char *flags = read_once ? read_once : "";
+    pthread_mutex_unlock(&lock);
+    return flags;
+}
+
 // FAKE_PJRT_FAIL.
 
 enum { MAX_COUNTED = 16 };

@@ -3,10 +3,11 @@
 // the tables that unit tests replace cannot be reached.
 //
 //   FAILING_FILES_DIR      the directory
+//   FAILING_FILES_WRITES   only writes to files whose names end so are counted
 //   FAILING_FILES_AT       n, from 1
 //   FAILING_FILES_ERRNO    what errno becomes; 0: SIGKILL
 //   FAILING_FILES_LASTING  1: so does every call after the n-th that could change something
-//   FAILING_FILES_MARK     a file that grows by one byte each time it happens
+//   FAILING_FILES_MARK     a file that gets a line, the call and its file, each time it happens
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static struct {
-    const char *directory, *mark;
+    const char *directory, *writes, *mark;
     unsigned long at;
     int error_number;
     bool lasting;
@@ -37,6 +38,7 @@ static atomic_ulong counted;
 __attribute__((constructor)) static void read_plan(void) {
     const char *at = getenv("FAILING_FILES_AT"), *number = getenv("FAILING_FILES_ERRNO");
     plan.directory = getenv("FAILING_FILES_DIR");
+    plan.writes = getenv("FAILING_FILES_WRITES");
     plan.mark = getenv("FAILING_FILES_MARK");
     plan.at = at ? strtoul(at, NULL, 10) : 0;
     plan.error_number = number ? atoi(number) : 0;
@@ -49,25 +51,39 @@ static bool lies_below(const char *path) {
            (path[len] == '/' || !path[len]);
 }
 
-static bool fd_lies_below(int fd) {
-    char link[64], path[PATH_MAX];
+static bool path_of_fd(int fd, char path[static PATH_MAX]) {
+    char link[64];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t len = readlink(link, path, sizeof path - 1);
+    ssize_t len = readlink(link, path, PATH_MAX - 1);
     if (len <= 0)
         return false;
     path[len] = '\0';
-    return lies_below(path);
+    return true;
+}
+
+static bool fd_lies_below(int fd) {
+    char path[PATH_MAX];
+    return path_of_fd(fd, path) && lies_below(path);
+}
+
+static bool is_counted_write(const char *path) {
+    if (!plan.writes)
+        return true;
+    size_t len = strlen(path), ending = strlen(plan.writes);
+    return len > ending && strcmp(path + len - ending, plan.writes) == 0;
 }
 
 // True if the call is to fail; errno is set.
-static bool strikes(bool concerned, bool changes) {
+static bool strikes(bool concerned, bool changes, const char *call, const char *path) {
     if (!concerned || !plan.at)
         return false;
     unsigned long number = atomic_fetch_add(&counted, 1) + 1;
     if (number < plan.at || (number > plan.at && !(plan.lasting && changes)))
         return false;
     int mark = (int)syscall(SYS_openat, AT_FDCWD, plan.mark, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    (void)syscall(SYS_write, mark, "x", 1);
+    char line[PATH_MAX + 64];
+    int len = snprintf(line, sizeof line, "%s %s\n", call, path);
+    (void)syscall(SYS_write, mark, line, (size_t)len);
     (void)syscall(SYS_close, mark);
     if (!plan.error_number)
         (void)kill(getpid(), SIGKILL);
@@ -75,13 +91,15 @@ static bool strikes(bool concerned, bool changes) {
     return true;
 }
 
-static bool strikes_at(int dir_fd, const char *path, bool changes) {
-    return strikes(path[0] == '/' ? lies_below(path) : dir_fd >= 0 && fd_lies_below(dir_fd),
-                   changes);
+static bool strikes_at(int dir_fd, const char *path, bool changes, const char *call) {
+    bool concerned = path[0] == '/' ? lies_below(path) : dir_fd >= 0 && fd_lies_below(dir_fd);
+    return !plan.writes && strikes(concerned, changes, call, path);
 }
 
-static bool strikes_fd(int fd, bool changes) {
-    return strikes(fd_lies_below(fd), changes);
+static bool strikes_fd(int fd, bool changes, const char *call) {
+    char path[PATH_MAX] = "";
+    bool concerned = path_of_fd(fd, path) && lies_below(path);
+    return !plan.writes && strikes(concerned, changes, call, path);
 }
 
 #define NEXT(name) (__extension__(__typeof__(&name)) dlsym(RTLD_NEXT, #name))
@@ -92,58 +110,64 @@ EXPORT int openat(int dir_fd, const char *path, int flags, ...) {
     mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
     bool changes = flags & (O_CREAT | O_WRONLY | O_RDWR);
-    return strikes_at(dir_fd, path, changes) ? -1
-                                             : (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+    return strikes_at(dir_fd, path, changes, __func__)
+               ? -1
+               : (int)syscall(SYS_openat, dir_fd, path, flags, mode);
 }
 
 EXPORT int mkdir(const char *path, mode_t mode) {
-    return strikes_at(AT_FDCWD, path, true) ? -1 : NEXT(mkdir)(path, mode);
+    return strikes_at(AT_FDCWD, path, true, __func__) ? -1 : NEXT(mkdir)(path, mode);
 }
 
 EXPORT int mkdirat(int dir_fd, const char *path, mode_t mode) {
-    return strikes_at(dir_fd, path, true) ? -1 : NEXT(mkdirat)(dir_fd, path, mode);
+    return strikes_at(dir_fd, path, true, __func__) ? -1 : NEXT(mkdirat)(dir_fd, path, mode);
 }
 
 EXPORT int renameat(int from_fd, const char *from, int to_fd, const char *to) {
-    return strikes_at(from_fd, from, true) ? -1 : NEXT(renameat)(from_fd, from, to_fd, to);
+    return strikes_at(from_fd, from, true, __func__) ? -1
+                                                     : NEXT(renameat)(from_fd, from, to_fd, to);
 }
 
 EXPORT int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags) {
-    return strikes_at(to_fd, to, true) ? -1 : NEXT(linkat)(from_fd, from, to_fd, to, flags);
+    return strikes_at(to_fd, to, true, __func__) ? -1
+                                                 : NEXT(linkat)(from_fd, from, to_fd, to, flags);
 }
 
 EXPORT int unlinkat(int dir_fd, const char *path, int flags) {
-    return strikes_at(dir_fd, path, true) ? -1 : NEXT(unlinkat)(dir_fd, path, flags);
+    return strikes_at(dir_fd, path, true, __func__) ? -1 : NEXT(unlinkat)(dir_fd, path, flags);
 }
 
 EXPORT int fstatat(int dir_fd, const char *path, struct stat *info, int flags) {
-    return strikes_at(dir_fd, path, false) ? -1 : NEXT(fstatat)(dir_fd, path, info, flags);
+    return strikes_at(dir_fd, path, false, __func__) ? -1
+                                                     : NEXT(fstatat)(dir_fd, path, info, flags);
 }
 
 EXPORT int lstat(const char *path, struct stat *info) {
-    return strikes_at(AT_FDCWD, path, false) ? -1 : NEXT(lstat)(path, info);
+    return strikes_at(AT_FDCWD, path, false, __func__) ? -1 : NEXT(lstat)(path, info);
 }
 
 EXPORT int fstat(int fd, struct stat *info) {
-    return strikes_fd(fd, false) ? -1 : NEXT(fstat)(fd, info);
+    return strikes_fd(fd, false, __func__) ? -1 : NEXT(fstat)(fd, info);
 }
 
 EXPORT ssize_t read(int fd, void *data, size_t len) {
-    return strikes_fd(fd, false) ? -1 : (ssize_t)syscall(SYS_read, fd, data, len);
+    return strikes_fd(fd, false, __func__) ? -1 : (ssize_t)syscall(SYS_read, fd, data, len);
 }
 
 EXPORT ssize_t write(int fd, const void *data, size_t len) {
-    if (!strikes_fd(fd, true))
+    char path[PATH_MAX] = "";
+    bool concerned = path_of_fd(fd, path) && lies_below(path);
+    if (!is_counted_write(path) || !strikes(concerned, true, __func__, path))
         return (ssize_t)syscall(SYS_write, fd, data, len);
     return -1;
 }
 
 EXPORT int fsync(int fd) {
-    return strikes_fd(fd, true) ? -1 : NEXT(fsync)(fd);
+    return strikes_fd(fd, true, __func__) ? -1 : NEXT(fsync)(fd);
 }
 
 EXPORT int close(int fd) {
-    bool fails = strikes_fd(fd, false);
+    bool fails = strikes_fd(fd, false, __func__);
     int error_number = errno;
     int status = (int)syscall(SYS_close, fd);
     errno = fails ? error_number : errno;
@@ -151,5 +175,5 @@ EXPORT int close(int fd) {
 }
 
 EXPORT DIR *fdopendir(int fd) {
-    return strikes_fd(fd, false) ? NULL : NEXT(fdopendir)(fd);
+    return strikes_fd(fd, false, __func__) ? NULL : NEXT(fdopendir)(fd);
 }

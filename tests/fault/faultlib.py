@@ -66,6 +66,22 @@ class Outcome:
         return plain
 
 
+def unprivileged():
+    """A command prefix for a process to which the permissions of files apply; None where there is no way to that.
+
+    Root keeps its uid and gives up the capabilities that pass over permissions. Another uid may be unable to reach
+    the build, the temporary directory or the root directory itself.
+    """
+    if os.geteuid() != 0:
+        return []
+    prefix = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    try:
+        done = subprocess.run([*prefix, "true"], capture_output=True, check=False)
+    except FileNotFoundError:
+        return None
+    return prefix if done.returncode == 0 else None
+
+
 def read_json_lines(path):
     if not os.path.exists(path):
         return []

@@ -1,9 +1,10 @@
 """The fake plugin itself: it notices what it is there to notice."""
 
 import signal
+import time
 import unittest
 
-from faultlib import FaultCase
+from faultlib import FaultCase, finish, read_json_lines
 
 
 class Fake(FaultCase):
@@ -45,6 +46,23 @@ class Fake(FaultCase):
         ):
             outcome = self.run_sound("bare", words, status=1, environment={"FAKE_PJRT_FAIL": fail})
             self.assertEqual(outcome.answers[-1].get("code"), code, fail)
+
+    def test_loading_one_program_may_end_the_process(self):
+        words = ["client", "compile=name=good", "serialize", "load", "compile=name=bad", "serialize", "load"]
+        for how, status in (("segv", -signal.SIGSEGV), ("abort", -signal.SIGABRT), ("_exit", 3)):
+            outcome = self.place.run("bare", words, environment={"FAKE_PJRT_LOAD_ENDS": f"bad:{how}"}, crash=True)
+            self.assertEqual(outcome.status, status, outcome.story())
+            self.assertEqual(outcome.traced("ends"), [how])
+            self.assertEqual([line.split()[0] for line in outcome.real_loads()], ["name=good"])
+
+    def test_a_load_may_hang(self):
+        words = ["client", "compile=name=bad", "serialize", "load"]
+        process, trace = self.place.start("bare", words, environment={"FAKE_PJRT_LOAD_ENDS": "bad:hang"})
+        while not any(line["call"] == "ends" for line in read_json_lines(trace)):
+            self.assertIsNone(process.poll())
+            time.sleep(0.02)
+        process.kill()
+        self.assertEqual(finish(process, trace).status, -signal.SIGKILL)
 
     def test_what_the_host_leaves_behind_is_counted(self):
         outcome = self.run_sound("bare", ["client", "compile=name=a", "execute", "compile=bad"], status=1)

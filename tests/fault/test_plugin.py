@@ -293,7 +293,12 @@ class Describing(FaultCase):
             bare = self.run_sound("bare", words, status=1, environment=environment)
             outcome = self.run_sound(way, words, status=1, environment=environment)
             self.assertEqual(outcome.plain(), bare.plain())
-            self.assertFalse(os.path.exists(self.place.store))
+            self.assertEqual((outcome.told(), self.place.entries()), ([], []))
+            (event,) = self.place.events("unwatched")
+            self.assertEqual(event["plugin"], FAKE)
+            what = "it cannot be initialized: " if fail == "initialize" else "it made no client: "
+            self.assertEqual(event["reason"], what + bare.answers[-1]["message"])
+            self.place.forget_runs()
             self.check_nothing_left(outcome)
 
     @each_way

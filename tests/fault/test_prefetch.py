@@ -321,6 +321,10 @@ class Ends(Prefetch):
                 self.check_sound(outcome, status)
             else:
                 self.assertEqual(outcome.traced("MISUSE"), [], how)
+                # What was in flight may be what killed it: it is compiled once, by the next start.
+                after = self.start(way, self.MANY)
+                self.assertLessEqual(len(after.real_compiles()), 2, how)
+                self.assertEqual(self.place.quarantined(), [])
             self.check_warm(way, self.MANY, environment=JOB)
 
     @each_way
@@ -440,6 +444,50 @@ class Memory(Prefetch):
         outcome = self.start(way, words, status=1, FAKE_PJRT_MAX_EXECUTABLES="1")
         self.assertEqual([answer["ok"] for answer in outcome.of("compile")], [True, False])
         self.assertEqual(outcome.of("compile")[1]["code"], 8)
+
+
+class Measured(Prefetch):
+    """An engine that sizes its cache by the memory in use finds as much of it as without rekindle."""
+
+    BYTES = {"FAKE_PJRT_BYTES_OF_EXECUTABLE": "100000"}
+    MEASURING = ["client", "sleep=600", "device-stats", "compile=name=a add=3", "device-stats", "memory-stats",
+                 "compile=name=new", "device-stats", "compile=name=b add=3", "execute", "tohost", "device-stats"]
+
+    @each_way
+    def test_what_nobody_asked_for_is_not_in_the_figures(self, way):
+        bare = self.run_sound("bare", self.MEASURING, environment=self.BYTES)
+        self.assertEqual([answer["bytes_in_use"] for answer in bare.of("device-stats")],
+                         [1000, 101000, 201000, 301000])
+        self.cold(way)
+        outcome = self.start(way, self.MEASURING, **self.BYTES)
+        self.assertEqual(outcome.plain(), bare.plain())
+        self.assertEqual(outcome.real_compiles(), ["name=new"])
+        event = self.preload()
+        self.assertEqual([event[k] for k in ("listed", "loaded", "claimed", "wasted", "stopped")],
+                         [4, 4, 0, 4, "measured"])
+        self.check_left(outcome, loaded=3)
+
+    def test_what_is_being_loaded_is_waited_for(self, way="preload"):
+        slow = {**self.BYTES, "FAKE_PJRT_LOAD_MS": "700"}
+        words = ["client", "sleep=200", "device-stats", "sleep=1500", "device-stats"]
+        self.cold(way)
+        outcome = self.start(way, words, **slow)
+        self.assertEqual([answer["bytes_in_use"] for answer in outcome.of("device-stats")], [1000, 1000])
+        self.assertEqual(self.preload()["claimed"], 0)
+        self.check_left(outcome, loaded=0)
+
+    def test_a_plugin_without_figures_is_left_alone(self, way="preload"):
+        self.cold(way)
+        words = ["client", "sleep=600", "device-stats", *WORDS[1:]]
+        self.start(way, words, status=1, FAKE_PJRT_FAIL="memory_unimplemented")
+        self.assertEqual(self.sources(), ["preload"] * len(NAMES))
+
+    def test_nothing_ahead_where_that_is_switched_off(self, way="preload"):
+        self.cold(way)
+        outcome = self.start(way, warmed(), REKINDLE_PRELOAD="0")
+        self.assertEqual(self.place.events("preload"), [])
+        self.assertEqual(self.sources(), ["local"] * len(NAMES))
+        self.assertEqual(outcome.real_compiles(), [])
 
 
 if __name__ == "__main__":

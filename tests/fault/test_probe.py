@@ -55,6 +55,10 @@ class Probe(FaultCase):
     def test_as_text(self):
         text = self.probe().stdout
         self.assertTrue(text.endswith("\nalive, and what it compiles can be kept\n"), text)
+        # What the bridge does, and how far that was tried.
+        self.assertRegex(text, re.compile(r"^  rekindle +0\.\d+; bridges the structs of frameworks from 0\.40 on$", re.M))
+        self.assertRegex(text, re.compile(rf"^  tried +{re.escape(self.seen()['bridge_tried'])}$", re.M))
+        self.assertRegex(self.seen()["bridge_tried"], r"^JAX 0\.4\.\d+ to 0\.\d+ on three CPU plugins")
         for name in STEPS:
             self.assertRegex(text, re.compile(rf"^  ok +{name} ", re.M))
         text = self.probe(status=1, FAKE_PJRT_FAIL="client_create").stdout

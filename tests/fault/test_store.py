@@ -6,7 +6,7 @@ import struct
 import subprocess
 import unittest
 
-from faultlib import FaultCase, each_way
+from faultlib import FAKE, HOST, FaultCase, each_way, finish, sanitizer_settings, unprivileged
 
 WORDS = ["client", "compile=name=a outputs=2 add=2", "compile=name=b", "inspect=0", "execute=0:1", "tohost",
          "destroy-client"]
@@ -97,12 +97,130 @@ class Unusable(FaultCase):
 
     @each_way
     def test_no_permission(self, way):
-        if os.geteuid() == 0:
-            self.skipTest("root may write everywhere")
+        wrapper = unprivileged()
+        if wrapper is None:
+            self.skipTest("root cannot give up its privileges here")
         os.makedirs(self.place.store)
         os.chmod(self.place.store, 0o500)
         self.addCleanup(os.chmod, self.place.store, 0o700)
-        self.check_bare(way, self.place.store, told=2)  # of the journal and of the entries
+        self.check_bare(way, self.place.store, told=2, wrapper=wrapper)  # of the journal and of the entries
+
+
+class OfOthers(FaultCase):
+    """REKINDLE_DIR points at a folder that holds other things."""
+
+    FILES = ("train.py", "runs/exp/events.out.tfevents.1", "runs/exp/0.jsonl", "runs/20260101/0.log", "jobs/train/manifest",
+             "jobs/queue.json", "objects/pack/pack-1.idx", "usage/base", "usage/clock", "plugins/loader.py", "config")
+
+    def make_project(self):
+        for name in self.FILES:
+            path = os.path.join(self.place.store, name)
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "w", encoding="ascii") as file:
+                file.write("" if name == "config" else f"somebody's {name}\n")
+        os.chmod(self.place.store, 0o700)
+        os.symlink("exp", os.path.join(self.place.store, "runs", "latest"))
+        os.symlink("/nowhere", os.path.join(self.place.store, "leases"))
+        os.symlink("train.py", os.path.join(self.place.store, "REKINDLE_STORE"))
+
+    def look(self):
+        """Everything there, with its content and when it was changed."""
+        seen = {}
+        for where, folders, names in os.walk(self.place.store):
+            for name in (*folders, *names):
+                path = os.path.join(where, name)
+                info = os.lstat(path)
+                content = None
+                if os.path.islink(path):
+                    content = os.readlink(path)
+                elif os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        content = file.read()
+                seen[os.path.relpath(path, self.place.store)] = (info.st_mode, info.st_mtime_ns, info.st_ino, content)
+        return seen
+
+    @each_way
+    def test_the_job_runs_and_nothing_is_touched(self, way):
+        self.make_project()
+        before = self.look()
+        bare = self.run_sound("bare", WORDS)
+        for mode in ("readwrite", "readonly", "refresh"):
+            outcome = self.run_sound(way, WORDS, environment={"REKINDLE_MODE": mode})
+            self.assertEqual(outcome.plain(), bare.plain())
+            self.assertEqual(len(outcome.real_compiles()), 2)
+            line, = outcome.told()
+            self.assertIn(self.place.store, line)
+            self.assertIn("Point REKINDLE_DIR at a folder of its own", line)
+            self.check_nothing_left(outcome)
+        self.assertEqual(self.look(), before)
+
+    @each_way
+    def test_a_config_of_others(self, way):
+        """As in the folders of git, ssh, kubectl and aws: it is not ours to find wrong."""
+        for text in ("[core]\n\tbare = true\n", "Host *\n  User somebody\n", None):
+            self.fresh()
+            self.make_project()
+            config = os.path.join(self.place.store, "config")
+            os.remove(config)
+            if text:
+                with open(config, "w", encoding="ascii") as file:
+                    file.write(text)
+            else:
+                os.mkdir(config)
+            before = self.look()
+            for wrapper in ((), (os.environ["FAULT_REKINDLE"], "run", "--")):
+                outcome = self.run_sound(way, WORDS, wrapper=wrapper)
+                line, = outcome.told()
+                self.assertIn("Point REKINDLE_DIR at a folder of its own; a path that does not exist yet will do; "
+                              "this job runs without rekindle", line)
+            done = self.rekindle("gc")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("Point REKINDLE_DIR at a folder of its own", done.stderr)
+            self.assertEqual(self.look(), before)
+
+    def test_the_command_line_says_what_to_do(self):
+        self.make_project()
+        before = self.look()
+        key = "0123abcd"
+        for words in (["gc"], ["ls"], ["stats"], ["runs"], ["explain"], ["shapes"], ["memory"], ["diff", "a", "b"],
+                      ["fsck"], ["fsck", "--repair"], ["show", key], ["rm", "--all"], ["pin", key], ["unpin", key]):
+            with self.subTest(words=words):
+                done = self.rekindle(*words)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn("Point REKINDLE_DIR at a folder of its own", done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        done = self.rekindle("run", "--", HOST, "--lib", FAKE, *WORDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nothing was recorded", done.stderr.splitlines()[-1])
+        self.assertIn("Point REKINDLE_DIR at a folder of its own", done.stderr.splitlines()[-1])
+        self.assertEqual(self.look(), before)
+
+    def rekindle(self, *words):
+        environment = dict(os.environ, REKINDLE_DIR=self.place.store, **sanitizer_settings())
+        return subprocess.run([os.environ["FAULT_REKINDLE"], *words], env=environment, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+
+    @each_way
+    def test_sixteen_first_starts(self, way):
+        started = [self.place.start(way, WORDS) for _ in range(16)]
+        for process, trace in started:
+            outcome = self.check_sound(finish(process, trace))
+            self.assertEqual(outcome.told(), [])
+        self.assertTrue(os.path.isfile(os.path.join(self.place.store, "REKINDLE_STORE")))
+        self.check_warm(way, WORDS)
+
+    @each_way
+    def test_a_store_without_a_marker(self, way):
+        """As earlier versions made it."""
+        marker = os.path.join(self.place.store, "REKINDLE_STORE")
+        self.run_sound(way, WORDS)
+        os.remove(marker)
+        with open(os.path.join(self.place.store, "notes.txt"), "w", encoding="ascii"):
+            pass
+        self.check_warm(way, WORDS, environment={"REKINDLE_MODE": "readonly"})
+        self.assertFalse(os.path.exists(marker))
+        self.check_warm(way, WORDS)
+        self.assertTrue(os.path.exists(marker))
 
 
 class Mounted(FaultCase):
@@ -163,6 +281,28 @@ class Mounted(FaultCase):
         with open(listing, encoding="utf-8") as lines:
             left = [line.strip() for line in lines]
         self.assertEqual([path for path in left if path.endswith(".rkx") or "/.tmp" in path], [])
+
+    def test_what_is_said_of_a_full_disk(self):
+        """No room for the journal, or for all of it: the summary says so, and removing works."""
+        self.place.store = os.path.join(self.place.path, "mount", "store")
+        mount = os.path.dirname(self.place.store)
+        os.makedirs(mount)
+        wrapper = self.wrapper(f"mount -t tmpfs -o size=256k,mode=700 tmpfs {mount}")
+        tool = os.environ["FAULT_REKINDLE"]
+        argv, environment, _ = self.place.command("bare", ["client", *[f"compile=name=n{n}" for n in range(40)],
+                                                           "destroy-client"])
+        script = (f'fill() {{ dd if=/dev/zero of={mount}/fill bs=4k 2>/dev/null || true; }}; '
+                  f'{tool} gc; '  # without a store there is nothing to do
+                  f'{tool} run -- true; mkdir -m 700 {self.place.store}; fill; '
+                  f'{tool} run -- "$@" >&2; {tool} gc >&2; echo "gc $?" >&2; '
+                  f'truncate -s -8k {mount}/fill; {tool} run -- "$@" >&2; {tool} gc >&2; echo "gc $?" >&2')
+        done = subprocess.run([*wrapper, "sh", "-c", script, "sh", *argv], env=environment, check=False,
+                              capture_output=True, text=True, timeout=120)
+        said = [line for line in done.stderr.splitlines() if line.startswith(("rekindle: ", "gc "))]
+        summaries = [before for before, line in zip(said, said[1:]) if line.startswith("gc ")]
+        self.assertEqual([line for line in said if line.startswith("gc ")], ["gc 0", "gc 0"], done.stderr)
+        self.assertIn("not known: the journal of this run could not be written", summaries[0])
+        self.assertIn("there may be more: the journal ends early", summaries[1])
 
     @each_way
     def test_full_and_then_not(self, way):

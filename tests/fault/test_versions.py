@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from faultlib import FaultCase, each_way
+from faultlib import FAKE, FaultCase, each_way
 
 # The ends of the table and the argument structs that differ: see tests/fake_plugin. 0.56 has no place here:
 # its table is in an order of its own.
@@ -40,11 +40,16 @@ class Versions(FaultCase):
 
     @each_way
     def test_the_version_with_an_order_of_its_own(self, way):
-        """0.56 had its entries rearranged: it is handed on as it is."""
+        """0.56 had its entries rearranged: it is handed on as it is, which is told once."""
         environment = {"FAKE_PJRT_API_MINOR": "56"}
         outcome = self.run_sound(way, ["table", "minor=56", *WORDS], status=1, environment=environment)
         self.assertTrue(outcome.of("table")[0]["is_bare"])
-        self.assertFalse(os.path.exists(self.place.store))
+        self.assertEqual(outcome.told(), [f"rekindle: the PJRT plugin {FAKE} is not watched: rekindle does not know PJRT "
+                                          "API 0.56"])
+        self.assertEqual(self.place.entries(), [])
+        self.assertEqual([(event["plugin"], event["reason"]) for event in self.place.events("unwatched")],
+                         [(FAKE, "rekindle does not know PJRT API 0.56")])
+        self.assertEqual(len(self.place.events("end")), 1)
 
     @each_way
     def test_the_whole_table_is_copied(self, way):

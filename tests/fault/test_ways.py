@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import subprocess
 import unittest
 
-from faultlib import FAKE, PRELOAD, WAYS, FaultCase, each_way
+from faultlib import FAKE, PRELOAD, SANITIZER, WAYS, FaultCase, each_way
+
+REKINDLE = os.environ["FAULT_REKINDLE"]
 
 TWO_PROGRAMS = ["init", "attributes", "client", "compile=name=first outputs=2 add=1.5", "compile=name=second",
                 "inspect=0", "inspect=1", "execute=0:2", "execute=1", "tohost", "destroy-buffers"]
@@ -112,6 +115,64 @@ class Basics(FaultCase):
         self.check_warm(way, words)
 
 
+class NoClient(FaultCase):
+    """A plugin that is there, and of which nothing is watched: `rekindle run` says so, with the reason."""
+
+    def summary(self, words, place=None, status=None, **environment):
+        argv, env, _ = (place or self.place).command("bare", words, environment=environment)
+        done = subprocess.run([REKINDLE, "run", "--", *argv], env=env, capture_output=True, text=True, timeout=60,
+                              check=False)
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stderr)
+        return [line.removeprefix("rekindle: ") for line in done.stderr.splitlines() if line.startswith("rekindle: ")]
+
+    @unittest.skipIf(SANITIZER, "a sanitized library cannot be preloaded into `env`")
+    def test_the_plugin_makes_no_client(self):
+        words = ["client", "client"]
+        bare = self.run_sound("bare", words, status=1, environment={"FAKE_PJRT_FAIL": "client_create"})
+        reason = "it made no client: " + bare.of("client")[0]["message"]
+        self.assertEqual(self.summary(words, status=1, FAKE_PJRT_FAIL="client_create"),
+                         [f"nothing to keep, the PJRT plugin {FAKE} was not watched: {reason}"])
+        self.assertEqual([event["reason"] for event in self.place.events("unwatched")], [reason])
+        self.assertEqual(len(self.place.events("end")), 1)
+
+    @unittest.skipIf(SANITIZER, "a sanitized library cannot be preloaded into `env`")
+    def test_a_table_that_is_not_known(self):
+        said = self.summary(["table"], FAKE_PJRT_API_MINOR="56")
+        reason = "rekindle does not know PJRT API 0.56"
+        self.assertEqual(said, [f"the PJRT plugin {FAKE} is not watched: {reason}",
+                                f"nothing to keep, the PJRT plugin {FAKE} was not watched: {reason}; "
+                                "1 warning: see `rekindle stats`"])
+
+    @each_way
+    def test_a_client_after_all(self, way):
+        """The first attempt fails, the second does not: one process, one journal, everything kept."""
+        words = ["client", "client", "compile=name=a"]
+        fails = {"FAKE_PJRT_FAIL": "client_create:1"}
+        cold = self.run_sound(way, words, status=1, environment=fails)
+        self.assertEqual([answer["ok"] for answer in cold.of("client")], [False, True])
+        self.assertEqual(cold.told(), [])
+        self.assertEqual(len(self.place.files("runs", ".jsonl")), 1)
+        self.assertEqual(len(self.place.entries()), 1)
+        warm = self.run_sound(way, words, status=1, environment=fails)
+        self.assertEqual(warm.real_compiles(), [])
+
+    @each_way
+    def test_a_client_in_a_child(self, way):
+        """The parent has none, which does not make its children inert."""
+        words = ["client", "fork{", "client", "compile=name=a", "}", "fork{", "client", "compile=name=a", "}"]
+        outcome = self.run_sound(way, words, status=1, environment={"FAKE_PJRT_FAIL": "client_create:1"}, fork=True)
+        self.assertEqual([answer["ok"] for answer in outcome.of("client")], [False, True, True])
+        self.assertEqual(len(outcome.real_compiles()), 1)
+        self.assertEqual(len(self.place.files("runs", ".jsonl")), 3)
+
+    @each_way
+    def test_off(self, way):
+        self.run_sound(way, ["client"], status=1,
+                       environment={"FAKE_PJRT_FAIL": "client_create", "REKINDLE_MODE": "off"})
+        self.assertFalse(os.path.exists(self.place.store))
+
+
 class Modes(FaultCase):
     @each_way
     def test_off(self, way):
@@ -165,7 +226,7 @@ class Tables(FaultCase):
         self.assertEqual(table["extension_start"], table["bare_extension_start"])
         self.assertEqual(table["absent"], [])
         self.assertIn("PJRT_Client_Compile", table["replaced"])
-        self.assertLess(len(table["replaced"]), 24)
+        self.assertLess(len(table["replaced"]), 26)
         self.assertEqual([name for name in table["replaced"] if name.startswith(("PJRT_Event", "PJRT_DeviceDescription"))],
                          [])
 

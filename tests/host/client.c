@@ -46,13 +46,47 @@ static PJRT_Error *describe(const host *h, PJRT_Client *client, rk_json *json) {
     return error;
 }
 
+// "NAME=VALUE": a number, true, false, or text.
+static PJRT_NamedValue read_option(const char *text) {
+    size_t len = strcspn(text, "=");
+    const char *value = text[len] ? text + len + 1 : "";
+    PJRT_NamedValue option = HOST_ARGS(PJRT_NamedValue, .name = text, .name_size = len);
+    char *end;
+    option.type = PJRT_NamedValue_kInt64;
+    option.int64_value = strtoll(value, &end, 10);
+    option.value_size = 1;
+    if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0) {
+        option.type = PJRT_NamedValue_kBool;
+        option.bool_value = *value == 't';
+    } else if (end == value || *end) {
+        option.type = PJRT_NamedValue_kString;
+        option.string_value = value;
+        option.value_size = strlen(value);
+    }
+    return option;
+}
+
+void host_option(host *h, const char *value) {
+    if (h->option_count == HOST_MAX_OPTIONS)
+        host_usage("at most %d options", HOST_MAX_OPTIONS);
+    h->options[h->option_count++] = value;
+}
+
 void host_client(host *h, const char *value) {
     (void)value;
+    PJRT_NamedValue options[HOST_MAX_OPTIONS];
+    for (size_t i = 0; i < h->option_count; i++)
+        options[i] = read_option(h->options[i]);
+    PJRT_Extension_Base extension = {.struct_size = sizeof extension};
+    if (h->extensions[2])
+        extension.type = (PJRT_Extension_Type)strtol(h->extensions[2], NULL, 10);
     host_line line;
     host_begin(&line, h, "client");
     if (h->client_count >= HOST_MAX_CLIENTS)
         host_usage("at most %d clients", HOST_MAX_CLIENTS);
-    PJRT_Client_Create_Args create = HOST_NO_ARGS(PJRT_Client_Create_Args);
+    PJRT_Client_Create_Args create = HOST_ARGS(
+        PJRT_Client_Create_Args, .create_options = options, .num_options = h->option_count,
+        .extension_start = h->extensions[2] ? &extension : NULL);
     PJRT_Error *error = HOST_CALL(h, PJRT_Client_Create, &create);
     if (!error) {
         h->client = h->client_count;

@@ -79,6 +79,42 @@ static PJRT_Program program_of(source *from) {
                      .format = from->format, .format_size = strlen(from->format));
 }
 
+// Extensions.
+
+void host_extension(host *h, const char *value) {
+    h->extensions[0] = value;
+}
+
+void host_program_extension(host *h, const char *value) {
+    h->extensions[1] = value;
+}
+
+void host_client_extension(host *h, const char *value) {
+    h->extensions[2] = value;
+}
+
+typedef struct extensions {
+    PJRT_Extension_Base nodes[8];
+} extensions;
+
+// "1,99" as a chain; NULL for none.
+static PJRT_Extension_Base *make_chain(const char *types, extensions *out) {
+    size_t count = 0;
+    for (char *end; types && *types; types = *end == ',' ? end + 1 : end) {
+        if (count == RK_ARRAY_LEN(out->nodes))
+            host_usage("too many extensions");
+        out->nodes[count] =
+            (PJRT_Extension_Base){.struct_size = sizeof out->nodes[0],
+                                  .type = (PJRT_Extension_Type)strtol(types, &end, 10)};
+        if (count > 0)
+            out->nodes[count - 1].next = &out->nodes[count];
+        if (end == types)
+            host_usage("no type of an extension: %s", types);
+        count++;
+    }
+    return count ? &out->nodes[0] : NULL;
+}
+
 // Compiling.
 
 static PJRT_Error *get_executable(const host *h, PJRT_LoadedExecutable *loaded,
@@ -119,9 +155,12 @@ void host_compile(host *h, const char *value) {
     host_begin(&line, h, "compile");
     RK_AUTO(source) from;
     read_source(h, value, &from);
+    extensions own, of_program;
     PJRT_Program program = program_of(&from);
+    program.extension_start = make_chain(h->extensions[1], &of_program);
     PJRT_Client_Compile_Args args =
-        HOST_ARGS(PJRT_Client_Compile_Args, .client = host_current_client(h), .program = &program,
+        HOST_ARGS(PJRT_Client_Compile_Args, .extension_start = make_chain(h->extensions[0], &own),
+                  .client = host_current_client(h), .program = &program,
                   .compile_options = (const char *)from.options.data,
                   .compile_options_size = from.options.len);
     PJRT_Error *error = h->api->PJRT_Client_Compile(&args);
@@ -148,8 +187,11 @@ void host_compile_topology(host *h, const char *value) {
     host_begin(&line, h, "compile-topology");
     RK_AUTO(source) from;
     read_source(h, value, &from);
+    extensions own, of_program;
     PJRT_Program program = program_of(&from);
+    program.extension_start = make_chain(h->extensions[1], &of_program);
     PJRT_Compile_Args args = HOST_ARGS(PJRT_Compile_Args, .program = &program,
+                                       .extension_start = make_chain(h->extensions[0], &own),
                                        .compile_options = (const char *)from.options.data,
                                        .compile_options_size = from.options.len);
     PJRT_Error *error = find_topology(h, &args.topology);

@@ -9,7 +9,12 @@
 
 #include "base/json.h"
 
-enum { HOST_MAX_CLIENTS = 64, HOST_MAX_EXECUTABLES = 256, HOST_MAX_OUTPUTS = 64 };
+enum {
+    HOST_MAX_CLIENTS = 64,
+    HOST_MAX_EXECUTABLES = 256,
+    HOST_MAX_OUTPUTS = 64,
+    HOST_MAX_OPTIONS = 8
+};
 
 // What the words work on. A thread of thread=N{…} starts with a copy that has no executables and no
 // outputs of its own, and leaves what it made behind.
@@ -26,6 +31,9 @@ typedef struct host {
     PJRT_Buffer *outputs[HOST_MAX_OUTPUTS];
     size_t output_count;
     rk_buf serialized;         // of the last serialize
+    const char *extensions[3]; // types that it sends with a compilation, its program, a client
+    const char *options[HOST_MAX_OPTIONS]; // with which clients are created
+    size_t option_count;
     int minor;                 // the API version that the host speaks; 0: the header's
     const char *call_location; // that it passes when it executes, or NULL
     int thread;
@@ -67,12 +75,16 @@ void host_memories(host *h, const char *value);
 void host_device_stats(host *h, const char *value);
 void host_view(host *h, const char *value);
 void host_memory_stats(host *h, const char *value);
+void host_option(host *h, const char *value);
+void host_client_extension(host *h, const char *value);
 void host_client(host *h, const char *value);
 void host_use_client(host *h, const char *value);
 void host_destroy_client(host *h, const char *value);
 void host_destroy_at_exit(host *h, const char *value);
 void host_topology(host *h, const char *value);
 void host_destroy_topology(host *h, const char *value);
+void host_extension(host *h, const char *value);
+void host_program_extension(host *h, const char *value);
 void host_compile(host *h, const char *value);
 void host_compile_topology(host *h, const char *value);
 void host_inspect(host *h, const char *value);

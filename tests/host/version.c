@@ -119,6 +119,7 @@ void host_device_stats(host *h, const char *value) {
     int minor = h->minor ? h->minor : PJRT_API_MINOR;
     size_t end = pjrt_struct_real("PJRT_Device_MemoryStats", minor, args.words[0]);
     add_figures(&line.json, &args, from, 2 * sizeof(int64_t), end);
+    rk_json_member_uint(&line.json, "bytes_in_use", (uint64_t)args.device_stats.bytes_in_use);
     (void)host_end(&line, h, error);
 }
 

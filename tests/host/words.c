@@ -32,12 +32,16 @@ static const struct {
     {"device-stats", host_device_stats, true},
     {"view", host_view, true},
     {"memory-stats", host_memory_stats, true},
+    {"option", host_option, true},
+    {"client-extension", host_client_extension, true},
     {"client", host_client, true},
     {"use-client", host_use_client, true},
     {"destroy-client", host_destroy_client, true},
     {"destroy-at-exit", host_destroy_at_exit, true},
     {"topology", host_topology, true},
     {"destroy-topology", host_destroy_topology, true},
+    {"extension", host_extension, true},
+    {"program-extension", host_program_extension, true},
     {"compile", host_compile, true},
     {"compile-topology", host_compile_topology, true},
     {"inspect", host_inspect, true},
@@ -87,6 +91,38 @@ static void touch(const char *path) {
     FILE *file = fopen(path, "w");
     if (!file || fclose(file) != 0)
         host_usage("%s cannot be written", path);
+}
+
+// "NAME=VALUE"; without a value the variable is unset. The text stays in the environment.
+static void change_variable(const char *text) {
+    static struct kept {
+        struct kept *before;
+        char text[];
+    } * last;
+    size_t len = strlen(text), name_len = strcspn(text, "=");
+    struct kept *one = rk_malloc(sizeof *one + len + 1);
+    if (!one || !name_len)
+        host_usage("setenv=NAME=VALUE");
+    memcpy(one->text, text, len + 1);
+    if (name_len + 1 >= len)
+        one->text[name_len] = '\0';
+    one->before = last;
+    last = one;
+    if (putenv(one->text) != 0)
+        host_usage("setenv=%s failed", text);
+}
+
+// As a program does that becomes a daemon, which closes all it did not open.
+static void close_files(const char *ending) {
+    enum { END = 1024 };
+    for (int fd = 3; fd < END; fd++) {
+        char link[64], path[4096];
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t len = readlink(link, path, sizeof path);
+        size_t end = strlen(ending);
+        if (len > 0 && (size_t)len > end && memcmp(path + (size_t)len - end, ending, end) == 0)
+            (void)close(fd);
+    }
 }
 
 // Blocks.
@@ -222,6 +258,10 @@ static void run_word(host *h, const char *word) {
         sleep_ms(value);
     else if (strncmp(word, "touch=", 6) == 0)
         touch(value);
+    else if (strncmp(word, "close-files=", 12) == 0)
+        close_files(value);
+    else if (strncmp(word, "setenv=", 7) == 0)
+        change_variable(value);
     else if (strcmp(word, "step") == 0)
         rekindle_step();
     else if (strcmp(word, "mark-warm") == 0)

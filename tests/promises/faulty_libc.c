@@ -34,7 +34,9 @@ static bool lasting, changes_only;
 static int find_rekindle(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size;
     (void)context;
-    if (!strstr(info->dlpi_name, "librekindle_"))
+    // librekindle_preload.so is a stub, which loads librekindle_core.so for the first plugin.
+    if (!strstr(info->dlpi_name, "librekindle_core") &&
+        !strstr(info->dlpi_name, "librekindle_pjrt"))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];

@@ -26,6 +26,7 @@ sys.dont_write_bytecode = True
 import faultlib  # noqa: E402
 
 WAYS = faultlib.WAYS
+unprivileged = faultlib.unprivileged
 
 _missed = False
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A library that lives in other people's processes exports one name and links libc alone.
 
-usage: check_library.py LIBRARY NAME
+With --bare it links nothing: no library, no version of a symbol, no symbol that must be there.
+
+usage: check_library.py LIBRARY NAME [--bare]
 """
 
 import re
@@ -16,16 +18,30 @@ def output(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def main():
-    library, name = sys.argv[1:]
+def violations(library, name, bare):
     exported = [line.split()[-1] for line in output("nm", "-D", "--defined-only", library).splitlines()]
-    needed = [line.split()[0] for line in output("ldd", library).splitlines()]
-    foreign = [item for item in needed if not ALLOWED.match(item)]
     if exported != [name]:
-        print(f"{library} exports {exported}, not only {name}")
-    if foreign:
-        print(f"{library} needs more than libc: {', '.join(foreign)}")
-    return 1 if exported != [name] or foreign else 0
+        yield f"exports {exported}, not only {name}"
+    if not bare:
+        needed = [line.split()[0] for line in output("ldd", library).splitlines()]
+        foreign = [item for item in needed if not ALLOWED.match(item)]
+        if foreign:
+            yield f"needs more than libc: {', '.join(foreign)}"
+        return
+    if "(NEEDED)" in output("readelf", "--dynamic", "--wide", library):
+        yield "needs a library"
+    if "No version information" not in output("readelf", "--version-info", "--wide", library):
+        yield "has versions of symbols"
+    strong = [line for line in output("nm", "-D", "--undefined-only", library).splitlines() if line.split()[0] not in "vw"]
+    if strong:
+        yield f"needs symbols: {strong}"
+
+
+def main():
+    library, name, *options = sys.argv[1:]
+    found = list(violations(library, name, options == ["--bare"]))
+    print("\n".join(f"{library} {item}" for item in found))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

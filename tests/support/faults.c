@@ -167,6 +167,14 @@ static int faulty_statvfs(const char *path, struct statvfs *out_info) {
     return strikes(RK_FAULT_STATVFS) ? -1 : rk_sys_libc.statvfs_fn(path, out_info);
 }
 
+static int faulty_flock(int fd, int operation) {
+    return strikes(RK_FAULT_LOCK) ? -1 : rk_sys_libc.flock_fn(fd, operation);
+}
+
+static int faulty_eaccess(const char *path, int mode) {
+    return strikes(RK_FAULT_STATVFS) ? -1 : rk_sys_libc.eaccess_fn(path, mode);
+}
+
 static void *faulty_malloc(size_t size_bytes) {
     return strikes(RK_FAULT_ALLOC) ? NULL : malloc(size_bytes);
 }
@@ -195,6 +203,8 @@ void rk_fault_begin(const rk_fault_plan *plan) {
         .futimens_fn = faulty_futimens,
         .fchmod_fn = faulty_fchmod,
         .statvfs_fn = faulty_statvfs,
+        .flock_fn = faulty_flock,
+        .eaccess_fn = faulty_eaccess,
         .openat_fn = faulty_openat,
         .fstatat_fn = faulty_fstatat,
         .mkdirat_fn = faulty_mkdirat,

@@ -31,9 +31,10 @@ typedef enum rk_fault_call {
     RK_FAULT_OPENDIR = 1 << 11,
     RK_FAULT_READDIR = 1 << 12,
     RK_FAULT_LINK = 1 << 13,
-    RK_FAULT_UTIME = 1 << 14, // fchmod too
-    RK_FAULT_STATVFS = 1 << 15,
-    RK_FAULT_ALLOC = 1 << 16, // malloc and realloc; never counted unless asked for
+    RK_FAULT_UTIME = 1 << 14,   // fchmod too
+    RK_FAULT_STATVFS = 1 << 15, // eaccess too
+    RK_FAULT_LOCK = 1 << 16,
+    RK_FAULT_ALLOC = 1 << 17, // malloc and realloc; never counted unless asked for
 } rk_fault_call;
 
 enum {

@@ -1,4 +1,4 @@
-"""Runs another program of this folder, and stays until a file is there: for what goes on beside a job.
+"""Runs another program of this folder, makes FILE.through, and stays until FILE is there: for what goes on beside a job.
 
     linger.py FILE PROGRAM ARGUMENT…
 """
@@ -16,6 +16,7 @@ def main():
     sys.argv = sys.argv[2:]
     runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), program), run_name="__main__")
     sys.stdout.flush()
+    open(until + ".through", "w").close()
     end = time.monotonic() + LONGEST_S
     while not os.path.exists(until) and time.monotonic() < end:
         time.sleep(0.05)

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -165,6 +168,26 @@ static void publish_names_what_failed(void **state) {
     assert_int_equal(rk_test_count_entries(*state), 1);
 }
 
+// `ulimit -f`: the kernel sends SIGXFSZ, which ends a process that knows nothing of our files.
+static void a_limit_on_files_is_an_error_and_no_signal(void **state) {
+    rk_autofree char *path = rk_path_join(*state, "file");
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        static const char data[64];
+        const struct rlimit limit = {.rlim_cur = 10, .rlim_max = 10};
+        (void)signal(SIGXFSZ, SIG_DFL);
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+            _exit(1);
+        rk_autoerr err = rk_fs_publish(path, data, sizeof data, 0600);
+        _exit(rk_err_errno(err) == EFBIG ? 0 : 2);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(rk_test_count_entries(*state), 0);
+}
+
 static void make_dirs_makes_all_of_them(void **state) {
     rk_autofree char *deep = rk_path_join(*state, "a//b/c/");
     rk_expect_ok(rk_fs_make_dirs(deep, 0700));
@@ -291,6 +314,7 @@ int main(void) {
         WITH_DIRECTORY(publish_replaces_and_leaves_nothing_beside),
         WITH_DIRECTORY(publish_without_a_directory_in_the_path),
         WITH_DIRECTORY(publish_names_what_failed),
+        WITH_DIRECTORY(a_limit_on_files_is_an_error_and_no_signal),
         WITH_DIRECTORY(make_dirs_makes_all_of_them),
         WITH_DIRECTORY(make_dirs_follows_links_to_directories),
         WITH_DIRECTORY(make_dirs_refuses_a_file_in_the_way),

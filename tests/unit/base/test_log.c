@@ -1,7 +1,9 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/sys.h"
@@ -77,6 +79,39 @@ static void long_messages_are_cut_and_end_in_a_newline(void **state) {
     assert_null(memchr(written, '\0', written_len));
 }
 
+static volatile sig_atomic_t caught;
+
+static void catch_signal(int number) {
+    caught = number;
+}
+
+// A job that says nothing itself goes on where nobody reads its stderr.
+static void a_closed_stderr_does_not_end_the_job(void **state) {
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int ends[2];
+        if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0 || close(ends[0]) != 0)
+            _exit(1);
+        (void)signal(SIGPIPE, SIG_DFL);
+        rk_log_warn("told to nobody");
+        // One that the job has raised itself is still there.
+        sigset_t only;
+        (void)sigemptyset(&only);
+        (void)sigaddset(&only, SIGPIPE);
+        (void)signal(SIGPIPE, catch_signal);
+        (void)sigprocmask(SIG_BLOCK, &only, NULL);
+        (void)raise(SIGPIPE);
+        rk_log_warn("told to nobody");
+        (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+        _exit(caught == SIGPIPE ? 0 : 2);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void level_names(void **state) {
     (void)state;
     rk_log_level level = RK_LOG_ERROR;
@@ -95,6 +130,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(levels_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_messages_are_cut_and_end_in_a_newline, set_up,
                                         tear_down),
+        cmocka_unit_test(a_closed_stderr_does_not_end_the_job),
         cmocka_unit_test(level_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // Plays a job under rekindle: writes what the in-process library would write into the store and the
 // journal that its environment names. Usage: cli_fixture
-// cold|warm|troubles|shapes|idle|killed
+// cold|warm|refused|troubles|shapes|idle|killed|left [STATUS]
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,9 +113,43 @@ static void cold(rk_journal *journal, rk_store *store) {
     }
 }
 
+// As a process that leaves by _exit: of three programs, one is stored in time.
+static void left(rk_journal *journal) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++) {
+        rk_key key = key_of(names[i]);
+        rk_journal_add_compile(journal, &(rk_journal_compile){.seq = i + 1,
+                                                              .client = 1,
+                                                              .outcome = RK_OUTCOME_MISS,
+                                                              .reason = "absent",
+                                                              .name = names[i],
+                                                              .key = &key,
+                                                              .compiled = true,
+                                                              .storing = true,
+                                                              .compile_ns = 700 * NS_PER_MS});
+        if (i == 0)
+            rk_journal_add_stored(journal, &(rk_journal_stored){.key = &key, .stored = true});
+    }
+}
+
 static void warm(rk_journal *journal) {
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
         compile(journal, i + 1, names[i], RK_OUTCOME_HIT, NULL);
+}
+
+// As a job that tries what cannot be compiled, with a client and ahead of time, and goes on.
+static void refused(rk_journal *journal) {
+    for (uint64_t i = 0; i < 2; i++) {
+        rk_key key = key_of("jit_too_large");
+        rk_journal_add_compile(journal, &(rk_journal_compile){.seq = 10 + i,
+                                                              .client = 1,
+                                                              .outcome = RK_OUTCOME_MISS,
+                                                              .reason = "absent",
+                                                              .name = "",
+                                                              .key = &key,
+                                                              .compiled = true,
+                                                              .failed = true,
+                                                              .ahead_of_time = i == 1});
+    }
 }
 
 static void troubles(rk_journal *journal) {
@@ -183,7 +217,7 @@ static void shapes(rk_journal *journal, rk_store *store) {
 }
 
 int main(int argc, char **argv) {
-    const char *what = argc == 2 ? argv[1] : "";
+    const char *what = argc >= 2 ? argv[1] : "";
     if (strcmp(what, "idle") == 0)
         return 0;
     rk_journal_start start = {
@@ -205,6 +239,10 @@ int main(int argc, char **argv) {
         cold(journal, store);
     else if (strcmp(what, "warm") == 0)
         warm(journal);
+    else if (strcmp(what, "left") == 0)
+        left(journal);
+    else if (strcmp(what, "refused") == 0)
+        refused(journal);
     else if (strcmp(what, "troubles") == 0)
         troubles(journal);
     else if (strcmp(what, "shapes") == 0)
@@ -213,6 +251,8 @@ int main(int argc, char **argv) {
         return 98;
     if (strcmp(what, "killed") == 0)
         (void)raise(SIGKILL);
+    if (strcmp(what, "left") == 0)
+        _exit(argc == 3 ? atoi(argv[2]) : 0);
     rk_journal_add_counts(journal, &(rk_journal_counts){.executions = 1234567,
                                                         .host_to_device = 12,
                                                         .host_to_device_bytes = 3400000,

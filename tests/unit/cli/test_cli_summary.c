@@ -1,6 +1,7 @@
 #include "cli/summary.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "support/expect.h"
 #include "support/tempdir.h"
@@ -32,8 +33,6 @@ static void a_cold_run_says_what_it_cost(void **state) {
 
 static void troubles_are_named_where_there_are_any(void **state) {
     (void)state;
-    rk_run_stored stored[] = {{.stored = true}, {.stored = false}, {.stored = false}};
-    const rk_run_model model = {.client_count = 1, .stored = stored, .stored_count = 3};
     const rk_run_totals totals = {
         .programs = 1234,
         .hits = 1,
@@ -43,10 +42,11 @@ static void troubles_are_named_where_there_are_any(void **state) {
         .preloaded = 1,
         .deserialize_failures = 1,
         .quarantined = 1,
+        .not_stored = 2,
         .saved_ns = 90 * MS,
         .warning_count = 2,
     };
-    expect_summary(&model, &totals,
+    expect_summary(&watched, &totals,
                    "1,234 programs, 1 loaded, 4 compiled in 4.0 s, 1 loaded ahead, 2 bypassed, "
                    "1 failed to load, 1 set aside as damaged, 2 not stored, saved 90 ms; 2 "
                    "warnings: see `rekindle "
@@ -57,8 +57,11 @@ static void no_plugin_is_said_to_be_none(void **state) {
     (void)state;
     const rk_run_model nothing = {0};
     const rk_run_totals none = {0}, warned = {.warning_count = 1};
-    static const char text[] = "no PJRT plugin was loaded, nothing to keep (the built-in CPU "
-                               "backends of JAX and PyTorch/XLA are not plugins)";
+    static const char text[] =
+        "no PJRT plugin was seen to make a client, nothing to keep (the built-in CPU backends of "
+        "JAX and "
+        "PyTorch/XLA are not plugins; one that is linked in, or not looked up with dlsym, is not "
+        "seen)";
     expect_summary(&nothing, &none, text);
     RK_AUTO(rk_buf) with_warning = RK_BUF_INIT(0);
     rk_buf_add_format(&with_warning, "%s; 1 warning: see `rekindle stats`", text);
@@ -66,9 +69,31 @@ static void no_plugin_is_said_to_be_none(void **state) {
     expect_summary(&watched, &none, "0 programs, 0 loaded, 0 compiled");
 }
 
+static void a_plugin_without_a_client_is_named(void **state) {
+    (void)state;
+    rk_run_process process = {.pid = 1};
+    char plugin[] = "/opt/p.so", unknown[] = "", reason[] = "it made no client: no\x1b[2J device";
+    rk_run_unwatched unwatched = {.plugin = plugin, .reason = reason};
+    rk_run_model model = {
+        .processes = &process, .process_count = 1, .unwatched = &unwatched, .unwatched_count = 1};
+    const rk_run_totals none = {0}, warned = {.warning_count = 1};
+    expect_summary(&model, &none,
+                   "nothing to keep, the PJRT plugin /opt/p.so was not watched: it made no client: "
+                   "no\\x1b[2J device");
+    unwatched.plugin = unknown;
+    expect_summary(&model, &warned,
+                   "nothing to keep, the PJRT plugin was not watched: it made no client: "
+                   "no\\x1b[2J device; 1 warning: see `rekindle stats`");
+    model.unwatched_count = 0;
+    expect_summary(&model, &none, "nothing to keep, no client of a PJRT plugin was watched");
+    model.unwatched_count = 1;
+    model.client_count = 1;
+    expect_summary(&model, &none, "0 programs, 0 loaded, 0 compiled");
+}
+
 static void expect_nothing(const char *directory, const char *expected) {
     RK_AUTO(rk_buf) out = RK_BUF_INIT(0);
-    rk_summary_write_nothing(directory, &out);
+    rk_summary_write_nothing(directory, "/bin/sh", &out);
     if (!strstr(rk_buf_text(&out), expected))
         fail_msg("%s: %s", directory, rk_buf_text(&out));
 }
@@ -78,13 +103,19 @@ static void a_store_that_cannot_record_is_not_taken_for_no_plugin(void **state) 
     char *directory = rk_test_tempdir();
     RK_AUTO(rk_buf) below = RK_BUF_INIT(0);
     rk_buf_add_format(&below, "%s/not/yet", directory);
-    expect_nothing(directory, "no PJRT plugin was loaded");
-    expect_nothing(rk_buf_text(&below), "no PJRT plugin was loaded");
+    expect_nothing(directory, "no PJRT plugin was seen");
+    expect_nothing(rk_buf_text(&below), "no PJRT plugin was seen");
     assert_int_equal(chmod(directory, 0770), 0);
     expect_nothing(directory, "nothing was recorded: ");
     expect_nothing(directory, "is writable by other users");
-    expect_nothing(rk_buf_text(&below), "no PJRT plugin was loaded");
+    expect_nothing(rk_buf_text(&below), "no PJRT plugin was seen");
     assert_int_equal(chmod(directory, 0700), 0);
+    RK_AUTO(rk_buf) link = RK_BUF_INIT(0);
+    rk_buf_add_format(&link, "%s/link", directory);
+    assert_int_equal(symlink("nowhere", rk_buf_text(&link)), 0);
+    expect_nothing(rk_buf_text(&link), "leads nowhere");
+    if (geteuid() == 0)
+        expect_nothing("/nowhere/at/all", "no PJRT plugin was seen");
     // Nothing can be made below a device, not even by root.
     expect_nothing("/dev/null/store", "cannot be written");
     rk_test_tempdir_remove(directory);
@@ -96,6 +127,7 @@ int main(void) {
         cmocka_unit_test(a_cold_run_says_what_it_cost),
         cmocka_unit_test(troubles_are_named_where_there_are_any),
         cmocka_unit_test(no_plugin_is_said_to_be_none),
+        cmocka_unit_test(a_plugin_without_a_client_is_named),
         cmocka_unit_test(a_store_that_cannot_record_is_not_taken_for_no_plugin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

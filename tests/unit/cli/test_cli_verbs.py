@@ -57,7 +57,8 @@ class Case(unittest.TestCase):
         (prefix / "bin").mkdir(parents=True)
         (prefix / "lib").mkdir()
         shutil.copy(REKINDLE, prefix / "bin" / "rekindle")
-        shutil.copy(STUB, prefix / "lib" / "librekindle_preload.so")
+        for name in ("preload", "core"):
+            shutil.copy(STUB, prefix / "lib" / f"librekindle_{name}.so")
         return prefix / "bin" / "rekindle"
 
     def call(self, *arguments, **options):
@@ -155,7 +156,7 @@ class Run(Case):
             self.job("warm"), "rekindle: 3 programs, 3 loaded, 0 compiled, saved 4.2 s\n"
         )
         self.assertIn("2 bypassed, 1 not stored; 1 warning", self.job("troubles"))
-        self.assertIn("no PJRT plugin was loaded", self.job("idle"))
+        self.assertIn("no PJRT plugin was seen", self.job("idle"))
 
     def test_not_even_that_where_only_errors_are_wanted(self):
         self.assertEqual(self.job("cold", variables={"REKINDLE_LOG": "error"}), "")
@@ -242,18 +243,112 @@ class Run(Case):
         self.refused("run", "--mode", "fast", *touch, says="REKINDLE_MODE")
         self.refused("run", "--dir", "s3://bucket", *touch, says="REKINDLE_REMOTE")
         self.refused("run", *touch, variables={"REKINDLE_MAX_SIZE": "x"}, says="REKINDLE_MAX_SIZE")
-        (self.program.parent.parent / "lib" / "librekindle_preload.so").unlink()
-        self.refused("run", *touch, says="build or install rekindle again")
         self.assertFalse((self.folder / "ran").exists())
-
-    def test_a_library_that_cannot_be_preloaded(self):
-        for name in ("two words", "with:colon"):
-            self.program = self.install(self.folder / name)
-            self.refused("run", "--", "true", says="move the installation")
 
     def test_a_job_that_could_not_record_anything(self):
         self.environment["REKINDLE_DIR"] = "/dev/null/store"
         self.assertIn("nothing was recorded", self.call("run", "true").stderr)
+
+
+SOMEBODY = 12345  # a user without an account or a home
+
+
+class Without(Case):
+    """Where rekindle cannot work, the job runs without it, and one line says why."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)
+        self.home = self.folder / "home"
+        self.home.mkdir(mode=0o700)
+        self.default_place = {"REKINDLE_DIR": None, "HOME": str(self.home)}
+        self.show = ("run", "--", "sh", "-c", "echo ran ${LD_PRELOAD-bare} ${REKINDLE_MODE-on}; exit 3")
+
+    def check_without(self, *says, **options):
+        """The job runs bare; its own processes are told to stay out of the way, so that nothing is told twice."""
+        result = self.call(*self.show, **options)
+        self.assertEqual((result.returncode, result.stdout), (3, "ran bare off\n"), result.stderr)
+        self.assertRegex(result.stderr, r"\Arekindle: [^\n]*; this job runs without rekindle\n\Z")
+        for part in says:
+            self.assertIn(part, result.stderr)
+        quiet = self.call("run", "--log", "error", "--", "true", **options)
+        self.assertEqual((quiet.returncode, quiet.stderr), (0, ""))
+        off = self.call("run", "--mode", "off", "--", "sh", "-c", "exit 3", **options)
+        self.assertEqual((off.returncode, off.stderr), (3, ""))
+
+    def as_somebody(self):
+        """Options for a call as another user, who can reach the program."""
+        options = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": [], "cwd": "/"}
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        try:
+            reached = subprocess.run(["test", "-x", str(self.program)], check=False, **options)
+        except OSError as error:
+            self.skipTest(f"no other user can be had here: {error}")
+        if reached.returncode != 0:
+            self.skipTest("another user cannot reach the temporary directory")
+        return options
+
+    def test_a_config_that_is_no_file(self):
+        config = self.store / "config"
+        config.mkdir(parents=True, mode=0o700)
+        self.check_without("config is not a regular file: put a text file of at most 1 MiB there")
+        self.refused("stats", says="not a regular file", status=1)
+        config.rmdir()
+        config.symlink_to("nowhere")
+        self.check_without("config is a symbolic link that leads nowhere: remove it")
+        self.refused("stats", says="leads nowhere")
+
+    def test_the_home_of_root(self):
+        """As with Kubernetes' runAsUser."""
+        somebody = self.as_somebody()
+        self.check_without("home/.cache/rekindle/config: Permission denied", "set REKINDLE_DIR to a folder of your own",
+                           variables=self.default_place, **somebody)
+        self.refused("stats", says="Permission denied", variables=self.default_place, **somebody)
+        self.home.chmod(0o755)  # it can be read; nothing can be made there
+        self.check_without("cannot be made, since you cannot write to", str(self.home),
+                           variables=self.default_place, **somebody)
+
+    def test_no_home(self):
+        somebody = self.as_somebody()
+        self.check_without("there is no home directory", "set REKINDLE_DIR",
+                           variables={"REKINDLE_DIR": None, "HOME": None}, **somebody)
+
+    def test_nothing_is_made_in_the_home_of_another(self):
+        """As with `sudo -E`: what root makes there locks the user out."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can give a directory away")
+        os.chown(self.home, SOMEBODY, SOMEBODY)
+        self.check_without(f"{self.home} belongs to user {SOMEBODY}, not to you (0)", "set REKINDLE_DIR",
+                           variables=self.default_place)
+        self.call("run", "--", FIXTURE, "cold", variables=self.default_place)
+        self.assertEqual(list(self.home.iterdir()), [])
+        result = self.call("run", "--", "true", variables={"HOME": str(self.home)})  # another place was chosen
+        self.assertNotIn("without rekindle", result.stderr)
+
+    def test_an_installation_that_cannot_be_used(self):
+        for name in ("two words", "with:colon"):
+            self.program = self.install(self.folder / name)
+            self.check_without("move the installation elsewhere")
+        self.program = self.install(self.folder / "incomplete")
+        (self.program.parent.parent / "lib" / "librekindle_preload.so").unlink()
+        self.check_without("build or install rekindle again")
+
+    def test_off_never_fails(self):
+        wrong = {"REKINDLE_MODE": "off", "REKINDLE_MAX_SIZE": "x"}
+        result = self.call(*self.show, variables=wrong)
+        self.assertEqual((result.returncode, result.stdout), (3, "ran bare off\n"), result.stderr)
+        self.assertRegex(result.stderr, r"\Arekindle: REKINDLE_MAX_SIZE is \"x\"[^\n]*the mode is off\n\Z")
+        self.store.mkdir(mode=0o700)
+        (self.store / "config").write_text("mode = off\nmdoe = x\n")
+        result = self.call(*self.show)
+        self.assertEqual((result.returncode, result.stdout), (3, "ran bare on\n"), result.stderr)
+        self.assertIn("config:2", result.stderr)
+
+    def test_wrong_values_are_refused_all_the_same(self):
+        (self.store / "config").mkdir(parents=True, mode=0o700)
+        self.refused(*self.show, says="REKINDLE_MAX_SIZE", variables={"REKINDLE_MAX_SIZE": "x"})
+        self.refused(*self.show, says='REKINDLE_MODE is "of"', variables={"REKINDLE_MODE": "of"})
 
 
 class Signals(Case):
@@ -273,7 +368,8 @@ class Signals(Case):
         return process
 
     def test_signals_reach_the_command(self):
-        for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT"):
+        terminal = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGWINCH", "SIGHUP")  # which a process sends here
+        for name in (*terminal, "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGABRT", "SIGURG", "SIGRTMIN"):
             with self.subTest(name):
                 process = self.start(name)
                 process.send_signal(signal.Signals[name])
@@ -297,6 +393,8 @@ class Signals(Case):
         def ignore():
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
 
         def masks(text):
@@ -305,7 +403,7 @@ class Signals(Case):
             return {name: int(mask, 16) & ~own for name, mask in map(str.split, text.splitlines())}
 
         show = ["grep", "-E", "^(SigBlk|SigIgn)", "/proc/self/status"]
-        variables = dict(env=self.environment, text=True, preexec_fn=ignore)
+        variables = dict(env=self.environment, text=True, preexec_fn=ignore, restore_signals=False)
         bare = subprocess.run(show, stdout=subprocess.PIPE, **variables)
         with_us = subprocess.run(
             [self.program, "run", "--", *show], stdout=subprocess.PIPE, **variables
@@ -313,6 +411,19 @@ class Signals(Case):
         self.assertEqual(with_us.returncode, 0)
         self.assertEqual(masks(with_us.stdout), masks(bare.stdout))
         self.assertEqual(len(masks(bare.stdout)), 2)
+
+    def test_an_alarm_that_was_set_before(self):
+        """As `perl -e 'alarm 10; exec @ARGV' rekindle run …` sets it: it is the process's, and the command's bare."""
+        result = self.call("run", "--", "sleep", "60", preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 0.3))
+        self.assertEqual(result.returncode, 128 + signal.SIGALRM, result.stderr)
+
+    def test_a_standard_error_that_nobody_reads(self):
+        for variables in ({}, {"REKINDLE_MDOE": "off"}, {"HOME": "/nowhere", "REKINDLE_DIR": None}):
+            unread, stderr = os.pipe()
+            os.close(unread)
+            result = self.call("run", "--", "sh", "-c", "echo ran; exit 3", stderr=stderr, variables=variables)
+            os.close(stderr)
+            self.assertEqual((result.returncode, result.stdout), (3, "ran\n"), variables)
 
     def test_a_group_signalled_by_the_command_ends_once(self):
         # The command has dealt with its own signal; it must not come back to it from us.
@@ -326,6 +437,79 @@ class Signals(Case):
             timeout=60,
         )
         self.assertEqual(result.stdout, "got\nend\n")
+
+
+# Starts `argv[2:]` in the way that `argv[1]` says, tells its pid, and stays, or ends where it is a daemon's parent.
+LAUNCHER = r"""
+import os, subprocess, sys, time
+def daemon():
+    os.setsid()
+how, command = sys.argv[1], ["sleep", "60"]
+child = subprocess.Popen(command, preexec_fn=daemon if how == "daemon" else None)
+os.write(1, f"{os.getpid()} {child.pid}\n".encode())
+if how == "worker":
+    time.sleep(60)
+"""
+
+
+class Killed(Case):
+    """SIGKILL of `rekindle run`, as subprocess.run(timeout=…) sends it."""
+
+    def start(self, *command):
+        process = subprocess.Popen(
+            [self.program, "run", "--", *command], env=self.environment, stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def is_alive(self, pid):
+        """A zombie, which only waits for its new parent to collect it, is not."""
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except OSError:
+            return False
+
+    def ends(self, pid, seconds=20):
+        limit = time.monotonic() + seconds
+        while self.is_alive(pid) and time.monotonic() < limit:
+            time.sleep(0.01)
+        if self.is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+            return False
+        return True
+
+    def stays(self, pid):
+        time.sleep(0.3)
+        alive = self.is_alive(pid)
+        if alive:
+            os.kill(pid, signal.SIGKILL)
+        return alive
+
+    def test_the_command_dies_too(self):
+        show = ("sh", "-c", "echo $$; exec sleep 60")
+        for before in ((), ("nohup",), ("setsid",), ("env", "A=B")):
+            with self.subTest(" ".join(before)):
+                process = self.start(*before, *show)
+                pid = int(process.stdout.readline())
+                process.kill()
+                process.wait(30)
+                self.assertTrue(self.ends(pid), "the command outlived rekindle")
+
+    def test_what_the_command_started_is_its_own_affair(self):
+        """As where the command itself is killed, without rekindle: a launcher's workers stay (torchrun's too)."""
+        process = self.start(sys.executable, "-c", LAUNCHER, "worker")
+        launcher, worker = map(int, process.stdout.readline().split())
+        process.kill()
+        process.wait(30)
+        self.assertTrue(self.ends(launcher))
+        self.assertTrue(self.stays(worker))
+
+    def test_a_daemon_outlives_the_run(self):
+        process = self.start(sys.executable, "-c", LAUNCHER, "daemon")
+        _, daemon = map(int, process.stdout.readline().split())
+        self.assertEqual(process.wait(30), 0)
+        self.assertTrue(self.stays(daemon))
 
 
 class Terminal(Case):
@@ -383,13 +567,14 @@ class Terminal(Case):
         shell = shutil.which("bash")
         if not shell:
             self.skipTest("needs bash, for its job control")
+        # Not dash: it waits in vfork(), where a stop that meets its child halts it for good, also without rekindle.
         job = "trap 'echo resumed; exit 3' CONT; echo re''ady; while :; do sleep 0.1; done"
         output, _ = self.on_terminal(
             shell,
             "--norc",
             "-i",
             keys=[
-                (b"$ ", f"'{self.program}' run -- sh -c \"{job}\"\n".encode()),
+                (b"$ ", f"'{self.program}' run -- '{shell}' -c \"{job}\"\n".encode()),
                 (b"ready\r\n", b"\x1a"),
                 (b"Stopped", b"fg\n"),
                 (b"resumed\r\n", b"echo status: $?; exit\n"),
@@ -397,6 +582,25 @@ class Terminal(Case):
             PS1="$ ",
         )
         self.assertIn("status: 3", output)
+
+    def test_a_command_that_sees_to_the_stop_itself(self):
+        """Neither is stopped, as the command is not without rekindle."""
+        script = (
+            "import os, signal, time\n"
+            "asked = []\n"
+            "signal.signal(signal.SIGTSTP, lambda *a: asked.append(1))\n"
+            "os.write(1, b'ready')\n"
+            "while not asked:\n"
+            "    time.sleep(0.01)\n"
+            "os.write(1, b'asked to stop')\n"
+            "print('read', input())\n"
+        )
+        output, status = self.on_terminal(
+            self.program, "run", "--", sys.executable, "-c", script,
+            keys=[(b"ready", b"\x1a"), (b"asked to stop", b"word\n")],
+        )  # fmt: skip
+        self.assertIn("read word", output)
+        self.assertEqual(status, 0)
 
     def test_colour_only_where_it_is_wanted(self):
         self.job("cold")
@@ -462,6 +666,16 @@ class Verify(Case):
         self.assertFalse(answer["proved"])
         self.assertEqual(len(answer["compiled"]), 6)
 
+    def test_what_the_compiler_refuses(self):
+        """A compilation that fails by itself is no proof against a warm start, and not counted as one."""
+        script = f'{self.GOOD}; "{FIXTURE}" refused'
+        said = self.verify(script).stdout
+        self.assertIn("proved: a restart of this command compiles nothing", said)
+        self.assertIn("the compiler refused 2 programs", said)
+        answer = json.loads(self.verify(script, "--json").stdout)
+        self.assertEqual([run["compiled"] for run in answer["runs"]], [3, 0, 0])
+        self.assertEqual([run["failed"] for run in answer["runs"]], [2, 2, 2])
+
     def test_a_key_that_changed(self):
         """The environment of the key is another one in every run."""
         script = f'REKINDLE_NAMESPACE="$(echo "$REKINDLE_RUN" | tr : .)" "{FIXTURE}" cold'
@@ -487,7 +701,7 @@ class Verify(Case):
         self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_nothing_to_prove(self):
-        self.assertIn("no PJRT plugin was loaded", self.verify("true", status=1).stdout)
+        self.assertIn("no PJRT plugin was seen", self.verify("true", status=1).stdout)
         script = f'if [ -e "$REKINDLE_DIR/objects" ]; then "{FIXTURE}" idle; else "{FIXTURE}" cold; fi'
         self.assertIn("the framework has a cache of its own", self.verify(script, status=1).stdout)
 
@@ -598,6 +812,195 @@ class Runs(Case):
         )
         self.assertTrue(lines[1].startswith(runs[0]["run"]))
         self.assertEqual(len(lines), 4)
+
+    def state_after(self, *command, status=0):
+        result = self.call("run", "--", *command)
+        self.assertEqual(result.returncode, status, result.stderr)
+        stats = self.json("stats")
+        return tuple(stats[name] for name in ("state", "exit_status", "signal", "ends_not_known"))
+
+    def test_how_the_command_ended(self):
+        """A process without an end of its own was killed or left by _exit; its parent knows which."""
+        shell = ("sh", "-c", '"$0" left $1; exit $2', FIXTURE)
+        self.assertEqual(self.state_after(FIXTURE, "left"), ("ended", 0, None, 0))
+        self.assertEqual(self.state_after(FIXTURE, "left", "6", status=6), ("ended", 6, None, 0))
+        self.assertEqual(self.state_after(FIXTURE, "killed", status=137), ("cut short", None, 9, 0))
+        self.assertEqual(self.state_after(*shell, "0", "0"), ("ended", 0, None, 1))
+        self.assertIn("in 1 process, ended; how it ended is not known", self.ok("stats"))
+        self.assertEqual(self.state_after(*shell, "6", "6", status=6), ("not known", 6, None, 1))
+        self.assertIn("in 1 process, how it ended is not known", self.ok("stats"))
+        killed = ("sh", "-c", '"$0" killed; true', FIXTURE)
+        self.assertEqual(self.state_after(*killed), ("ended", 0, None, 1))
+        signalled = ("sh", "-c", '"$0" left; kill -TERM $$', FIXTURE)
+        self.assertEqual(self.state_after(*signalled, status=143), ("cut short", None, 15, 1))
+        self.assertEqual(self.state_after(FIXTURE, "cold"), ("ended", 0, None, 0))
+
+    def test_without_rekindle_run_nobody_knows(self):
+        subprocess.run([FIXTURE, "left"], env=self.environment | {"REKINDLE_RUN": "alone"}, check=True)
+        (run,) = self.json("runs")["runs"]
+        self.assertEqual((run["state"], run["exit_status"], run["signal"]), ("not known", None, None))
+        self.assertIn("not known", self.ok("runs"))
+
+    def test_a_torn_line_does_not_hide_how_the_command_ended(self):
+        torn = 'printf "{\\"v\\":1,\\"t" >> "$REKINDLE_DIR/runs/$REKINDLE_RUN/0.jsonl"'
+        state = self.state_after("sh", "-c", f'"$0" left; {torn}', FIXTURE)
+        self.assertEqual(state, ("ended", 0, None, 1))
+        (journal,) = self.store.glob("runs/*/*.jsonl")
+        *_, before, last = journal.read_text().splitlines()
+        self.assertEqual((before, json.loads(last)["ev"]), ('{"v":1,"t', "command"))
+
+    def test_it_is_noted_where_no_summary_is_wanted(self):
+        self.ok("run", "--log", "error", "--", FIXTURE, "left")
+        self.assertEqual(self.json("stats")["state"], "ended")
+
+    def test_what_was_lost(self):
+        """Programs whose process was gone before they were stored are counted, and explained."""
+        self.assertIn(", 2 not stored since the process left first\n", self.job("left"))
+        self.assertEqual((self.json("stats")["lost"], self.json("stats", "--all")["lost"]), (2, 2))
+        self.assertRegex(self.ok("stats"), r"\nlost +2  compiled and not stored: the process left while")
+        self.job("left")
+        said = {one["name"]: one for one in self.json("explain")["compilations"]}
+        self.assertEqual(said["jit_init"]["cause"], "evicted")
+        self.assertEqual(said["jit_eval"]["cause"], "uncacheable")
+        self.assertIn("the process left while it was being written", said["jit_eval"]["advice"])
+        self.job("cold")
+        self.assertEqual(self.json("stats")["lost"], 0)
+
+    def summaries(self):
+        return sorted(self.store.glob("runs/*/summary.json"))
+
+    def without_summaries(self, *arguments):
+        for summary in self.summaries():
+            summary.unlink()
+        said = self.ok(*arguments, variables={"REKINDLE_MODE": "readonly"})
+        self.assertEqual(self.summaries(), [])
+        return said
+
+    def add_run(self, run, **journals):
+        """A run of these journals, by rank."""
+        folder = self.store / "runs" / run
+        folder.mkdir(0o700)
+        for rank, lines in journals.items():
+            (folder / f"{rank[1:]}.jsonl").write_text("".join(line + "\n" for line in lines))
+
+    @staticmethod
+    def golden_journals(run):
+        def is_whole(line):
+            return line.endswith("}") and '"v":2' not in line and '"ev":"lease"' not in line
+
+        folder = Path(__file__).parent.parent / "journal/golden/runs" / run
+        return {
+            f"_{path.stem}": [line for line in path.read_text().splitlines() if is_whole(line)]
+            for path in folder.glob("*.jsonl")
+        }
+
+    def add_every_kind_of_run(self):
+        """Of the fixture, of JAX, and of journals that hold the rest. Gives their number."""
+        for kind, status in (
+            ("cold", 0), ("warm", 0), ("troubles", 0), ("shapes", 0), ("refused", 0), ("killed", 137),
+            ("left", 0),
+        ):  # fmt: skip
+            self.job(kind, status=status)
+        for script in ('"$0" left 3; exit 0', '"$0" left 3; exit 3', '"$0" left; kill -TERM $$'):
+            self.call("run", "--", "sh", "-c", script, FIXTURE)
+        subprocess.run([FIXTURE, "left"], env=self.environment | {"REKINDLE_RUN": "alone"}, check=True)
+        first, second = sorted(self.store.glob("runs/20*/0.jsonl"))[:2]
+        text = second.read_text().replace(second.parent.name, first.parent.name)
+        (first.parent / "1.jsonl").write_text(text)  # another rank of one run
+        # Of JAX: two processes, the second killed. Then one whose parent told how it ended.
+        self.add_run("20261121T133847Z-node1-30039", **self.golden_journals("v1"))
+        self.add_run("v1-command", **self.golden_journals("v1-command"))
+
+        def start(run, pid):
+            at = {"v": 1, "t": 1795435000.1, "ev": "start", "run": run, "job": "j", "mode": "refresh"}
+            return json.dumps(at | {"version": "1", "rank": 0, "pid": pid, "host": os.uname().nodename})
+
+        later = '{"v":1,"t":1795435001.2,'
+        miss = later + '"ev":"compile","seq":1,"outcome":"miss","storing":true,"compiled":true,"reason":'
+        unwatched = later + '"ev":"unwatched","plugin":"/opt/plugin.so","reason":"it made no client"}'
+        self.add_run("unwatched", _0=[start("unwatched", 0), unwatched])
+        self.add_run("load-killed", _0=[start("load-killed", 0), miss + '"load_killed"}'])
+        self.add_run("running", _0=[start("running", os.getpid()), miss + '"absent"}'])
+        return 11 + 5
+
+    def test_summaries_tell_what_the_journals_tell(self):
+        count = self.add_every_kind_of_run()
+        old = time.time() - 7200
+        for quiet in (False, True):
+            for journal in self.store.glob("runs/*/*.jsonl") if quiet else ():
+                os.utime(journal, (old, old))
+            for arguments in (("runs", "--json"), ("stats", "--all", "--json"), ("stats", "--all", "--peers")):
+                expected = self.without_summaries(*arguments)
+                self.assertEqual(self.ok(*arguments), expected)
+                # Those without an end wait until they were quiet for an hour.
+                written = self.summaries()
+                self.assertEqual(len(written), count if quiet else count - 5, written)
+                self.assertEqual(self.ok(*arguments), expected)
+                self.assertEqual(self.summaries(), written)
+            runs = json.loads(self.without_summaries("runs", "--json"))["runs"]
+            self.assertEqual({run["state"] for run in runs}, {"ended", "running", "cut short", "not known"})
+            self.assertEqual(sum(run["lost"] for run in runs), 5 * 2 + 1 + 1)
+
+    def test_a_summary_is_written_at_the_end_and_used_while_it_fits(self):
+        self.job("cold")
+        (summary,) = self.summaries()
+        (journal,) = self.store.glob("runs/*/0.jsonl")
+        self.assertEqual(summary.stat().st_mtime_ns, journal.stat().st_mtime_ns)
+        at = journal.stat().st_mtime_ns
+        journal.write_text(journal.read_text().replace('"outcome":"miss"', '"outcome":"loss"'))
+        os.utime(journal, ns=(at, at))
+        self.assertEqual(self.json("runs")["runs"][0]["misses"], 3)  # the journal was not read
+        os.utime(journal, ns=(at, at + 1))
+        self.assertEqual(self.json("runs")["runs"][0]["misses"], 0)
+        self.assertEqual(self.json("stats", "--all")["misses"], 0)
+
+    def test_a_damaged_summary_is_replaced(self):
+        self.job("cold")
+        (summary,) = self.summaries()
+        sound = summary.read_bytes()
+        for damaged in (b"", sound[:-1], sound.replace(b'"hits":0', b'"hits":9')):
+            summary.write_bytes(damaged)
+            self.assertEqual(self.json("runs")["runs"][0]["hits"], 0)
+            self.assertEqual(summary.read_bytes(), sound)
+
+    def test_a_file_of_others_is_not_replaced(self):
+        self.job("cold")
+        (summary,) = self.summaries()
+        for others in ('{"accuracy": 0.9}\n', "step,loss\n1,2\n", "[" * 100000):
+            summary.write_text(others)
+            self.assertEqual(self.json("runs")["runs"][0]["misses"], 3)
+            self.assertEqual(summary.read_text(), others)
+        summary.unlink()
+        summary.mkdir()
+        self.assertEqual(self.json("runs")["runs"][0]["misses"], 3)
+        summary.rmdir()
+        os.mkfifo(summary)
+        self.assertEqual(self.json("runs")["runs"][0]["misses"], 3)
+        self.assertTrue(summary.is_fifo())
+
+    def test_a_store_that_cannot_be_written_has_no_summaries(self):
+        self.job("cold")
+        expected = self.without_summaries("runs", "--json")
+        self.store.chmod(0o777)  # others could have put anything there
+        self.assertEqual(self.ok("runs", "--json"), expected)
+        self.assertEqual(self.summaries(), [])
+        self.store.chmod(0o700)
+        self.assertEqual(self.ok("runs", "--json"), expected)
+        self.assertEqual(len(self.summaries()), 1)
+
+    def test_a_run_that_cannot_have_one_keeps_none_from_others(self):
+        for _ in range(3):
+            self.job("cold")
+        expected = self.without_summaries("runs", "--json")
+        first = min(self.store.glob("runs/*"))
+        first.chmod(0o777)  # others could have put anything there
+        self.assertEqual(self.ok("runs", "--json"), expected)
+        self.assertEqual(len(self.summaries()), 2)
+        self.without_summaries("runs")
+        first.chmod(0o500)
+        said, written = self.ok("runs", "--json"), self.summaries()
+        first.chmod(0o700)
+        self.assertEqual((said, len(written)), (expected, 3 if os.geteuid() == 0 else 2))
 
     def test_one_that_still_runs(self):
         self.job("cold")
@@ -748,14 +1151,16 @@ class Entries(Case):
 
     def test_remove_what_was_set_aside(self):
         quarantine = self.store / "quarantine"
+        name = "ab" * 32 + ".rkx-1-2"
         self.assertIn("nothing to remove", self.ok("rm", "--quarantine"))
         quarantine.mkdir()
-        (quarantine / "damaged.rkx-1-2").write_bytes(b"123")
-        self.assertIn("damaged.rkx-1-2", self.ok("rm", "--quarantine", "-n"))
-        self.assertTrue((quarantine / "damaged.rkx-1-2").exists())
+        (quarantine / name).write_bytes(b"123")
+        (quarantine / "infected.zip").write_bytes(b"of another program")
+        self.assertIn(name, self.ok("rm", "--quarantine", "-n"))
+        self.assertTrue((quarantine / name).exists())
         removed = self.json("rm", "--quarantine")
-        self.assertEqual(removed["removed"], [{"file": "damaged.rkx-1-2", "bytes": 3}])
-        self.assertEqual(list(quarantine.iterdir()), [])
+        self.assertEqual(removed["removed"], [{"file": name, "bytes": 3}])
+        self.assertEqual([file.name for file in quarantine.iterdir()], ["infected.zip"])
         self.assertEqual(len(self.json("ls")["entries"]), 3)
 
     def test_remove_refusals(self):
@@ -903,12 +1308,38 @@ class Keys(Case):
         self.assertIn("There are no keys", self.ok("keys", "list", variables={
             "REKINDLE_SIGNING_KEY": None, "REKINDLE_TRUSTED_KEYS": None}))
 
-    def test_a_job_does_not_start_with_keys_that_cannot_be_used(self):
+    def test_a_job_runs_without_keys_that_cannot_be_read(self):
+        """Told once: its processes do not look for them again."""
+        show = ("run", "--", "sh", "-c", "echo $REKINDLE_SIGNING_KEY,$REKINDLE_TRUSTED_KEYS; test -n $LD_PRELOAD")
+
+        def told(stdout):
+            result = self.call(*show)
+            self.assertEqual((result.returncode, result.stdout), (0, stdout), result.stderr)
+            return [line for line in result.stderr.splitlines() if "KEY" in line]
+
         self.set_variables()
-        self.refused("run", "--", "true", says="REKINDLE_SIGNING_KEY")
+        signing, trusted = told(",\n")
+        self.assertRegex(signing, "^rekindle: REKINDLE_SIGNING_KEY: .*No such file.*; what this job stores is not signed$")
+        self.assertRegex(trusted, "^rekindle: REKINDLE_TRUSTED_KEYS: .*No such file.*; this job trusts no signatures$")
         self.generate()
+        self.trusted.write_text("")
+        self.assertEqual(told(f"{self.signing},{self.trusted}\n"), [])
+        self.signing.chmod(0o644)
+        (signing,) = told(f",{self.trusted}\n")
+        self.assertIn(f"chmod 600 {self.signing}", signing)
+        self.refused("verify", "--", "true", says=f"chmod 600 {self.signing}")
+
+    def test_a_file_that_holds_no_key_is_a_wrong_setting(self):
+        self.set_variables()
+        self.generate()
+        self.trusted.write_text("")
+        self.signing.write_text("not a key\n")
+        self.refused("run", "--", "true", says="REKINDLE_SIGNING_KEY")
+        self.signing.unlink()
+        self.trusted.write_text("not a key\n")
         self.refused("run", "--", "true", says="REKINDLE_TRUSTED_KEYS")
         self.trusted.write_text("")
+        self.generate()
         self.assertEqual(self.call("run", "--", "true").returncode, 0)
         self.assertEqual(self.call("run", "--mode", "off", "--", "true", variables={
             "REKINDLE_SIGNING_KEY": "nowhere"}).returncode, 0)
@@ -959,7 +1390,7 @@ class Housekeeping(Case):
         self.assertEqual(report["removed"], [])
         self.assertEqual(report["before"], report["after"])
         self.assertEqual(report["max_bytes"], 20 << 30)
-        self.assertEqual(report["after"]["files"], 14)  # with two journals
+        self.assertEqual(report["after"]["files"], 16)  # with two journals and their summaries
         self.assertIn("before; 21.5 GB are allowed", self.ok("gc"))
 
     def test_by_age(self):

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "fixture.h"
+#include "identity/create_options.h"
 #include "identity/environment.h"
 #include "identity/host_cpu.h"
 #include "identity/plugin_file.h"
@@ -102,6 +103,67 @@ static void facts_become_components(void **state) {
     assert_string_equal(rk_test_value(&list, "topology.fingerprint"), "00ff12");
     assert_non_null(rk_test_value(&list, "topology.devices"));
     rk_components_cleanup(&list);
+}
+
+static void add_option(rk_components *list, const char *name, const char *value) {
+    assert_null(rk_create_option_add(list, rk_span_text(name), rk_span_text(value)));
+}
+
+static void assert_environment(const rk_components *options, const char *hex) {
+    rk_plugin_facts facts = sample_facts();
+    facts.create_options = options;
+    rk_components list = collect(&facts, "");
+    rk_digest digest;
+    char got[RK_DIGEST_HEX_CHARS + 1];
+    rk_components_digest(&list, &digest);
+    rk_digest_to_hex(&digest, got);
+    assert_string_equal(got, hex);
+    rk_components_cleanup(&list);
+}
+
+// Stores that were filled before options counted stay warm.
+static void harmless_options_leave_the_key_as_it_was(void **state) {
+    (void)state;
+    static const char GOLDEN[] = "b95d0c630bc98d99cf422222ad2795ffb7ba0f095b37861275461e1906047df2";
+    static const char *const HARMLESS[][2] = {
+        {"platform_name", "cuda"},
+        {"allocator", "default"},
+        {"enable_mock_nccl", "false"},
+        {"node_id", "3"},
+        {"num_nodes", "8"},
+        {"visible_devices", "0,1"},
+        {"partition_index", "1"},
+        {"coordinator_address", "a:80"},
+        {"port", "80"},
+        {"api_token", "hidden"},
+        {"ml_framework_name", "x"},
+        {"cpu_device_count", "4"},
+    };
+    rk_components options = {0};
+    assert_environment(NULL, GOLDEN);
+    for (size_t i = 0; i < RK_ARRAY_LEN(HARMLESS); i++)
+        add_option(&options, HARMLESS[i][0], HARMLESS[i][1]);
+    assert_int_equal(options.count, 0);
+    assert_environment(&options, GOLDEN);
+    rk_components_cleanup(&options);
+}
+
+static void other_options_count(void **state) {
+    (void)state;
+    rk_components options = {0};
+    add_option(&options, "enable_mock_nccl", "true");
+    add_option(&options, "memory_fraction", "0x1p-1");
+    add_option(&options, "airport", "TXL");
+    add_option(&options, "node_ids", "1");
+    rk_plugin_facts facts = sample_facts();
+    facts.create_options = &options;
+    rk_components list = collect(&facts, "node_ids");
+    assert_string_equal(rk_test_value(&list, "client.option.enable_mock_nccl"), "true");
+    assert_string_equal(rk_test_value(&list, "client.option.memory_fraction"), "0x1p-1");
+    assert_string_equal(rk_test_value(&list, "client.option.airport"), "TXL");
+    assert_null(rk_test_value(&list, "client.option.node_ids")); // REKINDLE_KEY_IGNORE
+    rk_components_cleanup(&list);
+    rk_components_cleanup(&options);
 }
 
 static void variables_count_when_set(void **state) {
@@ -313,6 +375,65 @@ static void plugins_without_id_go_by_digest(void **state) {
     rk_components_cleanup(&list);
 }
 
+// Every variable that may be a component, and no other, shows in the mark.
+static void the_mark_tells_changes(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {
+        "XLA_FLAGS",
+        "LIBTPU_INIT_ARGS",
+        "TF_XLA_FLAGS",
+        "CUDNN_ERRATA_JSON_FILE",
+        "DISABLE_LLVM_OPT",
+        "DISABLE_PTXAS_OPT",
+        "HSA_OVERRIDE_GFX_VERSION",
+        "MEGASCALE_NUM_SLICES",
+        "NCCL_MAX_NCHANNELS",
+        "NCCL_MIN_NCHANNELS",
+        "NCCL_NTHREADS",
+        "NEURON_CC_FLAGS",
+        "NPROC",
+        "NVIDIA_TF32_OVERRIDE",
+        "PJRT_GPU_SE_DISABLE_TARGET_CONFIG",
+        "PJRT_NPROC",
+        "TF_CUDNN_DETERMINISTIC",
+        "TF_DETERMINISTIC_OPS",
+        "TF_ENABLE_WINOGRAD_NONFUSED",
+        "TF_FP16_CONV_USE_FP32_COMPUTE",
+        "TF_FP16_RNN_USE_FP32_COMPUTE",
+        "TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT",
+        "TF_USE_ROCM_NHWC",
+        "TPU_MEGACORE",
+        "TRITON_DEFAULT_FP_FUSION",
+        "TRITON_F32_DEFAULT",
+        "TRITON_OVERRIDE_ARCH",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(NAMES); i++)
+        (void)unsetenv(NAMES[i]);
+    uint64_t before = rk_environment_mark();
+    for (size_t i = 0; i < RK_ARRAY_LEN(NAMES); i++) {
+        char assignment[80], longer[80];
+        (void)snprintf(assignment, sizeof assignment, "%s=12345678a", NAMES[i]);
+        (void)snprintf(longer, sizeof longer, "%sX=1", NAMES[i]);
+        (void)putenv(longer);
+        assert_true(rk_environment_mark() == before);
+        (void)putenv(assignment);
+        uint64_t with = rk_environment_mark();
+        assert_true(with != before);
+        RK_AUTO(rk_components) list = {0};
+        assert_null(rk_environment_add_variables("", &list));
+        assert_int_equal(list.count, 1);
+        assignment[strlen(assignment) - 1] = 'b'; // in its place, as putenv allows
+        assert_true(rk_environment_mark() != with);
+        assignment[strlen(assignment) - 1] = 'a';
+        assert_true(rk_environment_mark() == with);
+        (void)unsetenv(NAMES[i]);
+        assert_true(rk_environment_mark() == before);
+        char name[80];
+        (void)snprintf(name, sizeof name, "%sX", NAMES[i]);
+        (void)unsetenv(name);
+    }
+}
+
 int main(void) {
     // What the machine that runs the tests has set must not show.
     static const char *const UNSET[] = {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "TF_XLA_FLAGS",
@@ -322,7 +443,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plugins_are_found_by_address),
         cmocka_unit_test(facts_become_components),
+        cmocka_unit_test(harmless_options_leave_the_key_as_it_was),
+        cmocka_unit_test(other_options_count),
         cmocka_unit_test(variables_count_when_set),
+        cmocka_unit_test(the_mark_tells_changes),
         cmocka_unit_test(the_cpu_counts_for_host_code),
         cmocka_unit_test(cpuinfo_of_both_architectures),
         cmocka_unit_test(digests_are_remembered),

@@ -58,10 +58,31 @@ static void its_totals_stay_the_same(void **state) {
     assert_int_equal(totals.warning_count, 1);
 }
 
+// A child that left by _exit while it was storing; then how its parent, the command, ended.
+static void the_end_of_a_command_is_read(void **state) {
+    (void)state;
+    RK_AUTO(rk_run_model) model = {0};
+    fixture_load(RK_TEST_GOLDEN_DIR, "v1-command", &model);
+    assert_int_equal(model.process_count, 1);
+    assert_false(model.ended);
+    assert_int_equal(model.last_ns, 1795435002100000000);
+    assert_true(model.command.known);
+    assert_int_equal(model.command.pid, 4712);
+    assert_string_equal(model.command.host, "node1");
+    assert_int_equal(model.command.signal_number, 0);
+    assert_int_equal(model.command.exit_status, 3);
+    assert_int_equal(model.unknown_events, 0);
+    assert_int_equal(rk_run_count_unknown_ends(&model), 1);
+    assert_int_equal(rk_run_count_lost(&model), 1);
+    assert_false(rk_run_is_lost(&model, &model.compiles[0]));
+    assert_true(rk_run_is_lost(&model, &model.compiles[1]));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_1_is_read),
         cmocka_unit_test(its_totals_stay_the_same),
+        cmocka_unit_test(the_end_of_a_command_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

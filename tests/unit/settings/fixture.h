@@ -55,7 +55,7 @@ static inline void fixture_write_config(const char *directory, const char *text)
 
 static inline rk_settings *fixture_load(void) {
     rk_settings *settings = NULL;
-    rk_autoerr err = rk_settings_load(&settings);
+    rk_autoerr err = rk_settings_load(NULL, &settings);
     if (err)
         fail_msg("%s", rk_err_message(err));
     assert_non_null(settings);
@@ -65,13 +65,45 @@ static inline rk_settings *fixture_load(void) {
 // Loading must fail as an invalid argument, with all of these in its message.
 static inline void fixture_expect_refused(const char *const *parts) {
     rk_settings *settings = NULL;
-    rk_autoerr err = rk_settings_load(&settings);
+    rk_autoerr err = rk_settings_load(NULL, &settings);
     assert_null(settings);
     assert_non_null(err);
     assert_int_equal(rk_err_code(err), RK_INVALID_ARGUMENT);
     for (; *parts; parts++)
         if (!strstr(rk_err_message(err), *parts))
             fail_msg("\"%s\" is not in: %s", *parts, rk_err_message(err));
+}
+
+// The settings of a job; `*out_trouble` is owned.
+static inline rk_settings *fixture_load_for_job(rk_err **out_trouble) {
+    rk_settings *settings = NULL;
+    rk_autoerr err = rk_settings_load_for_job(NULL, &settings, out_trouble);
+    if (err)
+        fail_msg("%s", rk_err_message(err));
+    assert_non_null(settings);
+    return settings;
+}
+
+// A job must go without rekindle, with this in the message, and with no wrong value to blame.
+static inline void fixture_expect_without(const char *part) {
+    rk_autoerr trouble = NULL;
+    rk_settings *settings = fixture_load_for_job(&trouble);
+    assert_int_equal(rk_settings_get(settings)->mode, RK_MODE_OFF);
+    rk_settings_free(settings);
+    assert_non_null(trouble);
+    assert_false(rk_settings_is_wrong(trouble));
+    if (!strstr(rk_err_message(trouble), part))
+        fail_msg("\"%s\" is not in: %s", part, rk_err_message(trouble));
+}
+
+// A job must get this mode, and nothing to tell.
+static inline void fixture_expect_mode(rk_mode mode) {
+    rk_autoerr trouble = NULL;
+    rk_settings *settings = fixture_load_for_job(&trouble);
+    if (trouble)
+        fail_msg("%s", rk_err_message(trouble));
+    assert_int_equal(rk_settings_get(settings)->mode, mode);
+    rk_settings_free(settings);
 }
 
 #define EXPECT_REFUSED(...) fixture_expect_refused((const char *const[]){__VA_ARGS__, NULL})

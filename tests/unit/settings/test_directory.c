@@ -76,7 +76,7 @@ static void addresses_are_refused_with_the_right_variable(void **state) {
         EXPECT_REFUSED("REKINDLE_DIR", "REKINDLE_REMOTE");
     }
     rk_settings *settings = NULL;
-    rk_autoerr err = rk_settings_load(&settings);
+    rk_autoerr err = rk_settings_load(NULL, &settings);
     assert_null(strstr(rk_err_message(err), "canary"));
 }
 

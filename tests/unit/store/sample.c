@@ -115,10 +115,8 @@ char *sample_path(const char *directory, rk_entry_kind kind, const rk_key *key) 
 static unsigned counted;
 
 static int count_one(const char *path, const struct stat *info, int type, struct FTW *where) {
-    (void)path;
     (void)info;
-    (void)where;
-    counted += type != FTW_D;
+    counted += type != FTW_D && strcmp(path + where->base, "REKINDLE_STORE") != 0;
     return 0;
 }
 

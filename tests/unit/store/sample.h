@@ -36,5 +36,6 @@ void sample_write_file(const char *path, const void *data, size_t len);
 // DIRECTORY/objects/ab/abc….rkx and the like. Owned: free.
 char *sample_path(const char *directory, rk_entry_kind kind, const rk_key *key);
 
-// The number of files under a directory with all its folders; 0 if it does not exist.
+// The number of files under a directory with all its folders, less a store's marker; 0 if it does
+// not exist.
 unsigned sample_count_files(const char *directory);

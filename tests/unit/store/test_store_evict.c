@@ -200,9 +200,13 @@ static void a_program_may_outlive_its_executable(void **state) {
 
 static void foreign_bytes_count_and_stay(void **state) {
     (void)state;
-    rk_autofree char *file = rk_path_join(self.root, "quarantine/of-today");
+    rk_autofree char *file = rk_path_join(
+        self.root,
+        "quarantine/00000000000000000000000000000000000000000000000000000000000000aa.rkx-1-1");
     uint8_t *noise = sample_noise(90 * KB, 1);
     sample_write_file(file, noise, 4 * KB);
+    static const char begins[] = "{\"v\":1,\"t\":1.000000,\"ev\":\"start\"";
+    memcpy(noise, begins, sizeof begins - 1);
     rk_autofree char *run = rk_path_join(self.root, "runs/20260101T000000Z-host-1/0.jsonl");
     sample_write_file(run, noise, 80 * KB);
     free(noise);

@@ -213,7 +213,7 @@ static void an_account_that_is_wrong(void **state) {
     free(path);
     expect_one(RK_FSCK_ACCOUNT, true);
     rk_autofree char *base = rk_path_join(root, "usage/base");
-    sample_write_file(base, "no base", 7);
+    sample_write_file(base, "rekindle usage", 14);
     expect_one(RK_FSCK_ACCOUNT, true);
 }
 

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "store/fsck.h"
 #include "store/hold.h"
 #include "store/pins.h"
 #include "support/faults.h"
@@ -174,9 +176,25 @@ static void a_dry_run_says_the_same_and_does_nothing(void **state) {
     assert_int_equal(wet.leftovers.files, 1);
 }
 
+// As a file of rekindle's own begins, by its folder.
+static const char *beginning_of(const char *name) {
+    if (strncmp(name, "jobs/", 5) == 0)
+        return "rekindle manifest 1\n";
+    if (strncmp(name, "plugins/", 8) == 0)
+        return "rekindle plugin 1 ";
+    if (strstr(name, "/summary.json"))
+        return "{\"v\":1,\"run\":\"a\",";
+    return strncmp(name, "runs/", 5) == 0 ? "{\"v\":1,\"t\":1.000000,\"ev\":\"start\"" : "";
+}
+
+#define KEY       "00000000000000000000000000000000000000000000000000000000000000aa"
+#define SET_ASIDE "quarantine/" KEY ".rkx-"
+
 static void put_other(const char *name, size_t bytes, double hours) {
     rk_autofree char *path = rk_path_join(root, name);
     uint8_t *noise = sample_noise(bytes, 1);
+    const char *begins = beginning_of(name);
+    memcpy(noise, begins, strlen(begins) < bytes ? strlen(begins) : bytes);
     sample_write_file(path, noise, bytes);
     free(noise);
     aged_set_age(path, hours);
@@ -192,21 +210,22 @@ static bool lies(const char *name) {
 
 static void runs_and_others_have_limits(void **state) {
     (void)state;
-    put_other("quarantine/old", 10, 24 * 40);
-    put_other("quarantine/new", 10, 24);
-    put_other("plugins/plugin-1", 10, 24 * 200);
-    put_other("plugins/plugin-2", 10, 24 * 100);
-    put_other("jobs/old/manifest", 10, 24 * 200);
-    put_other("jobs/old/manifest-1", 10, 24 * 190);
-    put_other("jobs/mixed/manifest", 10, 24 * 200);
-    put_other("jobs/mixed/manifest-1", 10, 24 * 100);
+    put_other(SET_ASIDE "1-1", 10, 24 * 40);
+    put_other(SET_ASIDE "2-1", 10, 24);
+    put_other("plugins/plugin-1-1", 20, 24 * 200);
+    put_other("plugins/plugin-1-2", 20, 24 * 100);
+    put_other("jobs/old/manifest", 20, 24 * 200);
+    put_other("jobs/old/manifest-1", 20, 24 * 190);
+    put_other("jobs/mixed/manifest", 20, 24 * 200);
+    put_other("jobs/mixed/manifest-1", 20, 24 * 100);
     put_other("runs/a/0.jsonl", 3000, 24 * 3);
+    put_other("runs/a/summary.json", 100, 24 * 3);
     put_other("runs/b/0.jsonl", 3000, 24 * 2);
     put_other("runs/b/1.jsonl", 3000, 24 * 2);
     put_other("runs/c/0.jsonl", 3000, 2); // may still be running
     rk_gc_report report = collect((rk_gc_options){.max_bytes = 1000000});
-    assert_false(lies("quarantine/old") || lies("plugins/plugin-1"));
-    assert_true(lies("quarantine/new") && lies("plugins/plugin-2"));
+    assert_false(lies(SET_ASIDE "1-1") || lies("plugins/plugin-1-1"));
+    assert_true(lies(SET_ASIDE "2-1") && lies("plugins/plugin-1-2"));
     assert_true(lies("runs/a") && lies("runs/b") && lies("runs/c"));
     assert_int_equal(report.quarantine.files + report.plugins.files, 2);
     assert_false(lies("jobs/old"));
@@ -217,7 +236,111 @@ static void runs_and_others_have_limits(void **state) {
     report = collect((rk_gc_options){.max_bytes = 20000});
     assert_true(!lies("runs/b") && lies("runs/c/0.jsonl"));
     assert_int_equal(report.runs.files, 2);
-    assert_int_equal(report.after.bytes, 3000 + 40);
+    assert_int_equal(report.after.bytes, 3000 + 10 + 20 + 40);
+}
+
+// A summary that is written now, as old as its journals, does not keep an old run.
+static void a_run_is_as_old_as_its_journals(void **state) {
+    (void)state;
+    put_other("runs/a/0.jsonl", 3000, 24 * 3);
+    put_other("runs/b/0.jsonl", 3000, 24 * 2);
+    rk_autofree char *path = rk_path_join(root, "runs/a/summary.json");
+    static const char begins[] = "{\"v\":1,\"run\":\"a\",";
+    sample_write_file(path, begins, sizeof begins - 1);
+    aged_set_age(path, 24 * 3);
+    rk_gc_report report = collect((rk_gc_options){.max_bytes = 3000 * 20});
+    assert_true(!lies("runs/a") && lies("runs/b/0.jsonl"));
+    assert_int_equal(report.runs.files, 2);
+    assert_int_equal(report.runs.bytes, 3000 + sizeof begins - 1);
+}
+
+// What people keep in folders of these names stays, and is not counted.
+static void files_of_others_stay(void **state) {
+    static const char *const others[] = {
+        "runs/Nov01_12-00-00_host/events.out.tfevents.1.host",
+        "runs/train/exp1/weights/best.pt",
+        "runs/train/0.jsonl",
+        "runs/train/summary.json",
+        "runs/train/results.csv",
+        "jobs/sweep/results.csv",
+        "jobs/sweep/manifest",
+        "jobs/README",
+        "quarantine/infected.zip",
+        "quarantine/" KEY,
+        "plugins/plugin.py",
+        "plugins/plugin-1-3",
+        "usage/log-2026.txt",
+        "usage/log-1-strange",
+        "usage/.tmp-cache",
+        "pins/.tmp-1-notes",
+        "pins/" KEY,
+        "leases/" KEY,
+        "leases/.claim-office",
+        "objects/aa/0123456789abcdef0123456789abcdef012345",
+        "objects/aa/.tmp-objdir-incoming-1",
+    };
+    (void)state;
+    for (size_t i = 0; i < RK_ARRAY_LEN(others); i++) {
+        rk_autofree char *path = rk_path_join(root, others[i]);
+        sample_write_file(path, "{\"loss\": 1}", 11);
+        assert_int_equal(chmod(path, 0666), 0);
+        aged_set_age(path, 24 * 400);
+        *strrchr(path, '/') = '\0';
+        aged_set_age(path, 24 * 400);
+    }
+    rk_autofree char *empty = rk_path_join(root, "runs/mine");
+    assert_int_equal(mkdir(empty, 0700), 0);
+    aged_set_age(empty, 24 * 400);
+    rk_gc_report report = {0};
+    rk_gc_options options = {.max_bytes = 1, .older_than_ns = HOUR_NS, .recent_too = true};
+    sample_ok(rk_store_gc(store, &options, &report));
+    assert_int_equal(report.before.files + report.after.files, 0);
+    rk_fsck_report found;
+    sample_ok(rk_store_fsck(store, &(rk_fsck_options){.repair = true}, &found));
+    for (size_t i = 0; i < RK_ARRAY_LEN(others); i++) {
+        uint64_t bytes = 0;
+        const char *name = others[i];
+        if (strncmp(name, "quarantine/", 11) == 0)
+            sample_fails(rk_store_remove_quarantined(store, name + 11, &bytes), RK_NOT_FOUND);
+        struct stat info;
+        rk_autofree char *path = rk_path_join(root, name);
+        if (stat(path, &info) != 0 || info.st_size != 11 || (info.st_mode & 0777) != 0666)
+            fail_msg("%s was touched", name);
+    }
+    assert_int_equal(access(empty, F_OK), 0);
+}
+
+#define SIXTY "123456789012345678901234567890123456789012345678901234567890"
+
+// A summary.json is ours if it names the run whose folder it lies in.
+static void summaries_are_known_by_their_run(void **state) {
+    static const struct {
+        const char *path, *text;
+        bool ours;
+    } cases[] = {
+        {"runs/a/summary.json", "{\"v\":1,\"run\":\"a\",\"job\":\"j\"}", true},
+        {"runs/b/summary.json", "{\"v\":27,\"run\":\"b\",\"later\":1}", true},
+        {"runs/c" SIXTY SIXTY "/summary.json", "{\"v\":1,\"run\":\"c" SIXTY SIXTY "\",", true},
+        {"runs/d/summary.json", "{\"v\":1,\"run\":\"other\",\"job\":\"j\"}", false},
+        {"runs/e/summary.json", "{\"v\":1,\"run\":\"eval\",\"loss\":1}", false},
+        {"runs/f/summary.json", "{\"v\":\"1\",\"run\":\"f\"}", false},
+        {"runs/g/summary.json", "{\"v\":1,\"loss\":1,\"run\":\"g\"}", false},
+        {"runs/h/summary-2.json", "{\"v\":1,\"run\":\"h\"}", false},
+        {"runs/i/summary.json", "", false},
+        {"runs/20261121T133847Z-node1-1/summary.json", "{\"v\":1,\"r", true}, // of a power cut
+    };
+    (void)state;
+    for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
+        rk_autofree char *path = rk_path_join(root, cases[i].path);
+        sample_write_file(path, cases[i].text, strlen(cases[i].text));
+        aged_set_age(path, 24 * 400);
+    }
+    rk_gc_report report = {0};
+    rk_gc_options options = {.max_bytes = 1, .older_than_ns = HOUR_NS, .recent_too = true};
+    sample_ok(rk_store_gc(store, &options, &report));
+    for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++)
+        if (lies(cases[i].path) == cases[i].ours)
+            fail_msg("%s %s", cases[i].path, cases[i].ours ? "stays" : "went");
 }
 
 static void count_removal(void *context, const rk_gc_removal *removal) {
@@ -230,7 +353,7 @@ static void removals_are_told(void **state) {
     unsigned told = 0;
     for (unsigned seed = 0; seed < 5; seed++)
         put(seed, 1, 100);
-    put_other("quarantine/old", 10, 24 * 40);
+    put_other(SET_ASIDE "1-1", 10, 24 * 40);
     rk_gc_report report = collect(
         (rk_gc_options){.older_than_ns = HOUR_NS, .removed = count_removal, .context = &told});
     assert_int_equal(told, 11);
@@ -326,7 +449,7 @@ static void what_the_dead_left_goes_everywhere(void **state) {
     }
     rk_autofree char *lease = rk_path_join(
         root, "leases/0000000000000000000000000000000000000000000000000000000000000001");
-    sample_write_file(lease, "nonsense", 8);
+    sample_write_file(lease, "rekindle lease 1 nonsense", 25);
     aged_set_age(lease, 2);
     (void)collect((rk_gc_options){.dry_run = true});
     assert_int_equal(access(lease, F_OK), 0);
@@ -358,6 +481,33 @@ static void every_call_fails_once(void **state) {
     }
 }
 
+// As on a disk without a free byte: what goes, goes, and the account follows when there is room.
+static void collects_on_a_full_disk(void **state) {
+    (void)state;
+    for (unsigned seed = 0; seed < 4; seed++)
+        put(seed, 1, 24 * seed);
+    (void)collect((rk_gc_options){0});
+    const rk_gc_options options[] = {
+        {.max_bytes = NO_LIMIT, .older_than_ns = 36 * HOUR_NS},
+        {.max_bytes = NO_LIMIT, .older_than_ns = NO_LIMIT}, // nothing goes
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(options); i++) {
+        rk_gc_report report;
+        rk_fault_begin(&(rk_fault_plan){.nth = 1,
+                                        .calls = RK_FAULT_WRITE,
+                                        .error_number = i ? EDQUOT : ENOSPC,
+                                        .lasting = true});
+        rk_err *err = rk_store_gc(store, &options[i], &report);
+        assert_true(rk_fault_end());
+        sample_ok(err);
+        assert_int_equal(report.executables.files, i ? 0 : 2);
+        assert_int_equal(count(), 2);
+    }
+    put(9, 1, 0); // first of all, what is owed to the log is written
+    assert_int_equal(aged_known_bytes(store), aged_real_bytes(store));
+    (void)collect((rk_gc_options){0});
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -368,12 +518,16 @@ int main(void) {
         TEST(one_namespace_alone),
         TEST(a_dry_run_says_the_same_and_does_nothing),
         TEST(runs_and_others_have_limits),
+        TEST(a_run_is_as_old_as_its_journals),
+        TEST(files_of_others_stay),
+        TEST(summaries_are_known_by_their_run),
         TEST(removals_are_told),
         TEST(one_at_a_time),
         TEST(the_dead_hold_nothing),
         TEST(a_full_disk_can_be_collected),
         TEST(what_the_dead_left_goes_everywhere),
         TEST(every_call_fails_once),
+        TEST(collects_on_a_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,10 @@
 // and what no run used for a while is forgotten.
 #include "sample.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -307,6 +310,21 @@ static void options_are_limited_all_together(void **state) {
     assert_int_equal(again.options_count, fit);
 }
 
+// How long the disk takes does not matter here.
+static int no_fsync(int fd) {
+    (void)fd;
+    return 0;
+}
+
+static void update_again_and_again(rk_store *store, unsigned first, unsigned step) {
+    enum { ROUNDS = 20 };
+    rk_sys_table table = rk_sys_libc;
+    table.fsync_fn = no_fsync;
+    rk_sys_replace(&table);
+    for (unsigned round = 0; round < ROUNDS; round++)
+        update(store, 0, "a", (unsigned[]){first + round * step, first + round * step + 1}, 2);
+}
+
 // Processes of one run that end at the same time: what is there is always whole.
 static void many_writers_leave_a_whole_one(void **state) {
     enum { WRITERS = 8, ROUNDS = 20 };
@@ -316,8 +334,7 @@ static void many_writers_leave_a_whole_one(void **state) {
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
-            for (unsigned round = 0; round < ROUNDS; round++)
-                update(store, 0, "a", (unsigned[]){writer + 1, writer + 2}, 2);
+            update_again_and_again(store, writer + 1, 0);
             _exit(0);
         }
     }
@@ -329,6 +346,76 @@ static void many_writers_leave_a_whole_one(void **state) {
         assert_int_equal(status, 0);
     }
     assert_true(count_of(store, 0) >= 2);
+    rk_store_free(store);
+}
+
+// Children of one job that leave at once: what each of them saw is there. Few, so that on a loaded
+// machine too each gets its turn before it gives up waiting.
+static void nothing_that_many_writers_saw_is_lost(void **state) {
+    enum { WRITERS = 3, SEEN_BY_ONE = 40 };
+    rk_store *store = open_store(*state);
+    for (unsigned writer = 0; writer < WRITERS; writer++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            update_again_and_again(store, writer * SEEN_BY_ONE, 2);
+            _exit(0);
+        }
+    }
+    for (unsigned writer = 0; writer < WRITERS; writer++) {
+        int status = 1;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(count_of(store, 0), WRITERS * SEEN_BY_ONE);
+    rk_store_free(store);
+}
+
+// Somebody who stopped while holding the lock costs a second, and nothing else.
+static void a_lock_that_stays_is_not_waited_for_long(void **state) {
+    rk_store *store = open_store(*state);
+    char path[512];
+    update(store, 0, "a", (unsigned[]){1}, 1);
+    (void)snprintf(path, sizeof path, "%s/jobs/%s", (const char *)*state, job);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    update(store, 0, "a", (unsigned[]){2}, 1);
+    assert_int_equal(count_of(store, 0), 2);
+    assert_int_equal(close(fd), 0);
+    rk_store_free(store);
+}
+
+// The descriptor of the lock is the child's too, who lives on: the next one need not wait for it.
+static int sleeping_child;
+static int flock_and_fork(int fd, int operation) {
+    int status = rk_sys_libc.flock_fn(fd, operation);
+    if (status == 0 && operation != LOCK_UN && !sleeping_child) {
+        sleeping_child = fork();
+        if (sleeping_child == 0) {
+            (void)pause();
+            _exit(0);
+        }
+    }
+    return status;
+}
+
+static void a_child_that_was_forked_meanwhile_holds_nothing(void **state) {
+    rk_store *store = open_store(*state);
+    rk_sys_table table = rk_sys_libc;
+    char path[512];
+    table.flock_fn = flock_and_fork;
+    rk_sys_replace(&table);
+    update(store, 0, "a", (unsigned[]){1}, 1);
+    rk_sys_replace(NULL);
+    assert_true(sleeping_child > 0);
+    (void)snprintf(path, sizeof path, "%s/jobs/%s", (const char *)*state, job);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(kill(sleeping_child, SIGKILL), 0);
+    assert_int_equal(waitpid(sleeping_child, NULL, 0), sleeping_child);
     rk_store_free(store);
 }
 
@@ -383,6 +470,11 @@ int main(void) {
         cmocka_unit_test(there_is_a_limit_to_all_of_it),
         cmocka_unit_test(options_are_limited_all_together),
         cmocka_unit_test_setup_teardown(many_writers_leave_a_whole_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_that_many_writers_saw_is_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lock_that_stays_is_not_waited_for_long, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_child_that_was_forked_meanwhile_holds_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(whatever_fails_leaves_all_or_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

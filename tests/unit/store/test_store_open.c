@@ -40,6 +40,11 @@ static void assert_refused(const char *path, bool readonly, rk_code code, const 
     sample_fails(err, code);
 }
 
+static void remove_marker(const char *directory) {
+    rk_autofree char *marker = rk_path_join(directory, "REKINDLE_STORE");
+    assert_int_equal(unlink(marker), 0);
+}
+
 static void makes_its_directory(void **state) {
     rk_autofree char *path = rk_path_join(*state, "a/b/c");
     assert_refused(path, true, RK_NOT_FOUND, "");
@@ -49,6 +54,7 @@ static void makes_its_directory(void **state) {
     assert_int_equal(info.st_mode & 07777, 0700);
     assert_opens(path, false);
     assert_opens(path, true);
+    remove_marker(path);
     assert_int_equal(rmdir(path), 0); // nothing else was made
 }
 
@@ -103,6 +109,32 @@ static void refuses_what_others_can_write(void **state) {
     }
 }
 
+static void nobody_is_told_to_lock_others_out(void **state) {
+    rk_autofree char *path = rk_path_join(*state, "tmp");
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, 0770), 0);
+    assert_refused(path, false, RK_PERMISSION_DENIED, "chmod 700"); // empty: it may become ours
+    rk_autofree char *project = rk_path_join(path, "train.py");
+    for (int i = 0; i < 2; i++) { // /tmp, and a project that a group shares
+        assert_int_equal(chmod(path, i == 0 ? 01777 : 0770), 0);
+        for (int readonly = 0; readonly < 2; readonly++) {
+            rk_store *store = NULL;
+            rk_autoerr err = rk_store_open(path, readonly, &store);
+            assert_int_equal(rk_err_code(err), RK_PERMISSION_DENIED);
+            assert_non_null(strstr(rk_err_message(err), "point REKINDLE_DIR at"));
+            assert_null(strstr(rk_err_message(err), "chmod"));
+        }
+        sample_write_file(project, "x", 1);
+    }
+}
+
+static void says_where_a_link_leads(void **state) {
+    rk_autofree char *link = rk_path_join(*state, "link");
+    assert_int_equal(symlink("nowhere/at/all", link), 0);
+    assert_refused(link, false, RK_NOT_FOUND, "leads nowhere");
+    assert_refused(link, true, RK_NOT_FOUND, "leads nowhere");
+}
+
 static int foreign_fstat(int fd, struct stat *out_stat) {
     int status = rk_sys_libc.fstat_fn(fd, out_stat);
     out_stat->st_uid = geteuid() + 1;
@@ -143,6 +175,7 @@ static void follows_only_our_own_link(void **state) {
     rk_store *store = NULL;
     sample_fails(rk_store_open(with_slash, true, &store), RK_PERMISSION_DENIED);
     rk_sys_replace(NULL);
+    remove_marker(target);
     assert_int_equal(rmdir(target), 0);
     assert_refused(link, true, RK_NOT_FOUND, ""); // dangling
     assert_refused(link, false, RK_NOT_FOUND, "");
@@ -200,14 +233,20 @@ static void set_up_to(const char *file, const char *top, uid_t owner, mode_t fil
     }
 }
 
-static bool others_may_enter(const char *directory) {
-    struct stat info;
-    return stat(directory, &info) == 0 && (info.st_mode & S_IXOTH);
+// Whether another user can reach what lies in `directory`: it and all folders above it may be
+// entered.
+static bool others_may_reach(const char *directory) {
+    rk_autofree char *path = realpath(directory, NULL);
+    struct stat info = {.st_mode = S_IXOTH};
+    while (path && *path && stat(path, &info) == 0 && (info.st_mode & S_IXOTH))
+        *strrchr(path, '/') = '\0';
+    return path && !*path && stat("/", &info) == 0 && (info.st_mode & S_IXOTH);
 }
 
 static void works_in_an_unwritable_directory(void **state) {
-    if (geteuid() == 0 && !others_may_enter("/")) {
-        print_message("skipped: no other user may enter / on this machine\n");
+    assert_int_equal(chmod(*state, 0755), 0);
+    if (geteuid() == 0 && !others_may_reach(*state)) {
+        print_message("skipped: no other user may reach the temporary directory (TMPDIR)\n");
         skip();
     }
     rk_autofree char *path = rk_path_join(*state, "store");
@@ -217,7 +256,6 @@ static void works_in_an_unwritable_directory(void **state) {
     sample_ok(rk_store_put(store, &entry, NULL));
     rk_store_free(store);
     char *file = sample_path(path, RK_ENTRY_EXECUTABLE, &entry.key);
-    assert_int_equal(chmod(*state, 0755), 0);
     set_up_to(file, *state, NOBODY, 0444, 0555);
     assert_int_equal(rk_fault_in_child(in_an_unwritable_directory, path), 0);
     set_up_to(file, *state, geteuid(), 0600, 0700); // so that it can be removed
@@ -234,6 +272,8 @@ int main(void) {
         TEST(refuses_addresses),
         TEST(refuses_what_is_no_directory),
         TEST(refuses_what_others_can_write),
+        TEST(nobody_is_told_to_lock_others_out),
+        TEST(says_where_a_link_leads),
         TEST(refuses_what_belongs_to_others),
         TEST(follows_only_our_own_link),
         TEST(works_in_an_unwritable_directory),

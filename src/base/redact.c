@@ -1,4 +1,4 @@
-#include "journal/redact.h"
+#include "base/redact.h"
 
 static const char stars[] = "***";
 
@@ -35,11 +35,25 @@ static size_t find_word(rk_span name, const char *word) {
     return name.len;
 }
 
+// Short names of secrets, only as the last part of a name: --pat and --github-pat, but not
+// --pattern. "PASS" in capitals alone: a compiler's messages speak of passes.
+static bool ends_in_secret(rk_span name) {
+    static const char *const last[] = {"pat", "sig", "sas", "pw", "passin", "passout", "passcode"};
+    size_t start = name.len;
+    while (start > 0 && is_letter(name.data[start - 1]))
+        start--;
+    rk_span part = from(name, start);
+    for (size_t i = 0; i < RK_ARRAY_LEN(last); i++)
+        if (part.len == strlen(last[i]) && find_word(part, last[i]) == 0)
+            return true;
+    return part.len == 4 && memcmp(part.data, "PASS", 4) == 0;
+}
+
 // Names of secrets. "token" only at the end of a word: --max_tokens and --tokenizer are none.
 static bool names_secret(rk_span name) {
-    static const char *const anywhere[] = {"passw",  "pwd",           "secret",
-                                           "key",    "credential",    "bearer",
-                                           "cookie", "authorization", "signature"};
+    static const char *const anywhere[] = {"passw",         "passphrase", "pwd",    "secret",
+                                           "key",           "credential", "bearer", "cookie",
+                                           "authorization", "signature"};
     for (size_t i = 0; i < RK_ARRAY_LEN(anywhere); i++)
         if (find_word(name, anywhere[i]) < name.len)
             return true;
@@ -53,6 +67,8 @@ static bool names_secret(rk_span name) {
             return true;
         rest = from(rest, end);
     }
+    if (ends_in_secret(name))
+        return true;
     size_t auth = find_word(name, "auth");
     return auth < name.len && (auth + 4 == name.len || !is_letter(name.data[auth + 4]));
 }
@@ -177,6 +193,130 @@ void rk_redact_text(rk_span text, rk_buf *out) {
     }
 }
 
+// Programs with short options that are passwords.
+typedef struct client {
+    const char *names; // between blanks
+    char option;
+    bool attached; // "-pX" as well
+    bool separate; // "-p X" as well
+    bool at_login; // only behind the word "login"
+} client;
+
+static const client clients[] = {
+    {" mysql mysqldump mysqladmin mysqlimport mariadb mariadb-dump mariadb-admin ", 'p', true,
+     false, false},
+    {" sshpass mongo mongosh mongodump mongorestore rabbitmqadmin twine ", 'p', true, true, false},
+    {" docker podman nerdctl buildah skopeo helm oras crane az huggingface-cli ", 'p', true, true,
+     true},
+    {" redis-cli valkey-cli ", 'a', true, true, false},
+    {" sqlcmd bcp zip unzip mosquitto_pub mosquitto_sub ", 'P', true, true, false},
+    {" ldapsearch ldapmodify ldapadd ", 'w', true, true, false},
+    {" 7z 7za 7zz ", 'p', true, false, false},
+};
+enum { LOGIN_SEEN = 1 << 30, CURL_SEEN = 1 << 29 };
+
+static bool is_listed(const char *names, rk_span word) {
+    for (const char *at = names; (at = strchr(at, ' ')) && at[1]; at++)
+        if (strcspn(at + 1, " ") == word.len && memcmp(at + 1, word.data, word.len) == 0)
+            return true;
+    return false;
+}
+
+static void note_client(rk_redactor *redactor, rk_span word) {
+    for (size_t i = word.len; i > 0; i--)
+        if (is_one_of(word.data[i - 1], "/'\"(;|&`")) {
+            word = from(word, i);
+            break;
+        }
+    for (size_t i = 0; i < RK_ARRAY_LEN(clients); i++)
+        if (is_listed(clients[i].names, word))
+            redactor->clients |= 1U << i;
+    if (is_listed(" curl wget ", word))
+        redactor->clients |= CURL_SEEN;
+    if (is_listed(" login ", word))
+        redactor->clients |= LOGIN_SEEN;
+}
+
+// How much of the word "-pX" is not the password; 0 if it is none of a known client. Expects the
+// password in the next word where this one is "-p".
+static size_t match_short_option(rk_redactor *redactor, rk_span word) {
+    if (word.len < 2 || word.data[0] != '-')
+        return 0;
+    for (size_t i = 0; i < RK_ARRAY_LEN(clients); i++) {
+        const client *known = &clients[i];
+        if (!(redactor->clients & 1U << i) || word.data[1] != (uint8_t)known->option ||
+            (known->at_login && !(redactor->clients & LOGIN_SEEN)))
+            continue;
+        if (word.len == 2)
+            redactor->next_is_password = known->separate;
+        else if (known->attached)
+            return 2;
+    }
+    return 0;
+}
+
+// The length of "user:" in "user:password"; 0 if this is none: "1000:1000" is a user and a group.
+static size_t match_login(rk_span word) {
+    size_t colon = 0, digits = 0;
+    while (colon < word.len && word.data[colon] != ':')
+        colon++;
+    for (size_t i = 0; i < word.len; i++)
+        digits += word.data[i] >= '0' && word.data[i] <= '9';
+    return colon + 1 < word.len && digits + 1 < word.len ? colon + 1 : 0;
+}
+
+static bool is_login_option(rk_span word) {
+    return rk_span_is(word, "-u") || rk_span_is(word, "-U") || rk_span_is(word, "--user") ||
+           rk_span_is(word, "--proxy-user");
+}
+
+// One word of a command line: what may be shown of it is its first bytes, as many as are returned.
+static size_t shown_of_word(rk_redactor *redactor, rk_span word) {
+    bool login = redactor->next_is_login, password = redactor->next_is_password;
+    redactor->next_is_login = is_login_option(word);
+    redactor->next_is_password = false;
+    if (password)
+        return 0;
+    size_t shown = login ? match_login(word) : 0;
+    if (!shown)
+        shown = match_short_option(redactor, word);
+    static const char *const joined[] = {"--user=", "--proxy-user=", "-u"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(joined) && !shown; i++) {
+        size_t len = strlen(joined[i]);
+        bool applies = joined[i][1] == '-' || redactor->clients & CURL_SEEN;
+        if (applies && word.len > len && memcmp(word.data, joined[i], len) == 0)
+            shown = match_login(from(word, len)) ? len + match_login(from(word, len)) : 0;
+    }
+    note_client(redactor, word);
+    return shown ? shown : word.len;
+}
+
+// An argument may be one word, or a whole command line: "sh -c 'mysql -pX'".
+static void redact_words(rk_redactor *redactor, rk_span argument, rk_buf *out) {
+    while (argument.len) {
+        size_t len = word_len(argument);
+        size_t shown = len ? shown_of_word(redactor, rk_span_of(argument.data, len)) : 0;
+        rk_buf_add(out, argument.data, shown);
+        if (shown < len)
+            rk_buf_add_text(out, stars);
+        if (len < argument.len)
+            rk_buf_add_byte(out, argument.data[len++]);
+        argument = from(argument, len);
+    }
+}
+
+static void redact_in_argument(rk_redactor *redactor, rk_span argument, rk_buf *out) {
+    RK_AUTO(rk_buf) words = {0};
+    redact_words(redactor, argument, &words);
+    rk_err *err = rk_buf_status(&words);
+    if (err) { // no memory: nothing is shown
+        rk_err_drop(err, "what cannot be read through is hidden");
+        rk_buf_add_text(out, stars);
+    } else {
+        rk_redact_text(rk_buf_span(&words), out);
+    }
+}
+
 void rk_redact_argument(rk_redactor *redactor, rk_span argument, rk_buf *out) {
     size_t dashes = 0;
     while (dashes < argument.len && argument.data[dashes] == '-')
@@ -195,7 +335,7 @@ void rk_redact_argument(rk_redactor *redactor, rk_span argument, rk_buf *out) {
         rk_buf_add(out, argument.data, name_end + 1);
         rk_buf_add_text(out, stars);
     } else {
-        rk_redact_text(argument, out);
+        redact_in_argument(redactor, argument, out);
     }
     redactor->next_is_secret = value_expected;
 }

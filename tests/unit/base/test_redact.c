@@ -1,4 +1,4 @@
-#include "journal/redact.h"
+#include "base/redact.h"
 
 #include "support/cmocka.h"
 
@@ -64,6 +64,34 @@ static void no_canary_gets_through(void **state) {
         "import x; os.environ['HF_TOKEN'] = '" CANARY "'",
         "exec train --password " CANARY " --lr 1",
         "hf_0123456789" CANARY,
+        "--passphrase|" CANARY,
+        "--passphrase=" CANARY,
+        "--pat|" CANARY,
+        "--github-pat=" CANARY,
+        "AZURE_DEVOPS_PAT=" CANARY,
+        "DB_PASS=" CANARY "|train",
+        "sh|-c|FOO_TOKEN=" CANARY " train",
+        "https://a.blob.core.windows.net/c?sv=2024&se=2026&sig=" CANARY,
+        "https://storage.googleapis.com/b/o?X-Goog-Signature=" CANARY,
+        "https://b.s3.amazonaws.com/k?X-Amz-Security-Token=" CANARY "&a=1",
+        "https://user:" CANARY "@github.com/a/b.git",
+        "psql|postgresql://u:" CANARY "@host/db",
+        "curl|-u|user:" CANARY "|https://host",
+        "curl|-uuser:" CANARY "|https://host",
+        "train|--user|me:" CANARY,
+        "train|--user=me:" CANARY,
+        "curl|--proxy-user|me:" CANARY,
+        "curl|-H|Authorization: Basic " CANARY,
+        "/usr/bin/mysql|-uroot|-p" CANARY "|db",
+        "sh|-c|mysqldump -p" CANARY " db > x",
+        "sh|-c|cd x;mysql -p" CANARY,
+        "docker|login|-u|me|-p|" CANARY,
+        "az|login|--service-principal|-p|" CANARY,
+        "sshpass|-p|" CANARY "|ssh|host",
+        "redis-cli|-a|" CANARY,
+        "sh|-c|redis-cli -a " CANARY " get x",
+        "openssl|enc|-passin|pass:" CANARY,
+        "gpg|--batch|--passphrase|" CANARY,
         "sk-proj-0123456789" CANARY,
         "login|ghp_0123456789" CANARY,
         "eyJhbGciOiJIUzI1NiJ9." CANARY ".x",
@@ -101,6 +129,12 @@ static void what_is_no_secret_stays(void **state) {
         "-",
         "",
         "for key in keys",
+        "python|-u|train.py|-p|8080|--pattern|x|--patience=3|--sigma=1|--signal|9",
+        "docker|run|-p|8080:80|-u|1000:1000|image",
+        "train|-p8080|-a|x|-P|4",
+        "mysql|-p|db",
+        "--pathology=a|--compass=n|--multi-pass|2|--user|me",
+        "running pass: fold 3",
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(lines); i++)
         expect_arguments(lines[i], lines[i]);
@@ -111,6 +145,9 @@ static void what_is_hidden_is_marked_where_it_stood(void **state) {
     expect_arguments("--token|x|y", "--token|***|y");
     expect_arguments("--password=x y|z", "--password=***|z");
     expect_arguments("--keys|--lr|1", "--keys|***|1");
+    expect_arguments("curl|-u|me:pw|x", "curl|-u|me:***|x");
+    expect_arguments("mysql|-ppw|db", "mysql|-p***|db");
+    expect_arguments("sh|-c|mysql -ppw  db", "sh|-c|mysql -p***  db");
     expect_text("redis://user:pw@host:6379/0", "redis://***@host:6379/0");
     expect_text("cannot reach https://u:p@h/x: \"password\": \"a b\" end",
                 "cannot reach https://***@h/x: \"password\": \"***\" end");

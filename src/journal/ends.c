@@ -1,0 +1,68 @@
+// How processes ended that left no end of their own in the journal.
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "journal/read.h"
+
+// The same host under its full or its short name.
+static bool is_same_host(const char *a, const char *b) {
+    size_t short_len = strcspn(a, ".");
+    return strcspn(b, ".") == short_len && strncmp(a, b, short_len) == 0;
+}
+
+bool rk_run_process_is_alive(const rk_run_process *process) {
+    char here[256] = "";
+    if (process->ended || process->pid <= 0 || process->pid > INT32_MAX ||
+        gethostname(here, sizeof here - 1) != 0 || !is_same_host(process->host, here))
+        return false;
+    return kill((pid_t)process->pid, 0) == 0 || errno == EPERM;
+}
+
+static bool is_command(const rk_run_model *model, const rk_run_process *process) {
+    return model->command.known && process->pid == model->command.pid &&
+           is_same_host(process->host, model->command.host);
+}
+
+size_t rk_run_count_unknown_ends(const rk_run_model *model) {
+    size_t count = 0;
+    for (size_t i = 0; i < model->process_count; i++) {
+        const rk_run_process *process = &model->processes[i];
+        count += !process->ended && !process->incomplete && !is_command(model, process) &&
+                 !rk_run_process_is_alive(process);
+    }
+    return count;
+}
+
+size_t rk_run_count_incomplete(const rk_run_model *model) {
+    size_t count = 0;
+    for (size_t i = 0; i < model->process_count; i++)
+        count += model->processes[i].incomplete;
+    return count;
+}
+
+// Whether what a process does not say was stored is lost.
+static bool tells_what_is_lost(const rk_run_process *process) {
+    return !process->incomplete && !rk_run_process_is_alive(process);
+}
+
+uint64_t rk_run_count_lost(const rk_run_model *model) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < model->process_count; i++) {
+        const rk_run_process *process = &model->processes[i];
+        if (process->storing > process->stored && tells_what_is_lost(process))
+            count += process->storing - process->stored;
+    }
+    return count;
+}
+
+bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile) {
+    if (!compile->storing || !tells_what_is_lost(&model->processes[compile->process]))
+        return false;
+    for (size_t i = 0; i < model->stored_count; i++)
+        if (model->stored[i].process == compile->process &&
+            strcmp(model->stored[i].key, compile->key) == 0)
+            return false;
+    return true;
+}

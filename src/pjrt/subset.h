@@ -1,0 +1,10 @@
+// Loading onto some of a TPU's devices. A warm load onto a proper subset of them that does not
+// begin at device 0 was seen to crash (jax#38004), and nobody has shown since that it works.
+#pragma once
+
+#include "pjrt/runtime.h"
+
+// True if the compile options place the program on such a subset of the client's devices. `options`
+// are the fields of the canonical options (identity/options.h).
+RK_NODISCARD RK_HIDDEN bool rk_subset_is_unproved(const rk_client *client,
+                                                  const rk_components *options);

@@ -1,0 +1,87 @@
+"""What both kinds of modules share: environments, rekindle's own records of a run, and where results lie."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+
+# Not the store's: what was downloaded and built for the modules.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rekindle-dev"
+
+# What `rekindle stats` counts, as far as it is kept and shown.
+COUNTERS = ("hits", "misses", "compiled", "refused", "bypassed", "preloaded", "deserialize_failures", "quarantined")
+
+
+class Unavailable(Exception):
+    """This machine lacks what a module needs; the text says what."""
+
+
+def python_env(*words):
+    """What scripts/python-env prints."""
+    done = subprocess.run([ROOT / "scripts/python-env", *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Unavailable(f"scripts/python-env {' '.join(words)} found nothing; `make conformance` makes it")
+    return done.stdout.strip()
+
+
+def pinned(names, environment):
+    """The versions of these packages in a Python environment, as {name: version}."""
+    program = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {list(names)}}}))"
+    done = subprocess.run([python_env("--print-python", environment), "-I", "-c", program], capture_output=True)
+    return json.loads(done.stdout)
+
+
+def build_id():
+    """Of the libraries under test."""
+    hasher = hashlib.sha256()
+    for path in sorted((harness.BUILD / "lib").glob("librekindle_*.so")):
+        hasher.update(path.read_bytes())
+    return hasher.hexdigest()[:16]
+
+
+def files_id(*paths):
+    """Of what a module runs."""
+    hasher = hashlib.sha256()
+    for path in sorted(map(Path, paths)):
+        hasher.update(path.name.encode() + b"\0" + path.read_bytes())
+    return hasher.hexdigest()[:16]
+
+
+def stats_of(env, *words):
+    """The counters of the store's latest run, or of what `words` say."""
+    done = harness.run_process([harness.REKINDLE, "stats", "--json", *words], env)
+    stats = json.loads(done.stdout) if done.returncode == 0 else {}
+    return {name: stats.get(name, 0) for name in COUNTERS}
+
+
+def runs_of(store):
+    folder = Path(store) / "runs"
+    return {path.name for path in folder.iterdir()} if folder.exists() else set()
+
+
+def events_of(store, runs, kind):
+    """What the journals of these runs say of it."""
+    lines = (
+        json.loads(line)
+        for run in sorted(runs)
+        for path in sorted((Path(store) / "runs" / run).glob("*.jsonl"))
+        for line in path.read_text().splitlines()
+    )
+    return [line for line in lines if line["ev"] == kind]
+
+
+def write(path, value):
+    """Replaces a file as a whole: JSON, or text as it is."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=1)
+    temporary = path.with_suffix(f".tmp{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)

@@ -1,0 +1,61 @@
+"""Writes docs/conformance.md from the results of the modules."""
+
+import json
+import re
+import textwrap
+
+HEAD = """# Conformance: what others wrote, with and without rekindle
+
+`make conformance` runs programs and tests that others wrote, bare and in several ways with rekindle, and compares each
+verdict and each result with the bare run; [tests/conformance](../tests/conformance/README.md) describes the ways. The
+figures below are of what ran, with how many of how many; `tests/conformance/run` goes on where an earlier run ended.
+
+In the tables, "compiled" counts calls of the compiler. It refuses some programs, in the bare run too, and is asked for
+them again at each start. "bypassed" are programs that cannot be kept, by the reasons in
+[keys.md](keys.md). "again" are programs that were compiled though they should have been loaded."""
+
+LIMITS = """## What this does not show
+
+The source distributions of Equinox and Diffrax have no tests in them. Brax's PPO asks for a function that JAX 0.10 no
+longer has, so Brax trains by augmented random search. This CPU plugin has no LAPACK kernels, which Diffrax's implicit
+solvers ask for. Of an operation's samples in torch's `op_db` at most four run, in five types; torch_xla's own cache is
+not on, for with this plugin it loads nothing that it has stored, with or without rekindle."""
+
+ABOUT = {
+    "programs": "Programs that use third-party libraries as their users do (`tests/conformance/programs`).",
+    "go": "The tests of `github.com/gomlx/go-xla`, from Go's module proxy: a test binary is a program here.",
+    "rust": "The examples of the crate `pjrt`, from crates.io.",
+    "lax": "`jax._src.internal_test_util.test_harnesses` of JAX's wheel, one program a case, `JAX_ENABLE_X64=1`.",
+    "op_db": "`torch.testing._internal.common_methods_invocations.op_db` of PyTorch's wheel on the device `xla`: an "
+    "operation and a type are a case, with up to four of the operation's samples, and their gradients.",
+}
+
+
+def sections_of(document):
+    """By module: what an earlier document says of it."""
+    parts = re.split(r"^(?=## )", document, flags=re.MULTILINE)
+    return {match[1]: part.rstrip() for part in parts if (match := re.match(r"## `(.+)`\n", part))}
+
+
+def section(module, results):
+    about = ABOUT.get(module.name) or f"The tests in {module.name}'s source distribution on PyPI, by pytest."
+    path = results / f"{module.name}.json"
+    if not path.exists():
+        return None
+    record = json.loads(path.read_text())
+    versions = ", ".join(f"{name} {version}" for name, version in record["head"]["versions"].items() if name != "files")
+    ran = f"`tests/conformance/run {module.name}`, {record['date']}, with {versions}."
+    begin = textwrap.fill(f"{about} {ran}", 120, break_on_hyphens=False, break_long_words=False)
+    return "\n".join([f"## `{module.name}`", "", begin, "", *module.table(record)])
+
+
+def text(modules, results, earlier):
+    """The whole document. A module without results here keeps its section of the earlier document."""
+    kept = sections_of(earlier)
+    sections = {name: section(module, results) or kept.get(name) for name, module in modules.items()}
+    parts = [HEAD, *[one for one in sections.values() if one]]
+    parts.append(LIMITS)
+    missing = [f"`{name}`" for name, one in sections.items() if not one]
+    if missing:
+        parts.append(f"Not run: the modules {', '.join(missing)}.")
+    return "\n\n".join(parts) + "\n"

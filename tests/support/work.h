@@ -1,0 +1,12 @@
+// How much a test has computed, whatever else the machine does meanwhile.
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+// Processor time of this process, in nanoseconds.
+static inline uint64_t rk_test_work_ns(void) {
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
