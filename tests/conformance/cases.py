@@ -109,14 +109,14 @@ class Cases:
             batch["unsteady"] = [case for case in cases if bare[case] != other[case]]
             for verdict, _ in bare.values():
                 batch["verdicts"][verdict] = batch["verdicts"].get(verdict, 0) + 1
-            asked = set()
+            asked, deadly = set(), any(verdict.startswith("died") for verdict, _ in bare.values())
             for way in self.ways[1:]:
                 results, events = self.run_way(worker, folder, way, cases)
                 differ = [case for case in cases if is_other(bare[case], other[case], results[case])]
                 batch["ways"][way] = {
                     "equal": len(cases) - len(differ),
                     "differ": {case: {"bare": bare[case], way: results[case]} for case in differ},
-                    "counts": count(events, asked if way != "cold" else None),
+                    "counts": count(events, asked if way != "cold" else None, deadly),
                 }
                 asked |= {event["key"] for event in events if event.get("key")}
             return batch
@@ -193,7 +193,10 @@ class Cases:
                 cells.append(f"{sum(one['counts'][name] for one in ways):,}" if WAYS[way][0] else "–")
             cells.append(f"{sum(len(one['counts']['again']) for one in ways)}" if WAYS[way][0] else "–")
             lines.append(f"| {' | '.join(cells)} |")
-        return [*lines, *[f"\n{note}" for note in record["head"]["notes"]]]
+        suspected = sum(way["counts"].get("suspected", 0) for batch in record["batches"].values() for way in batch["ways"].values())
+        notes = [f"Cases that kill their process did so while {suspected} programs were being loaded ahead; these were "
+                 "compiled once more, as a load could be the cause."] if suspected else []  # fmt: skip
+        return [*lines, *[f"\n{note}" for note in [*notes, *record["head"]["notes"]]]]
 
 
 def order(number):
@@ -211,16 +214,21 @@ def is_other(bare, again, result):
     return result[0] != bare[0] or (bare == again and result != bare)
 
 
-def count(events, asked):
+def count(events, asked, deadly):
     """Of one way. "again" lists programs that were compiled though an earlier way had asked for them and nothing
-    speaks against keeping them; programs that no earlier way asked for, where `asked` is given, are "new" there."""
-    counts = {"hits": 0, "compiled": 0, "refused": 0, "bypassed": 0, "again": []}
+    speaks against keeping them; programs that no earlier way asked for, where `asked` is given, are "new" there. Where a
+    case kills its process (`deadly`), what was being loaded at that moment is rightly compiled: "suspected"."""
+    counts = {"hits": 0, "compiled": 0, "refused": 0, "bypassed": 0, "suspected": 0, "again": []}
     for event in events:
         refused = bool(event.get("failed"))
         counts["hits"] += event["outcome"] == "hit"
         counts["compiled"] += bool(event["compiled"])
         counts["refused"] += refused
         counts["bypassed"] += event["outcome"] == "bypass"
+        suspected = deadly and event.get("reason") == "load_killed"
+        counts["suspected"] += suspected
+        if suspected:
+            continue
         if asked is not None and event["compiled"] and not refused and event["outcome"] != "bypass":
             kind = "" if event["key"] in asked else " (new)"
             counts["again"].append(f"{event['name']} {event['key']}{kind}")
