@@ -61,8 +61,9 @@ static bool path_of_fd(int fd, char path[static PATH_MAX]) {
     return true;
 }
 
-static bool fd_lies_below(int fd) {
-    char path[PATH_MAX];
+// `path` is "" where it is not known.
+static bool fd_lies_below(int fd, char path[static PATH_MAX]) {
+    path[0] = '\0';
     return path_of_fd(fd, path) && lies_below(path);
 }
 
@@ -92,13 +93,15 @@ static bool strikes(bool concerned, bool changes, const char *call, const char *
 }
 
 static bool strikes_at(int dir_fd, const char *path, bool changes, const char *call) {
-    bool concerned = path[0] == '/' ? lies_below(path) : dir_fd >= 0 && fd_lies_below(dir_fd);
+    char folder[PATH_MAX];
+    bool concerned =
+        path[0] == '/' ? lies_below(path) : dir_fd >= 0 && fd_lies_below(dir_fd, folder);
     return !plan.writes && strikes(concerned, changes, call, path);
 }
 
 static bool strikes_fd(int fd, bool changes, const char *call) {
-    char path[PATH_MAX] = "";
-    bool concerned = path_of_fd(fd, path) && lies_below(path);
+    char path[PATH_MAX];
+    bool concerned = fd_lies_below(fd, path);
     return !plan.writes && strikes(concerned, changes, call, path);
 }
 
@@ -155,8 +158,8 @@ EXPORT ssize_t read(int fd, void *data, size_t len) {
 }
 
 EXPORT ssize_t write(int fd, const void *data, size_t len) {
-    char path[PATH_MAX] = "";
-    bool concerned = path_of_fd(fd, path) && lies_below(path);
+    char path[PATH_MAX];
+    bool concerned = fd_lies_below(fd, path);
     if (!is_counted_write(path) || !strikes(concerned, true, __func__, path))
         return (ssize_t)syscall(SYS_write, fd, data, len);
     return -1;

@@ -95,7 +95,7 @@ def test_explain_a_changed_shape(store):
 
 
 def test_torch_compile(store, torch_device, tmp_path):
-    """torch.compile: the same results with the preload and without, Inductor's cache cold and warm"""
+    """torch.compile: the same results with the preload and without, at the first start and the second"""
     device = "cpu" if gpu.PLATFORM == "cpu" else "cuda"
     bare = None
     for way in ("bare", "run", "run"):
