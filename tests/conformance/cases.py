@@ -129,7 +129,7 @@ class Cases:
         listing = self.list(worker)
         head = {
             "build": common.build_id(), "versions": worker.versions | listing["versions"], "sample": arguments.sample,
-            "ways": self.ways, "all": len(listing["cases"]), "notes": listing.get("notes", []),
+            "ways": self.ways, "all": len(listing["cases"]), "batch": self.batch, "notes": listing.get("notes", []),
         }  # fmt: skip
         if record.get("head") != head:
             record = {"head": head, "batches": {}}

@@ -35,16 +35,16 @@ def op_db():
     )
 
 
-# Suites in source distributions: the folder with the tests in it, whose tests are collected. Those of Equinox and
-# Diffrax have no tests in them.
+# Suites in source distributions: the folder with the tests in it, whose tests are collected, and how many run in one
+# process. Much of a process's time goes into importing; sampling, which BlackJAX tests, takes longer. Equinox and
+# Diffrax have no tests in theirs.
 SUITES = {
-    "optax": ("0.2.8", "optax"),
-    "flax": ("0.12.8", "tests"),
-    "distrax": ("0.1.9", "distrax"),
-    "numpyro": ("0.22.0", "test"),
-    "blackjax": ("1.7.1", "tests"),
+    "optax": ("0.2.8", "optax", 240),
+    "flax": ("0.12.8", "tests", 240),
+    "distrax": ("0.1.9", "distrax", 240),
+    "numpyro": ("0.22.0", "test", 240),
+    "blackjax": ("1.7.1", "tests", 30),
 }
-PYTEST_BATCH = 60
 
 
 def source_of(name, version):
@@ -62,14 +62,14 @@ def source_of(name, version):
 
 
 def suite(name):
-    version, tests = SUITES[name]
+    version, tests, batch = SUITES[name]
 
     def make():
         env = harness.jax_environment(common.python_env("--print-plugin")) | {"PYTHONHASHSEED": "0"}
         argv = [common.python_env("--print-python", "conformance"), WORKERS / "pytest_cases.py", tests, "--"]
         return Worker(argv, env, {name: version}, source_of(name, version))
 
-    return Cases(name, make, PYTEST_BATCH, counted="tests", interleaved=False)
+    return Cases(name, make, batch, counted="tests", interleaved=False)
 
 
 _ALL = [
