@@ -7,6 +7,7 @@ empty, for its verdict is its own comparison of the results.
 
 import json
 import os
+import random
 import signal
 import sys
 import warnings
@@ -16,9 +17,16 @@ sys.path.pop(0)
 sys.path.insert(0, os.getcwd())
 
 import jax
+import numpy as np
 import pytest
 
 TEST_TIMEOUT_S = 300
+
+
+def seed():
+    """Some tests draw shapes from these generators, without a seed: each process would then have programs of its own."""
+    random.seed(0)
+    np.random.seed(0)
 
 
 class OutOfTime(BaseException):
@@ -45,6 +53,7 @@ class Judge:
     def pytest_runtest_logstart(self, nodeid):
         self.verdict = "passed"
         self.write({"begin": nodeid})
+        seed()
         signal.alarm(TEST_TIMEOUT_S)
 
     @pytest.hookimpl(hookwrapper=True)
@@ -81,6 +90,7 @@ def main():
         suite = sorted({nodeid.split("::")[0] for nodeid in chosen})
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, out_of_time)
+    seed()  # and at import
     judge = Judge(chosen, out)
     options = ["-q", "--continue-on-collection-errors", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir=."]
     ending = pytest.main([*options, *(["--collect-only"] if chosen is None else []), *suite], plugins=[judge])
