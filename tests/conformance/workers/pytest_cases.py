@@ -24,7 +24,7 @@ TEST_TIMEOUT_S = 300
 
 
 def seed():
-    """Some tests draw shapes from these generators, without a seed: each process would then have programs of its own."""
+    """Some tests draw shapes from these generators without a seed, so each process would have other programs."""
     random.seed(0)
     np.random.seed(0)
 
