@@ -158,8 +158,20 @@ class Place:
     def entries(self):
         return [path for path in self.files("objects", ".rkx") if not os.path.basename(path).startswith(".")]
 
+    def entry_keys(self):
+        return {os.path.basename(path).split(".")[0] for path in self.entries()}
+
     def quarantined(self):
         return self.files("quarantine")
+
+    def verdicts(self):
+        """{key: "suspect" or "aside"} of what deaths during a load said."""
+        found = {}
+        for path in self.files("loads"):
+            if not os.path.basename(path).startswith((".", "note-")):
+                with open(path, encoding="ascii") as line:
+                    found[os.path.basename(path)] = line.read().split()[3]
+        return found
 
     def events(self, kind=None):
         """Journal events of all runs: process by process, in the order in which they began."""

@@ -33,17 +33,8 @@ class Loads(FaultCase):
     def notes(self):
         return glob.glob(os.path.join(self.place.store, "loads", "note-*"))
 
-    def verdicts(self):
-        """{key: word} of what deaths said."""
-        found = {}
-        for path in self.place.files("loads"):
-            if not os.path.basename(path).startswith((".", "note-")):
-                with open(path, encoding="ascii") as line:
-                    found[os.path.basename(path)] = line.read().split()[3]
-        return found
-
     def words(self):
-        return sorted(self.verdicts().values())
+        return sorted(self.place.verdicts().values())
 
     def names(self, outcome):
         return [line.split()[0] for line in outcome.real_compiles()]
@@ -112,7 +103,7 @@ class Deaths(Loads):
             self.check_compiled_instead(outcome, "two processes died while loading")
             self.assertEqual(self.words(), ["aside"])
             self.assertEqual(len(self.place.quarantined()), 1)
-        self.rekindle("rm", *self.verdicts())
+        self.rekindle("rm", *self.place.verdicts())
         self.assertEqual(self.words(), [])
         self.assertEqual(self.names(self.start(way, settings, words=words)), ["name=bad"])
         self.assertEqual(self.start(way, settings, words=words).real_compiles(), [])
