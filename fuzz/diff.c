@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "diagnose/diff.h"
-#include "diagnose/sketch.h"
+#include "diagnose/diff/diff.h"
+#include "diagnose/diff/sketch.h"
 
 enum { HEAD_BYTES = 5, DIFF_MAX_BYTES = 1 << 20 };
 

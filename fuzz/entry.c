@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "store/entry_head.h"
+#include "store/entry_head_internal.h"
 
 enum {
     MEMORY_MAX_BYTES = 64 << 20, // an honest entry may be 32,768 times its size

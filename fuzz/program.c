@@ -1,7 +1,7 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "program/fingerprint.h"
+#include "program/canon/fingerprint.h"
 #include "program/text.h"
 
 enum { TEXT_MAX_BYTES = 1 << 16 };

@@ -1,4 +1,4 @@
-#include "base/at.h"
+#include "base/at_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "base/alloc.h"
-#include "base/at.h"
+#include "base/at_internal.h"
 
 void rk_autofd_cleanup(int *fd) {
     if (*fd >= 0) {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/at.h"
+#include "base/at_internal.h"
 #include "base/temporary.h"
 
 // Where a walk is: the folder that is open, and how much of the path lies behind.

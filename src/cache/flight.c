@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "cache/flight_inside.h"
+#include "cache/flight_internal.h"
 
 const char *rk_wait_end_name(rk_wait_end end) {
     static const char *const names[] = {

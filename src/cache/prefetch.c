@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "cache/prefetch_inside.h"
+#include "cache/prefetch_internal.h"
 
 // A run that asked for so many other things in a row is another one.
 enum { STRANGERS_MAX = 16 };

@@ -1,8 +1,8 @@
 // The threads that load ahead, and in which order.
 #include "base/alloc.h"
-#include "base/heap_room.h"
+#include "base/heap_reserve.h"
 #include "base/thread.h"
-#include "cache/prefetch_inside.h"
+#include "cache/prefetch_internal.h"
 
 typedef struct choice {
     rk_prefetch_list *list;

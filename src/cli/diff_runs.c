@@ -10,7 +10,7 @@
 #include "cli/run_view.h"
 #include "cli/term.h"
 #include "cli/text.h"
-#include "diagnose/run_diff.h"
+#include "diagnose/diff/runs.h"
 
 enum { SHOWN = 12, DIFFERENCES_SHOWN = 3, ENVIRONMENT_SHOWN = 40 };
 

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/term.h"
 #include "cli/text.h"
-#include "diagnose/components_diff.h"
+#include "diagnose/diff/components.h"
 
 static json_t *stack_json(const rk_stack *stack) {
     json_t *array = rk_out_array();

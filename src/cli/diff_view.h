@@ -3,7 +3,7 @@
 
 #include "base/digest.h"
 #include "cli/out.h"
-#include "diagnose/diff.h"
+#include "diagnose/diff/diff.h"
 
 // One of the two that are compared; all borrowed.
 typedef struct rk_diff_side {

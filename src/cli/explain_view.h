@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/out.h"
-#include "diagnose/explain.h"
+#include "diagnose/explain/explain.h"
 
 typedef struct rk_explain_how {
     bool all;    // every compilation and every difference, not only what is worth a look

@@ -1,8 +1,8 @@
 // The programs of a run that differ in nothing but the size of one axis, for `rekindle shapes`.
 #pragma once
 
-#include "diagnose/families.h"
-#include "diagnose/parameters.h"
+#include "diagnose/shapes/families.h"
+#include "diagnose/shapes/parameters.h"
 #include "journal/read.h"
 #include "store/store.h"
 

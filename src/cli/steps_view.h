@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/out.h"
-#include "diagnose/steps.h"
+#include "diagnose/steps/steps.h"
 
 // {"count", "flat_after", …}, or null where none were found: docs/cli.md.
 json_t *rk_steps_json(const rk_steps *steps);

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "journal/line.h"
-#include "journal/read_event.h"
+#include "journal/line_internal.h"
+#include "journal/read_event_internal.h"
 
 static void add_line(const rk_run_command *command, rk_buf *out) {
     rk_json json = rk_json_on(out);

@@ -1,8 +1,8 @@
 // The events of a run, each a line: docs/journal.md describes their fields.
 #include "base/redact.h"
 #include "journal/journal.h"
-#include "journal/line.h"
-#include "journal/turn.h"
+#include "journal/line_internal.h"
+#include "journal/turn_internal.h"
 
 static void add_key(rk_json *json, const rk_key *key) {
     if (!key)

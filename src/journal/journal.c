@@ -7,10 +7,10 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "journal/line.h"
-#include "journal/process.h"
+#include "journal/line_internal.h"
+#include "journal/process_internal.h"
 #include "journal/run_id.h"
-#include "journal/turn.h"
+#include "journal/turn_internal.h"
 
 struct rk_journal {
     pthread_mutex_t lock; // guards all below owner

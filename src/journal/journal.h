@@ -120,7 +120,7 @@ typedef struct rk_journal_counts {
 } rk_journal_counts;
 void rk_journal_add_counts(rk_journal *journal, const rk_journal_counts *counts);
 
-// Neighbouring steps of one rhythm (diagnose/rhythm.h), or executions that are in no step.
+// Neighbouring steps of one rhythm (diagnose/steps/detect.h), or executions that are in no step.
 typedef struct rk_journal_steps {
     uint32_t rhythm; // from 1; 0: no steps
     bool marked;     // the program said where they end

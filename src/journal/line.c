@@ -1,4 +1,4 @@
-#include "journal/line.h"
+#include "journal/line_internal.h"
 
 // The most bytes that one byte can take in JSON as base/json.h writes it: \u001f, or U+FFFD for a
 // byte that is not UTF-8.

@@ -1,4 +1,4 @@
-#include "journal/process.h"
+#include "journal/process_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "base/redact.h"
 #include "journal/journal.h"
-#include "journal/line.h"
+#include "journal/line_internal.h"
 
 static bool parse_rank(const char *text, uint32_t *out_rank) {
     enum { MOST_DIGITS = 9 };

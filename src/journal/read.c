@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "journal/read_event.h"
-#include "journal/read_lines.h"
+#include "journal/read_event_internal.h"
+#include "journal/read_lines_internal.h"
 
 static void free_process(rk_run_process *process) {
     rk_free(process->file);

@@ -97,7 +97,7 @@ typedef struct rk_run_stored {
     uint64_t serialize_ns, store_ns;
 } rk_run_stored;
 
-// Neighbouring steps, or executions that are in none (diagnose/steps.h makes sense of them).
+// Neighbouring steps, or executions that are in none (diagnose/steps/steps.h makes sense of them).
 typedef struct rk_run_steps {
     size_t process;
     rk_journal_steps steps;

@@ -1,10 +1,10 @@
-#include "journal/read_event.h"
+#include "journal/read_event_internal.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "journal/line.h"
+#include "journal/line_internal.h"
 
 void *rk_run_grow(void *items, size_t count, size_t *capacity, size_t size) {
     enum { FIRST_CAPACITY = 16 };

@@ -1,4 +1,4 @@
-#include "journal/read_lines.h"
+#include "journal/read_lines_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

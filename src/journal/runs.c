@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "journal/read.h"
-#include "journal/read_event.h"
+#include "journal/read_event_internal.h"
 
 typedef struct entry {
     char *run; // owned

@@ -7,8 +7,8 @@
 #include "base/fs.h"
 #include "base/temporary.h"
 #include "base/tree.h"
-#include "journal/read_event.h"
-#include "journal/read_lines.h"
+#include "journal/read_event_internal.h"
+#include "journal/read_lines_internal.h"
 #include "journal/summary_text.h"
 
 void rk_run_summary_cleanup(rk_run_summary *summary) {

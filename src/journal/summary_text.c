@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "journal/read_event.h"
-#include "journal/totals.h"
+#include "journal/read_event_internal.h"
+#include "journal/totals_internal.h"
 
 static const char digest_before[] = "{\"digest\":\"", digest_after[] = "\"}\n";
 enum {

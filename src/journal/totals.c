@@ -1,4 +1,4 @@
-#include "journal/totals.h"
+#include "journal/totals_internal.h"
 
 #include <stdlib.h>
 

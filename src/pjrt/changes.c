@@ -1,4 +1,4 @@
-#include "pjrt/changes.h"
+#include "pjrt/changes_internal.h"
 
 #include <pthread.h>
 #include <stdio.h>

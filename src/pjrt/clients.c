@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "pjrt/facts.h"
 #include "pjrt/memory.h"
-#include "pjrt/prefetch.h"
-#include "pjrt/record.h"
+#include "pjrt/prefetch_internal.h"
+#include "pjrt/record_internal.h"
 #include "pjrt/runtime.h"
 #include "pjrt/toolchain.h"
 

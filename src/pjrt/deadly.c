@@ -1,4 +1,4 @@
-#include "pjrt/deadly.h"
+#include "pjrt/deadly_internal.h"
 
 #include <signal.h>
 

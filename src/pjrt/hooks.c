@@ -2,13 +2,13 @@
 
 #include <pthread.h>
 
-#include "pjrt/changes.h"
+#include "pjrt/changes_internal.h"
 #include "pjrt/compile.h"
 #include "pjrt/error.h"
 #include "pjrt/memory.h"
 #include "pjrt/optimized.h"
 #include "pjrt/origin.h"
-#include "pjrt/prefetch.h"
+#include "pjrt/prefetch_internal.h"
 #include "pjrt/runtime.h"
 #include "pjrt/steps.h"
 

@@ -1,6 +1,6 @@
 #include "pjrt/load.h"
 
-#include "pjrt/changes.h"
+#include "pjrt/changes_internal.h"
 #include "pjrt/error.h"
 #include "pjrt/runtime.h"
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/heap_room.h"
+#include "base/heap_reserve.h"
 #include "pjrt/executable.h"
 #include "pjrt/runtime.h"
 

@@ -6,7 +6,7 @@
 //
 // The bytes are the plugin's own for this executable, are handed out twice, and are gone then;
 // whatever comes later is the plugin's to answer. Who asks for the size gets room on the heap for
-// reading the content (base/heap_room.h), for as long as that takes.
+// reading the content (base/heap_reserve.h), for as long as that takes.
 #pragma once
 
 #include "base/buf.h"

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "pjrt/changes.h"
+#include "pjrt/changes_internal.h"
 #include "pjrt/error.h"
 #include "pjrt/extensions.h"
 #include "pjrt/hooks.h"

@@ -32,7 +32,7 @@ typedef struct rk_plugin {
     PJRT_Api *wrapped;    // ours: as many bytes as the plugin's; lives as long as the process
     size_t bytes;         // of either: more than an old plugin says (see plugin.c)
     int slot;
-    int first_state; // of the environment, when the plugin was opened (pjrt/changes.h)
+    int first_state; // of the environment, when the plugin was opened (pjrt/changes_internal.h)
     _Atomic(rk_load_way) load_way;
     atomic_bool has_loaded;      // an executable from bytes
     atomic_bool xla_transformed; // the framework registered a compiler pass of its own

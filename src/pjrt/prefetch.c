@@ -1,22 +1,22 @@
-#include "pjrt/prefetch.h"
+#include "pjrt/prefetch_internal.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/heap_room.h"
+#include "base/heap_reserve.h"
 #include "base/sys.h"
 #include "base/thread.h"
 #include "identity/options.h"
-#include "pjrt/changes.h"
+#include "pjrt/changes_internal.h"
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/optimized.h"
-#include "pjrt/record.h"
+#include "pjrt/record_internal.h"
 #include "pjrt/subset.h"
-#include "pjrt/verify.h"
+#include "pjrt/verify_internal.h"
 #include "store/manifest.h"
 
 // The limits of what is loaded and not asked for yet.

@@ -1,8 +1,8 @@
 #include "base/alloc.h"
 #include "base/sys.h"
-#include "diagnose/sketch.h"
-#include "pjrt/changes.h"
-#include "pjrt/compile_inside.h"
+#include "diagnose/diff/sketch.h"
+#include "pjrt/changes_internal.h"
+#include "pjrt/compile_internal.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/optimized.h"
@@ -154,7 +154,7 @@ static publication *new_publication(rk_request *r) {
     return p;
 }
 
-// In the background: what tells this program from others (diagnose/sketch.h).
+// In the background: what tells this program from others (diagnose/diff/sketch.h).
 static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
     RK_AUTO(rk_sketch) sketch = {0};
     bool made = false;

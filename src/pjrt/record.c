@@ -1,4 +1,4 @@
-#include "pjrt/record.h"
+#include "pjrt/record_internal.h"
 
 #include <pthread.h>
 

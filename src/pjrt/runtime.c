@@ -10,8 +10,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "pjrt/prefetch.h"
-#include "pjrt/record.h"
+#include "pjrt/prefetch_internal.h"
+#include "pjrt/record_internal.h"
 #include "pjrt/steps.h"
 #include "pjrt/way_in.h"
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/sys.h"
-#include "diagnose/rhythm.h"
+#include "diagnose/steps/detect.h"
 #include "pjrt/programs.h"
 #include "pjrt/runtime.h"
 

@@ -7,7 +7,7 @@
 #include "base/sys.h"
 #include "pjrt/error.h"
 #include "pjrt/steps.h"
-#include "pjrt/strict_explain.h"
+#include "pjrt/strict_explain_internal.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

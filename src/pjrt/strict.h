@@ -2,7 +2,7 @@
 // ever; a real compilation is told (REKINDLE_STRICT=warn) or refused (fail).
 #pragma once
 
-#include "pjrt/compile_inside.h"
+#include "pjrt/compile_internal.h"
 
 enum {
     // Warm-up "auto" ends when so many steps and so long nothing new was compiled or executed.

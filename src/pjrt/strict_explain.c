@@ -1,8 +1,8 @@
-#include "pjrt/strict_explain.h"
+#include "pjrt/strict_explain_internal.h"
 
 #include <pthread.h>
 
-#include "diagnose/quick.h"
+#include "diagnose/diff/quick.h"
 
 enum { SEEN_MAX = 64 }; // programs that are remembered, the latest ones
 

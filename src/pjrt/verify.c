@@ -1,14 +1,14 @@
-#include "pjrt/verify.h"
-#include "pjrt/changes.h"
+#include "pjrt/changes_internal.h"
+#include "pjrt/verify_internal.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
-#include "pjrt/likeness.h"
+#include "pjrt/executable_digest.h"
 #include "pjrt/load.h"
-#include "pjrt/prefetch.h"
+#include "pjrt/prefetch_internal.h"
 
 // One hit on its way through the verifier.
 typedef struct verification {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "program/canon.h"
-#include "program/fingerprint.h"
+#include "program/canon/canon.h"
+#include "program/canon/fingerprint.h"
 
 // Bytes that the model keeps: a list of chunks, freed together; the first one is being filled.
 typedef struct rk_model_scratch {

@@ -10,7 +10,7 @@
 
 #define RK_NO_ID UINT32_MAX
 
-typedef struct rk_canon rk_canon; // program/canon.h
+typedef struct rk_canon rk_canon; // program/canon/canon.h
 
 // Types, attributes and locations are one kind of thing: nodes of a tree (shared, without cycles:
 // children always have lower numbers than their parents).

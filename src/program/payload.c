@@ -1,7 +1,7 @@
 #include "program/payload.h"
 
 #include "base/alloc.h"
-#include "program/canon.h"
+#include "program/canon/canon.h"
 
 typedef enum target { TARGET_OTHER, TARGET_TPU, TARGET_MOSAIC_GPU } target;
 

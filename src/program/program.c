@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/proto.h"
-#include "program/fingerprint.h"
+#include "program/canon/fingerprint.h"
 #include "program/traits.h"
 
 // HloModuleProtoWithConfig: the module is field 1.

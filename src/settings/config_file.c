@@ -1,4 +1,4 @@
-#include "settings/config_file.h"
+#include "settings/config_file_internal.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "settings/directory.h"
+#include "settings/directory_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

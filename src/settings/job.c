@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "base/redact.h"
 #include "settings/settings.h"
-#include "settings/stable.h"
+#include "settings/stable_internal.h"
 
 enum { JOB_MAX_CHARS = 80, DIGEST_CHARS = 12, STEM_MAX_CHARS = JOB_MAX_CHARS - DIGEST_CHARS - 1 };
 

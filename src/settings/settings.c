@@ -6,10 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "settings/config_file.h"
-#include "settings/directory.h"
+#include "settings/config_file_internal.h"
+#include "settings/directory_internal.h"
 #include "settings/spelling.h"
-#include "settings/values.h"
+#include "settings/values_internal.h"
 
 enum {
     JOB_MAX_CHARS = 80,

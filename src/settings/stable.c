@@ -1,4 +1,4 @@
-#include "settings/stable.h"
+#include "settings/stable_internal.h"
 
 // Each match_… function returns the length of what it recognises at the front of `text`, 0 if
 // nothing. All are plain ASCII: the locale belongs to the host process.

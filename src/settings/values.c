@@ -1,4 +1,4 @@
-#include "settings/values.h"
+#include "settings/values_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#include "store/entry_head.h"
-#include "store/entry_zstd.h"
+#include "store/entry_head_internal.h"
+#include "store/entry_zstd_internal.h"
 
 // A zstd frame of fewer bytes cannot be smaller than its content.
 enum { SMALLEST_WORTH_COMPRESSING = 32 };

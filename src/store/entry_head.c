@@ -1,4 +1,4 @@
-#include "store/entry_head.h"
+#include "store/entry_head_internal.h"
 
 const uint8_t rk_entry_magic[RK_ENTRY_MAGIC_BYTES] = {0x89, 'R', 'K', 'X', '\r', '\n', 0x1a, '\n'};
 

@@ -1,4 +1,4 @@
-#include "store/entry_head.h"
+#include "store/entry_head_internal.h"
 
 // The signature's section (docs/format.md): whose it is, the signature, and a check over the
 // fields in the head that the digest leaves out and over both, so that each of its bits counts.

@@ -1,4 +1,4 @@
-#include "store/entry_zstd.h"
+#include "store/entry_zstd_internal.h"
 
 #define ZSTD_STATIC_LINKING_ONLY // ZSTD_customMem: so that zstd allocates through base/alloc.h
 #include <zstd.h>

@@ -1,4 +1,4 @@
-#include "store/evict.h"
+#include "store/evict_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/temporary.h"
 #include "base/tree.h"
-#include "store/entry_head.h"
+#include "store/entry_head_internal.h"
 
 enum {
     MAX_FILES_IN_A_FOLDER = 1 << 20,

@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "base/temporary.h"
 #include "base/tree.h"
+#include "store/last_use_internal.h"
 #include "store/loads.h"
-#include "store/own.h"
+#include "store/own_internal.h"
 #include "store/pins.h"
-#include "store/usage.h"
-#include "store/used.h"
+#include "store/usage_internal.h"
 
 enum { MAX_NAMES = 1 << 20, OTHERS_MAY_WRITE = S_IWGRP | S_IWOTH };
 

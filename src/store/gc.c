@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/evict.h"
-#include "store/gc_other.h"
-#include "store/hold.h"
+#include "store/evict_internal.h"
+#include "store/gc_lock_internal.h"
+#include "store/gc_other_internal.h"
 #include "store/lease.h"
 #include "store/loads.h"
 

@@ -1,11 +1,11 @@
-#include "store/gc_other.h"
+#include "store/gc_other_internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/own.h"
+#include "store/own_internal.h"
 
 enum {
     MAX_NAMES = 1 << 20,

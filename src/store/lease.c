@@ -6,8 +6,8 @@
 
 #include "base/temporary.h"
 #include "base/tree.h"
-#include "store/lease_text.h"
-#include "store/store_path.h"
+#include "store/lease_text_internal.h"
+#include "store/store_path_internal.h"
 
 // All paths are relative to the store.
 

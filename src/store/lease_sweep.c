@@ -3,8 +3,8 @@
 #include "base/temporary.h"
 #include "base/tree.h"
 #include "store/lease.h"
-#include "store/own.h"
-#include "store/store_path.h"
+#include "store/own_internal.h"
+#include "store/store_path_internal.h"
 
 typedef struct sweep {
     const rk_store *store;

@@ -1,4 +1,4 @@
-#include "store/lease_text.h"
+#include "store/lease_text_internal.h"
 
 static const char magic[] = "rekindle lease 1 ";
 static const char held[] = "held ";

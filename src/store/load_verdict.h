@@ -3,7 +3,7 @@
 #pragma once
 
 #include "store/loads.h"
-#include "store/store_path.h"
+#include "store/store_path_internal.h"
 
 typedef struct rk_load_verdict {
     bool aside;          // nothing of this key is loaded; else the entry is suspected

@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/manifest_lock.h"
-#include "store/own.h"
-#include "store/store_path.h"
+#include "store/manifest_lock_internal.h"
+#include "store/own_internal.h"
+#include "store/store_path_internal.h"
 
 void rk_manifest_cleanup(rk_manifest *manifest) {
     for (size_t i = 0; i < manifest->options_count; i++)

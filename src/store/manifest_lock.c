@@ -1,12 +1,12 @@
-#include "store/manifest_lock.h"
+#include "store/manifest_lock_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 
 #include "base/tree.h"
-#include "store/hold.h"
-#include "store/store_path.h"
+#include "store/gc_lock_internal.h"
+#include "store/store_path_internal.h"
 
 static rk_err *open_folder(const rk_store *store, const char *job, int *out_fd) {
     enum { FLAGS = O_RDONLY | O_DIRECTORY };

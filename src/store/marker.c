@@ -1,12 +1,12 @@
-#include "store/marker.h"
+#include "store/marker_internal.h"
 
 #include <errno.h>
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/entry_head.h"
+#include "store/entry_head_internal.h"
 #include "store/loads.h"
-#include "store/own.h"
+#include "store/own_internal.h"
 
 #define MARKER_START "rekindle store "
 

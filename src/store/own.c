@@ -1,4 +1,4 @@
-#include "store/own.h"
+#include "store/own_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

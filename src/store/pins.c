@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/store_path.h"
+#include "store/store_path_internal.h"
 
 enum { MAX_PINS = 100000 };
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "base/tree.h"
-#include "store/room.h"
-#include "store/used.h"
+#include "store/last_use_internal.h"
+#include "store/reservation_internal.h"
 
 // Slack for rk_tree_read, which asks for a little more than the file has.
 #define FILE_BUFFER_MAX_BYTES (RK_ENTRY_MAX_BYTES + ((size_t)1 << 20))

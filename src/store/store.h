@@ -75,10 +75,10 @@ bool rk_store_note_refusal(rk_store *store, const rk_err *err);
 void rk_store_rest(rk_store *store);
 
 // Publishes an entry under its key and kind, replacing what is there, and evicts what is worth less
-// where the limit asks for it, which may take seconds (store/evict.h). RK_PERMISSION_DENIED when
-// opened readonly, or what was the reason while rk_store_accepts is false; RK_OUT_OF_RANGE when it
-// is larger than 4 GiB or there is no room for it. `out_stored_bytes`, the size of the file, may be
-// NULL.
+// where the limit asks for it, which may take seconds (store/evict_internal.h).
+// RK_PERMISSION_DENIED when opened readonly, or what was the reason while rk_store_accepts is
+// false; RK_OUT_OF_RANGE when it is larger than 4 GiB or there is no room for it.
+// `out_stored_bytes`, the size of the file, may be NULL.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
                                   uint64_t *out_stored_bytes);
 

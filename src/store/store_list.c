@@ -1,7 +1,7 @@
 #include "base/alloc.h"
 #include "base/tree.h"
 #include "store/load_verdict.h"
-#include "store/usage.h"
+#include "store/usage_internal.h"
 
 // One walk through the folders of a kind.
 typedef struct walk {

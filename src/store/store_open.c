@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/marker.h"
-#include "store/usage.h"
+#include "store/marker_internal.h"
+#include "store/usage_internal.h"
 
 static rk_err *note_any(void *context, const char *name) {
     (void)name;

@@ -1,4 +1,4 @@
-#include "store/store_path.h"
+#include "store/store_path_internal.h"
 
 #include <unistd.h>
 

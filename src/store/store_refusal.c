@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "base/sys.h"
-#include "store/store_path.h"
+#include "store/store_path_internal.h"
 
 // A disk that was full may have room again; a system that refuses has its reasons.
 static const uint64_t full_pause_ns = (uint64_t)60 * 1000000000;

@@ -1,4 +1,4 @@
-#include "store/usage.h"
+#include "store/usage_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/process.h"
 #include "base/tree.h"
-#include "store/used.h"
+#include "store/last_use_internal.h"
 
 enum {
     LOG_CLOSED_BYTES = 1 << 16, // past this the writer begins a new one

@@ -2,8 +2,8 @@
 #include "base/alloc.h"
 #include "base/temporary.h"
 #include "base/tree.h"
-#include "store/own.h"
-#include "store/usage.h"
+#include "store/own_internal.h"
+#include "store/usage_internal.h"
 
 enum { MAX_NAMES = 1 << 20 };
 

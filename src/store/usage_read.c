@@ -4,9 +4,9 @@
 #include "base/alloc.h"
 #include "base/process.h"
 #include "base/tree.h"
-#include "store/own.h"
-#include "store/usage.h"
-#include "store/used.h"
+#include "store/last_use_internal.h"
+#include "store/own_internal.h"
+#include "store/usage_internal.h"
 
 enum { LOG_MAX_BYTES = 1 << 20 };
 

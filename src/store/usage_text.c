@@ -1,6 +1,6 @@
 // The texts of usage/: the base, and the lines of logs.
 #include "base/alloc.h"
-#include "store/usage.h"
+#include "store/usage_internal.h"
 
 static const char first_line[] = RK_USAGE_START "1\n";
 static const char digest_word[] = "digest ";

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "base/heap_room.h"
+#include "base/heap_reserve.h"
 #include "support/expect.h"
 #include "support/mapped.h"
 

@@ -1,7 +1,7 @@
 // Programs from tests/unit/diagnose/programs, as diffs see them.
 #pragma once
 
-#include "diagnose/view.h"
+#include "diagnose/diff/program_index.h"
 
 typedef struct rk_test_view {
     rk_buf code;

@@ -1,7 +1,7 @@
 // Runs made here: a journal's model of each, and a store with the programs that they asked for.
 #pragma once
 
-#include "diagnose/explain.h"
+#include "diagnose/explain/explain.h"
 #include "support/expect.h"
 
 enum { RUN_FIXTURE_REQUESTS_MAX = 16 };

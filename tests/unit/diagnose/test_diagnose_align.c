@@ -1,5 +1,5 @@
 // The alignment of two sequences: correct for any, longest for short ones, and never slow.
-#include "diagnose/align.h"
+#include "diagnose/diff/align.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/buckets.h"
+#include "diagnose/shapes/buckets.h"
 
 #include <stdbool.h>
 

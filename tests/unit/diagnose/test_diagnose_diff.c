@@ -1,6 +1,6 @@
 // Two programs that JAX made from one function: the cause, what differs, and its line. The jobs
 // that they come from are in programs/make.
-#include "diagnose/diff.h"
+#include "diagnose/diff/diff.h"
 
 #include <stdio.h>
 

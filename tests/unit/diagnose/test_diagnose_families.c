@@ -1,4 +1,4 @@
-#include "diagnose/families.h"
+#include "diagnose/shapes/families.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/parameters.h"
+#include "diagnose/shapes/parameters.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // What is told at once of a program that is about to be compiled.
-#include "diagnose/quick.h"
+#include "diagnose/diff/quick.h"
 
 #include <stdio.h>
 

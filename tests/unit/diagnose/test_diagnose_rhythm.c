@@ -1,9 +1,9 @@
 // Steps from sequences of programs, each a letter.
-#include "diagnose/rhythm.h"
+#include "diagnose/steps/detect.h"
 
 #include <string.h>
 
-#include "diagnose/rhythm_find.h"
+#include "diagnose/steps/period_internal.h"
 #include "support/expect.h"
 
 enum { RANGES_MAX = 4096 };

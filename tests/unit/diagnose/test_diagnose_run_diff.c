@@ -1,5 +1,5 @@
 // Two runs compared.
-#include "diagnose/run_diff.h"
+#include "diagnose/diff/runs.h"
 #include "run_fixture.h"
 
 static rk_run_diff diff;

@@ -1,11 +1,11 @@
 // Sketches: what is kept of a program, read back, and which programs are versions of one.
-#include "diagnose/sketch.h"
+#include "diagnose/diff/sketch.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "diagnose/library.h"
+#include "diagnose/explain/corpus.h"
 #include "fixture.h"
 #include "support/expect.h"
 #include "support/faults.h"

@@ -1,5 +1,5 @@
 // Steps from what a journal holds.
-#include "diagnose/steps.h"
+#include "diagnose/steps/steps.h"
 
 #include "support/expect.h"
 #include "support/faults.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/heap_room.h"
+#include "base/heap_reserve.h"
 #include "pjrt/optimized.h"
 #include "pjrt/runtime.h"
 #include "support/mapped.h"

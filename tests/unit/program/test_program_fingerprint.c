@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "fixture.h"
-#include "program/fingerprint.h"
+#include "program/canon/fingerprint.h"
 #include "program/program.h"
 #include "test_read_hlo_support.h"
 

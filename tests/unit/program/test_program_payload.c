@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "fixture.h"
-#include "program/fingerprint.h"
+#include "program/canon/fingerprint.h"
 #include "program/payload.h"
 #include "program/text.h"
 #include "support/faults.h"

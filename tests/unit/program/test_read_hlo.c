@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "fixture.h"
-#include "program/fingerprint.h"
+#include "program/canon/fingerprint.h"
 #include "test_read_hlo_support.h"
 
 static const char *const FIXTURES[] = {

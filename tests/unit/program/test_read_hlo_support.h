@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/proto.h"
-#include "program/hlo_schema.h"
+#include "program/hlo/schema.h"
 #include "program/model.h"
 
 // Reads a program; ends the test if it is none, or if anything about the model is not as model.h

@@ -1,4 +1,4 @@
-#include "settings/stable.h"
+#include "settings/stable_internal.h"
 
 #include "support/cmocka.h"
 

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "settings/values.h"
+#include "settings/values_internal.h"
 #include "support/cmocka.h"
 
 static void expect_refused(rk_err *err, const char *part) {

@@ -4,7 +4,7 @@
 #include "sample.h"
 
 #include "store/gc.h"
-#include "store/usage.h"
+#include "store/usage_internal.h"
 
 typedef struct aged {
     unsigned seed;

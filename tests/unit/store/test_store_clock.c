@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/process.h"
-#include "store/evict.h"
+#include "store/evict_internal.h"
 #include "support/tempdir.h"
 
 #define HOUR_NS    (UINT64_C(3600) * 1000000000)

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "store/evict.h"
+#include "store/evict_internal.h"
 #include "support/faults.h"
 #include "support/tempdir.h"
 

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "store/fsck.h"
-#include "store/hold.h"
+#include "store/gc_lock_internal.h"
 #include "store/pins.h"
 #include "support/faults.h"
 #include "support/tempdir.h"

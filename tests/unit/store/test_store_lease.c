@@ -12,7 +12,7 @@
 
 #include "base/sys.h"
 #include "store/lease.h"
-#include "store/lease_text.h"
+#include "store/lease_text_internal.h"
 #include "support/faults.h"
 #include "support/tempdir.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
-#include "store/room.h"
+#include "store/reservation_internal.h"
 #include "support/faults.h"
 #include "support/tempdir.h"
 

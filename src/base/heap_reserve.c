@@ -1,0 +1,84 @@
+#include "base/heap_reserve.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+
+// A block is just below what glibc would map for itself; a heap of its threads has 64 MiB, so that
+// each gets a pin or two.
+#define BLOCK_BYTES (((size_t)128 << 10) - 64)
+#define MAX_BYTES   ((size_t)1 << 30)
+enum { BLOCKS_A_PIN = 400 };
+
+static bool is_limited(__rlimit_resource_t resource) {
+    struct rlimit limit;
+    return getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+// Where nothing may be promised that is not there, what we take for a moment another one lacks.
+static bool is_strict(void) {
+    RK_AUTO(rk_buf) mode = {0};
+    rk_err *err = rk_fs_read("/proc/sys/vm/overcommit_memory", 16, &mode);
+    bool strict = err || mode.len == 0 || mode.data[0] == '2';
+    rk_err_drop(err, "then nothing is taken");
+    return strict;
+}
+
+// Whoever replaces malloc replaces these; and unlike malloc's their address is not that of a stub
+// in a program that is linked to a fixed place, as some builds of Python are.
+static bool is_glibcs_malloc(void) {
+    static const char *const names[] = {"malloc_usable_size", "memalign"};
+    void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+    if (!libc)
+        return false;
+    bool its_own = true;
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        its_own &= dlsym(RTLD_DEFAULT, names[i]) == dlsym(libc, names[i]);
+    (void)dlclose(libc);
+    return its_own;
+}
+
+static bool is_possible; // in this process
+
+static void look(void) {
+    is_possible = is_glibcs_malloc() && !is_strict();
+}
+
+void rk_heap_room_claim(void) {
+    rk_free(rk_malloc(1));
+}
+
+void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
+    *out_room = (rk_heap_room){0};
+    size_t count = (bytes < MAX_BYTES ? bytes : MAX_BYTES) / BLOCK_BYTES;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, look);
+    if (count == 0 || !is_possible || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+        return;
+    void **last = NULL; // each holds the address of the one before it
+    for (size_t i = 0; i < count; i++) {
+        void **block = rk_malloc(BLOCK_BYTES);
+        if (!block)
+            break;
+        *block = last;
+        last = block;
+    }
+    for (size_t i = 0; last; i++) { // the last one first: nothing above it is given back
+        void **before = *last;
+        if (i % BLOCKS_A_PIN == 0 && out_room->count < RK_HEAP_ROOM_PINS_MAX)
+            out_room->pins[out_room->count++] = last;
+        else
+            rk_free(last);
+        last = before;
+    }
+}
+
+void rk_heap_room_release(rk_heap_room *room) {
+    for (size_t i = 0; i < room->count; i++)
+        rk_free(room->pins[i]);
+    *room = (rk_heap_room){0};
+}

@@ -1,0 +1,161 @@
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fs.h"
+#include "cli/cli.h"
+#include "cli/diff_runs.h"
+#include "cli/diff_view.h"
+#include "cli/entries.h"
+#include "cli/opt.h"
+#include "cli/place.h"
+#include "diagnose/diff/components.h"
+#include "diagnose/diff/diff.h"
+
+enum { FILE_MAX_BYTES = 1 << 30 };
+
+// One side: a program, from the store or from a file, with what it was compiled with.
+typedef struct side {
+    rk_store_lookup lookup;
+    rk_buf file;
+    json_t *metadata, *components; // NULL for a file
+    char *reason;                  // why it cannot be read
+    rk_model *model;
+    rk_view view;
+    rk_diff_side shown;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+} side;
+
+static void side_cleanup(side *s) {
+    rk_view_cleanup(&s->view);
+    rk_model_free(s->model);
+    rk_store_lookup_cleanup(&s->lookup);
+    rk_buf_cleanup(&s->file);
+    rk_free(s->reason);
+    json_decref(s->metadata);
+    json_decref(s->components);
+}
+
+static rk_err *read_model(side *s, const char *what, rk_span code, const char *format) {
+    RK_TRY(rk_model_read(code, rk_span_text(format), RK_READ_LOCATIONS, &s->model, &s->reason));
+    if (!s->model)
+        return rk_error(RK_UNIMPLEMENTED, "the program of %s cannot be read: %s", what, s->reason);
+    return rk_view_make(s->model, &s->view);
+}
+
+static rk_err *read_file(side *s, const char *path) {
+    static const uint8_t bytecode[] = {'M', 'L', 0xef, 'R'};
+    RK_TRY(rk_fs_read(path, FILE_MAX_BYTES, &s->file));
+    rk_span code = rk_buf_span(&s->file);
+    bool is_mlir = code.len >= sizeof bytecode && memcmp(code.data, bytecode, sizeof bytecode) == 0;
+    s->shown.what = path;
+    return read_model(s, path, code, is_mlir ? "mlir" : "hlo");
+}
+
+static rk_err *read_kept(side *s, rk_store *store, const rk_kept *kept) {
+    if (kept->has_program)
+        RK_TRY(rk_store_read(store, RK_ENTRY_PROGRAM, kept->hex, RK_WANT_PAYLOAD, &s->lookup));
+    if (!kept->has_program || (s->lookup.found && !s->lookup.view.entry.payload.len))
+        return rk_error(RK_NOT_FOUND,
+                        "the program of %.16s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
+                        "compiled from now on",
+                        kept->hex);
+    if (!s->lookup.found)
+        return rk_error(RK_DATA_LOSS, "the program of %.16s cannot be used: %s", kept->hex,
+                        rk_entry_fault_text(s->lookup.fault));
+    const rk_entry *entry = &s->lookup.view.entry;
+    s->metadata = rk_out_parsed(entry->metadata);
+    s->components = rk_out_parsed(entry->components);
+    memcpy(s->hex, kept->hex, sizeof s->hex);
+    s->shown.what = s->hex;
+    s->shown.is_key = true;
+    s->shown.name = json_string_value(json_object_get(s->metadata, "name"));
+    s->shown.run = json_string_value(json_object_get(s->metadata, "run"));
+    s->shown.program = &entry->key.program;
+    const char *format = json_string_value(json_object_get(s->metadata, "format"));
+    return read_model(s, s->hex, entry->payload, format ? format : "");
+}
+
+static bool is_file(const char *what) {
+    struct stat info;
+    return rk_sys()->lstat_fn(what, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static rk_err *read_side(side *s, rk_store *store, const rk_kept_list *list, const char *what) {
+    const rk_kept *kept = NULL;
+    if (is_file(what))
+        return read_file(s, what);
+    RK_TRY(rk_kept_find(list, what, &kept));
+    return read_kept(s, store, kept);
+}
+
+static rk_err *compare(side *a, side *b, bool stacks, bool json) {
+    RK_AUTO(rk_program_diff) diff = {0};
+    RK_AUTO(rk_differences) components = {0};
+    RK_TRY(rk_diff_programs(&a->view, &b->view, &diff));
+    RK_TRY(rk_diff_toolchains(json_object_get(a->metadata, "toolchain"),
+                              json_object_get(b->metadata, "toolchain"), &components));
+    if (a->components && b->components)
+        RK_TRY(rk_diff_components(a->components, b->components, &components));
+    (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, &components,
+                                                    stacks);
+    return NULL;
+}
+
+static rk_err *diff(const rk_settings *settings, char **what, bool stacks, bool json) {
+    bool first = !is_file(what[0]) && rk_diff_names_run(what[0], what[1]);
+    bool second = !is_file(what[1]) && rk_diff_names_run(what[1], what[0]);
+    if (first && second)
+        return rk_diff_print_runs(settings, what[0], what[1], stacks, json);
+    if (first || second)
+        return rk_error(
+            RK_INVALID_ARGUMENT,
+            "'%s' is a run, or nothing, and '%s' is a program: a run is compared with "
+            "another one (`rekindle runs` shows them, `rekindle ls` the programs' keys)",
+            what[first ? 0 : 1], what[first ? 1 : 0]);
+    RK_AUTO_STORE store = NULL;
+    __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
+    RK_AUTO(side) a = {0};
+    RK_AUTO(side) b = {0};
+    RK_TRY(rk_place_open_store(settings, true, &store));
+    if (store)
+        RK_TRY(rk_kept_collect(store, &list));
+    RK_TRY(read_side(&a, store, &list, what[0]));
+    RK_TRY(read_side(&b, store, &list, what[1]));
+    return compare(&a, &b, stacks, json);
+}
+
+int rk_verb_diff(int argc, char **argv) {
+    bool json = false, stacks = false;
+    const char *dir = NULL;
+    const rk_opt options[] = {
+        RK_OPT_FLAG("stack", 's', &stacks, "the whole call stack of each difference"),
+        RK_OPT_JSON(&json),
+        RK_OPT_DIR(&dir),
+    };
+    const rk_opt_usage usage = {
+        .verb = "diff",
+        .operands = "A B",
+        .summary = "Compares two programs and what they were compiled with, and names the cause; "
+                   "or two runs.",
+        .details = "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
+                   "with MLIR bytecode or an HloModuleProto, or runs as `rekindle runs` shows "
+                   "them: then where they ran is compared, and which programs they asked for.\n\n"
+                   "What follows from another difference, such as the shapes of all operations "
+                   "behind an input whose shape changed, is counted and not listed.\n",
+        .options = options,
+        .option_count = RK_ARRAY_LEN(options),
+        .min_operands = 2,
+        .max_operands = 2,
+    };
+    rk_opt_operands operands;
+    int status;
+    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
+        return status;
+    rk_place_set_variable("REKINDLE_DIR", dir);
+    RK_AUTO_SETTINGS settings = NULL;
+    rk_err *err = rk_place_settings_of_runs(&settings);
+    if (!err)
+        err = diff(settings, operands.items, stacks, json);
+    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+}

@@ -1,0 +1,128 @@
+#include "diagnose/diff/components.h"
+
+#include "base/alloc.h"
+#include "identity/components.h"
+
+// From kind and name, with a blank between them, to the value; borrowed values.
+static rk_err *collect(const json_t *list, json_t *map) {
+    size_t index;
+    json_t *value;
+    const char *name;
+    if (json_is_object(list)) {
+        json_object_foreach((json_t *)(uintptr_t)list, name, value) RK_TRY(collect(value, map));
+        return NULL;
+    }
+    json_array_foreach(list, index, value) {
+        RK_AUTO(rk_buf) key = {0};
+        const char *kind = json_string_value(json_object_get(value, "kind"));
+        name = json_string_value(json_object_get(value, "name"));
+        json_t *held = json_object_get(value, "value");
+        if (!kind || !name || !held)
+            continue;
+        rk_buf_add_format(&key, "%s %s", kind, name);
+        RK_TRY(rk_buf_status(&key));
+        if (json_object_set(map, rk_buf_text(&key), held) != 0)
+            return rk_err_no_memory();
+    }
+    return NULL;
+}
+
+static bool kind_of(const char *key, rk_difference_kind *out_kind) {
+    for (int kind = RK_DIFFERENCE_OPTION; kind < RK_DIFFERENCE_KIND_COUNT; kind++) {
+        const char *name = rk_difference_kind_name((rk_difference_kind)kind);
+        size_t len = strlen(name);
+        *out_kind = (rk_difference_kind)kind;
+        if (strncmp(key, name, len) == 0 && key[len] == ' ')
+            return true;
+    }
+    return false;
+}
+
+static rk_err *copy_value(const json_t *value, char **out_text) {
+    *out_text = NULL;
+    if (!value)
+        return NULL;
+    const char *text = json_string_value(value);
+    if (!text)
+        text = json_string_value(json_object_get(value, "digest")); // too long to be kept
+    *out_text = rk_strdup(text ? text : "");
+    return *out_text ? NULL : rk_err_no_memory();
+}
+
+static rk_err *add(rk_differences *list, const char *key, const json_t *before,
+                   const json_t *after) {
+    rk_difference d = {0};
+    if (!kind_of(key, &d.kind))
+        return NULL;
+    const char *name = key + strlen(rk_difference_kind_name(d.kind)) + 1;
+    rk_err *err = rk_difference_text(rk_span_text(name), &d.attribute);
+    if (!err)
+        err = copy_value(before, &d.before);
+    if (!err)
+        err = copy_value(after, &d.after);
+    rk_err *added = rk_differences_add(list, &d);
+    if (!err)
+        return added;
+    rk_err_free(added);
+    return err;
+}
+
+static rk_err *compare(json_t *before, json_t *after, rk_differences *list) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(before, key, value) {
+        const json_t *other = json_object_get(after, key);
+        if (!other || !json_equal(value, other))
+            RK_TRY(add(list, key, value, other));
+    }
+    json_object_foreach(after, key, value) if (!json_object_get(before, key))
+        RK_TRY(add(list, key, NULL, value));
+    return NULL;
+}
+
+rk_err *rk_diff_components(const json_t *before, const json_t *after, rk_differences *list) {
+    json_t *from = json_object(), *to = json_object();
+    rk_err *err = from && to ? collect(before, from) : rk_err_no_memory();
+    if (!err)
+        err = collect(after, to);
+    if (!err)
+        err = compare(from, to, list);
+    json_decref(from);
+    json_decref(to);
+    return err;
+}
+
+static rk_err *add_version(rk_differences *list, const char *name, const json_t *before,
+                           const json_t *after) {
+    RK_AUTO(rk_buf) key = {0};
+    rk_buf_add_format(&key, "version %s", name);
+    RK_TRY(rk_buf_status(&key));
+    return add(list, rk_buf_text(&key), before, after);
+}
+
+rk_err *rk_diff_toolchains(const json_t *before, const json_t *after, rk_differences *list) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)before, name, value) {
+        const json_t *other = json_object_get(after, name);
+        if (other && !json_equal(value, other))
+            RK_TRY(add_version(list, name, value, other));
+    }
+    return NULL;
+}
+
+rk_cause rk_components_cause(const rk_differences *list) {
+    static const struct {
+        rk_difference_kind kind;
+        rk_cause cause;
+    } order[] = {
+        {RK_DIFFERENCE_VERSION, RK_CAUSE_TOOLCHAIN}, {RK_DIFFERENCE_TOPOLOGY, RK_CAUSE_DEVICE},
+        {RK_DIFFERENCE_FLAG, RK_CAUSE_ENVIRONMENT},  {RK_DIFFERENCE_VARIABLE, RK_CAUSE_ENVIRONMENT},
+        {RK_DIFFERENCE_OPTION, RK_CAUSE_OPTIONS},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(order); i++)
+        for (size_t k = 0; k < list->count; k++)
+            if (list->items[k].kind == order[i].kind)
+                return order[i].cause;
+    return RK_CAUSE_FIRST;
+}

@@ -1,0 +1,217 @@
+#include "diagnose/diff/diff_internal.h"
+
+#include "base/alloc.h"
+#include "diagnose/diff/align.h"
+#include "diagnose/diff/hash.h"
+
+void rk_program_diff_cleanup(rk_program_diff *diff) {
+    rk_differences_cleanup(&diff->list);
+    *diff = (rk_program_diff){0};
+}
+
+static void rk_differ_cleanup(rk_differ *d) {
+    rk_free(d->match);
+    rk_free(d->parameter);
+    rk_free(d->function);
+}
+
+static uint32_t *new_ids(size_t count) {
+    uint32_t *ids = rk_malloc((count + 1) * sizeof *ids);
+    if (ids)
+        memset(ids, 0xFF, (count + 1) * sizeof *ids); // RK_NO_ID
+    return ids;
+}
+
+static rk_err *allocate(rk_differ *d) {
+    d->match = new_ids((size_t)d->a->item_count + d->b->item_count);
+    d->parameter = new_ids((size_t)d->a->parameter_count + d->b->parameter_count);
+    d->function = new_ids(d->a->function_count);
+    if (!d->match || !d->parameter || !d->function)
+        return rk_err_no_memory();
+    d->back = d->match + d->a->item_count;
+    d->parameter_back = d->parameter + d->a->parameter_count;
+    return NULL;
+}
+
+// Functions.
+
+static uint64_t hash_content(const rk_view *view, const rk_view_function *function) {
+    uint64_t hash = function->name_hash;
+    for (uint32_t i = 0; i < function->count; i++)
+        hash = rk_hash_mix(hash, view->items[function->first + i].kind);
+    return hash;
+}
+
+// Those of `view` that have no partner yet (all of them for NULL), by name, or by name and content.
+static uint32_t list_functions(const rk_view *view, const uint32_t *partner, bool by_content,
+                               uint64_t *hashes, uint32_t *ids) {
+    uint32_t count = 0;
+    for (uint32_t f = 1; f < view->function_count; f++) {
+        if (f == view->entry || (partner && partner[f] != RK_NO_ID))
+            continue;
+        const rk_view_function *function = &view->functions[f];
+        hashes[count] = by_content ? hash_content(view, function) : function->name_hash;
+        ids[count++] = f;
+    }
+    return count;
+}
+
+static rk_err *match_functions_by(rk_differ *d, bool by_content, uint64_t *hashes, uint32_t *ids,
+                                  uint32_t *back) {
+    uint32_t limit = d->a->function_count;
+    uint32_t a_count = list_functions(d->a, d->function, by_content, hashes, ids);
+    uint32_t b_count = list_functions(d->b, back, by_content, hashes + limit, ids + limit);
+    rk_autofree uint32_t *match = new_ids(a_count);
+    if (!match)
+        return rk_err_no_memory();
+    RK_TRY(rk_align(hashes, a_count, hashes + limit, b_count, match));
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (match[i] == RK_ALIGN_NONE)
+            continue;
+        d->function[ids[i]] = ids[limit + match[i]];
+        back[ids[limit + match[i]]] = ids[i];
+    }
+    return NULL;
+}
+
+static rk_err *match_functions(rk_differ *d) {
+    size_t all = (size_t)d->a->function_count + d->b->function_count;
+    rk_autofree uint64_t *hashes = rk_malloc((all + 1) * sizeof *hashes);
+    rk_autofree uint32_t *ids = new_ids(all), *back = new_ids(d->b->function_count);
+    if (!hashes || !ids || !back)
+        return rk_err_no_memory();
+    d->function[0] = 0;
+    if (d->a->entry && d->b->entry)
+        d->function[d->a->entry] = d->b->entry;
+    RK_TRY(match_functions_by(d, true, hashes, ids, back));
+    return match_functions_by(d, false, hashes, ids, back);
+}
+
+// Operations.
+
+typedef struct hashes {
+    uint64_t *a, *b;
+    uint32_t *by_kind, *by_place;
+} hashes;
+
+static void fill(const rk_view *view, const rk_view_function *function, bool placed,
+                 uint64_t *out) {
+    for (uint32_t i = 0; i < function->count; i++) {
+        const rk_view_item *item = &view->items[function->first + i];
+        out[i] = placed ? item->placed : item->kind;
+    }
+}
+
+static uint32_t count_matched(const uint32_t *match, uint32_t count) {
+    uint32_t matched = 0;
+    for (uint32_t i = 0; i < count; i++)
+        matched += match[i] != RK_ALIGN_NONE;
+    return matched;
+}
+
+// In the order, by what the operations are. Where as many match if their lines are also the same,
+// that is the better one: of many that look alike it finds those that were written at one place.
+static rk_err *match_ops_of(rk_differ *d, const rk_view_function *a, const rk_view_function *b,
+                            const hashes *h) {
+    fill(d->a, a, false, h->a);
+    fill(d->b, b, false, h->b);
+    RK_TRY(rk_align(h->a, a->count, h->b, b->count, h->by_kind));
+    const uint32_t *best = h->by_kind;
+    uint32_t matched = count_matched(h->by_kind, a->count);
+    fill(d->a, a, true, h->a);
+    fill(d->b, b, true, h->b);
+    if (memcmp(h->a, h->b, (a->count < b->count ? a->count : b->count) * sizeof *h->a) != 0 ||
+        a->count != b->count) {
+        RK_TRY(rk_align(h->a, a->count, h->b, b->count, h->by_place));
+        if (count_matched(h->by_place, a->count) >= matched)
+            best = h->by_place;
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (best[i] == RK_ALIGN_NONE)
+            continue;
+        d->match[a->first + i] = b->first + best[i];
+        d->back[b->first + best[i]] = a->first + i;
+    }
+    return NULL;
+}
+
+static rk_err *match_ops(rk_differ *d) {
+    size_t all = (size_t)d->a->item_count + d->b->item_count;
+    rk_autofree uint64_t *space = rk_malloc((all + 1) * sizeof *space);
+    rk_autofree uint32_t *match = new_ids(2 * (size_t)d->a->item_count);
+    if (!space || !match)
+        return rk_err_no_memory();
+    hashes h = {space, space + d->a->item_count, match, match + d->a->item_count};
+    for (uint32_t f = 0; f < d->a->function_count; f++) {
+        uint32_t partner = d->function[f];
+        if (partner != RK_NO_ID)
+            RK_TRY(match_ops_of(d, &d->a->functions[f], &d->b->functions[partner], &h));
+    }
+    return NULL;
+}
+
+// The cause that explains the others.
+
+static bool is_other_toolchain(const rk_model *a, const rk_model *b) {
+    return a->producer && b->producer && strcmp(a->producer, b->producer) != 0;
+}
+
+static rk_cause cause_of(const rk_differ *d) {
+    if (!d->out->list.count)
+        return RK_CAUSE_FIRST;
+    if (d->parameters)
+        return RK_CAUSE_PARAMETERS;
+    if (d->shapes)
+        return RK_CAUSE_SHAPE;
+    if (d->dtypes)
+        return RK_CAUSE_DTYPE;
+    if (d->shardings)
+        return RK_CAUSE_SHARDING;
+    if (d->structures || d->converts)
+        return d->structures ? RK_CAUSE_STRUCTURE : RK_CAUSE_DTYPE;
+    if (d->donations && !d->constants)
+        return RK_CAUSE_OPTIONS;
+    return d->constants ? RK_CAUSE_CONSTANT : RK_CAUSE_STRUCTURE;
+}
+
+// Most of what the later program takes more is only added to what the earlier one made.
+static bool is_accumulation(const rk_differ *d) {
+    size_t added = 0;
+    for (uint32_t i = 0; i < d->b->parameter_count; i++)
+        added += d->parameter_back[i] == RK_NO_ID;
+    for (uint32_t i = 0; i < d->a->parameter_count; i++)
+        if (d->parameter[i] == RK_NO_ID)
+            return false;
+    return added && 2 * d->accumulated >= added && d->out->added <= 6 * d->accumulated &&
+           d->a->result_count == d->b->result_count;
+}
+
+// The framework writes otherwise: what differs in the program follows from that.
+static rk_err *compare_producers(rk_differ *d) {
+    if (!is_other_toolchain(d->a->model, d->b->model) || !d->out->list.count)
+        return NULL;
+    for (size_t i = 0; i < d->out->list.count; i++)
+        d->out->list.items[i].follows = true;
+    rk_differ_subject subject = {.op = rk_span_text("program")};
+    RK_TRY(rk_differ_add(d, RK_DIFFERENCE_VERSION, &subject, rk_span_text("producer"),
+                         rk_span_text(d->a->model->producer), rk_span_text(d->b->model->producer)));
+    d->out->cause = RK_CAUSE_TOOLCHAIN;
+    return NULL;
+}
+
+rk_err *rk_diff_programs(const rk_view *before, const rk_view *after, rk_program_diff *out_diff) {
+    *out_diff = (rk_program_diff){0};
+    RK_AUTO(rk_differ) d = {.a = before, .b = after, .out = out_diff};
+    RK_TRY(allocate(&d));
+    RK_TRY(match_functions(&d));
+    RK_TRY(match_ops(&d));
+    RK_TRY(rk_differ_match_parameters(&d));
+    RK_TRY(rk_differ_parameters(&d));
+    RK_TRY(rk_differ_results(&d));
+    RK_TRY(rk_differ_ops(&d));
+    out_diff->cause = cause_of(&d);
+    out_diff->accumulates = is_accumulation(&d);
+    RK_TRY(compare_producers(&d));
+    rk_differences_sort(&out_diff->list);
+    return NULL;
+}

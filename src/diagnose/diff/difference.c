@@ -1,0 +1,123 @@
+#include "diagnose/diff/difference.h"
+
+#include "base/alloc.h"
+
+// What follows from a cause is shown on demand only, and must not crowd out other causes.
+enum { FOLLOWERS_MAX = 64 };
+
+const char *rk_difference_kind_name(rk_difference_kind kind) {
+    static const char *const names[RK_DIFFERENCE_KIND_COUNT] = {
+        "shape",     "dtype",           "constant",          "op_added", "op_removed",
+        "attribute", "parameter_added", "parameter_removed", "sharding", "option",
+        "flag",      "variable",        "version",           "topology",
+    };
+    return names[kind];
+}
+
+const char *rk_cause_name(rk_cause cause) {
+    static const char *const names[RK_CAUSE_COUNT] = {
+        "first",      "shape",     "dtype",   "constant",    "structure",
+        "parameters", "sharding",  "options", "environment", "toolchain",
+        "device",     "duplicate", "evicted", "damaged",     "uncacheable",
+    };
+    return names[cause];
+}
+
+static void free_text(rk_difference *difference) {
+    rk_free(difference->function);
+    rk_free(difference->op);
+    rk_free(difference->attribute);
+    rk_free(difference->before);
+    rk_free(difference->after);
+    rk_free(difference->file);
+    rk_stack_cleanup(&difference->stack);
+}
+
+void rk_differences_cleanup(rk_differences *list) {
+    for (size_t i = 0; i < list->count; i++)
+        free_text(&list->items[i]);
+    rk_free(list->items);
+    *list = (rk_differences){0};
+}
+
+static bool is_full(const rk_differences *list, bool follows) {
+    size_t followers = list->count - list->cause_count;
+    return list->count >= RK_DIFFERENCES_MAX || (follows && followers >= FOLLOWERS_MAX);
+}
+
+rk_err *rk_differences_add(rk_differences *list, rk_difference *difference) {
+    rk_difference taken = *difference;
+    *difference = (rk_difference){0};
+    if (is_full(list, taken.follows)) {
+        list->left_out++;
+        free_text(&taken);
+        return NULL;
+    }
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 8;
+        rk_difference *items = rk_realloc(list->items, capacity * sizeof *items);
+        if (!items) {
+            free_text(&taken);
+            return rk_err_no_memory();
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = taken;
+    list->cause_count += !taken.follows;
+    return NULL;
+}
+
+// Few, and nearly sorted: by insertion, which keeps what is equal in its order.
+static bool is_after(const rk_difference *a, const rk_difference *b) {
+    return a->follows != b->follows ? a->follows : a->order > b->order;
+}
+
+void rk_differences_sort(rk_differences *list) {
+    list->cause_count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        rk_difference one = list->items[i];
+        size_t at = i;
+        for (; at > 0 && is_after(&list->items[at - 1], &one); at--)
+            list->items[at] = list->items[at - 1];
+        list->items[at] = one;
+        list->cause_count += !one.follows;
+    }
+}
+
+rk_err *rk_difference_text(rk_span text, char **out_text) {
+    *out_text = NULL;
+    if (!text.len)
+        return NULL;
+    *out_text = rk_strndup((const char *)text.data, text.len);
+    return *out_text ? NULL : rk_err_no_memory();
+}
+
+static rk_err *copy(rk_difference *d, const rk_difference_words *words, const rk_source *place) {
+    const struct {
+        rk_span text;
+        char **copy;
+    } parts[] = {
+        {words->function, &d->function},   {words->op, &d->op},
+        {words->attribute, &d->attribute}, {words->before, &d->before},
+        {words->after, &d->after},         {place->file, &d->file},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++)
+        RK_TRY(rk_difference_text(parts[i].text, parts[i].copy));
+    d->line = place->line;
+    return d->follows ? NULL : rk_stack_take(place, &d->stack);
+}
+
+rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
+                            const rk_difference_words *words, const rk_source *place) {
+    rk_difference d = *plain;
+    if (is_full(list, d.follows)) {
+        list->left_out++;
+        return NULL;
+    }
+    rk_err *err = copy(&d, words, place);
+    if (!err)
+        return rk_differences_add(list, &d);
+    free_text(&d);
+    return err;
+}

@@ -1,0 +1,237 @@
+// Operations: what came, what went, and how those that stayed differ.
+#include "base/alloc.h"
+#include "diagnose/diff/diff_internal.h"
+
+enum { USERS_MAX = 8 };
+
+rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind, const rk_differ_subject *subject,
+                      rk_span attribute, rk_span before, rk_span after) {
+    rk_span function = subject->place.function.len ? subject->place.function : subject->function;
+    const rk_difference plain = {
+        .kind = kind, .follows = subject->follows, .order = subject->order};
+    const rk_difference_words words = {.function = function,
+                                       .op = subject->op,
+                                       .attribute = attribute,
+                                       .before = before,
+                                       .after = after};
+    return rk_differences_note(&d->out->list, &plain, &words, &subject->place);
+}
+
+rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after) {
+    rk_span a_dims, a_element, b_dims, b_element;
+    if (before == RK_NO_ID || after == RK_NO_ID)
+        return RK_DIFFERENCE_KIND_COUNT;
+    if (!rk_view_tensor(d->a->model, before, &a_dims, &a_element) ||
+        !rk_view_tensor(d->b->model, after, &b_dims, &b_element))
+        return d->a->node_hash[before] == d->b->node_hash[after] ? RK_DIFFERENCE_KIND_COUNT
+                                                                 : RK_DIFFERENCE_SHAPE;
+    if (!rk_span_equal(a_dims, b_dims))
+        return RK_DIFFERENCE_SHAPE;
+    return rk_span_equal(a_element, b_element) ? RK_DIFFERENCE_KIND_COUNT : RK_DIFFERENCE_DTYPE;
+}
+
+// The line of an operation; of one whose line is only that of the call, of what uses it.
+static rk_source place_of(const rk_view *view, uint32_t op) {
+    rk_source place = {0};
+    for (unsigned steps = 0; steps < USERS_MAX && op != RK_NO_ID; steps++) {
+        bool found = rk_view_source(view, op, &place);
+        if (found && !(view->call.file.len && rk_source_same_line(&place, &view->call)))
+            break;
+        uint32_t user = view->user[op];
+        if (user == RK_NO_ID || view->model->ops.items[user].end == op)
+            break;
+        op = user;
+    }
+    return place;
+}
+
+rk_differ_subject rk_differ_subject_of(const rk_view *view, uint32_t item) {
+    uint32_t op = view->items[item].op;
+    return (rk_differ_subject){
+        .op = rk_model_string(view->model, view->model->ops.items[op].name),
+        .function = view->functions[view->items[item].function].name,
+        .place = place_of(view, op),
+        .order = op,
+    };
+}
+
+// One line of the source makes many operations, also those of its gradient: the first of them is
+// the cause.
+bool rk_differ_is_known_line(rk_differ *d, const rk_source *place) {
+    if (!place->file.len)
+        return false;
+    for (size_t i = 0; i < d->place_count; i++)
+        if (rk_source_same_line(&d->causes[i], place))
+            return true;
+    if (d->place_count < RK_ARRAY_LEN(d->causes))
+        d->causes[d->place_count++] = *place;
+    return false;
+}
+
+// Whether the inputs of the program already explain whatever differs inside of it.
+bool rk_differ_inputs_differ(const rk_differ *d) {
+    return d->parameters || d->shapes || d->dtypes || d->shardings;
+}
+
+bool rk_differ_begins(rk_span text, const char *with) {
+    size_t len = strlen(with);
+    return text.len >= len && memcmp(text.data, with, len) == 0;
+}
+
+bool rk_differ_is_about_sharding(rk_span name) {
+    return (name.len && memmem(name.data, name.len, "sharding", 8)) ||
+           rk_differ_begins(name, "sdy.") || rk_differ_begins(name, "xla.sdy");
+}
+
+bool rk_differ_ends(rk_span text, const char *with) {
+    size_t len = strlen(with);
+    return text.len >= len && memcmp(text.data + text.len - len, with, len) == 0;
+}
+
+// How many results there are is told apart from operations.
+static bool is_terminator(rk_span name) {
+    return rk_differ_ends(name, ".return") || rk_differ_ends(name, ".tuple");
+}
+
+static bool is_sharding_call(const rk_view *view, uint32_t item) {
+    const rk_op *op = &view->model->ops.items[view->items[item].op];
+    uint32_t target = rk_model_attr(view->model, op, "call_target_name");
+    return rk_differ_is_about_sharding(rk_model_string(view->model, op->name)) ||
+           (target != RK_NO_ID && rk_span_is(view->model->nodes.items[target].bytes, "Sharding"));
+}
+
+// Before what only lays a value out otherwise.
+static uint32_t laid_out_from(const rk_view *view, uint32_t value) {
+    for (unsigned steps = 0; steps < USERS_MAX && view->producer[value] != RK_NO_ID; steps++) {
+        const rk_op *op = &view->model->ops.items[view->producer[value]];
+        rk_span name = rk_model_string(view->model, op->name);
+        if (op->operand_count != 1 ||
+            !(rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose")))
+            break;
+        value = view->model->operands.items[op->first_operand];
+    }
+    return value;
+}
+
+static bool is_result(const rk_view *view, uint32_t value) {
+    for (uint32_t i = 0; i < view->result_count; i++)
+        if (laid_out_from(view, view->results[i]) == value)
+            return true;
+    return false;
+}
+
+// An addition of something that only the later program takes, and which gives it back: the sum.
+static bool adds_new_parameter(const rk_differ *d, uint32_t index) {
+    const rk_model *m = d->b->model;
+    const rk_op *op = &m->ops.items[index];
+    if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1 ||
+        !is_result(d->b, op->first_result))
+        return false;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        uint32_t p = d->b->parameter[m->operands.items[op->first_operand + i]];
+        if (p != RK_NO_ID && d->parameter_back[p] == RK_NO_ID)
+            return true;
+    }
+    return false;
+}
+
+// What is gone has no line in a source that was edited since: that of what used it.
+static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
+                          rk_differ_subject *subject) {
+    const rk_view *a = d->a, *b = d->b;
+    // After whatever took its place.
+    subject->order = next < b->item_count ? b->items[next].op : UINT32_MAX;
+    uint32_t op = a->items[item].op;
+    for (unsigned steps = 0; d->moved && steps < USERS_MAX; steps++) {
+        op = a->user[op];
+        uint32_t user = op == RK_NO_ID ? RK_NO_ID : a->item_of_op[op];
+        if (user == RK_NO_ID)
+            return;
+        if (d->match[user] == RK_NO_ID)
+            continue;
+        subject->place = place_of(b, b->items[d->match[user]].op);
+        return;
+    }
+}
+
+static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
+    const rk_view *view = added ? d->b : d->a;
+    rk_differ_subject subject = rk_differ_subject_of(view, item);
+    if (is_terminator(subject.op))
+        return NULL;
+    *(added ? &d->out->added : &d->out->removed) += 1;
+    d->accumulated += added && adds_new_parameter(d, view->items[item].op);
+    if (!added)
+        place_removed(d, item, next, &subject);
+    subject.follows = rk_differ_inputs_differ(d);
+    rk_difference_kind kind = added ? RK_DIFFERENCE_OP_ADDED : RK_DIFFERENCE_OP_REMOVED;
+    if (is_sharding_call(view, item)) {
+        kind = RK_DIFFERENCE_SHARDING;
+        d->shardings += !subject.follows;
+    } else if (!subject.follows) {
+        subject.follows = rk_differ_is_known_line(d, &subject.place);
+        *(rk_differ_ends(subject.op, ".convert") ? &d->converts : &d->structures) += 1;
+    }
+    RK_AUTO(rk_buf) type = {0};
+    const rk_op *op = &view->model->ops.items[view->items[item].op];
+    if (op->result_count)
+        rk_view_write_type(view->model, view->model->values.items[op->first_result].type, &type);
+    rk_span text = rk_buf_span(&type), none = {0};
+    return rk_differ_add(d, kind, &subject, none, added ? none : text, added ? text : none);
+}
+
+static rk_err *compare_function(rk_differ *d, const rk_view_function *a,
+                                const rk_view_function *b) {
+    uint32_t i = a ? a->first : 0, a_end = a ? a->first + a->count : 0;
+    uint32_t j = b ? b->first : 0, b_end = b ? b->first + b->count : 0;
+    while (i < a_end || j < b_end) {
+        if (j < b_end && d->back[j] == RK_NO_ID)
+            RK_TRY(add_one_sided(d, true, j++, 0));
+        else if (i < a_end && d->match[i] == RK_NO_ID)
+            RK_TRY(add_one_sided(d, false, i++, j));
+        else
+            RK_TRY(rk_differ_pair(d, i++, j++));
+    }
+    return NULL;
+}
+
+static rk_err *compare_partners(rk_differ *d, uint32_t f) {
+    const rk_view_function *a = &d->a->functions[f];
+    return compare_function(d, a,
+                            d->function[f] == RK_NO_ID ? NULL : &d->b->functions[d->function[f]]);
+}
+
+// Whether the lines of the source are others now, which moves most of them.
+static bool is_moved(const rk_differ *d) {
+    size_t same = 0, moved = 0;
+    for (uint32_t i = 0; i < d->a->item_count; i++) {
+        rk_source before, after;
+        uint32_t j = d->match[i];
+        if (j == RK_NO_ID || !rk_view_source(d->a, d->a->items[i].op, &before) ||
+            !rk_view_source(d->b, d->b->items[j].op, &after))
+            continue;
+        *(rk_source_same_line(&before, &after) ? &same : &moved) += 1;
+    }
+    return moved > same;
+}
+
+// The module's meshes first, then the main function, then what it calls.
+rk_err *rk_differ_ops(rk_differ *d) {
+    rk_autofree bool *seen = rk_calloc((size_t)d->b->function_count + 1, sizeof *seen);
+    if (!seen)
+        return rk_err_no_memory();
+    d->moved = is_moved(d);
+    RK_TRY(compare_partners(d, 0));
+    if (d->a->entry && d->b->entry)
+        RK_TRY(compare_partners(d, d->a->entry));
+    for (uint32_t f = 1; f < d->a->function_count; f++) {
+        if (d->function[f] != RK_NO_ID)
+            seen[d->function[f]] = true;
+        if (f != d->a->entry || !d->b->entry)
+            RK_TRY(compare_partners(d, f));
+    }
+    for (uint32_t f = 1; f < d->b->function_count; f++)
+        if (!seen[f])
+            RK_TRY(compare_function(d, NULL, &d->b->functions[f]));
+    return NULL;
+}

@@ -1,0 +1,313 @@
+// Two operations that are one and the same in kind: attributes, operands, types.
+#include "diagnose/diff/diff_internal.h"
+
+// Attributes.
+
+static bool is_ignored(rk_span name) {
+    static const char *const names[] = {
+        "sym_name",
+        "callee",
+        "called_computations",
+        "decomposition",
+        "function_type",
+        "arg_attrs",
+        "res_attrs",
+        "program_shape",
+        "result_layout",
+        "channel_handle",
+        "channel_id",
+        "layout",
+        "host_program_shape",
+        "name",
+        "parameter_number",
+        "jax.result_info",
+        "result_layouts",
+        "operand_layouts",
+        "tuple_index",
+        "mhlo.layout_mode",
+        "sym_visibility",
+        "entry",
+        "root",
+        "schedule",
+        "device_ids",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_number(const rk_view *view, uint32_t node) {
+    if (node == RK_NO_ID)
+        return false;
+    switch ((rk_node_kind)view->model->nodes.items[node].kind) {
+    case RK_NODE_INT:
+    case RK_NODE_FLOAT:
+    case RK_NODE_INTS:
+    case RK_NODE_ELEMENTS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_donation(rk_span name) {
+    return rk_span_is(name, "buffer_donor") || rk_span_is(name, "input_output_alias");
+}
+
+static rk_err *add_attribute(rk_differ *d, const rk_differ_subject *of, rk_span name,
+                             uint32_t before, uint32_t after) {
+    rk_differ_subject subject = *of;
+    bool sharding = rk_differ_is_about_sharding(name) || rk_differ_is_about_sharding(of->op) ||
+                    rk_differ_begins(name, "mhlo.num_") || rk_differ_begins(name, "num_partitions");
+    bool numbers = is_number(d->a, before) || is_number(d->b, after);
+    subject.follows = of->follows || rk_differ_inputs_differ(d);
+    if (sharding)
+        d->shardings++;
+    else if (!subject.follows && is_donation(name))
+        d->donations++;
+    else if (!subject.follows) {
+        subject.follows = d->structures > 0 || rk_differ_is_known_line(d, &subject.place);
+        *(numbers ? &d->constants : &d->structures) += 1;
+    }
+    RK_AUTO(rk_buf) was = {0};
+    RK_AUTO(rk_buf) is = {0};
+    rk_differ_write_node(d->a, before, &was);
+    rk_differ_write_node(d->b, after, &is);
+    return rk_differ_add(d, sharding ? RK_DIFFERENCE_SHARDING : RK_DIFFERENCE_ATTRIBUTE, &subject,
+                         name, rk_buf_span(&was), rk_buf_span(&is));
+}
+
+static bool same_fields(const rk_view *a, const rk_node *x, const rk_view *b, const rk_node *y) {
+    if (x->kind != y->kind || x->field_count != y->field_count ||
+        (x->kind != RK_NODE_DICT && x->kind != RK_NODE_STRUCT && x->kind != RK_NODE_LIST))
+        return false;
+    for (uint32_t i = 0; i < x->field_count; i++)
+        if (!rk_span_equal(
+                rk_model_string(a->model, a->model->fields.items[x->first_field + i].name),
+                rk_model_string(b->model, b->model->fields.items[y->first_field + i].name)))
+            return false;
+    return x->field_count > 0;
+}
+
+// Down to what differs within dictionaries and structures that have the same fields.
+static rk_err *compare_nodes(rk_differ *d, const rk_differ_subject *subject, rk_span name,
+                             uint32_t before, uint32_t after, unsigned depth) {
+    if (before == RK_NO_ID || after == RK_NO_ID)
+        return add_attribute(d, subject, name, before, after);
+    if (d->a->node_hash[before] == d->b->node_hash[after] || is_ignored(name))
+        return NULL;
+    const rk_node *x = &d->a->model->nodes.items[before], *y = &d->b->model->nodes.items[after];
+    if (depth >= 4 || rk_differ_is_about_sharding(name) || !same_fields(d->a, x, d->b, y))
+        return add_attribute(d, subject, name, before, after);
+    for (uint32_t i = 0; i < x->field_count; i++) {
+        const rk_field *f = &d->a->model->fields.items[x->first_field + i];
+        const rk_field *g = &d->b->model->fields.items[y->first_field + i];
+        rk_span inner = rk_model_string(d->a->model, f->name); // parts of lists have no name
+        RK_TRY(compare_nodes(d, subject, inner.len ? inner : name, f->node, g->node, depth + 1));
+    }
+    return NULL;
+}
+
+// Attributes are sorted by name on both sides.
+static rk_err *compare_attrs(rk_differ *d, const rk_differ_subject *subject, const rk_op *a,
+                             const rk_op *b) {
+    const rk_model *m = d->a->model, *n = d->b->model;
+    uint32_t i = 0, j = 0;
+    while (i < a->attr_count || j < b->attr_count) {
+        const rk_field *f = i < a->attr_count ? &m->fields.items[a->first_attr + i] : NULL;
+        const rk_field *g = j < b->attr_count ? &n->fields.items[b->first_attr + j] : NULL;
+        rk_span left = f ? rk_model_string(m, f->name) : (rk_span){0};
+        rk_span right = g ? rk_model_string(n, g->name) : (rk_span){0};
+        int order = !f ? 1 : !g ? -1 : rk_span_compare(left, right);
+        rk_span name = order <= 0 ? left : right;
+        if (!is_ignored(name))
+            RK_TRY(compare_nodes(d, subject, name, order <= 0 ? f->node : RK_NO_ID,
+                                 order >= 0 ? g->node : RK_NO_ID, 0));
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return NULL;
+}
+
+// Operands.
+
+// A constant that is spread for one user alone has a line of its own, which may be another.
+static rk_differ_subject subject_of_literal(const rk_differ *d, const rk_differ_subject *of,
+                                            uint32_t value, uint32_t user) {
+    const rk_view *view = d->b;
+    rk_differ_subject subject = *of;
+    uint32_t op = view->producer[value];
+    rk_source place;
+    if (op == RK_NO_ID || view->user[op] != user || !view->model->ops.items[op].operand_count ||
+        !rk_view_source(view, op, &place) || rk_source_same_line(&place, &view->call))
+        return subject;
+    subject.place = place;
+    subject.order = op;
+    subject.op = rk_model_string(view->model, view->model->ops.items[op].name);
+    return subject;
+}
+
+static rk_err *compare_constants(rk_differ *d, const rk_differ_subject *of, bool same_place,
+                                 uint32_t before, uint32_t after) {
+    if (rk_differ_same_constant(d, before, after))
+        return NULL;
+    rk_differ_subject subject = *of;
+    double x, y;
+    subject.follows = d->shapes && rk_differ_number(d->a, before, &x) &&
+                      rk_differ_number(d->b, after, &y) && rk_differ_is_explained(d, x, y);
+    // Where operations came or went, what is aligned may not be the same.
+    if (!subject.follows && (d->structures || d->parameters) && !same_place)
+        subject.follows = true;
+    if (!subject.follows) {
+        d->constants++;
+        subject.follows = rk_differ_is_known_line(d, &subject.place);
+    }
+    RK_AUTO(rk_buf) was = {0};
+    RK_AUTO(rk_buf) is = {0};
+    rk_differ_write_constant(d->a, before, &was);
+    rk_differ_write_constant(d->b, after, &is);
+    return rk_differ_add(d, RK_DIFFERENCE_CONSTANT, &subject, rk_span_text("value"),
+                         rk_buf_span(&was), rk_buf_span(&is));
+}
+
+static uint32_t item_of_value(const rk_view *view, uint32_t value) {
+    uint32_t op = view->producer[value];
+    return op == RK_NO_ID ? RK_NO_ID : view->item_of_op[op];
+}
+
+static uint32_t result_number(const rk_view *view, uint32_t value) {
+    return value - view->model->ops.items[view->producer[value]].first_result;
+}
+
+// Whether two operands come from the same place in their programs. What comes from operations that
+// came or went is no difference of its own.
+static bool same_source(const rk_differ *d, uint32_t a, uint32_t b) {
+    if ((d->a->literal[a] == RK_NO_ID) != (d->b->literal[b] == RK_NO_ID))
+        return false;
+    uint32_t i = item_of_value(d->a, a), j = item_of_value(d->b, b);
+    if ((i != RK_NO_ID && d->match[i] == RK_NO_ID) || (j != RK_NO_ID && d->back[j] == RK_NO_ID))
+        return true;
+    uint32_t p = d->a->parameter[a], q = d->b->parameter[b];
+    if (p != RK_NO_ID || q != RK_NO_ID)
+        return p != RK_NO_ID && q != RK_NO_ID && d->parameter[p] == q;
+    if (i == RK_NO_ID || j == RK_NO_ID)
+        return i == j; // arguments of blocks: by where they stand, which is the same
+    return d->match[i] == j && result_number(d->a, a) == result_number(d->b, b);
+}
+
+// "parameter x", "sine at train.py:8".
+static void write_source(const rk_view *view, uint32_t value, rk_buf *out) {
+    uint32_t parameter = view->parameter[value], op = view->producer[value];
+    rk_source place;
+    if (parameter != RK_NO_ID && view->parameters[parameter].name.len) {
+        rk_buf_add_text(out, "input ");
+        rk_buf_add_span(out, view->parameters[parameter].name);
+    } else if (parameter != RK_NO_ID) {
+        rk_buf_add_format(out, "input %u", parameter);
+    } else if (op != RK_NO_ID) {
+        rk_span name = rk_model_string(view->model, view->model->ops.items[op].name);
+        rk_buf_add_span(out, name);
+        if (rk_view_source(view, op, &place))
+            rk_buf_add_format(out, " of line %u", place.line);
+    } else {
+        rk_buf_add_text(out, "an argument");
+    }
+}
+
+static rk_err *add_wiring(rk_differ *d, const rk_differ_subject *of, uint32_t number,
+                          uint32_t before, uint32_t after) {
+    rk_differ_subject subject = *of;
+    subject.follows = rk_differ_inputs_differ(d) || d->structures > 0;
+    if (!subject.follows) {
+        d->structures++;
+        subject.follows = rk_differ_is_known_line(d, &subject.place);
+    }
+    RK_AUTO(rk_buf) name = {0};
+    RK_AUTO(rk_buf) was = {0};
+    RK_AUTO(rk_buf) is = {0};
+    rk_buf_add_format(&name, "operand %u", number);
+    write_source(d->a, before, &was);
+    write_source(d->b, after, &is);
+    return rk_differ_add(d, RK_DIFFERENCE_ATTRIBUTE, &subject, rk_buf_span(&name),
+                         rk_buf_span(&was), rk_buf_span(&is));
+}
+
+static rk_err *add_type(rk_differ *d, const rk_differ_subject *of, rk_difference_kind kind,
+                        bool follows, uint32_t before, uint32_t after) {
+    rk_differ_subject subject = *of;
+    subject.follows = follows || rk_differ_inputs_differ(d) || d->structures || d->converts;
+    if (!subject.follows) {
+        // A size that no input has is a number in the source; a type is one, too.
+        *(kind == RK_DIFFERENCE_DTYPE ? &d->converts : &d->constants) += 1;
+        subject.follows = rk_differ_is_known_line(d, &subject.place);
+    }
+    RK_AUTO(rk_buf) was = {0};
+    RK_AUTO(rk_buf) is = {0};
+    rk_view_write_type(d->a->model, before, &was);
+    rk_view_write_type(d->b->model, after, &is);
+    return rk_differ_add(d, kind, &subject, (rk_span){0}, rk_buf_span(&was), rk_buf_span(&is));
+}
+
+typedef struct pair {
+    const rk_op *a, *b;
+    uint32_t after; // which operation b is
+    rk_differ_subject subject;
+    bool same_place;
+} pair;
+
+static uint32_t type_of(const rk_view *view, uint32_t value) {
+    return view->model->values.items[value].type;
+}
+
+static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_differ) {
+    const rk_model *m = d->a->model, *n = d->b->model;
+    uint32_t literal = RK_NO_ID, wired = RK_NO_ID;
+    rk_difference_kind literal_kind = RK_DIFFERENCE_KIND_COUNT;
+    for (uint32_t i = 0; i < p->a->operand_count && i < p->b->operand_count; i++) {
+        uint32_t x = m->operands.items[p->a->first_operand + i];
+        uint32_t y = n->operands.items[p->b->first_operand + i];
+        uint32_t before = d->a->literal[x], after = d->b->literal[y];
+        rk_difference_kind kind = rk_differ_types(d, type_of(d->a, x), type_of(d->b, y));
+        if (before != RK_NO_ID && after != RK_NO_ID) {
+            rk_differ_subject subject = subject_of_literal(d, &p->subject, y, p->after);
+            RK_TRY(compare_constants(d, &subject, p->same_place, before, after));
+            literal = kind == RK_DIFFERENCE_KIND_COUNT ? literal : i;
+            literal_kind = kind == RK_DIFFERENCE_KIND_COUNT ? literal_kind : kind;
+            continue;
+        }
+        *out_types_differ |= kind != RK_DIFFERENCE_KIND_COUNT;
+        if (!same_source(d, x, y) && wired == RK_NO_ID)
+            wired = i;
+    }
+    if (wired != RK_NO_ID)
+        RK_TRY(add_wiring(d, &p->subject, wired, m->operands.items[p->a->first_operand + wired],
+                          n->operands.items[p->b->first_operand + wired]));
+    if (literal == RK_NO_ID || *out_types_differ)
+        return NULL;
+    *out_types_differ = true;
+    uint32_t x = m->operands.items[p->a->first_operand + literal];
+    uint32_t y = n->operands.items[p->b->first_operand + literal];
+    rk_differ_subject subject = subject_of_literal(d, &p->subject, y, p->after);
+    return add_type(d, &subject, literal_kind, false, type_of(d->a, x), type_of(d->b, y));
+}
+
+rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j) {
+    const rk_view_item *x = &d->a->items[i], *y = &d->b->items[j];
+    pair p = {&d->a->model->ops.items[x->op], &d->b->model->ops.items[y->op], y->op,
+              rk_differ_subject_of(d->b, j), x->placed == y->placed};
+    bool types_differ = false;
+    size_t before = d->constants + d->structures;
+    RK_TRY(compare_operands(d, &p, &types_differ));
+    RK_TRY(compare_attrs(d, &p.subject, p.a, p.b));
+    types_differ |= d->constants + d->structures > before;
+    for (uint32_t r = 0; r < p.a->result_count && r < p.b->result_count; r++) {
+        uint32_t was = type_of(d->a, p.a->first_result + r);
+        uint32_t is = type_of(d->b, p.b->first_result + r);
+        rk_difference_kind kind = rk_differ_types(d, was, is);
+        if (kind != RK_DIFFERENCE_KIND_COUNT)
+            RK_TRY(add_type(d, &p.subject, kind, types_differ, was, is));
+    }
+    d->out->matched++;
+    return NULL;
+}

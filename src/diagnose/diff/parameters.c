@@ -1,0 +1,370 @@
+// Parameters and results of the program: what the user hands in and gets back.
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "diagnose/diff/align.h"
+#include "diagnose/diff/diff_internal.h"
+#include "diagnose/diff/hash.h"
+
+// Matching: by the most that is the same first.
+
+typedef enum likeness { NAME_AND_TYPE, NAME, TYPE, RANK, LIKENESS_COUNT } likeness;
+
+static uint64_t hash_type(const rk_view *view, uint32_t value, bool dims) {
+    rk_span shape, element;
+    if (value == RK_NO_ID)
+        return 0;
+    uint32_t type = view->model->values.items[value].type;
+    if (!rk_view_tensor(view->model, type, &shape, &element))
+        return type == RK_NO_ID ? 0 : view->node_hash[type];
+    uint64_t hash = rk_hash_span(RK_HASH_SEED, element);
+    return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
+}
+
+static uint64_t hash_parameter(const rk_view *view, const rk_view_parameter *p, likeness how) {
+    uint64_t hash = rk_hash_mix(RK_HASH_SEED, how);
+    if (how <= NAME)
+        hash = rk_hash_span(hash, p->name);
+    if (how != NAME)
+        hash = rk_hash_mix(hash, hash_type(view, p->value, how != RANK));
+    return hash;
+}
+
+static uint32_t list_open(const rk_view *view, const uint32_t *partner, likeness how,
+                          uint64_t *hashes, uint32_t *ids) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->parameter_count; i++) {
+        const rk_view_parameter *p = &view->parameters[i];
+        // What has a name is not taken for something of another name.
+        if (partner[i] != RK_NO_ID || (how > NAME && p->name.len) || (how <= NAME && !p->name.len))
+            continue;
+        hashes[count] = hash_parameter(view, p, how);
+        ids[count++] = i;
+    }
+    return count;
+}
+
+static bool have_names(const rk_view *view) {
+    for (uint32_t i = 0; i < view->parameter_count; i++)
+        if (!view->parameters[i].name.len)
+            return false;
+    return true;
+}
+
+static rk_err *match_by(rk_differ *d, likeness how, uint64_t *hashes, uint32_t *ids) {
+    uint32_t limit = d->a->parameter_count;
+    uint32_t a_count = list_open(d->a, d->parameter, how, hashes, ids);
+    uint32_t b_count = list_open(d->b, d->parameter_back, how, hashes + limit, ids + limit);
+    rk_autofree uint32_t *match = rk_malloc(((size_t)a_count + 1) * sizeof *match);
+    if (!match)
+        return rk_err_no_memory();
+    RK_TRY(rk_align(hashes, a_count, hashes + limit, b_count, match));
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (match[i] == RK_ALIGN_NONE)
+            continue;
+        d->parameter[ids[i]] = ids[limit + match[i]];
+        d->parameter_back[ids[limit + match[i]]] = ids[i];
+    }
+    return NULL;
+}
+
+// Where the types are the same, in whatever order, inputs without names have changed places.
+static bool same_types(const rk_differ *d) {
+    uint64_t a = 0, b = 0;
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        a += rk_hash_mix(RK_HASH_SEED, hash_type(d->a, d->a->parameters[i].value, true));
+        b += rk_hash_mix(RK_HASH_SEED, hash_type(d->b, d->b->parameters[i].value, true));
+    }
+    return a == b;
+}
+
+static void match_same_types(rk_differ *d) {
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        uint64_t wanted = hash_type(d->a, d->a->parameters[i].value, true);
+        // Its own place first, then the nearest after it: mostly they are where they were.
+        for (uint32_t k = 0; k < d->b->parameter_count; k++) {
+            uint32_t j = (i + k) % d->b->parameter_count;
+            if (d->parameter_back[j] != RK_NO_ID ||
+                hash_type(d->b, d->b->parameters[j].value, true) != wanted)
+                continue;
+            d->parameter[i] = j;
+            d->parameter_back[j] = i;
+            break;
+        }
+    }
+}
+
+rk_err *rk_differ_match_parameters(rk_differ *d) {
+    enum { PERMUTED_MAX = 4096 };
+    size_t all = (size_t)d->a->parameter_count + d->b->parameter_count;
+    if (d->a->parameter_count == d->b->parameter_count && !(have_names(d->a) && have_names(d->b))) {
+        if (d->a->parameter_count <= PERMUTED_MAX && same_types(d)) {
+            match_same_types(d);
+            return NULL;
+        }
+        for (uint32_t i = 0; i < d->a->parameter_count; i++)
+            d->parameter[i] = d->parameter_back[i] = i;
+        return NULL;
+    }
+    rk_autofree uint64_t *hashes = rk_malloc((all + 1) * sizeof *hashes);
+    rk_autofree uint32_t *ids = rk_malloc((all + 1) * sizeof *ids);
+    if (!hashes || !ids)
+        return rk_err_no_memory();
+    for (likeness how = NAME_AND_TYPE; how < LIKENESS_COUNT; how++)
+        RK_TRY(match_by(d, how, hashes, ids));
+    return NULL;
+}
+
+// What a parameter is called: as the framework does, or by its number.
+static rk_span name_of(const rk_view *view, uint32_t index, char buffer[static 32]) {
+    rk_span name = view->parameters[index].name;
+    if (name.len)
+        return name;
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add_format(&text, "parameter %" PRIu32, index);
+    size_t len = text.len < 31 ? text.len : 31;
+    memcpy(buffer, rk_buf_text(&text), len);
+    return rk_span_of(buffer, len);
+}
+
+// The place of a parameter is where the program was called; else where it is first used.
+static rk_differ_subject subject_of(const rk_view *view, uint32_t index) {
+    rk_differ_subject subject = {.op = rk_span_text("parameter"), .place = view->call};
+    uint32_t value = view->parameters[index].value;
+    uint32_t op = value == RK_NO_ID ? RK_NO_ID : view->producer[value];
+    bool found = subject.place.file.len != 0;
+    if (!found && op != RK_NO_ID)
+        found = rk_view_source(view, op, &subject.place);
+    if (!found && op != RK_NO_ID && view->user[op] != RK_NO_ID &&
+        !rk_view_source(view, view->user[op], &subject.place))
+        subject.place = (rk_source){0};
+    subject.function = view->functions[view->entry].name;
+    return subject;
+}
+
+static void write_parameter_type(const rk_view *view, uint32_t index, rk_buf *out) {
+    uint32_t value = view->parameters[index].value;
+    if (value != RK_NO_ID)
+        rk_view_write_type(view->model, view->model->values.items[value].type, out);
+}
+
+// Notes sizes that changed; true if all of them had changed so before.
+static bool note_sizes(rk_differ *d, uint32_t before, uint32_t after) {
+    rk_span a, b, element;
+    bool known = true;
+    if (!rk_view_tensor(d->a->model, before, &a, &element) ||
+        !rk_view_tensor(d->b->model, after, &b, &element) || a.len != b.len)
+        return false;
+    for (size_t i = 0; i + 8 <= a.len; i += 8) {
+        int64_t from = (int64_t)rk_load_u64le(a.data + i), to = (int64_t)rk_load_u64le(b.data + i);
+        size_t at = 0;
+        while (at < d->size_count && (d->sizes[at].before != from || d->sizes[at].after != to))
+            at++;
+        if (from == to || at < d->size_count)
+            continue;
+        known = false;
+        if (d->size_count < RK_ARRAY_LEN(d->sizes)) {
+            d->sizes[d->size_count].before = from;
+            d->sizes[d->size_count++].after = to;
+        }
+    }
+    return known;
+}
+
+static rk_err *compare_type(rk_differ *d, uint32_t i, uint32_t j) {
+    uint32_t before_value = d->a->parameters[i].value, after_value = d->b->parameters[j].value;
+    if (before_value == RK_NO_ID || after_value == RK_NO_ID)
+        return NULL;
+    uint32_t before = d->a->model->values.items[before_value].type;
+    uint32_t after = d->b->model->values.items[after_value].type;
+    rk_difference_kind kind = rk_differ_types(d, before, after);
+    if (kind == RK_DIFFERENCE_KIND_COUNT)
+        return NULL;
+    rk_differ_subject subject = subject_of(d->b, j);
+    // The second of two arguments with the same batch is not a second cause.
+    subject.follows = kind == RK_DIFFERENCE_SHAPE ? note_sizes(d, before, after) : d->dtypes > 0;
+    *(kind == RK_DIFFERENCE_SHAPE ? &d->shapes : &d->dtypes) += 1;
+    char buffer[32];
+    RK_AUTO(rk_buf) was = {0};
+    RK_AUTO(rk_buf) is = {0};
+    write_parameter_type(d->a, i, &was);
+    write_parameter_type(d->b, j, &is);
+    return rk_differ_add(d, kind, &subject, name_of(d->b, j, buffer), rk_buf_span(&was),
+                         rk_buf_span(&is));
+}
+
+static bool is_donation(rk_span name) {
+    return rk_span_is(name, "tf.aliasing_output") || rk_span_is(name, "jax.buffer_donor");
+}
+
+static bool is_sharding(rk_span name) {
+    return name.len && memmem(name.data, name.len, "sharding", 8) != NULL;
+}
+
+static uint32_t field_named(const rk_model *m, uint32_t dict, rk_span name) {
+    const rk_node *node = dict == RK_NO_ID ? NULL : &m->nodes.items[dict];
+    for (uint32_t i = 0; node && node->kind == RK_NODE_DICT && i < node->field_count; i++) {
+        const rk_field *field = &m->fields.items[node->first_field + i];
+        if (rk_span_equal(rk_model_string(m, field->name), name))
+            return field->node;
+    }
+    return RK_NO_ID;
+}
+
+static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span parameter,
+                            rk_span name, uint32_t before, uint32_t after) {
+    if (before != RK_NO_ID && after != RK_NO_ID &&
+        d->a->node_hash[before] == d->b->node_hash[after])
+        return NULL;
+    rk_difference_kind kind = is_sharding(name) ? RK_DIFFERENCE_SHARDING : RK_DIFFERENCE_ATTRIBUTE;
+    // Results that are no longer of a parameter's shape cannot take its memory.
+    bool follows = is_donation(name) && (d->shapes || d->dtypes || d->parameters || d->donations);
+    subject->follows = follows || (kind == RK_DIFFERENCE_SHARDING && d->shardings > 0);
+    d->shardings += kind == RK_DIFFERENCE_SHARDING;
+    d->donations += is_donation(name) && !follows;
+    RK_AUTO(rk_buf) what = {0};
+    RK_AUTO(rk_buf) was = {0};
+    RK_AUTO(rk_buf) is = {0};
+    rk_buf_add_span(&what, parameter);
+    rk_buf_add_text(&what, " ");
+    rk_buf_add_span(&what, name);
+    rk_differ_write_node(d->a, before, &was);
+    rk_differ_write_node(d->b, after, &is);
+    return rk_differ_add(d, kind, subject, rk_buf_span(&what), rk_buf_span(&was), rk_buf_span(&is));
+}
+
+static bool is_dict(const rk_view *view, uint32_t node) {
+    return node == RK_NO_ID || view->model->nodes.items[node].kind == RK_NODE_DICT;
+}
+
+static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
+    uint32_t before = d->a->parameters[i].attrs, after = d->b->parameters[j].attrs;
+    rk_differ_subject subject = subject_of(d->b, j);
+    char buffer[32];
+    rk_span parameter = name_of(d->b, j, buffer);
+    if (before == after && before == RK_NO_ID)
+        return NULL;
+    if (!is_dict(d->a, before) || !is_dict(d->b, after)) // HLO's: a sharding as it is
+        return compare_attr(d, &subject, parameter, rk_span_text("sharding"), before, after);
+    const rk_view *views[] = {d->a, d->b};
+    uint32_t dicts[] = {before, after};
+    for (unsigned side = 0; side < 2; side++) {
+        const rk_model *m = views[side]->model;
+        const rk_node *node = dicts[side] == RK_NO_ID ? NULL : &m->nodes.items[dicts[side]];
+        for (uint32_t f = 0; node && f < node->field_count; f++) {
+            const rk_field *field = &m->fields.items[node->first_field + f];
+            rk_span name = rk_model_string(m, field->name);
+            uint32_t other = field_named(views[!side]->model, dicts[!side], name);
+            if (rk_span_is(name, "jax.arg_info") || (side && other != RK_NO_ID))
+                continue;
+            RK_TRY(compare_attr(d, &subject, parameter, name, side ? RK_NO_ID : field->node,
+                                side ? field->node : other));
+        }
+    }
+    return NULL;
+}
+
+static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t index) {
+    const rk_view *view = added ? d->b : d->a;
+    rk_differ_subject subject = subject_of(view, index);
+    char buffer[32];
+    RK_AUTO(rk_buf) type = {0};
+    write_parameter_type(view, index, &type);
+    d->parameters++;
+    // Gone from the program, but the call is still where it is.
+    if (!added && d->b->call.file.len)
+        subject.place = d->b->call;
+    return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
+                         &subject, name_of(view, index, buffer),
+                         added ? (rk_span){0} : rk_buf_span(&type),
+                         added ? rk_buf_span(&type) : (rk_span){0});
+}
+
+rk_err *rk_differ_parameters(rk_differ *d) {
+    for (uint32_t i = 0; i < d->a->parameter_count; i++)
+        if (d->parameter[i] == RK_NO_ID)
+            RK_TRY(add_one_sided(d, false, i));
+    for (uint32_t j = 0; j < d->b->parameter_count; j++)
+        if (d->parameter_back[j] == RK_NO_ID)
+            RK_TRY(add_one_sided(d, true, j));
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        if (d->parameter[i] == RK_NO_ID)
+            continue;
+        RK_TRY(compare_type(d, i, d->parameter[i]));
+        RK_TRY(compare_attrs(d, i, d->parameter[i]));
+    }
+    return NULL;
+}
+
+// Results: which of them are new or gone follows from their types and from what makes them.
+
+static uint64_t hash_result(const rk_differ *d, bool after, uint32_t index, bool by_maker) {
+    const rk_view *view = after ? d->b : d->a;
+    uint32_t value = view->results[index], op = view->producer[value];
+    uint64_t hash = hash_type(view, value, true);
+    uint32_t item = op == RK_NO_ID ? RK_NO_ID : view->item_of_op[op];
+    if (!by_maker || item == RK_NO_ID)
+        return hash;
+    // Of operations that are the same in both: by the earlier one's number.
+    uint32_t maker = after ? d->back[item] : item;
+    return rk_hash_mix(hash, maker == RK_NO_ID ? (uint64_t)item << 32 : maker);
+}
+
+static rk_err *add_result(rk_differ *d, bool added, uint32_t index) {
+    const rk_view *view = added ? d->b : d->a;
+    uint32_t value = view->results[index], op = view->producer[value];
+    rk_differ_subject subject = {.op = rk_span_text("result"),
+                                 .function = view->functions[view->entry].name};
+    if (op == RK_NO_ID || !rk_view_source(view, op, &subject.place))
+        subject.place = d->b->call;
+    RK_AUTO(rk_buf) name = {0};
+    RK_AUTO(rk_buf) type = {0};
+    rk_buf_add_format(&name, "result %" PRIu32, index);
+    rk_view_write_type(view->model, view->model->values.items[value].type, &type);
+    rk_span text = rk_buf_span(&type), none = {0};
+    d->parameters++;
+    return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
+                         &subject, rk_buf_span(&name), added ? none : text, added ? text : none);
+}
+
+// Those that have no partner, by what makes them, or else by their types.
+static rk_err *match_results(const rk_differ *d, bool by_maker, uint32_t *match) {
+    uint32_t before = d->a->result_count, after = d->b->result_count;
+    rk_autofree uint64_t *hashes = rk_malloc(((size_t)before + after + 1) * sizeof *hashes);
+    if (!hashes)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < before; i++)
+        hashes[i] = hash_result(d, false, i, by_maker);
+    for (uint32_t i = 0; i < after; i++)
+        hashes[before + i] = hash_result(d, true, i, by_maker);
+    return rk_align(hashes, before, hashes + before, after, match);
+}
+
+// Where there are as many as before, what changed in one shows in the operation that makes it.
+rk_err *rk_differ_results(rk_differ *d) {
+    uint32_t before = d->a->result_count, after = d->b->result_count, matched = 0;
+    if (before == after)
+        return NULL;
+    rk_autofree uint32_t *match = rk_malloc(((size_t)before + 1) * sizeof *match);
+    rk_autofree bool *seen = rk_calloc((size_t)after + 1, sizeof *seen);
+    if (!match || !seen)
+        return rk_err_no_memory();
+    for (int by_maker = 1; by_maker >= 0; by_maker--) {
+        RK_TRY(match_results(d, by_maker, match));
+        matched = 0;
+        for (uint32_t i = 0; i < before; i++)
+            matched += match[i] != RK_ALIGN_NONE;
+        if (matched == (before < after ? before : after))
+            break;
+    }
+    for (uint32_t i = 0; i < before; i++) {
+        if (match[i] != RK_ALIGN_NONE)
+            seen[match[i]] = true;
+        else if (before > after)
+            RK_TRY(add_result(d, false, i));
+    }
+    for (uint32_t i = 0; i < after && after > before; i++)
+        if (!seen[i])
+            RK_TRY(add_result(d, true, i));
+    return NULL;
+}

@@ -1,0 +1,243 @@
+#include "diagnose/diff/quick.h"
+
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "diagnose/diff/diff_internal.h"
+#include "diagnose/diff/hash.h"
+
+enum { FILES_MAX = 256 };
+
+typedef struct quick_item {
+    uint32_t kind, line;
+    uint16_t file; // in `files`; FILES_MAX: not known
+} quick_item;
+
+typedef struct quick_literal {
+    uint64_t value; // a hash of its bytes
+    uint32_t item;  // that uses it
+    char text[12];  // cut
+} quick_literal;
+
+struct rk_quick_program {
+    rk_sketch sketch;
+    quick_item *items; // owned
+    uint32_t item_count;
+    quick_literal *literals; // owned
+    uint32_t literal_count;
+    char *files[FILES_MAX]; // owned
+    uint16_t file_count;
+};
+
+void rk_quick_program_free(rk_quick_program *program) {
+    if (!program)
+        return;
+    rk_sketch_cleanup(&program->sketch);
+    rk_free(program->items);
+    rk_free(program->literals);
+    for (uint16_t i = 0; i < program->file_count; i++)
+        rk_free(program->files[i]);
+    rk_free(program);
+}
+
+const rk_sketch *rk_quick_program_sketch(const rk_quick_program *program) {
+    return &program->sketch;
+}
+
+static uint16_t file_number(rk_quick_program *program, rk_span file) {
+    uint16_t i = 0;
+    while (i < program->file_count && !rk_span_is(file, program->files[i]))
+        i++;
+    if (i < program->file_count || i == FILES_MAX)
+        return i;
+    program->files[i] = rk_strndup((const char *)file.data, file.len);
+    if (!program->files[i])
+        return FILES_MAX; // its lines are not known
+    program->file_count++;
+    return i;
+}
+
+static uint32_t count_operands(const rk_view *view) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->item_count; i++)
+        count += view->model->ops.items[view->items[i].op].operand_count;
+    return count;
+}
+
+static void add_literals(rk_quick_program *program, const rk_view *view, uint32_t item) {
+    const rk_model *m = view->model;
+    const rk_op *op = &m->ops.items[view->items[item].op];
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        uint32_t constant = view->literal[m->operands.items[op->first_operand + i]];
+        if (constant == RK_NO_ID)
+            continue;
+        quick_literal *literal = &program->literals[program->literal_count++];
+        RK_AUTO(rk_buf) text = {0};
+        rk_differ_write_constant(view, constant, &text);
+        *literal =
+            (quick_literal){.value = rk_hash_span(RK_HASH_SEED, rk_buf_span(&text)), .item = item};
+        size_t len = text.len < sizeof literal->text ? text.len : sizeof literal->text - 1;
+        memcpy(literal->text, rk_buf_text(&text), len);
+    }
+}
+
+static rk_err *fill(rk_quick_program *program, const rk_view *view) {
+    program->items = rk_malloc(((size_t)view->item_count + 1) * sizeof *program->items);
+    program->literals = rk_malloc(((size_t)count_operands(view) + 1) * sizeof *program->literals);
+    if (!program->items || !program->literals)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < view->item_count; i++) {
+        rk_differ_subject subject = rk_differ_subject_of(view, i);
+        program->items[i] = (quick_item){
+            .kind = (uint32_t)view->items[i].kind,
+            .line = subject.place.line,
+            .file = subject.place.file.len ? file_number(program, subject.place.file) : FILES_MAX};
+        add_literals(program, view, i);
+    }
+    program->item_count = view->item_count;
+    return rk_sketch_make(view, &program->sketch);
+}
+
+rk_err *rk_quick_program_make(rk_span code, rk_span format, rk_quick_program **out_program) {
+    *out_program = NULL;
+    if (code.len > RK_QUICK_PROGRAM_MAX_BYTES)
+        return NULL;
+    rk_model *model = NULL;
+    rk_autofree char *reason = NULL;
+    RK_TRY(rk_model_read(code, format, RK_READ_LOCATIONS, &model, &reason));
+    if (!model)
+        return NULL;
+    rk_view view;
+    rk_quick_program *program = rk_calloc(1, sizeof *program);
+    rk_err *err = rk_view_make(model, &view);
+    if (!err)
+        err = program ? fill(program, &view) : rk_err_no_memory();
+    rk_view_cleanup(&view);
+    rk_model_free(model);
+    if (err)
+        rk_quick_program_free(program);
+    else
+        *out_program = program;
+    return err;
+}
+
+// Telling.
+
+static void set_text(char *out, size_t size, rk_span text) {
+    size_t len = text.len < size ? text.len : size - 1;
+    while (len && len < text.len && (text.data[len] & 0xC0) == 0x80) // within a code point
+        len--;
+    memcpy(out, text.data, len);
+    out[len] = '\0';
+}
+
+static void tell(rk_quick_verdict *verdict, rk_cause cause, rk_buf *words) {
+    verdict->cause = cause;
+    if (words->len)
+        set_text(verdict->words, sizeof verdict->words, rk_buf_span(words));
+}
+
+static void place_at_call(rk_quick_verdict *verdict, const rk_sketch *sketch) {
+    const rk_sketch_line *place = rk_sketch_place(sketch);
+    if (!place)
+        return;
+    set_text(verdict->file, sizeof verdict->file, rk_span_text(place->file));
+    verdict->line = place->line;
+}
+
+static void place_at_item(rk_quick_verdict *verdict, const rk_quick_program *program,
+                          uint32_t item) {
+    const quick_item *at = item < program->item_count ? &program->items[item] : NULL;
+    if (!at || at->file >= program->file_count) {
+        place_at_call(verdict, &program->sketch);
+        return;
+    }
+    set_text(verdict->file, sizeof verdict->file, rk_span_text(program->files[at->file]));
+    verdict->line = at->line;
+}
+
+static bool same_type(const char *a, const char *b, bool *out_dtype) {
+    const char *x = strrchr(a, 'x'), *y = strrchr(b, 'x');
+    *out_dtype = strcmp(x ? x : a, y ? y : b) != 0;
+    return strcmp(a, b) == 0;
+}
+
+static bool tell_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_verdict *verdict) {
+    RK_AUTO(rk_buf) words = {0};
+    bool is_dtype = false, more = b->input_count > a->input_count,
+         less = b->input_count < a->input_count;
+    uint32_t i = 0;
+    while (i < a->input_count && i < b->input_count &&
+           strcmp(a->inputs[i].name, b->inputs[i].name) == 0 &&
+           same_type(a->inputs[i].type, b->inputs[i].type, &is_dtype))
+        i++;
+    if (more && i < b->input_count)
+        rk_buf_add_format(&words, "input %s appeared: %s", b->inputs[i].name, b->inputs[i].type);
+    else if (less && i < a->input_count)
+        rk_buf_add_format(&words, "input %s went: %s", a->inputs[i].name, a->inputs[i].type);
+    else if (a->result_count != b->result_count)
+        rk_buf_add_format(&words, "%u results instead of %u", b->result_count, a->result_count);
+    else if (i < a->input_count && i < b->input_count)
+        rk_buf_add_format(&words, "input %s: %s → %s",
+                          *b->inputs[i].name ? b->inputs[i].name : "of the program",
+                          a->inputs[i].type, b->inputs[i].type);
+    else
+        return false;
+    bool counts = more || less || a->result_count != b->result_count;
+    tell(verdict,
+         counts     ? RK_CAUSE_PARAMETERS
+         : is_dtype ? RK_CAUSE_DTYPE
+                    : RK_CAUSE_SHAPE,
+         &words);
+    place_at_call(verdict, b);
+    return true;
+}
+
+static void tell_inside(const rk_quick_program *a, const rk_quick_program *b,
+                        rk_quick_verdict *verdict) {
+    RK_AUTO(rk_buf) words = {0};
+    uint32_t i = 0;
+    if (a->sketch.structure != b->sketch.structure) {
+        while (i < a->item_count && i < b->item_count && a->items[i].kind == b->items[i].kind)
+            i++;
+        rk_buf_add_format(&words, "other operations: %u instead of %u", b->sketch.op_count,
+                          a->sketch.op_count);
+        tell(verdict, RK_CAUSE_STRUCTURE, &words);
+        place_at_item(verdict, b, i);
+        return;
+    }
+    while (i < a->literal_count && i < b->literal_count &&
+           a->literals[i].value == b->literals[i].value)
+        i++;
+    if (i < a->literal_count && i < b->literal_count) {
+        rk_buf_add_format(&words, "constant: %s → %s", a->literals[i].text, b->literals[i].text);
+        place_at_item(verdict, b, b->literals[i].item);
+    } else {
+        rk_buf_add_text(&words, "a size, a sharding or another attribute inside of it");
+        place_at_call(verdict, &b->sketch);
+    }
+    tell(verdict, RK_CAUSE_CONSTANT, &words);
+}
+
+void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *const *seen,
+                       size_t seen_count, rk_quick_verdict *out_verdict) {
+    double best = 0;
+    *out_verdict = (rk_quick_verdict){.cause = RK_CAUSE_FIRST, .nearest = SIZE_MAX};
+    for (size_t i = 0; i < seen_count; i++) {
+        double similarity =
+            seen[i] ? rk_sketch_similarity(&seen[i]->sketch, &program->sketch, true) : 0;
+        if (similarity > 0 && similarity >= best) {
+            best = similarity;
+            out_verdict->nearest = i;
+        }
+    }
+    if (out_verdict->nearest == SIZE_MAX) {
+        place_at_call(out_verdict, &program->sketch);
+        set_text(out_verdict->words, sizeof out_verdict->words,
+                 rk_span_text("nothing like it was seen in this process"));
+        return;
+    }
+    const rk_quick_program *nearest = seen[out_verdict->nearest];
+    if (!tell_inputs(&nearest->sketch, &program->sketch, out_verdict))
+        tell_inside(nearest, program, out_verdict);
+}

@@ -1,0 +1,199 @@
+#include "diagnose/diff/runs.h"
+
+#include "base/alloc.h"
+#include "diagnose/diff/components.h"
+
+static void only_cleanup(rk_run_only_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        rk_program_diff_cleanup(&list->items[i].diff);
+    rk_free(list->items);
+}
+
+void rk_run_diff_cleanup(rk_run_diff *diff) {
+    rk_differences_cleanup(&diff->environment);
+    only_cleanup(&diff->only_before);
+    only_cleanup(&diff->only_after);
+    *diff = (rk_run_diff){0};
+}
+
+// What makes a program the same: its fingerprint; where there is none, its name.
+static const char *identity_of(const rk_run_compile *request) {
+    return request->program[0] ? request->program : request->name;
+}
+
+// The distinct programs of a run, each by its first request, sorted by what they are.
+typedef struct programs {
+    const rk_run_compile **items; // owned
+    size_t count;
+} programs;
+
+static void programs_cleanup(programs *list) {
+    rk_free(list->items);
+}
+
+static int by_identity(const void *a, const void *b) {
+    const rk_run_compile *x = *(const rk_run_compile *const *)a;
+    const rk_run_compile *y = *(const rk_run_compile *const *)b;
+    int order = strcmp(identity_of(x), identity_of(y));
+    return order ? order : x < y ? -1 : x > y; // requests stand by time
+}
+
+static rk_err *collect(const rk_run_model *run, programs *out_list) {
+    out_list->items = rk_calloc(run->compile_count + 1, sizeof(rk_run_compile *));
+    if (!out_list->items)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < run->compile_count; i++)
+        out_list->items[i] = &run->compiles[i];
+    qsort(out_list->items, run->compile_count, sizeof(rk_run_compile *), by_identity);
+    for (size_t i = 0; i < run->compile_count; i++)
+        if (i == 0 || strcmp(identity_of(out_list->items[out_list->count - 1]),
+                             identity_of(out_list->items[i])) != 0)
+            out_list->items[out_list->count++] = out_list->items[i];
+    return NULL;
+}
+
+static bool has_key(const rk_run_model *run, const char *key) {
+    for (size_t i = 0; i < run->compile_count; i++)
+        if (strcmp(run->compiles[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+// Whether a run asked for this program under a key that the other one knows, too.
+static bool shares_key(const rk_run_model *run, const rk_run_compile *program,
+                       const rk_run_model *other) {
+    for (size_t i = 0; i < run->compile_count; i++)
+        if (strcmp(identity_of(&run->compiles[i]), identity_of(program)) == 0 &&
+            has_key(other, run->compiles[i].key))
+            return true;
+    return false;
+}
+
+static rk_err *add_only(rk_run_only_list *list, const rk_library *library,
+                        const rk_run_compile *request) {
+    rk_run_only *items = rk_realloc(list->items, (list->count + 1) * sizeof *items);
+    if (!items)
+        return rk_err_no_memory();
+    list->items = items;
+    list->items[list->count++] =
+        (rk_run_only){.request = request,
+                      .program = request->key[0] ? rk_library_find(library, request->key) : NULL};
+    return NULL;
+}
+
+static int by_time(const void *a, const void *b) {
+    const rk_run_compile *x = ((const rk_run_only *)a)->request;
+    const rk_run_compile *y = ((const rk_run_only *)b)->request;
+    return x < y ? -1 : x > y;
+}
+
+static rk_err *split(const rk_run_model *before, const rk_run_model *after,
+                     const rk_library *library, rk_run_diff *diff) {
+    __attribute__((cleanup(programs_cleanup))) programs a = {0};
+    __attribute__((cleanup(programs_cleanup))) programs b = {0};
+    RK_TRY(collect(before, &a));
+    RK_TRY(collect(after, &b));
+    for (size_t i = 0, j = 0; i < a.count || j < b.count;) {
+        int order = i == a.count   ? 1
+                    : j == b.count ? -1
+                                   : strcmp(identity_of(a.items[i]), identity_of(b.items[j]));
+        if (order < 0) {
+            RK_TRY(add_only(&diff->only_before, library, a.items[i++]));
+        } else if (order > 0) {
+            RK_TRY(add_only(&diff->only_after, library, b.items[j++]));
+        } else {
+            diff->in_both++;
+            diff->under_other_keys += !shares_key(before, a.items[i], after);
+            i++;
+            j++;
+        }
+    }
+    if (diff->only_before.count)
+        qsort(diff->only_before.items, diff->only_before.count, sizeof(rk_run_only), by_time);
+    if (diff->only_after.count)
+        qsort(diff->only_after.items, diff->only_after.count, sizeof(rk_run_only), by_time);
+    return NULL;
+}
+
+// Of all programs of the other run, also those that both have.
+static const rk_known *find_nearest(const programs *others, const rk_library *library,
+                                    rk_run_only *item) {
+    const rk_known *nearest = NULL;
+    for (size_t i = 0; i < others->count && item->program && item->program->has_sketch; i++) {
+        const char *key = others->items[i]->key;
+        const rk_known *other = *key ? rk_library_find(library, key) : NULL;
+        if (!other || !other->has_sketch)
+            continue;
+        double similarity = rk_sketch_similarity(&other->sketch, &item->program->sketch, false);
+        if (similarity <= item->similarity)
+            continue;
+        item->similarity = similarity;
+        item->nearest = others->items[i];
+        nearest = other;
+    }
+    return nearest;
+}
+
+static rk_err *compare(const rk_library *library, const rk_known *nearest, rk_run_only *item) {
+    RK_AUTO(rk_loaded) a = {0};
+    RK_AUTO(rk_loaded) b = {0};
+    RK_TRY(rk_library_open(library, nearest, &a));
+    RK_TRY(rk_library_open(library, item->program, &b));
+    return a.loaded && b.loaded ? rk_diff_programs(&a.view, &b.view, &item->diff) : NULL;
+}
+
+static json_t *components_of(const rk_run_model *run) {
+    for (size_t i = 0; i < run->client_count; i++)
+        if (run->clients[i].components_json[0])
+            return json_loads(run->clients[i].components_json, 0, NULL);
+    return NULL;
+}
+
+// The framework's versions stand with the programs. Owned; NULL: no program was kept.
+static rk_err *find_toolchain(const rk_run_model *run, const rk_library *library,
+                              json_t **out_toolchain) {
+    for (size_t i = 0; i < run->compile_count && !*out_toolchain; i++) {
+        RK_AUTO(rk_loaded) loaded = {0};
+        const char *key = run->compiles[i].key;
+        const rk_known *known = *key ? rk_library_find(library, key) : NULL;
+        // Another run's, if that compiled it first.
+        if (!known || strcmp(known->run, run->run) != 0)
+            continue;
+        RK_TRY(rk_library_open(library, known, &loaded));
+        *out_toolchain = json_incref(loaded.toolchain);
+    }
+    return NULL;
+}
+
+static rk_err *compare_environments(const rk_run_model *before, const rk_run_model *after,
+                                    const rk_library *library, rk_differences *list) {
+    json_t *a = components_of(before), *b = components_of(after), *x = NULL, *y = NULL;
+    rk_err *err = find_toolchain(before, library, &x);
+    if (!err)
+        err = find_toolchain(after, library, &y);
+    if (!err)
+        err = rk_diff_toolchains(x, y, list);
+    if (!err && a && b)
+        err = rk_diff_components(a, b, list);
+    json_decref(a);
+    json_decref(b);
+    json_decref(x);
+    json_decref(y);
+    return err;
+}
+
+rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after,
+                     const rk_library *library, rk_run_diff *out_diff) {
+    *out_diff = (rk_run_diff){0};
+    __attribute__((cleanup(programs_cleanup))) programs others = {0};
+    RK_TRY(compare_environments(before, after, library, &out_diff->environment));
+    RK_TRY(split(before, after, library, out_diff));
+    RK_TRY(collect(before, &others));
+    for (size_t i = 0; i < out_diff->only_after.count; i++) {
+        rk_run_only *item = &out_diff->only_after.items[i];
+        const rk_known *nearest = find_nearest(&others, library, item);
+        if (nearest)
+            RK_TRY(compare(library, nearest, item));
+    }
+    return NULL;
+}

@@ -1,0 +1,154 @@
+// Whether two programs are versions of one, from their sketches alone.
+#include <stdlib.h>
+
+#include "diagnose/diff/hash.h"
+#include "diagnose/diff/sketch.h"
+
+// Shares from which on two programs are versions of one.
+#define SAME_LINES           0.15 // of the lines of one source
+#define SAME_LINES_CONTAINED 0.6  // of the smaller one's
+#define SAME_FUNCTIONS       0.5  // where the source may have been edited
+#define SAME_KINDS           0.5
+#define SAME_KINDS_EDITED    0.2 // within the same functions
+// PyTorch/XLA calls all programs the same, and training and evaluation share the model's lines.
+#define SAME_KINDS_NAMELESS 0.6
+#define SAME_LINES_NAMELESS 0.3
+
+enum { OPS_ALIKE_MIN = 8 }; // fewer are the same by chance
+
+typedef struct shares {
+    uint64_t common, all;
+    uint64_t sums[2];  // of either side
+    uint32_t lines[2]; // how many there are
+} shares;
+
+static double share(shares s) {
+    return s.all ? (double)s.common / (double)s.all : 1;
+}
+
+static void add_pair(shares *s, uint32_t a, uint32_t b) {
+    s->common += a < b ? a : b;
+    s->all += a < b ? b : a;
+}
+
+static double same_kinds(const rk_sketch *a, const rk_sketch *b) {
+    shares s = {0};
+    uint32_t i = 0, j = 0;
+    while (i < a->kind_count || j < b->kind_count) {
+        const rk_sketch_kind *x = i < a->kind_count ? &a->kinds[i] : NULL;
+        const rk_sketch_kind *y = j < b->kind_count ? &b->kinds[j] : NULL;
+        bool left = x && (!y || x->hash <= y->hash), right = y && (!x || y->hash <= x->hash);
+        add_pair(&s, left ? x->count : 0, right ? y->count : 0);
+        i += left;
+        j += right;
+    }
+    return share(s);
+}
+
+static uint64_t key_of(const rk_sketch_line *line, bool by_function) {
+    return by_function ? line->caller : line->hash;
+}
+
+// How many operations of each line, or each function, the two have in common. At most
+// RK_SKETCH_LINES_MAX of each, so that all may be compared with all. The line of the call, which
+// both may have by chance, counts only where there is nothing else.
+static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_function) {
+    uint32_t sums[2][RK_SKETCH_LINES_MAX] = {{0}};
+    uint64_t keys[2][RK_SKETCH_LINES_MAX];
+    uint32_t counts[2] = {0};
+    shares s = {0};
+    const rk_sketch *sides[2] = {a, b};
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < sides[side]->line_count; i++) {
+            const rk_sketch_line *line = &sides[side]->lines[i];
+            uint64_t key = key_of(line, by_function);
+            uint32_t at = 0;
+            if (sides[side]->line_count > 1 && line->hash == sides[side]->call.hash)
+                continue;
+            while (at < counts[side] && keys[side][at] != key)
+                at++;
+            keys[side][at] = key;
+            sums[side][at] += line->count;
+            counts[side] += at == counts[side];
+            s.sums[side] += line->count;
+        }
+    }
+    for (uint32_t i = 0; i < counts[0]; i++) {
+        uint32_t j = 0;
+        while (j < counts[1] && keys[1][j] != keys[0][i])
+            j++;
+        add_pair(&s, sums[0][i], j < counts[1] ? sums[1][j] : 0);
+        if (j < counts[1])
+            keys[1][j] = 0, sums[1][j] = 0;
+    }
+    for (uint32_t j = 0; j < counts[1]; j++)
+        s.all += sums[1][j];
+    s.lines[0] = counts[0];
+    s.lines[1] = counts[1];
+    return s;
+}
+
+// How much of the smaller one is in the larger: a branch may take most operations with it. One line
+// may hold two functions.
+static double contained(shares s) {
+    uint64_t smaller = s.sums[0] < s.sums[1] ? s.sums[0] : s.sums[1];
+    bool several = s.lines[0] > 1 && s.lines[1] > 1;
+    return smaller && several ? (double)s.common / (double)smaller : 0;
+}
+
+static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
+    shares s = {0};
+    uint32_t i = 0, j = 0; // mostly in the same order
+    while (i < a->input_count && j < b->input_count) {
+        if (a->inputs[i].hash == b->inputs[j].hash) {
+            i++, j++;
+            s.common++;
+            s.all++;
+            continue;
+        }
+        bool skip_a = i + 1 < a->input_count && a->inputs[i + 1].hash == b->inputs[j].hash;
+        bool skip_b = j + 1 < b->input_count && a->inputs[i].hash == b->inputs[j + 1].hash;
+        i += !skip_b;
+        j += !skip_a;
+        s.all++;
+    }
+    s.all += a->input_count - i + b->input_count - j;
+    return share(s);
+}
+
+static bool same_name(const rk_sketch *a, const rk_sketch *b) {
+    rk_span x = rk_view_bare_name(rk_span_text(a->module));
+    return rk_span_equal(x, rk_view_bare_name(rk_span_text(b->module)));
+}
+
+static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
+                         shares by_line) {
+    double lines = share(by_line);
+    bool lineless = !a->line_count || !b->line_count;
+    // The same operations one by one: only numbers and attributes differ.
+    bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
+    if (lineless)
+        return kinds >= SAME_KINDS_NAMELESS;
+    if (!a->is_mlir)
+        return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations);
+    if (rk_sketch_is_eager(a) || rk_sketch_is_eager(b)) {
+        if (rk_sketch_is_eager(a) != rk_sketch_is_eager(b) || kinds < SAME_KINDS)
+            return false;
+        return same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller;
+    }
+    if (lines >= SAME_LINES || contained(by_line) >= SAME_LINES_CONTAINED)
+        return true;
+    return !same_source && kinds >= SAME_KINDS_EDITED &&
+           share(same_lines(a, b, true)) >= SAME_FUNCTIONS;
+}
+
+double rk_sketch_similarity(const rk_sketch *earlier, const rk_sketch *later, bool same_source) {
+    if (earlier->is_mlir != later->is_mlir || !same_name(earlier, later))
+        return 0;
+    double kinds = same_kinds(earlier, later);
+    shares by_line = same_lines(earlier, later, false);
+    double lines = share(by_line);
+    if (!are_versions(earlier, later, same_source, kinds, by_line))
+        return 0;
+    return 0.5 * kinds + 0.2 * lines + 0.3 * same_inputs(earlier, later);
+}

@@ -1,0 +1,288 @@
+#include "diagnose/diff/sketch.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "diagnose/diff/hash.h"
+
+static void free_line(rk_sketch_line *line) {
+    rk_free(line->file);
+    rk_free(line->function);
+}
+
+static void free_values(rk_sketch_value *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        rk_free(values[i].name);
+        rk_free(values[i].type);
+    }
+    rk_free(values);
+}
+
+void rk_sketch_cleanup(rk_sketch *sketch) {
+    rk_free(sketch->module);
+    rk_free(sketch->producer);
+    free_values(sketch->inputs, sketch->input_count);
+    free_values(sketch->results, sketch->result_count);
+    rk_free(sketch->kinds);
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        free_line(&sketch->lines[i]);
+    rk_free(sketch->lines);
+    free_line(&sketch->call);
+    *sketch = (rk_sketch){0};
+}
+
+static int by_hash(const void *a, const void *b) {
+    const rk_sketch_kind *x = a, *y = b;
+    return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+static void finish_line(rk_sketch_line *line) {
+    uint64_t file = rk_hash_text(RK_HASH_SEED, line->file ? line->file : "");
+    line->hash = rk_hash_mix(file, line->line);
+    line->caller = rk_hash_text(file, line->function ? line->function : "");
+}
+
+void rk_sketch_finish(rk_sketch *sketch) {
+    for (uint32_t i = 0; i < sketch->input_count; i++) {
+        rk_sketch_value *input = &sketch->inputs[i];
+        input->hash = rk_hash_text(rk_hash_text(RK_HASH_SEED, input->name), input->type);
+    }
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        finish_line(&sketch->lines[i]);
+    finish_line(&sketch->call);
+    if (sketch->kind_count)
+        qsort(sketch->kinds, sketch->kind_count, sizeof *sketch->kinds, by_hash);
+}
+
+// Making.
+
+static rk_err *copy(rk_span text, char **out_text) {
+    *out_text = rk_strndup(text.len ? (const char *)text.data : "", text.len);
+    return *out_text ? NULL : rk_err_no_memory();
+}
+
+static rk_err *make_value(const rk_view *view, uint32_t value, rk_span name,
+                          rk_sketch_value *out_value) {
+    RK_AUTO(rk_buf) type = RK_BUF_INIT(1 << 16);
+    if (value != RK_NO_ID)
+        rk_view_write_type(view->model, view->model->values.items[value].type, &type);
+    RK_TRY(copy(name, &out_value->name));
+    return copy(rk_buf_span(&type), &out_value->type);
+}
+
+static rk_err *make_values(const rk_view *view, rk_sketch *sketch) {
+    uint32_t inputs = view->parameter_count, results = view->result_count;
+    inputs = inputs < RK_SKETCH_VALUES_MAX ? inputs : RK_SKETCH_VALUES_MAX;
+    results = results < RK_SKETCH_VALUES_MAX ? results : RK_SKETCH_VALUES_MAX;
+    sketch->inputs = rk_calloc((size_t)inputs + 1, sizeof *sketch->inputs);
+    sketch->results = rk_calloc((size_t)results + 1, sizeof *sketch->results);
+    if (!sketch->inputs || !sketch->results)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < inputs; i++) {
+        sketch->input_count++;
+        RK_TRY(make_value(view, view->parameters[i].value, view->parameters[i].name,
+                          &sketch->inputs[i]));
+    }
+    for (uint32_t i = 0; i < results; i++) {
+        sketch->result_count++;
+        RK_TRY(make_value(view, view->results[i], (rk_span){0}, &sketch->results[i]));
+    }
+    return NULL;
+}
+
+// The kinds of all items, counted: sorted first.
+static rk_err *make_kinds(const rk_view *view, rk_sketch *sketch) {
+    rk_sketch_kind *kinds = rk_malloc(((size_t)view->item_count + 1) * sizeof *kinds);
+    if (!kinds)
+        return rk_err_no_memory();
+    sketch->kinds = kinds;
+    sketch->structure = RK_HASH_SEED;
+    for (uint32_t i = 0; i < view->item_count; i++) {
+        kinds[i] = (rk_sketch_kind){(uint32_t)view->items[i].kind, 1};
+        sketch->structure = rk_hash_mix(sketch->structure, view->items[i].kind);
+    }
+    if (view->item_count)
+        qsort(kinds, view->item_count, sizeof *kinds, by_hash);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->item_count; i++) {
+        if (count && kinds[count - 1].hash == kinds[i].hash)
+            kinds[count - 1].count++;
+        else if (count < RK_SKETCH_KINDS_MAX)
+            kinds[count++] = kinds[i];
+    }
+    sketch->kind_count = count;
+    return NULL;
+}
+
+typedef struct counted {
+    rk_source place;
+    uint32_t count;
+} counted;
+
+static int most_first(const void *a, const void *b) {
+    const counted *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    int order = rk_span_compare(x->place.file, y->place.file);
+    return order ? order : x->place.line < y->place.line ? -1 : x->place.line > y->place.line;
+}
+
+static rk_err *make_line(const rk_source *place, uint32_t count, rk_sketch_line *out_line) {
+    *out_line = (rk_sketch_line){.line = place->line, .count = count};
+    RK_TRY(copy(place->file, &out_line->file));
+    return copy(place->function, &out_line->function);
+}
+
+// In a table of twice as many slots as there may be lines; those beyond are left out.
+enum { LINE_SLOTS = 4096, LINES_COUNTED_MAX = 2048 };
+
+static uint32_t count_lines(const rk_view *view, counted *table) {
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < view->item_count; i++) {
+        rk_source place;
+        if (!rk_view_source(view, view->items[i].op, &place))
+            continue;
+        uint64_t hash = rk_hash_mix(rk_hash_span(RK_HASH_SEED, place.file), place.line);
+        uint32_t at = (uint32_t)hash % LINE_SLOTS;
+        while (table[at].count && !rk_source_same_line(&table[at].place, &place))
+            at = (at + 1) % LINE_SLOTS;
+        if (!table[at].count && used == LINES_COUNTED_MAX)
+            continue;
+        used += table[at].count == 0;
+        table[at].place = place;
+        table[at].count++;
+    }
+    return used;
+}
+
+static rk_err *make_lines(const rk_view *view, rk_sketch *sketch) {
+    rk_autofree counted *table = rk_calloc(LINE_SLOTS, sizeof *table);
+    if (!table)
+        return rk_err_no_memory();
+    uint32_t used = count_lines(view, table);
+    qsort(table, LINE_SLOTS, sizeof *table, most_first);
+    used = used < RK_SKETCH_LINES_MAX ? used : RK_SKETCH_LINES_MAX;
+    sketch->lines = rk_calloc((size_t)used + 1, sizeof *sketch->lines);
+    if (!sketch->lines)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < used; i++) {
+        sketch->line_count++;
+        RK_TRY(make_line(&table[i].place, table[i].count, &sketch->lines[i]));
+    }
+    return make_line(&view->call, 0, &sketch->call);
+}
+
+rk_err *rk_sketch_make(const rk_view *view, rk_sketch *out_sketch) {
+    const rk_model *m = view->model;
+    *out_sketch = (rk_sketch){.op_count = view->op_count};
+    uint32_t name = rk_model_attr(m, &m->ops.items[0], "sym_name");
+    out_sketch->is_mlir = !rk_span_is(rk_model_string(m, m->ops.items[0].name), "hlo.module");
+    RK_TRY(copy(name == RK_NO_ID ? (rk_span){0} : m->nodes.items[name].bytes, &out_sketch->module));
+    RK_TRY(copy(rk_span_text(m->producer ? m->producer : ""), &out_sketch->producer));
+    RK_TRY(make_values(view, out_sketch));
+    RK_TRY(make_kinds(view, out_sketch));
+    RK_TRY(make_lines(view, out_sketch));
+    rk_sketch_finish(out_sketch);
+    return NULL;
+}
+
+rk_err *rk_sketch_of_program(rk_span code, rk_span format, rk_sketch *out_sketch, bool *out_made) {
+    *out_made = false;
+    *out_sketch = (rk_sketch){0};
+    if (code.len > RK_SKETCH_PROGRAM_MAX_BYTES)
+        return NULL;
+    rk_model *model = NULL;
+    rk_autofree char *reason = NULL;
+    RK_TRY(rk_model_read(code, format, RK_READ_LOCATIONS, &model, &reason));
+    if (!model)
+        return NULL;
+    RK_AUTO(rk_view) view = {0};
+    rk_err *err = rk_view_make(model, &view);
+    if (!err)
+        err = rk_sketch_make(&view, out_sketch);
+    rk_view_cleanup(&view);
+    view = (rk_view){0};
+    rk_model_free(model);
+    *out_made = !err;
+    return err;
+}
+
+// Writing.
+
+static void write_values(rk_json *json, const char *key, const rk_sketch_value *values,
+                         uint32_t count, bool names) {
+    rk_json_key(json, key);
+    rk_json_begin_array(json);
+    for (uint32_t i = 0; i < count; i++) {
+        if (names) {
+            rk_json_begin_array(json);
+            rk_json_string(json, values[i].name);
+        }
+        rk_json_string(json, values[i].type);
+        if (names)
+            rk_json_end_array(json);
+    }
+    rk_json_end_array(json);
+}
+
+static void write_line(rk_json *json, const rk_sketch_line *line) {
+    rk_json_begin_array(json);
+    rk_json_string(json, line->file);
+    rk_json_uint(json, line->line);
+    rk_json_string(json, line->function);
+    rk_json_uint(json, line->count);
+    rk_json_end_array(json);
+}
+
+void rk_sketch_write(const rk_sketch *sketch, rk_json *json) {
+    RK_AUTO(rk_buf) structure = {0};
+    rk_buf_add_format(&structure, "%016llx", (unsigned long long)sketch->structure);
+    rk_json_begin_object(json);
+    rk_json_member_uint(json, "v", 1);
+    rk_json_member_string(json, "module", sketch->module);
+    rk_json_member_string(json, "producer", sketch->producer);
+    rk_json_member_bool(json, "mlir", sketch->is_mlir);
+    rk_json_member_uint(json, "operations", sketch->op_count);
+    rk_json_member_string(json, "structure", rk_buf_text(&structure));
+    write_values(json, "inputs", sketch->inputs, sketch->input_count, true);
+    write_values(json, "results", sketch->results, sketch->result_count, false);
+    rk_json_key(json, "kinds");
+    rk_json_begin_array(json);
+    for (uint32_t i = 0; i < sketch->kind_count; i++) {
+        rk_json_uint(json, sketch->kinds[i].hash);
+        rk_json_uint(json, sketch->kinds[i].count);
+    }
+    rk_json_end_array(json);
+    rk_json_key(json, "lines");
+    rk_json_begin_array(json);
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        write_line(json, &sketch->lines[i]);
+    rk_json_end_array(json);
+    rk_json_key(json, "call");
+    if (sketch->call.line)
+        write_line(json, &sketch->call);
+    else
+        rk_json_null(json);
+    rk_json_end_object(json);
+}
+
+const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch) {
+    if (sketch->call.line)
+        return &sketch->call;
+    return sketch->line_count ? &sketch->lines[0] : NULL;
+}
+
+rk_source rk_sketch_source(const rk_sketch_line *line) {
+    if (!line)
+        return (rk_source){0};
+    return (rk_source){.file = rk_span_text(line->file),
+                       .function = rk_span_text(line->function),
+                       .line = line->line};
+}
+
+bool rk_sketch_is_eager(const rk_sketch *sketch) {
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].hash != sketch->call.hash)
+            return false;
+    return sketch->call.line != 0;
+}

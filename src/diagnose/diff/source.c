@@ -1,0 +1,144 @@
+#include "diagnose/diff/source.h"
+
+#include <inttypes.h>
+
+// Locations are shared trees: a walk that meets more than this gives up, with what it has.
+enum { STEPS_MAX = 4096, OPEN_MAX = 64 };
+
+static bool contains(rk_span text, const char *part) {
+    return text.len && memmem(text.data, text.len, part, strlen(part)) != NULL;
+}
+
+// What comes after the last "/site-packages/" or "/dist-packages/"; empty if there is none.
+static rk_span installed_part(rk_span path) {
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++) {
+        size_t len = strlen(folders[i]);
+        const uint8_t *found =
+            path.len ? memmem(path.data, path.len, folders[i], len) : (const uint8_t *)NULL;
+        if (found)
+            return rk_span_of(found + len, (size_t)(path.data + path.len - found) - len);
+    }
+    return (rk_span){0};
+}
+
+// Packages whose own lines explain nothing to those who use them.
+static bool is_framework(rk_span part) {
+    static const char *const packages[] = {
+        "jax",       "jaxlib",  "flax",    "optax",     "equinox",    "haiku",
+        "orbax",     "chex",    "numpyro", "jaxtyping", "torch",      "torch_xla",
+        "functorch", "torchax", "numpy",   "keras",     "tensorflow", "lineax",
+        "diffrax",   "paxml",   "praxis",  "penzai",    "ninjax",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(packages); i++) {
+        size_t len = strlen(packages[i]);
+        if (part.len > len && memcmp(part.data, packages[i], len) == 0 && part.data[len] == '/')
+            return true;
+    }
+    return false;
+}
+
+rk_file_owner rk_file_owner_of(rk_span path) {
+    rk_span part = installed_part(path);
+    if (part.len)
+        return is_framework(part) ? RK_FILE_FRAMEWORK : RK_FILE_PACKAGE;
+    if (!path.len || path.data[0] == '<') // "<frozen runpy>", "<string>"
+        return contains(path, "<string>") || contains(path, "<stdin>") || contains(path, "<ipython")
+                   ? RK_FILE_USER
+                   : RK_FILE_FRAMEWORK;
+    return contains(path, "/lib/python3.") ? RK_FILE_FRAMEWORK : RK_FILE_USER;
+}
+
+// Frames of a location, the innermost first.
+typedef struct walk {
+    const rk_model *model;
+    uint32_t open[OPEN_MAX]; // what is still to be visited, the next one last
+    uint32_t count, steps;
+} walk;
+
+static void push(walk *w, uint32_t node) {
+    if (w->count < OPEN_MAX && node != RK_NO_ID)
+        w->open[w->count++] = node;
+}
+
+static rk_source frame_of(const rk_node *file, rk_span function) {
+    return (rk_source){
+        .file = file->bytes, .function = function, .line = (uint32_t)(file->value >> 32)};
+}
+
+static bool is_location(const rk_node *node) {
+    return node->kind >= RK_NODE_LOC_UNKNOWN && node->kind <= RK_NODE_LOC_FUSED;
+}
+
+// The next frame; its function is the name that stands directly around the file.
+static bool next_frame(walk *w, rk_source *out_place) {
+    const rk_model *m = w->model;
+    while (w->count && w->steps++ < STEPS_MAX) {
+        const rk_node *node = &m->nodes.items[w->open[--w->count]];
+        const rk_field *fields = node->field_count ? &m->fields.items[node->first_field] : NULL;
+        if (node->kind == RK_NODE_LOC_FILE) {
+            *out_place = frame_of(node, (rk_span){0});
+            return true;
+        }
+        if (node->kind == RK_NODE_LOC_NAME && fields) {
+            const rk_node *inner = &m->nodes.items[fields->node];
+            if (inner->kind == RK_NODE_LOC_FILE) {
+                *out_place = frame_of(inner, node->bytes);
+                return true;
+            }
+        }
+        // A callee comes before its caller, and the first of fused locations before the others.
+        for (uint32_t i = is_location(node) ? node->field_count : 0; i-- > 0;)
+            push(w, fields[i].node);
+    }
+    return false;
+}
+
+bool rk_source_of(const rk_model *model, uint32_t location, rk_source *out_place) {
+    walk w = {.model = model};
+    rk_source frame, found = {0};
+    rk_file_owner best = RK_FILE_FRAMEWORK;
+    push(&w, location);
+    while (best != RK_FILE_USER && next_frame(&w, &frame)) {
+        rk_file_owner owner = rk_file_owner_of(frame.file);
+        if (owner > best) {
+            best = owner;
+            found = frame;
+        }
+    }
+    found.model = model;
+    found.location = location;
+    *out_place = found;
+    return best != RK_FILE_FRAMEWORK;
+}
+
+uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owner least,
+                          rk_source *out_frames, uint32_t max) {
+    walk w = {.model = model};
+    rk_source frame;
+    uint32_t count = 0;
+    push(&w, location);
+    while (count < max && next_frame(&w, &frame))
+        if (frame.file.len && rk_file_owner_of(frame.file) >= least)
+            out_frames[count++] = frame;
+    return count;
+}
+
+rk_span rk_source_scope(const rk_model *model, uint32_t location) {
+    for (uint32_t steps = 0; location != RK_NO_ID && steps < STEPS_MAX; steps++) {
+        const rk_node *node = &model->nodes.items[location];
+        if (node->kind == RK_NODE_LOC_NAME)
+            return node->bytes;
+        if (node->kind == RK_NODE_LOC_FILE || !is_location(node) || !node->field_count)
+            break;
+        location = model->fields.items[node->first_field].node;
+    }
+    return (rk_span){0};
+}
+
+void rk_source_write(const rk_source *place, rk_buf *out) {
+    if (!place->file.len)
+        return;
+    rk_buf_add_span(out, place->file);
+    rk_buf_add_format(out, ":%" PRIu32, place->line);
+}

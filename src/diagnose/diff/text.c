@@ -1,0 +1,179 @@
+// What stands on either side of a difference, as text, and whether two values are the same.
+#include "program/text.h"
+#include "diagnose/diff/diff_internal.h"
+#include "diagnose/diff/hash.h"
+
+enum { TEXT_MAX_BYTES = 240, ELEMENTS_SHOWN = 8 };
+
+static void add_shortened(rk_buf *out, rk_span text) {
+    if (text.len <= TEXT_MAX_BYTES) {
+        rk_buf_add_span(out, text);
+        return;
+    }
+    size_t len = TEXT_MAX_BYTES;
+    while (len && (text.data[len] & 0xC0) == 0x80) // within a code point
+        len--;
+    rk_buf_add(out, text.data, len);
+    rk_buf_add_text(out, "…");
+}
+
+// Shardy's axes as it writes them itself: [{"data"}, {}].
+static bool write_sharding(const rk_view *view, uint32_t id, rk_buf *out) {
+    const rk_model *m = view->model;
+    const rk_node *node = &m->nodes.items[id];
+    if (node->kind != RK_NODE_STRUCT || !rk_span_is(rk_model_string(m, node->name), "sharding"))
+        return false;
+    for (uint32_t i = 0; i < node->field_count; i++) {
+        const rk_field *field = &m->fields.items[node->first_field + i];
+        const rk_node *dims = &m->nodes.items[field->node];
+        if (!rk_span_is(rk_model_string(m, field->name), "dims") || dims->kind != RK_NODE_LIST)
+            continue;
+        rk_buf_add_byte(out, '[');
+        for (uint32_t k = 0; k < dims->field_count; k++) {
+            const rk_node *dim = &m->nodes.items[m->fields.items[dims->first_field + k].node];
+            rk_buf_add_text(out, k ? ", {" : "{");
+            const rk_node *axes =
+                dim->field_count ? &m->nodes.items[m->fields.items[dim->first_field].node] : NULL;
+            for (uint32_t x = 0; axes && x < axes->field_count; x++) {
+                const rk_node *axis = &m->nodes.items[m->fields.items[axes->first_field + x].node];
+                rk_buf_add_text(out, x ? ", " : "");
+                if (axis->field_count)
+                    rk_node_print(m, m->fields.items[axis->first_field].node, 0, out);
+            }
+            rk_buf_add_byte(out, '}');
+        }
+        rk_buf_add_byte(out, ']');
+        return true;
+    }
+    return false;
+}
+
+void rk_differ_write_node(const rk_view *view, uint32_t node, rk_buf *out) {
+    if (node == RK_NO_ID) {
+        rk_buf_add_text(out, "none");
+        return;
+    }
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(1 << 16);
+    if (!write_sharding(view, node, &text))
+        rk_node_print(view->model, node, ELEMENTS_SHOWN, &text);
+    if (text.len)
+        add_shortened(out, rk_buf_span(&text));
+    else
+        rk_buf_add_text(out, "…");
+}
+
+static uint32_t value_of(const rk_view *view, uint32_t op) {
+    const rk_op *constant = &view->model->ops.items[op];
+    uint32_t node = rk_model_attr(view->model, constant, "value");
+    return node != RK_NO_ID ? node : rk_model_attr(view->model, constant, "literal");
+}
+
+// What stands between "dense<" and ">"; the type is told elsewhere.
+void rk_differ_write_constant(const rk_view *view, uint32_t op, rk_buf *out) {
+    uint32_t node = value_of(view, op);
+    if (node == RK_NO_ID)
+        return;
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(1 << 16);
+    rk_node_print(view->model, node, ELEMENTS_SHOWN, &text);
+    rk_span whole = rk_buf_span(&text);
+    const uint8_t *end = whole.len ? memmem(whole.data, whole.len, "> : ", 4) : NULL;
+    if (!end || whole.len < 6 || memcmp(whole.data, "dense<", 6) != 0) {
+        add_shortened(out, whole);
+        return;
+    }
+    rk_span inner = rk_span_of(whole.data + 6, (size_t)(end - whole.data) - 6);
+    bool is_list = inner.len && memchr(inner.data, ',', inner.len);
+    rk_buf_add_text(out, is_list ? "[" : "");
+    add_shortened(out, inner);
+    rk_buf_add_text(out, is_list ? "]" : "");
+}
+
+static double size_of(double number) {
+    return number < 0 ? -number : number;
+}
+
+// libm is no library that a guest may bring along.
+static bool near(double a, double b) {
+    return size_of(a - b) <= 0.005 * (size_of(a) > size_of(b) ? size_of(a) : size_of(b));
+}
+
+static uint64_t hash_elements(const rk_view *view, uint32_t node) {
+    return node == RK_NO_ID ? 0 : rk_hash_span(RK_HASH_SEED, view->model->nodes.items[node].bytes);
+}
+
+static rk_span element_type(const rk_view *view, uint32_t op) {
+    const rk_op *constant = &view->model->ops.items[op];
+    rk_span dims, element = {0};
+    if (!constant->result_count ||
+        !rk_view_tensor(view->model, view->model->values.items[constant->first_result].type, &dims,
+                        &element))
+        return (rk_span){0};
+    return element;
+}
+
+// One number, of the types that C knows.
+bool rk_differ_number(const rk_view *view, uint32_t op, double *out_number) {
+    static const struct {
+        const char *type;
+        size_t bytes;
+        char is; // signed, unsigned, float, or the upper half of one
+    } types[] = {{"f64", 8, 'f'},  {"f32", 4, 'f'}, {"bf16", 2, 'h'}, {"i64", 8, 's'},
+                 {"i32", 4, 's'},  {"i16", 2, 's'}, {"i8", 1, 's'},   {"s64", 8, 's'},
+                 {"s32", 4, 's'},  {"s16", 2, 's'}, {"s8", 1, 's'},   {"ui64", 8, 'u'},
+                 {"ui32", 4, 'u'}, {"u64", 8, 'u'}, {"u32", 4, 'u'}};
+    uint32_t node = value_of(view, op);
+    rk_span type = element_type(view, op);
+    for (size_t i = 0; node != RK_NO_ID && i < RK_ARRAY_LEN(types); i++) {
+        rk_span bytes = view->model->nodes.items[node].bytes;
+        if (!rk_span_is(type, types[i].type) || bytes.len != types[i].bytes)
+            continue;
+        uint64_t bits = 0;
+        for (size_t k = 0; k < bytes.len; k++)
+            bits |= (uint64_t)bytes.data[k] << (8 * k);
+        unsigned shift = (unsigned)(64 - 8 * bytes.len);
+        uint32_t low = (uint32_t)bits << (types[i].is == 'h' ? 16 : 0);
+        float single;
+        memcpy(&single, &low, sizeof single);
+        if (types[i].is == 'f' && bytes.len == 8)
+            memcpy(out_number, &bits, sizeof bits);
+        else if (types[i].is == 'f' || types[i].is == 'h')
+            *out_number = (double)single;
+        else
+            *out_number =
+                types[i].is == 'u' ? (double)bits : (double)((int64_t)(bits << shift) >> shift);
+        return __builtin_isfinite(*out_number);
+    }
+    return false;
+}
+
+bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after) {
+    uint32_t a = value_of(d->a, before), b = value_of(d->b, after);
+    if (hash_elements(d->a, a) == hash_elements(d->b, b))
+        return true;
+    if (rk_span_equal(element_type(d->a, before), element_type(d->b, after)))
+        return false;
+    // The same number in another type.
+    double x, y;
+    return rk_differ_number(d->a, before, &x) && rk_differ_number(d->b, after, &y) && near(x, y);
+}
+
+// A mean's divisor goes with the size or a product of sizes, a scale with its root, a last index
+// with the size less one.
+bool rk_differ_is_explained(const rk_differ *d, double before, double after) {
+    double ratio = before != 0 ? after / before : 0, all = 1;
+    for (size_t i = 0; i < d->size_count; i++) {
+        double from = (double)d->sizes[i].before, to = (double)d->sizes[i].after;
+        double delta = to - from;
+        all *= from > 0 ? to / from : 1;
+        for (int k = -2; k <= 2; k++)
+            if (k && after - before == k * delta)
+                return true;
+        if (from <= 0 || to <= 0)
+            continue;
+        double r = to / from;
+        if (near(ratio, r) || near(ratio, 1 / r) || near(ratio, r * r) ||
+            near(ratio, 1 / (r * r)) || near(ratio * ratio, r) || near(ratio * ratio, 1 / r))
+            return true;
+    }
+    return d->size_count && (near(ratio, all) || near(ratio, 1 / all));
+}

@@ -1,0 +1,125 @@
+// What to do about a compilation, in the words of the framework that asked for it.
+#include "base/alloc.h"
+#include "diagnose/explain/explain_internal.h"
+
+static const char *shape_advice(bool torch) {
+    return torch ? "Pad this input to one length, or to the few buckets that `rekindle shapes` "
+                   "recommends, and mask what is padded; drop_last=True for the last batch."
+                 : "Pad this argument to one size, or to the few buckets that `rekindle shapes` "
+                   "recommends, and mask what is padded; drop the remainder of the last batch.";
+}
+
+static bool makes_sizes(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.count; i++)
+        if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE)
+            return true;
+    return false;
+}
+
+static const char *constant_advice(const rk_explained *item, bool torch) {
+    const rk_difference *head = rk_explained_head(item);
+    // A number on which the sizes of operations depend cannot be traced.
+    bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
+    if (is_size)
+        return "A number from Python makes the sizes inside this program: round it up to one upper "
+               "bound, or to a few fixed sizes (buckets), and mask the rest.";
+    return torch ? "A Python number is part of the graph: make it a tensor on the device "
+                   "(register_buffer, or torch.tensor(value, device=…)), updated in place."
+                 : "A Python number is part of the program: pass it as an argument of the jitted "
+                   "function (jnp.asarray(value)), not through static_argnums or a closure.";
+}
+
+static const char *parameters_advice(const rk_explained *item, bool torch) {
+    if (item->accumulates)
+        return torch ? "Gradients are created in one step and accumulated in the next: "
+                       "optimizer.zero_grad(set_to_none=False), or one compiled region around the "
+                       "whole accumulation."
+                     : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
+                       "instead of None, or accumulate within one jitted function (lax.scan).";
+    return torch ? "Inputs come and go with what the batch holds: always pass all of them, with "
+                   "neutral values where there are none (a mask of ones); AdamW and its like with "
+                   "capturable=True keep their step on the device."
+                 : "Inputs or results come and go: always pass all of them, with neutral values "
+                   "where there are none (a mask of ones), and always return the same.";
+}
+
+static const char *structure_advice(const rk_explained *item, bool torch) {
+    if (!item->nearest_of)
+        return "The source, or a setting that it reads, has changed since that run: it compiles "
+               "once, and is kept.";
+    return torch ? "A branch in Python decides what is traced: compute both ways and select with "
+                   "torch.where, or make the choice outside of the step."
+                 : "A branch in Python, or a static argument, decides what is traced: use lax.cond "
+                   "or jnp.where, or make the choice once, outside of the loop.";
+}
+
+static const char *advice_for(const rk_explained *item) {
+    bool torch = rk_explained_is_torch(item);
+    switch (item->cause) {
+    case RK_CAUSE_SHAPE:
+        return shape_advice(torch);
+    case RK_CAUSE_DTYPE:
+        return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
+                     : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
+                       "and of Python scalars that change their type.";
+    case RK_CAUSE_CONSTANT:
+        return constant_advice(item, torch);
+    case RK_CAUSE_STRUCTURE:
+        return structure_advice(item, torch);
+    case RK_CAUSE_PARAMETERS:
+        return parameters_advice(item, torch);
+    case RK_CAUSE_SHARDING:
+        return torch
+                   ? "Mark the sharding of this tensor once, at the start (xs.mark_sharding), the "
+                     "same in every run."
+                   : "Give this array one sharding (jax.device_put with a NamedSharding, or "
+                     "in_shardings), the same at every call.";
+    case RK_CAUSE_OPTIONS:
+        return "Use the same compile options at every call and in every run.";
+    case RK_CAUSE_ENVIRONMENT:
+        return "Pin flags and variables: set them in one place for all runs of the job; what does "
+               "not change the code can be left out of the key with REKINDLE_KEY_IGNORE.";
+    case RK_CAUSE_TOOLCHAIN:
+        return "Another version compiles everything once: pin the versions, or fill the store "
+               "before the job starts.";
+    case RK_CAUSE_DEVICE:
+        return "Another machine or another set of devices compiles everything once: use the same "
+               "kind and number of them.";
+    case RK_CAUSE_DUPLICATE:
+        return torch ? "The framework had lost this program: raise its cache size "
+                       "(XLA_COMPILATION_CACHE_SIZE), and make graphs that can be told to be the "
+                       "same."
+                     : "The framework had lost this program: jit once, outside of the loop, not a "
+                       "new lambda, closure or functools.partial at each call; do not clear JAX's "
+                       "caches.";
+    case RK_CAUSE_EVICTED:
+        return "It was kept, and has gone since: raise REKINDLE_MAX_SIZE, or keep it with "
+               "`rekindle "
+               "pin`.";
+    case RK_CAUSE_DAMAGED:
+        return "The entry could not be used and was replaced: `rekindle fsck` checks the others.";
+    case RK_CAUSE_UNCACHEABLE:
+        if (item->was_lost)
+            return "It was compiled before and not stored: the process left while it was being "
+                   "written, by os._exit or a signal. Let it end as usual, or live on for a "
+                   "moment; without that, later starts try again.";
+        return item->compile->outcome == RK_OUTCOME_BYPASS
+                   ? "It is compiled at every start: take callbacks and debugging prints out of "
+                     "it, "
+                     "or move them into a function of their own."
+                   : "It was compiled before and not stored: see `rekindle stats` for the reason, "
+                     "and REKINDLE_MIN_COMPILE_SECONDS.";
+    case RK_CAUSE_FIRST:
+    case RK_CAUSE_COUNT:
+        break;
+    }
+    return NULL;
+}
+
+rk_err *rk_advise(rk_explained *item) {
+    const char *text = advice_for(item);
+    if (!text)
+        return NULL;
+    item->advice = rk_strdup(text);
+    return item->advice ? NULL : rk_err_no_memory();
+}

@@ -1,0 +1,345 @@
+#include "diagnose/explain/explain_internal.h"
+
+#include "base/alloc.h"
+
+static void item_cleanup(rk_explained *item) {
+    rk_differences_cleanup(&item->differences);
+    rk_free(item->blocks.file);
+    rk_free(item->advice);
+}
+
+static void pattern_cleanup(rk_pattern *pattern) {
+    rk_free(pattern->members);
+    rk_free(pattern->summary);
+    rk_free(pattern->advice);
+    rk_free(pattern->file);
+}
+
+void rk_explanation_cleanup(rk_explanation *explanation) {
+    for (size_t i = 0; i < explanation->count; i++)
+        item_cleanup(&explanation->items[i]);
+    rk_free(explanation->items);
+    for (size_t i = 0; i < explanation->pattern_count; i++)
+        pattern_cleanup(&explanation->patterns[i]);
+    rk_free(explanation->patterns);
+    rk_free(explanation->input_shapes.evidence);
+    rk_free(explanation->profile_or_sharding.evidence);
+    rk_free(explanation->hidden_branch.evidence);
+    *explanation = (rk_explanation){0};
+}
+
+uint64_t rk_explained_cost_ns(const rk_explained *explained) {
+    const rk_run_compile *compile = explained->compile;
+    return explained->is_loaded ? compile->request_ns : compile->compile_ns;
+}
+
+const char *rk_explained_name(const rk_explained *explained) {
+    const char *name = explained->compile->name;
+    return *name || !explained->program || !explained->program->has_sketch
+               ? name
+               : explained->program->sketch.module;
+}
+
+bool rk_explained_is_torch(const rk_explained *explained) {
+    return strncmp(explained->compile->name, "SyncTensorsGraph", 16) == 0 ||
+           (explained->program && explained->program->has_sketch &&
+            !explained->program->sketch.is_mlir);
+}
+
+static bool has_key(const rk_run_compile *compile) {
+    return compile->key[0] != '\0';
+}
+
+static bool same_key(const rk_run_compile *a, const rk_run_compile *b) {
+    return has_key(a) && strcmp(a->key, b->key) == 0;
+}
+
+// The same request earlier in the same process.
+static const rk_run_compile *find_duplicate(const rk_run_model *run, size_t index) {
+    const rk_run_compile *of = &run->compiles[index];
+    for (size_t i = 0; i < run->compile_count; i++) {
+        const rk_run_compile *other = &run->compiles[i];
+        if (other->process == of->process && other->seq < of->seq && same_key(other, of) &&
+            other->client == of->client && !other->failed)
+            return other;
+    }
+    return NULL;
+}
+
+static size_t count_requests(const rk_run_model *run, const rk_run_compile *of) {
+    size_t count = 0;
+    for (size_t i = 0; i < run->compile_count; i++)
+        count += run->compiles[i].process == of->process && same_key(&run->compiles[i], of);
+    return count;
+}
+
+// What earlier runs say of a key: that its executable was stored, or loaded; or that its process
+// left while it was being stored.
+typedef enum past { PAST_UNKNOWN, PAST_COMPILED, PAST_LOST, PAST_STORED } past;
+
+static past look_back(const rk_run_model *run, const rk_run_compile *of) {
+    past found = PAST_UNKNOWN;
+    for (size_t i = 0; i < run->compile_count; i++)
+        if (same_key(&run->compiles[i], of)) {
+            bool lost = found == PAST_LOST || rk_run_is_lost(run, &run->compiles[i]);
+            found = lost ? PAST_LOST : PAST_COMPILED;
+            if (run->compiles[i].outcome == RK_OUTCOME_HIT)
+                return PAST_STORED;
+        }
+    for (size_t i = 0; i < run->stored_count; i++)
+        if (strcmp(run->stored[i].key, of->key) == 0 && run->stored[i].stored)
+            return PAST_STORED;
+    return found;
+}
+
+static past look_at_past(const rk_explainer *e, const rk_run_compile *of, const char **out_run) {
+    *out_run = NULL;
+    past found = PAST_UNKNOWN;
+    for (size_t i = e->earlier.count; has_key(of) && i-- > 0 && found != PAST_STORED;) {
+        past one = look_back(&e->earlier.items[i], of);
+        if (one > found) {
+            found = one;
+            *out_run = e->earlier.items[i].run;
+        }
+    }
+    return found;
+}
+
+static bool is_word(const char *text, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool was_damaged(const rk_run_compile *compile) {
+    static const char *const reasons[] = {"damaged", "other_key", "refused", "read_failed",
+                                          "load_killed"};
+    return is_word(compile->reason, reasons, RK_ARRAY_LEN(reasons));
+}
+
+// Reasons of a bypass that are texts for people: the program cannot be kept.
+static bool is_uncacheable(const rk_run_compile *compile) {
+    static const char *const others[] = {"no_store", "no_key", "no_environment"};
+    return compile->outcome == RK_OUTCOME_BYPASS &&
+           !is_word(compile->reason, others, RK_ARRAY_LEN(others));
+}
+
+static rk_err *note_variable(rk_explained *item, const char *name, const char *before,
+                             const char *after) {
+    const rk_difference plain = {.kind = RK_DIFFERENCE_VARIABLE};
+    const rk_difference_words words = {.attribute = rk_span_text(name),
+                                       .before = rk_span_text(before),
+                                       .after = rk_span_text(after)};
+    return rk_differences_note(&item->differences, &plain, &words, &(rk_source){0});
+}
+
+// A difference of the program as a whole.
+static rk_err *note_at(rk_explained *item, const rk_source *place, rk_span op, const char *what,
+                       const char *before, const char *after) {
+    const rk_difference plain = {.kind = RK_DIFFERENCE_ATTRIBUTE};
+    const rk_difference_words words = {.function = place->function,
+                                       .op = op,
+                                       .attribute = rk_span_text(what),
+                                       .before = rk_span_text(before),
+                                       .after = rk_span_text(after)};
+    return rk_differences_note(&item->differences, &plain, &words, place);
+}
+
+// The same for what has no place of its own: where the program was called, as the sketch says it.
+static rk_err *note_call(rk_explained *item, const char *what, const char *before,
+                         const char *after) {
+    const rk_sketch *sketch =
+        item->program && item->program->has_sketch ? &item->program->sketch : NULL;
+    rk_source place = rk_sketch_source(sketch ? rk_sketch_place(sketch) : NULL);
+    if (!place.file.len)
+        return NULL;
+    return note_at(item, &place, rk_span_text("program"), what, before, after);
+}
+
+static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,
+                            const rk_run_compile *earlier) {
+    item->cause = RK_CAUSE_DUPLICATE;
+    item->nearest = item->program;
+    item->nearest_of = earlier;
+    item->similarity = 1;
+    RK_AUTO(rk_buf) times = {0};
+    rk_buf_add_format(&times, "%zu requests", count_requests(e->run, item->compile));
+    return note_call(item, "requests", "1 request", rk_buf_text(&times));
+}
+
+// The executable is gone, or never was kept, though the program is known from before.
+static rk_err *be_known(rk_explained *item, past known, const char *run) {
+    item->nearest = item->program;
+    item->similarity = 1;
+    if (strcmp(item->compile->reason, "refresh") == 0) {
+        item->cause = RK_CAUSE_ENVIRONMENT;
+        return note_variable(item, "REKINDLE_MODE", "readwrite", "refresh");
+    }
+    item->was_lost = known == PAST_LOST;
+    item->cause = known == PAST_STORED ? RK_CAUSE_EVICTED : RK_CAUSE_UNCACHEABLE;
+    return note_call(item, "executable", known == PAST_STORED ? "stored" : "not stored",
+                     run ? run : "gone");
+}
+
+// The line of what ties it to its process, where it is found; else that of the call.
+static rk_err *be_uncacheable(const rk_explainer *e, rk_explained *item) {
+    RK_AUTO(rk_loaded) loaded = {0};
+    item->cause = RK_CAUSE_UNCACHEABLE;
+    if (item->program)
+        RK_TRY(rk_library_open(e->library, item->program, &loaded));
+    rk_tie tie;
+    if (loaded.loaded && rk_find_tie(&loaded.view, item->compile->reason, &tie))
+        return note_at(item, &tie.place, tie.op, RK_WHY_NOT_KEPT, "", item->compile->reason);
+    return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
+}
+
+static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_explained *item) {
+    rk_candidate nearest = {0};
+    if (item->program)
+        nearest = rk_explain_find_nearest(e, index);
+    if (!nearest.known)
+        return NULL;
+    item->nearest = nearest.known;
+    item->nearest_of = nearest.request;
+    item->similarity = nearest.similarity;
+    RK_TRY(rk_explain_compare(e, item));
+    if (item->cause != RK_CAUSE_FIRST)
+        return NULL;
+    item->nearest = NULL; // nothing that explains anything
+    return NULL;
+}
+
+static rk_err *classify(const rk_explainer *e, size_t index, rk_explained *item) {
+    const rk_run_compile *compile = item->compile, *earlier = find_duplicate(e->run, index);
+    const char *run;
+    past known = look_at_past(e, compile, &run);
+    if (was_damaged(compile)) {
+        item->cause = RK_CAUSE_DAMAGED;
+        item->nearest = item->program;
+        item->similarity = 1;
+        return note_call(item, "entry", "sound", compile->reason);
+    }
+    if (earlier)
+        return be_duplicate(e, item, earlier);
+    if (!is_uncacheable(compile) && known != PAST_UNKNOWN)
+        return be_known(item, known, run);
+    if (is_uncacheable(compile) && known != PAST_UNKNOWN)
+        return be_uncacheable(e, item);
+    RK_TRY(compare_with_nearest(e, index, item));
+    return item->cause == RK_CAUSE_FIRST && is_uncacheable(compile) ? be_uncacheable(e, item)
+                                                                    : NULL;
+}
+
+static rk_err *look_for_blocks(const rk_explainer *e, rk_explained *item) {
+    RK_AUTO(rk_loaded) loaded = {0};
+    if (!item->program || item->blocks.count || item->cause == RK_CAUSE_DUPLICATE)
+        return NULL;
+    RK_TRY(rk_library_open(e->library, item->program, &loaded));
+    return loaded.loaded ? rk_find_blocks(&loaded.view, &item->blocks) : NULL;
+}
+
+// Those that were compiled; and what was loaded, where it was asked for again and again.
+static bool is_to_be_explained(const rk_explainer *e, size_t index, bool *out_loaded) {
+    enum { STORM = 3 };
+    const rk_run_compile *compile = &e->run->compiles[index];
+    *out_loaded = !compile->compiled;
+    if (compile->compiled)
+        return true;
+    return compile->outcome == RK_OUTCOME_HIT && find_duplicate(e->run, index) &&
+           count_requests(e->run, compile) >= STORM;
+}
+
+// Operations of the framework's own are compiled for each shape that a job makes at its start, or
+// wherever it does something once. They are a cause only where one line goes on and on: with a
+// number that goes up, or a size along one axis.
+static bool is_same_line(const rk_explained *a, const rk_explained *b) {
+    return a->is_eager && b->is_eager && a->compile->process == b->compile->process &&
+           strcmp(a->compile->name, b->compile->name) == 0 &&
+           a->program->sketch.call.hash == b->program->sketch.call.hash;
+}
+
+static bool goes_on(const rk_explanation *x, const rk_explained *item) {
+    enum { VARIANTS = 4 };
+    size_t shapes = 1, constants = 1;
+    bool same_axis = true;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        if (!is_same_line(other, item) || !rk_explained_head(other))
+            continue;
+        shapes += other->cause == RK_CAUSE_SHAPE;
+        constants += other->cause == RK_CAUSE_CONSTANT;
+        same_axis &= other->cause == item->cause && rk_same_axis(other, item);
+    }
+    return same_axis && (shapes >= VARIANTS || constants >= VARIANTS) &&
+           (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
+}
+
+void rk_explained_be_first(rk_explained *item) {
+    rk_differences_cleanup(&item->differences);
+    rk_free(RK_TAKE(item->advice));
+    item->cause = RK_CAUSE_FIRST;
+    item->nearest = NULL;
+    item->nearest_of = NULL;
+    item->similarity = 0;
+}
+
+static bool is_of_program(rk_cause cause) {
+    return cause >= RK_CAUSE_SHAPE && cause <= RK_CAUSE_SHARDING;
+}
+
+static rk_err *forgive_eager(rk_explanation *x) {
+    rk_autofree bool *forgiven = rk_calloc(x->count + 1, sizeof *forgiven);
+    if (!forgiven)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < x->count; i++)
+        forgiven[i] =
+            x->items[i].is_eager && is_of_program(x->items[i].cause) && !goes_on(x, &x->items[i]);
+    for (size_t i = 0; i < x->count; i++)
+        if (forgiven[i])
+            rk_explained_be_first(&x->items[i]);
+    return NULL;
+}
+
+static rk_err *explain_each(rk_explainer *e) {
+    rk_explanation *x = e->out;
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        bool is_loaded;
+        if (!is_to_be_explained(e, i, &is_loaded))
+            continue;
+        rk_explained *item = &x->items[x->count++];
+        *item = (rk_explained){
+            .compile = &e->run->compiles[i], .program = e->seen[i], .is_loaded = is_loaded};
+        item->is_eager = item->program && item->program->has_sketch &&
+                         rk_sketch_is_eager(&item->program->sketch);
+        RK_TRY(classify(e, i, item));
+        RK_TRY(look_for_blocks(e, item));
+    }
+    RK_TRY(forgive_eager(x));
+    RK_AUTO(rk_steps) steps = {0};
+    RK_TRY(rk_steps_read(e->run, &steps));
+    for (size_t i = 0; i < x->count; i++) {
+        x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
+        RK_TRY(rk_advise(&x->items[i]));
+    }
+    return NULL;
+}
+
+rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_library *library,
+                   rk_explanation *out_explanation) {
+    *out_explanation = (rk_explanation){.run = run, .library = library};
+    rk_autofree const rk_known **seen = rk_calloc(run->compile_count + 1, sizeof(rk_known *));
+    out_explanation->items = rk_calloc(run->compile_count + 1, sizeof *out_explanation->items);
+    if (!seen || !out_explanation->items)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < run->compile_count; i++)
+        seen[i] =
+            has_key(&run->compiles[i]) ? rk_library_find(library, run->compiles[i].key) : NULL;
+    rk_explainer e = {run, earlier, library, out_explanation, seen};
+    RK_TRY(explain_each(&e));
+    RK_TRY(rk_find_patterns(&e));
+    for (size_t i = 0; i < out_explanation->count; i++)
+        if (out_explanation->items[i].cause != RK_CAUSE_FIRST)
+            out_explanation->lost_ns += rk_explained_cost_ns(&out_explanation->items[i]);
+    return rk_answer_questions(out_explanation);
+}

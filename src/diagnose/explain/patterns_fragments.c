@@ -1,0 +1,220 @@
+// A step in pieces: many small programs, executed again and again, with reads of their results in
+// between, where one program could do it all.
+#include "base/alloc.h"
+#include "diagnose/explain/patterns_internal.h"
+
+enum {
+    ROUNDS_MIN = 3, // executions that make a step
+    EAGER_MIN = 5,  // operations outside of any compiled function, in each step
+    EAGER_LINES_MIN = 2,
+    GRAPHS_MIN = 3, // of PyTorch/XLA, which records all operations itself
+};
+
+// A program of a process that is executed in every step, or in every second.
+typedef struct piece {
+    const rk_known *known;
+    const rk_explained *item; // its compilation, in this process; NULL: it was loaded
+    uint64_t executions;
+} piece;
+
+typedef struct pieces {
+    piece *items; // owned
+    size_t count;
+    uint64_t rounds; // how often the most executed whole program was
+    bool torch;
+} pieces;
+
+static void pieces_cleanup(pieces *list) {
+    rk_free(list->items);
+}
+
+static const rk_explained *compilation_of(const rk_explainer *e, size_t process, const char *key) {
+    for (size_t i = 0; i < e->out->count; i++) {
+        const rk_explained *item = &e->out->items[i];
+        if (item->compile->process == process && strcmp(item->compile->key, key) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static bool is_whole(const rk_known *known) {
+    return known->has_sketch && !rk_sketch_is_eager(&known->sketch);
+}
+
+// The last word on each program of the process.
+static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces) {
+    const rk_run_model *run = e->run;
+    out_pieces->items = rk_calloc(run->executed_count + 1, sizeof *out_pieces->items);
+    if (!out_pieces->items)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < run->executed_count; i++) {
+        const rk_run_executed *executed = &run->executed[i];
+        const rk_known *known =
+            executed->process == process ? rk_library_find(e->library, executed->key) : NULL;
+        size_t at = 0;
+        if (!known || !known->has_sketch)
+            continue;
+        while (at < out_pieces->count && out_pieces->items[at].known != known)
+            at++;
+        out_pieces->items[at] =
+            (piece){known, compilation_of(e, process, executed->key), executed->executions};
+        out_pieces->count += at == out_pieces->count;
+        out_pieces->torch |= !known->sketch.is_mlir;
+    }
+    for (size_t i = 0; i < out_pieces->count; i++)
+        if (is_whole(out_pieces->items[i].known) &&
+            out_pieces->items[i].executions > out_pieces->rounds)
+            out_pieces->rounds = out_pieces->items[i].executions;
+    return NULL;
+}
+
+// Keeps what recurs in the steps, and is small where the framework has programs that are not.
+static void keep_recurring(pieces *list) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const piece *one = &list->items[i];
+        bool recurs = 2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN;
+        // One program in several versions is executed in turns, not in pieces.
+        for (size_t k = 0; k < kept && recurs && list->torch; k++)
+            recurs =
+                rk_sketch_similarity(&list->items[k].known->sketch, &one->known->sketch, true) == 0;
+        if (recurs && (list->torch || !is_whole(one->known)))
+            list->items[kept++] = *one;
+    }
+    list->count = kept;
+}
+
+static size_t count_lines(const pieces *list) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t k = 0;
+        while (k < i &&
+               list->items[k].known->sketch.call.hash != list->items[i].known->sketch.call.hash)
+            k++;
+        count += k == i;
+    }
+    return count;
+}
+
+// The line that most of the pieces come from.
+static const rk_sketch_line *busiest_line(const pieces *list) {
+    const rk_sketch_line *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_sketch_line *line = rk_sketch_place(&list->items[i].known->sketch);
+        size_t votes = 0;
+        for (size_t k = 0; line && k < list->count; k++) {
+            const rk_sketch_line *other = rk_sketch_place(&list->items[k].known->sketch);
+            votes += other && other->hash == line->hash;
+        }
+        if (votes > most) {
+            most = votes;
+            best = line;
+        }
+    }
+    return best;
+}
+
+// Of graphs: the line that makes the smallest one's result, which is where the graph was cut.
+static rk_err *cut_of_graphs(const rk_explainer *e, const pieces *list, char **out_file,
+                             uint32_t *out_line) {
+    const piece *smallest = &list->items[0];
+    for (size_t i = 1; i < list->count; i++)
+        if (list->items[i].known->sketch.op_count < smallest->known->sketch.op_count)
+            smallest = &list->items[i];
+    RK_AUTO(rk_loaded) loaded = {0};
+    rk_source place;
+    RK_TRY(rk_library_open(e->library, smallest->known, &loaded));
+    for (uint32_t i = 0; loaded.loaded && i < loaded.view.result_count; i++) {
+        uint32_t op = loaded.view.producer[loaded.view.results[i]];
+        if (op == RK_NO_ID || !rk_view_source(&loaded.view, op, &place))
+            continue;
+        *out_line = place.line;
+        return rk_difference_text(place.file, out_file);
+    }
+    return NULL;
+}
+
+static void describe(const pieces *list, const rk_run_process *process, rk_pattern_text *text) {
+    // The CPU's results are read where they lie, which no plugin can count.
+    double reads = (double)process->counts.device_to_host / (double)list->rounds;
+    if (list->torch)
+        rk_buf_add_format(&text->summary, "a step is %zu programs, one after the other",
+                          list->count);
+    else
+        rk_buf_add_format(&text->summary,
+                          "%zu small programs outside of any jitted function are executed in "
+                          "every step",
+                          list->count);
+    if (reads >= 0.5)
+        rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", reads);
+    rk_buf_add_text(
+        &text->advice,
+        list->torch
+            ? "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts the "
+              "graph: keep the numbers on the device (torch.where instead of if), read them once "
+              "after the step, and leave one barrier a step."
+            : "Put them into the jitted step, choose with jnp.where or lax.cond instead of if on "
+              "a value that was read (.item(), float(), bool()), and read what is to be logged "
+              "once, after the step.");
+}
+
+static bool is_in_pieces(const pieces *list) {
+    if (list->rounds < ROUNDS_MIN)
+        return false;
+    if (list->torch)
+        return list->count >= GRAPHS_MIN;
+    return list->count >= EAGER_MIN && count_lines(list) >= EAGER_LINES_MIN;
+}
+
+static bool recurs(const rk_explainer *e, size_t process, const char *key, uint64_t rounds) {
+    uint64_t executions = 0;
+    for (size_t i = 0; i < e->run->executed_count; i++)
+        if (e->run->executed[i].process == process && strcmp(e->run->executed[i].key, key) == 0)
+            executions = e->run->executed[i].executions;
+    return 2 * executions >= rounds;
+}
+
+// Two graphs of every step may be much alike, and are still two parts of it, of which the one was
+// not compiled because of the other.
+static void part(rk_explainer *e, size_t process, uint64_t rounds) {
+    for (size_t i = 0; i < e->out->count; i++) {
+        rk_explained *item = &e->out->items[i];
+        bool by_program = item->cause >= RK_CAUSE_SHAPE && item->cause <= RK_CAUSE_SHARDING;
+        if (by_program && !item->accumulates && item->nearest_of && rk_explained_is_torch(item) &&
+            item->compile->process == process && item->nearest_of->process == process &&
+            recurs(e, process, item->compile->key, rounds))
+            rk_explained_be_first(item);
+    }
+}
+
+static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
+    RK_AUTO(pieces) list = {0};
+    RK_AUTO(rk_members) members = {0};
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    rk_autofree char *file = NULL;
+    uint32_t line = 0;
+    RK_TRY(collect(e, process, &list));
+    keep_recurring(&list);
+    if (!is_in_pieces(&list))
+        return NULL;
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].item)
+            RK_TRY(rk_members_add(&members, list.items[i].item));
+    const rk_sketch_line *busiest = list.torch ? NULL : busiest_line(&list);
+    if (list.torch)
+        RK_TRY(cut_of_graphs(e, &list, &file, &line));
+    describe(&list, &e->run->processes[process], &text);
+    *out_found = true;
+    part(e, process, list.rounds);
+    return rk_add_pattern(e, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
+                          busiest ? busiest->file : file, busiest ? busiest->line : line);
+}
+
+// Ranks do the same: one of them tells it for all.
+rk_err *rk_find_fragments(rk_explainer *e) {
+    bool found = false;
+    for (size_t p = 0; p < e->run->process_count && !found; p++)
+        RK_TRY(look_at(e, p, &found));
+    return NULL;
+}

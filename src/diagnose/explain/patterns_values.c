@@ -1,0 +1,119 @@
+// One place that takes value after value: a counter, a size that grows.
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "diagnose/explain/patterns_internal.h"
+
+enum { VALUES_MIN = 3, VALUES_SHOWN = 8 };
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_base_name(const rk_explained *a, const rk_explained *b) {
+    return rk_span_equal(rk_view_bare_name(rk_span_text(a->compile->name)),
+                         rk_view_bare_name(rk_span_text(b->compile->name)));
+}
+
+// The same thing of the same function, of which only the value is another.
+static bool same_place(const rk_explained *a, const rk_explained *b) {
+    const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
+    return a->cause == b->cause && a->nearest_of && b->nearest_of && x && y &&
+           same_base_name(a, b) && x->kind == y->kind && x->line == y->line &&
+           same_text(x->file, y->file) && same_text(x->attribute, y->attribute) &&
+           (x->line || same_text(x->op, y->op));
+}
+
+// Distinct values, in the order in which they came.
+typedef struct values {
+    const char *items[512];
+    size_t count;
+} values;
+
+static void add_value(values *list, const char *value) {
+    for (size_t i = 0; i < list->count; i++)
+        if (same_text(list->items[i], value))
+            return;
+    if (value && list->count < RK_ARRAY_LEN(list->items))
+        list->items[list->count++] = value;
+}
+
+static void write_values(const values *list, bool sizes, size_t axis, rk_buf *out) {
+    for (size_t i = 0; i < list->count && i < VALUES_SHOWN; i++) {
+        rk_dims d;
+        rk_buf_add_text(out, i ? ", " : "");
+        if (sizes && rk_parse_dims(list->items[i], &d) && axis < d.count)
+            rk_buf_add_format(out, "%lld", d.sizes[axis]);
+        else
+            rk_buf_add_text(out, list->items[i]);
+    }
+    if (list->count > VALUES_SHOWN)
+        rk_buf_add_format(out, ", … (%zu values)", list->count);
+}
+
+static void describe(const rk_members *members, const values *list, rk_pattern_text *text) {
+    const rk_explained *first = members->items[0];
+    const rk_difference *head = rk_explained_head(first);
+    size_t axis = 0;
+    bool sizes = rk_only_axis(head->before, head->after, &axis);
+    bool is_shape = first->cause == RK_CAUSE_SHAPE;
+    if (is_shape)
+        rk_buf_add_format(&text->summary, "%s of %s took %zu sizes along axis %zu: ",
+                          head->attribute ? head->attribute : "an input", rk_explained_name(first),
+                          list->count, axis);
+    else
+        rk_buf_add_format(&text->summary,
+                          "a number in %s took %zu values: ", rk_explained_name(first),
+                          list->count);
+    write_values(list, sizes, axis, &text->summary);
+    rk_buf_add_format(&text->summary, "; each compiled a program");
+    rk_buf_add_text(&text->advice, first->advice ? first->advice : "");
+}
+
+static rk_err *add_group(rk_explainer *e, const rk_members *members) {
+    values list = {.count = 0};
+    const rk_explained *first = members->items[0];
+    const rk_difference *head = rk_explained_head(first);
+    for (size_t i = 0; i < members->count; i++) {
+        add_value(&list, rk_explained_head(members->items[i])->before);
+        add_value(&list, rk_explained_head(members->items[i])->after);
+    }
+    bool is_shape = first->cause == RK_CAUSE_SHAPE;
+    if (list.count < VALUES_MIN)
+        return NULL;
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    describe(members, &list, &text);
+    return rk_add_pattern(e, is_shape ? RK_PATTERN_SHAPE_FAMILY : RK_PATTERN_COUNTER,
+                          members->items, members->count, &text, head->file, head->line);
+}
+
+static bool may_begin(const rk_explained *item) {
+    size_t axis;
+    const rk_difference *head = rk_explained_head(item);
+    if (!head || !item->nearest_of)
+        return false;
+    return item->cause == RK_CAUSE_CONSTANT ||
+           (item->cause == RK_CAUSE_SHAPE && rk_only_axis(head->before, head->after, &axis));
+}
+
+rk_err *rk_find_value_patterns(rk_explainer *e) {
+    const rk_explanation *x = e->out;
+    rk_autofree bool *taken = rk_calloc(x->count + 1, sizeof *taken);
+    if (!taken)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < x->count; i++) {
+        if (taken[i] || !may_begin(&x->items[i]))
+            continue;
+        RK_AUTO(rk_members) members = {0};
+        for (size_t k = i; k < x->count; k++) {
+            const rk_explained *other = &x->items[k];
+            if (taken[k] || !may_begin(other) || !same_place(&x->items[i], other) ||
+                !rk_same_axis(&x->items[i], other))
+                continue;
+            taken[k] = true;
+            RK_TRY(rk_members_add(&members, other));
+        }
+        RK_TRY(add_group(e, &members));
+    }
+    return NULL;
+}

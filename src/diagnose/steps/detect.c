@@ -1,0 +1,169 @@
+#include "diagnose/steps/detect.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "diagnose/steps/detect_internal.h"
+
+rk_err *rk_rhythm_new(rk_rhythm_emit_fn *emit, void *context, rk_rhythm **out_rhythm) {
+    *out_rhythm = rk_calloc(1, sizeof **out_rhythm);
+    if (!*out_rhythm)
+        return rk_err_no_memory();
+    (*out_rhythm)->emit = emit;
+    (*out_rhythm)->context = context;
+    (*out_rhythm)->step_number = 1;
+    return NULL;
+}
+
+void rk_rhythm_free(rk_rhythm *r) {
+    if (r)
+        rk_free(r->step_of);
+    rk_free(r);
+}
+
+static void push_entry(rk_rhythm *r, const rk_rhythm_entry *e) {
+    r->history[r->executions++ % RK_RHYTHM_HISTORY] = *e;
+    r->valid += r->valid < RK_RHYTHM_HISTORY;
+}
+
+// Accounts for what was only counted.
+static void settle(rk_rhythm *r) {
+    uint64_t times = r->repeats;
+    r->repeats = 0;
+    r->may_repeat = false;
+    if (times == 0)
+        return;
+    rk_rhythm_entry again = r->history[(r->executions - 1) % RK_RHYTHM_HISTORY];
+    uint64_t left_out = times > RK_RHYTHM_HISTORY ? times - RK_RHYTHM_HISTORY : 0; // of the history
+    r->executions += left_out;
+    for (uint64_t i = left_out; i < times; i++)
+        push_entry(r, &again);
+    r->range.steps += times;
+    r->range.sums.executions += times;
+    r->current->steps += times;
+    r->current->matched += times;
+    r->flat_steps += times;
+    r->open_from += times;
+    r->last_match = r->executions;
+    r->step_number += times;
+    uint64_t *step = rk_rhythm_step_of(r, again.program);
+    if (step)
+        *step = r->step_number - 1;
+}
+
+// Whether the same program once more is one step more, in all respects like the last one.
+static bool may_repeat(const rk_rhythm *r) {
+    static const rk_step_sums alone = {.executions = 1, .programs = 1};
+    return r->current && !r->is_marked && r->current->period == 1 && !r->current->by_name &&
+           r->open.executions == 0 && r->range.steps > 0 && r->range.rhythm == r->current->id &&
+           memcmp(&r->last, &alone, sizeof alone) == 0;
+}
+
+static void note_new(rk_rhythm *r, uint32_t program) {
+    const uint64_t *step = rk_rhythm_step_of(r, program);
+    r->next.is_new = step && *step == 0;
+    r->programs += r->next.is_new;
+}
+
+static void execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_telling) {
+    settle(r);
+    note_new(r, program);
+    r->next.program = program;
+    r->next.name = name | RK_RHYTHM_NAMED;
+    r->next.token = is_telling ? r->next.name : program;
+    push_entry(r, &r->next);
+    r->next = (rk_rhythm_entry){0};
+    const rk_rhythm_entry *e = rk_rhythm_entry_at(r, r->executions - 1);
+    if (r->is_marked || !r->current) {
+        rk_rhythm_add_entry(r, e);
+        if (!r->is_marked)
+            rk_rhythm_look_for_first(r);
+        return;
+    }
+    rk_rhythm_take_in(r, e);
+    if (r->last_match < r->executions) {
+        rk_rhythm_look_after_stray(r);
+    } else if (r->current->by_name) {
+        rk_rhythm_look_beyond_names(r);
+    }
+}
+
+void rk_rhythm_execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_telling) {
+    if (RK_LIKELY(r->may_repeat && program == r->repeated)) {
+        r->repeats++;
+        return;
+    }
+    execute(r, program, name, is_telling);
+    r->may_repeat = may_repeat(r);
+    r->repeated = program;
+}
+
+void rk_rhythm_transfer(rk_rhythm *r, bool to_device, uint64_t bytes) {
+    settle(r);
+    if (to_device) {
+        r->next.host_to_device++;
+        r->next.host_to_device_bytes += bytes;
+    } else {
+        r->next.device_to_host++;
+        r->next.device_to_host_bytes += bytes;
+    }
+}
+
+void rk_rhythm_compile(rk_rhythm *r) {
+    settle(r);
+    r->next.compiles++;
+    r->flat_steps = 0;
+}
+
+void rk_rhythm_skip(rk_rhythm *r, uint64_t executions) {
+    settle(r);
+    r->executions += executions;
+    r->open.executions += executions;
+    r->last_match += executions;
+    r->valid = 0;
+    r->at = 0;
+}
+
+// What came before the first mark belongs to the first step.
+static void begin_marks(rk_rhythm *r) {
+    r->is_marked = true;
+    rk_rhythm_emit(r);
+    r->open.executions += r->open_from;
+    r->open_from = 0;
+    r->flat_steps = 0;
+}
+
+void rk_rhythm_mark(rk_rhythm *r) {
+    enum { MARKED_RHYTHM = INT32_MAX };
+    settle(r);
+    if (!r->is_marked)
+        begin_marks(r);
+    // A value that was fetched after the last execution is a part of the step that it ends.
+    r->open.compiles += r->next.compiles;
+    r->open.host_to_device += r->next.host_to_device;
+    r->open.host_to_device_bytes += r->next.host_to_device_bytes;
+    r->open.device_to_host += r->next.device_to_host;
+    r->open.device_to_host_bytes += r->next.device_to_host_bytes;
+    r->next = (rk_rhythm_entry){0};
+    r->marked_steps++;
+    rk_rhythm_close(r, MARKED_RHYTHM);
+}
+
+void rk_rhythm_flush(rk_rhythm *r) {
+    settle(r);
+    rk_rhythm_emit(r);
+}
+
+void rk_rhythm_get_state(const rk_rhythm *r, rk_rhythm_state *out_state) {
+    uint64_t steps = 0;
+    if (r->is_marked)
+        steps = r->marked_steps;
+    else if (r->current)
+        steps = r->current->steps;
+    *out_state = (rk_rhythm_state){
+        .executions = r->executions + r->repeats,
+        .programs = r->programs,
+        .steps = steps + r->repeats,
+        .flat_steps = r->flat_steps + r->repeats,
+    };
+}

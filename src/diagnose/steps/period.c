@@ -1,0 +1,23 @@
+#include "diagnose/steps/period_internal.h"
+
+// From the end backwards: the borders of all beginnings, as Knuth, Morris and Pratt have them. What
+// has `len` items and a border of `border` repeats itself every `len - border`.
+uint32_t rk_rhythm_find(const uint32_t *items, uint32_t count, uint32_t max_period, uint32_t times,
+                        uint16_t *border, uint32_t *out_period) {
+    uint32_t best = 0, matched = 0;
+    for (uint32_t len = 1; len <= count; len++) {
+        uint32_t item = items[count - len];
+        if (len > 1) {
+            while (matched > 0 && items[count - 1 - matched] != item)
+                matched = border[matched - 1];
+            matched += items[count - 1 - matched] == item;
+        }
+        border[len - 1] = (uint16_t)matched;
+        uint32_t period = len - matched;
+        if (period <= max_period && len >= times * period) {
+            best = len;
+            *out_period = period;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,231 @@
+#include "diagnose/steps/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+void rk_steps_cleanup(rk_steps *steps) {
+    for (size_t i = 0; i < steps->count; i++) {
+        rk_free(steps->processes[i].spans);
+        rk_free(steps->processes[i].curve);
+    }
+    rk_free(steps->processes);
+    *steps = (rk_steps){0};
+}
+
+// A process's ranges, after what is void was cut off.
+typedef struct ranges {
+    rk_journal_steps *items; // owned; rising
+    size_t count;
+} ranges;
+
+static void ranges_cleanup(ranges *list) {
+    rk_free(list->items);
+}
+
+// What a later range tells of the same executions takes the place of an earlier one's.
+static void add_range(ranges *list, const rk_journal_steps *range) {
+    while (list->count > 0 &&
+           list->items[list->count - 1].first_execution >= range->first_execution)
+        list->count--;
+    rk_journal_steps *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
+    uint64_t room = last ? range->first_execution - last->first_execution : 0;
+    if (last && last->executions > room) {
+        double kept = (double)room / (double)last->executions;
+        last->steps = (uint64_t)((double)last->steps * kept);
+        last->executions = room;
+    }
+    list->items[list->count++] = *range;
+}
+
+static rk_err *collect(const rk_run_model *model, size_t process, ranges *out_list) {
+    out_list->items = rk_calloc(model->step_count + 1, sizeof *out_list->items);
+    if (!out_list->items)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < model->step_count; i++)
+        if (model->steps[i].process == process)
+            add_range(out_list, &model->steps[i].steps);
+    return NULL;
+}
+
+static int by_rhythm(const void *a, const void *b) {
+    const rk_journal_steps *one = a, *other = b;
+    return (one->rhythm > other->rhythm) - (one->rhythm < other->rhythm);
+}
+
+// 0 if there is none.
+static rk_err *find_rhythm(const ranges *list, uint32_t *out_rhythm) {
+    rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
+    uint64_t most = 0, sum = 0;
+    *out_rhythm = 0;
+    if (!sorted)
+        return rk_err_no_memory();
+    memcpy(sorted, list->items, list->count * sizeof *sorted);
+    qsort(sorted, list->count, sizeof *sorted, by_rhythm);
+    for (size_t i = 0; i < list->count; i++) {
+        sum = i > 0 && sorted[i].rhythm == sorted[i - 1].rhythm ? sum : 0;
+        sum = sorted[i].marked ? UINT64_MAX : sum + sorted[i].executions;
+        if (sorted[i].rhythm > 0 && sorted[i].steps > 0 && sum > most) {
+            most = sum;
+            *out_rhythm = sorted[i].rhythm;
+        }
+    }
+    return NULL;
+}
+
+static void add_sums(rk_journal_steps *to, const rk_journal_steps *range) {
+    to->executions += range->executions;
+    to->steps += range->steps;
+    to->programs = to->programs > range->programs ? to->programs : range->programs;
+    to->new_programs += range->new_programs;
+    to->compiles += range->compiles;
+    to->transfers.host_to_device += range->transfers.host_to_device;
+    to->transfers.host_to_device_bytes += range->transfers.host_to_device_bytes;
+    to->transfers.device_to_host += range->transfers.device_to_host;
+    to->transfers.device_to_host_bytes += range->transfers.device_to_host_bytes;
+}
+
+// Complete steps before that execution, and the one that it is in.
+static uint64_t step_at(const rk_process_steps *process, uint64_t execution) {
+    if (process->span_count == 0 || execution < process->spans[0].first_execution)
+        return 0;
+    size_t low = 0, high = process->span_count; // the last span that begins at it or before
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (process->spans[middle].first_execution <= execution)
+            low = middle;
+        else
+            high = middle;
+    }
+    const rk_step_span *span = &process->spans[low];
+    uint64_t into = execution - span->first_execution, done = span->steps;
+    if (into < span->executions)
+        done = (uint64_t)((double)span->steps * (double)into / (double)span->executions);
+    return span->first_step + done;
+}
+
+static rk_err *make_spans(const ranges *list, rk_process_steps *process) {
+    uint32_t rhythm;
+    RK_TRY(find_rhythm(list, &rhythm));
+    process->spans = rk_calloc(list->count + 1, sizeof *process->spans);
+    if (!process->spans)
+        return rk_err_no_memory();
+    for (size_t i = 0; rhythm > 0 && i < list->count; i++) {
+        const rk_journal_steps *range = &list->items[i];
+        if (range->rhythm != rhythm)
+            continue;
+        process->spans[process->span_count++] = (rk_step_span){
+            range->first_execution, range->executions, process->count + 1, range->steps};
+        process->count += range->steps;
+        process->is_marked = range->marked;
+        add_sums(&process->sums, range);
+    }
+    return NULL;
+}
+
+static rk_err *make_curve(const ranges *list, rk_process_steps *process) {
+    uint64_t programs = 0;
+    process->curve = rk_calloc(list->count + 1, sizeof *process->curve);
+    if (!process->curve)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_journal_steps *range = &list->items[i];
+        if (range->new_programs == 0)
+            continue;
+        programs += range->new_programs;
+        uint64_t step = step_at(process, range->first_execution);
+        size_t count = process->point_count;
+        if (count == 0 || process->curve[count - 1].step != step)
+            process->point_count++;
+        process->curve[process->point_count - 1] = (rk_step_point){step, programs};
+    }
+    return NULL;
+}
+
+static bool is_real(const rk_run_compile *compile, size_t process) {
+    return compile->process == process && compile->compiled && !compile->ahead_of_time &&
+           compile->has_executions;
+}
+
+static int by_step(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+// Where programs were new, or were compiled: the first long gap between two such steps.
+static rk_err *find_flat(const rk_run_model *model, size_t index, rk_process_steps *process) {
+    rk_autofree uint64_t *grew =
+        rk_calloc(process->point_count + model->compile_count + 1, sizeof *grew);
+    size_t count = 0;
+    if (!grew)
+        return rk_err_no_memory();
+    grew[count++] = 0;
+    for (size_t i = 0; i < process->point_count; i++)
+        grew[count++] = process->curve[i].step;
+    for (size_t i = 0; i < model->compile_count; i++)
+        if (is_real(&model->compiles[i], index))
+            grew[count++] = step_at(process, model->compiles[i].executions);
+    qsort(grew, count, sizeof *grew, by_step);
+    for (size_t i = 0; i < count && !process->is_flat; i++) {
+        uint64_t next = i + 1 < count ? grew[i + 1] : process->count + 1;
+        process->is_flat = next > grew[i] + RK_STEPS_FLAT;
+        process->flat_after = grew[i];
+    }
+    for (size_t i = 0; i < model->compile_count && process->is_flat; i++) {
+        const rk_run_compile *compile = &model->compiles[i];
+        if (!is_real(compile, index) ||
+            step_at(process, compile->executions) <= process->flat_after)
+            continue;
+        process->late++;
+        process->late_ns += compile->compile_ns;
+    }
+    return NULL;
+}
+
+static rk_err *read_process(const rk_run_model *model, size_t index, rk_process_steps *process) {
+    __attribute__((cleanup(ranges_cleanup))) ranges list = {0};
+    RK_TRY(collect(model, index, &list));
+    RK_TRY(make_spans(&list, process));
+    if (process->count == 0)
+        return NULL;
+    RK_TRY(make_curve(&list, process));
+    return find_flat(model, index, process);
+}
+
+rk_err *rk_steps_read(const rk_run_model *model, rk_steps *out_steps) {
+    out_steps->processes = rk_calloc(model->process_count + 1, sizeof *out_steps->processes);
+    if (!out_steps->processes)
+        return rk_err_no_memory();
+    for (; out_steps->count < model->process_count; out_steps->count++) {
+        rk_err *err =
+            read_process(model, out_steps->count, &out_steps->processes[out_steps->count]);
+        if (err) {
+            out_steps->count++;
+            return err;
+        }
+    }
+    return NULL;
+}
+
+uint64_t rk_steps_of_compile(const rk_steps *steps, const rk_run_compile *compile) {
+    if (compile->process >= steps->count || !compile->has_executions ||
+        steps->processes[compile->process].count == 0)
+        return RK_NO_STEP;
+    return step_at(&steps->processes[compile->process], compile->executions);
+}
+
+bool rk_steps_is_late(const rk_steps *steps, const rk_run_compile *compile) {
+    uint64_t step = rk_steps_of_compile(steps, compile);
+    return step != RK_NO_STEP && is_real(compile, compile->process) &&
+           steps->processes[compile->process].is_flat &&
+           step > steps->processes[compile->process].flat_after;
+}
+
+const rk_process_steps *rk_steps_longest(const rk_steps *steps) {
+    const rk_process_steps *longest = NULL;
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->processes[i].count > (longest ? longest->count : 0))
+            longest = &steps->processes[i];
+    return longest;
+}

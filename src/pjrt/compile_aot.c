@@ -1,0 +1,91 @@
+// Compiling ahead of time: PJRT_Compile makes an executable for a topology that this machine need
+// not have. It is stored under the key of a client's compilation of the same. PJRT (up to 0.116)
+// has no entry that makes an executable of stored bytes without a client to load it into; so what
+// is in the store already is compiled all the same, and only not stored again.
+#include <pthread.h>
+
+#include "base/sys.h"
+#include "pjrt/changes_internal.h"
+#include "pjrt/compile.h"
+#include "pjrt/compile_internal.h"
+#include "pjrt/optimized.h"
+
+static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
+    rk_changes_note(r->plugin, RK_USE_COMPILE);
+    uint64_t start_ns = rk_monotonic_ns();
+    (void)pthread_setcancelstate(r->cancel_state, NULL);
+    PJRT_Error *error = RK_BRIDGE(r->plugin, RK_STRUCT_COMPILE, PJRT_Compile, args);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    r->event.compile_ns = rk_monotonic_ns() - start_ns;
+    r->event.compiled = true;
+    r->event.failed = error != NULL;
+    if (!error)
+        rk_optimized_forget(args->executable);
+    return error;
+}
+
+static void look_up(rk_request *r) {
+    r->event.found = rk_request_look_up(r);
+    if (r->event.found)
+        r->event.reason = "no_client";
+}
+
+static PJRT_Error *answer_request(rk_request *r, PJRT_Compile_Args *args) {
+    uint64_t start_ns = rk_monotonic_ns();
+    r->event.outcome = RK_OUTCOME_MISS;
+    r->event.reason = rk_request_reason_to_bypass(r);
+    if (r->event.reason)
+        r->event.outcome = RK_OUTCOME_BYPASS;
+    else
+        look_up(r);
+    PJRT_Error *error = compile(r, args);
+    if (!error && args->executable)
+        rk_publish_ahead(r, args->executable);
+    else
+        rk_publish_program(r);
+    rk_request_report(r, start_ns);
+    return error;
+}
+
+// The thread was cancelled while it compiled.
+static void abandon(void *context) {
+    rk_request_cleanup(context);
+}
+
+static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_state) {
+    const rk_client *target = rk_runtime_target(plugin, args->topology);
+    rk_runtime *runtime = rk_runtime_get();
+    rk_request r = {
+        .plugin = plugin,
+        .runtime = runtime,
+        .client = target,
+        .code = rk_span_of(args->program->code, args->program->code_size),
+        .format = rk_span_of(args->program->format, args->program->format_size),
+        .sent_options = rk_span_of(args->compile_options, args->compile_options_size),
+        .state = rk_changes_look(),
+        .event = {.ahead_of_time = true, .program_bytes = args->program->code_size},
+        .cancel_state = cancel_state,
+    };
+    if (!target || !runtime)
+        return compile(&r, args);
+    rk_request_note_extensions(&r, args->extension_start, args->program);
+    r.event.seq = rk_runtime_next_seq();
+    r.event.client = target->number;
+    PJRT_Error *error = NULL;
+    pthread_cleanup_push(abandon, &r);
+    error = answer_request(&r, args);
+    pthread_cleanup_pop(0);
+    rk_request_cleanup(&r);
+    return error;
+}
+
+PJRT_Error *rk_compile_ahead_hook(rk_plugin *plugin, PJRT_Compile_Args *args) {
+    if (!rk_runtime_enabled() || args->struct_size < PJRT_Compile_Args_STRUCT_SIZE ||
+        !args->program || !args->topology)
+        return RK_BRIDGE(plugin, RK_STRUCT_COMPILE, PJRT_Compile, args);
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    PJRT_Error *error = watch(plugin, args, cancel_state);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return error;
+}

@@ -1,0 +1,153 @@
+#include "pjrt/executable_digest.h"
+
+#include "base/buf.h"
+#include "pjrt/error.h"
+#include "pjrt/executable.h"
+#include "program/program.h"
+
+// Past this an optimized program is not read: it is a copy beside the plugin's own.
+#define PROGRAM_MAX_BYTES ((size_t)1 << 30)
+
+const char *rk_likeness_name(rk_likeness_part part) {
+    static const char *const names[] = {
+        [RK_LIKENESS_PROGRAM] = "optimized program",
+        [RK_LIKENESS_FINGERPRINT] = "fingerprint",
+        [RK_LIKENESS_OUTPUTS] = "number of outputs",
+        [RK_LIKENESS_TYPES] = "output types",
+        [RK_LIKENESS_DIMENSIONS] = "output dimensions",
+        [RK_LIKENESS_MEMORY_KINDS] = "output memory kinds",
+        [RK_LIKENESS_REPLICAS] = "replicas",
+        [RK_LIKENESS_PARTITIONS] = "partitions",
+    };
+    return names[part];
+}
+
+static void know(rk_likeness *likeness, rk_likeness_part part) {
+    likeness->known |= 1u << part;
+}
+
+static void know_number(rk_likeness *likeness, rk_likeness_part part, uint64_t number) {
+    rk_hasher hasher;
+    rk_hasher_init(&hasher);
+    rk_hasher_add_u64(&hasher, number);
+    rk_hasher_finish(&hasher, &likeness->parts[part]);
+    know(likeness, part);
+}
+
+// Asks one thing that every entry of this kind is asked in the same way; false if it is not told.
+#define ASK(api, entry, args) (RK_PJRT_HAS(api, entry) && was_told(api, (api)->entry(args)))
+
+static bool was_told(const PJRT_Api *api, PJRT_Error *error) {
+    rk_pjrt_error_drop(api, error);
+    return !error;
+}
+
+static void take_program(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *likeness) {
+    PJRT_Program program;
+    RK_AUTO(rk_buf) code = RK_BUF_INIT(PROGRAM_MAX_BYTES);
+    RK_AUTO(rk_program_info) info = {0};
+    rk_err *err = rk_executable_optimized(api, executable, &program);
+    if (!err)
+        err = rk_executable_optimized_code(api, executable, &program, &code);
+    if (!err)
+        err = rk_program_inspect(rk_buf_span(&code),
+                                 rk_span_of(program.format, program.format_size), &info);
+    // Bytes hold locations and numbers, which are not the same twice.
+    if (!err && !info.by_bytes) {
+        likeness->parts[RK_LIKENESS_PROGRAM] = info.fingerprint;
+        know(likeness, RK_LIKENESS_PROGRAM);
+    }
+    rk_err_drop(err, "what cannot be read is not compared");
+}
+
+static void take_fingerprint(const PJRT_Api *api, PJRT_Executable *executable,
+                             rk_likeness *likeness) {
+    PJRT_Executable_Fingerprint_Args args = {
+        .struct_size = PJRT_Executable_Fingerprint_Args_STRUCT_SIZE, .executable = executable};
+    if (!ASK(api, PJRT_Executable_Fingerprint, &args) || args.executable_fingerprint_size == 0)
+        return;
+    rk_digest_of(rk_span_of(args.executable_fingerprint, args.executable_fingerprint_size),
+                 &likeness->parts[RK_LIKENESS_FINGERPRINT]);
+    know(likeness, RK_LIKENESS_FINGERPRINT);
+}
+
+static void take_numbers(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *likeness) {
+    PJRT_Executable_NumOutputs_Args outputs = {
+        .struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE, .executable = executable};
+    PJRT_Executable_NumReplicas_Args replicas = {
+        .struct_size = PJRT_Executable_NumReplicas_Args_STRUCT_SIZE, .executable = executable};
+    PJRT_Executable_NumPartitions_Args partitions = {
+        .struct_size = PJRT_Executable_NumPartitions_Args_STRUCT_SIZE, .executable = executable};
+    if (ASK(api, PJRT_Executable_NumOutputs, &outputs))
+        know_number(likeness, RK_LIKENESS_OUTPUTS, outputs.num_outputs);
+    if (ASK(api, PJRT_Executable_NumReplicas, &replicas))
+        know_number(likeness, RK_LIKENESS_REPLICAS, replicas.num_replicas);
+    if (ASK(api, PJRT_Executable_NumPartitions, &partitions))
+        know_number(likeness, RK_LIKENESS_PARTITIONS, partitions.num_partitions);
+}
+
+static void take_types(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *likeness) {
+    PJRT_Executable_OutputElementTypes_Args args = {
+        .struct_size = PJRT_Executable_OutputElementTypes_Args_STRUCT_SIZE,
+        .executable = executable};
+    if (!ASK(api, PJRT_Executable_OutputElementTypes, &args))
+        return;
+    rk_hasher hasher;
+    rk_hasher_init(&hasher);
+    for (size_t i = 0; i < args.num_output_types; i++)
+        rk_hasher_add_u64(&hasher, (uint64_t)args.output_types[i]);
+    rk_hasher_finish(&hasher, &likeness->parts[RK_LIKENESS_TYPES]);
+    know(likeness, RK_LIKENESS_TYPES);
+}
+
+static void take_dimensions(const PJRT_Api *api, PJRT_Executable *executable,
+                            rk_likeness *likeness) {
+    PJRT_Executable_OutputDimensions_Args args = {
+        .struct_size = PJRT_Executable_OutputDimensions_Args_STRUCT_SIZE, .executable = executable};
+    if (!ASK(api, PJRT_Executable_OutputDimensions, &args))
+        return;
+    rk_hasher hasher;
+    rk_hasher_init(&hasher);
+    const int64_t *next = args.dims; // of all outputs, one behind the other
+    for (size_t i = 0; i < args.num_outputs; i++) {
+        rk_hasher_add_u64(&hasher, args.dim_sizes[i]);
+        for (size_t k = 0; k < args.dim_sizes[i]; k++)
+            rk_hasher_add_u64(&hasher, (uint64_t)*next++);
+    }
+    rk_hasher_finish(&hasher, &likeness->parts[RK_LIKENESS_DIMENSIONS]);
+    know(likeness, RK_LIKENESS_DIMENSIONS);
+}
+
+static void take_memory_kinds(const PJRT_Api *api, PJRT_Executable *executable,
+                              rk_likeness *likeness) {
+    PJRT_Executable_OutputMemoryKinds_Args args = {
+        .struct_size = PJRT_Executable_OutputMemoryKinds_Args_STRUCT_SIZE,
+        .executable = executable};
+    if (!ASK(api, PJRT_Executable_OutputMemoryKinds, &args))
+        return;
+    rk_hasher hasher;
+    rk_hasher_init(&hasher);
+    for (size_t i = 0; i < args.num_outputs; i++)
+        rk_hasher_add_field(&hasher, rk_span_of(args.memory_kinds[i], args.memory_kind_sizes[i]));
+    rk_hasher_finish(&hasher, &likeness->parts[RK_LIKENESS_MEMORY_KINDS]);
+    know(likeness, RK_LIKENESS_MEMORY_KINDS);
+}
+
+void rk_likeness_take(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *out_likeness) {
+    *out_likeness = (rk_likeness){0};
+    take_program(api, executable, out_likeness);
+    take_fingerprint(api, executable, out_likeness);
+    take_numbers(api, executable, out_likeness);
+    take_types(api, executable, out_likeness);
+    take_dimensions(api, executable, out_likeness);
+    take_memory_kinds(api, executable, out_likeness);
+}
+
+uint32_t rk_likeness_compare(const rk_likeness *one, const rk_likeness *other) {
+    uint32_t different = 0;
+    for (unsigned part = 0; part < RK_LIKENESS_COUNT; part++)
+        if ((one->known & other->known & 1u << part) &&
+            !rk_digest_equal(&one->parts[part], &other->parts[part]))
+            different |= 1u << part;
+    return different;
+}

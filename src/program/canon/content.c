@@ -1,0 +1,373 @@
+// Types and attributes have a canonical form of their own, made once for each: itself if it is
+// short, else its digest. It depends on content alone, never on how the file shares nodes.
+#include "base/alloc.h"
+#include "program/canon/canon.h"
+#include "program/canon/cosmetics.h"
+
+enum { INLINE_MAX_BYTES = 96, LARGE_BYTES = 320 };
+
+// What a form begins with.
+enum { FORM_INLINE, FORM_DIGEST };
+
+// A few bytes on their way into `scratch`. When it is full, it still has room for three numbers.
+enum { HEAD_BYTES = 96, HEAD_FULL_BYTES = 64 };
+typedef struct head {
+    uint8_t bytes[HEAD_BYTES];
+    size_t len;
+} head;
+
+static inline void add_number(head *h, uint64_t value) {
+    while (value >= 0x80) {
+        h->bytes[h->len++] = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    h->bytes[h->len++] = (uint8_t)value;
+}
+
+static inline void add_head(rk_canon *c, head *h) {
+    rk_buf_add(&c->scratch, h->bytes, h->len);
+    h->len = 0;
+}
+
+// The number of these bytes, which are copied if they are new.
+static uint32_t intern(rk_canon *c, rk_interner *interner, rk_span bytes, bool *out_is_new) {
+    enum { INTERNED_BYTES = 96 }; // what the interner takes, and what is kept beside it
+    uint32_t number = rk_intern(interner, bytes, out_is_new);
+    if (*out_is_new) {
+        c->failed |= !rk_model_take_budget(c->model, INTERNED_BYTES);
+        rk_interner_settle(interner, number, rk_model_keep(c->model, bytes).data);
+    }
+    return number;
+}
+
+static void digest_large(rk_canon *c, rk_span bytes) {
+    rk_digest digest;
+    rk_digest_of(bytes, &digest);
+    rk_buf_add_span(&c->large_digests, rk_digest_span(&digest));
+}
+
+// Large ones are hashed where they lie, and once, however many nodes have them.
+static void form_large(rk_canon *c, rk_span bytes) {
+    bool is_new;
+    size_t number = intern(c, &c->larges, rk_span_of(&bytes, sizeof bytes), &is_new);
+    if (is_new)
+        digest_large(c, bytes);
+    if (!c->larges.failed && !c->large_digests.failed)
+        rk_buf_add(&c->scratch, c->large_digests.data + number * RK_DIGEST_BYTES, RK_DIGEST_BYTES);
+}
+
+// Their number, and they. The head goes before them.
+static void form_bytes(rk_canon *c, head *h, rk_span bytes) {
+    if (h->len > HEAD_FULL_BYTES)
+        add_head(c, h);
+    add_number(h, bytes.len);
+    if (bytes.len && h->len + bytes.len <= HEAD_FULL_BYTES) {
+        memcpy(h->bytes + h->len, bytes.data, bytes.len);
+        h->len += bytes.len;
+        return;
+    }
+    add_head(c, h);
+    if (bytes.len <= LARGE_BYTES)
+        rk_buf_add_span(&c->scratch, bytes);
+    else
+        form_large(c, bytes);
+}
+
+// Forms of many parts are hashed as they are made, so that `scratch` stays small.
+static void spill(rk_canon *c) {
+    enum { MOST_BYTES = 1 << 13 };
+    if (RK_LIKELY(c->scratch.len <= MOST_BYTES))
+        return;
+    if (!c->has_spilled)
+        rk_hasher_init(&c->spilled);
+    c->has_spilled = true;
+    rk_hasher_add(&c->spilled, c->scratch.data, c->scratch.len);
+    c->scratch.len = 0;
+}
+
+static void digest_scratch(rk_canon *c, rk_digest *out_digest) {
+    if (!c->has_spilled)
+        rk_hasher_init(&c->spilled);
+    c->has_spilled = false;
+    rk_hasher_add(&c->spilled, c->scratch.data, c->scratch.len);
+    rk_hasher_finish(&c->spilled, out_digest);
+    c->scratch.len = 0;
+}
+
+static bool is_short(const rk_canon *c) {
+    return !c->has_spilled && c->scratch.len <= INLINE_MAX_BYTES;
+}
+
+// A form, to stay. Those that have no parts are made where others already stand in `scratch`.
+static rk_span keep(rk_canon *c, uint8_t tag, rk_span form) {
+    uint8_t bytes[1 + INLINE_MAX_BYTES] = {tag};
+    memcpy(bytes + 1, form.data, form.len);
+    return rk_model_keep(c->model, rk_span_of(bytes, form.len + 1));
+}
+
+static rk_span keep_digest(rk_canon *c, const rk_digest *digest) {
+    return keep(c, FORM_DIGEST, rk_digest_span(digest));
+}
+
+// Nodes.
+
+// What it is, without its parts. `named`: the function that loses its name, if it is that name.
+static void form_self(rk_canon *c, head *h, const rk_node *node, const rk_unit *named) {
+    h->bytes[h->len++] = node->kind;
+    if (node->kind == RK_NODE_SYMBOL && named) {
+        h->bytes[h->len++] = 1;
+        add_number(h, named->number);
+    } else {
+        h->bytes[h->len++] = 0;
+        form_bytes(c, h, rk_model_string(c->model, node->name));
+        add_number(h, node->width);
+        add_number(h, node->kind == RK_NODE_PROGRAM ? 0 : node->value);
+        form_bytes(c, h, node->bytes);
+    }
+}
+
+// Text that happens to be a function's name, or means that function to somebody: both count.
+static void form_end(rk_canon *c, head *h, const rk_node *node, const rk_unit *named) {
+    if (node->kind == RK_NODE_STRING && named)
+        add_number(h, named->number);
+    add_head(c, h);
+}
+
+static rk_span form_leaf(rk_canon *c, const rk_node *node, const rk_unit *named) {
+    rk_digest digest;
+    head h;
+    h.len = 0;
+    size_t start = c->scratch.len;
+    form_self(c, &h, node, named);
+    add_number(&h, 0);
+    form_end(c, &h, node, named);
+    c->failed |= c->scratch.failed;
+    if (c->failed)
+        return (rk_span){0};
+    rk_span form = rk_span_of(c->scratch.data + start, c->scratch.len - start);
+    c->scratch.len = start;
+    if (form.len <= INLINE_MAX_BYTES)
+        return keep(c, FORM_INLINE, form);
+    rk_digest_of(form, &digest);
+    return keep_digest(c, &digest);
+}
+
+// The form of a node that is part of another. Those that have no parts get theirs when they are
+// first asked for: many are debug information, which nobody asks for.
+static void form_field(rk_canon *c, head *h, const rk_field *field) {
+    rk_span *form = &c->forms[field->node];
+    if (field->name != RK_NO_ID)
+        form_bytes(c, h, rk_model_string(c->model, field->name));
+    if (!form->data && !c->failed)
+        *form = form_leaf(c, &c->model->nodes.items[field->node], NULL);
+    form_bytes(c, h, *form);
+}
+
+// One of many.
+static void form_part(rk_canon *c, head *h, const rk_field *field) {
+    form_field(c, h, field);
+    spill(c);
+}
+
+static rk_span form_node(rk_canon *c, const rk_node *node, const rk_unit *named) {
+    const rk_model *m = c->model;
+    const rk_field *fields = m->fields.items + node->first_field;
+    rk_digest digest;
+    head h;
+    h.len = 0;
+    uint32_t kept = 0;
+    rk_buf_clear(&c->scratch);
+    form_self(c, &h, node, named);
+    for (uint32_t i = 0; i < node->field_count; i++)
+        kept += !rk_is_debug_name(rk_model_string(m, fields[i].name));
+    add_number(&h, kept);
+    for (uint32_t i = 0; i < node->field_count; i++)
+        if (!rk_is_debug_name(rk_model_string(m, fields[i].name)))
+            form_part(c, &h, &fields[i]);
+    form_end(c, &h, node, named);
+    c->failed |= c->scratch.failed;
+    if (c->failed)
+        return (rk_span){0};
+    if (is_short(c))
+        return keep(c, FORM_INLINE, rk_buf_span(&c->scratch));
+    digest_scratch(c, &digest);
+    return keep_digest(c, &digest);
+}
+
+// Children have lower numbers than their parents. Locations are never written.
+static void form_nodes(rk_canon *c) {
+    const rk_model *m = c->model;
+    void *forms = c->forms;
+    if (!rk_canon_grow(c, &forms, &c->form_capacity, m->nodes.count, sizeof *c->forms))
+        return;
+    c->forms = forms;
+    for (; c->form_count < m->nodes.count && !c->failed; c->form_count++) {
+        const rk_node *node = &m->nodes.items[c->form_count];
+        c->forms[c->form_count] = (rk_span){0};
+        if (node->field_count && node->kind < RK_NODE_LOC_UNKNOWN)
+            c->forms[c->form_count] = form_node(c, node, NULL);
+    }
+}
+
+// Names, and what is made of names, which have numbers now.
+void rk_canon_renumber_forms(rk_canon *c) {
+    const rk_model *m = c->model;
+    uint8_t *is_renamed = c->followed;
+    if (!c->form_count)
+        return;
+    memset(is_renamed, 0, c->form_count);
+    for (uint32_t i = 0; i < c->form_count; i++) {
+        const rk_node *node = &m->nodes.items[i];
+        const rk_unit *named = NULL;
+        if (node->kind == RK_NODE_STRING || node->kind == RK_NODE_SYMBOL)
+            named = rk_canon_find_nameless(c, node->bytes);
+        bool is_other = named != NULL;
+        for (uint32_t f = 0; f < node->field_count; f++)
+            is_other |= is_renamed[m->fields.items[node->first_field + f].node];
+        is_renamed[i] = is_other;
+        if (is_other)
+            c->forms[i] = form_node(c, node, named);
+    }
+}
+
+// Attributes.
+
+enum { NAME_SEEN = 1, NAME_DEBUG = 2, NAME_WITH_DEFAULT = 4, NAME_OF_SYMBOL = 8 };
+
+static uint8_t kind_of_name(rk_canon *c, uint32_t name) {
+    void *kinds = c->name_kinds;
+    if (!rk_canon_grow(c, &kinds, &c->name_kind_capacity, name + 1, sizeof *c->name_kinds))
+        return NAME_SEEN;
+    c->name_kinds = kinds;
+    uint8_t *kind = &c->name_kinds[name];
+    if (!*kind) {
+        rk_span text = rk_model_string(c->model, name);
+        *kind = NAME_SEEN;
+        if (rk_is_debug_name(text))
+            *kind |= NAME_DEBUG;
+        if (rk_may_be_default(text))
+            *kind |= NAME_WITH_DEFAULT;
+        if (rk_span_is(text, "sym_name"))
+            *kind |= NAME_OF_SYMBOL;
+    }
+    return *kind;
+}
+
+// What an operation's attribute says to a compiler.
+static bool counts(rk_canon *c, const rk_content *content, const rk_field *attr) {
+    uint8_t kind = kind_of_name(c, attr->name);
+    if (RK_LIKELY(kind == NAME_SEEN))
+        return true;
+    return !(kind & NAME_DEBUG) &&
+           !(kind & NAME_OF_SYMBOL && content->kind == RK_CONTENT_NAMELESS) &&
+           !(kind & NAME_WITH_DEFAULT && rk_is_default_attr(c->model, attr));
+}
+
+static void form_attrs(rk_canon *c, const rk_content *content) {
+    head h;
+    h.len = 0;
+    for (uint32_t i = 0; i < content->attr_count; i++) {
+        const rk_field *attr = &c->model->fields.items[content->first_attr + i];
+        if (counts(c, content, attr))
+            form_part(c, &h, attr);
+    }
+    add_head(c, &h);
+}
+
+// Content.
+
+// The form in `scratch`, with what tells kinds apart behind it, as it is interned. Both kinds of
+// attributes are one: no attribute counts for less than another.
+static rk_span form_of_kind(rk_canon *c, const rk_content *content) {
+    rk_field type = {RK_NO_ID, content->node};
+    uint8_t tag = 'n';
+    rk_digest digest;
+    head h;
+    h.len = 0;
+    rk_buf_clear(&c->scratch);
+    if (content->kind == RK_CONTENT_NAME) {
+        rk_buf_add_span(&c->scratch, rk_model_string(c->model, content->node));
+    } else if (content->kind == RK_CONTENT_TYPE) {
+        form_field(c, &h, &type);
+        tag = 't';
+    } else {
+        form_attrs(c, content);
+        tag = is_short(c) ? 'a' : 'A';
+    }
+    add_head(c, &h);
+    if (tag == 'A') {
+        digest_scratch(c, &digest);
+        rk_buf_add_span(&c->scratch, rk_digest_span(&digest));
+    }
+    rk_buf_add_byte(&c->scratch, tag);
+    c->failed |= c->scratch.failed;
+    return rk_buf_span(&c->scratch);
+}
+
+rk_span rk_canon_form_of(rk_canon *c, uint32_t content) {
+    return form_of_kind(c, &c->contents[content]);
+}
+
+static bool remember(rk_canon *c, const rk_content *content, uint32_t id, uint32_t number) {
+    rk_canon_map *map = &c->maps[content->kind];
+    void *items = map->items, *contents = c->contents, *stamps = c->stamps;
+    if (!rk_canon_grow(c, &items, &map->capacity, id + 1, sizeof *map->items))
+        return false;
+    map->items = items;
+    map->items[id] = number + 1;
+    if (!rk_canon_grow(c, &contents, &c->content_capacity, number + 1, sizeof *c->contents))
+        return false;
+    c->contents = contents;
+    if (!rk_canon_grow(c, &stamps, &c->stamp_capacity, number + 1, sizeof *c->stamps))
+        return false;
+    c->stamps = stamps;
+    return true;
+}
+
+static uint32_t number_of(rk_canon *c, const rk_content *content, uint32_t id) {
+    bool is_new;
+    rk_span form = form_of_kind(c, content);
+    uint32_t number = intern(c, &c->interner, form, &is_new);
+    if (!remember(c, content, id, number))
+        return 0;
+    if (is_new)
+        c->contents[number] = *content;
+    return number;
+}
+
+void rk_canon_add_none(rk_canon *c) {
+    rk_content none = {.kind = RK_CONTENT_ATTRS};
+    bool is_new;
+    (void)intern(c, &c->interner, form_of_kind(c, &none), &is_new);
+    c->contents[RK_CANON_NONE] = none;
+}
+
+uint32_t rk_canon_name(rk_canon *c, uint32_t string) {
+    rk_content content = {.kind = RK_CONTENT_NAME, .node = string};
+    return number_of(c, &content, string);
+}
+
+uint32_t rk_canon_type(rk_canon *c, uint32_t node) {
+    form_nodes(c);
+    rk_content content = {.kind = RK_CONTENT_TYPE, .node = node};
+    return c->failed ? 0 : number_of(c, &content, node);
+}
+
+uint32_t rk_canon_attrs(rk_canon *c, rk_content_kind kind, uint32_t first, uint32_t count) {
+    form_nodes(c);
+    rk_content content = {.kind = (uint8_t)kind, .first_attr = first, .attr_count = count};
+    return c->failed ? 0 : number_of(c, &content, first);
+}
+
+uint32_t rk_canon_use(rk_canon *c, uint32_t content) {
+    void *items = c->items;
+    if (!rk_canon_grow(c, &items, &c->item_capacity, c->item_count + 1, sizeof *c->items))
+        return 0;
+    c->items = items;
+    c->items[c->item_count++] = content;
+    uint8_t kind = c->contents[content].kind;
+    uint32_t number = c->next_number[kind == RK_CONTENT_NAMELESS ? RK_CONTENT_ATTRS : kind]++;
+    number += kind == RK_CONTENT_NAME; // no name: the end of a block
+    c->stamps[content] = (uint64_t)c->unit_count << 32 | number;
+    return number;
+}

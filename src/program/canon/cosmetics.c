@@ -1,0 +1,72 @@
+#include "program/canon/cosmetics.h"
+
+#include "base/macros.h"
+
+bool rk_is_debug_name(rk_span name) {
+    // The pytree path of a result, and the names of arguments (jax/_src/interpreters/mlir.py).
+    static const char *const names[] = {"jax.result_info", "jax.arg_info"};
+    if (name.len < 4 || memcmp(name.data, "jax.", 4) != 0)
+        return false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+bool rk_is_meaningful_symbol(rk_span name) {
+    // XLA knows the bodies of Shardy's manual computations by their functions' names
+    // (xla/service/spmd/shardy/constants.h: xla.sdy.manual_computation_body and its like).
+    static const char prefix[] = "xla.";
+    return name.len && memmem(name.data, name.len, prefix, sizeof prefix - 1) != NULL;
+}
+
+static bool is_empty(const rk_node *node) {
+    return (node->kind == RK_NODE_LIST || node->kind == RK_NODE_INTS) && node->field_count == 0 &&
+           node->bytes.len == 0;
+}
+
+static bool is_false(const rk_node *node) {
+    return node->kind == RK_NODE_BOOL && node->value == 0;
+}
+
+// ResultAccuracyAttr with tolerances of zero and the mode DEFAULT. HLO has a message of its own
+// for tolerances, which is never the default.
+static bool is_default_accuracy(const rk_model *model, const rk_node *node) {
+    for (uint32_t i = 0; i < node->field_count; i++) {
+        const rk_node *part = &model->nodes.items[model->fields.items[node->first_field + i].node];
+        bool is_number = part->kind == RK_NODE_INT || part->kind == RK_NODE_FLOAT;
+        if (is_number ? part->value != 0
+                      : part->kind != RK_NODE_ENUM || !rk_span_is(part->bytes, "DEFAULT"))
+            return false;
+    }
+    return node->kind == RK_NODE_STRUCT;
+}
+
+// Added to VHLO after 0.9.0, with upgrades that fill them in
+// (stablehlo/transforms/VhloToVersion.cpp).
+static const char *const empty_by_default[] = {
+    "operand_batching_dims",         "start_indices_batching_dims", "input_batching_dims",
+    "scatter_indices_batching_dims", "source_target_pairs",         "result_tilings",
+};
+
+static bool is_empty_by_default(rk_span name) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(empty_by_default); i++)
+        if (rk_span_is(name, empty_by_default[i]))
+            return true;
+    return false;
+}
+
+bool rk_may_be_default(rk_span name) {
+    return rk_span_is(name, "result_accuracy") || rk_span_is(name, "has_dynamic_root") ||
+           is_empty_by_default(name);
+}
+
+bool rk_is_default_attr(const rk_model *model, const rk_field *attr) {
+    rk_span name = rk_model_string(model, attr->name);
+    const rk_node *node = &model->nodes.items[attr->node];
+    if (rk_span_is(name, "result_accuracy"))
+        return is_default_accuracy(model, node);
+    if (rk_span_is(name, "has_dynamic_root"))
+        return is_false(node);
+    return is_empty(node) && is_empty_by_default(name);
+}

@@ -1,0 +1,254 @@
+// How rk_read_hlo works inside. HloModuleProto and what it holds are read by the table of
+// program/hlo/schema.h, without generated code; only what needs more than its definition (types,
+// literals, references by id, locations) has code of its own. Internal to the reader.
+//
+// Functions that return a node, or bool, return RK_NO_ID or false when the program is bad
+// (`reader->reason` says why) or when the model has no room left.
+#pragma once
+
+#include "base/proto.h"
+#include "program/canon/canon.h"
+#include "program/hlo/schema.h"
+
+// Messages within messages; tuples of tuples.
+enum { RK_HLO_MAX_DEPTH = 64 };
+
+// A number and what it stands for. Sorted by key.
+typedef struct rk_hlo_pair {
+    int64_t key;
+    uint64_t value;
+} rk_hlo_pair;
+
+typedef struct rk_hlo_computation {
+    rk_span message;
+    rk_span name;
+    rk_span schedule; // InstructionSequence
+    int64_t id, root_id;
+    uint32_t first_instruction, instruction_count; // in `instruction_ids`
+    uint32_t first_call, end_call;                 // in `calls`
+    uint32_t next_call;                            // while the order is being found
+    bool is_seen, is_scheduled;
+} rk_hlo_computation;
+
+// Names that are in no definition.
+typedef enum rk_hlo_words {
+    RK_HLO_MODULE,
+    RK_HLO_COMPUTATION,
+    RK_HLO_SYM_NAME,
+    RK_HLO_ROOT,
+    RK_HLO_ENTRY,
+    RK_HLO_SCHEDULE,
+    RK_HLO_CONFIG,
+    RK_HLO_LITERAL,
+    RK_HLO_CONTROL_PREDECESSORS,
+    RK_HLO_CALLED_COMPUTATIONS,
+    RK_HLO_TENSOR,
+    RK_HLO_DYNAMIC_DIMENSIONS,
+    RK_HLO_DYNAMIC_SIZES,
+    RK_HLO_SPARSE_INDICES,
+    RK_HLO_OPAQUE,
+    RK_HLO_WORD_COUNT,
+} rk_hlo_words;
+
+// What has been read before, by its bytes: programs repeat themselves. A slot holds the latest.
+typedef struct rk_hlo_memo {
+    const void *owner; // what the bytes are read as
+    const uint8_t *data;
+    uint64_t value; // the length of `data`; where that is NULL, the number itself
+    uint32_t id;
+} rk_hlo_memo;
+
+// Memory of the reader's own; counted in the model's budget.
+typedef struct rk_hlo_array {
+    void *items;
+    size_t capacity_bytes;
+} rk_hlo_array;
+
+typedef struct rk_hlo_reader {
+    rk_model *model;
+    rk_canon *canon; // where computations go when they are read; or NULL
+    unsigned flags;
+    rk_traits traits; // of the instructions
+    bool has_custom_call;
+    const char *reason;                                   // static; NULL while all is well
+    uint32_t names[RK_HLO_MAX_NAMES + RK_HLO_WORD_COUNT]; // string ids by name_id, by word
+    uint32_t types[64];                                   // nodes by PrimitiveType
+    rk_hlo_array memo;
+    uint64_t memo_mask;
+    rk_hlo_memo no_memo;  // for what is not worth it
+    rk_hlo_array pending; // fields whose node is still being read
+    uint32_t pending_count;
+    // Attributes of instructions whose content is known, for the canonical form, and the fields
+    // that they have, as these were read.
+    rk_hlo_array attrs_memo, attrs_fields;
+    uint32_t attrs_field_count;
+    rk_hlo_array same; // read_hlo_quick.h
+    rk_hlo_array room; // for values on their way into the model; nothing is read meanwhile
+
+    rk_hlo_array computations, instruction_ids, calls, order;
+    uint32_t computation_count, instruction_count, call_count, order_count;
+    rk_hlo_array computation_ids; // pairs
+    // The ids of the computation being read: a table of ordinals from `least_id` on, or, where they
+    // are too far apart (`table_size` is 0), pairs.
+    rk_hlo_array ordinals;
+    uint64_t least_id, table_size;
+    uint32_t first_value, next_value; // of the computation being read
+    int64_t entry_computation_id;
+    rk_span stack_frame_index;
+    struct rk_hlo_frames *frames; // owned; NULL until a location asks for it
+} rk_hlo_reader;
+
+// Memory (read_hlo_memory.c).
+
+// Notes why the program is bad. Always false.
+bool rk_hlo_fail(rk_hlo_reader *reader, const char *static_reason);
+// Room for that many bytes in the array; its content stays.
+bool rk_hlo_grow(rk_hlo_reader *reader, rk_hlo_array *array, uint64_t bytes);
+void rk_hlo_shrink(rk_hlo_reader *reader, rk_hlo_array *array); // to nothing
+bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes);
+void rk_hlo_reader_cleanup(rk_hlo_reader *reader);
+// The slot for these bytes, or for that number if `data.data` is NULL. Whether it holds them:
+bool rk_hlo_find(rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
+                 rk_hlo_memo **out_slot);
+// Puts what was read into the slot, unless it could not be read (RK_NO_ID).
+void rk_hlo_remember(rk_hlo_memo *slot, const void *owner, rk_span data, uint64_t number,
+                     uint32_t id);
+// String ids: a name of the table (static), a word of the reader's own.
+uint32_t rk_hlo_name(rk_hlo_reader *reader, uint16_t name_id, const char *name);
+uint32_t rk_hlo_word(rk_hlo_reader *reader, rk_hlo_words word);
+bool rk_hlo_push(rk_hlo_reader *reader, uint32_t name, uint32_t node);
+// Moves what was pushed since `mark` into the model; the index of the first.
+uint32_t rk_hlo_take_fields(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_count);
+// The same, sorted by name.
+uint32_t rk_hlo_take_attrs(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_count);
+// What was pushed since `mark` as attributes in the canonical form: the number of their content.
+// They are gone then. False if memory is short.
+bool rk_hlo_take_content(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_content);
+// The same as rk_hlo_take_fields, as the fields of a node.
+uint32_t rk_hlo_add_node(rk_hlo_reader *reader, rk_node node, uint32_t mark);
+// An attribute's node of `count` signed 64-bit integers in `reader->room`.
+uint32_t rk_hlo_add_ints(rk_hlo_reader *reader, size_t count);
+rk_span rk_hlo_keep_ints(rk_hlo_reader *reader, size_t count);
+// A copy of the text that lives as long as the model; empty where memory was short.
+rk_span rk_hlo_keep_text(rk_hlo_reader *reader, const rk_buf *text);
+
+// Ids (read_hlo_ids.c).
+
+// Sorts by key; pairs of equal keys stay in their order. `scratch` has room for as many.
+void rk_hlo_sort(rk_hlo_pair *pairs, rk_hlo_pair *scratch, size_t count);
+// Sorts an array of `count` pairs.
+bool rk_hlo_sort_array(rk_hlo_reader *reader, rk_hlo_array *pairs, size_t count);
+// Makes the ids of this computation's instructions the ones that rk_hlo_ordinal knows.
+bool rk_hlo_enter_computation(rk_hlo_reader *reader, const rk_hlo_computation *computation);
+bool rk_hlo_ordinal(rk_hlo_reader *reader, const rk_hlo_computation *computation, int64_t id,
+                    uint32_t *out_ordinal);
+bool rk_hlo_index_computations(rk_hlo_reader *reader);
+bool rk_hlo_computation_of(rk_hlo_reader *reader, int64_t id, uint32_t *out_index);
+// Appends to `order` every computation after those that it calls, the entry after all it needs, and
+// then those that the entry does not need.
+bool rk_hlo_find_order(rk_hlo_reader *reader);
+
+// Fields (read_hlo_fields.c).
+
+typedef bool rk_hlo_own_fn(rk_hlo_reader *reader, void *context, const rk_proto_field *field);
+// Reads a message's fields by its definition and pushes one pending field for each number that has
+// something to say, in ascending order. Fields of kind RK_HLO_OWN go to `own` (NULL: nowhere), as
+// they come.
+bool rk_hlo_read_fields(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
+                        unsigned depth, rk_hlo_own_fn *own, void *context);
+// A message as a structure.
+uint32_t rk_hlo_read_message(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
+                             unsigned depth);
+
+// Scalars (read_hlo_scalars.c).
+
+uint32_t rk_hlo_add_int(rk_hlo_reader *reader, bool is_signed, uint16_t width, uint64_t value);
+uint32_t rk_hlo_add_string(rk_hlo_reader *reader, rk_span text);
+// A number, by its definition.
+uint32_t rk_hlo_add_scalar(rk_hlo_reader *reader, const rk_hlo_field *field, uint64_t value);
+
+// rk_proto_next, with a short way for what almost every field of a program is: a number or a
+// message that takes few bytes to say how long it is.
+static inline bool rk_hlo_next(rk_span *message, rk_proto_field *out_field, bool *out_bad) {
+    enum { MOST_BITS = 35 };
+    const uint8_t *data = message->data;
+    size_t at = 1, len = message->len;
+    *out_bad = false;
+    if (len == 0)
+        return false;
+    if (RK_UNLIKELY(len < 3))
+        return rk_proto_next(message, out_field, out_bad);
+    uint32_t tag = data[0];
+    if (tag >= 0x80)
+        tag = (tag & 0x7F) | (uint32_t)data[at++] << 7;
+    uint64_t value = 0;
+    uint8_t byte = 0x80;
+    for (unsigned shift = 0; byte >= 0x80 && at < len && shift < MOST_BITS; shift += 7) {
+        byte = data[at++];
+        value |= (uint64_t)(byte & 0x7F) << shift;
+    }
+    uint32_t wire = tag & 7;
+    size_t size = wire == RK_PROTO_BYTES ? (size_t)value : 0;
+    if (RK_UNLIKELY(byte >= 0x80 || tag < 8 || tag >= 0x4000 || size > len - at ||
+                    (wire != RK_PROTO_BYTES && wire != RK_PROTO_VARINT)))
+        return rk_proto_next(message, out_field, out_bad);
+    bool is_bytes = wire == RK_PROTO_BYTES;
+    out_field->number = tag >> 3;
+    out_field->wire = (rk_proto_wire)wire;
+    out_field->value = is_bytes ? 0 : value;
+    out_field->bytes = rk_span_of(is_bytes ? data + at : NULL, size);
+    out_field->whole = rk_span_of(data, at + size);
+    message->data += at + size;
+    message->len -= at + size;
+    return true;
+}
+
+static inline void rk_hlo_store_u64(uint8_t *bytes, uint64_t value) {
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(value >> (8 * i));
+}
+
+// The numbers of one occurrence of a repeated field, packed or not.
+typedef struct rk_hlo_numbers {
+    rk_span packed;
+    uint64_t single;
+    bool has_single;
+    bool bad; // what is packed is not made of numbers
+} rk_hlo_numbers;
+
+static inline rk_hlo_numbers rk_hlo_numbers_of(const rk_proto_field *field) {
+    return (rk_hlo_numbers){field->bytes, field->value, field->wire == RK_PROTO_VARINT, false};
+}
+
+static inline bool rk_hlo_next_number(rk_hlo_numbers *numbers, uint64_t *out_value) {
+    if (numbers->packed.len && numbers->packed.data[0] < 0x80) {
+        *out_value = *numbers->packed.data++;
+        numbers->packed.len--;
+        return true;
+    }
+    if (numbers->packed.len) {
+        numbers->bad = !rk_proto_take_varint(&numbers->packed, out_value);
+        return !numbers->bad;
+    }
+    *out_value = numbers->single;
+    bool has_one = numbers->has_single;
+    numbers->has_single = false;
+    return has_one;
+}
+
+// Types and literals (read_hlo_types.c, read_hlo_literal.c).
+
+uint32_t rk_hlo_element_type(rk_hlo_reader *reader, uint64_t primitive_type);
+// Decodes all occurrences of a repeated field of numbers in the message into `reader->room`.
+bool rk_hlo_collect_ints(rk_hlo_reader *reader, rk_span message, uint32_t number,
+                         size_t *out_count);
+uint32_t rk_hlo_read_shape(rk_hlo_reader *reader, rk_span shape, unsigned depth);
+uint32_t rk_hlo_read_literal(rk_hlo_reader *reader, rk_span literal, unsigned depth);
+
+// Instructions (read_hlo_instruction.c).
+
+bool rk_hlo_read_computation(rk_hlo_reader *reader, uint32_t index, bool is_entry);
+
+// Locations (read_hlo_locations.c). RK_NO_ID if there is nothing to tell.
+uint32_t rk_hlo_read_location(rk_hlo_reader *reader, rk_span metadata);
+void rk_hlo_frames_free(struct rk_hlo_frames *frames); // NULL is fine
