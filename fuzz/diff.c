@@ -12,7 +12,7 @@ enum { HEAD_BYTES = 5, DIFF_MAX_BYTES = 1 << 20 };
 
 typedef struct side {
     rk_model *model;
-    rk_view view;
+    rk_program_index view;
     rk_sketch sketch;
 } side;
 
@@ -22,13 +22,13 @@ static bool read_side(rk_span code, const char *format, side *out) {
     bool ok =
         fuzz_ok(rk_model_read(code, rk_span_text(format), RK_READ_LOCATIONS, &out->model, &reason));
     rk_free(reason);
-    return ok && out->model && fuzz_ok(rk_view_make(out->model, &out->view)) &&
+    return ok && out->model && fuzz_ok(rk_program_index_make(out->model, &out->view)) &&
            fuzz_ok(rk_sketch_make(&out->view, &out->sketch));
 }
 
 static void free_side(side *s) {
     rk_sketch_cleanup(&s->sketch);
-    rk_view_cleanup(&s->view);
+    rk_program_index_cleanup(&s->view);
     rk_model_free(s->model);
 }
 

@@ -48,12 +48,12 @@ static void look(void) {
     is_possible = is_glibcs_malloc() && !is_strict();
 }
 
-void rk_heap_room_claim(void) {
+void rk_heap_claim(void) {
     rk_free(rk_malloc(1));
 }
 
-void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
-    *out_room = (rk_heap_room){0};
+void rk_heap_reserve(size_t bytes, rk_heap_reservation *out_room) {
+    *out_room = (rk_heap_reservation){0};
     size_t count = (bytes < MAX_BYTES ? bytes : MAX_BYTES) / BLOCK_BYTES;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, look);
@@ -69,7 +69,7 @@ void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
     }
     for (size_t i = 0; last; i++) { // the last one first: nothing above it is given back
         void **before = *last;
-        if (i % BLOCKS_A_PIN == 0 && out_room->count < RK_HEAP_ROOM_PINS_MAX)
+        if (i % BLOCKS_A_PIN == 0 && out_room->count < RK_HEAP_PINS_MAX)
             out_room->pins[out_room->count++] = last;
         else
             rk_free(last);
@@ -77,8 +77,8 @@ void rk_heap_room_make(size_t bytes, rk_heap_room *out_room) {
     }
 }
 
-void rk_heap_room_release(rk_heap_room *room) {
+void rk_heap_release(rk_heap_reservation *room) {
     for (size_t i = 0; i < room->count; i++)
         rk_free(room->pins[i]);
-    *room = (rk_heap_room){0};
+    *room = (rk_heap_reservation){0};
 }

@@ -8,21 +8,21 @@
 
 #include <stddef.h>
 
-enum { RK_HEAP_ROOM_PINS_MAX = 32 };
+enum { RK_HEAP_PINS_MAX = 32 };
 
-typedef struct rk_heap_room {
-    void *pins[RK_HEAP_ROOM_PINS_MAX]; // they keep what is free from being given back
+typedef struct rk_heap_reservation {
+    void *pins[RK_HEAP_PINS_MAX]; // they keep what is free from being given back
     size_t count;
-} rk_heap_room;
+} rk_heap_reservation;
 
 // The first thing that a thread does which will allocate much. glibc gives a thread its heap when
 // it first allocates something: one of its own while there are some left (8 for each processor),
 // and then another's, beginning with that of the first thread; and who shares a heap takes turns.
-void rk_heap_room_claim(void);
+void rk_heap_claim(void);
 
 // Makes room for `bytes`, 1 GiB at most, in the heap of this thread, as address space: of every 128
 // KiB one page is touched. Does nothing where address space is scarce or malloc is not glibc's.
-void rk_heap_room_make(size_t bytes, rk_heap_room *out_room);
+void rk_heap_reserve(size_t bytes, rk_heap_reservation *out_room);
 
 // What was not used may be given back.
-void rk_heap_room_release(rk_heap_room *room);
+void rk_heap_release(rk_heap_reservation *room);

@@ -9,7 +9,7 @@
 const char *rk_wait_end_name(rk_wait_end end) {
     static const char *const names[] = {
         [RK_WAIT_NONE] = "none",
-        [RK_WAIT_LANDED] = "landed",
+        [RK_WAIT_FINISHED] = "landed",
         [RK_WAIT_NOT_KEPT] = "not_kept",
         [RK_WAIT_TAKEN_OVER] = "taken_over",
         [RK_WAIT_SLOW] = "slow_to_publish",
@@ -43,7 +43,7 @@ rk_err *rk_flights_new(rk_store *store, const rk_flights_options *options,
 void rk_flights_free(rk_flights *flights) {
     if (!flights)
         return;
-    rk_flight_stop_keeper(flights);
+    rk_flight_stop_heartbeat(flights);
     (void)pthread_cond_destroy(&flights->keeper_wakes);
     (void)pthread_cond_destroy(&flights->changed);
     (void)pthread_mutex_destroy(&flights->mutex);
@@ -68,7 +68,7 @@ void rk_flights_close(rk_flights *flights) {
     (void)pthread_mutex_unlock(&flights->mutex);
 }
 
-uint64_t rk_flight_patience_ns(const rk_flights *flights, uint64_t compile_ns) {
+uint64_t rk_flight_timeout_ns(const rk_flights *flights, uint64_t compile_ns) {
     uint64_t twice_ns = 2 * compile_ns;
     return twice_ns > flights->options.publish_ns ? twice_ns : flights->options.publish_ns;
 }
@@ -98,19 +98,19 @@ static void step_off(void *argument) {
     (void)pthread_mutex_unlock(&self->flights->mutex);
 }
 
-static bool wait_once(const rk_ticket *ticket, const passenger *self) {
+static bool wait_once(const rk_flight_wait *ticket, const passenger *self) {
     const rk_flight *flight = self->flight;
     uint64_t until_ns = ticket->deadline_ns;
     if (flight->compiled) {
         uint64_t late_ns =
-            flight->compiled_at_ns + rk_flight_patience_ns(self->flights, flight->compile_ns);
+            flight->compiled_at_ns + rk_flight_timeout_ns(self->flights, flight->compile_ns);
         until_ns = late_ns < until_ns ? late_ns : until_ns;
     }
     return rk_cond_wait_until(&self->flights->changed, &self->flights->mutex, until_ns);
 }
 
 // Waits for a flight of another thread, with the mutex held; without it afterwards.
-static rk_flight_advice ride(rk_ticket *ticket, passenger *self) {
+static rk_flight_advice ride(rk_flight_wait *ticket, passenger *self) {
     rk_flight *flight = self->flight;
     flight->references++;
     int before = PTHREAD_CANCEL_DISABLE;
@@ -121,23 +121,23 @@ static rk_flight_advice ride(rk_ticket *ticket, passenger *self) {
     (void)pthread_setcancelstate(before, NULL);
     pthread_cleanup_pop(0);
     bool landed = flight->landed;
-    rk_landing landing = flight->landing;
+    rk_flight_result landing = flight->landing;
     (void)snprintf(ticket->waited_for, sizeof ticket->waited_for, "%s", self->flights->self_name);
     step_off(self);
 
     uint64_t now_ns = rk_steady_ns();
     ticket->waited_ns = now_ns - ticket->asked_at_ns;
-    if (landed && landing == RK_LANDING_NOT_KEPT)
+    if (landed && landing == RK_FLIGHT_NOT_KEPT)
         ticket->wait_end = RK_WAIT_NOT_KEPT;
     else if (landed)
-        ticket->wait_end = RK_WAIT_LANDED;
+        ticket->wait_end = RK_WAIT_FINISHED;
     else
         ticket->wait_end = now_ns >= ticket->deadline_ns ? RK_WAIT_GAVE_UP : RK_WAIT_SLOW;
-    return ticket->wait_end == RK_WAIT_LANDED ? RK_FLIGHT_LOOK : RK_FLIGHT_COMPILE;
+    return ticket->wait_end == RK_WAIT_FINISHED ? RK_FLIGHT_LOOK : RK_FLIGHT_COMPILE;
 }
 
 // Waits for whoever makes it in this process already; else it is ours to make.
-static rk_flight_advice board(rk_flights *flights, rk_ticket *ticket) {
+static rk_flight_advice board(rk_flights *flights, rk_flight_wait *ticket) {
     (void)pthread_mutex_lock(&flights->mutex);
     rk_flight *flight = find(flights, &ticket->key->digest);
     if (flight && flights->options.wait_ns) {
@@ -155,7 +155,7 @@ static rk_flight_advice board(rk_flights *flights, rk_ticket *ticket) {
     return RK_FLIGHT_COMPILE;
 }
 
-rk_flight_advice rk_flights_ask(rk_flights *flights, rk_ticket *ticket) {
+rk_flight_advice rk_flights_ask(rk_flights *flights, rk_flight_wait *ticket) {
     if (!ticket->asked) {
         ticket->asked = true;
         ticket->asked_at_ns = rk_steady_ns();
@@ -168,7 +168,7 @@ rk_flight_advice rk_flights_ask(rk_flights *flights, rk_ticket *ticket) {
         if (!ticket->flight)
             return advice;
     }
-    return rk_flight_approach(flights, ticket);
+    return rk_flight_join(flights, ticket);
 }
 
 void rk_flight_compiled(rk_flights *flights, rk_flight *flight, uint64_t compile_ns) {
@@ -180,8 +180,8 @@ void rk_flight_compiled(rk_flights *flights, rk_flight *flight, uint64_t compile
     (void)pthread_mutex_unlock(&flights->mutex);
 }
 
-void rk_flight_land(rk_flights *flights, rk_flight *flight, rk_landing landing,
-                    uint64_t not_kept_ns) {
+void rk_flight_finish(rk_flights *flights, rk_flight *flight, rk_flight_result landing,
+                      uint64_t not_kept_ns) {
     (void)pthread_mutex_lock(&flights->mutex);
     rk_flight **link = &flights->flights;
     while (*link != flight)
@@ -193,7 +193,7 @@ void rk_flight_land(rk_flights *flights, rk_flight *flight, rk_landing landing,
     let_go(flight);
     (void)pthread_cond_broadcast(&flights->changed);
     (void)pthread_mutex_unlock(&flights->mutex);
-    if (landing == RK_LANDING_NOT_KEPT)
+    if (landing == RK_FLIGHT_NOT_KEPT)
         rk_lease_release_not_kept(flights->store, &lease, &flights->self, not_kept_ns);
     else
         rk_lease_release(flights->store, &lease);

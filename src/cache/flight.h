@@ -4,13 +4,13 @@
 // A request that found nothing asks rk_flights_ask, which may block, again and again until it says
 // what to do:
 //
-//     rk_ticket ticket = {.key = &key, .between_processes = true};
+//     rk_flight_wait ticket = {.key = &key, .between_processes = true};
 //     while (!hit && rk_flights_ask(flights, &ticket) == RK_FLIGHT_LOOK)
 //         hit = look_up();
 //     if (!hit)
 //         compile();
 //     if (ticket.flight) // others may be waiting
-//         rk_flight_land(flights, RK_TAKE(ticket.flight), …);
+//         rk_flight_finish(flights, RK_TAKE(ticket.flight), …);
 //
 // It never keeps anybody from compiling for ever, and correctness does not rest on it: whatever
 // fails, the worst is a second compilation. Between processes there are leases (store/lease.h): the
@@ -51,7 +51,7 @@ typedef enum rk_flight_advice {
 // How the last wait ended. The names go into the journal.
 typedef enum rk_wait_end {
     RK_WAIT_NONE,       // there was none
-    RK_WAIT_LANDED,     // the other one is done
+    RK_WAIT_FINISHED,   // the other one is done
     RK_WAIT_NOT_KEPT,   // the other one found that it cannot be kept
     RK_WAIT_TAKEN_OVER, // the other one is dead or silent
     RK_WAIT_SLOW,       // it was compiled, and publishing took too long
@@ -60,7 +60,7 @@ typedef enum rk_wait_end {
 const char *rk_wait_end_name(rk_wait_end end); // "landed", …; static
 
 // One request's part in it.
-typedef struct rk_ticket {
+typedef struct rk_flight_wait {
     const rk_key *key;      // borrowed
     bool between_processes; // else threads of this process only
     bool asked, granted;    // inside
@@ -76,21 +76,21 @@ typedef struct rk_ticket {
     rk_err *refusal;
 
     uint64_t asked_at_ns, deadline_ns; // inside
-} rk_ticket;
+} rk_flight_wait;
 
 // May block until the deadline; a cancelled thread leaves it with all locks free, and its flight
 // still to be landed.
-rk_flight_advice rk_flights_ask(rk_flights *flights, rk_ticket *ticket);
+rk_flight_advice rk_flights_ask(rk_flights *flights, rk_flight_wait *ticket);
 
 // Compiled: from here on the others wait for the publishing only.
 void rk_flight_compiled(rk_flights *flights, rk_flight *flight, uint64_t compile_ns);
 
-typedef enum rk_landing {
-    RK_LANDING_PUBLISHED, // it can be loaded
-    RK_LANDING_NOT_KEPT,  // it cannot be kept: everybody compiles, at once
-    RK_LANDING_ABANDONED, // nothing is known: somebody else has to try
-} rk_landing;
+typedef enum rk_flight_result {
+    RK_FLIGHT_PUBLISHED, // it can be loaded
+    RK_FLIGHT_NOT_KEPT,  // it cannot be kept: everybody compiles, at once
+    RK_FLIGHT_ABANDONED, // nothing is known: somebody else has to try
+} rk_flight_result;
 
 // The end of a flight; consumes it. `not_kept_ns`: for how long others need not try either.
-void rk_flight_land(rk_flights *flights, rk_flight *flight, rk_landing landing,
-                    uint64_t not_kept_ns);
+void rk_flight_finish(rk_flights *flights, rk_flight *flight, rk_flight_result landing,
+                      uint64_t not_kept_ns);

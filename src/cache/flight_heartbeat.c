@@ -65,7 +65,7 @@ static void *keep(void *argument) {
     return NULL;
 }
 
-bool rk_flight_start_keeper(rk_flights *flights) {
+bool rk_flight_start_heartbeat(rk_flights *flights) {
     (void)pthread_mutex_lock(&flights->mutex);
     if (!flights->keeper_runs)
         flights->keeper_runs = rk_thread_start(keep, flights, &flights->keeper) == 0;
@@ -74,12 +74,12 @@ bool rk_flight_start_keeper(rk_flights *flights) {
     return runs;
 }
 
-void rk_flight_wake_keeper(rk_flights *flights) {
+void rk_flight_wake_heartbeat(rk_flights *flights) {
     if (flights->keeper_idles)
         (void)pthread_cond_signal(&flights->keeper_wakes);
 }
 
-void rk_flight_stop_keeper(rk_flights *flights) {
+void rk_flight_stop_heartbeat(rk_flights *flights) {
     (void)pthread_mutex_lock(&flights->mutex);
     flights->keeper_stops = true;
     (void)pthread_cond_signal(&flights->keeper_wakes);

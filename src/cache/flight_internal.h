@@ -10,7 +10,7 @@ struct rk_flight {
     rk_digest key;
     unsigned references; // the lander's, and one a waiter
     bool landed;
-    rk_landing landing; // once landed
+    rk_flight_result landing; // once landed
     bool compiled;
     uint64_t compiled_at_ns, compile_ns; // once compiled
     rk_lease lease;                      // identity 0: none
@@ -38,19 +38,19 @@ struct rk_flights {
 };
 
 // For the one who compiles: takes the lease, or waits for whoever has it.
-RK_HIDDEN rk_flight_advice rk_flight_approach(rk_flights *flights, rk_ticket *ticket);
+RK_HIDDEN rk_flight_advice rk_flight_join(rk_flights *flights, rk_flight_wait *ticket);
 
 // Compiling took that long: how long to wait for the publishing.
-RK_HIDDEN uint64_t rk_flight_patience_ns(const rk_flights *flights, uint64_t compile_ns);
+RK_HIDDEN uint64_t rk_flight_timeout_ns(const rk_flights *flights, uint64_t compile_ns);
 
 // True if the keeper runs, or could be started.
-RK_HIDDEN bool rk_flight_start_keeper(rk_flights *flights);
+RK_HIDDEN bool rk_flight_start_heartbeat(rk_flights *flights);
 
 // Tells the keeper about a new lease. Called with the mutex held.
-RK_HIDDEN void rk_flight_wake_keeper(rk_flights *flights);
+RK_HIDDEN void rk_flight_wake_heartbeat(rk_flights *flights);
 
 // Ends the keeper, if it runs.
-RK_HIDDEN void rk_flight_stop_keeper(rk_flights *flights);
+RK_HIDDEN void rk_flight_stop_heartbeat(rk_flights *flights);
 
 // "host/pid" of a process; "" where it is not known.
 RK_HIDDEN void rk_flight_name(const rk_process *process, char *out_name, size_t size);

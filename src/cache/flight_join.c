@@ -10,7 +10,7 @@ static const uint64_t refused_for_ns = 30000000000u; // then leases are tried ag
 // One wait for another process's lease.
 typedef struct watch {
     rk_flights *flights;
-    rk_ticket *ticket;
+    rk_flight_wait *ticket;
     uint64_t start_ns;
     uint64_t identity;            // the lease that was seen last
     size_t size_bytes;            // how long it was then
@@ -21,18 +21,18 @@ typedef struct watch {
 } watch;
 
 // Compile now: but look once more, for it may have been published since the last look.
-static rk_flight_advice grant(rk_ticket *ticket) {
+static rk_flight_advice grant(rk_flight_wait *ticket) {
     ticket->granted = true;
     return RK_FLIGHT_LOOK;
 }
 
-static rk_flight_advice grant_lease(rk_flights *flights, rk_ticket *ticket, rk_lease *lease) {
+static rk_flight_advice grant_lease(rk_flights *flights, rk_flight_wait *ticket, rk_lease *lease) {
     (void)pthread_mutex_lock(&flights->mutex);
     bool closed = flights->closed;
     if (!closed) {
         ticket->flight->lease = *lease;
         ticket->flight->beat_at_ns = rk_steady_ns() + flights->options.beat_ns;
-        rk_flight_wake_keeper(flights);
+        rk_flight_wake_heartbeat(flights);
     }
     (void)pthread_mutex_unlock(&flights->mutex);
     if (closed)
@@ -49,7 +49,7 @@ static bool leases_are_off(rk_flights *flights) {
 
 // A store that refuses is not asked again; one that fails, later. Who was `writing` speaks for the
 // whole store where that is full, read-only or closed to us.
-static void note_refusal(rk_flights *flights, rk_ticket *ticket, bool writing, rk_err *err) {
+static void note_refusal(rk_flights *flights, rk_flight_wait *ticket, bool writing, rk_err *err) {
     bool for_good =
         rk_err_code(err) == RK_PERMISSION_DENIED || rk_err_code(err) == RK_UNIMPLEMENTED;
     rk_log_info("no lease was taken, so other processes may compile the same: %s",
@@ -88,7 +88,7 @@ static rk_flight_advice give_up(watch *self, const rk_lease_view *view) {
 // Everybody compiles at once, the threads of this process too.
 static rk_flight_advice compile_without_waiting(watch *self) {
     self->ticket->wait_end = RK_WAIT_NOT_KEPT;
-    rk_flight_land(self->flights, RK_TAKE(self->ticket->flight), RK_LANDING_NOT_KEPT, 0);
+    rk_flight_finish(self->flights, RK_TAKE(self->ticket->flight), RK_FLIGHT_NOT_KEPT, 0);
     self->ticket->granted = true;
     return RK_FLIGHT_COMPILE;
 }
@@ -143,7 +143,7 @@ static void pause_between_looks(const watch *self, uint64_t now_ns) {
 // One look at the lease. False: go on waiting; true: `*out_advice` says what to do.
 static bool look(watch *self, rk_flight_advice *out_advice) {
     rk_flights *flights = self->flights;
-    rk_ticket *ticket = self->ticket;
+    rk_flight_wait *ticket = self->ticket;
     rk_lease_view view;
     rk_err *err = rk_lease_read(flights->store, &ticket->key->digest, &view);
     if (err) {
@@ -152,7 +152,7 @@ static bool look(watch *self, rk_flight_advice *out_advice) {
         return true;
     }
     if (view.state == RK_LEASE_NONE) { // published, or given back: the caller finds out
-        ticket->wait_end = RK_WAIT_LANDED;
+        ticket->wait_end = RK_WAIT_FINISHED;
         *out_advice = RK_FLIGHT_LOOK;
         return true;
     }
@@ -173,8 +173,8 @@ static bool look(watch *self, rk_flight_advice *out_advice) {
         *out_advice = compile_without_waiting(self);
         return true;
     }
-    bool slow = self->compiled_seen_at_ns && now_ns - self->compiled_seen_at_ns >
-                                                 rk_flight_patience_ns(flights, view.compile_ns);
+    bool slow = self->compiled_seen_at_ns &&
+                now_ns - self->compiled_seen_at_ns > rk_flight_timeout_ns(flights, view.compile_ns);
     if (slow)
         *out_advice = stop_waiting(self, RK_WAIT_SLOW);
     else if (now_ns >= ticket->deadline_ns)
@@ -186,7 +186,7 @@ static bool look(watch *self, rk_flight_advice *out_advice) {
     return true;
 }
 
-static rk_flight_advice wait_for_holder(rk_flights *flights, rk_ticket *ticket) {
+static rk_flight_advice wait_for_holder(rk_flights *flights, rk_flight_wait *ticket) {
     uint64_t start_ns = rk_steady_ns();
     watch self = {.flights = flights, .ticket = ticket, .start_ns = start_ns};
     rk_flight_advice advice = RK_FLIGHT_LOOK;
@@ -200,8 +200,9 @@ static rk_flight_advice wait_for_holder(rk_flights *flights, rk_ticket *ticket) 
     return advice;
 }
 
-rk_flight_advice rk_flight_approach(rk_flights *flights, rk_ticket *ticket) {
-    if (!ticket->between_processes || leases_are_off(flights) || !rk_flight_start_keeper(flights))
+rk_flight_advice rk_flight_join(rk_flights *flights, rk_flight_wait *ticket) {
+    if (!ticket->between_processes || leases_are_off(flights) ||
+        !rk_flight_start_heartbeat(flights))
         return grant(ticket);
     rk_lease lease;
     rk_err *err = rk_lease_take(flights->store, &ticket->key->digest, &flights->self, &lease);

@@ -21,13 +21,13 @@ typedef struct side {
     json_t *metadata, *components; // NULL for a file
     char *reason;                  // why it cannot be read
     rk_model *model;
-    rk_view view;
+    rk_program_index view;
     rk_diff_side shown;
     char hex[RK_DIGEST_HEX_CHARS + 1];
 } side;
 
 static void side_cleanup(side *s) {
-    rk_view_cleanup(&s->view);
+    rk_program_index_cleanup(&s->view);
     rk_model_free(s->model);
     rk_store_lookup_cleanup(&s->lookup);
     rk_buf_cleanup(&s->file);
@@ -40,7 +40,7 @@ static rk_err *read_model(side *s, const char *what, rk_span code, const char *f
     RK_TRY(rk_model_read(code, rk_span_text(format), RK_READ_LOCATIONS, &s->model, &s->reason));
     if (!s->model)
         return rk_error(RK_UNIMPLEMENTED, "the program of %s cannot be read: %s", what, s->reason);
-    return rk_view_make(s->model, &s->view);
+    return rk_program_index_make(s->model, &s->view);
 }
 
 static rk_err *read_file(side *s, const char *path) {

@@ -44,9 +44,9 @@ static void show_progress(void *context, uint64_t done) {
     rk_progress_step(context, done, 0);
 }
 
-static rk_err *load_library(rk_store *store, rk_library *out_library) {
+static rk_err *load_library(rk_store *store, rk_corpus *out_library) {
     rk_progress progress = rk_progress_start("reading programs");
-    rk_err *err = rk_library_load(store, (rk_library_watch){show_progress, &progress}, out_library);
+    rk_err *err = rk_corpus_load(store, (rk_corpus_watch){show_progress, &progress}, out_library);
     rk_progress_end(&progress);
     return err;
 }
@@ -66,7 +66,7 @@ static rk_err *explain(const rk_settings *settings, const char *run_prefix,
     RK_TRY(rk_run_find(directory, run_prefix, &run));
     RK_AUTO(rk_run_model) model = {0};
     __attribute__((cleanup(earlier_cleanup))) earlier before = {.count = 0};
-    RK_AUTO(rk_library) library = {0};
+    RK_AUTO(rk_corpus) library = {0};
     RK_AUTO(rk_explanation) explanation = {0};
     RK_TRY(rk_run_load(directory, run, &model));
     RK_TRY(load_earlier(directory, run, &before));

@@ -63,7 +63,7 @@ static void print_json(const shown *s) {
                s->kept->has_program ? rk_out_uint(s->kept->program_bytes) : rk_out_string(NULL));
     rk_out_set(object, "created", rk_out_string(rk_text_utc(entry->created_ns).text));
     rk_out_set(object, "compile_seconds", rk_out_seconds(entry->compile_ns));
-    rk_out_set(object, "ahead_of_time", rk_out_bool(entry->flags & RK_ENTRY_FLAG_AHEAD_OF_TIME));
+    rk_out_set(object, "ahead_of_time", rk_out_bool(entry->flags & RK_ENTRY_FLAG_AOT));
     rk_out_set(object, "signature", signature_json(s));
     rk_out_set(object, "metadata", json_incref(s->metadata));
     rk_out_set(object, "components", json_incref(s->components));
@@ -116,7 +116,7 @@ static void print_entry(const shown *s) {
     RK_AUTO(rk_buf) made = RK_BUF_INIT(0);
     rk_buf_add_format(&made, "%s, compiled in %s%s", rk_text_local_time(entry->created_ns).text,
                       rk_text_seconds(entry->compile_ns).text,
-                      entry->flags & RK_ENTRY_FLAG_AHEAD_OF_TIME ? ", ahead of time" : "");
+                      entry->flags & RK_ENTRY_FLAG_AOT ? ", ahead of time" : "");
     rk_table_add(&table, RK_STYLE_DIM, "key");
     rk_table_add(&table, RK_STYLE_BOLD, s->kept->hex);
     add_line(&table, "made", rk_need_text(&made));

@@ -163,13 +163,13 @@ rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, cons
     RK_AUTO_STORE store = NULL;
     RK_AUTO(rk_run_summary) a = {0};
     RK_AUTO(rk_run_summary) b = {0};
-    RK_AUTO(rk_library) library = {0};
+    RK_AUTO(rk_corpus) library = {0};
     RK_AUTO(rk_run_diff) diff = {0};
     RK_TRY(read_side(directory, before, &a));
     RK_TRY(read_side(directory, after, &b));
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (store)
-        RK_TRY(rk_library_load(store, (rk_library_watch){0}, &library));
+        RK_TRY(rk_corpus_load(store, (rk_corpus_watch){0}, &library));
     RK_TRY(rk_diff_runs(&a.run, &b.run, &library, &diff));
     (json ? print_json : print_text)(&a, &b, &diff, stacks);
     return NULL;

@@ -88,17 +88,17 @@ static rk_err *read_kept(rk_store *store, rk_seen *seen, bool *out_read) {
 
 void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
-    rk_view view = {0};
+    rk_program_index view = {0};
     rk_model *model = NULL;
     rk_err *err = look_up(store, seen, &lookup);
     if (!err && lookup.found)
         err = read_model(&lookup, RK_READ_LOCATIONS, &model);
     if (!err && model)
-        err = rk_view_make(model, &view);
+        err = rk_program_index_make(model, &view);
     if (!err && view.call.line > 0)
         rk_source_write(&view.call, out);
     rk_err_drop(err, "the place is told where it is known");
-    rk_view_cleanup(&view);
+    rk_program_index_cleanup(&view);
     rk_model_free(model);
 }
 

@@ -227,7 +227,7 @@ void rk_journal_add_memory(rk_journal *journal, const rk_journal_memory *event) 
     rk_turn_end(&mine);
 }
 
-void rk_journal_add_preload(rk_journal *journal, const rk_journal_preload *event) {
+void rk_journal_add_prefetch(rk_journal *journal, const rk_journal_prefetch *event) {
     rk_turn mine = rk_turn_begin(journal, "preload");
     if (mine.journal) {
         rk_json *json = &mine.json;

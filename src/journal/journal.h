@@ -171,13 +171,13 @@ typedef struct rk_journal_memory {
 void rk_journal_add_memory(rk_journal *journal, const rk_journal_memory *event);
 
 // What came of loading ahead for one client.
-typedef struct rk_journal_preload {
+typedef struct rk_journal_prefetch {
     uint64_t client;
     uint64_t listed, loaded, claimed, waited, taken, wasted, failed, dropped;
     uint64_t load_ns, wasted_load_ns; // of all that was loaded; of what was loaded for nothing
     const char *stopped;              // why it ended early; NULL if it did not
-} rk_journal_preload;
-void rk_journal_add_preload(rk_journal *journal, const rk_journal_preload *event);
+} rk_journal_prefetch;
+void rk_journal_add_prefetch(rk_journal *journal, const rk_journal_prefetch *event);
 
 // A plugin that has no client under watch, and why. `plugin`: its path, "" if unknown.
 void rk_journal_add_unwatched(rk_journal *journal, const char *plugin, const char *reason);

@@ -59,7 +59,7 @@ typedef struct rk_run_client {
 
 typedef enum rk_run_source {
     RK_RUN_SOURCE_LOCAL,
-    RK_RUN_SOURCE_PRELOAD,
+    RK_RUN_SOURCE_PREFETCH,
     RK_RUN_SOURCE_REMOTE
 } rk_run_source;
 
@@ -159,10 +159,10 @@ typedef struct rk_run_unwatched {
 } rk_run_unwatched;
 
 // What came of loading ahead, summed over clients and processes.
-typedef struct rk_run_preload {
+typedef struct rk_run_prefetch {
     uint64_t listed, loaded, claimed, wasted;
     uint64_t load_ns, wasted_load_ns; // of all that was loaded; of what was loaded for nothing
-} rk_run_preload;
+} rk_run_prefetch;
 
 typedef struct rk_run_model {
     char *run;
@@ -194,7 +194,7 @@ typedef struct rk_run_model {
     rk_run_unwatched *unwatched;
     size_t unwatched_count;
     rk_journal_counts counts; // summed over processes
-    rk_run_preload preload;
+    rk_run_prefetch preload;
 
     uint64_t torn_lines;  // last lines without an end, of processes that were killed or still write
     uint64_t bad_lines;   // other lines that are no journal line
@@ -267,7 +267,7 @@ typedef struct rk_run_totals {
     uint64_t verified;           // hits that were compiled once more and compared
     uint64_t verify_differences; // those of them that were something else
     uint64_t verify_ns;          // what all that took, beside the job
-    rk_run_preload preload;
+    rk_run_prefetch preload;
     rk_journal_counts counts;
     char **warnings; // owned; each text once, in the order first seen
     size_t warning_count;

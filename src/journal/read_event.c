@@ -146,7 +146,7 @@ static rk_outcome take_outcome(const json_t *event) {
 static rk_run_source take_source(const json_t *event) {
     const char *text = json_string_value(json_object_get(event, "source"));
     if (text && strcmp(text, "preload") == 0)
-        return RK_RUN_SOURCE_PRELOAD;
+        return RK_RUN_SOURCE_PREFETCH;
     return text && strcmp(text, "remote") == 0 ? RK_RUN_SOURCE_REMOTE : RK_RUN_SOURCE_LOCAL;
 }
 
@@ -360,7 +360,7 @@ static rk_err *add_unwatched(rk_run_builder *builder, const json_t *event, uint6
 }
 
 static rk_err *add_preload(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
-    rk_run_preload *sum = &builder->model->preload;
+    rk_run_prefetch *sum = &builder->model->preload;
     (void)time_ns;
     sum->listed += take_uint(event, "listed");
     sum->loaded += take_uint(event, "loaded");

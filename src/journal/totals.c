@@ -93,7 +93,7 @@ static void add_compile(rk_run_totals *totals, const rk_run_compile *compile) {
     totals->found += compile->found;
     totals->unusable += !hit && (compile->deserialize_failed || compile->quarantined);
     totals->fingerprint_fallbacks += compile->by_bytes[0] != '\0';
-    totals->preloaded += hit && compile->source == RK_RUN_SOURCE_PRELOAD;
+    totals->preloaded += hit && compile->source == RK_RUN_SOURCE_PREFETCH;
     totals->remote_hits += hit && compile->source == RK_RUN_SOURCE_REMOTE;
     totals->compile_ns += compile->compile_ns;
     totals->load_ns += compile->load_ns;

@@ -131,10 +131,10 @@ void rk_runtime_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *arg
     rk_err *err = identify_client(runtime, client, args, NULL, &d);
     write_client(runtime, client, &d);
     if (err)
-        rk_runtime_tell(RK_ONCE_KEY,
-                        rk_err_wrap(err, "this client's programs get no key and are not kept"));
+        rk_warn_once(RK_WARNING_KEY,
+                     rk_err_wrap(err, "this client's programs get no key and are not kept"));
     rk_record_client(client);
-    rk_preload_begin(runtime, plugin, client);
+    rk_prefetch_begin(runtime, plugin, client);
     rk_memory_begin(plugin, handle, client->number);
     add_to_list(client);
 }
@@ -180,7 +180,7 @@ const rk_client *rk_runtime_target(rk_plugin *plugin, const PJRT_TopologyDescrip
     }
     (void)pthread_mutex_unlock(&one_at_a_time);
     if (err)
-        rk_runtime_tell(RK_ONCE_KEY, rk_err_wrap(err, "what is compiled for this topology gets no "
+        rk_warn_once(RK_WARNING_KEY, rk_err_wrap(err, "what is compiled for this topology gets no "
                                                       "key and is not kept"));
     return found;
 }
@@ -222,7 +222,7 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     if (!runtime) // a thread that was left inside may be at work for this client
         return !rk_runtime_left_inside();
     uint64_t drain_ns = runtime->settings->drain_ns;
-    bool loaded = rk_preload_end(runtime, handle);
+    bool loaded = rk_prefetch_end(runtime, handle);
     bool stored = !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, drain_ns);
     bool verified = !runtime->verifier || rk_verifier_drain(runtime->verifier, handle, drain_ns);
     rk_runtime_write_counts(true);
@@ -235,13 +235,13 @@ bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
         forget_client(plugin, handle);
         rk_memory_quiesce();
     } else {
-        rk_runtime_tell(RK_ONCE_DRAIN,
-                        rk_error(RK_DEADLINE_EXCEEDED,
-                                 "the plugin is still %s an executable of a client that is being "
-                                 "destroyed; the client is left alive",
-                                 !loaded   ? "loading"
-                                 : !stored ? "serializing"
-                                           : "compiling, for REKINDLE_VERIFY,"));
+        rk_warn_once(RK_WARNING_DRAIN,
+                     rk_error(RK_DEADLINE_EXCEEDED,
+                              "the plugin is still %s an executable of a client that is being "
+                              "destroyed; the client is left alive",
+                              !loaded   ? "loading"
+                              : !stored ? "serializing"
+                                        : "compiling, for REKINDLE_VERIFY,"));
     }
     return out;
 }

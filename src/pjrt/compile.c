@@ -71,9 +71,9 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     rk_request *r = context;
     rk_span executable = entry->payload;
     PJRT_LoadedExecutable *loaded = NULL;
-    uint64_t before = atomic_load(&rk_preload_destroyed);
+    uint64_t before = atomic_load(&rk_prefetch_destroyed);
     rk_err *err = load_noted(r, entry, &loaded);
-    if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && rk_preload_make_room(before)) {
+    if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && rk_prefetch_free_memory(before)) {
         rk_err_drop(err, "there may be room now");
         err = load_noted(r, entry, &loaded);
     }
@@ -112,10 +112,10 @@ static void tell_problem(const rk_request *r, rk_answer *answer) {
     if (answer->miss == RK_MISS_UNIMPLEMENTED && !rk_load_is_possible(r->plugin)) {
         rk_err_drop(problem, "rk_load has told it");
     } else if (answer->miss == RK_MISS_READ_FAILED) {
-        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
+        rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
                                                             "be loaded is compiled again"));
     } else if (problem) {
-        rk_runtime_tell(RK_ONCE_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
+        rk_warn_once(RK_WARNING_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
                                                            "is compiled again"));
     }
 }
@@ -130,7 +130,7 @@ bool rk_request_look_up(rk_request *r) {
         answer = (rk_answer){.miss = RK_MISS_READ_FAILED, .problem = rk_err_no_memory()};
     else if (!rk_deadly_allows_key(r))
         answer = (rk_answer){.miss = RK_MISS_LOAD_KILLED};
-    else if (ahead || !rk_preload_take(r, &answer))
+    else if (ahead || !rk_prefetch_take(r, &answer))
         rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
     if (answer.miss == RK_MISS_REFRESH && r->doubt == RK_LOAD_SUSPECT)
         answer.miss = RK_MISS_LOAD_KILLED;
@@ -168,23 +168,23 @@ static bool try_load(rk_request *r) {
         return hit;
     // Compiling may need all processes of a client whose devices are not all in this one (XLA
     // shards autotuning over them): then none may wait for another.
-    r->ticket = (rk_ticket){.key = &r->key,
-                            .between_processes = r->client->has_all_devices,
-                            .cancel_state = r->cancel_state};
+    r->ticket = (rk_flight_wait){.key = &r->key,
+                                 .between_processes = r->client->has_all_devices,
+                                 .cancel_state = r->cancel_state};
     while (!hit && r->absent && rk_flights_ask(flights, &r->ticket) == RK_FLIGHT_LOOK)
         hit = rk_request_look_up(r);
     if (hit)
-        rk_request_land(r, RK_LANDING_PUBLISHED, 0);
+        rk_request_finish(r, RK_FLIGHT_PUBLISHED, 0);
     if (r->ticket.refusal)
-        rk_runtime_tell(RK_ONCE_WRITE,
-                        rk_err_wrap(RK_TAKE(r->ticket.refusal), "executables are not stored"));
+        rk_warn_once(RK_WARNING_WRITE,
+                     rk_err_wrap(RK_TAKE(r->ticket.refusal), "executables are not stored"));
     return hit;
 }
 
 // Each thread or process that waits for it decides for itself, and may be refused too.
 static PJRT_Error *refuse(rk_request *r, PJRT_Error *refusal) {
     rk_publish_program(r);
-    rk_request_land(r, RK_LANDING_ABANDONED, 0);
+    rk_request_finish(r, RK_FLIGHT_ABANDONED, 0);
     return refusal;
 }
 
@@ -195,7 +195,7 @@ static PJRT_Error *compile(rk_request *r) {
     rk_changes_note(r->plugin, RK_USE_COMPILE);
     uint64_t start_ns = rk_monotonic_ns();
     (void)pthread_setcancelstate(r->cancel_state, NULL);
-    PJRT_Error *error = RK_PRELOAD_CALL(
+    PJRT_Error *error = RK_PREFETCH_CALL(
         r->plugin, RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args));
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->event.compile_ns = rk_monotonic_ns() - start_ns;
@@ -207,9 +207,9 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_compiled(r);
     else
         rk_publish_program(r);
-    rk_deadly_tell(r);
-    rk_request_land(r, RK_LANDING_NOT_KEPT,
-                    error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
+    rk_deadly_warn(r);
+    rk_request_finish(r, RK_FLIGHT_NOT_KEPT,
+                      error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
     return error;
 }
 
@@ -220,7 +220,7 @@ const char *rk_request_reason_to_bypass(rk_request *r) {
         return "the environment changed too often";
     rk_err *err = make_key(r);
     if (err) {
-        rk_runtime_tell(RK_ONCE_KEY, rk_err_wrap(err, "a program got no key and is not kept"));
+        rk_warn_once(RK_WARNING_KEY, rk_err_wrap(err, "a program got no key and is not kept"));
         return "no_key";
     }
     if (r->info.uncacheable)
@@ -252,7 +252,7 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
         r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
     rk_record_request(r, start_ns);
-    rk_preload_answered(r);
+    rk_prefetch_answered(r);
     rk_memory_look(r->plugin);
     rk_runtime_check_journal(r->runtime);
 }
@@ -276,7 +276,7 @@ static PJRT_Error *answer_request(rk_request *r) {
 // The thread was cancelled, while it compiled or waited.
 static void abandon(void *context) {
     rk_request *r = context;
-    rk_request_land(r, RK_LANDING_ABANDONED, 0);
+    rk_request_finish(r, RK_FLIGHT_ABANDONED, 0);
     rk_request_cleanup(r);
 }
 

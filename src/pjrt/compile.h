@@ -7,4 +7,4 @@
 PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args);
 
 // PJRT_Compile, watched: the same for a topology, without a client.
-PJRT_Error *rk_compile_ahead_hook(rk_plugin *plugin, PJRT_Compile_Args *args);
+PJRT_Error *rk_compile_aot_hook(rk_plugin *plugin, PJRT_Compile_Args *args);

@@ -40,7 +40,7 @@ static PJRT_Error *answer_request(rk_request *r, PJRT_Compile_Args *args) {
         look_up(r);
     PJRT_Error *error = compile(r, args);
     if (!error && args->executable)
-        rk_publish_ahead(r, args->executable);
+        rk_publish_aot(r, args->executable);
     else
         rk_publish_program(r);
     rk_request_report(r, start_ns);
@@ -79,7 +79,7 @@ static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_
     return error;
 }
 
-PJRT_Error *rk_compile_ahead_hook(rk_plugin *plugin, PJRT_Compile_Args *args) {
+PJRT_Error *rk_compile_aot_hook(rk_plugin *plugin, PJRT_Compile_Args *args) {
     if (!rk_runtime_enabled() || args->struct_size < PJRT_Compile_Args_STRUCT_SIZE ||
         !args->program || !args->topology)
         return RK_BRIDGE(plugin, RK_STRUCT_COMPILE, PJRT_Compile, args);

@@ -22,7 +22,7 @@ typedef struct rk_request {
     bool has_key;
     char *name; // of the executable; owned
     rk_journal_compile event;
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     uint64_t executable_bytes; // what was loaded, serialized; 0: nothing was
     bool absent;               // the last look found nothing, so that it makes sense to look again
     int cancel_state;    // what the thread had set; no thread is cancelled inside our own code
@@ -59,10 +59,11 @@ RK_HIDDEN bool rk_request_look_up(rk_request *r);
 RK_HIDDEN void rk_request_report(rk_request *r, uint64_t start_ns);
 
 // Lets those who wait for this request know how it ended; does nothing where nobody could wait.
-static inline void rk_request_land(rk_request *r, rk_landing landing, uint64_t not_kept_ns) {
+static inline void rk_request_finish(rk_request *r, rk_flight_result landing,
+                                     uint64_t not_kept_ns) {
     rk_flight *flight = RK_TAKE(r->ticket.flight);
     if (flight)
-        rk_flight_land(r->runtime->flights, flight, landing, not_kept_ns);
+        rk_flight_finish(r->runtime->flights, flight, landing, not_kept_ns);
 }
 
 // Whether anything is stored at all, by this process and for this plugin.
@@ -73,7 +74,7 @@ RK_HIDDEN void rk_publish_compiled(rk_request *r);
 
 // The same for one that was compiled ahead of time. It is the framework's alone, which may destroy
 // it at any time: it is serialized before this returns, and stored in the background.
-RK_HIDDEN void rk_publish_ahead(rk_request *r, PJRT_Executable *executable);
+RK_HIDDEN void rk_publish_aot(rk_request *r, PJRT_Executable *executable);
 
 // A program whose executable is not kept, or does not exist, is kept all the same, to be explained.
 RK_HIDDEN void rk_publish_program(const rk_request *r);

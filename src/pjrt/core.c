@@ -47,6 +47,6 @@ RK_EXPORT void *rekindle_core_stand_in(void *get_api) {
     if (instead)
         memcpy(&answer, &instead, sizeof instead);
     else
-        rk_plugin_tell_too_many(get_api);
+        rk_plugin_warn_too_many(get_api);
     return answer;
 }

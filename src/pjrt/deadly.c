@@ -41,7 +41,7 @@ static const char *name_of(int signal) {
     }
 }
 
-void rk_deadly_tell(const rk_request *r) {
+void rk_deadly_warn(const rk_request *r) {
     if (r->doubt != RK_LOAD_ASIDE && r->doubt != RK_LOAD_SUSPECT)
         return;
     char hex[RK_DIGEST_HEX_CHARS + 1];
@@ -49,8 +49,8 @@ void rk_deadly_tell(const rk_request *r) {
     const char *name = r->name && *r->name ? r->name : "a program";
     const char *cause = name_of(r->died_of);
     bool aside = r->doubt == RK_LOAD_ASIDE;
-    rk_runtime_tell(
-        RK_ONCE_DEADLY,
+    rk_warn_once(
+        RK_WARNING_DEADLY,
         rk_error(RK_ABORTED,
                  "%s is compiled instead of loaded: %s died%s%s while loading its stored "
                  "executable; %s; `rekindle rm %.16s` ends that",

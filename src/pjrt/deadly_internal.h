@@ -11,4 +11,4 @@ RK_HIDDEN bool rk_deadly_allows_key(rk_request *r);
 RK_HIDDEN bool rk_deadly_allows_entry(rk_request *r, const rk_entry *entry);
 
 // The request's program was compiled: says once a process why it was not loaded, if this is why.
-RK_HIDDEN void rk_deadly_tell(const rk_request *r);
+RK_HIDDEN void rk_deadly_warn(const rk_request *r);

@@ -1,6 +1,6 @@
 // dlsym(handle = rdi, name = rsi), System V AMD64 ABI.
 //
-// rk_preload_dlsym says whether the answer is ours (rax); if not, control *jumps* to the next dlsym
+// rk_ld_preload_dlsym says whether the answer is ours (rax); if not, control *jumps* to the next dlsym
 // (rdx) with the caller's arguments and return address: glibc resolves RTLD_NEXT by the return address.
     .text
     .globl dlsym
@@ -15,7 +15,7 @@ dlsym:
     .cfi_adjust_cfa_offset 8
     subq $8, %rsp
     .cfi_adjust_cfa_offset 8
-    call rk_preload_dlsym
+    call rk_ld_preload_dlsym
     addq $8, %rsp
     .cfi_adjust_cfa_offset -8
     popq %rsi

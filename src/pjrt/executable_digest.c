@@ -8,25 +8,26 @@
 // Past this an optimized program is not read: it is a copy beside the plugin's own.
 #define PROGRAM_MAX_BYTES ((size_t)1 << 30)
 
-const char *rk_likeness_name(rk_likeness_part part) {
+const char *rk_executable_digest_name(rk_executable_digest_part part) {
     static const char *const names[] = {
-        [RK_LIKENESS_PROGRAM] = "optimized program",
-        [RK_LIKENESS_FINGERPRINT] = "fingerprint",
-        [RK_LIKENESS_OUTPUTS] = "number of outputs",
-        [RK_LIKENESS_TYPES] = "output types",
-        [RK_LIKENESS_DIMENSIONS] = "output dimensions",
-        [RK_LIKENESS_MEMORY_KINDS] = "output memory kinds",
-        [RK_LIKENESS_REPLICAS] = "replicas",
-        [RK_LIKENESS_PARTITIONS] = "partitions",
+        [RK_EXECUTABLE_DIGEST_PROGRAM] = "optimized program",
+        [RK_EXECUTABLE_DIGEST_FINGERPRINT] = "fingerprint",
+        [RK_EXECUTABLE_DIGEST_OUTPUTS] = "number of outputs",
+        [RK_EXECUTABLE_DIGEST_TYPES] = "output types",
+        [RK_EXECUTABLE_DIGEST_DIMENSIONS] = "output dimensions",
+        [RK_EXECUTABLE_DIGEST_MEMORY_KINDS] = "output memory kinds",
+        [RK_EXECUTABLE_DIGEST_REPLICAS] = "replicas",
+        [RK_EXECUTABLE_DIGEST_PARTITIONS] = "partitions",
     };
     return names[part];
 }
 
-static void know(rk_likeness *likeness, rk_likeness_part part) {
+static void know(rk_executable_digest *likeness, rk_executable_digest_part part) {
     likeness->known |= 1u << part;
 }
 
-static void know_number(rk_likeness *likeness, rk_likeness_part part, uint64_t number) {
+static void know_number(rk_executable_digest *likeness, rk_executable_digest_part part,
+                        uint64_t number) {
     rk_hasher hasher;
     rk_hasher_init(&hasher);
     rk_hasher_add_u64(&hasher, number);
@@ -42,7 +43,8 @@ static bool was_told(const PJRT_Api *api, PJRT_Error *error) {
     return !error;
 }
 
-static void take_program(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *likeness) {
+static void take_program(const PJRT_Api *api, PJRT_Executable *executable,
+                         rk_executable_digest *likeness) {
     PJRT_Program program;
     RK_AUTO(rk_buf) code = RK_BUF_INIT(PROGRAM_MAX_BYTES);
     RK_AUTO(rk_program_info) info = {0};
@@ -54,24 +56,25 @@ static void take_program(const PJRT_Api *api, PJRT_Executable *executable, rk_li
                                  rk_span_of(program.format, program.format_size), &info);
     // Bytes hold locations and numbers, which are not the same twice.
     if (!err && !info.by_bytes) {
-        likeness->parts[RK_LIKENESS_PROGRAM] = info.fingerprint;
-        know(likeness, RK_LIKENESS_PROGRAM);
+        likeness->parts[RK_EXECUTABLE_DIGEST_PROGRAM] = info.fingerprint;
+        know(likeness, RK_EXECUTABLE_DIGEST_PROGRAM);
     }
     rk_err_drop(err, "what cannot be read is not compared");
 }
 
 static void take_fingerprint(const PJRT_Api *api, PJRT_Executable *executable,
-                             rk_likeness *likeness) {
+                             rk_executable_digest *likeness) {
     PJRT_Executable_Fingerprint_Args args = {
         .struct_size = PJRT_Executable_Fingerprint_Args_STRUCT_SIZE, .executable = executable};
     if (!ASK(api, PJRT_Executable_Fingerprint, &args) || args.executable_fingerprint_size == 0)
         return;
     rk_digest_of(rk_span_of(args.executable_fingerprint, args.executable_fingerprint_size),
-                 &likeness->parts[RK_LIKENESS_FINGERPRINT]);
-    know(likeness, RK_LIKENESS_FINGERPRINT);
+                 &likeness->parts[RK_EXECUTABLE_DIGEST_FINGERPRINT]);
+    know(likeness, RK_EXECUTABLE_DIGEST_FINGERPRINT);
 }
 
-static void take_numbers(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *likeness) {
+static void take_numbers(const PJRT_Api *api, PJRT_Executable *executable,
+                         rk_executable_digest *likeness) {
     PJRT_Executable_NumOutputs_Args outputs = {
         .struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE, .executable = executable};
     PJRT_Executable_NumReplicas_Args replicas = {
@@ -79,14 +82,15 @@ static void take_numbers(const PJRT_Api *api, PJRT_Executable *executable, rk_li
     PJRT_Executable_NumPartitions_Args partitions = {
         .struct_size = PJRT_Executable_NumPartitions_Args_STRUCT_SIZE, .executable = executable};
     if (ASK(api, PJRT_Executable_NumOutputs, &outputs))
-        know_number(likeness, RK_LIKENESS_OUTPUTS, outputs.num_outputs);
+        know_number(likeness, RK_EXECUTABLE_DIGEST_OUTPUTS, outputs.num_outputs);
     if (ASK(api, PJRT_Executable_NumReplicas, &replicas))
-        know_number(likeness, RK_LIKENESS_REPLICAS, replicas.num_replicas);
+        know_number(likeness, RK_EXECUTABLE_DIGEST_REPLICAS, replicas.num_replicas);
     if (ASK(api, PJRT_Executable_NumPartitions, &partitions))
-        know_number(likeness, RK_LIKENESS_PARTITIONS, partitions.num_partitions);
+        know_number(likeness, RK_EXECUTABLE_DIGEST_PARTITIONS, partitions.num_partitions);
 }
 
-static void take_types(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *likeness) {
+static void take_types(const PJRT_Api *api, PJRT_Executable *executable,
+                       rk_executable_digest *likeness) {
     PJRT_Executable_OutputElementTypes_Args args = {
         .struct_size = PJRT_Executable_OutputElementTypes_Args_STRUCT_SIZE,
         .executable = executable};
@@ -96,12 +100,12 @@ static void take_types(const PJRT_Api *api, PJRT_Executable *executable, rk_like
     rk_hasher_init(&hasher);
     for (size_t i = 0; i < args.num_output_types; i++)
         rk_hasher_add_u64(&hasher, (uint64_t)args.output_types[i]);
-    rk_hasher_finish(&hasher, &likeness->parts[RK_LIKENESS_TYPES]);
-    know(likeness, RK_LIKENESS_TYPES);
+    rk_hasher_finish(&hasher, &likeness->parts[RK_EXECUTABLE_DIGEST_TYPES]);
+    know(likeness, RK_EXECUTABLE_DIGEST_TYPES);
 }
 
 static void take_dimensions(const PJRT_Api *api, PJRT_Executable *executable,
-                            rk_likeness *likeness) {
+                            rk_executable_digest *likeness) {
     PJRT_Executable_OutputDimensions_Args args = {
         .struct_size = PJRT_Executable_OutputDimensions_Args_STRUCT_SIZE, .executable = executable};
     if (!ASK(api, PJRT_Executable_OutputDimensions, &args))
@@ -114,12 +118,12 @@ static void take_dimensions(const PJRT_Api *api, PJRT_Executable *executable,
         for (size_t k = 0; k < args.dim_sizes[i]; k++)
             rk_hasher_add_u64(&hasher, (uint64_t)*next++);
     }
-    rk_hasher_finish(&hasher, &likeness->parts[RK_LIKENESS_DIMENSIONS]);
-    know(likeness, RK_LIKENESS_DIMENSIONS);
+    rk_hasher_finish(&hasher, &likeness->parts[RK_EXECUTABLE_DIGEST_DIMENSIONS]);
+    know(likeness, RK_EXECUTABLE_DIGEST_DIMENSIONS);
 }
 
 static void take_memory_kinds(const PJRT_Api *api, PJRT_Executable *executable,
-                              rk_likeness *likeness) {
+                              rk_executable_digest *likeness) {
     PJRT_Executable_OutputMemoryKinds_Args args = {
         .struct_size = PJRT_Executable_OutputMemoryKinds_Args_STRUCT_SIZE,
         .executable = executable};
@@ -129,12 +133,13 @@ static void take_memory_kinds(const PJRT_Api *api, PJRT_Executable *executable,
     rk_hasher_init(&hasher);
     for (size_t i = 0; i < args.num_outputs; i++)
         rk_hasher_add_field(&hasher, rk_span_of(args.memory_kinds[i], args.memory_kind_sizes[i]));
-    rk_hasher_finish(&hasher, &likeness->parts[RK_LIKENESS_MEMORY_KINDS]);
-    know(likeness, RK_LIKENESS_MEMORY_KINDS);
+    rk_hasher_finish(&hasher, &likeness->parts[RK_EXECUTABLE_DIGEST_MEMORY_KINDS]);
+    know(likeness, RK_EXECUTABLE_DIGEST_MEMORY_KINDS);
 }
 
-void rk_likeness_take(const PJRT_Api *api, PJRT_Executable *executable, rk_likeness *out_likeness) {
-    *out_likeness = (rk_likeness){0};
+void rk_executable_digest_take(const PJRT_Api *api, PJRT_Executable *executable,
+                               rk_executable_digest *out_likeness) {
+    *out_likeness = (rk_executable_digest){0};
     take_program(api, executable, out_likeness);
     take_fingerprint(api, executable, out_likeness);
     take_numbers(api, executable, out_likeness);
@@ -143,9 +148,10 @@ void rk_likeness_take(const PJRT_Api *api, PJRT_Executable *executable, rk_liken
     take_memory_kinds(api, executable, out_likeness);
 }
 
-uint32_t rk_likeness_compare(const rk_likeness *one, const rk_likeness *other) {
+uint32_t rk_executable_digest_compare(const rk_executable_digest *one,
+                                      const rk_executable_digest *other) {
     uint32_t different = 0;
-    for (unsigned part = 0; part < RK_LIKENESS_COUNT; part++)
+    for (unsigned part = 0; part < RK_EXECUTABLE_DIGEST_COUNT; part++)
         if ((one->known & other->known & 1u << part) &&
             !rk_digest_equal(&one->parts[part], &other->parts[part]))
             different |= 1u << part;

@@ -193,7 +193,7 @@ static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args
     finish_serializing(args->executable);
     look_now_and_then(plugin, rk_steps_execute(args->executable));
     rk_pjrt_any_fn *function = (rk_pjrt_any_fn *)plugin->real->PJRT_LoadedExecutable_Execute;
-    return RK_PRELOAD_CALL(plugin, rk_bridge_execute(&plugin->bridge, function, args));
+    return RK_PREFETCH_CALL(plugin, rk_bridge_execute(&plugin->bridge, function, args));
 }
 
 // Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.
@@ -244,8 +244,8 @@ static uint64_t array_bytes(PJRT_Buffer_Type type, const int64_t *dims, size_t n
 static PJRT_Error *buffer_from_host(rk_plugin *plugin,
                                     PJRT_Client_BufferFromHostBuffer_Args *args) {
     PJRT_Error *error =
-        RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
-                                          PJRT_Client_BufferFromHostBuffer, args));
+        RK_PREFETCH_CALL(plugin, RK_BRIDGE(plugin, RK_STRUCT_CLIENT_BUFFER_FROM_HOST_BUFFER,
+                                           PJRT_Client_BufferFromHostBuffer, args));
     if (!error) {
         count_to_device(plugin, array_bytes(args->type, args->dims, args->num_dims));
     }
@@ -295,7 +295,7 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
 
 #define DEFINE_GROWN(name, entry, id)                                                              \
     static PJRT_Error *name(rk_plugin *plugin, entry##_Args *args) {                               \
-        return RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, id, entry, args));                        \
+        return RK_PREFETCH_CALL(plugin, RK_BRIDGE(plugin, id, entry, args));                       \
     }
 FOR_EACH_GROWN(DEFINE_GROWN)
 
@@ -303,7 +303,7 @@ FOR_EACH_GROWN(DEFINE_GROWN)
 static PJRT_Error *memory_stats(rk_plugin *plugin, PJRT_Device_MemoryStats_Args *args) {
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS, PJRT_Device_MemoryStats, args);
-    if (!error && rk_preload_step_aside())
+    if (!error && rk_prefetch_clear())
         error = RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS, PJRT_Device_MemoryStats, args);
     return error;
 }
@@ -311,8 +311,8 @@ static PJRT_Error *memory_stats(rk_plugin *plugin, PJRT_Device_MemoryStats_Args 
 static PJRT_Error *deserialize_and_load(rk_plugin *plugin,
                                         PJRT_Executable_DeserializeAndLoad_Args *args) {
     rk_changes_look_and_note(plugin, RK_USE_LOAD);
-    return RK_PRELOAD_CALL(plugin, RK_BRIDGE(plugin, RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD,
-                                             PJRT_Executable_DeserializeAndLoad, args));
+    return RK_PREFETCH_CALL(plugin, RK_BRIDGE(plugin, RK_STRUCT_EXECUTABLE_DESERIALIZE_AND_LOAD,
+                                              PJRT_Executable_DeserializeAndLoad, args));
 }
 
 // The same for entries later than the header. X(hook, entry, struct).
@@ -349,7 +349,7 @@ FOR_EACH_GROWN_LATER(DEFINE_GROWN_LATER)
     HOOK(n, PJRT_Error *, client_create, PJRT_Client_Create_Args, client_create)                   \
     HOOK(n, PJRT_Error *, client_destroy, PJRT_Client_Destroy_Args, client_destroy)                \
     HOOK(n, PJRT_Error *, client_compile, PJRT_Client_Compile_Args, rk_compile_hook)               \
-    HOOK(n, PJRT_Error *, compile_ahead, PJRT_Compile_Args, rk_compile_ahead_hook)                 \
+    HOOK(n, PJRT_Error *, compile_ahead, PJRT_Compile_Args, rk_compile_aot_hook)                   \
     HOOK(n, PJRT_Error *, loaded_executable_destroy, PJRT_LoadedExecutable_Destroy_Args,           \
          loaded_executable_destroy)                                                                \
     HOOK(n, PJRT_Error *, loaded_executable_delete, PJRT_LoadedExecutable_Delete_Args,             \

@@ -38,7 +38,7 @@ typedef struct dlsym_answer {
 } dlsym_answer;
 
 // Called by dlsym_*.S only.
-RK_HIDDEN dlsym_answer rk_preload_dlsym(void *handle, const char *name);
+RK_HIDDEN dlsym_answer rk_ld_preload_dlsym(void *handle, const char *name);
 
 // The next one after this library, not the C library's: another library that stands before dlsym
 // keeps its turn.
@@ -143,7 +143,7 @@ static bool is_get_pjrt_api(const char *name) {
     return *name == *wanted;
 }
 
-dlsym_answer rk_preload_dlsym(void *handle, const char *name) {
+dlsym_answer rk_ld_preload_dlsym(void *handle, const char *name) {
     dlsym_answer answer = {NULL, next_dlsym()};
     // RTLD_NEXT depends on the caller, which only a jump preserves.
     if (!answer.next || handle == RTLD_NEXT || !name || !is_get_pjrt_api(name))

@@ -8,12 +8,12 @@ enum { MINOR_WITH_OVERRIDE = 71 };
 
 // Says it once a process: which plugin it is matters less than that there is one.
 static void tell(const rk_plugin *plugin, rk_err *why) {
-    rk_runtime_tell(RK_ONCE_PLUGIN,
-                    rk_err_wrap(why,
-                                "this plugin (PJRT API 0.%d) cannot load executables, and PJRT has "
-                                "no other way to make one from bytes; so its programs are compiled "
-                                "at every start",
-                                plugin->bridge.minor));
+    rk_warn_once(RK_WARNING_PLUGIN,
+                 rk_err_wrap(why,
+                             "this plugin (PJRT API 0.%d) cannot load executables, and PJRT has "
+                             "no other way to make one from bytes; so its programs are compiled "
+                             "at every start",
+                             plugin->bridge.minor));
 }
 
 bool rk_load_is_possible(rk_plugin *plugin) {
@@ -51,8 +51,8 @@ static rk_err *deserialize(rk_plugin *plugin, PJRT_Client *client, rk_span execu
     return NULL;
 }
 
-rk_err *rk_load_ahead(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_span options,
-                      PJRT_LoadedExecutable **out_loaded) {
+rk_err *rk_load_prefetch(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
+                         rk_span options, PJRT_LoadedExecutable **out_loaded) {
     rk_err *err = NULL;
     bool with_options = plugin->bridge.minor >= MINOR_WITH_OVERRIDE &&
                         atomic_load(&plugin->load_way) == RK_LOAD_WITH_OPTIONS;
@@ -70,7 +70,7 @@ rk_err *rk_load_ahead(rk_plugin *plugin, PJRT_Client *client, rk_span executable
 
 rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_span options,
                 PJRT_LoadedExecutable **out_loaded) {
-    rk_err *err = rk_load_ahead(plugin, client, executable, options, out_loaded);
+    rk_err *err = rk_load_prefetch(plugin, client, executable, options, out_loaded);
     // Of one that loads others: what this executable calls is not registered in this process.
     if (err && rk_err_code(err) == RK_UNIMPLEMENTED && !atomic_load(&plugin->has_loaded) &&
         atomic_exchange(&plugin->load_way, RK_LOAD_NOT) != RK_LOAD_NOT)

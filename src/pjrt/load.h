@@ -25,5 +25,5 @@ RK_NODISCARD rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span exe
 // The same before anybody has asked for it. What the framework registers with the plugin after it
 // made its client, custom calls for one, may be missing still: RK_UNIMPLEMENTED says nothing of
 // later then, and is not told.
-RK_NODISCARD rk_err *rk_load_ahead(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
-                                   rk_span options, PJRT_LoadedExecutable **out_loaded);
+RK_NODISCARD rk_err *rk_load_prefetch(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
+                                      rk_span options, PJRT_LoadedExecutable **out_loaded);

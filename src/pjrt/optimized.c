@@ -21,7 +21,7 @@ typedef struct kept {
     rk_buf code;        // empty once it was handed out: from then on the plugin answers
     const char *format; // static
     unsigned times;     // that it was handed out
-    rk_heap_room *room; // for whoever reads it; owned; NULL: none
+    rk_heap_reservation *room; // for whoever reads it; owned; NULL: none
 } kept;
 
 static struct {
@@ -66,10 +66,10 @@ static bool has_slot(void) {
 }
 
 static void drop_room(kept *one) {
-    rk_heap_room *room = RK_TAKE(one->room);
+    rk_heap_reservation *room = RK_TAKE(one->room);
     if (!room)
         return;
-    rk_heap_room_release(room);
+    rk_heap_release(room);
     rk_free(room);
     (void)atomic_fetch_sub_explicit(&all.rooms, 1, memory_order_relaxed);
 }
@@ -172,7 +172,7 @@ static void read_code(const rk_plugin *plugin, PJRT_Executable *executable,
 
 // Gives it to who reads this one; false if there is nothing to read, or one was given. NULL asks
 // only.
-static bool give_room(const void *handle, rk_heap_room *room) {
+static bool give_room(const void *handle, rk_heap_reservation *room) {
     (void)pthread_mutex_lock(&all.mutex);
     kept *one = *find(handle);
     bool wanted = one && one->code.len && !one->room;
@@ -189,13 +189,13 @@ static bool give_room(const void *handle, rk_heap_room *room) {
 static void make_room_to_read(const void *handle, size_t bytes) {
     if (bytes < ROOM_FROM_BYTES || gettid() == getpid() || !give_room(handle, NULL))
         return;
-    rk_heap_room *room = rk_calloc(1, sizeof *room);
+    rk_heap_reservation *room = rk_calloc(1, sizeof *room);
     if (!room)
         return;
-    rk_heap_room_make(bytes * READER_BYTES_A_BYTE, room);
+    rk_heap_reserve(bytes * READER_BYTES_A_BYTE, room);
     if (give_room(handle, room))
         return;
-    rk_heap_room_release(room);
+    rk_heap_release(room);
     rk_free(room);
 }
 
@@ -292,7 +292,7 @@ static void read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded,
     rk_err_drop(err, "then the plugin answers");
 }
 
-void rk_optimized_read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded) {
+void rk_optimized_prefetch(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded) {
     if (!is_on() || !RK_PJRT_HAS(plugin->real, PJRT_Executable_OptimizedProgram) || !is_welcome(0))
         return;
     PJRT_Executable *executable = rk_executable_of(plugin->real, loaded);

@@ -23,7 +23,7 @@ PJRT_Error *rk_optimized_get_hook(rk_plugin *plugin,
 PJRT_Error *rk_optimized_destroy_hook(rk_plugin *plugin, PJRT_Executable_Destroy_Args *args);
 
 // Asks the plugin on behalf of whoever will be handed `loaded`, if there is room for the answer.
-void rk_optimized_read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded);
+void rk_optimized_prefetch(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded);
 
 // Appends what goes into an executable's entry (docs/format.md); nothing where the plugin does not
 // tell it, or it is too big to be kept later.

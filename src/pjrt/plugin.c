@@ -133,10 +133,10 @@ static void tell_refused(const void *address, rk_err *refusal) {
     if (rk_err_code(refusal) != RK_RESOURCE_EXHAUSTED)
         refusal = rk_err_wrap(refusal, "the PJRT plugin %s is not watched",
                               known ? info.dli_fname : "of this process");
-    rk_runtime_tell(RK_ONCE_UNWATCHED, refusal);
+    rk_warn_once(RK_WARNING_UNWATCHED, refusal);
 }
 
-void rk_plugin_tell_too_many(const void *get_api) {
+void rk_plugin_warn_too_many(const void *get_api) {
     if (rk_runtime_enabled())
         tell_refused(get_api, too_many());
 }

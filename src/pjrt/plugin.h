@@ -48,7 +48,7 @@ typedef struct rk_plugin {
 const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real);
 
 // Says, once, that a plugin goes unwatched because no slot is left. `get_api`: its GetPjrtApi.
-void rk_plugin_tell_too_many(const void *get_api);
+void rk_plugin_warn_too_many(const void *get_api);
 
 // As rk_runtime_note_unwatched, for the plugin that has `address` in it.
 void rk_plugin_note_unwatched(const void *address, const char *reason);

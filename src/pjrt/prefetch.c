@@ -28,7 +28,7 @@ enum { CPU_HEAP_BYTES_A_BYTE = 48 }; // measured; others' executables are of ano
 #define KEEP_NS   ((uint64_t)300 * 1000000000)
 #define RELIEF_NS ((uint64_t)60 * 1000000000) // who is short of memory waits for loads so long
 
-atomic_uint_fast64_t rk_preload_destroyed;
+atomic_uint_fast64_t rk_prefetch_destroyed;
 
 // Compile options that several items share.
 typedef struct shared_options {
@@ -70,7 +70,7 @@ static void destroy(void *context, void *handle) {
         .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = handle};
     rk_optimized_forget(handle);
     rk_pjrt_error_drop(api, api->PJRT_LoadedExecutable_Destroy(&args));
-    (void)atomic_fetch_add(&rk_preload_destroyed, 1);
+    (void)atomic_fetch_add(&rk_prefetch_destroyed, 1);
 }
 
 // Loading, as the cache asks for it.
@@ -116,16 +116,16 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     if (RK_PJRT_HAS(self->plugin->real, PJRT_Device_MemoryStats) && !has_room(self, executable.len))
         return rk_error(RK_RESOURCE_EXHAUSTED, "a device is nearly full");
     PJRT_LoadedExecutable *loaded = NULL;
-    rk_heap_room room;
-    rk_heap_room_make(executable.len * self->heap_bytes_a_byte, &room);
+    rk_heap_reservation room;
+    rk_heap_reserve(executable.len * self->heap_bytes_a_byte, &room);
     int slot = rk_loads_begin(self->loads, &self->key.digest, entry->created_ns, RK_LOAD_LOADING);
-    rk_err *err = rk_load_ahead(self->plugin, self->client, executable,
-                                rk_buf_span(&self->options->bytes), &loaded);
+    rk_err *err = rk_load_prefetch(self->plugin, self->client, executable,
+                                   rk_buf_span(&self->options->bytes), &loaded);
     rk_loads_end(self->loads, slot);
-    rk_heap_room_release(&room);
+    rk_heap_release(&room);
     RK_TRY(excuse(err));
     if (!rk_optimized_read(loaded, entry->options, true))
-        rk_optimized_read_ahead(self->plugin, loaded);
+        rk_optimized_prefetch(self->plugin, loaded);
     *out_handle = loaded;
     return NULL;
 }
@@ -147,7 +147,7 @@ static void load_item(void *context, rk_answer *out_answer, uint64_t *out_bytes)
     rk_runtime_renew_exit_handler();
 }
 
-static const char *why_stopped(const rk_prefetch_total *total) {
+static const char *why_stopped(const rk_prefetcher_total *total) {
     if (total->relieved)
         return "memory";
     if (total->measured)
@@ -155,24 +155,24 @@ static const char *why_stopped(const rk_prefetch_total *total) {
     return total->departed ? "departed" : NULL;
 }
 
-static void settled(const rk_prefetch_total *total) {
+static void settled(const rk_prefetcher_total *total) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
         return;
-    rk_journal_add_preload(runtime->journal, &(rk_journal_preload){
-                                                 .client = total->number,
-                                                 .listed = total->listed,
-                                                 .loaded = total->loaded,
-                                                 .claimed = total->claimed,
-                                                 .waited = total->waited,
-                                                 .taken = total->taken,
-                                                 .wasted = total->wasted,
-                                                 .failed = total->failed,
-                                                 .dropped = total->dropped,
-                                                 .load_ns = total->load_ns,
-                                                 .wasted_load_ns = total->wasted_load_ns,
-                                                 .stopped = why_stopped(total),
-                                             });
+    rk_journal_add_prefetch(runtime->journal, &(rk_journal_prefetch){
+                                                  .client = total->number,
+                                                  .listed = total->listed,
+                                                  .loaded = total->loaded,
+                                                  .claimed = total->claimed,
+                                                  .waited = total->waited,
+                                                  .taken = total->taken,
+                                                  .wasted = total->wasted,
+                                                  .failed = total->failed,
+                                                  .dropped = total->dropped,
+                                                  .load_ns = total->load_ns,
+                                                  .wasted_load_ns = total->wasted_load_ns,
+                                                  .stopped = why_stopped(total),
+                                              });
 }
 
 // A quarter of what there is; the framework is importing and tracing meanwhile.
@@ -191,7 +191,7 @@ static unsigned count_processors(void) {
     return all > 0 ? (unsigned)all : 1;
 }
 
-void rk_preload_start(rk_runtime *runtime) {
+void rk_prefetch_start(rk_runtime *runtime) {
     rk_mode mode = runtime->settings->mode;
     if (!runtime->store || !runtime->settings->preload || mode == RK_MODE_REFRESH)
         return;
@@ -199,7 +199,7 @@ void rk_preload_start(rk_runtime *runtime) {
     uint64_t memory = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
     uint64_t part = memory / HELD_PART_OF_MEMORY;
     unsigned processors = count_processors();
-    const rk_prefetch_options options = {
+    const rk_prefetcher_options options = {
         .threads = count_threads(processors),
         .gentle = processors <= 2,
         .quick_ns = QUICK_NS,
@@ -209,15 +209,15 @@ void rk_preload_start(rk_runtime *runtime) {
         .keep_ns = KEEP_NS,
         .settled = settled,
     };
-    const rk_prefetch_actions actions = {load_item, destroy, release};
-    rk_err_drop(rk_prefetch_new(&options, &actions, &runtime->prefetch),
+    const rk_prefetcher_actions actions = {load_item, destroy, release};
+    rk_err_drop(rk_prefetcher_new(&options, &actions, &runtime->prefetch),
                 "then everything is loaded when it is asked for");
 }
 
 // Making a client's list.
 
 typedef struct list {
-    rk_prefetch_item *items; // owned
+    rk_prefetcher_item *items; // owned
     size_t count;
     rk_manifest_options *of; // the manifest's; borrowed
     shared_options **shared; // of each; owned, with one reference each
@@ -304,7 +304,7 @@ static void add_use(const rk_runtime *runtime, rk_plugin *plugin, const rk_clien
     one->key = use->key;
     one->options = options;
     one->heap_bytes_a_byte = client->is_cpu ? CPU_HEAP_BYTES_A_BYTE : 0;
-    self->items[self->count++] = (rk_prefetch_item){
+    self->items[self->count++] = (rk_prefetcher_item){
         .key = use->key,
         .wanted_ns = use->wanted_ns,
         .load_ns = use->load_ns,
@@ -336,34 +336,35 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
         all.items[before].wanted_ns += now_ns;
     }
     rk_runtime_renew_exit_handler();
-    return rk_prefetch_add(runtime->prefetch, client->handle, client->number, all.items, all.count);
+    return rk_prefetcher_add(runtime->prefetch, client->handle, client->number, all.items,
+                             all.count);
 }
 
-void rk_preload_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client) {
+void rk_prefetch_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client) {
     if (!runtime->prefetch || !client->keyed || !rk_load_is_wanted(plugin))
         return;
     rk_err_drop(begin(runtime, plugin, client), "then everything is loaded when it is asked for");
 }
 
-bool rk_preload_end(const rk_runtime *runtime, const PJRT_Client *handle) {
+bool rk_prefetch_end(const rk_runtime *runtime, const PJRT_Client *handle) {
     if (!runtime->prefetch)
         return true;
     uint64_t timeout_ns = runtime->settings->drain_ns;
-    return handle ? rk_prefetch_drain(runtime->prefetch, handle, timeout_ns)
-                  : rk_prefetch_close(runtime->prefetch, timeout_ns);
+    return handle ? rk_prefetcher_drain(runtime->prefetch, handle, timeout_ns)
+                  : rk_prefetcher_close(runtime->prefetch, timeout_ns);
 }
 
-void rk_preload_distrust(const rk_runtime *runtime, const rk_key *key) {
+void rk_prefetch_distrust(const rk_runtime *runtime, const rk_key *key) {
     if (runtime->prefetch)
-        rk_prefetch_distrust(runtime->prefetch, key);
+        rk_prefetcher_distrust(runtime->prefetch, key);
 }
 
 // Answering.
 
-bool rk_preload_take(rk_request *r, rk_answer *out_answer) {
-    rk_prefetch *prefetch = r->runtime->prefetch;
-    rk_prefetch_claim claim;
-    if (!prefetch || !rk_prefetch_take(prefetch, r->args->client, &r->key, &claim))
+bool rk_prefetch_take(rk_request *r, rk_answer *out_answer) {
+    rk_prefetcher *prefetch = r->runtime->prefetch;
+    rk_prefetcher_claim claim;
+    if (!prefetch || !rk_prefetcher_take(prefetch, r->args->client, &r->key, &claim))
         return false;
     const item *one = claim.context;
     *out_answer = claim.answer;
@@ -378,17 +379,17 @@ bool rk_preload_take(rk_request *r, rk_answer *out_answer) {
     return true;
 }
 
-void rk_preload_answered(const rk_request *r) {
-    rk_prefetch *prefetch = r->runtime->prefetch;
+void rk_prefetch_answered(const rk_request *r) {
+    rk_prefetcher *prefetch = r->runtime->prefetch;
     const rk_journal_compile *event = &r->event;
     // What is too cheap to be stored, or for no store at all, says nothing: no list ever names it.
     bool tells = event->outcome == RK_OUTCOME_HIT ||
                  (event->outcome == RK_OUTCOME_MISS && !event->failed &&
                   event->compile_ns >= r->runtime->settings->min_compile_ns);
     if (prefetch && r->args && r->has_key && tells && !event->preloaded)
-        rk_prefetch_meet(prefetch, r->args->client, &r->key);
+        rk_prefetcher_meet(prefetch, r->args->client, &r->key);
     if (prefetch && r->args && event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin))
-        rk_prefetch_let_go(prefetch, r->args->client); // no request of its will ask for it
+        rk_prefetcher_let_go(prefetch, r->args->client); // no request of its will ask for it
 }
 
 static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {
@@ -402,32 +403,32 @@ static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error)
 }
 
 // Lets go of all that is loaded ahead, and waits until it is gone.
-static bool let_go(size_t (*how)(rk_prefetch *prefetch), uint64_t before) {
+static bool let_go(size_t (*how)(rk_prefetcher *prefetch), uint64_t before) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime || !runtime->prefetch)
         return false;
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     (void)how(runtime->prefetch);
-    rk_prefetch_await_relief(runtime->prefetch, RELIEF_NS);
+    rk_prefetcher_await_relief(runtime->prefetch, RELIEF_NS);
     (void)pthread_setcancelstate(cancel_state, NULL);
-    return atomic_load(&rk_preload_destroyed) != before;
+    return atomic_load(&rk_prefetch_destroyed) != before;
 }
 
-bool rk_preload_make_room(uint64_t before) {
-    return let_go(rk_prefetch_relieve, before);
+bool rk_prefetch_free_memory(uint64_t before) {
+    return let_go(rk_prefetcher_relieve, before);
 }
 
-bool rk_preload_step_aside(void) {
-    return let_go(rk_prefetch_step_aside, atomic_load(&rk_preload_destroyed));
+bool rk_prefetch_clear(void) {
+    return let_go(rk_prefetcher_step_aside, atomic_load(&rk_prefetch_destroyed));
 }
 
-bool rk_preload_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint64_t before) {
+bool rk_prefetch_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint64_t before) {
     return code_of(plugin, error) == PJRT_Error_Code_RESOURCE_EXHAUSTED &&
-           rk_preload_make_room(before);
+           rk_prefetch_free_memory(before);
 }
 
-PJRT_Error *rk_preload_choose(const rk_plugin *plugin, PJRT_Error *first, PJRT_Error *second) {
+PJRT_Error *rk_prefetch_choose(const rk_plugin *plugin, PJRT_Error *first, PJRT_Error *second) {
     // A call that failed may have spent what it was given: then the first error is the true one.
     bool first_counts = second && code_of(plugin, second) != PJRT_Error_Code_RESOURCE_EXHAUSTED;
     rk_pjrt_error_drop(plugin->real, first_counts ? second : first);

@@ -45,19 +45,19 @@ static void tell_not_stored(const rk_publish_result *result) {
     if (!problem)
         return;
     if (strcmp(result->reason, "serialize_failed") == 0)
-        rk_runtime_tell(RK_ONCE_PLUGIN,
-                        rk_err_wrap(problem, "the plugin cannot serialize its executables"));
+        rk_warn_once(RK_WARNING_PLUGIN,
+                     rk_err_wrap(problem, "the plugin cannot serialize its executables"));
     else
-        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(problem, "an executable was not stored"));
+        rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(problem, "an executable was not stored"));
 }
 
 static void land_published(publication *p, const rk_publish_result *result) {
     bool settled = result->reason && (strcmp(result->reason, "serialize_failed") == 0 ||
                                       strcmp(result->reason, "empty_executable") == 0);
     if (p->flight)
-        rk_flight_land(p->flights, RK_TAKE(p->flight),
-                       result->stored ? RK_LANDING_PUBLISHED : RK_LANDING_NOT_KEPT,
-                       settled ? RK_SETTLED_NS : RK_BAD_LUCK_NS);
+        rk_flight_finish(p->flights, RK_TAKE(p->flight),
+                         result->stored ? RK_FLIGHT_PUBLISHED : RK_FLIGHT_NOT_KEPT,
+                         settled ? RK_SETTLED_NS : RK_BAD_LUCK_NS);
 }
 
 static void published(void *context, const rk_publish_result *result) {
@@ -141,8 +141,8 @@ static void write_components(const rk_request *r, rk_buf *out) {
 static publication *new_publication(rk_request *r) {
     publication *p = rk_calloc(1, sizeof *p);
     if (!p) {
-        rk_runtime_tell(RK_ONCE_WRITE,
-                        rk_err_wrap(rk_err_no_memory(), "an executable was not stored"));
+        rk_warn_once(RK_WARNING_WRITE,
+                     rk_err_wrap(rk_err_no_memory(), "an executable was not stored"));
         return NULL;
     }
     if (r->ticket.flight)
@@ -196,7 +196,7 @@ void rk_publish_program(const rk_request *r) {
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(runtime->publisher, &job);
     if (err)
-        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "a program was not kept"));
+        rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(err, "a program was not kept"));
 }
 
 // Consumes `p`.
@@ -204,7 +204,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
     rk_publish_job job = {
         .key = r->key,
         .compile_ns = r->event.compile_ns,
-        .flags = r->event.ahead_of_time ? RK_ENTRY_FLAG_AHEAD_OF_TIME : 0,
+        .flags = r->event.ahead_of_time ? RK_ENTRY_FLAG_AOT : 0,
         .handle = handle,
         .owner = owner,
         .context = p,
@@ -219,7 +219,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
     if (err)
-        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "an executable was not stored"));
+        rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(err, "an executable was not stored"));
 }
 
 bool rk_publish_possible(const rk_request *r) {
@@ -254,7 +254,7 @@ void rk_publish_compiled(rk_request *r) {
     submit(r, p, r->args->executable, r->args->client);
 }
 
-void rk_publish_ahead(rk_request *r, PJRT_Executable *executable) {
+void rk_publish_aot(rk_request *r, PJRT_Executable *executable) {
     r->name = rk_executable_name(r->plugin->real, executable);
     publication *p = !r->event.found && is_wanted(r) ? new_publication(r) : NULL;
     if (!p) {

@@ -28,7 +28,7 @@ static bool ever_started;    // under the mutex; stays
 static bool ever_worked_for; // likewise: a client or a topology, not only started to note something
 static atomic_uint_fast64_t seq;
 static atomic_uint_fast64_t last_counts_ns;
-static atomic_bool told[RK_ONCE_COUNT];
+static atomic_bool told[RK_WARNING_COUNT];
 
 static void load_settings(void) {
     rk_autoerr trouble = NULL;
@@ -56,9 +56,9 @@ const rk_settings_values *rk_runtime_settings(void) {
     return settings ? rk_settings_get(settings) : NULL;
 }
 
-void rk_runtime_tell(rk_once once, rk_err *err) {
+void rk_warn_once(rk_warning once, rk_err *err) {
     if (rk_err_errno(err) == ENOMEM) // all else that fails for it says nothing new
-        once = RK_ONCE_MEMORY;
+        once = RK_WARNING_MEMORY;
     if (!atomic_exchange(&told[once], true)) {
         rk_log_warn("%s", rk_err_message(err));
         const rk_runtime *runtime = rk_runtime_get();
@@ -75,7 +75,7 @@ uint64_t rk_runtime_next_seq(void) {
 void rk_runtime_check_journal(const rk_runtime *runtime) {
     rk_err *err = rk_journal_take_failure(runtime->journal);
     if (err)
-        rk_runtime_tell(RK_ONCE_WRITE, err);
+        rk_warn_once(RK_WARNING_WRITE, err);
 }
 
 static void sum_counts(rk_journal_counts *out_counts) {
@@ -119,8 +119,8 @@ bool rk_runtime_left_inside(void) {
 
 static void leave_inside(const char *what) {
     atomic_store(&left_inside, true);
-    rk_runtime_tell(RK_ONCE_DRAIN,
-                    rk_error(RK_DEADLINE_EXCEEDED, "the plugin did not finish %s", what));
+    rk_warn_once(RK_WARNING_DRAIN,
+                 rk_error(RK_DEADLINE_EXCEEDED, "the plugin did not finish %s", what));
 }
 
 // At exit, before the plugin's own teardown: no thread of ours may be inside it then.
@@ -131,7 +131,7 @@ static void at_exit(void) {
     uint64_t drain_ns = runtime->settings->drain_ns;
     if (runtime->verifier)
         rk_verifier_close(runtime->verifier);
-    if (!rk_preload_end(runtime, NULL))
+    if (!rk_prefetch_end(runtime, NULL))
         leave_inside("loading an executable in time; it is left inside it");
     if (runtime->publisher && !rk_publisher_close(runtime->publisher, drain_ns))
         leave_inside("serializing an executable in time; it is not stored");
@@ -143,7 +143,7 @@ static void at_exit(void) {
         rk_flights_close(runtime->flights);
     rk_record_end();
     if (runtime->store)
-        rk_store_rest(runtime->store);
+        rk_store_flush_usage(runtime->store);
     rk_runtime_write_counts(true);
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);
@@ -210,7 +210,7 @@ static void open_journal(rk_runtime *runtime) {
     if (rk_err_errno(err) == EROFS) // others concern that folder alone
         rk_store_note_refusal(runtime->store, err);
     if (err)
-        rk_runtime_tell(RK_ONCE_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
+        rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
 }
 
 static void open_store(rk_runtime *runtime) {
@@ -221,13 +221,13 @@ static void open_store(rk_runtime *runtime) {
     if (!err && !readonly)
         err = rk_publisher_new(runtime->store, SERIALIZED_MAX_BYTES, &runtime->publisher);
     if (err)
-        rk_runtime_tell(RK_ONCE_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
+        rk_warn_once(RK_WARNING_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
     err = runtime->store
               ? rk_store_load_keys(runtime->store, readonly ? "" : runtime->settings->signing_key,
                                    runtime->settings->trusted_keys)
               : NULL;
     if (err)
-        rk_runtime_tell(RK_ONCE_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
+        rk_warn_once(RK_WARNING_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
     if (runtime->store)
         rk_err_drop(rk_loads_open(runtime->store, rk_way_in, &runtime->loads),
                     "then loads are not noted");
@@ -263,7 +263,7 @@ static void start_runtime(void) {
     name_job(runtime);
     open_store(runtime);
     start_verifier(runtime);
-    rk_preload_start(runtime);
+    rk_prefetch_start(runtime);
     // A store that is not ours is not written to, by the journal either.
     if (runtime->store)
         open_journal(runtime);

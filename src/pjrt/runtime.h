@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cache/flight.h"
-#include "cache/prefetch.h"
+#include "cache/prefetcher.h"
 #include "cache/publisher.h"
 #include "cache/verifier.h"
 #include "identity/components.h"
@@ -39,7 +39,7 @@ typedef struct rk_runtime {
     rk_publisher *publisher; // NULL if nothing may be stored
     rk_verifier *verifier;   // NULL if nothing is verified
     rk_flights *flights;     // NULL if nobody may wait for anybody
-    rk_prefetch *prefetch;   // NULL if nothing is loaded ahead
+    rk_prefetcher *prefetch; // NULL if nothing is loaded ahead
     rk_loads *loads;         // NULL if no load is noted, and nothing known of earlier ones
 } rk_runtime;
 
@@ -91,20 +91,20 @@ const rk_client *rk_runtime_target(rk_plugin *plugin, const PJRT_TopologyDescrip
 uint64_t rk_runtime_next_seq(void); // number of the next compile request, from 1
 
 // Tells something once a process (per `once`), on stderr and in the journal. Consumes `err`.
-typedef enum rk_once {
-    RK_ONCE_STORE,     // the store cannot be used
-    RK_ONCE_WRITE,     // the store's files: an entry, or the journal, cannot be written or read
-    RK_ONCE_LOAD,      // an entry could not be loaded
-    RK_ONCE_PLUGIN,    // this plugin's executables cannot be kept
-    RK_ONCE_KEY,       // no key could be made
-    RK_ONCE_DRAIN,     // an exit did not wait for everything
-    RK_ONCE_UNWATCHED, // a plugin
-    RK_ONCE_TRUST,     // a file of keys cannot be used
-    RK_ONCE_MEMORY, // memory is short, whatever it was wanted for; rk_runtime_tell knows by itself
-    RK_ONCE_DEADLY, // loading an entry killed a process
-    RK_ONCE_COUNT,
-} rk_once;
-void rk_runtime_tell(rk_once once, rk_err *err);
+typedef enum rk_warning {
+    RK_WARNING_STORE,     // the store cannot be used
+    RK_WARNING_WRITE,     // the store's files: an entry, or the journal, cannot be written or read
+    RK_WARNING_LOAD,      // an entry could not be loaded
+    RK_WARNING_PLUGIN,    // this plugin's executables cannot be kept
+    RK_WARNING_KEY,       // no key could be made
+    RK_WARNING_DRAIN,     // an exit did not wait for everything
+    RK_WARNING_UNWATCHED, // a plugin
+    RK_WARNING_TRUST,     // a file of keys cannot be used
+    RK_WARNING_MEMORY, // memory is short, whatever it was wanted for; rk_warn_once knows by itself
+    RK_WARNING_DEADLY, // loading an entry killed a process
+    RK_WARNING_COUNT,
+} rk_warning;
+void rk_warn_once(rk_warning once, rk_err *err);
 
 // Tells, once, if the journal could no longer be written.
 void rk_runtime_check_journal(const rk_runtime *runtime);

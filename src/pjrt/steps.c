@@ -14,7 +14,7 @@ rk_steps_ring rk_the_ring;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards all below
 static uint64_t tail;                                     // words that were read
-static rk_rhythm *rhythm;                                 // made with the first word
+static rk_step_detector *rhythm;                          // made with the first word
 static rk_programs programs;
 static uint64_t last_handle; // the last one looked up, and its program
 static uint32_t last_program;
@@ -62,12 +62,12 @@ static uint32_t program_of(uint64_t handle) {
 static void take_execution(uint64_t handle) {
     uint32_t program = program_of(handle);
     if (program == RK_NO_PROGRAM) {
-        rk_rhythm_skip(rhythm, 1);
+        rk_step_detector_skip(rhythm, 1);
         return;
     }
     rk_known_program *known = &programs.items[program];
     known->executions++;
-    rk_rhythm_execute(rhythm, program, known->name, known->has_telling_name);
+    rk_step_detector_execute(rhythm, program, known->name, known->has_telling_name);
 }
 
 static void take_word(uint64_t word) {
@@ -76,23 +76,23 @@ static void take_word(uint64_t word) {
         take_execution(word);
         break;
     case RK_WORD_MARK:
-        rk_rhythm_mark(rhythm);
+        rk_step_detector_mark(rhythm);
         break;
     default:
-        rk_rhythm_transfer(rhythm, (word & 3) == RK_WORD_TO_DEVICE, word >> 2);
+        rk_step_detector_transfer(rhythm, (word & 3) == RK_WORD_TO_DEVICE, word >> 2);
     }
 }
 
 // Where the ring was full before anybody could read it. What was lost counts as executions.
 static void pass_over_lost(uint64_t head) {
     uint64_t next = head - RK_STEPS_RING / 2;
-    rk_rhythm_skip(rhythm, next - tail);
+    rk_step_detector_skip(rhythm, next - tail);
     tail = next;
 }
 
 static void read_ring(void) {
     if (!rhythm) {
-        rk_err *err = rk_rhythm_new(write_range, NULL, &rhythm);
+        rk_err *err = rk_step_detector_new(write_range, NULL, &rhythm);
         if (err) {
             rk_err_drop(err, "then there are no steps; it is tried again");
             return;
@@ -122,7 +122,7 @@ static void flush_now_and_then(void) {
     if (now_ns < next_flush_ns)
         return;
     if (next_flush_ns > 0) {
-        rk_rhythm_flush(rhythm);
+        rk_step_detector_flush(rhythm);
         flush_after_ns *= flush_after_ns < LONGEST_S * NS_PER_S ? 2 : 1;
     }
     next_flush_ns = now_ns + flush_after_ns;
@@ -168,7 +168,7 @@ static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, con
 
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
                                  const char *name, bool is_real) {
-    rk_rhythm_state state = {0};
+    rk_step_detector_state state = {0};
     (void)pthread_mutex_lock(&mutex);
     read_ring();
     if (executable)
@@ -179,8 +179,8 @@ uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const 
     }
     if (rhythm) {
         if (is_real)
-            rk_rhythm_compile(rhythm);
-        rk_rhythm_get_state(rhythm, &state);
+            rk_step_detector_compile(rhythm);
+        rk_step_detector_get_state(rhythm, &state);
     }
     (void)pthread_mutex_unlock(&mutex);
     return state.executions;
@@ -219,17 +219,17 @@ void rk_steps_write(void) {
     (void)pthread_mutex_lock(&mutex);
     read_ring();
     if (rhythm)
-        rk_rhythm_flush(rhythm);
+        rk_step_detector_flush(rhythm);
     write_executed(runtime->journal);
     (void)pthread_mutex_unlock(&mutex);
 }
 
 void rk_steps_get_state(rk_steps_state *out_state) {
-    rk_rhythm_state state = {0};
+    rk_step_detector_state state = {0};
     (void)pthread_mutex_lock(&mutex);
     read_ring();
     if (rhythm)
-        rk_rhythm_get_state(rhythm, &state);
+        rk_step_detector_get_state(rhythm, &state);
     *out_state = (rk_steps_state){
         .executions = state.executions,
         .steps = state.steps,

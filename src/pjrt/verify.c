@@ -22,7 +22,7 @@ typedef struct verification {
     rk_digest made_of;   // the entry; zeroes if that is not known
     char *name;          // owned
     rk_buf program, format, options;
-    rk_likeness loaded;
+    rk_executable_digest loaded;
 } verification;
 
 static void free_verification(verification *v) {
@@ -36,7 +36,7 @@ static void free_verification(verification *v) {
 
 static void describe(void *context) {
     verification *v = context;
-    rk_likeness_take(v->api, v->executable, &v->loaded);
+    rk_executable_digest_take(v->api, v->executable, &v->loaded);
     rk_executable_destroy(v->api, RK_TAKE(v->executable));
 }
 
@@ -74,13 +74,13 @@ static rk_err *compile(const verification *v, PJRT_LoadedExecutable **out_loaded
 
 // Consumes the loaded executable. Its bytes are wanted where `bytes` is not NULL.
 static rk_err *take_likeness(const PJRT_Api *api, PJRT_LoadedExecutable *loaded,
-                             rk_likeness *out_likeness, rk_buf *bytes) {
+                             rk_executable_digest *out_likeness, rk_buf *bytes) {
     PJRT_Executable *executable = rk_executable_of(api, loaded);
     rk_err *err = NULL;
     if (!executable)
         err = rk_error(RK_INTERNAL, "the plugin does not describe its executables");
     if (!err)
-        rk_likeness_take(api, executable, out_likeness);
+        rk_executable_digest_take(api, executable, out_likeness);
     if (!err && bytes)
         err = rk_executable_serialize(api, executable, bytes);
     rk_executable_destroy(api, executable);
@@ -88,7 +88,8 @@ static rk_err *take_likeness(const PJRT_Api *api, PJRT_LoadedExecutable *loaded,
     return err;
 }
 
-static rk_err *compile_afresh(const verification *v, rk_likeness *out_likeness, rk_buf *bytes) {
+static rk_err *compile_afresh(const verification *v, rk_executable_digest *out_likeness,
+                              rk_buf *bytes) {
     PJRT_LoadedExecutable *loaded = NULL;
     RK_TRY(compile(v, &loaded));
     return take_likeness(v->api, loaded, out_likeness, bytes);
@@ -97,15 +98,16 @@ static rk_err *compile_afresh(const verification *v, rk_likeness *out_likeness, 
 // What differs may be what differs between any two compilations, or between compiling and loading,
 // and speaks against no entry then: a second compilation, taken the way of an entry, must agree
 // with the first, and differ from what was loaded as well.
-static rk_err *confirm(const verification *v, const rk_likeness *first, uint32_t *different) {
+static rk_err *confirm(const verification *v, const rk_executable_digest *first,
+                       uint32_t *different) {
     RK_AUTO(rk_buf) bytes = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
-    rk_likeness second, reloaded;
+    rk_executable_digest second, reloaded;
     PJRT_LoadedExecutable *loaded = NULL;
     RK_TRY(compile_afresh(v, &second, &bytes));
     RK_TRY(rk_load(v->plugin, v->client, rk_buf_span(&bytes), rk_buf_span(&v->options), &loaded));
     RK_TRY(take_likeness(v->api, loaded, &reloaded, NULL));
-    *different &= ~rk_likeness_compare(first, &second);
-    *different &= rk_likeness_compare(&v->loaded, &reloaded);
+    *different &= ~rk_executable_digest_compare(first, &second);
+    *different &= rk_executable_digest_compare(&v->loaded, &reloaded);
     return NULL;
 }
 
@@ -148,10 +150,10 @@ static bool set_aside(const verification *v) {
 }
 
 static void list_parts(uint32_t parts, rk_buf *out) {
-    for (unsigned part = 0; part < RK_LIKENESS_COUNT; part++)
+    for (unsigned part = 0; part < RK_EXECUTABLE_DIGEST_COUNT; part++)
         if (parts & 1u << part)
             rk_buf_add_format(out, "%s%s", out->len ? ", " : "",
-                              rk_likeness_name((rk_likeness_part)part));
+                              rk_executable_digest_name((rk_executable_digest_part)part));
 }
 
 static void tell(const rk_runtime *runtime, const verification *v, const char *parts, bool aside) {
@@ -187,7 +189,7 @@ static void report(const verification *v, rk_journal_verified *event, uint32_t d
     event->differs = (const char *)parts.data;
     if (different && !was_told(&v->key.digest)) {
         event->quarantined = set_aside(v);
-        rk_preload_distrust(runtime, &v->key);
+        rk_prefetch_distrust(runtime, &v->key);
         tell(runtime, v, event->differs, event->quarantined);
     }
     rk_journal_add_verified(runtime->journal, event);
@@ -196,7 +198,8 @@ static void report(const verification *v, rk_journal_verified *event, uint32_t d
 
 // Of the parts that differ, those which may.
 static uint32_t incomparable(const verification *v, uint32_t different) {
-    const uint32_t program = 1u << RK_LIKENESS_PROGRAM, fingerprint = 1u << RK_LIKENESS_FINGERPRINT;
+    const uint32_t program = 1u << RK_EXECUTABLE_DIGEST_PROGRAM,
+                   fingerprint = 1u << RK_EXECUTABLE_DIGEST_FINGERPRINT;
     if ((different & (program | fingerprint)) == 0)
         return 0;
     if (tries_out(v->api, v->client))
@@ -212,11 +215,11 @@ static void verify(void *context, const atomic_bool *cancelled) {
     const verification *v = context;
     rk_journal_verified event = {.outcome = RK_VERIFIED_SAME};
     uint64_t start_ns = rk_monotonic_ns();
-    rk_likeness fresh;
+    rk_executable_digest fresh;
     uint32_t different = 0;
     rk_err *err = compile_afresh(v, &fresh, NULL);
     if (!err)
-        different = rk_likeness_compare(&v->loaded, &fresh);
+        different = rk_executable_digest_compare(&v->loaded, &fresh);
     different &= ~incomparable(v, different);
     if (different && atomic_load(cancelled))
         return; // suspected, and nothing more

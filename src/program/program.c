@@ -79,7 +79,7 @@ void rk_program_info_cleanup(rk_program_info *info) {
     *info = (rk_program_info){0};
 }
 
-bool rk_program_is_tie(rk_span name) {
+bool rk_program_is_process_reference(rk_span name) {
     rk_traits traits = {0};
     rk_traits_see_name(&traits, name);
     return traits.worst != RK_TRAIT_NONE;

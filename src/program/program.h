@@ -26,4 +26,4 @@ void rk_program_info_cleanup(rk_program_info *info);
 
 // Whether a custom call with that target, or an operation with an attribute of that name, cannot be
 // kept: what `uncacheable` names, less addresses.
-bool rk_program_is_tie(rk_span name);
+bool rk_program_is_process_reference(rk_span name);

@@ -25,7 +25,7 @@ typedef struct rk_entry {
                          // keeps beside it, if anything (pjrt/optimized.h)
 } rk_entry;
 
-enum { RK_ENTRY_FLAG_AHEAD_OF_TIME = 1u << 0 };
+enum { RK_ENTRY_FLAG_AOT = 1u << 0 };
 
 // Why bytes are not a usable entry.
 typedef enum rk_entry_fault {

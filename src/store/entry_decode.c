@@ -74,7 +74,7 @@ static bool section_is_sound(const rk_section *section, bool may_be_compressed) 
 static bool head_is_sound(const rk_entry_head *head) {
     if (head->kind != RK_ENTRY_EXECUTABLE && head->kind != RK_ENTRY_PROGRAM)
         return false;
-    if (head->flags & ~(uint32_t)RK_ENTRY_FLAG_AHEAD_OF_TIME)
+    if (head->flags & ~(uint32_t)RK_ENTRY_FLAG_AOT)
         return false;
     if (head->reserved)
         return false;

@@ -9,7 +9,7 @@ static rk_err *check(const rk_entry *entry, const rk_span raw[RK_SECTION_COUNT],
     if (entry->kind != RK_ENTRY_EXECUTABLE && entry->kind != RK_ENTRY_PROGRAM)
         return rk_error(RK_INVALID_ARGUMENT, "an entry of kind %d cannot be encoded",
                         (int)entry->kind);
-    if (entry->flags & ~(uint32_t)RK_ENTRY_FLAG_AHEAD_OF_TIME)
+    if (entry->flags & ~(uint32_t)RK_ENTRY_FLAG_AOT)
         return rk_error(RK_INVALID_ARGUMENT, "an entry with flags 0x%x cannot be encoded",
                         (unsigned)entry->flags);
     size_t most_bytes = RK_ENTRY_HEADER_BYTES + RK_DIGEST_BYTES;

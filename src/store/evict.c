@@ -27,7 +27,7 @@ double rk_evict_worth(rk_entry_kind kind, uint64_t bytes, uint64_t compile_ns, u
 
 rk_err *rk_survey_begin(rk_store *store, bool dry_run, rk_survey *out_survey) {
     *out_survey = (rk_survey){.store = store, .dry_run = dry_run};
-    RK_TRY(rk_ages_load(store, &out_survey->ages));
+    RK_TRY(rk_last_use_load_clock(store, &out_survey->ages));
     return rk_pins_load(store, &out_survey->pins);
 }
 
@@ -54,19 +54,19 @@ static rk_err *add_candidate(rk_survey *survey, rk_entry_kind kind, const char *
                              const struct stat *info) {
     if (survey->count == survey->capacity) {
         size_t capacity = survey->capacity ? 2 * survey->capacity : 1024;
-        rk_candidate *items =
+        rk_evict_candidate *items =
             capacity > MAX_CANDIDATES ? NULL : rk_realloc(survey->items, capacity * sizeof *items);
         if (!items)
             return rk_err_no_memory();
         survey->items = items;
         survey->capacity = capacity;
     }
-    rk_candidate *one = &survey->items[survey->count++];
-    *one = (rk_candidate){
+    rk_evict_candidate *one = &survey->items[survey->count++];
+    *one = (rk_evict_candidate){
         .kind = (uint8_t)kind,
         .bytes = (uint64_t)info->st_size,
         .modified_ns = rk_stat_modified_ns(info),
-        .age_ns = rk_age_of(&survey->ages, rk_stat_modified_ns(info)),
+        .age_ns = rk_last_use_age(&survey->ages, rk_stat_modified_ns(info)),
     };
     memcpy(one->hex, name, RK_DIGEST_HEX_CHARS);
     one->pinned = rk_pins_has(&survey->pins, one->hex);
@@ -77,14 +77,15 @@ static rk_err *add_candidate(rk_survey *survey, rk_entry_kind kind, const char *
 // A stamp of the future would keep an entry until then: from now on it ages as others do.
 static void mend_stamp(const folder *self, const char *name, const struct stat *info) {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
-    if (!self->survey->dry_run && rk_age_is_future(&self->survey->ages, rk_stat_modified_ns(info)))
+    if (!self->survey->dry_run &&
+        rk_last_use_is_future(&self->survey->ages, rk_stat_modified_ns(info)))
         (void)rk_sys()->utimensat_fn(self->fd, name, times);
 }
 
 // What a dead writer left is removed; what is being written counts as pending of its writer.
 static void visit_temporary(const folder *self, const char *name, const struct stat *info) {
     rk_survey *survey = self->survey;
-    uint64_t age_ns = rk_age_of(&survey->ages, rk_stat_modified_ns(info));
+    uint64_t age_ns = rk_last_use_age(&survey->ages, rk_stat_modified_ns(info));
     if (!rk_temporary_is_abandoned(name, age_ns) ||
         (!survey->dry_run && rk_sys()->unlinkat_fn(self->fd, name, 0) != 0))
         return;
@@ -169,7 +170,7 @@ static void place_walk_cleanup(place_walk *self) {
 
 // Goes where the candidate lies, and says what it is called there. `*out_there` is false where the
 // folder is gone.
-static rk_err *walk_to(place_walk *self, const rk_candidate *one, rk_buf *out_name,
+static rk_err *walk_to(place_walk *self, const rk_evict_candidate *one, rk_buf *out_name,
                        bool *out_there) {
     unsigned place = rk_place_of((rk_entry_kind)one->kind, one->hex);
     rk_buf_clear(out_name);
@@ -237,7 +238,7 @@ static rk_err *read_metadata(int fd, const rk_entry_head *head, rk_buf *out) {
     return NULL;
 }
 
-static rk_err *judge(place_walk *walk, rk_candidate *one, const rk_gc_options *options) {
+static rk_err *judge(place_walk *walk, rk_evict_candidate *one, const rk_gc_options *options) {
     const uint64_t unknown_compile_ns = 1000000000; // of another version's entry
     RK_AUTO(rk_buf) metadata = {0};
     RK_AUTO(rk_buf) name = {0};
@@ -267,7 +268,7 @@ static rk_err *judge(place_walk *walk, rk_candidate *one, const rk_gc_options *o
 rk_err *rk_survey_judge(rk_survey *survey, bool recent_too, const rk_gc_options *options) {
     RK_AUTO(place_walk) walk = PLACE_WALK_INIT(survey->store);
     for (size_t i = 0; i < survey->count; i++) {
-        rk_candidate *one = &survey->items[i];
+        rk_evict_candidate *one = &survey->items[i];
         if (!one->judged && (!one->recent || recent_too))
             RK_TRY(judge(&walk, one, options));
     }
@@ -275,7 +276,7 @@ rk_err *rk_survey_judge(rk_survey *survey, bool recent_too, const rk_gc_options 
 }
 
 static int by_worth(const void *a, const void *b) {
-    const rk_candidate *left = a, *right = b;
+    const rk_evict_candidate *left = a, *right = b;
     if (left->recent != right->recent)
         return left->recent ? 1 : -1;
     if (left->worth < right->worth || left->worth > right->worth)
@@ -290,14 +291,14 @@ void rk_survey_sort(rk_survey *survey) {
 }
 
 static int by_place(const void *a, const void *b) {
-    const rk_candidate *left = a, *right = b;
+    const rk_evict_candidate *left = a, *right = b;
     if (left->kind != right->kind)
         return left->kind - right->kind;
     return strcmp(left->hex, right->hex);
 }
 
 // Removes it unless it was used or replaced since it was visited.
-static rk_err *remove_marked(const rk_survey *survey, place_walk *walk, rk_candidate *one,
+static rk_err *remove_marked(const rk_survey *survey, place_walk *walk, rk_evict_candidate *one,
                              rk_usage_table *gone) {
     RK_AUTO(rk_buf) name = {0};
     struct stat info;
@@ -319,13 +320,13 @@ static rk_err *remove_marked(const rk_survey *survey, place_walk *walk, rk_candi
 }
 
 rk_err *rk_survey_remove_marked(rk_survey *survey, rk_usage_table *gone,
-                                void (*removed)(void *context, const rk_candidate *one),
+                                void (*removed)(void *context, const rk_evict_candidate *one),
                                 void *context) {
     RK_AUTO(place_walk) walk = PLACE_WALK_INIT(survey->store);
     if (survey->count)
         qsort(survey->items, survey->count, sizeof *survey->items, by_place);
     for (size_t i = 0; i < survey->count; i++) {
-        rk_candidate *one = &survey->items[i];
+        rk_evict_candidate *one = &survey->items[i];
         if (!one->marked || one->gone)
             continue;
         one->marked = false;

@@ -24,7 +24,7 @@
 RK_HIDDEN double rk_evict_worth(rk_entry_kind kind, uint64_t bytes, uint64_t compile_ns,
                                 uint64_t age_ns);
 
-typedef struct rk_candidate {
+typedef struct rk_evict_candidate {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     uint8_t kind; // rk_entry_kind
     bool pinned, recent;
@@ -35,15 +35,15 @@ typedef struct rk_candidate {
     uint64_t bytes, modified_ns, age_ns;
     uint64_t compile_ns;
     double worth;
-} rk_candidate;
+} rk_evict_candidate;
 
 // A visit to some or all folders of entries.
 typedef struct rk_survey {
     rk_store *store;
     bool dry_run;
-    rk_ages ages;
+    rk_last_use_clock ages;
     rk_pins pins;
-    rk_candidate *items; // owned
+    rk_evict_candidate *items; // owned
     size_t count, capacity;
     rk_usage_count leftovers; // of dead writers; removed unless dry_run
 } rk_survey;
@@ -69,4 +69,5 @@ RK_HIDDEN void rk_survey_sort(rk_survey *survey);
 // went is added to `gone`, negative, and `removed` (NULL is fine) is told of each.
 RK_HIDDEN RK_NODISCARD rk_err *
 rk_survey_remove_marked(rk_survey *survey, rk_usage_table *gone,
-                        void (*removed)(void *context, const rk_candidate *one), void *context);
+                        void (*removed)(void *context, const rk_evict_candidate *one),
+                        void *context);

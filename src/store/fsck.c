@@ -18,7 +18,7 @@ typedef struct check {
     rk_store *store;
     const rk_fsck_options *options;
     rk_fsck_report *report;
-    rk_ages ages;
+    rk_last_use_clock ages;
     rk_usage_state *state; // owned; `found` is compared with it
     rk_usage_table *found; // owned
     uint64_t expected;     // entries, as far as is known
@@ -120,7 +120,7 @@ static rk_err *check_entry(check *self, rk_entry_kind kind, const char *path, co
 
 static void check_temporary(check *self, const char *path, const char *name,
                             const struct stat *info) {
-    if (rk_temporary_is_abandoned(name, rk_age_of(&self->ages, rk_stat_modified_ns(info))))
+    if (rk_temporary_is_abandoned(name, rk_last_use_age(&self->ages, rk_stat_modified_ns(info))))
         tell(self, RK_FSCK_LEFTOVER, path, "left by a writer that died", try_remove(self, path));
 }
 
@@ -290,7 +290,7 @@ static rk_err *count_again(check *self, bool *out_counted) {
     RK_TRY(rk_usage_read(self->store, &state));
     (void)rk_usage_find_finished(state, self->ages.now_ns);
     RK_TRY(rk_usage_count_all(self->store, &state->table));
-    return rk_usage_publish_if_room(self->store, state, out_counted);
+    return rk_usage_publish_if_space(self->store, state, out_counted);
 }
 
 static rk_err *check_account(check *self) {
@@ -325,7 +325,7 @@ rk_err *rk_store_fsck(rk_store *store, const rk_fsck_options *options, rk_fsck_r
     self.found = rk_calloc(1, sizeof *self.found);
     if (!self.found)
         return rk_err_no_memory();
-    RK_TRY(rk_ages_load(store, &self.ages));
+    RK_TRY(rk_last_use_load_clock(store, &self.ages));
     RK_TRY(rk_usage_read(store, &self.state));
     for (unsigned place = 0; place < RK_PLACE_QUARANTINE; place++)
         self.expected += (uint64_t)(self.state->table.places[place].files > 0

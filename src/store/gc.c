@@ -35,7 +35,7 @@ static rk_gc_total total_of(const rk_usage_state *state) {
     return (rk_gc_total){(uint64_t)sum.files, (uint64_t)sum.bytes};
 }
 
-static void note_removed(void *context, const rk_candidate *one) {
+static void note_removed(void *context, const rk_evict_candidate *one) {
     collection *self = context;
     bool program = one->kind == RK_ENTRY_PROGRAM;
     add(program ? &self->report->programs : &self->report->executables, one->bytes);
@@ -58,7 +58,7 @@ static rk_err *remove_marked(collection *self) {
 static rk_err *remove_old(collection *self) {
     rk_survey *survey = &self->survey;
     for (size_t i = 0; i < survey->count; i++) {
-        rk_candidate *one = &survey->items[i];
+        rk_evict_candidate *one = &survey->items[i];
         if (!one->belongs || one->age_ns < self->options->older_than_ns)
             continue;
         if (one->pinned)
@@ -79,7 +79,7 @@ static uint64_t measured_bytes(const collection *self) {
         return (uint64_t)rk_usage_sum(self->state).bytes - (uint64_t)-gone;
     }
     for (size_t i = 0; i < self->survey.count; i++) {
-        const rk_candidate *one = &self->survey.items[i];
+        const rk_evict_candidate *one = &self->survey.items[i];
         bytes += one->belongs && !one->gone ? one->bytes : 0;
     }
     return bytes;
@@ -90,7 +90,7 @@ static rk_err *remove_least(collection *self) {
     uint64_t bytes = measured_bytes(self);
     rk_survey_sort(survey);
     for (size_t i = 0; i < survey->count && bytes > self->options->max_bytes; i++) {
-        rk_candidate *one = &survey->items[i];
+        rk_evict_candidate *one = &survey->items[i];
         if (!one->belongs || one->gone)
             continue;
         if (one->pinned)
@@ -156,7 +156,7 @@ static rk_err *publish(collection *self, rk_store *store) {
     if (self->options->dry_run)
         return NULL;
     bool published = false;
-    RK_TRY(rk_usage_publish_if_room(store, self->state, &published));
+    RK_TRY(rk_usage_publish_if_space(store, self->state, &published));
     if (!published)
         rk_err_drop(rk_usage_note_table(store, self->gone), "it is counted again another time");
     return NULL;
@@ -174,17 +174,17 @@ static void sweep(rk_store *store) {
 
 rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report *out_report) {
     *out_report = (rk_gc_report){0};
-    RK_AUTO(rk_hold) hold = {0};
+    RK_AUTO(rk_gc_lock) hold = {0};
     if (!options->dry_run) {
         if (store->readonly)
             return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
                             store->directory);
-        RK_TRY(rk_hold_wait(store, WAIT_MS, &hold));
+        RK_TRY(rk_gc_lock_wait(store, WAIT_MS, &hold));
         if (!hold.store)
             return rk_error(RK_UNAVAILABLE,
                             "another process has been collecting in %s for %d seconds",
                             store->directory, WAIT_MS / 1000);
-        rk_used_trim_clock(store);
+        rk_last_use_trim_clock(store);
         sweep(store);
     }
     RK_AUTO(collection)

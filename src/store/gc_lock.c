@@ -35,8 +35,8 @@ static rk_err *take(const rk_store *store, rk_lease *out_lease) {
     return is_stale(&view) ? rk_lease_take_over(store, &view, &key, &self, out_lease) : NULL;
 }
 
-rk_err *rk_hold_try(const rk_store *store, rk_hold *out_hold) {
-    *out_hold = (rk_hold){0};
+rk_err *rk_gc_lock_try(const rk_store *store, rk_gc_lock *out_hold) {
+    *out_hold = (rk_gc_lock){0};
     rk_err *err = take(store, &out_hold->lease);
     bool held = !err && out_hold->lease.identity;
     if (rk_err_code(err) == RK_UNIMPLEMENTED || rk_err_errno(err) == ENOSPC ||
@@ -49,24 +49,24 @@ rk_err *rk_hold_try(const rk_store *store, rk_hold *out_hold) {
     return err;
 }
 
-void rk_hold_pause(unsigned milliseconds) {
+void rk_gc_lock_pause(unsigned milliseconds) {
     struct timespec pause = {.tv_sec = milliseconds / 1000,
                              .tv_nsec = (long)(milliseconds % 1000) * 1000000};
     (void)nanosleep(&pause, NULL);
 }
 
-rk_err *rk_hold_wait(const rk_store *store, unsigned timeout_ms, rk_hold *out_hold) {
+rk_err *rk_gc_lock_wait(const rk_store *store, unsigned timeout_ms, rk_gc_lock *out_hold) {
     enum { POLL_MS = 20 };
     for (unsigned waited_ms = 0;; waited_ms += POLL_MS) {
-        RK_TRY(rk_hold_try(store, out_hold));
+        RK_TRY(rk_gc_lock_try(store, out_hold));
         if (out_hold->store || waited_ms >= timeout_ms)
             return NULL;
-        rk_hold_pause(POLL_MS);
+        rk_gc_lock_pause(POLL_MS);
     }
 }
 
-void rk_hold_cleanup(rk_hold *hold) {
+void rk_gc_lock_cleanup(rk_gc_lock *hold) {
     if (hold->store)
         rk_lease_release(hold->store, &hold->lease);
-    *hold = (rk_hold){0};
+    *hold = (rk_gc_lock){0};
 }

@@ -186,7 +186,7 @@ static rk_err *drop_item(const rk_survey *survey, const place_limit *limit, cons
         .what = limit->what,
         .name = one->name,
         .bytes = (uint64_t)one->count.bytes,
-        .age_ns = rk_age_of(&survey->ages, one->modified_ns),
+        .age_ns = rk_last_use_age(&survey->ages, one->modified_ns),
     };
     if (options && options->removed)
         options->removed(options->context, &removal);
@@ -205,7 +205,7 @@ static rk_err *collect(const rk_survey *survey, const place_limit *limit, uint64
     size_t left = self->count;
     for (size_t i = 0; i < self->count; i++) {
         item *one = &self->list[i];
-        uint64_t age_ns = rk_age_of(&survey->ages, one->modified_ns);
+        uint64_t age_ns = rk_last_use_age(&survey->ages, one->modified_ns);
         bool too_much = left > limit->items || (uint64_t)count->bytes > quota_bytes;
         if (age_ns < limit->least_age_ns || (!too_much && age_ns <= limit->most_age_ns))
             break;

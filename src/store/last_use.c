@@ -166,7 +166,7 @@ static int open_entry(const rk_store *store, rk_entry_kind kind, const char *hex
     return fd;
 }
 
-void rk_used_sample_clock(rk_store *store, rk_entry_kind kind, const char *hex) {
+void rk_last_use_sample_clock(rk_store *store, rk_entry_kind kind, const char *hex) {
     rk_autofd fd = open_entry(store, kind, hex);
     if (fd >= 0)
         sample_clock(store, fd);
@@ -182,7 +182,7 @@ static bool touch(rk_store *store, int fd) {
     return false;
 }
 
-void rk_used_touch(rk_store *store, const char *hex) {
+void rk_last_use_touch(rk_store *store, const char *hex) {
     struct stat info;
     if (!rk_store_accepts(store))
         return;
@@ -220,8 +220,8 @@ static rk_err *probe_now(const rk_store *store, uint64_t *out_now_ns) {
 
 // What each sample's clock must be moved by to agree with the last one of its boot; of this boot,
 // with the clock as it is now.
-static void find_shifts(const samples *known, const sample *current, rk_ages *ages) {
-    for (size_t i = 0; i < known->count && ages->shift_count < RK_AGES_MAX_SHIFTS; i++) {
+static void find_shifts(const samples *known, const sample *current, rk_last_use_clock *ages) {
+    for (size_t i = 0; i < known->count && ages->shift_count < RK_LAST_USE_MAX_SHIFTS; i++) {
         const sample *one = &known->items[i], *last = one;
         if (same_boot(one, current))
             last = current;
@@ -233,8 +233,8 @@ static void find_shifts(const samples *known, const sample *current, rk_ages *ag
     }
 }
 
-rk_err *rk_ages_load(const rk_store *store, rk_ages *out_ages) {
-    *out_ages = (rk_ages){.now_ns = rk_realtime_ns()};
+rk_err *rk_last_use_load_clock(const rk_store *store, rk_last_use_clock *out_ages) {
+    *out_ages = (rk_last_use_clock){.now_ns = rk_realtime_ns()};
     rk_err *err = store->readonly ? NULL : probe_now(store, &out_ages->now_ns);
     if (rk_err_errno(err) == ENOSPC || rk_err_errno(err) == EDQUOT) {
         rk_err_drop(err, "a full store is what is collected; our own clock has to do");
@@ -250,11 +250,11 @@ rk_err *rk_ages_load(const rk_store *store, rk_ages *out_ages) {
     return NULL;
 }
 
-bool rk_age_is_future(const rk_ages *ages, uint64_t stamp_ns) {
+bool rk_last_use_is_future(const rk_last_use_clock *ages, uint64_t stamp_ns) {
     return stamp_ns > ages->now_ns + DRIFT_SECONDS * (uint64_t)NS_PER_SECOND;
 }
 
-uint64_t rk_age_of(const rk_ages *ages, uint64_t stamp_ns) {
+uint64_t rk_last_use_age(const rk_last_use_clock *ages, uint64_t stamp_ns) {
     if (stamp_ns >= ages->now_ns)
         return 0;
     uint64_t least_ns = ages->now_ns - stamp_ns;
@@ -268,7 +268,7 @@ uint64_t rk_age_of(const rk_ages *ages, uint64_t stamp_ns) {
     return least_ns;
 }
 
-void rk_used_trim_clock(const rk_store *store) {
+void rk_last_use_trim_clock(const rk_store *store) {
     enum { WORTH_TRIMMING_BYTES = 2 * CLOCK_KEPT_SAMPLES * SAMPLE_MAX_CHARS / 2 };
     rk_autofree char *path = rk_usage_path("clock");
     struct stat info;

@@ -34,7 +34,7 @@ static bool wait_for_lock(int fd) {
     for (unsigned waited_ms = 0; !try_lock(fd); waited_ms += POLL_MS) {
         if (errno != EWOULDBLOCK || waited_ms >= WAIT_MS)
             return false;
-        rk_hold_pause(POLL_MS);
+        rk_gc_lock_pause(POLL_MS);
     }
     return true;
 }

@@ -49,10 +49,10 @@ static rk_err *read_known(const rk_store *store, rk_usage_state **out_state) {
         return NULL;
     rk_err *err = rk_usage_count_all(store, &(*out_state)->table);
     (*out_state)->known = true;
-    return err ? err : rk_usage_publish_if_room(store, *out_state, NULL);
+    return err ? err : rk_usage_publish_if_space(store, *out_state, NULL);
 }
 
-static void note_freed(void *context, const rk_candidate *one) {
+static void note_freed(void *context, const rk_evict_candidate *one) {
     eviction *self = context;
     self->freed_bytes += one->bytes;
 }
@@ -67,7 +67,7 @@ static rk_err *remove_least(eviction *self, uint64_t until_bytes) {
     uint64_t bytes = self->freed_bytes;
     rk_survey_sort(survey);
     for (size_t i = 0; i < survey->count && bytes < until_bytes; i++) {
-        rk_candidate *one = &survey->items[i];
+        rk_evict_candidate *one = &survey->items[i];
         if (one->recent)
             break;
         one->marked = !one->pinned && !one->gone;
@@ -84,7 +84,7 @@ static rk_err *remove_recent(eviction *self) {
     rk_survey_sort(survey);
     uint64_t bytes = self->freed_bytes;
     for (size_t i = 0; i < survey->count && bytes < self->need_bytes; i++) {
-        rk_candidate *one = &survey->items[i];
+        rk_evict_candidate *one = &survey->items[i];
         one->marked = !one->pinned && !one->gone && one->worth < self->worth;
         bytes += one->marked ? one->bytes : 0;
     }
@@ -98,7 +98,7 @@ static rk_err *remove_recent(eviction *self) {
 // The end of a batch: the folders were counted before anything went, so first that count is
 // published, then what went is noted.
 static rk_err *settle(eviction *self) {
-    RK_TRY(rk_usage_publish_if_room(self->store, self->state, NULL));
+    RK_TRY(rk_usage_publish_if_space(self->store, self->state, NULL));
     rk_err *err = rk_usage_note_table(self->store, self->gone);
     *self->gone = (rk_usage_table){0};
     return err;
@@ -148,21 +148,21 @@ static rk_err *evict_held(eviction *self, uint64_t limit) {
         return rk_err_no_memory();
     self->need_bytes = sum - limit;
     self->goal_bytes = self->need_bytes + limit / SLACK_DIVISOR;
-    rk_used_trim_clock(store);
+    rk_last_use_trim_clock(store);
     return visit(self);
 }
 
 // Evicts, or waits while another process does. `*out_fits` says whether there is room then.
 static rk_err *evict(rk_store *store, uint64_t limit, double worth, bool *out_fits) {
-    RK_AUTO(rk_hold) hold = {0};
+    RK_AUTO(rk_gc_lock) hold = {0};
     for (unsigned waited_ms = 0;; waited_ms += POLL_MS) {
-        RK_TRY(rk_hold_try(store, &hold));
+        RK_TRY(rk_gc_lock_try(store, &hold));
         RK_AUTO_USAGE state = NULL;
         RK_TRY(read_known(store, &state));
         *out_fits = sum_bytes(state) <= limit;
         if (hold.store || *out_fits || waited_ms >= WAIT_MS)
             break;
-        rk_hold_pause(POLL_MS);
+        rk_gc_lock_pause(POLL_MS);
     }
     if (*out_fits)
         return NULL;
@@ -176,8 +176,8 @@ static rk_err *evict(rk_store *store, uint64_t limit, double worth, bool *out_fi
 
 // Folds the logs of processes that have ended, so that a sum stays a matter of a few small files.
 static rk_err *tidy(rk_store *store) {
-    RK_AUTO(rk_hold) hold = {0};
-    RK_TRY(rk_hold_try(store, &hold));
+    RK_AUTO(rk_gc_lock) hold = {0};
+    RK_TRY(rk_gc_lock_try(store, &hold));
     if (!hold.store)
         return NULL;
     RK_AUTO_USAGE state = NULL;
@@ -197,7 +197,7 @@ static rk_err *refuse(const rk_store *store, uint64_t bytes, uint64_t limit) {
 }
 
 static rk_err *make_room(rk_store *store, uint64_t limit, uint64_t bytes, double worth) {
-    if (rk_usage_is_roomy(store, bytes))
+    if (rk_usage_has_space(store, bytes))
         return NULL;
     RK_AUTO_USAGE state = NULL;
     RK_TRY(read_known(store, &state));
@@ -232,9 +232,9 @@ static rk_usage_count change_of(const rk_store *store, rk_entry_kind kind, const
     return (rk_usage_count){0, (int64_t)bytes - (int64_t)info.st_size};
 }
 
-rk_err *rk_room_take(rk_store *store, const rk_entry *entry, const char *hex, uint64_t bytes,
-                     rk_room *out_room) {
-    *out_room = (rk_room){.pending = {1, (int64_t)bytes}};
+rk_err *rk_reservation_take(rk_store *store, const rk_entry *entry, const char *hex, uint64_t bytes,
+                            rk_reservation *out_room) {
+    *out_room = (rk_reservation){.pending = {1, (int64_t)bytes}};
     if (!store->usage)
         return NULL;
     uint64_t limit = rk_usage_limit(store);
@@ -246,14 +246,14 @@ rk_err *rk_room_take(rk_store *store, const rk_entry *entry, const char *hex, ui
     out_room->taken = true;
     out_room->change = change_of(store, entry->kind, hex, bytes);
     if (err) {
-        rk_room_settle(store, out_room, entry->kind, hex, false);
+        rk_reservation_settle(store, out_room, entry->kind, hex, false);
         out_room->taken = false;
     }
     return err;
 }
 
-void rk_room_settle(rk_store *store, const rk_room *room, rk_entry_kind kind, const char *hex,
-                    bool stored) {
+void rk_reservation_settle(rk_store *store, const rk_reservation *room, rk_entry_kind kind,
+                           const char *hex, bool stored) {
     if (!room->taken)
         return;
     const rk_usage_count nothing = {0};
@@ -263,5 +263,5 @@ void rk_room_settle(rk_store *store, const rk_room *room, rk_entry_kind kind, co
                                   stored ? room->change : nothing),
                 "it counts as pending until this process ends, and is found when it is counted");
     if (stored)
-        rk_used_sample_clock(store, kind, hex);
+        rk_last_use_sample_clock(store, kind, hex);
 }

@@ -62,7 +62,7 @@ rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lo
     // Another process may have replaced the file since it was read: then a sound one is set aside,
     // which costs one compile and nothing else.
     if (out_lookup->found)
-        rk_used_touch(store, hex);
+        rk_last_use_touch(store, hex);
     else if (out_lookup->fault && out_lookup->fault != RK_ENTRY_UNKNOWN_VERSION && !store->readonly)
         out_lookup->quarantined = rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
     return NULL;
@@ -122,11 +122,11 @@ rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_store
         RK_TRY(rk_entry_sign(&store->signing.secret, &store->signing.public_key.key, &file));
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry->key.digest, hex);
-    rk_room room;
-    rk_err *err = rk_room_take(store, entry, hex, file.len, &room);
+    rk_reservation room;
+    rk_err *err = rk_reservation_take(store, entry, hex, file.len, &room);
     if (!err) {
         err = publish(store, entry->kind, hex, rk_buf_span(&file));
-        rk_room_settle(store, &room, entry->kind, hex, !err);
+        rk_reservation_settle(store, &room, entry->kind, hex, !err);
     }
     rk_store_note_refusal(store, err);
     RK_TRY(err);

@@ -72,7 +72,7 @@ bool rk_store_note_refusal(rk_store *store, const rk_err *err);
 
 // The process ends, or will put nothing for long: what it put is left in such order that others, on
 // other hosts too, need not wait for its end. Best effort; it may put again.
-void rk_store_rest(rk_store *store);
+void rk_store_flush_usage(rk_store *store);
 
 // Publishes an entry under its key and kind, replacing what is there, and evicts what is worth less
 // where the limit asks for it, which may take seconds (store/evict_internal.h).

@@ -80,7 +80,7 @@ void rk_usage_note_sum(rk_store *store, uint64_t sum_bytes) {
     (void)pthread_mutex_unlock(&usage->mutex);
 }
 
-bool rk_usage_is_roomy(rk_store *store, uint64_t bytes) {
+bool rk_usage_has_space(rk_store *store, uint64_t bytes) {
     rk_usage *usage = store->usage;
     (void)pthread_mutex_lock(&usage->mutex);
     bool roomy = bytes <= usage->roomy_bytes && rk_monotonic_ns() - usage->roomy_ns < believed_ns;
@@ -279,7 +279,7 @@ static void close_log(rk_store *store) {
     rk_free(RK_TAKE(usage->log));
 }
 
-void rk_store_rest(rk_store *store) {
+void rk_store_flush_usage(rk_store *store) {
     rk_usage *usage = store->usage;
     if (!usage || !rk_store_accepts(store))
         return;

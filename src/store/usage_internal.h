@@ -55,7 +55,7 @@ RK_HIDDEN RK_NODISCARD bool rk_usage_refuses(rk_store *store, double worth);
 // fit so easily that it need not be read again. For a second, and only far below the limit. Both
 // thread-safe.
 RK_HIDDEN void rk_usage_note_sum(rk_store *store, uint64_t sum_bytes);
-RK_HIDDEN RK_NODISCARD bool rk_usage_is_roomy(rk_store *store, uint64_t bytes);
+RK_HIDDEN RK_NODISCARD bool rk_usage_has_space(rk_store *store, uint64_t bytes);
 
 // Appends what changed, at one place or at many, to the log of this process. Nothing where no
 // account is kept. Thread-safe.
@@ -104,7 +104,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_usage_publish(const rk_store *store, const rk_
 // The same after a removal, which must succeed on a full disk too: there the old base and the logs
 // stay as they were, which is no error. `out_published` may be NULL.
 RK_HIDDEN RK_NODISCARD rk_err *
-rk_usage_publish_if_room(const rk_store *store, const rk_usage_state *state, bool *out_published);
+rk_usage_publish_if_space(const rk_store *store, const rk_usage_state *state, bool *out_published);
 
 // Counts one place by listing it, less temporary files; a place that does not exist holds nothing.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_count_place(const rk_store *store, unsigned place,

@@ -186,8 +186,8 @@ rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state) {
     return NULL;
 }
 
-rk_err *rk_usage_publish_if_room(const rk_store *store, const rk_usage_state *state,
-                                 bool *out_published) {
+rk_err *rk_usage_publish_if_space(const rk_store *store, const rk_usage_state *state,
+                                  bool *out_published) {
     rk_err *err = rk_usage_publish(store, state);
     if (out_published)
         *out_published = !err;

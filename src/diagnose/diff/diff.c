@@ -35,7 +35,8 @@ static rk_err *allocate(rk_differ *d) {
 
 // Functions.
 
-static uint64_t hash_content(const rk_view *view, const rk_view_function *function) {
+static uint64_t hash_content(const rk_program_index *view,
+                             const rk_program_index_function *function) {
     uint64_t hash = function->name_hash;
     for (uint32_t i = 0; i < function->count; i++)
         hash = rk_hash_mix(hash, view->items[function->first + i].kind);
@@ -43,13 +44,13 @@ static uint64_t hash_content(const rk_view *view, const rk_view_function *functi
 }
 
 // Those of `view` that have no partner yet (all of them for NULL), by name, or by name and content.
-static uint32_t list_functions(const rk_view *view, const uint32_t *partner, bool by_content,
-                               uint64_t *hashes, uint32_t *ids) {
+static uint32_t list_functions(const rk_program_index *view, const uint32_t *partner,
+                               bool by_content, uint64_t *hashes, uint32_t *ids) {
     uint32_t count = 0;
     for (uint32_t f = 1; f < view->function_count; f++) {
         if (f == view->entry || (partner && partner[f] != RK_NO_ID))
             continue;
-        const rk_view_function *function = &view->functions[f];
+        const rk_program_index_function *function = &view->functions[f];
         hashes[count] = by_content ? hash_content(view, function) : function->name_hash;
         ids[count++] = f;
     }
@@ -94,10 +95,10 @@ typedef struct hashes {
     uint32_t *by_kind, *by_place;
 } hashes;
 
-static void fill(const rk_view *view, const rk_view_function *function, bool placed,
-                 uint64_t *out) {
+static void fill(const rk_program_index *view, const rk_program_index_function *function,
+                 bool placed, uint64_t *out) {
     for (uint32_t i = 0; i < function->count; i++) {
-        const rk_view_item *item = &view->items[function->first + i];
+        const rk_program_index_item *item = &view->items[function->first + i];
         out[i] = placed ? item->placed : item->kind;
     }
 }
@@ -111,8 +112,8 @@ static uint32_t count_matched(const uint32_t *match, uint32_t count) {
 
 // In the order, by what the operations are. Where as many match if their lines are also the same,
 // that is the better one: of many that look alike it finds those that were written at one place.
-static rk_err *match_ops_of(rk_differ *d, const rk_view_function *a, const rk_view_function *b,
-                            const hashes *h) {
+static rk_err *match_ops_of(rk_differ *d, const rk_program_index_function *a,
+                            const rk_program_index_function *b, const hashes *h) {
     fill(d->a, a, false, h->a);
     fill(d->b, b, false, h->b);
     RK_TRY(rk_align(h->a, a->count, h->b, b->count, h->by_kind));
@@ -199,7 +200,8 @@ static rk_err *compare_producers(rk_differ *d) {
     return NULL;
 }
 
-rk_err *rk_diff_programs(const rk_view *before, const rk_view *after, rk_program_diff *out_diff) {
+rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index *after,
+                         rk_program_diff *out_diff) {
     *out_diff = (rk_program_diff){0};
     RK_AUTO(rk_differ) d = {.a = before, .b = after, .out = out_diff};
     RK_TRY(allocate(&d));

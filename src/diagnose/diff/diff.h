@@ -18,6 +18,6 @@ typedef struct rk_program_diff {
 
 // Linear memory; time linear but for a logarithm. Fails only with RK_RESOURCE_EXHAUSTED. `out_diff`
 // is owned: rk_program_diff_cleanup, also after an error.
-RK_NODISCARD rk_err *rk_diff_programs(const rk_view *before, const rk_view *after,
+RK_NODISCARD rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index *after,
                                       rk_program_diff *out_diff);
 void rk_program_diff_cleanup(rk_program_diff *diff);

@@ -4,13 +4,13 @@
 #include "diagnose/diff/diff.h"
 
 typedef struct rk_differ {
-    const rk_view *a, *b;     // before, after
-    uint32_t *match;          // owned: of each item of a, the one of b; RK_NO_ID
-    uint32_t *back;           // owned: the other way round
-    uint32_t *parameter;      // owned: of each parameter of a, the one of b
-    uint32_t *parameter_back; // owned
-    uint32_t *function;       // owned: of each function of a, the one of b
-    rk_program_diff *out;     // borrowed
+    const rk_program_index *a, *b; // before, after
+    uint32_t *match;               // owned: of each item of a, the one of b; RK_NO_ID
+    uint32_t *back;                // owned: the other way round
+    uint32_t *parameter;           // owned: of each parameter of a, the one of b
+    uint32_t *parameter_back;      // owned
+    uint32_t *function;            // owned: of each function of a, the one of b
+    rk_program_diff *out;          // borrowed
     // What was found that is a cause.
     size_t parameters, shapes, dtypes, shardings, donations, structures, constants;
     size_t accumulated;   // additions of parameters that are new
@@ -45,7 +45,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_add(rk_differ *d, rk_difference_kind ki
                                              rk_span before, rk_span after);
 
 // An operation, with its line; of one whose line is only that of the call, that of what uses it.
-RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_view *view, uint32_t item);
+RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_program_index *view, uint32_t item);
 
 // One line of the source makes many operations, also those of its gradient: the first of them is
 // the cause. Remembers the line.
@@ -65,14 +65,15 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t
 RK_HIDDEN rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after);
 
 // A node as text, shortened; "none" where there is none.
-RK_HIDDEN void rk_differ_write_node(const rk_view *view, uint32_t node, rk_buf *out);
+RK_HIDDEN void rk_differ_write_node(const rk_program_index *view, uint32_t node, rk_buf *out);
 
 // The value of a constant as text: a number, or a list of the first of them.
-RK_HIDDEN void rk_differ_write_constant(const rk_view *view, uint32_t op, rk_buf *out);
+RK_HIDDEN void rk_differ_write_constant(const rk_program_index *view, uint32_t op, rk_buf *out);
 // Whether a constant says the same in both; types apart.
 RK_HIDDEN bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after);
 // The number that a constant of one element is; false if it is none.
-RK_HIDDEN RK_NODISCARD bool rk_differ_number(const rk_view *view, uint32_t op, double *out_number);
+RK_HIDDEN RK_NODISCARD bool rk_differ_number(const rk_program_index *view, uint32_t op,
+                                             double *out_number);
 
 // Whether a number went from one to the other because sizes of parameters changed.
 RK_HIDDEN bool rk_differ_is_explained(const rk_differ *d, double before, double after);

@@ -21,8 +21,8 @@ rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t
     rk_span a_dims, a_element, b_dims, b_element;
     if (before == RK_NO_ID || after == RK_NO_ID)
         return RK_DIFFERENCE_KIND_COUNT;
-    if (!rk_view_tensor(d->a->model, before, &a_dims, &a_element) ||
-        !rk_view_tensor(d->b->model, after, &b_dims, &b_element))
+    if (!rk_program_index_tensor(d->a->model, before, &a_dims, &a_element) ||
+        !rk_program_index_tensor(d->b->model, after, &b_dims, &b_element))
         return d->a->node_hash[before] == d->b->node_hash[after] ? RK_DIFFERENCE_KIND_COUNT
                                                                  : RK_DIFFERENCE_SHAPE;
     if (!rk_span_equal(a_dims, b_dims))
@@ -31,10 +31,10 @@ rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t
 }
 
 // The line of an operation; of one whose line is only that of the call, of what uses it.
-static rk_source place_of(const rk_view *view, uint32_t op) {
+static rk_source place_of(const rk_program_index *view, uint32_t op) {
     rk_source place = {0};
     for (unsigned steps = 0; steps < USERS_MAX && op != RK_NO_ID; steps++) {
-        bool found = rk_view_source(view, op, &place);
+        bool found = rk_program_index_source(view, op, &place);
         if (found && !(view->call.file.len && rk_source_same_line(&place, &view->call)))
             break;
         uint32_t user = view->user[op];
@@ -45,7 +45,7 @@ static rk_source place_of(const rk_view *view, uint32_t op) {
     return place;
 }
 
-rk_differ_subject rk_differ_subject_of(const rk_view *view, uint32_t item) {
+rk_differ_subject rk_differ_subject_of(const rk_program_index *view, uint32_t item) {
     uint32_t op = view->items[item].op;
     return (rk_differ_subject){
         .op = rk_model_string(view->model, view->model->ops.items[op].name),
@@ -93,7 +93,7 @@ static bool is_terminator(rk_span name) {
     return rk_differ_ends(name, ".return") || rk_differ_ends(name, ".tuple");
 }
 
-static bool is_sharding_call(const rk_view *view, uint32_t item) {
+static bool is_sharding_call(const rk_program_index *view, uint32_t item) {
     const rk_op *op = &view->model->ops.items[view->items[item].op];
     uint32_t target = rk_model_attr(view->model, op, "call_target_name");
     return rk_differ_is_about_sharding(rk_model_string(view->model, op->name)) ||
@@ -101,7 +101,7 @@ static bool is_sharding_call(const rk_view *view, uint32_t item) {
 }
 
 // Before what only lays a value out otherwise.
-static uint32_t laid_out_from(const rk_view *view, uint32_t value) {
+static uint32_t laid_out_from(const rk_program_index *view, uint32_t value) {
     for (unsigned steps = 0; steps < USERS_MAX && view->producer[value] != RK_NO_ID; steps++) {
         const rk_op *op = &view->model->ops.items[view->producer[value]];
         rk_span name = rk_model_string(view->model, op->name);
@@ -113,7 +113,7 @@ static uint32_t laid_out_from(const rk_view *view, uint32_t value) {
     return value;
 }
 
-static bool is_result(const rk_view *view, uint32_t value) {
+static bool is_result(const rk_program_index *view, uint32_t value) {
     for (uint32_t i = 0; i < view->result_count; i++)
         if (laid_out_from(view, view->results[i]) == value)
             return true;
@@ -138,7 +138,7 @@ static bool adds_new_parameter(const rk_differ *d, uint32_t index) {
 // What is gone has no line in a source that was edited since: that of what used it.
 static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
                           rk_differ_subject *subject) {
-    const rk_view *a = d->a, *b = d->b;
+    const rk_program_index *a = d->a, *b = d->b;
     // After whatever took its place.
     subject->order = next < b->item_count ? b->items[next].op : UINT32_MAX;
     uint32_t op = a->items[item].op;
@@ -155,7 +155,7 @@ static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
 }
 
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
-    const rk_view *view = added ? d->b : d->a;
+    const rk_program_index *view = added ? d->b : d->a;
     rk_differ_subject subject = rk_differ_subject_of(view, item);
     if (is_terminator(subject.op))
         return NULL;
@@ -175,13 +175,14 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     RK_AUTO(rk_buf) type = {0};
     const rk_op *op = &view->model->ops.items[view->items[item].op];
     if (op->result_count)
-        rk_view_write_type(view->model, view->model->values.items[op->first_result].type, &type);
+        rk_program_index_write_type(view->model, view->model->values.items[op->first_result].type,
+                                    &type);
     rk_span text = rk_buf_span(&type), none = {0};
     return rk_differ_add(d, kind, &subject, none, added ? none : text, added ? text : none);
 }
 
-static rk_err *compare_function(rk_differ *d, const rk_view_function *a,
-                                const rk_view_function *b) {
+static rk_err *compare_function(rk_differ *d, const rk_program_index_function *a,
+                                const rk_program_index_function *b) {
     uint32_t i = a ? a->first : 0, a_end = a ? a->first + a->count : 0;
     uint32_t j = b ? b->first : 0, b_end = b ? b->first + b->count : 0;
     while (i < a_end || j < b_end) {
@@ -196,7 +197,7 @@ static rk_err *compare_function(rk_differ *d, const rk_view_function *a,
 }
 
 static rk_err *compare_partners(rk_differ *d, uint32_t f) {
-    const rk_view_function *a = &d->a->functions[f];
+    const rk_program_index_function *a = &d->a->functions[f];
     return compare_function(d, a,
                             d->function[f] == RK_NO_ID ? NULL : &d->b->functions[d->function[f]]);
 }
@@ -207,8 +208,8 @@ static bool is_moved(const rk_differ *d) {
     for (uint32_t i = 0; i < d->a->item_count; i++) {
         rk_source before, after;
         uint32_t j = d->match[i];
-        if (j == RK_NO_ID || !rk_view_source(d->a, d->a->items[i].op, &before) ||
-            !rk_view_source(d->b, d->b->items[j].op, &after))
+        if (j == RK_NO_ID || !rk_program_index_source(d->a, d->a->items[i].op, &before) ||
+            !rk_program_index_source(d->b, d->b->items[j].op, &after))
             continue;
         *(rk_source_same_line(&before, &after) ? &same : &moved) += 1;
     }

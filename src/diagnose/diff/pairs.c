@@ -37,7 +37,7 @@ static bool is_ignored(rk_span name) {
     return false;
 }
 
-static bool is_number(const rk_view *view, uint32_t node) {
+static bool is_number(const rk_program_index *view, uint32_t node) {
     if (node == RK_NO_ID)
         return false;
     switch ((rk_node_kind)view->model->nodes.items[node].kind) {
@@ -78,7 +78,8 @@ static rk_err *add_attribute(rk_differ *d, const rk_differ_subject *of, rk_span 
                          name, rk_buf_span(&was), rk_buf_span(&is));
 }
 
-static bool same_fields(const rk_view *a, const rk_node *x, const rk_view *b, const rk_node *y) {
+static bool same_fields(const rk_program_index *a, const rk_node *x, const rk_program_index *b,
+                        const rk_node *y) {
     if (x->kind != y->kind || x->field_count != y->field_count ||
         (x->kind != RK_NODE_DICT && x->kind != RK_NODE_STRUCT && x->kind != RK_NODE_LIST))
         return false;
@@ -135,12 +136,12 @@ static rk_err *compare_attrs(rk_differ *d, const rk_differ_subject *subject, con
 // A constant that is spread for one user alone has a line of its own, which may be another.
 static rk_differ_subject subject_of_literal(const rk_differ *d, const rk_differ_subject *of,
                                             uint32_t value, uint32_t user) {
-    const rk_view *view = d->b;
+    const rk_program_index *view = d->b;
     rk_differ_subject subject = *of;
     uint32_t op = view->producer[value];
     rk_source place;
     if (op == RK_NO_ID || view->user[op] != user || !view->model->ops.items[op].operand_count ||
-        !rk_view_source(view, op, &place) || rk_source_same_line(&place, &view->call))
+        !rk_program_index_source(view, op, &place) || rk_source_same_line(&place, &view->call))
         return subject;
     subject.place = place;
     subject.order = op;
@@ -171,12 +172,12 @@ static rk_err *compare_constants(rk_differ *d, const rk_differ_subject *of, bool
                          rk_buf_span(&was), rk_buf_span(&is));
 }
 
-static uint32_t item_of_value(const rk_view *view, uint32_t value) {
+static uint32_t item_of_value(const rk_program_index *view, uint32_t value) {
     uint32_t op = view->producer[value];
     return op == RK_NO_ID ? RK_NO_ID : view->item_of_op[op];
 }
 
-static uint32_t result_number(const rk_view *view, uint32_t value) {
+static uint32_t result_number(const rk_program_index *view, uint32_t value) {
     return value - view->model->ops.items[view->producer[value]].first_result;
 }
 
@@ -197,7 +198,7 @@ static bool same_source(const rk_differ *d, uint32_t a, uint32_t b) {
 }
 
 // "parameter x", "sine at train.py:8".
-static void write_source(const rk_view *view, uint32_t value, rk_buf *out) {
+static void write_source(const rk_program_index *view, uint32_t value, rk_buf *out) {
     uint32_t parameter = view->parameter[value], op = view->producer[value];
     rk_source place;
     if (parameter != RK_NO_ID && view->parameters[parameter].name.len) {
@@ -208,7 +209,7 @@ static void write_source(const rk_view *view, uint32_t value, rk_buf *out) {
     } else if (op != RK_NO_ID) {
         rk_span name = rk_model_string(view->model, view->model->ops.items[op].name);
         rk_buf_add_span(out, name);
-        if (rk_view_source(view, op, &place))
+        if (rk_program_index_source(view, op, &place))
             rk_buf_add_format(out, " of line %u", place.line);
     } else {
         rk_buf_add_text(out, "an argument");
@@ -244,8 +245,8 @@ static rk_err *add_type(rk_differ *d, const rk_differ_subject *of, rk_difference
     }
     RK_AUTO(rk_buf) was = {0};
     RK_AUTO(rk_buf) is = {0};
-    rk_view_write_type(d->a->model, before, &was);
-    rk_view_write_type(d->b->model, after, &is);
+    rk_program_index_write_type(d->a->model, before, &was);
+    rk_program_index_write_type(d->b->model, after, &is);
     return rk_differ_add(d, kind, &subject, (rk_span){0}, rk_buf_span(&was), rk_buf_span(&is));
 }
 
@@ -256,7 +257,7 @@ typedef struct pair {
     bool same_place;
 } pair;
 
-static uint32_t type_of(const rk_view *view, uint32_t value) {
+static uint32_t type_of(const rk_program_index *view, uint32_t value) {
     return view->model->values.items[value].type;
 }
 
@@ -293,7 +294,7 @@ static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_dif
 }
 
 rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j) {
-    const rk_view_item *x = &d->a->items[i], *y = &d->b->items[j];
+    const rk_program_index_item *x = &d->a->items[i], *y = &d->b->items[j];
     pair p = {&d->a->model->ops.items[x->op], &d->b->model->ops.items[y->op], y->op,
               rk_differ_subject_of(d->b, j), x->placed == y->placed};
     bool types_differ = false;

@@ -10,18 +10,19 @@
 
 typedef enum likeness { NAME_AND_TYPE, NAME, TYPE, RANK, LIKENESS_COUNT } likeness;
 
-static uint64_t hash_type(const rk_view *view, uint32_t value, bool dims) {
+static uint64_t hash_type(const rk_program_index *view, uint32_t value, bool dims) {
     rk_span shape, element;
     if (value == RK_NO_ID)
         return 0;
     uint32_t type = view->model->values.items[value].type;
-    if (!rk_view_tensor(view->model, type, &shape, &element))
+    if (!rk_program_index_tensor(view->model, type, &shape, &element))
         return type == RK_NO_ID ? 0 : view->node_hash[type];
     uint64_t hash = rk_hash_span(RK_HASH_SEED, element);
     return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
 }
 
-static uint64_t hash_parameter(const rk_view *view, const rk_view_parameter *p, likeness how) {
+static uint64_t hash_parameter(const rk_program_index *view, const rk_program_index_parameter *p,
+                               likeness how) {
     uint64_t hash = rk_hash_mix(RK_HASH_SEED, how);
     if (how <= NAME)
         hash = rk_hash_span(hash, p->name);
@@ -30,11 +31,11 @@ static uint64_t hash_parameter(const rk_view *view, const rk_view_parameter *p, 
     return hash;
 }
 
-static uint32_t list_open(const rk_view *view, const uint32_t *partner, likeness how,
+static uint32_t list_open(const rk_program_index *view, const uint32_t *partner, likeness how,
                           uint64_t *hashes, uint32_t *ids) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < view->parameter_count; i++) {
-        const rk_view_parameter *p = &view->parameters[i];
+        const rk_program_index_parameter *p = &view->parameters[i];
         // What has a name is not taken for something of another name.
         if (partner[i] != RK_NO_ID || (how > NAME && p->name.len) || (how <= NAME && !p->name.len))
             continue;
@@ -44,7 +45,7 @@ static uint32_t list_open(const rk_view *view, const uint32_t *partner, likeness
     return count;
 }
 
-static bool have_names(const rk_view *view) {
+static bool have_names(const rk_program_index *view) {
     for (uint32_t i = 0; i < view->parameter_count; i++)
         if (!view->parameters[i].name.len)
             return false;
@@ -116,7 +117,7 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
 }
 
 // What a parameter is called: as the framework does, or by its number.
-static rk_span name_of(const rk_view *view, uint32_t index, char buffer[static 32]) {
+static rk_span name_of(const rk_program_index *view, uint32_t index, char buffer[static 32]) {
     rk_span name = view->parameters[index].name;
     if (name.len)
         return name;
@@ -128,32 +129,32 @@ static rk_span name_of(const rk_view *view, uint32_t index, char buffer[static 3
 }
 
 // The place of a parameter is where the program was called; else where it is first used.
-static rk_differ_subject subject_of(const rk_view *view, uint32_t index) {
+static rk_differ_subject subject_of(const rk_program_index *view, uint32_t index) {
     rk_differ_subject subject = {.op = rk_span_text("parameter"), .place = view->call};
     uint32_t value = view->parameters[index].value;
     uint32_t op = value == RK_NO_ID ? RK_NO_ID : view->producer[value];
     bool found = subject.place.file.len != 0;
     if (!found && op != RK_NO_ID)
-        found = rk_view_source(view, op, &subject.place);
+        found = rk_program_index_source(view, op, &subject.place);
     if (!found && op != RK_NO_ID && view->user[op] != RK_NO_ID &&
-        !rk_view_source(view, view->user[op], &subject.place))
+        !rk_program_index_source(view, view->user[op], &subject.place))
         subject.place = (rk_source){0};
     subject.function = view->functions[view->entry].name;
     return subject;
 }
 
-static void write_parameter_type(const rk_view *view, uint32_t index, rk_buf *out) {
+static void write_parameter_type(const rk_program_index *view, uint32_t index, rk_buf *out) {
     uint32_t value = view->parameters[index].value;
     if (value != RK_NO_ID)
-        rk_view_write_type(view->model, view->model->values.items[value].type, out);
+        rk_program_index_write_type(view->model, view->model->values.items[value].type, out);
 }
 
 // Notes sizes that changed; true if all of them had changed so before.
 static bool note_sizes(rk_differ *d, uint32_t before, uint32_t after) {
     rk_span a, b, element;
     bool known = true;
-    if (!rk_view_tensor(d->a->model, before, &a, &element) ||
-        !rk_view_tensor(d->b->model, after, &b, &element) || a.len != b.len)
+    if (!rk_program_index_tensor(d->a->model, before, &a, &element) ||
+        !rk_program_index_tensor(d->b->model, after, &b, &element) || a.len != b.len)
         return false;
     for (size_t i = 0; i + 8 <= a.len; i += 8) {
         int64_t from = (int64_t)rk_load_u64le(a.data + i), to = (int64_t)rk_load_u64le(b.data + i);
@@ -233,7 +234,7 @@ static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span pa
     return rk_differ_add(d, kind, subject, rk_buf_span(&what), rk_buf_span(&was), rk_buf_span(&is));
 }
 
-static bool is_dict(const rk_view *view, uint32_t node) {
+static bool is_dict(const rk_program_index *view, uint32_t node) {
     return node == RK_NO_ID || view->model->nodes.items[node].kind == RK_NODE_DICT;
 }
 
@@ -246,7 +247,7 @@ static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
         return NULL;
     if (!is_dict(d->a, before) || !is_dict(d->b, after)) // HLO's: a sharding as it is
         return compare_attr(d, &subject, parameter, rk_span_text("sharding"), before, after);
-    const rk_view *views[] = {d->a, d->b};
+    const rk_program_index *views[] = {d->a, d->b};
     uint32_t dicts[] = {before, after};
     for (unsigned side = 0; side < 2; side++) {
         const rk_model *m = views[side]->model;
@@ -265,7 +266,7 @@ static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
 }
 
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t index) {
-    const rk_view *view = added ? d->b : d->a;
+    const rk_program_index *view = added ? d->b : d->a;
     rk_differ_subject subject = subject_of(view, index);
     char buffer[32];
     RK_AUTO(rk_buf) type = {0};
@@ -299,7 +300,7 @@ rk_err *rk_differ_parameters(rk_differ *d) {
 // Results: which of them are new or gone follows from their types and from what makes them.
 
 static uint64_t hash_result(const rk_differ *d, bool after, uint32_t index, bool by_maker) {
-    const rk_view *view = after ? d->b : d->a;
+    const rk_program_index *view = after ? d->b : d->a;
     uint32_t value = view->results[index], op = view->producer[value];
     uint64_t hash = hash_type(view, value, true);
     uint32_t item = op == RK_NO_ID ? RK_NO_ID : view->item_of_op[op];
@@ -311,16 +312,16 @@ static uint64_t hash_result(const rk_differ *d, bool after, uint32_t index, bool
 }
 
 static rk_err *add_result(rk_differ *d, bool added, uint32_t index) {
-    const rk_view *view = added ? d->b : d->a;
+    const rk_program_index *view = added ? d->b : d->a;
     uint32_t value = view->results[index], op = view->producer[value];
     rk_differ_subject subject = {.op = rk_span_text("result"),
                                  .function = view->functions[view->entry].name};
-    if (op == RK_NO_ID || !rk_view_source(view, op, &subject.place))
+    if (op == RK_NO_ID || !rk_program_index_source(view, op, &subject.place))
         subject.place = d->b->call;
     RK_AUTO(rk_buf) name = {0};
     RK_AUTO(rk_buf) type = {0};
     rk_buf_add_format(&name, "result %" PRIu32, index);
-    rk_view_write_type(view->model, view->model->values.items[value].type, &type);
+    rk_program_index_write_type(view->model, view->model->values.items[value].type, &type);
     rk_span text = rk_buf_span(&type), none = {0};
     d->parameters++;
     return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,

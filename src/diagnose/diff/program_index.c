@@ -7,17 +7,17 @@
 
 enum { CALLERS_MAX = 64, TYPE_DEPTH_MAX = 16 };
 
-void rk_view_cleanup(rk_view *view) {
+void rk_program_index_cleanup(rk_program_index *view) {
     rk_free(view->functions);
     rk_free(view->items);
     rk_free(view->parameters);
     rk_free(view->results);
     rk_free(view->node_hash);
     rk_free(view->item_of_op);
-    *view = (rk_view){0};
+    *view = (rk_program_index){0};
 }
 
-rk_span rk_view_bare_name(rk_span name) {
+rk_span rk_program_index_bare_name(rk_span name) {
     size_t len = name.len;
     while (len && name.data[len - 1] >= '0' && name.data[len - 1] <= '9')
         len--;
@@ -35,9 +35,10 @@ static bool is_layout(rk_span name) {
     return rk_span_is(name, "layout") || rk_span_is(name, "host_program_shape");
 }
 
-static uint64_t hash_node(const rk_view *view, const rk_node *node) {
+static uint64_t hash_node(const rk_program_index *view, const rk_node *node) {
     const rk_model *m = view->model;
-    rk_span bytes = node->kind == RK_NODE_SYMBOL ? rk_view_bare_name(node->bytes) : node->bytes;
+    rk_span bytes =
+        node->kind == RK_NODE_SYMBOL ? rk_program_index_bare_name(node->bytes) : node->bytes;
     uint64_t hash = rk_hash_mix(RK_HASH_SEED, node->kind);
     hash = rk_hash_span(hash, rk_model_string(m, node->name));
     hash = rk_hash_mix(hash, node->kind == RK_NODE_PROGRAM ? 0 : node->value);
@@ -77,7 +78,7 @@ static bool spreads(const rk_model *m, const rk_op *op) {
     return false;
 }
 
-static rk_err *allocate(rk_view *view) {
+static rk_err *allocate(rk_program_index *view) {
     const rk_model *m = view->model;
     size_t nodes = m->nodes.count, ops = m->ops.count, values = m->values.count;
     view->node_hash = rk_malloc((nodes + 1) * sizeof *view->node_hash);
@@ -94,7 +95,7 @@ static rk_err *allocate(rk_view *view) {
 }
 
 // The functions: the module's own operations come first, in one of their own.
-static rk_err *find_functions(rk_view *view) {
+static rk_err *find_functions(rk_program_index *view) {
     const rk_model *m = view->model;
     uint32_t count = 1;
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end)
@@ -102,7 +103,7 @@ static rk_err *find_functions(rk_view *view) {
     view->functions = rk_calloc(count, sizeof *view->functions);
     if (!view->functions)
         return rk_err_no_memory();
-    view->functions[0] = (rk_view_function){.caller = RK_NO_ID};
+    view->functions[0] = (rk_program_index_function){.caller = RK_NO_ID};
     view->function_count = 1;
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end) {
         const rk_op *op = &m->ops.items[i];
@@ -112,10 +113,11 @@ static rk_err *find_functions(rk_view *view) {
         if (name == RK_NO_ID)
             name = rk_model_attr(m, op, "name");
         uint32_t visibility = rk_model_attr(m, op, "sym_visibility");
-        rk_view_function *function = &view->functions[view->function_count];
-        *function = (rk_view_function){.op = i, .caller = RK_NO_ID};
+        rk_program_index_function *function = &view->functions[view->function_count];
+        *function = (rk_program_index_function){.op = i, .caller = RK_NO_ID};
         function->name = name == RK_NO_ID ? (rk_span){0} : m->nodes.items[name].bytes;
-        function->name_hash = rk_hash_span(RK_HASH_SEED, rk_view_bare_name(function->name));
+        function->name_hash =
+            rk_hash_span(RK_HASH_SEED, rk_program_index_bare_name(function->name));
         bool is_entry = rk_model_attr(m, op, "entry") != RK_NO_ID ||
                         rk_span_is(function->name, "main") ||
                         (visibility != RK_NO_ID && !view->entry &&
@@ -138,7 +140,7 @@ static uint32_t first_attr_of(const rk_model *m, const rk_op *op, const char *co
 }
 
 // What an operation calls is part of what it is.
-static uint64_t hash_kind(const rk_view *view, const rk_op *op) {
+static uint64_t hash_kind(const rk_program_index *view, const rk_op *op) {
     static const char *const names[] = {"callee", "call_target_name", "custom_call_target", "name"};
     const rk_model *m = view->model;
     uint64_t hash = rk_hash_span(RK_HASH_SEED, rk_model_string(m, op->name));
@@ -148,7 +150,7 @@ static uint64_t hash_kind(const rk_view *view, const rk_op *op) {
     return called == RK_NO_ID ? hash : rk_hash_mix(hash, view->node_hash[called]);
 }
 
-static uint64_t hash_placed(const rk_view *view, uint64_t kind, const rk_op *op) {
+static uint64_t hash_placed(const rk_program_index *view, uint64_t kind, const rk_op *op) {
     rk_source place;
     uint64_t hash = rk_hash_span(kind, rk_source_scope(view->model, op->location));
     if (rk_source_of(view->model, op->location, &place))
@@ -156,15 +158,15 @@ static uint64_t hash_placed(const rk_view *view, uint64_t kind, const rk_op *op)
     return hash;
 }
 
-static void add_item(rk_view *view, uint32_t function, uint32_t op) {
+static void add_item(rk_program_index *view, uint32_t function, uint32_t op) {
     const rk_op *at = &view->model->ops.items[op];
     view->item_of_op[op] = view->item_count;
     uint64_t kind = hash_kind(view, at);
-    view->items[view->item_count++] = (rk_view_item){
+    view->items[view->item_count++] = (rk_program_index_item){
         .op = op, .function = function, .kind = kind, .placed = hash_placed(view, kind, at)};
 }
 
-static void note_literal(rk_view *view, const rk_op *op, uint32_t index) {
+static void note_literal(rk_program_index *view, const rk_op *op, uint32_t index) {
     const rk_model *m = view->model;
     if (is_constant(m, op)) {
         for (uint32_t i = 0; i < op->result_count; i++)
@@ -174,11 +176,11 @@ static void note_literal(rk_view *view, const rk_op *op, uint32_t index) {
     }
 }
 
-static bool is_literal(const rk_view *view, const rk_op *op) {
+static bool is_literal(const rk_program_index *view, const rk_op *op) {
     return op->result_count && view->literal[op->first_result] != RK_NO_ID;
 }
 
-static void note_uses(rk_view *view, uint32_t index, const rk_op *op) {
+static void note_uses(rk_program_index *view, uint32_t index, const rk_op *op) {
     const rk_model *m = view->model;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         // Through what spreads a constant, down to the constant itself.
@@ -196,12 +198,13 @@ static void note_uses(rk_view *view, uint32_t index, const rk_op *op) {
     }
 }
 
-static void note_producer(rk_view *view, uint32_t index, const rk_op *op) {
+static void note_producer(rk_program_index *view, uint32_t index, const rk_op *op) {
     for (uint32_t i = 0; i < op->result_count; i++)
         view->producer[op->first_result + i] = index;
 }
 
-static void add_operations(rk_view *view, uint32_t function, uint32_t first, uint32_t end) {
+static void add_operations(rk_program_index *view, uint32_t function, uint32_t first,
+                           uint32_t end) {
     const rk_model *m = view->model;
     bool in_entry = function == view->entry && function != 0;
     for (uint32_t i = first; i < end; i++) {
@@ -216,7 +219,7 @@ static void add_operations(rk_view *view, uint32_t function, uint32_t first, uin
     }
 }
 
-static void add_items(rk_view *view) {
+static void add_items(rk_program_index *view) {
     const rk_model *m = view->model;
     add_item(view, 0, 0);
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end)
@@ -224,7 +227,7 @@ static void add_items(rk_view *view) {
             add_operations(view, 0, i, m->ops.items[i].end);
     view->functions[0].count = view->item_count;
     for (uint32_t f = 1; f < view->function_count; f++) {
-        rk_view_function *function = &view->functions[f];
+        rk_program_index_function *function = &view->functions[f];
         function->first = view->item_count;
         add_operations(view, f, function->op + 1, m->ops.items[function->op].end);
         function->count = view->item_count - function->first;
@@ -232,12 +235,12 @@ static void add_items(rk_view *view) {
 }
 
 // Symbols in an attribute, at most two lists deep.
-static void note_calls(rk_view *view, uint32_t op, uint32_t node, unsigned depth) {
+static void note_calls(rk_program_index *view, uint32_t op, uint32_t node, unsigned depth) {
     const rk_model *m = view->model;
     const rk_node *at = &m->nodes.items[node];
     if (at->kind == RK_NODE_SYMBOL) {
         for (uint32_t f = 1; f < view->function_count; f++) {
-            rk_view_function *function = &view->functions[f];
+            rk_program_index_function *function = &view->functions[f];
             if (function->caller == RK_NO_ID && rk_span_equal(function->name, at->bytes))
                 function->caller = op;
         }
@@ -249,7 +252,7 @@ static void note_calls(rk_view *view, uint32_t op, uint32_t node, unsigned depth
 
 // Who calls each function first. Only functions without a caller are looked for, so that the time
 // is that of the calls and, for each function, of one walk over the others.
-static void find_callers(rk_view *view) {
+static void find_callers(rk_program_index *view) {
     const rk_model *m = view->model;
     uint32_t budget = 1u << 20; // of calls that are looked at, for programs made to be slow
     for (uint32_t i = 0; i < view->item_count && budget; i++) {
@@ -273,7 +276,7 @@ static rk_span name_of_argument(const rk_model *m, uint32_t value) {
     return node->kind == RK_NODE_LOC_NAME ? node->bytes : (rk_span){0};
 }
 
-static rk_err *take_arguments(rk_view *view, const rk_op *function) {
+static rk_err *take_arguments(rk_program_index *view, const rk_op *function) {
     const rk_model *m = view->model;
     const rk_region *region = &m->regions.items[function->first_region];
     const rk_block *block = region->block_count ? &m->blocks.items[region->first_block] : NULL;
@@ -285,7 +288,7 @@ static rk_err *take_arguments(rk_view *view, const rk_op *function) {
     for (uint32_t i = 0; i < count; i++) {
         const rk_node *attrs = list == RK_NO_ID ? NULL : &m->nodes.items[list];
         uint32_t value = block->first_arg + i;
-        view->parameters[i] = (rk_view_parameter){
+        view->parameters[i] = (rk_program_index_parameter){
             .value = value,
             .name = name_of_argument(m, value),
             .attrs = attrs && i < attrs->field_count ? m->fields.items[attrs->first_field + i].node
@@ -297,7 +300,7 @@ static rk_err *take_arguments(rk_view *view, const rk_op *function) {
 }
 
 // HLO's parameters are operations with a number; what has no number is the first.
-static rk_err *take_hlo_parameters(rk_view *view, uint32_t first, uint32_t end) {
+static rk_err *take_hlo_parameters(rk_program_index *view, uint32_t first, uint32_t end) {
     const rk_model *m = view->model;
     uint32_t count = 0;
     for (uint32_t i = first; i < end; i++)
@@ -312,8 +315,8 @@ static rk_err *take_hlo_parameters(rk_view *view, uint32_t first, uint32_t end) 
         uint32_t number = rk_model_attr(m, op, "parameter_number");
         uint64_t at = number == RK_NO_ID ? 0 : m->nodes.items[number].value;
         if (is_name(m, op->name, "hlo.parameter") && op->result_count && at < count)
-            view->parameters[at] = (rk_view_parameter){.value = op->first_result,
-                                                       .attrs = rk_model_attr(m, op, "sharding")};
+            view->parameters[at] = (rk_program_index_parameter){
+                .value = op->first_result, .attrs = rk_model_attr(m, op, "sharding")};
     }
     view->parameter_count = count;
     return NULL;
@@ -331,7 +334,7 @@ static uint32_t find_end(const rk_model *m, uint32_t function) {
 }
 
 // What the function returns: a tuple's parts one by one.
-static rk_err *take_results(rk_view *view, uint32_t function) {
+static rk_err *take_results(rk_program_index *view, uint32_t function) {
     const rk_model *m = view->model;
     if (function + 1 >= m->ops.items[function].end)
         return NULL;
@@ -351,7 +354,7 @@ static rk_err *take_results(rk_view *view, uint32_t function) {
     return NULL;
 }
 
-static rk_err *take_entry(rk_view *view) {
+static rk_err *take_entry(rk_program_index *view) {
     const rk_model *m = view->model;
     if (!view->entry)
         return NULL;
@@ -367,8 +370,8 @@ static rk_err *take_entry(rk_view *view) {
     return take_results(view, index);
 }
 
-rk_err *rk_view_make(const rk_model *model, rk_view *out_view) {
-    *out_view = (rk_view){.model = model};
+rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_view) {
+    *out_view = (rk_program_index){.model = model};
     if (!model->ops.count)
         return rk_error(RK_RESOURCE_EXHAUSTED, "a program without a module");
     RK_TRY(allocate(out_view));
@@ -380,7 +383,7 @@ rk_err *rk_view_make(const rk_model *model, rk_view *out_view) {
     return take_entry(out_view);
 }
 
-static uint32_t function_of(const rk_view *view, uint32_t op) {
+static uint32_t function_of(const rk_program_index *view, uint32_t op) {
     uint32_t low = 1, high = view->function_count; // functions lie in the order of operations
     while (low < high) {
         uint32_t middle = (low + high) / 2;
@@ -395,7 +398,7 @@ static uint32_t function_of(const rk_view *view, uint32_t op) {
     return function;
 }
 
-bool rk_view_source(const rk_view *view, uint32_t op, rk_source *out_place) {
+bool rk_program_index_source(const rk_program_index *view, uint32_t op, rk_source *out_place) {
     for (unsigned steps = 0; steps < CALLERS_MAX && op != RK_NO_ID; steps++) {
         if (rk_source_of(view->model, view->model->ops.items[op].location, out_place))
             return true;
@@ -405,7 +408,8 @@ bool rk_view_source(const rk_view *view, uint32_t op, rk_source *out_place) {
     return false;
 }
 
-bool rk_view_tensor(const rk_model *model, uint32_t type, rk_span *out_dims, rk_span *out_element) {
+bool rk_program_index_tensor(const rk_model *model, uint32_t type, rk_span *out_dims,
+                             rk_span *out_element) {
     if (type == RK_NO_ID)
         return false;
     const rk_node *node = &model->nodes.items[type];
@@ -449,6 +453,6 @@ static void write_type(const rk_model *m, uint32_t type, unsigned depth, rk_buf 
         rk_buf_add_byte(out, '>');
 }
 
-void rk_view_write_type(const rk_model *model, uint32_t type, rk_buf *out) {
+void rk_program_index_write_type(const rk_model *model, uint32_t type, rk_buf *out) {
     write_type(model, type, 0, out);
 }

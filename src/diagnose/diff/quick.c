@@ -57,14 +57,14 @@ static uint16_t file_number(rk_quick_program *program, rk_span file) {
     return i;
 }
 
-static uint32_t count_operands(const rk_view *view) {
+static uint32_t count_operands(const rk_program_index *view) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < view->item_count; i++)
         count += view->model->ops.items[view->items[i].op].operand_count;
     return count;
 }
 
-static void add_literals(rk_quick_program *program, const rk_view *view, uint32_t item) {
+static void add_literals(rk_quick_program *program, const rk_program_index *view, uint32_t item) {
     const rk_model *m = view->model;
     const rk_op *op = &m->ops.items[view->items[item].op];
     for (uint32_t i = 0; i < op->operand_count; i++) {
@@ -81,7 +81,7 @@ static void add_literals(rk_quick_program *program, const rk_view *view, uint32_
     }
 }
 
-static rk_err *fill(rk_quick_program *program, const rk_view *view) {
+static rk_err *fill(rk_quick_program *program, const rk_program_index *view) {
     program->items = rk_malloc(((size_t)view->item_count + 1) * sizeof *program->items);
     program->literals = rk_malloc(((size_t)count_operands(view) + 1) * sizeof *program->literals);
     if (!program->items || !program->literals)
@@ -107,12 +107,12 @@ rk_err *rk_quick_program_make(rk_span code, rk_span format, rk_quick_program **o
     RK_TRY(rk_model_read(code, format, RK_READ_LOCATIONS, &model, &reason));
     if (!model)
         return NULL;
-    rk_view view;
+    rk_program_index view;
     rk_quick_program *program = rk_calloc(1, sizeof *program);
-    rk_err *err = rk_view_make(model, &view);
+    rk_err *err = rk_program_index_make(model, &view);
     if (!err)
         err = program ? fill(program, &view) : rk_err_no_memory();
-    rk_view_cleanup(&view);
+    rk_program_index_cleanup(&view);
     rk_model_free(model);
     if (err)
         rk_quick_program_free(program);

@@ -69,7 +69,7 @@ static bool shares_key(const rk_run_model *run, const rk_run_compile *program,
     return false;
 }
 
-static rk_err *add_only(rk_run_only_list *list, const rk_library *library,
+static rk_err *add_only(rk_run_only_list *list, const rk_corpus *library,
                         const rk_run_compile *request) {
     rk_run_only *items = rk_realloc(list->items, (list->count + 1) * sizeof *items);
     if (!items)
@@ -77,7 +77,7 @@ static rk_err *add_only(rk_run_only_list *list, const rk_library *library,
     list->items = items;
     list->items[list->count++] =
         (rk_run_only){.request = request,
-                      .program = request->key[0] ? rk_library_find(library, request->key) : NULL};
+                      .program = request->key[0] ? rk_corpus_find(library, request->key) : NULL};
     return NULL;
 }
 
@@ -88,7 +88,7 @@ static int by_time(const void *a, const void *b) {
 }
 
 static rk_err *split(const rk_run_model *before, const rk_run_model *after,
-                     const rk_library *library, rk_run_diff *diff) {
+                     const rk_corpus *library, rk_run_diff *diff) {
     __attribute__((cleanup(programs_cleanup))) programs a = {0};
     __attribute__((cleanup(programs_cleanup))) programs b = {0};
     RK_TRY(collect(before, &a));
@@ -116,12 +116,12 @@ static rk_err *split(const rk_run_model *before, const rk_run_model *after,
 }
 
 // Of all programs of the other run, also those that both have.
-static const rk_known *find_nearest(const programs *others, const rk_library *library,
+static const rk_known *find_nearest(const programs *others, const rk_corpus *library,
                                     rk_run_only *item) {
     const rk_known *nearest = NULL;
     for (size_t i = 0; i < others->count && item->program && item->program->has_sketch; i++) {
         const char *key = others->items[i]->key;
-        const rk_known *other = *key ? rk_library_find(library, key) : NULL;
+        const rk_known *other = *key ? rk_corpus_find(library, key) : NULL;
         if (!other || !other->has_sketch)
             continue;
         double similarity = rk_sketch_similarity(&other->sketch, &item->program->sketch, false);
@@ -134,11 +134,11 @@ static const rk_known *find_nearest(const programs *others, const rk_library *li
     return nearest;
 }
 
-static rk_err *compare(const rk_library *library, const rk_known *nearest, rk_run_only *item) {
+static rk_err *compare(const rk_corpus *library, const rk_known *nearest, rk_run_only *item) {
     RK_AUTO(rk_loaded) a = {0};
     RK_AUTO(rk_loaded) b = {0};
-    RK_TRY(rk_library_open(library, nearest, &a));
-    RK_TRY(rk_library_open(library, item->program, &b));
+    RK_TRY(rk_corpus_open(library, nearest, &a));
+    RK_TRY(rk_corpus_open(library, item->program, &b));
     return a.loaded && b.loaded ? rk_diff_programs(&a.view, &b.view, &item->diff) : NULL;
 }
 
@@ -150,23 +150,23 @@ static json_t *components_of(const rk_run_model *run) {
 }
 
 // The framework's versions stand with the programs. Owned; NULL: no program was kept.
-static rk_err *find_toolchain(const rk_run_model *run, const rk_library *library,
+static rk_err *find_toolchain(const rk_run_model *run, const rk_corpus *library,
                               json_t **out_toolchain) {
     for (size_t i = 0; i < run->compile_count && !*out_toolchain; i++) {
         RK_AUTO(rk_loaded) loaded = {0};
         const char *key = run->compiles[i].key;
-        const rk_known *known = *key ? rk_library_find(library, key) : NULL;
+        const rk_known *known = *key ? rk_corpus_find(library, key) : NULL;
         // Another run's, if that compiled it first.
         if (!known || strcmp(known->run, run->run) != 0)
             continue;
-        RK_TRY(rk_library_open(library, known, &loaded));
+        RK_TRY(rk_corpus_open(library, known, &loaded));
         *out_toolchain = json_incref(loaded.toolchain);
     }
     return NULL;
 }
 
 static rk_err *compare_environments(const rk_run_model *before, const rk_run_model *after,
-                                    const rk_library *library, rk_differences *list) {
+                                    const rk_corpus *library, rk_differences *list) {
     json_t *a = components_of(before), *b = components_of(after), *x = NULL, *y = NULL;
     rk_err *err = find_toolchain(before, library, &x);
     if (!err)
@@ -183,7 +183,7 @@ static rk_err *compare_environments(const rk_run_model *before, const rk_run_mod
 }
 
 rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after,
-                     const rk_library *library, rk_run_diff *out_diff) {
+                     const rk_corpus *library, rk_run_diff *out_diff) {
     *out_diff = (rk_run_diff){0};
     __attribute__((cleanup(programs_cleanup))) programs others = {0};
     RK_TRY(compare_environments(before, after, library, &out_diff->environment));

@@ -29,5 +29,5 @@ typedef struct rk_run_diff {
 
 // Both runs and the library must outlive it. Owned: rk_run_diff_cleanup, also after an error.
 RK_NODISCARD rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after,
-                                  const rk_library *library, rk_run_diff *out_diff);
+                                  const rk_corpus *library, rk_run_diff *out_diff);
 void rk_run_diff_cleanup(rk_run_diff *diff);

@@ -117,8 +117,8 @@ static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
 }
 
 static bool same_name(const rk_sketch *a, const rk_sketch *b) {
-    rk_span x = rk_view_bare_name(rk_span_text(a->module));
-    return rk_span_equal(x, rk_view_bare_name(rk_span_text(b->module)));
+    rk_span x = rk_program_index_bare_name(rk_span_text(a->module));
+    return rk_span_equal(x, rk_program_index_bare_name(rk_span_text(b->module)));
 }
 
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,

@@ -61,16 +61,16 @@ static rk_err *copy(rk_span text, char **out_text) {
     return *out_text ? NULL : rk_err_no_memory();
 }
 
-static rk_err *make_value(const rk_view *view, uint32_t value, rk_span name,
+static rk_err *make_value(const rk_program_index *view, uint32_t value, rk_span name,
                           rk_sketch_value *out_value) {
     RK_AUTO(rk_buf) type = RK_BUF_INIT(1 << 16);
     if (value != RK_NO_ID)
-        rk_view_write_type(view->model, view->model->values.items[value].type, &type);
+        rk_program_index_write_type(view->model, view->model->values.items[value].type, &type);
     RK_TRY(copy(name, &out_value->name));
     return copy(rk_buf_span(&type), &out_value->type);
 }
 
-static rk_err *make_values(const rk_view *view, rk_sketch *sketch) {
+static rk_err *make_values(const rk_program_index *view, rk_sketch *sketch) {
     uint32_t inputs = view->parameter_count, results = view->result_count;
     inputs = inputs < RK_SKETCH_VALUES_MAX ? inputs : RK_SKETCH_VALUES_MAX;
     results = results < RK_SKETCH_VALUES_MAX ? results : RK_SKETCH_VALUES_MAX;
@@ -91,7 +91,7 @@ static rk_err *make_values(const rk_view *view, rk_sketch *sketch) {
 }
 
 // The kinds of all items, counted: sorted first.
-static rk_err *make_kinds(const rk_view *view, rk_sketch *sketch) {
+static rk_err *make_kinds(const rk_program_index *view, rk_sketch *sketch) {
     rk_sketch_kind *kinds = rk_malloc(((size_t)view->item_count + 1) * sizeof *kinds);
     if (!kinds)
         return rk_err_no_memory();
@@ -136,11 +136,11 @@ static rk_err *make_line(const rk_source *place, uint32_t count, rk_sketch_line 
 // In a table of twice as many slots as there may be lines; those beyond are left out.
 enum { LINE_SLOTS = 4096, LINES_COUNTED_MAX = 2048 };
 
-static uint32_t count_lines(const rk_view *view, counted *table) {
+static uint32_t count_lines(const rk_program_index *view, counted *table) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < view->item_count; i++) {
         rk_source place;
-        if (!rk_view_source(view, view->items[i].op, &place))
+        if (!rk_program_index_source(view, view->items[i].op, &place))
             continue;
         uint64_t hash = rk_hash_mix(rk_hash_span(RK_HASH_SEED, place.file), place.line);
         uint32_t at = (uint32_t)hash % LINE_SLOTS;
@@ -155,7 +155,7 @@ static uint32_t count_lines(const rk_view *view, counted *table) {
     return used;
 }
 
-static rk_err *make_lines(const rk_view *view, rk_sketch *sketch) {
+static rk_err *make_lines(const rk_program_index *view, rk_sketch *sketch) {
     rk_autofree counted *table = rk_calloc(LINE_SLOTS, sizeof *table);
     if (!table)
         return rk_err_no_memory();
@@ -172,7 +172,7 @@ static rk_err *make_lines(const rk_view *view, rk_sketch *sketch) {
     return make_line(&view->call, 0, &sketch->call);
 }
 
-rk_err *rk_sketch_make(const rk_view *view, rk_sketch *out_sketch) {
+rk_err *rk_sketch_make(const rk_program_index *view, rk_sketch *out_sketch) {
     const rk_model *m = view->model;
     *out_sketch = (rk_sketch){.op_count = view->op_count};
     uint32_t name = rk_model_attr(m, &m->ops.items[0], "sym_name");
@@ -196,12 +196,12 @@ rk_err *rk_sketch_of_program(rk_span code, rk_span format, rk_sketch *out_sketch
     RK_TRY(rk_model_read(code, format, RK_READ_LOCATIONS, &model, &reason));
     if (!model)
         return NULL;
-    RK_AUTO(rk_view) view = {0};
-    rk_err *err = rk_view_make(model, &view);
+    RK_AUTO(rk_program_index) view = {0};
+    rk_err *err = rk_program_index_make(model, &view);
     if (!err)
         err = rk_sketch_make(&view, out_sketch);
-    rk_view_cleanup(&view);
-    view = (rk_view){0};
+    rk_program_index_cleanup(&view);
+    view = (rk_program_index){0};
     rk_model_free(model);
     *out_made = !err;
     return err;

@@ -48,7 +48,7 @@ enum {
 };
 
 // Owned: rk_sketch_cleanup, also after an error. Fails only with RK_RESOURCE_EXHAUSTED.
-RK_NODISCARD rk_err *rk_sketch_make(const rk_view *view, rk_sketch *out_sketch);
+RK_NODISCARD rk_err *rk_sketch_make(const rk_program_index *view, rk_sketch *out_sketch);
 void rk_sketch_cleanup(rk_sketch *sketch);
 
 // Reads the program and makes its sketch, or none: `*out_made` false, where it is not of its format

@@ -18,7 +18,7 @@ static void add_shortened(rk_buf *out, rk_span text) {
 }
 
 // Shardy's axes as it writes them itself: [{"data"}, {}].
-static bool write_sharding(const rk_view *view, uint32_t id, rk_buf *out) {
+static bool write_sharding(const rk_program_index *view, uint32_t id, rk_buf *out) {
     const rk_model *m = view->model;
     const rk_node *node = &m->nodes.items[id];
     if (node->kind != RK_NODE_STRUCT || !rk_span_is(rk_model_string(m, node->name), "sharding"))
@@ -48,7 +48,7 @@ static bool write_sharding(const rk_view *view, uint32_t id, rk_buf *out) {
     return false;
 }
 
-void rk_differ_write_node(const rk_view *view, uint32_t node, rk_buf *out) {
+void rk_differ_write_node(const rk_program_index *view, uint32_t node, rk_buf *out) {
     if (node == RK_NO_ID) {
         rk_buf_add_text(out, "none");
         return;
@@ -62,14 +62,14 @@ void rk_differ_write_node(const rk_view *view, uint32_t node, rk_buf *out) {
         rk_buf_add_text(out, "…");
 }
 
-static uint32_t value_of(const rk_view *view, uint32_t op) {
+static uint32_t value_of(const rk_program_index *view, uint32_t op) {
     const rk_op *constant = &view->model->ops.items[op];
     uint32_t node = rk_model_attr(view->model, constant, "value");
     return node != RK_NO_ID ? node : rk_model_attr(view->model, constant, "literal");
 }
 
 // What stands between "dense<" and ">"; the type is told elsewhere.
-void rk_differ_write_constant(const rk_view *view, uint32_t op, rk_buf *out) {
+void rk_differ_write_constant(const rk_program_index *view, uint32_t op, rk_buf *out) {
     uint32_t node = value_of(view, op);
     if (node == RK_NO_ID)
         return;
@@ -97,22 +97,22 @@ static bool near(double a, double b) {
     return size_of(a - b) <= 0.005 * (size_of(a) > size_of(b) ? size_of(a) : size_of(b));
 }
 
-static uint64_t hash_elements(const rk_view *view, uint32_t node) {
+static uint64_t hash_elements(const rk_program_index *view, uint32_t node) {
     return node == RK_NO_ID ? 0 : rk_hash_span(RK_HASH_SEED, view->model->nodes.items[node].bytes);
 }
 
-static rk_span element_type(const rk_view *view, uint32_t op) {
+static rk_span element_type(const rk_program_index *view, uint32_t op) {
     const rk_op *constant = &view->model->ops.items[op];
     rk_span dims, element = {0};
     if (!constant->result_count ||
-        !rk_view_tensor(view->model, view->model->values.items[constant->first_result].type, &dims,
-                        &element))
+        !rk_program_index_tensor(
+            view->model, view->model->values.items[constant->first_result].type, &dims, &element))
         return (rk_span){0};
     return element;
 }
 
 // One number, of the types that C knows.
-bool rk_differ_number(const rk_view *view, uint32_t op, double *out_number) {
+bool rk_differ_number(const rk_program_index *view, uint32_t op, double *out_number) {
     static const struct {
         const char *type;
         size_t bytes;

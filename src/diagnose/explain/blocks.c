@@ -22,10 +22,11 @@ typedef struct run {
 } run;
 
 // What an operation is, with the sizes that it works on: what a scan needs to be the same.
-static uint64_t *hash_items(const rk_view *view, const rk_view_function *function) {
+static uint64_t *hash_items(const rk_program_index *view,
+                            const rk_program_index_function *function) {
     uint64_t *hashes = rk_malloc(((size_t)function->count + 1) * sizeof *hashes);
     for (uint32_t i = 0; hashes && i < function->count; i++) {
-        const rk_view_item *item = &view->items[function->first + i];
+        const rk_program_index_item *item = &view->items[function->first + i];
         const rk_op *op = &view->model->ops.items[item->op];
         hashes[i] = item->kind;
         for (uint32_t r = 0; r < op->result_count; r++) {
@@ -96,7 +97,8 @@ static run longest_run(const uint64_t *hashes, uint32_t count, uint32_t length) 
 
 // The innermost frame that all operations of the blocks have in common: the loop's line, if the
 // block is a function; else the line that the first block begins with.
-static rk_source place_of(const rk_view *view, const rk_view_function *function, run blocks) {
+static rk_source place_of(const rk_program_index *view, const rk_program_index_function *function,
+                          run blocks) {
     rk_source common[FRAMES_MAX], frames[FRAMES_MAX], first = {0};
     uint32_t common_count = 0, end = blocks.length * blocks.count, looked_at = 0;
     bool any = false;
@@ -125,7 +127,8 @@ static rk_source place_of(const rk_view *view, const rk_view_function *function,
     return common_count && !is_call ? common[0] : first;
 }
 
-static bool has_kernels(const rk_view *view, const rk_view_function *function, run blocks) {
+static bool has_kernels(const rk_program_index *view, const rk_program_index_function *function,
+                        run blocks) {
     static const char *const targets[] = {"tpu_custom_call", "mosaic_gpu_v2",
                                           "__gpu$xla.gpu.triton", "triton_kernel_call"};
     const rk_model *m = view->model;
@@ -141,8 +144,8 @@ static bool has_kernels(const rk_view *view, const rk_view_function *function, r
     return false;
 }
 
-rk_err *rk_find_blocks(const rk_view *view, rk_blocks *out_blocks) {
-    const rk_view_function *function = &view->functions[view->entry];
+rk_err *rk_find_blocks(const rk_program_index *view, rk_blocks *out_blocks) {
+    const rk_program_index_function *function = &view->functions[view->entry];
     period periods[PERIODS] = {{0, 0}};
     *out_blocks = (rk_blocks){0};
     if (!view->entry || function->count < BLOCKS_MIN * OPS_MIN)

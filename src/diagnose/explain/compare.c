@@ -97,8 +97,8 @@ static rk_err *compare_programs(const rk_explainer *e, rk_explained *item, rk_pr
                                 rk_differences *components) {
     RK_AUTO(rk_loaded) before = {0};
     RK_AUTO(rk_loaded) after = {0};
-    RK_TRY(rk_library_open(e->library, item->nearest, &before));
-    RK_TRY(rk_library_open(e->library, item->program, &after));
+    RK_TRY(rk_corpus_open(e->library, item->nearest, &before));
+    RK_TRY(rk_corpus_open(e->library, item->program, &after));
     RK_TRY(rk_diff_toolchains(before.toolchain, after.toolchain, components));
     if (before.components && after.components)
         RK_TRY(rk_diff_components(before.components, after.components, components));

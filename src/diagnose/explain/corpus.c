@@ -12,11 +12,11 @@ static void known_cleanup(rk_known *known) {
     rk_sketch_cleanup(&known->sketch);
 }
 
-void rk_library_cleanup(rk_library *library) {
+void rk_corpus_cleanup(rk_corpus *library) {
     for (size_t i = 0; i < library->count; i++)
         known_cleanup(&library->items[i]);
     rk_free(library->items);
-    *library = (rk_library){0};
+    *library = (rk_corpus){0};
 }
 
 static rk_err *copy_member(const json_t *object, const char *name, char **out_text) {
@@ -35,7 +35,7 @@ static rk_err *fill_metadata(const json_t *metadata, rk_known *known) {
 }
 
 // Of an entry that has none: an older rekindle wrote it, or it was too large.
-static rk_err *make_sketch(const rk_library *library, rk_known *known) {
+static rk_err *make_sketch(const rk_corpus *library, rk_known *known) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     rk_err *err =
         rk_store_read(library->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD, &lookup);
@@ -47,7 +47,7 @@ static rk_err *make_sketch(const rk_library *library, rk_known *known) {
                                 &known->sketch, &known->has_sketch);
 }
 
-static rk_err *add(rk_library *library, const char *hex, const rk_entry *entry) {
+static rk_err *add(rk_corpus *library, const char *hex, const rk_entry *entry) {
     if (library->count == library->capacity) {
         size_t capacity = library->capacity ? 2 * library->capacity : 256;
         rk_known *items = rk_realloc(library->items, capacity * sizeof *items);
@@ -66,8 +66,8 @@ static rk_err *add(rk_library *library, const char *hex, const rk_entry *entry) 
 }
 
 typedef struct loading {
-    rk_library *library;
-    rk_library_watch watch;
+    rk_corpus *library;
+    rk_corpus_watch watch;
 } loading;
 
 static rk_err *visit(void *context, const rk_store_item *item) {
@@ -89,8 +89,8 @@ static int by_key(const void *a, const void *b) {
     return strcmp(((const rk_known *)a)->hex, ((const rk_known *)b)->hex);
 }
 
-rk_err *rk_library_load(rk_store *store, rk_library_watch watch, rk_library *out_library) {
-    *out_library = (rk_library){.store = store};
+rk_err *rk_corpus_load(rk_store *store, rk_corpus_watch watch, rk_corpus *out_library) {
+    *out_library = (rk_corpus){.store = store};
     loading self = {out_library, watch};
     RK_TRY(rk_store_each(store, RK_ENTRY_PROGRAM, visit, &self));
     if (out_library->count)
@@ -98,7 +98,7 @@ rk_err *rk_library_load(rk_store *store, rk_library_watch watch, rk_library *out
     return NULL;
 }
 
-const rk_known *rk_library_find(const rk_library *library, const char *hex) {
+const rk_known *rk_corpus_find(const rk_corpus *library, const char *hex) {
     size_t low = 0, high = library->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -114,7 +114,7 @@ const rk_known *rk_library_find(const rk_library *library, const char *hex) {
 }
 
 void rk_loaded_cleanup(rk_loaded *loaded) {
-    rk_view_cleanup(&loaded->view);
+    rk_program_index_cleanup(&loaded->view);
     rk_model_free(loaded->model);
     json_decref(loaded->components);
     json_decref(loaded->toolchain);
@@ -122,7 +122,7 @@ void rk_loaded_cleanup(rk_loaded *loaded) {
     *loaded = (rk_loaded){0};
 }
 
-rk_err *rk_library_open(const rk_library *library, const rk_known *known, rk_loaded *out_loaded) {
+rk_err *rk_corpus_open(const rk_corpus *library, const rk_known *known, rk_loaded *out_loaded) {
     *out_loaded = (rk_loaded){0};
     rk_err *err = rk_store_read(library->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD,
                                 &out_loaded->lookup);
@@ -143,7 +143,7 @@ rk_err *rk_library_open(const rk_library *library, const rk_known *known, rk_loa
                          &out_loaded->model, &reason));
     if (!out_loaded->model)
         return NULL;
-    RK_TRY(rk_view_make(out_loaded->model, &out_loaded->view));
+    RK_TRY(rk_program_index_make(out_loaded->model, &out_loaded->view));
     out_loaded->loaded = true;
     return NULL;
 }

@@ -17,26 +17,25 @@ typedef struct rk_known {
     bool has_sketch;
 } rk_known;
 
-typedef struct rk_library {
+typedef struct rk_corpus {
     rk_store *store; // borrowed
     rk_known *items; // owned; by key
     size_t count, capacity;
     size_t damaged; // files that could not be used
-} rk_library;
+} rk_corpus;
 
 // Calls `step`, if it is not NULL, now and then with how many were read.
-typedef struct rk_library_watch {
+typedef struct rk_corpus_watch {
     void (*step)(void *context, uint64_t done);
     void *context;
-} rk_library_watch;
+} rk_corpus_watch;
 
 // Reads the sketch of every program in the store, and makes those that are missing. `store` must
-// outlive it. Owned: rk_library_cleanup, also after an error.
-RK_NODISCARD rk_err *rk_library_load(rk_store *store, rk_library_watch watch,
-                                     rk_library *out_library);
-void rk_library_cleanup(rk_library *library);
+// outlive it. Owned: rk_corpus_cleanup, also after an error.
+RK_NODISCARD rk_err *rk_corpus_load(rk_store *store, rk_corpus_watch watch, rk_corpus *out_library);
+void rk_corpus_cleanup(rk_corpus *library);
 
-const rk_known *rk_library_find(const rk_library *library, const char *hex); // NULL: not there
+const rk_known *rk_corpus_find(const rk_corpus *library, const char *hex); // NULL: not there
 
 // A sketch as rk_sketch_write writes it; `*out_read` false where it is none, or of another version.
 // Owned: rk_sketch_cleanup, also after an error.
@@ -49,8 +48,8 @@ typedef struct rk_loaded {
     json_t *components; // owned; NULL if there are none
     json_t *toolchain;  // owned: versions by name; NULL if they are not known
     rk_model *model;
-    rk_view view;
+    rk_program_index view;
 } rk_loaded;
-RK_NODISCARD rk_err *rk_library_open(const rk_library *library, const rk_known *known,
-                                     rk_loaded *out_loaded);
+RK_NODISCARD rk_err *rk_corpus_open(const rk_corpus *library, const rk_known *known,
+                                    rk_loaded *out_loaded);
 void rk_loaded_cleanup(rk_loaded *loaded);

@@ -187,15 +187,15 @@ static rk_err *be_uncacheable(const rk_explainer *e, rk_explained *item) {
     RK_AUTO(rk_loaded) loaded = {0};
     item->cause = RK_CAUSE_UNCACHEABLE;
     if (item->program)
-        RK_TRY(rk_library_open(e->library, item->program, &loaded));
-    rk_tie tie;
-    if (loaded.loaded && rk_find_tie(&loaded.view, item->compile->reason, &tie))
+        RK_TRY(rk_corpus_open(e->library, item->program, &loaded));
+    rk_process_reference tie;
+    if (loaded.loaded && rk_find_process_reference(&loaded.view, item->compile->reason, &tie))
         return note_at(item, &tie.place, tie.op, RK_WHY_NOT_KEPT, "", item->compile->reason);
     return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
 }
 
 static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_explained *item) {
-    rk_candidate nearest = {0};
+    rk_nearest_candidate nearest = {0};
     if (item->program)
         nearest = rk_explain_find_nearest(e, index);
     if (!nearest.known)
@@ -235,7 +235,7 @@ static rk_err *look_for_blocks(const rk_explainer *e, rk_explained *item) {
     RK_AUTO(rk_loaded) loaded = {0};
     if (!item->program || item->blocks.count || item->cause == RK_CAUSE_DUPLICATE)
         return NULL;
-    RK_TRY(rk_library_open(e->library, item->program, &loaded));
+    RK_TRY(rk_corpus_open(e->library, item->program, &loaded));
     return loaded.loaded ? rk_find_blocks(&loaded.view, &item->blocks) : NULL;
 }
 
@@ -325,7 +325,7 @@ static rk_err *explain_each(rk_explainer *e) {
     return NULL;
 }
 
-rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_library *library,
+rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_corpus *library,
                    rk_explanation *out_explanation) {
     *out_explanation = (rk_explanation){.run = run, .library = library};
     rk_autofree const rk_known **seen = rk_calloc(run->compile_count + 1, sizeof(rk_known *));
@@ -333,8 +333,7 @@ rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_li
     if (!seen || !out_explanation->items)
         return rk_err_no_memory();
     for (size_t i = 0; i < run->compile_count; i++)
-        seen[i] =
-            has_key(&run->compiles[i]) ? rk_library_find(library, run->compiles[i].key) : NULL;
+        seen[i] = has_key(&run->compiles[i]) ? rk_corpus_find(library, run->compiles[i].key) : NULL;
     rk_explainer e = {run, earlier, library, out_explanation, seen};
     RK_TRY(explain_each(&e));
     RK_TRY(rk_find_patterns(&e));

@@ -64,9 +64,9 @@ typedef struct rk_question {
 } rk_question;
 
 typedef struct rk_explanation {
-    const rk_run_model *run;   // borrowed
-    const rk_library *library; // borrowed
-    rk_explained *items;       // owned; by time
+    const rk_run_model *run;  // borrowed
+    const rk_corpus *library; // borrowed
+    rk_explained *items;      // owned; by time
     size_t count;
     rk_pattern *patterns; // owned; what cost most first
     size_t pattern_count;
@@ -83,7 +83,7 @@ typedef struct rk_earlier_runs {
 // Everything that is handed in must outlive the explanation. Owned: rk_explanation_cleanup, also
 // after an error.
 RK_NODISCARD rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier,
-                                const rk_library *library, rk_explanation *out_explanation);
+                                const rk_corpus *library, rk_explanation *out_explanation);
 void rk_explanation_cleanup(rk_explanation *explanation);
 
 // What a compilation cost: in the compiler, or to load what was asked for once more.

@@ -7,38 +7,40 @@
 typedef struct rk_explainer {
     const rk_run_model *run;
     rk_earlier_runs earlier;
-    const rk_library *library;
+    const rk_corpus *library;
     rk_explanation *out;
     const rk_known **seen; // owned: by request of the run, its program; NULL: not kept
 } rk_explainer;
 
 // An earlier program, of this run or of another.
-typedef struct rk_candidate {
+typedef struct rk_nearest_candidate {
     const rk_known *known;
     const rk_run_compile *request; // NULL: of an earlier run
     double similarity;
-} rk_candidate;
+} rk_nearest_candidate;
 
 // Of requests before `index`, then of earlier runs of the job, then of the rest of the store: the
 // first of these that has the same program with other options or in another environment; else the
 // most similar one. `known` is NULL where there is none.
-RK_HIDDEN rk_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index);
+RK_HIDDEN rk_nearest_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index);
 
 // Compares, and fills in differences and cause.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, rk_explained *item);
 
 // Looks for blocks in the program.
-RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_view *view, rk_blocks *out_blocks);
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *view, rk_blocks *out_blocks);
 
 // What ties a program to the process that made it: a callback into it, most often.
-typedef struct rk_tie {
+typedef struct rk_process_reference {
     rk_span op;      // "stablehlo.custom_call"
     rk_source place; // the user's
-} rk_tie;
+} rk_process_reference;
 
 // The first one that `reason` (of a bypass) names and whose place is known; false if there is none.
 // Spans are borrowed from the model.
-RK_HIDDEN RK_NODISCARD bool rk_find_tie(const rk_view *view, const char *reason, rk_tie *out_tie);
+RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *view,
+                                                      const char *reason,
+                                                      rk_process_reference *out_tie);
 
 // After all it is like nothing.
 RK_HIDDEN void rk_explained_be_first(rk_explained *item);

@@ -11,21 +11,21 @@ static bool same_program(const rk_known *a, const rk_known *b) {
     return rk_digest_equal(&a->key.program, &b->key.program);
 }
 
-static void consider(rk_candidate *best, const rk_known *known, const rk_run_compile *request,
-                     const rk_known *of, bool same_source) {
+static void consider(rk_nearest_candidate *best, const rk_known *known,
+                     const rk_run_compile *request, const rk_known *of, bool same_source) {
     double similarity = same_program(known, of) ? 1
                         : known->has_sketch && of->has_sketch
                             ? rk_sketch_similarity(&known->sketch, &of->sketch, same_source)
                             : 0;
     // Of several that are as near, the latest.
     if (similarity > 0 && similarity >= best->similarity)
-        *best = (rk_candidate){known, request, similarity};
+        *best = (rk_nearest_candidate){known, request, similarity};
 }
 
 // In this run: by any of its processes.
-static rk_candidate find_in_run(const rk_explainer *e, size_t index, bool exact) {
+static rk_nearest_candidate find_in_run(const rk_explainer *e, size_t index, bool exact) {
     const rk_run_compile *of = &e->run->compiles[index];
-    rk_candidate best = {0};
+    rk_nearest_candidate best = {0};
     for (size_t i = 0; i < e->run->compile_count; i++) {
         const rk_known *known = e->seen[i];
         const rk_run_compile *request = &e->run->compiles[i];
@@ -47,9 +47,10 @@ static bool may_be_of_other_job(const rk_known *a, const rk_known *b) {
            a->sketch.structure == b->sketch.structure;
 }
 
-static rk_candidate find_before(const rk_explainer *e, size_t index, bool same_job, bool exact) {
+static rk_nearest_candidate find_before(const rk_explainer *e, size_t index, bool same_job,
+                                        bool exact) {
     const rk_known *of = e->seen[index];
-    rk_candidate best = {0};
+    rk_nearest_candidate best = {0};
     for (size_t i = 0; i < e->library->count; i++) {
         const rk_known *known = &e->library->items[i];
         bool is_job = *known->job && strcmp(known->job, e->run->job) == 0;
@@ -58,7 +59,7 @@ static rk_candidate find_before(const rk_explainer *e, size_t index, bool same_j
             continue;
         if (!same_job && !exact && !may_be_of_other_job(known, of))
             continue;
-        rk_candidate one = {0};
+        rk_nearest_candidate one = {0};
         consider(&one, known, NULL, of, false);
         if (one.similarity > best.similarity ||
             (one.similarity > 0 && one.similarity == best.similarity &&
@@ -68,8 +69,8 @@ static rk_candidate find_before(const rk_explainer *e, size_t index, bool same_j
     return best;
 }
 
-rk_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index) {
-    rk_candidate best = {0};
+rk_nearest_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index) {
+    rk_nearest_candidate best = {0};
     for (int exact = 1; exact >= 0 && !best.known; exact--) {
         best = find_in_run(e, index, exact);
         for (int same_job = 1; same_job >= 0 && !best.known; same_job--)

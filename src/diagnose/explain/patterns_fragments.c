@@ -50,7 +50,7 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
     for (size_t i = 0; i < run->executed_count; i++) {
         const rk_run_executed *executed = &run->executed[i];
         const rk_known *known =
-            executed->process == process ? rk_library_find(e->library, executed->key) : NULL;
+            executed->process == process ? rk_corpus_find(e->library, executed->key) : NULL;
         size_t at = 0;
         if (!known || !known->has_sketch)
             continue;
@@ -124,10 +124,10 @@ static rk_err *cut_of_graphs(const rk_explainer *e, const pieces *list, char **o
             smallest = &list->items[i];
     RK_AUTO(rk_loaded) loaded = {0};
     rk_source place;
-    RK_TRY(rk_library_open(e->library, smallest->known, &loaded));
+    RK_TRY(rk_corpus_open(e->library, smallest->known, &loaded));
     for (uint32_t i = 0; loaded.loaded && i < loaded.view.result_count; i++) {
         uint32_t op = loaded.view.producer[loaded.view.results[i]];
-        if (op == RK_NO_ID || !rk_view_source(&loaded.view, op, &place))
+        if (op == RK_NO_ID || !rk_program_index_source(&loaded.view, op, &place))
             continue;
         *out_line = place.line;
         return rk_difference_text(place.file, out_file);

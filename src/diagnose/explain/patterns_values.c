@@ -11,8 +11,8 @@ static bool same_text(const char *a, const char *b) {
 }
 
 static bool same_base_name(const rk_explained *a, const rk_explained *b) {
-    return rk_span_equal(rk_view_bare_name(rk_span_text(a->compile->name)),
-                         rk_view_bare_name(rk_span_text(b->compile->name)));
+    return rk_span_equal(rk_program_index_bare_name(rk_span_text(a->compile->name)),
+                         rk_program_index_bare_name(rk_span_text(b->compile->name)));
 }
 
 // The same thing of the same function, of which only the value is another.

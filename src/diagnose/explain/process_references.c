@@ -15,7 +15,7 @@ typedef struct search {
 } search;
 
 static bool is_meant(const search *s, rk_span name) {
-    return name.len && rk_program_is_tie(name) &&
+    return name.len && rk_program_is_process_reference(name) &&
            memmem(s->reason, strlen(s->reason), name.data, name.len) != NULL;
 }
 
@@ -43,11 +43,12 @@ static bool is_tie(search *s, const rk_op *op) {
     return false;
 }
 
-bool rk_find_tie(const rk_view *view, const char *reason, rk_tie *out_tie) {
+bool rk_find_process_reference(const rk_program_index *view, const char *reason,
+                               rk_process_reference *out_tie) {
     search s = {.model = view->model, .reason = reason};
     for (uint32_t i = 1; i < view->item_count; i++) {
         const rk_op *op = &view->model->ops.items[view->items[i].op];
-        if (!is_tie(&s, op) || !rk_view_source(view, view->items[i].op, &out_tie->place))
+        if (!is_tie(&s, op) || !rk_program_index_source(view, view->items[i].op, &out_tie->place))
             continue;
         out_tie->op = rk_model_string(view->model, op->name);
         return true;

@@ -5,7 +5,8 @@
 #include "base/alloc.h"
 #include "diagnose/steps/detect_internal.h"
 
-rk_err *rk_rhythm_new(rk_rhythm_emit_fn *emit, void *context, rk_rhythm **out_rhythm) {
+rk_err *rk_step_detector_new(rk_step_detector_emit_fn *emit, void *context,
+                             rk_step_detector **out_rhythm) {
     *out_rhythm = rk_calloc(1, sizeof **out_rhythm);
     if (!*out_rhythm)
         return rk_err_no_memory();
@@ -15,26 +16,27 @@ rk_err *rk_rhythm_new(rk_rhythm_emit_fn *emit, void *context, rk_rhythm **out_rh
     return NULL;
 }
 
-void rk_rhythm_free(rk_rhythm *r) {
+void rk_step_detector_free(rk_step_detector *r) {
     if (r)
         rk_free(r->step_of);
     rk_free(r);
 }
 
-static void push_entry(rk_rhythm *r, const rk_rhythm_entry *e) {
-    r->history[r->executions++ % RK_RHYTHM_HISTORY] = *e;
-    r->valid += r->valid < RK_RHYTHM_HISTORY;
+static void push_entry(rk_step_detector *r, const rk_step_detector_entry *e) {
+    r->history[r->executions++ % RK_STEP_DETECTOR_HISTORY] = *e;
+    r->valid += r->valid < RK_STEP_DETECTOR_HISTORY;
 }
 
 // Accounts for what was only counted.
-static void settle(rk_rhythm *r) {
+static void settle(rk_step_detector *r) {
     uint64_t times = r->repeats;
     r->repeats = 0;
     r->may_repeat = false;
     if (times == 0)
         return;
-    rk_rhythm_entry again = r->history[(r->executions - 1) % RK_RHYTHM_HISTORY];
-    uint64_t left_out = times > RK_RHYTHM_HISTORY ? times - RK_RHYTHM_HISTORY : 0; // of the history
+    rk_step_detector_entry again = r->history[(r->executions - 1) % RK_STEP_DETECTOR_HISTORY];
+    uint64_t left_out =
+        times > RK_STEP_DETECTOR_HISTORY ? times - RK_STEP_DETECTOR_HISTORY : 0; // of the history
     r->executions += left_out;
     for (uint64_t i = left_out; i < times; i++)
         push_entry(r, &again);
@@ -46,49 +48,50 @@ static void settle(rk_rhythm *r) {
     r->open_from += times;
     r->last_match = r->executions;
     r->step_number += times;
-    uint64_t *step = rk_rhythm_step_of(r, again.program);
+    uint64_t *step = rk_step_detector_step_of(r, again.program);
     if (step)
         *step = r->step_number - 1;
 }
 
 // Whether the same program once more is one step more, in all respects like the last one.
-static bool may_repeat(const rk_rhythm *r) {
+static bool may_repeat(const rk_step_detector *r) {
     static const rk_step_sums alone = {.executions = 1, .programs = 1};
     return r->current && !r->is_marked && r->current->period == 1 && !r->current->by_name &&
            r->open.executions == 0 && r->range.steps > 0 && r->range.rhythm == r->current->id &&
            memcmp(&r->last, &alone, sizeof alone) == 0;
 }
 
-static void note_new(rk_rhythm *r, uint32_t program) {
-    const uint64_t *step = rk_rhythm_step_of(r, program);
+static void note_new(rk_step_detector *r, uint32_t program) {
+    const uint64_t *step = rk_step_detector_step_of(r, program);
     r->next.is_new = step && *step == 0;
     r->programs += r->next.is_new;
 }
 
-static void execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_telling) {
+static void execute(rk_step_detector *r, uint32_t program, uint32_t name, bool is_telling) {
     settle(r);
     note_new(r, program);
     r->next.program = program;
-    r->next.name = name | RK_RHYTHM_NAMED;
+    r->next.name = name | RK_STEP_DETECTOR_NAMED;
     r->next.token = is_telling ? r->next.name : program;
     push_entry(r, &r->next);
-    r->next = (rk_rhythm_entry){0};
-    const rk_rhythm_entry *e = rk_rhythm_entry_at(r, r->executions - 1);
+    r->next = (rk_step_detector_entry){0};
+    const rk_step_detector_entry *e = rk_step_detector_entry_at(r, r->executions - 1);
     if (r->is_marked || !r->current) {
-        rk_rhythm_add_entry(r, e);
+        rk_step_detector_add_entry(r, e);
         if (!r->is_marked)
-            rk_rhythm_look_for_first(r);
+            rk_step_detector_look_for_first(r);
         return;
     }
-    rk_rhythm_take_in(r, e);
+    rk_step_detector_take_in(r, e);
     if (r->last_match < r->executions) {
-        rk_rhythm_look_after_stray(r);
+        rk_step_detector_look_after_stray(r);
     } else if (r->current->by_name) {
-        rk_rhythm_look_beyond_names(r);
+        rk_step_detector_look_beyond_names(r);
     }
 }
 
-void rk_rhythm_execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_telling) {
+void rk_step_detector_execute(rk_step_detector *r, uint32_t program, uint32_t name,
+                              bool is_telling) {
     if (RK_LIKELY(r->may_repeat && program == r->repeated)) {
         r->repeats++;
         return;
@@ -98,7 +101,7 @@ void rk_rhythm_execute(rk_rhythm *r, uint32_t program, uint32_t name, bool is_te
     r->repeated = program;
 }
 
-void rk_rhythm_transfer(rk_rhythm *r, bool to_device, uint64_t bytes) {
+void rk_step_detector_transfer(rk_step_detector *r, bool to_device, uint64_t bytes) {
     settle(r);
     if (to_device) {
         r->next.host_to_device++;
@@ -109,13 +112,13 @@ void rk_rhythm_transfer(rk_rhythm *r, bool to_device, uint64_t bytes) {
     }
 }
 
-void rk_rhythm_compile(rk_rhythm *r) {
+void rk_step_detector_compile(rk_step_detector *r) {
     settle(r);
     r->next.compiles++;
     r->flat_steps = 0;
 }
 
-void rk_rhythm_skip(rk_rhythm *r, uint64_t executions) {
+void rk_step_detector_skip(rk_step_detector *r, uint64_t executions) {
     settle(r);
     r->executions += executions;
     r->open.executions += executions;
@@ -125,15 +128,15 @@ void rk_rhythm_skip(rk_rhythm *r, uint64_t executions) {
 }
 
 // What came before the first mark belongs to the first step.
-static void begin_marks(rk_rhythm *r) {
+static void begin_marks(rk_step_detector *r) {
     r->is_marked = true;
-    rk_rhythm_emit(r);
+    rk_step_detector_emit(r);
     r->open.executions += r->open_from;
     r->open_from = 0;
     r->flat_steps = 0;
 }
 
-void rk_rhythm_mark(rk_rhythm *r) {
+void rk_step_detector_mark(rk_step_detector *r) {
     enum { MARKED_RHYTHM = INT32_MAX };
     settle(r);
     if (!r->is_marked)
@@ -144,23 +147,23 @@ void rk_rhythm_mark(rk_rhythm *r) {
     r->open.host_to_device_bytes += r->next.host_to_device_bytes;
     r->open.device_to_host += r->next.device_to_host;
     r->open.device_to_host_bytes += r->next.device_to_host_bytes;
-    r->next = (rk_rhythm_entry){0};
+    r->next = (rk_step_detector_entry){0};
     r->marked_steps++;
-    rk_rhythm_close(r, MARKED_RHYTHM);
+    rk_step_detector_close(r, MARKED_RHYTHM);
 }
 
-void rk_rhythm_flush(rk_rhythm *r) {
+void rk_step_detector_flush(rk_step_detector *r) {
     settle(r);
-    rk_rhythm_emit(r);
+    rk_step_detector_emit(r);
 }
 
-void rk_rhythm_get_state(const rk_rhythm *r, rk_rhythm_state *out_state) {
+void rk_step_detector_get_state(const rk_step_detector *r, rk_step_detector_state *out_state) {
     uint64_t steps = 0;
     if (r->is_marked)
         steps = r->marked_steps;
     else if (r->current)
         steps = r->current->steps;
-    *out_state = (rk_rhythm_state){
+    *out_state = (rk_step_detector_state){
         .executions = r->executions + r->repeats,
         .programs = r->programs,
         .steps = steps + r->repeats,

@@ -1,27 +1,30 @@
 #include "diagnose/steps/detect_internal.h"
 #include "diagnose/steps/period_internal.h"
 
-static uint32_t find(rk_rhythm *r, uint64_t count, uint32_t max_period, bool by_name,
+static uint32_t find(rk_step_detector *r, uint64_t count, uint32_t max_period, bool by_name,
                      uint32_t *out_period) {
     if (count > r->valid)
         count = r->valid;
     for (uint64_t i = 0; i < count; i++)
-        r->items[i] = rk_rhythm_token(rk_rhythm_entry_at(r, r->executions - count + i), by_name);
-    return rk_rhythm_find(r->items, (uint32_t)count, max_period, RK_RHYTHM_TIMES, r->border,
-                          out_period);
+        r->items[i] = rk_step_detector_token(
+            rk_step_detector_entry_at(r, r->executions - count + i), by_name);
+    return rk_step_detector_find(r->items, (uint32_t)count, max_period, RK_STEP_DETECTOR_TIMES,
+                                 r->border, out_period);
 }
 
-static bool is_at(const rk_rhythm *r, const rk_rhythm_pattern *p, uint64_t from) {
+static bool is_at(const rk_step_detector *r, const rk_step_detector_pattern *p, uint64_t from) {
     for (uint32_t i = 0; i < p->period; i++)
-        if (rk_rhythm_token(rk_rhythm_entry_at(r, from + i), p->by_name) != p->tokens[i])
+        if (rk_step_detector_token(rk_step_detector_entry_at(r, from + i), p->by_name) !=
+            p->tokens[i])
             return false;
     return true;
 }
 
 // The pattern that is known already, and begins a few executions later perhaps.
-static rk_rhythm_pattern *find_known(rk_rhythm *r, uint64_t *from, uint32_t period, bool by_name) {
+static rk_step_detector_pattern *find_known(rk_step_detector *r, uint64_t *from, uint32_t period,
+                                            bool by_name) {
     for (uint32_t i = 0; i < r->known_count; i++) {
-        rk_rhythm_pattern *p = &r->known[i];
+        rk_step_detector_pattern *p = &r->known[i];
         if (p->period != period || p->by_name != by_name)
             continue;
         for (uint32_t turn = 0; turn < period; turn++)
@@ -34,28 +37,30 @@ static rk_rhythm_pattern *find_known(rk_rhythm *r, uint64_t *from, uint32_t peri
 }
 
 // Instead of the one that mattered least, where there is no room.
-static rk_rhythm_pattern *add_known(rk_rhythm *r, uint64_t from, uint32_t period, bool by_name) {
-    rk_rhythm_pattern *p = &r->known[r->known_count < RK_RHYTHM_KNOWN ? r->known_count++ : 0];
-    for (uint32_t i = 0; i < RK_RHYTHM_KNOWN && r->ids >= RK_RHYTHM_KNOWN; i++)
+static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, uint32_t period,
+                                           bool by_name) {
+    rk_step_detector_pattern *p =
+        &r->known[r->known_count < RK_STEP_DETECTOR_KNOWN ? r->known_count++ : 0];
+    for (uint32_t i = 0; i < RK_STEP_DETECTOR_KNOWN && r->ids >= RK_STEP_DETECTOR_KNOWN; i++)
         if (&r->known[i] != r->current && (p == r->current || r->known[i].matched < p->matched))
             p = &r->known[i];
-    *p = (rk_rhythm_pattern){.id = ++r->ids, .period = period, .by_name = by_name};
+    *p = (rk_step_detector_pattern){.id = ++r->ids, .period = period, .by_name = by_name};
     for (uint32_t i = 0; i < period; i++)
-        p->tokens[i] = rk_rhythm_token(rk_rhythm_entry_at(r, from + i), by_name);
+        p->tokens[i] = rk_step_detector_token(rk_step_detector_entry_at(r, from + i), by_name);
     return p;
 }
 
-void rk_rhythm_take_in(rk_rhythm *r, const rk_rhythm_entry *e) {
-    rk_rhythm_pattern *p = r->current;
-    uint32_t token = rk_rhythm_token(e, p->by_name);
+void rk_step_detector_take_in(rk_step_detector *r, const rk_step_detector_entry *e) {
+    rk_step_detector_pattern *p = r->current;
+    uint32_t token = rk_step_detector_token(e, p->by_name);
     bool matches = token == p->tokens[r->at];
     if (!matches && r->at > 0 && token == p->tokens[0]) { // it was cut short
-        rk_rhythm_close(r, p->id);
+        rk_step_detector_close(r, p->id);
         p->steps++;
         r->at = 0;
         matches = true;
     }
-    rk_rhythm_add_entry(r, e);
+    rk_step_detector_add_entry(r, e);
     if (!matches)
         return;
     p->matched++;
@@ -64,16 +69,16 @@ void rk_rhythm_take_in(rk_rhythm *r, const rk_rhythm_entry *e) {
         return;
     r->at = 0;
     p->steps++;
-    rk_rhythm_close(r, p->id);
+    rk_step_detector_close(r, p->id);
 }
 
 // From `from` on that rhythm is the one.
-static void adopt(rk_rhythm *r, uint64_t from, uint32_t period, bool by_name) {
-    rk_rhythm_pattern *p = find_known(r, &from, period, by_name);
+static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_name) {
+    rk_step_detector_pattern *p = find_known(r, &from, period, by_name);
     if (!p)
         p = add_known(r, from, period, by_name);
     bool takes_back = from < r->open_from;
-    rk_rhythm_emit(r);
+    rk_step_detector_emit(r);
     r->step_number++;
     r->open = (rk_step_sums){0};
     if (takes_back) {
@@ -81,9 +86,9 @@ static void adopt(rk_rhythm *r, uint64_t from, uint32_t period, bool by_name) {
     } else {
         for (uint64_t i = r->open_from; i < from; i++)
             if (r->executions - i <= r->valid)
-                rk_rhythm_add_entry(r, rk_rhythm_entry_at(r, i));
+                rk_step_detector_add_entry(r, rk_step_detector_entry_at(r, i));
         r->open.executions = from - r->open_from; // also of those that are no longer known
-        rk_rhythm_close(r, 0);
+        rk_step_detector_close(r, 0);
     }
     r->current = p;
     r->at = 0;
@@ -91,16 +96,16 @@ static void adopt(rk_rhythm *r, uint64_t from, uint32_t period, bool by_name) {
     r->strays = r->flat_steps = 0;
     r->last_match = from;
     for (uint64_t i = from; i < r->executions; i++)
-        rk_rhythm_take_in(r, rk_rhythm_entry_at(r, i));
+        rk_step_detector_take_in(r, rk_step_detector_entry_at(r, i));
 }
 
 // What is not in the shorter pattern, in the longer one: if it repeats itself, it is something
 // else than a part of each step.
-static bool is_longer_step(const rk_rhythm *r, uint64_t from, uint32_t period) {
-    const rk_rhythm_pattern *p = r->current;
-    uint32_t micro_steps = 0, strays[RK_RHYTHM_MAX_PERIOD], stray_count = 0;
+static bool is_longer_step(const rk_step_detector *r, uint64_t from, uint32_t period) {
+    const rk_step_detector_pattern *p = r->current;
+    uint32_t micro_steps = 0, strays[RK_STEP_DETECTOR_MAX_PERIOD], stray_count = 0;
     for (uint32_t i = 0; i < period; i++) {
-        uint32_t token = rk_rhythm_token(rk_rhythm_entry_at(r, from + i), p->by_name);
+        uint32_t token = rk_step_detector_token(rk_step_detector_entry_at(r, from + i), p->by_name);
         bool is_stray = true;
         micro_steps += token == p->tokens[0];
         for (uint32_t j = 0; j < p->period; j++)
@@ -111,16 +116,17 @@ static bool is_longer_step(const rk_rhythm *r, uint64_t from, uint32_t period) {
         if (is_stray)
             strays[stray_count++] = token;
     }
-    return stray_count > 0 && micro_steps <= RK_RHYTHM_MAX_MICRO_STEPS;
+    return stray_count > 0 && micro_steps <= RK_STEP_DETECTOR_MAX_MICRO_STEPS;
 }
 
-static bool look_for_longer(rk_rhythm *r) {
+static bool look_for_longer(rk_step_detector *r) {
     enum { ALWAYS_UP_TO = 64, SELDOM = 64 };
     if (r->strays > ALWAYS_UP_TO && r->strays % SELDOM != 0)
         return false;
-    const rk_rhythm_pattern *p = r->current;
-    uint32_t period, len = find(r, (uint64_t)RK_RHYTHM_TIMES * RK_RHYTHM_LONGER_PERIOD_MAX,
-                                RK_RHYTHM_LONGER_PERIOD_MAX, p->by_name, &period);
+    const rk_step_detector_pattern *p = r->current;
+    uint32_t period,
+        len = find(r, (uint64_t)RK_STEP_DETECTOR_TIMES * RK_STEP_DETECTOR_LONGER_PERIOD_MAX,
+                   RK_STEP_DETECTOR_LONGER_PERIOD_MAX, p->by_name, &period);
     uint64_t from = r->executions - len;
     if (len == 0 || period <= p->period || 2 * (uint64_t)len < r->executions - r->begun ||
         !is_longer_step(r, from, period))
@@ -129,14 +135,14 @@ static bool look_for_longer(rk_rhythm *r) {
     return true;
 }
 
-static void look_for_other(rk_rhythm *r) {
+static void look_for_other(rk_step_detector *r) {
     enum { LASTS = 512, KNOWN_LASTS = 8 };
     uint64_t strays = r->executions - r->last_match;
-    if (strays < RK_RHYTHM_STRAYS_BEFORE_LOOK || r->executions < r->next_look)
+    if (strays < RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK || r->executions < r->next_look)
         return;
-    r->next_look = r->executions + (strays < 64 ? 8 : strays < RK_RHYTHM_HISTORY ? 64 : 512);
-    rk_rhythm_pattern *p = r->current;
-    uint32_t period, len = find(r, strays, RK_RHYTHM_MAX_PERIOD, p->by_name, &period);
+    r->next_look = r->executions + (strays < 64 ? 8 : strays < RK_STEP_DETECTOR_HISTORY ? 64 : 512);
+    rk_step_detector_pattern *p = r->current;
+    uint32_t period, len = find(r, strays, RK_STEP_DETECTOR_MAX_PERIOD, p->by_name, &period);
     if (len == 0)
         return;
     uint64_t from = r->executions - len, first = from;
@@ -147,33 +153,35 @@ static void look_for_other(rk_rhythm *r) {
         adopt(r, from, period, p->by_name);
 }
 
-void rk_rhythm_look_for_first(rk_rhythm *r) {
+void rk_step_detector_look_for_first(rk_step_detector *r) {
     if (r->executions < r->next_look)
         return;
     uint64_t since = r->executions - r->begun;
     uint64_t wait = since / 8;
     r->next_look = r->executions + (wait < 1 ? 1 : wait > 512 ? 512 : wait);
-    uint32_t period, len = find(r, RK_RHYTHM_HISTORY, RK_RHYTHM_MAX_PERIOD, false, &period);
-    bool by_name = len == 0 && since >= RK_RHYTHM_BY_NAME_AFTER;
+    uint32_t period,
+        len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, false, &period);
+    bool by_name = len == 0 && since >= RK_STEP_DETECTOR_BY_NAME_AFTER;
     if (by_name)
-        len = find(r, RK_RHYTHM_HISTORY, RK_RHYTHM_MAX_PERIOD, true, &period);
+        len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, true, &period);
     // Two programs in turn come three times sooner than they mean anything.
-    if (len >= RK_RHYTHM_TIMES + 1)
+    if (len >= RK_STEP_DETECTOR_TIMES + 1)
         adopt(r, r->executions - len, period, by_name);
 }
 
 // Where one name is all there is, everything is a step, until the programs themselves show more.
-void rk_rhythm_look_beyond_names(rk_rhythm *r) {
+void rk_step_detector_look_beyond_names(rk_step_detector *r) {
     enum { LASTS = 256 };
     if (r->executions < r->next_look)
         return;
     r->next_look = r->executions + LASTS;
-    uint32_t period, len = find(r, RK_RHYTHM_HISTORY, RK_RHYTHM_MAX_PERIOD, false, &period);
+    uint32_t period,
+        len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, false, &period);
     if (len >= LASTS)
         adopt(r, r->executions - len, period, false);
 }
 
-void rk_rhythm_look_after_stray(rk_rhythm *r) {
+void rk_step_detector_look_after_stray(rk_step_detector *r) {
     r->strays++;
     if (!look_for_longer(r))
         look_for_other(r);

@@ -2,8 +2,8 @@
 
 // From the end backwards: the borders of all beginnings, as Knuth, Morris and Pratt have them. What
 // has `len` items and a border of `border` repeats itself every `len - border`.
-uint32_t rk_rhythm_find(const uint32_t *items, uint32_t count, uint32_t max_period, uint32_t times,
-                        uint16_t *border, uint32_t *out_period) {
+uint32_t rk_step_detector_find(const uint32_t *items, uint32_t count, uint32_t max_period,
+                               uint32_t times, uint16_t *border, uint32_t *out_period) {
     uint32_t best = 0, matched = 0;
     for (uint32_t len = 1; len <= count; len++) {
         uint32_t item = items[count - len];

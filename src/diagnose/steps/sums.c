@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "diagnose/steps/detect_internal.h"
 
-uint64_t *rk_rhythm_step_of(rk_rhythm *r, uint32_t program) {
+uint64_t *rk_step_detector_step_of(rk_step_detector *r, uint32_t program) {
     if (program >= r->program_capacity) {
         uint32_t larger = program < 32 ? 64 : program * 2;
         uint64_t *grown = rk_realloc(r->step_of, larger * sizeof *grown);
@@ -16,9 +16,9 @@ uint64_t *rk_rhythm_step_of(rk_rhythm *r, uint32_t program) {
     return &r->step_of[program];
 }
 
-void rk_rhythm_add_entry(rk_rhythm *r, const rk_rhythm_entry *e) {
+void rk_step_detector_add_entry(rk_step_detector *r, const rk_step_detector_entry *e) {
     rk_step_sums *sums = &r->open;
-    uint64_t *step = rk_rhythm_step_of(r, e->program);
+    uint64_t *step = rk_step_detector_step_of(r, e->program);
     if (step && *step != r->step_number) {
         *step = r->step_number;
         sums->programs++;
@@ -47,7 +47,7 @@ static bool is_growth(const rk_step_sums *sums) {
     return sums->compiles > 0 || sums->new_programs > 0;
 }
 
-void rk_rhythm_emit(rk_rhythm *r) {
+void rk_step_detector_emit(rk_step_detector *r) {
     if (r->range.sums.executions == 0 && r->range.steps == 0)
         return;
     r->emit(r->context, &r->range);
@@ -55,21 +55,22 @@ void rk_rhythm_emit(rk_rhythm *r) {
     r->ranges++;
 }
 
-static bool continues_range(const rk_rhythm *r, uint32_t id) {
+static bool continues_range(const rk_step_detector *r, uint32_t id) {
     const rk_step_range *range = &r->range;
     if (range->steps == 0 || range->rhythm != id ||
         range->first_execution + range->sums.executions != r->open_from)
         return false;
     if (memcmp(&r->last, &r->open, sizeof r->open) == 0)
         return true;
-    return r->ranges >= RK_RHYTHM_EXACT_RANGES && !is_growth(&r->open) && !is_growth(&r->last);
+    return r->ranges >= RK_STEP_DETECTOR_EXACT_RANGES && !is_growth(&r->open) &&
+           !is_growth(&r->last);
 }
 
-void rk_rhythm_close(rk_rhythm *r, uint32_t id) {
+void rk_step_detector_close(rk_step_detector *r, uint32_t id) {
     if (id == 0 && r->open.executions == 0)
         return;
     if (!continues_range(r, id)) {
-        rk_rhythm_emit(r);
+        rk_step_detector_emit(r);
         r->range = (rk_step_range){
             .rhythm = id, .first_execution = r->open_from, .is_marked = r->is_marked && id > 0};
     }

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 
 enum {
-    MAX_DIALECTS = 1024, // what rk_entry.dialect holds
+    MAX_DIALECTS = 1024, // what rk_bytecode_entry.dialect holds
     MAX_VERSION = 6,
     ALIGNED = 0x80,
     VERSION_DIALECT_VERSIONS = 1,
@@ -277,7 +277,7 @@ static bool open_entry_groups(rk_bytecode *file, rk_cursor *cursor, uint64_t *of
         uint64_t dialect = rk_cursor_varint(cursor), count = rk_cursor_count(cursor);
         if (dialect >= file->dialect_count || count > to - from || cursor->bad)
             return fail_in(file, RK_SECTION_ATTR_TYPE_OFFSET, cursor, "a group is not sound");
-        rk_entry entry = {
+        rk_bytecode_entry entry = {
             .dialect = dialect & (MAX_DIALECTS - 1), .node = RK_NO_ID, .other = RK_NO_ID};
         for (uint64_t end = from + count; from < end; from++) {
             uint64_t size = rk_cursor_varint(cursor);

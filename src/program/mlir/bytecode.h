@@ -38,7 +38,7 @@ typedef enum rk_entry_state { RK_ENTRY_NEW, RK_ENTRY_OPEN, RK_ENTRY_DONE } rk_en
 
 // An attribute or a type: attributes first, then types, then a sentinel at the end of the section.
 // Its bytes end where the next entry's begin.
-typedef struct rk_entry {
+typedef struct rk_bytecode_entry {
     uint64_t offset : 40; // in the section
     uint64_t dialect : 10;
     uint64_t is_binary : 1; // in its dialect's own encoding, else text
@@ -46,7 +46,7 @@ typedef struct rk_entry {
     uint64_t depth : 11;    // of what it is made of
     uint32_t node;          // once it is done
     uint32_t other;         // the same, in the form that operations want it; or RK_NO_ID
-} rk_entry;
+} rk_bytecode_entry;
 
 enum { RK_MAX_PROPERTIES = 32 }; // of an operation
 
@@ -96,7 +96,7 @@ typedef struct rk_bytecode {
     uint32_t dialect_count;
     rk_op_name *op_names;
     uint32_t op_name_count;
-    rk_entry *entries;
+    rk_bytecode_entry *entries;
     uint32_t attr_count, type_count;
     rk_properties *properties;
     uint32_t property_count;
@@ -152,6 +152,6 @@ static inline uint32_t rk_bytecode_type(rk_bytecode *file, uint64_t index) {
 }
 
 // The bytes of an entry.
-rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_entry *entry);
+rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_bytecode_entry *entry);
 // The bytes of a resource; false if there are none. Not of the format: `failed`.
 bool rk_bytecode_resource(rk_bytecode *file, uint64_t handle, rk_span *out_bytes);

@@ -32,7 +32,7 @@ uint32_t rk_decode_string_attr(rk_bytecode *file) {
     uint64_t index = rk_cursor_varint(&file->in);
     if (index >= file->attr_count)
         return rk_decode_bad(file);
-    const rk_entry *entry = &file->entries[index];
+    const rk_bytecode_entry *entry = &file->entries[index];
     rk_dialect_kind kind = file->dialects[entry->dialect].kind;
     rk_cursor cursor = rk_cursor_over(rk_bytecode_entry_bytes(file, entry));
     uint64_t code = entry->is_binary ? rk_cursor_varint(&cursor) : UINT64_MAX;

@@ -7,7 +7,7 @@ enum {
     DEPTH_SATURATED = 2047,
 };
 
-rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_entry *entry) {
+rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_bytecode_entry *entry) {
     uint64_t offset = entry->offset;
     return rk_span_of(file->sections[RK_SECTION_ATTR_TYPE].data + offset,
                       (size_t)(entry[1].offset - offset));
@@ -29,7 +29,7 @@ static void push(rk_bytecode *file, uint32_t index) {
 }
 
 uint32_t rk_decode_child(rk_bytecode *file, uint32_t index) {
-    rk_entry *entry = &file->entries[index];
+    rk_bytecode_entry *entry = &file->entries[index];
     if (RK_LIKELY(entry->state == RK_ENTRY_DONE)) {
         if (entry->depth > file->depth)
             file->depth = (uint32_t)entry->depth;
@@ -100,7 +100,7 @@ static uint32_t decode_type(rk_bytecode *file, rk_dialect_kind dialect) {
 
 // Its bytes hold numbers of strings and other entries, so that they are not the same in a file that
 // differs in something else: counted.
-static uint32_t decode_opaque(rk_bytecode *file, const rk_entry *entry, rk_span bytes) {
+static uint32_t decode_opaque(rk_bytecode *file, const rk_bytecode_entry *entry, rk_span bytes) {
     const rk_dialect *dialect = &file->dialects[entry->dialect];
     rk_model_count_opaque(file->model, dialect->kind == RK_DIALECT_OTHER
                                            ? "an attribute or type of an unknown dialect"
@@ -111,7 +111,7 @@ static uint32_t decode_opaque(rk_bytecode *file, const rk_entry *entry, rk_span 
 
 static uint32_t decode_entry(rk_bytecode *file, uint32_t index) {
     rk_model *model = file->model;
-    const rk_entry *entry = &file->entries[index];
+    const rk_bytecode_entry *entry = &file->entries[index];
     rk_span bytes = rk_bytecode_entry_bytes(file, entry);
     rk_dialect_kind dialect = file->dialects[entry->dialect].kind;
     uint32_t nodes = model->nodes.count, fields = model->fields.count, node;
@@ -132,7 +132,7 @@ static uint32_t decode_entry(rk_bytecode *file, uint32_t index) {
 }
 
 static void finish_entry(rk_bytecode *file, uint32_t index, uint32_t node) {
-    rk_entry *entry = &file->entries[index];
+    rk_bytecode_entry *entry = &file->entries[index];
     uint32_t depth = file->depth < DEPTH_SATURATED ? file->depth + 1 : DEPTH_SATURATED;
     if (node == RK_NO_ID)
         file->failed = true;

@@ -27,7 +27,7 @@ void rk_ir_fail(reader *r, const char *why) {
     rk_bytecode_fail(&r->file, "IR", r->file.ir.at, why);
 }
 
-void rk_ir_no_room(reader *r) {
+void rk_ir_out_of_budget(reader *r) {
     r->file.failed = true;
 }
 
@@ -90,7 +90,7 @@ static void define(reader *r, uint32_t type, uint32_t location) {
     rk_value value = {type, location};
     if (!r->frame_count) {
         if (rk_model_add_value(model, value) == RK_NO_ID)
-            rk_ir_no_room(r);
+            rk_ir_out_of_budget(r);
         return;
     }
     frame *top = rk_ir_top(r);
@@ -119,7 +119,7 @@ static void read_operands(reader *r, rk_op *op) {
         if (RK_UNLIKELY(number >= known))
             rk_ir_fail(r, "an operand that no operation gives");
         else if (!add_operand(r->file.model, rk_ir_id(r, r->scope + (uint32_t)number)))
-            rk_ir_no_room(r);
+            rk_ir_out_of_budget(r);
     }
 }
 
@@ -140,7 +140,7 @@ static void read_successors(reader *r, rk_op *op) {
     op->successor_count = (uint32_t)count;
     for (; count && !r->file.failed; count--)
         if (rk_model_add_successor(r->file.model, rk_ir_read_successor(r)) == RK_NO_ID)
-            rk_ir_no_room(r);
+            rk_ir_out_of_budget(r);
 }
 
 // Regions to come: a frame.
@@ -219,7 +219,7 @@ static void open_region(reader *r, frame *top) {
     } else {
         first = rk_model_add_blocks(model, (uint32_t)blocks);
         if (first == RK_NO_ID) {
-            rk_ir_no_room(r);
+            rk_ir_out_of_budget(r);
             return;
         }
         model->regions.items[top->region] = (rk_region){first, (uint32_t)blocks};
@@ -228,7 +228,7 @@ static void open_region(reader *r, frame *top) {
     top->block = top->first_block = first;
     top->end_block = first + (uint32_t)blocks;
     if (!add_values(r, top, values))
-        rk_ir_no_room(r);
+        rk_ir_out_of_budget(r);
 }
 
 static void close_region(reader *r, frame *top) {
@@ -330,7 +330,7 @@ static void keep_op(reader *r, const rk_op_name *name, uint8_t mask, rk_op op) {
     op.end = model->ops.count + 1;
     uint32_t id = add_op(model, &op);
     if (id == RK_NO_ID || (regions && rk_model_add_regions(model, (uint32_t)regions) == RK_NO_ID))
-        rk_ir_no_room(r);
+        rk_ir_out_of_budget(r);
     else if (regions)
         rk_ir_open_op(r, id, op.first_region, name->is_func, regions, is_isolated);
 }

@@ -84,7 +84,7 @@ uint32_t rk_read_attr(rk_bytecode *file, const rk_op_name *op, uint32_t key, uin
     uint32_t node = rk_bytecode_attr(file, index);
     if (node == RK_NO_ID || !op->has_other_forms || !has_other_form(file->model, key, node))
         return node;
-    rk_entry *entry = &file->entries[index];
+    rk_bytecode_entry *entry = &file->entries[index];
     if (entry->other == RK_NO_ID)
         entry->other = other_form(file, node);
     return entry->other;
@@ -118,7 +118,7 @@ const rk_node *rk_read_dictionary(rk_bytecode *file, const rk_op_name *op, uint6
     uint32_t id = rk_bytecode_attr(file, index);
     if (id == RK_NO_ID)
         return NULL;
-    rk_entry *entry = &file->entries[index];
+    rk_bytecode_entry *entry = &file->entries[index];
     if (model->nodes.items[id].kind != RK_NODE_DICT) {
         rk_bytecode_fail(file, "AttrType", rk_bytecode_entry_bytes(file, entry).data,
                          "an operation's attributes are no dictionary");

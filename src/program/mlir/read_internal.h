@@ -50,7 +50,7 @@ typedef struct rk_ir_reader {
 } rk_ir_reader;
 
 void rk_ir_fail(rk_ir_reader *reader, const char *why);
-void rk_ir_no_room(rk_ir_reader *reader);
+void rk_ir_out_of_budget(rk_ir_reader *reader);
 
 // Numbers that the model has given to values.
 static inline uint32_t rk_ir_value_total(const rk_ir_reader *reader) {

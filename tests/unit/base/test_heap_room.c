@@ -24,15 +24,15 @@ enum { MIB = 1 << 20 };
 
 static void *make_room(void *argument) {
     size_t *bytes = argument;
-    rk_heap_room room;
-    rk_heap_room_make(*bytes, &room);
+    rk_heap_reservation room;
+    rk_heap_reserve(*bytes, &room);
     *bytes = room.count ? rk_mapped_bytes(room.pins[0]) : 0;
     void *small[1000];
     for (size_t i = 0; i < RK_ARRAY_LEN(small); i++)
         assert_non_null(small[i] = malloc(1000));
     for (size_t i = 0; i < RK_ARRAY_LEN(small); i++)
         free(small[i]);
-    rk_heap_room_release(&room);
+    rk_heap_release(&room);
     assert_int_equal(room.count, 0);
     return NULL;
 }
@@ -71,10 +71,10 @@ static void there_is_room_in_more_than_one_heap(void **state) {
     (void)state;
     if (OWN_MALLOC || is_scarce())
         skip();
-    rk_heap_room room;
-    rk_heap_room_make(SIZE_MAX, &room);
-    assert_true(room.count > 16 && room.count <= RK_HEAP_ROOM_PINS_MAX);
-    rk_heap_room_release(&room);
+    rk_heap_reservation room;
+    rk_heap_reserve(SIZE_MAX, &room);
+    assert_true(room.count > 16 && room.count <= RK_HEAP_PINS_MAX);
+    rk_heap_release(&room);
 }
 
 static void nothing_is_asked_for(void **state) {
@@ -104,7 +104,7 @@ typedef struct claimant {
 
 static void *claim_then_allocate(void *argument) {
     claimant *self = argument;
-    rk_heap_room_claim();
+    rk_heap_claim();
     (void)pthread_barrier_wait(self->step);
     (void)pthread_barrier_wait(self->step); // the others have allocated
     void *block = malloc(4000);

@@ -107,12 +107,12 @@ static void count_most(tally *t) {
 }
 
 // A request as the compile hook makes it.
-static void request(const fixture *f, rk_ticket *out_ticket) {
-    *out_ticket = (rk_ticket){.key = &f->key, .between_processes = f->between_processes};
+static void request(const fixture *f, rk_flight_wait *out_ticket) {
+    *out_ticket = (rk_flight_wait){.key = &f->key, .between_processes = f->between_processes};
     bool hit = look_up(f);
     while (!hit && rk_flights_ask(f->flights, out_ticket) == RK_FLIGHT_LOOK)
         hit = look_up(f);
-    rk_landing landing = RK_LANDING_PUBLISHED;
+    rk_flight_result landing = RK_FLIGHT_PUBLISHED;
     if (hit) {
         atomic_fetch_add(&f->tally->loaded, 1);
     } else {
@@ -120,18 +120,18 @@ static void request(const fixture *f, rk_ticket *out_ticket) {
         (void)usleep(1000 * f->compile_ms);
         atomic_fetch_sub(&f->tally->compiling, 1);
         atomic_fetch_add(&f->tally->compiled, 1);
-        landing = f->keeps ? RK_LANDING_PUBLISHED : RK_LANDING_NOT_KEPT;
+        landing = f->keeps ? RK_FLIGHT_PUBLISHED : RK_FLIGHT_NOT_KEPT;
         if (f->keeps)
             put(f);
     }
     atomic_fetch_add(&f->tally->waits[out_ticket->wait_end], 1);
     if (out_ticket->flight)
-        rk_flight_land(f->flights, out_ticket->flight, landing, 10 * second_ns);
+        rk_flight_finish(f->flights, out_ticket->flight, landing, 10 * second_ns);
 }
 
 static void *request_in_thread(void *argument) {
     const fixture *f = argument;
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     wait_for(&f->tally->go, 1);
     request(f, &ticket);
     return NULL;
@@ -161,7 +161,7 @@ static rk_lease_view look_at_lease(const fixture *f) {
 static void alone_it_compiles_at_once(void **state) {
     fixture *f = *state;
     start_flights(f);
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     request(f, &ticket);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(ticket.waited_ns, 0);
@@ -207,7 +207,7 @@ static void what_is_not_kept_is_compiled_by_all_at_once(void **state) {
 static void an_abandoned_flight_is_flown_by_the_next(void **state) {
     fixture *f = *state;
     start_flights(f);
-    rk_ticket first = {.key = &f->key, .between_processes = true};
+    rk_flight_wait first = {.key = &f->key, .between_processes = true};
     while (rk_flights_ask(f->flights, &first) == RK_FLIGHT_LOOK)
         continue;
     assert_non_null(first.flight);
@@ -217,7 +217,7 @@ static void an_abandoned_flight_is_flown_by_the_next(void **state) {
     atomic_store(&f->tally->go, 1);
     (void)usleep(20000);
     assert_int_equal(f->tally->compiled, 0);
-    rk_flight_land(f->flights, first.flight, RK_LANDING_ABANDONED, 0);
+    rk_flight_finish(f->flights, first.flight, RK_FLIGHT_ABANDONED, 0);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(f->tally->compiled, 1);
@@ -225,8 +225,8 @@ static void an_abandoned_flight_is_flown_by_the_next(void **state) {
 }
 
 // A flight of our own that stays in the air.
-static rk_ticket take_off(fixture *f) {
-    rk_ticket ticket = {.key = &f->key, .between_processes = f->between_processes};
+static rk_flight_wait take_off(fixture *f) {
+    rk_flight_wait ticket = {.key = &f->key, .between_processes = f->between_processes};
     while (rk_flights_ask(f->flights, &ticket) == RK_FLIGHT_LOOK)
         continue;
     assert_non_null(ticket.flight);
@@ -237,24 +237,24 @@ static void a_wait_ends_at_its_deadline(void **state) {
     fixture *f = *state;
     f->options.wait_ns = second_ns / 20;
     start_flights(f);
-    rk_ticket first = take_off(f), second;
+    rk_flight_wait first = take_off(f), second;
     request(f, &second);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(second.wait_end, RK_WAIT_GAVE_UP);
     assert_true(second.waited_ns >= f->options.wait_ns);
     assert_true(strlen(second.waited_for) > 0);
-    rk_flight_land(f->flights, first.flight, RK_LANDING_PUBLISHED, 0);
+    rk_flight_finish(f->flights, first.flight, RK_FLIGHT_PUBLISHED, 0);
 }
 
 static void nobody_waits_without_time(void **state) {
     fixture *f = *state;
     f->options.wait_ns = 0;
     start_flights(f);
-    rk_ticket first = take_off(f), second;
+    rk_flight_wait first = take_off(f), second;
     request(f, &second);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(second.wait_end, RK_WAIT_NONE);
-    rk_flight_land(f->flights, first.flight, RK_LANDING_PUBLISHED, 0);
+    rk_flight_finish(f->flights, first.flight, RK_FLIGHT_PUBLISHED, 0);
 }
 
 // Compiled long ago, but the store is slow: compiling again is faster than waiting.
@@ -262,12 +262,12 @@ static void publishing_is_not_waited_for_longer_than_it_is_worth(void **state) {
     fixture *f = *state;
     f->options.publish_ns = second_ns / 20;
     start_flights(f);
-    rk_ticket first = take_off(f), second;
+    rk_flight_wait first = take_off(f), second;
     rk_flight_compiled(f->flights, first.flight, 1000);
     request(f, &second);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(second.wait_end, RK_WAIT_SLOW);
-    rk_flight_land(f->flights, first.flight, RK_LANDING_PUBLISHED, 0);
+    rk_flight_finish(f->flights, first.flight, RK_FLIGHT_PUBLISHED, 0);
 }
 
 // Processes.
@@ -275,7 +275,7 @@ static void publishing_is_not_waited_for_longer_than_it_is_worth(void **state) {
 static void as_process(void *context) {
     fixture *f = context;
     start_flights(f);
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     wait_for(&f->tally->go, 1);
     request(f, &ticket);
     rk_flights_close(f->flights);
@@ -379,7 +379,7 @@ static void a_process_gives_up_too_and_then_avoids_that_holder(void **state) {
     f->options.wait_ns = second_ns / 5;
     pid_t holder = start_holder(f);
     start_flights(f);
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     request(f, &ticket);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(ticket.wait_end, RK_WAIT_GAVE_UP);
@@ -428,7 +428,7 @@ static void a_silent_holder_elsewhere_is_late(void **state) {
     f->options.late_ns = second_ns / 10;
     write_foreign_lease(f);
     start_flights(f);
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     request(f, &ticket);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(ticket.wait_end, RK_WAIT_TAKEN_OVER);
@@ -461,7 +461,7 @@ static void a_holder_elsewhere_that_shows_life_is_waited_for(void **state) {
     pthread_t thread;
     atomic_store(&silent, false);
     assert_int_equal(pthread_create(&thread, NULL, give_signs_of_life, f), 0);
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     request(f, &ticket);
     atomic_store(&silent, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -472,7 +472,7 @@ static void this_process_shows_life(void **state) {
     fixture *f = *state;
     f->options.beat_ns = second_ns / 100;
     start_flights(f);
-    rk_ticket ticket = take_off(f);
+    rk_flight_wait ticket = take_off(f);
     rk_lease_view view = look_at_lease(f);
     size_t size_bytes = view.size_bytes;
     for (int i = 0; view.size_bytes < size_bytes + 3; i++) {
@@ -488,7 +488,7 @@ static void this_process_shows_life(void **state) {
         view = look_at_lease(f);
     }
     assert_int_equal(view.compile_ns, 77);
-    rk_flight_land(f->flights, ticket.flight, RK_LANDING_PUBLISHED, 0);
+    rk_flight_finish(f->flights, ticket.flight, RK_FLIGHT_PUBLISHED, 0);
     assert_int_equal(leases(f), 0);
 }
 
@@ -500,7 +500,7 @@ static void slow_publishing_shows_between_processes(void **state) {
     pid_t holder = start_child();
     if (holder == 0) {
         start_flights(f);
-        rk_ticket ticket = take_off(f);
+        rk_flight_wait ticket = take_off(f);
         rk_flight_compiled(f->flights, ticket.flight, 1000);
         atomic_store(&f->tally->go, 2);
         for (;;)
@@ -508,7 +508,7 @@ static void slow_publishing_shows_between_processes(void **state) {
     }
     wait_for(&f->tally->go, 2);
     start_flights(f);
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     request(f, &ticket);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(ticket.wait_end, RK_WAIT_SLOW);
@@ -520,7 +520,7 @@ static void an_end_gives_all_leases_back(void **state) {
     enum { COUNT = 5 };
     start_flights(f);
     rk_key keys[COUNT];
-    rk_ticket tickets[COUNT];
+    rk_flight_wait tickets[COUNT];
     for (int i = 0; i < COUNT; i++) {
         keys[i] = key_of(i + 1);
         f->key = keys[i];
@@ -531,12 +531,12 @@ static void an_end_gives_all_leases_back(void **state) {
     rk_flights_close(f->flights);
     assert_int_equal(leases(f), 0);
     f->key = key_of(99);
-    rk_ticket late;
+    rk_flight_wait late;
     request(f, &late);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(leases(f), 0);
     for (int i = 0; i < COUNT; i++)
-        rk_flight_land(f->flights, tickets[i].flight, RK_LANDING_NOT_KEPT, second_ns);
+        rk_flight_finish(f->flights, tickets[i].flight, RK_FLIGHT_NOT_KEPT, second_ns);
     assert_int_equal(leases(f), 0);
 }
 
@@ -544,21 +544,21 @@ static void an_end_gives_all_leases_back(void **state) {
 
 typedef struct cancelled {
     fixture *f;
-    rk_ticket ticket;
+    rk_flight_wait ticket;
     atomic_bool begun;
 } cancelled;
 
 static void land_abandoned(void *argument) {
     cancelled *self = argument;
     if (self->ticket.flight)
-        rk_flight_land(self->f->flights, self->ticket.flight, RK_LANDING_ABANDONED, 0);
+        rk_flight_finish(self->f->flights, self->ticket.flight, RK_FLIGHT_ABANDONED, 0);
 }
 
 // As the compile hook does it: cancelled only while it waits.
 static void *wait_until_cancelled(void *argument) {
     cancelled *self = argument;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    self->ticket = (rk_ticket){
+    self->ticket = (rk_flight_wait){
         .key = &self->f->key, .between_processes = true, .cancel_state = PTHREAD_CANCEL_ENABLE};
     pthread_cleanup_push(land_abandoned, self);
     atomic_store(&self->begun, true);
@@ -584,9 +584,9 @@ static void cancel_a_waiter(fixture *f) {
 static void a_cancelled_thread_holds_nobody_up(void **state) {
     fixture *f = *state;
     start_flights(f);
-    rk_ticket first = take_off(f);
+    rk_flight_wait first = take_off(f);
     cancel_a_waiter(f); // for a thread
-    rk_flight_land(f->flights, first.flight, RK_LANDING_ABANDONED, 0);
+    rk_flight_finish(f->flights, first.flight, RK_FLIGHT_ABANDONED, 0);
     write_foreign_lease(f);
     cancel_a_waiter(f); // for a process
     char *path = lease_path(f);
@@ -604,11 +604,11 @@ static void request_with_fault(fixture *f, const rk_fault_plan *plan) {
     rk_fault_begin(plan);
     rk_err *err = rk_flights_new(f->store, &f->options, &f->flights);
     if (!err) {
-        rk_ticket ticket = {.key = &f->key, .between_processes = true};
+        rk_flight_wait ticket = {.key = &f->key, .between_processes = true};
         while (rk_flights_ask(f->flights, &ticket) == RK_FLIGHT_LOOK)
             continue;
         if (ticket.flight)
-            rk_flight_land(f->flights, ticket.flight, RK_LANDING_PUBLISHED, 0);
+            rk_flight_finish(f->flights, ticket.flight, RK_FLIGHT_PUBLISHED, 0);
         rk_err_free(ticket.refusal);
         rk_flights_free(f->flights);
     }
@@ -643,12 +643,12 @@ static void a_full_store_is_met_once(void **state) {
     rk_fault_begin(&(rk_fault_plan){
         .nth = 1, .calls = RK_FAULT_LINK, .error_number = ENOSPC, .lasting = true});
     rk_err *err = rk_flights_new(f->store, &f->options, &f->flights);
-    rk_ticket tickets[2] = {0};
+    rk_flight_wait tickets[2] = {0};
     for (size_t i = 0; !err && i < RK_ARRAY_LEN(tickets); i++) {
-        tickets[i] = (rk_ticket){.key = &f->key, .between_processes = true};
+        tickets[i] = (rk_flight_wait){.key = &f->key, .between_processes = true};
         while (rk_flights_ask(f->flights, &tickets[i]) == RK_FLIGHT_LOOK)
             continue;
-        rk_flight_land(f->flights, tickets[i].flight, RK_LANDING_NOT_KEPT, second_ns);
+        rk_flight_finish(f->flights, tickets[i].flight, RK_FLIGHT_NOT_KEPT, second_ns);
     }
     rk_flights_free(f->flights);
     f->flights = NULL;

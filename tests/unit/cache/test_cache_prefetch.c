@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
-#include "cache/prefetch.h"
+#include "cache/prefetcher.h"
 #include "support/gate.h"
 
 enum { ITEMS_MAX = 64 };
@@ -28,7 +28,7 @@ typedef struct work {
 } work;
 
 struct fixture {
-    rk_prefetch *prefetch;
+    rk_prefetcher *prefetch;
     rk_gate gate;
     work works[ITEMS_MAX];
     atomic_int order[ITEMS_MAX]; // of loading
@@ -36,10 +36,10 @@ struct fixture {
     int owner, other_owner;
 };
 
-static rk_prefetch_total last_total;
+static rk_prefetcher_total last_total;
 static atomic_int settled_count;
 
-static void settled(const rk_prefetch_total *total) {
+static void settled(const rk_prefetcher_total *total) {
     last_total = *total;
     atomic_fetch_add(&settled_count, 1);
 }
@@ -77,7 +77,7 @@ static void release(void *context) {
     assert_int_equal(atomic_fetch_add(&w->released, 1), 0);
 }
 
-static const rk_prefetch_options usual = {
+static const rk_prefetcher_options usual = {
     .threads = 2,
     .quick_ns = 10 * MS,
     .max_bytes = 1000,
@@ -87,10 +87,10 @@ static const rk_prefetch_options usual = {
     .settled = settled,
 };
 
-static void make(fixture *f, const rk_prefetch_options *options) {
-    const rk_prefetch_actions actions = {load, destroy, release};
-    rk_prefetch_free(f->prefetch);
-    assert_null(rk_prefetch_new(options, &actions, &f->prefetch));
+static void make(fixture *f, const rk_prefetcher_options *options) {
+    const rk_prefetcher_actions actions = {load, destroy, release};
+    rk_prefetcher_free(f->prefetch);
+    assert_null(rk_prefetcher_new(options, &actions, &f->prefetch));
 }
 
 static int setup(void **state) {
@@ -105,7 +105,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     fixture *f = *state;
     rk_gate_open(&f->gate);
-    rk_prefetch_free(f->prefetch);
+    rk_prefetcher_free(f->prefetch);
     for (int i = 0; i < ITEMS_MAX; i++) // each was handed over or destroyed, never both
         assert_true(atomic_load(&f->works[i].destroyed) <= atomic_load(&f->works[i].loaded));
     free(f);
@@ -119,23 +119,23 @@ static rk_key key_of(int number) {
 }
 
 // Item `number`, which is wanted after so many milliseconds and takes so long.
-static rk_prefetch_item item(fixture *f, int number, uint64_t wanted_ms, uint64_t load_ms) {
+static rk_prefetcher_item item(fixture *f, int number, uint64_t wanted_ms, uint64_t load_ms) {
     work *w = &f->works[number];
     w->fixture = f;
-    return (rk_prefetch_item){.key = key_of(number),
-                              .wanted_ns = rk_steady_ns() + wanted_ms * MS,
-                              .load_ns = load_ms * MS,
-                              .bytes = w->bytes,
-                              .context = w};
+    return (rk_prefetcher_item){.key = key_of(number),
+                                .wanted_ns = rk_steady_ns() + wanted_ms * MS,
+                                .load_ns = load_ms * MS,
+                                .bytes = w->bytes,
+                                .context = w};
 }
 
-static void add(fixture *f, const rk_prefetch_item *items, size_t count) {
-    assert_null(rk_prefetch_add(f->prefetch, &f->owner, 7, items, count));
+static void add(fixture *f, const rk_prefetcher_item *items, size_t count) {
+    assert_null(rk_prefetcher_add(f->prefetch, &f->owner, 7, items, count));
 }
 
-static bool take_of(fixture *f, const void *owner, int number, rk_prefetch_claim *claim) {
+static bool take_of(fixture *f, const void *owner, int number, rk_prefetcher_claim *claim) {
     rk_key key = key_of(number);
-    bool taken = rk_prefetch_take(f->prefetch, owner, &key, claim);
+    bool taken = rk_prefetcher_take(f->prefetch, owner, &key, claim);
     if (taken && claim->answer.miss == RK_MISS_NONE)
         assert_ptr_equal(claim->answer.handle, &f->works[number]);
     rk_answer_cleanup(&claim->answer);
@@ -143,7 +143,7 @@ static bool take_of(fixture *f, const void *owner, int number, rk_prefetch_claim
 }
 
 static bool take(fixture *f, int number) {
-    rk_prefetch_claim claim;
+    rk_prefetcher_claim claim;
     return take_of(f, &f->owner, number, &claim);
 }
 
@@ -165,9 +165,9 @@ static void wait_until_settled(void) {
 
 static void what_is_loaded_is_handed_over_once(void **state) {
     fixture *f = *state;
-    rk_prefetch_claim claim;
+    rk_prefetcher_claim claim;
     f->works[0].bytes = 100;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
     wait_until_ended(f, 2);
     assert_false(take_of(f, &f->other_owner, 0, &claim)); // another client's is not ours
     assert_true(take_of(f, &f->owner, 0, &claim));
@@ -189,14 +189,14 @@ static void what_is_loaded_is_handed_over_once(void **state) {
 // Each part of the key counts.
 static void another_key_is_not_handed_out(void **state) {
     fixture *f = *state;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1)}, 1);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1)}, 1);
     wait_until_ended(f, 1);
     for (int part = 0; part < 4; part++) {
-        rk_prefetch_claim claim;
+        rk_prefetcher_claim claim;
         rk_key key = key_of(0);
         rk_digest *parts[] = {&key.digest, &key.program, &key.options, &key.environment};
         parts[part]->bytes[31] ^= 1;
-        assert_false(rk_prefetch_take(f->prefetch, &f->owner, &key, &claim));
+        assert_false(rk_prefetcher_take(f->prefetch, &f->owner, &key, &claim));
     }
     assert_true(take(f, 0));
 }
@@ -205,7 +205,7 @@ typedef struct taker {
     fixture *fixture;
     int number;
     bool taken;
-    rk_prefetch_claim claim;
+    rk_prefetcher_claim claim;
 } taker;
 
 static void *run_taker(void *argument) {
@@ -217,7 +217,7 @@ static void *run_taker(void *argument) {
 static void a_request_waits_for_its_own_alone(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 500), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 500), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
     rk_gate_await(&f->gate, 1);
     taker waits = {.fixture = f};
     pthread_t thread;
@@ -235,12 +235,12 @@ static void a_request_waits_for_its_own_alone(void **state) {
 static void what_was_not_begun_is_taken_off(void **state) {
     fixture *f = *state;
     f->works[0].gate = f->works[1].gate = &f->gate;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 500), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 500), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
     rk_gate_await(&f->gate, 2); // both threads
     assert_false(take(f, 2));
     assert_int_equal(atomic_load(&f->works[2].released), 1);
     rk_gate_open(&f->gate);
-    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+    assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
     assert_int_equal(atomic_load(&f->works[2].loaded), 0);
     assert_int_equal(last_total.taken, 1);
     assert_int_equal(last_total.wasted, 2);
@@ -249,7 +249,7 @@ static void what_was_not_begun_is_taken_off(void **state) {
 // A big one that is wanted first does not hold up the quick ones, nor many big ones.
 static void one_thread_is_kept_for_what_is_quick(void **state) {
     fixture *f = *state;
-    rk_prefetch_item items[12];
+    rk_prefetcher_item items[12];
     for (int i = 0; i < 4; i++) {
         items[i] = item(f, i, 0, 500);
         f->works[i].gate = &f->gate;
@@ -262,16 +262,16 @@ static void one_thread_is_kept_for_what_is_quick(void **state) {
         assert_true(take(f, i));
     rk_gate_await(&f->gate, 2); // with nothing quick left it takes big ones too
     rk_gate_open(&f->gate);
-    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+    assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
 }
 
 // With few processors the second thread leaves big ones alone while nobody waits.
 static void where_there_are_few_processors_one_big_one_at_a_time(void **state) {
     fixture *f = *state;
-    rk_prefetch_options gentle = usual;
+    rk_prefetcher_options gentle = usual;
     gentle.gentle = true;
     make(f, &gentle);
-    rk_prefetch_item items[3];
+    rk_prefetcher_item items[3];
     for (int i = 0; i < 3; i++) {
         f->works[i].gate = &f->gate;
         items[i] = item(f, i, (uint64_t)i, 500);
@@ -287,16 +287,16 @@ static void where_there_are_few_processors_one_big_one_at_a_time(void **state) {
     rk_gate_open(&f->gate);
     (void)pthread_join(thread, NULL);
     assert_true(waits.taken);
-    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+    assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
 }
 
 static void what_is_wanted_early_goes_first(void **state) {
     fixture *f = *state;
-    rk_prefetch_options one = usual;
+    rk_prefetcher_options one = usual;
     one.threads = 1;
     make(f, &one);
-    rk_prefetch_item items[] = {item(f, 0, 50, 1), item(f, 1, 10, 500), item(f, 2, 30, 1),
-                                item(f, 3, 5, 1), item(f, 4, 40, 500)};
+    rk_prefetcher_item items[] = {item(f, 0, 50, 1), item(f, 1, 10, 500), item(f, 2, 30, 1),
+                                  item(f, 3, 5, 1), item(f, 4, 40, 500)};
     items[3].stale = true; // the last run did not want it
     add(f, items, 5);
     wait_until_ended(f, 5);
@@ -307,7 +307,7 @@ static void what_is_wanted_early_goes_first(void **state) {
 
 static void no_more_is_held_than_may_be(void **state) {
     fixture *f = *state;
-    rk_prefetch_item items[4];
+    rk_prefetcher_item items[4];
     for (int i = 0; i < 4; i++) {
         f->works[i].bytes = i == 3 ? 1001 : 400;
         items[i] = item(f, i, (uint64_t)i, 1);
@@ -326,10 +326,10 @@ static void no_more_is_held_than_may_be(void **state) {
 
 static void how_many_are_held_is_limited_too(void **state) {
     fixture *f = *state;
-    rk_prefetch_options few = usual;
+    rk_prefetcher_options few = usual;
     few.max_held = 2;
     make(f, &few);
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
     wait_until_ended(f, 2);
     nap(20);
     assert_int_equal(atomic_load(&f->begun), 2);
@@ -337,10 +337,10 @@ static void how_many_are_held_is_limited_too(void **state) {
 
 static void what_nobody_asks_for_goes_after_a_while(void **state) {
     fixture *f = *state;
-    rk_prefetch_options brief = usual;
+    rk_prefetcher_options brief = usual;
     brief.keep_ns = 30 * MS;
     make(f, &brief);
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
     wait_until_settled();
     assert_int_equal(last_total.loaded, 2);
     assert_int_equal(last_total.wasted, 2);
@@ -352,11 +352,11 @@ static void what_nobody_asks_for_goes_after_a_while(void **state) {
 
 static void what_is_wanted_late_is_loaded_late(void **state) {
     fixture *f = *state;
-    rk_prefetch_options punctual = usual;
+    rk_prefetcher_options punctual = usual;
     punctual.early_ns = 10 * MS;
     make(f, &punctual);
     uint64_t start_ns = rk_steady_ns();
-    add(f, (rk_prefetch_item[]){item(f, 0, 60, 1)}, 1);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 60, 1)}, 1);
     wait_until_ended(f, 1);
     assert_true(rk_steady_ns() - start_ns >= 45 * MS);
     assert_true(take(f, 0));
@@ -364,12 +364,12 @@ static void what_is_wanted_late_is_loaded_late(void **state) {
 
 static void meet(fixture *f, int number) {
     rk_key key = key_of(number);
-    rk_prefetch_meet(f->prefetch, &f->owner, &key);
+    rk_prefetcher_meet(f->prefetch, &f->owner, &key);
 }
 
 static void a_run_that_departs_is_let_go(void **state) {
     fixture *f = *state;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
     wait_until_ended(f, 2);
     nap(20);
     assert_true(take(f, 0));
@@ -385,16 +385,16 @@ static void a_run_that_departs_is_let_go(void **state) {
 static void what_is_short_of_memory_lets_go_of_all(void **state) {
     fixture *f = *state;
     f->works[1].gate = &f->gate;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 500)}, 2);
-    assert_null(rk_prefetch_add(f->prefetch, &f->other_owner, 8,
-                                (rk_prefetch_item[]){item(f, 2, 0, 1)}, 1));
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 500)}, 2);
+    assert_null(rk_prefetcher_add(f->prefetch, &f->other_owner, 8,
+                                  (rk_prefetcher_item[]){item(f, 2, 0, 1)}, 1));
     wait_until_ended(f, 2);
     rk_gate_await(&f->gate, 1);
     nap(20);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch), 2);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch), 0);
+    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 2);
+    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
     rk_gate_open(&f->gate); // what was being loaded goes as well
-    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+    assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
     assert_true(last_total.relieved);
     assert_int_equal(atomic_load(&f->works[1].destroyed), 1);
     assert_false(take(f, 2));
@@ -402,30 +402,30 @@ static void what_is_short_of_memory_lets_go_of_all(void **state) {
 
 static void one_owner_is_let_go_of_alone(void **state) {
     fixture *f = *state;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1)}, 1);
-    assert_null(rk_prefetch_add(f->prefetch, &f->other_owner, 8,
-                                (rk_prefetch_item[]){item(f, 1, 0, 1)}, 1));
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1)}, 1);
+    assert_null(rk_prefetcher_add(f->prefetch, &f->other_owner, 8,
+                                  (rk_prefetcher_item[]){item(f, 1, 0, 1)}, 1));
     wait_until_ended(f, 2);
     nap(20);
-    rk_prefetch_let_go(f->prefetch, &f->owner);
-    rk_prefetch_await_relief(f->prefetch, FOREVER);
+    rk_prefetcher_let_go(f->prefetch, &f->owner);
+    rk_prefetcher_await_relief(f->prefetch, FOREVER);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
     assert_false(take(f, 0));
     assert_false(last_total.relieved); // memory was not short
-    rk_prefetch_claim claim;
+    rk_prefetcher_claim claim;
     assert_true(take_of(f, &f->other_owner, 1, &claim));
 }
 
 static void what_is_not_to_be_trusted_goes_for_all(void **state) {
     fixture *f = *state;
-    rk_prefetch_item again = item(f, 2, 0, 1);
+    rk_prefetcher_item again = item(f, 2, 0, 1);
     again.key = key_of(0);
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 0, 1)}, 2);
-    assert_null(rk_prefetch_add(f->prefetch, &f->other_owner, 8, &again, 1));
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 0, 1)}, 2);
+    assert_null(rk_prefetcher_add(f->prefetch, &f->other_owner, 8, &again, 1));
     wait_until_ended(f, 3);
     rk_key key = key_of(0);
-    rk_prefetch_distrust(f->prefetch, &key);
-    rk_prefetch_await_relief(f->prefetch, FOREVER);
+    rk_prefetcher_distrust(f->prefetch, &key);
+    rk_prefetcher_await_relief(f->prefetch, FOREVER);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
     assert_int_equal(atomic_load(&f->works[2].destroyed), 1);
     assert_false(take(f, 0));
@@ -434,11 +434,11 @@ static void what_is_not_to_be_trusted_goes_for_all(void **state) {
 
 static void failures_are_told_where_they_count(void **state) {
     fixture *f = *state;
-    rk_prefetch_claim claim;
+    rk_prefetcher_claim claim;
     f->works[0].miss = RK_MISS_DAMAGED;
     f->works[0].quarantined = true;
     f->works[1].miss = RK_MISS_ABSENT;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
     wait_until_ended(f, 2);
     assert_true(take_of(f, &f->owner, 0, &claim)); // or nobody would hear of it
     assert_int_equal(claim.answer.miss, RK_MISS_DAMAGED);
@@ -451,7 +451,7 @@ static void failures_are_told_where_they_count(void **state) {
 
 static void a_plugin_that_cannot_load_is_asked_once(void **state) {
     fixture *f = *state;
-    rk_prefetch_item items[8];
+    rk_prefetcher_item items[8];
     for (int i = 0; i < 8; i++) {
         f->works[i].miss = RK_MISS_UNIMPLEMENTED;
         f->works[i].code = RK_UNIMPLEMENTED;
@@ -471,7 +471,7 @@ static void a_load_without_memory_ends_it(void **state) {
     f->works[1].miss = RK_MISS_REFUSED;
     f->works[1].code = RK_RESOURCE_EXHAUSTED;
     f->works[1].gate = &f->gate;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1), item(f, 1, 1, 500)}, 2);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 500)}, 2);
     wait_until_ended(f, 1);
     rk_gate_open(&f->gate);
     wait_until_settled();
@@ -481,14 +481,14 @@ static void a_load_without_memory_ends_it(void **state) {
 
 static void a_drain_leaves_nobody_inside(void **state) {
     fixture *f = *state;
-    rk_prefetch_item items[20];
+    rk_prefetcher_item items[20];
     for (int i = 0; i < 20; i++) {
         f->works[i].sleep_ms = 2;
         items[i] = item(f, i, (uint64_t)i, 1);
     }
     add(f, items, 20);
     wait_until_ended(f, 5);
-    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+    assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
     assert_int_equal(atomic_load(&f->inside), 0);
     int loaded = 0, destroyed = 0, released = 0;
     for (int i = 0; i < 20; i++) {
@@ -505,11 +505,11 @@ static void a_drain_leaves_nobody_inside(void **state) {
 static void a_drain_gives_up_in_time(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
-    add(f, (rk_prefetch_item[]){item(f, 0, 0, 1)}, 1);
+    add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1)}, 1);
     rk_gate_await(&f->gate, 1);
-    assert_false(rk_prefetch_drain(f->prefetch, &f->owner, 10 * MS));
-    assert_false(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER)); // not again
-    assert_false(rk_prefetch_close(f->prefetch, FOREVER));
+    assert_false(rk_prefetcher_drain(f->prefetch, &f->owner, 10 * MS));
+    assert_false(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER)); // not again
+    assert_false(rk_prefetcher_close(f->prefetch, FOREVER));
     rk_gate_open(&f->gate);
     make(f, &usual); // the old one is freed, and waits
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
@@ -527,25 +527,25 @@ static void what_one_owner_gave_up_is_no_others(void **state) {
     rk_gate_init(&other);
     f->works[0].gate = &f->gate;
     f->works[1].gate = &other;
-    const rk_prefetch_item first = item(f, 0, 0, 1), second = item(f, 1, 0, 1);
+    const rk_prefetcher_item first = item(f, 0, 0, 1), second = item(f, 1, 0, 1);
     add(f, &first, 1);
     rk_gate_await(&f->gate, 1);
-    assert_false(rk_prefetch_drain(f->prefetch, &f->owner, 10 * MS));
-    assert_null(rk_prefetch_add(f->prefetch, &other, 8, &second, 1));
+    assert_false(rk_prefetcher_drain(f->prefetch, &f->owner, 10 * MS));
+    assert_null(rk_prefetcher_add(f->prefetch, &other, 8, &second, 1));
     rk_gate_await(&other, 1);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, open_gate_later, &other), 0);
-    assert_true(rk_prefetch_drain(f->prefetch, &other, FOREVER));
+    assert_true(rk_prefetcher_drain(f->prefetch, &other, FOREVER));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(atomic_load(&f->works[1].destroyed), 1);
-    assert_false(rk_prefetch_close(f->prefetch, FOREVER));
+    assert_false(rk_prefetcher_close(f->prefetch, FOREVER));
 }
 
 static void a_closed_one_takes_no_list(void **state) {
     fixture *f = *state;
-    assert_true(rk_prefetch_close(f->prefetch, FOREVER));
-    const rk_prefetch_item one = item(f, 0, 0, 1);
-    rk_err *err = rk_prefetch_add(f->prefetch, &f->owner, 1, &one, 1);
+    assert_true(rk_prefetcher_close(f->prefetch, FOREVER));
+    const rk_prefetcher_item one = item(f, 0, 0, 1);
+    rk_err *err = rk_prefetcher_add(f->prefetch, &f->owner, 1, &one, 1);
     assert_non_null(err);
     rk_err_free(err);
     assert_int_equal(atomic_load(&f->works[0].released), 1);
@@ -556,7 +556,7 @@ static void *run_many(void *argument) {
     fixture *f = argument;
     for (int round = 0; round < 200; round++)
         for (int i = 0; i < 32; i++) {
-            rk_prefetch_claim claim;
+            rk_prefetcher_claim claim;
             if (take_of(f, &f->owner, i, &claim)) {
                 destroy(claim.context, claim.context);
                 release(claim.context);
@@ -569,7 +569,7 @@ static void many_at_once(void **state) {
     enum { THREADS = 4, ROUNDS = 10 };
     fixture *f = *state;
     for (int round = 0; round < ROUNDS; round++) {
-        rk_prefetch_item items[32];
+        rk_prefetcher_item items[32];
         memset(f->works, 0, sizeof f->works);
         atomic_store(&f->begun, 0);
         for (int i = 0; i < 32; i++)
@@ -579,10 +579,10 @@ static void many_at_once(void **state) {
         for (int i = 0; i < THREADS; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, run_many, f), 0);
         if (round % 2)
-            (void)rk_prefetch_relieve(f->prefetch);
+            (void)rk_prefetcher_relieve(f->prefetch);
         for (int i = 0; i < THREADS; i++)
             (void)pthread_join(threads[i], NULL);
-        assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+        assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
         for (int i = 0; i < 32; i++) {
             assert_int_equal(atomic_load(&f->works[i].destroyed), atomic_load(&f->works[i].loaded));
             assert_int_equal(atomic_load(&f->works[i].released), 1);

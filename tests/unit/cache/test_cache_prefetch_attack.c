@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
-#include "cache/prefetch.h"
+#include "cache/prefetcher.h"
 #include "support/faults.h"
 
 enum { ITEMS_MAX = 32 };
@@ -22,14 +22,14 @@ typedef struct work {
 } work;
 
 typedef struct fixture {
-    rk_prefetch *prefetch;
+    rk_prefetcher *prefetch;
     work works[ITEMS_MAX];
     int owner, other_owner;
 } fixture;
 
-static rk_prefetch_total last_total;
+static rk_prefetcher_total last_total;
 
-static void settled(const rk_prefetch_total *total) {
+static void settled(const rk_prefetcher_total *total) {
     last_total = *total;
 }
 
@@ -60,7 +60,7 @@ static void release(void *context) {
     atomic_fetch_add(&w->released, 1);
 }
 
-static const rk_prefetch_options usual = {
+static const rk_prefetcher_options usual = {
     .threads = 2,
     .quick_ns = 10 * MS,
     .max_bytes = 1000,
@@ -71,11 +71,11 @@ static const rk_prefetch_options usual = {
 };
 
 static void make(fixture *f, size_t max_held) {
-    const rk_prefetch_actions actions = {load, destroy, release};
-    rk_prefetch_options options = usual;
+    const rk_prefetcher_actions actions = {load, destroy, release};
+    rk_prefetcher_options options = usual;
     options.max_held = max_held;
-    rk_prefetch_free(f->prefetch);
-    assert_null(rk_prefetch_new(&options, &actions, &f->prefetch));
+    rk_prefetcher_free(f->prefetch);
+    assert_null(rk_prefetcher_new(&options, &actions, &f->prefetch));
 }
 
 static int setup(void **state) {
@@ -88,7 +88,7 @@ static int setup(void **state) {
 // Whatever happened: nothing is left, and all contexts are gone.
 static int teardown(void **state) {
     fixture *f = *state;
-    rk_prefetch_free(f->prefetch);
+    rk_prefetcher_free(f->prefetch);
     free(f);
     return 0;
 }
@@ -100,19 +100,19 @@ static rk_key key_of(int number) {
 }
 
 static void add_for(fixture *f, const void *owner, int first, int count) {
-    rk_prefetch_item items[ITEMS_MAX];
+    rk_prefetcher_item items[ITEMS_MAX];
     for (int i = 0; i < count; i++)
-        items[i] = (rk_prefetch_item){.key = key_of(first + i),
-                                      .wanted_ns = rk_steady_ns() + (uint64_t)i * MS,
-                                      .load_ns = MS,
-                                      .bytes = 1,
-                                      .context = &f->works[first + i]};
-    assert_null(rk_prefetch_add(f->prefetch, owner, 1, items, (size_t)count));
+        items[i] = (rk_prefetcher_item){.key = key_of(first + i),
+                                        .wanted_ns = rk_steady_ns() + (uint64_t)i * MS,
+                                        .load_ns = MS,
+                                        .bytes = 1,
+                                        .context = &f->works[first + i]};
+    assert_null(rk_prefetcher_add(f->prefetch, owner, 1, items, (size_t)count));
 }
 
-static bool take(fixture *f, int number, rk_prefetch_claim *out_claim) {
+static bool take(fixture *f, int number, rk_prefetcher_claim *out_claim) {
     rk_key key = key_of(number);
-    return rk_prefetch_take(f->prefetch, &f->owner, &key, out_claim);
+    return rk_prefetcher_take(f->prefetch, &f->owner, &key, out_claim);
 }
 
 static void wait_for(atomic_int *count, int least) {
@@ -145,7 +145,7 @@ static void assert_not_begun(fixture *f, int first, int count) {
 static void a_drain_begins_nothing_new(void **state) {
     fixture *f = *state;
     be_full(f, &f->owner);
-    assert_true(rk_prefetch_drain(f->prefetch, &f->owner, FOREVER));
+    assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
     assert_not_begun(f, 2, 2);
 }
 
@@ -153,7 +153,7 @@ static void relief_begins_nothing_new(void **state) {
     fixture *f = *state;
     be_full(f, &f->owner);
     add_for(f, &f->other_owner, 4, 2); // nor anything of another client, in the same memory
-    assert_int_equal(rk_prefetch_relieve(f->prefetch), 2);
+    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 2);
     nap(5);
     assert_not_begun(f, 2, 4);
 }
@@ -162,7 +162,7 @@ static void an_end_begins_nothing_new(void **state) {
     fixture *f = *state;
     be_full(f, &f->owner);
     add_for(f, &f->other_owner, 4, 2);
-    assert_true(rk_prefetch_close(f->prefetch, FOREVER));
+    assert_true(rk_prefetcher_close(f->prefetch, FOREVER));
     assert_not_begun(f, 2, 4);
 }
 
@@ -172,14 +172,14 @@ static void relief_waits_for_what_is_being_loaded(void **state) {
     f->works[0].load_ms = 60;
     add_for(f, &f->owner, 0, 1);
     wait_for(&f->works[0].begun, 1);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch), 0);
-    rk_prefetch_await_relief(f->prefetch, FOREVER);
+    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
+    rk_prefetcher_await_relief(f->prefetch, FOREVER);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
 }
 
 static void *relieve(void *argument) {
     fixture *f = argument;
-    (void)rk_prefetch_relieve(f->prefetch);
+    (void)rk_prefetcher_relieve(f->prefetch);
     return NULL;
 }
 
@@ -193,8 +193,8 @@ static void relief_waits_for_another_relief(void **state) {
     wait_until_loaded(f, 0, 3);
     assert_int_equal(pthread_create(&thread, NULL, relieve, f), 0);
     nap(10);
-    (void)rk_prefetch_relieve(f->prefetch);
-    rk_prefetch_await_relief(f->prefetch, FOREVER);
+    (void)rk_prefetcher_relieve(f->prefetch);
+    rk_prefetcher_await_relief(f->prefetch, FOREVER);
     for (int i = 0; i < 3; i++)
         assert_int_equal(atomic_load(&f->works[i].destroyed), 1);
     (void)pthread_join(thread, NULL);
@@ -202,19 +202,19 @@ static void relief_waits_for_another_relief(void **state) {
 
 static void relief_does_not_wait_for_what_is_wanted(void **state) {
     fixture *f = *state;
-    rk_prefetch_await_relief(f->prefetch, FOREVER); // there is nothing
+    rk_prefetcher_await_relief(f->prefetch, FOREVER); // there is nothing
     add_for(f, &f->owner, 0, 1);
     wait_until_loaded(f, 0, 1);
-    rk_prefetch_await_relief(f->prefetch, FOREVER); // what is ready is no trouble
+    rk_prefetcher_await_relief(f->prefetch, FOREVER); // what is ready is no trouble
     assert_int_equal(atomic_load(&f->works[0].destroyed), 0);
-    rk_prefetch_claim claim;
+    rk_prefetcher_claim claim;
     assert_true(take(f, 0, &claim));
     f->works[1].load_ms = 100;
     add_for(f, &f->owner, 1, 1);
     wait_for(&f->works[1].begun, 1);
-    assert_int_equal(rk_prefetch_relieve(f->prefetch), 0);
+    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
     uint64_t start_ns = rk_steady_ns();
-    rk_prefetch_await_relief(f->prefetch, 10 * MS); // and no longer than it may
+    rk_prefetcher_await_relief(f->prefetch, 10 * MS); // and no longer than it may
     assert_true(rk_steady_ns() - start_ns < 90 * MS);
 }
 
@@ -222,7 +222,7 @@ static void relief_does_not_wait_for_what_is_wanted(void **state) {
 // departing.
 static void what_was_on_the_list_is_no_other_thing(void **state) {
     fixture *f = *state;
-    rk_prefetch_claim claim;
+    rk_prefetcher_claim claim;
     rk_key known = key_of(0), failed = key_of(1);
     f->works[1].miss = RK_MISS_ABSENT;
     add_for(f, &f->owner, 0, 3);
@@ -230,9 +230,9 @@ static void what_was_on_the_list_is_no_other_thing(void **state) {
     assert_true(take(f, 0, &claim));
     for (int i = 0; i < 100; i++) {
         assert_false(take(f, 0, &claim));
-        rk_prefetch_meet(f->prefetch, &f->owner, &known);
-        rk_prefetch_meet(f->prefetch, &f->owner, &failed);
-        rk_prefetch_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // who has no list
+        rk_prefetcher_meet(f->prefetch, &f->owner, &known);
+        rk_prefetcher_meet(f->prefetch, &f->owner, &failed);
+        rk_prefetcher_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // who has no list
     }
     assert_true(take(f, 2, &claim));
     assert_false(last_total.departed);

@@ -96,7 +96,7 @@ static rk_key key_of(int number) {
 static void submit(fixture *f, int number, const void *owner) {
     work *w = &f->works[number];
     rk_publish_job job = {.key = key_of(number),
-                          .flags = number == 0 ? RK_ENTRY_FLAG_AHEAD_OF_TIME : 0,
+                          .flags = number == 0 ? RK_ENTRY_FLAG_AOT : 0,
                           .handle = w,
                           .owner = owner,
                           .context = w,
@@ -126,7 +126,7 @@ static void a_job_is_stored_with_its_program(void **state) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     assert_null(rk_store_get(f->store, &key, &lookup));
     assert_true(lookup.found);
-    assert_int_equal(lookup.view.entry.flags, RK_ENTRY_FLAG_AHEAD_OF_TIME);
+    assert_int_equal(lookup.view.entry.flags, RK_ENTRY_FLAG_AOT);
     assert_true(rk_span_is(lookup.view.entry.payload, "executable bytes"));
     assert_true(rk_span_is(lookup.view.entry.options, "beside them"));
 }

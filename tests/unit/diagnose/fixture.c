@@ -16,11 +16,11 @@ void rk_test_read(const char *file, rk_test_view *out_view) {
                                RK_READ_LOCATIONS, &out_view->model, &reason));
     if (!out_view->model)
         fail_msg("%s: %s", file, reason);
-    rk_expect_ok(rk_view_make(out_view->model, &out_view->view));
+    rk_expect_ok(rk_program_index_make(out_view->model, &out_view->view));
 }
 
 void rk_test_view_cleanup(rk_test_view *view) {
-    rk_view_cleanup(&view->view);
+    rk_program_index_cleanup(&view->view);
     rk_model_free(view->model);
     rk_buf_cleanup(&view->code);
 }

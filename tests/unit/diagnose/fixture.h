@@ -6,7 +6,7 @@
 typedef struct rk_test_view {
     rk_buf code;
     rk_model *model;
-    rk_view view;
+    rk_program_index view;
 } rk_test_view;
 
 // Ends the test if it cannot be read. Owned: rk_test_view_cleanup.

@@ -15,7 +15,7 @@ typedef struct fixture_run {
 typedef struct fixture {
     char *directory;
     rk_store *store;
-    rk_library library; // to be loaded by the test; freed by the teardown
+    rk_corpus library; // to be loaded by the test; freed by the teardown
     fixture_run run, other;
 } fixture;
 

@@ -9,7 +9,7 @@
 enum { RANGES_MAX = 4096 };
 
 typedef struct heard {
-    rk_rhythm *rhythm;
+    rk_step_detector *rhythm;
     rk_step_range ranges[RANGES_MAX];
     size_t count;
 } heard;
@@ -34,19 +34,19 @@ static void hear(void *context, const rk_step_range *range) {
 static int begin(void **state) {
     static heard the_heard;
     the_heard = (heard){0};
-    rk_expect_ok(rk_rhythm_new(hear, &the_heard, &the_heard.rhythm));
+    rk_expect_ok(rk_step_detector_new(hear, &the_heard, &the_heard.rhythm));
     *state = &the_heard;
     return 0;
 }
 
 static int end(void **state) {
-    rk_rhythm_free(((heard *)*state)->rhythm);
+    rk_step_detector_free(((heard *)*state)->rhythm);
     return 0;
 }
 
 static void play(heard *h, const char *programs) {
     for (const char *at = programs; *at; at++)
-        rk_rhythm_execute(h->rhythm, (uint32_t)(*at - 'A'), (uint32_t)(*at - 'A'), true);
+        rk_step_detector_execute(h->rhythm, (uint32_t)(*at - 'A'), (uint32_t)(*at - 'A'), true);
 }
 
 static void play_times(heard *h, const char *programs, int times) {
@@ -58,7 +58,7 @@ static void play_times(heard *h, const char *programs, int times) {
 static uint64_t steps(heard *h, uint64_t *out_before) {
     uint64_t most = 0, count = 0;
     uint32_t main_rhythm = 0;
-    rk_rhythm_flush(h->rhythm);
+    rk_step_detector_flush(h->rhythm);
     for (size_t i = 0; i < h->count; i++) {
         uint64_t sum = 0;
         for (size_t j = 0; j < h->count; j++)
@@ -97,7 +97,7 @@ static uint32_t find(const char *text, uint32_t max_period, uint32_t *out_period
     uint32_t count = (uint32_t)strlen(text);
     for (uint32_t i = 0; i < count; i++)
         items[i] = (uint32_t)text[i];
-    return rk_rhythm_find(items, count, max_period, 3, border, out_period);
+    return rk_step_detector_find(items, count, max_period, 3, border, out_period);
 }
 
 static void the_longest_repetition_is_found(void **state) {
@@ -116,8 +116,8 @@ static void one_program_again_and_again(void **state) {
     play(*state, "IJK");
     play_times(*state, "A", 1000);
     const heard *h = *state;
-    rk_rhythm_state now;
-    rk_rhythm_get_state(h->rhythm, &now);
+    rk_step_detector_state now;
+    rk_step_detector_get_state(h->rhythm, &now);
     assert_true(now.executions == 1003 && now.steps == 1000 && now.flat_steps == 999);
     expect_steps(*state, 1000, 3);
     assert_true(h->count <= 3); // what came before, the first step (it is new), the others
@@ -136,7 +136,7 @@ static void several_programs_a_step(void **state) {
 static void gradient_accumulation(void **state) {
     heard *h = *state;
     for (uint32_t k = 2; k <= 32; k += 3) {
-        rk_rhythm_free(h->rhythm);
+        rk_step_detector_free(h->rhythm);
         begin(state);
         char step[40] = "";
         memset(step, 'G', k);
@@ -203,7 +203,7 @@ static void noise_does_no_harm(void **state) {
 static void lengths_of_one_function_are_steps(void **state) {
     heard *h = *state;
     for (uint32_t i = 0; i < 100; i++)
-        rk_rhythm_execute(h->rhythm, i, 7, true); // a program a length, all of one name
+        rk_step_detector_execute(h->rhythm, i, 7, true); // a program a length, all of one name
     expect_steps(h, 100, 0);
 }
 
@@ -211,18 +211,18 @@ static void numbered_programs_are_told_apart(void **state) {
     heard *h = *state;
     for (uint32_t i = 0; i < 50; i++)
         for (uint32_t program = 0; program < 4; program++)
-            rk_rhythm_execute(h->rhythm, program, 7, false);
+            rk_step_detector_execute(h->rhythm, program, 7, false);
     expect_steps(h, 50, 0);
 }
 
 static void numbered_programs_that_never_return_are_steps(void **state) {
     heard *h = *state;
     for (uint32_t i = 0; i < 500; i++)
-        rk_rhythm_execute(h->rhythm, i, 7, false);
+        rk_step_detector_execute(h->rhythm, i, 7, false);
     expect_steps(h, 500, 0);
     // And then they do return: three of them are a step.
     for (uint32_t i = 0; i < 3000; i++)
-        rk_rhythm_execute(h->rhythm, i % 3, 7, false);
+        rk_step_detector_execute(h->rhythm, i % 3, 7, false);
     uint64_t before, count = steps(h, &before);
     assert_in_range(count, 990, 1000);
 }
@@ -232,8 +232,8 @@ static void what_is_marked_is_believed(void **state) {
     play_times(h, "A", 10);
     for (int i = 0; i < 30; i++) {
         play_times(h, "A", 4);
-        rk_rhythm_transfer(h->rhythm, false, 8);
-        rk_rhythm_mark(h->rhythm);
+        rk_step_detector_transfer(h->rhythm, false, 8);
+        rk_step_detector_mark(h->rhythm);
     }
     expect_steps(h, 30, 0);
     assert_int_equal(h->count, 2); // the first is longer
@@ -246,10 +246,10 @@ static void what_is_marked_is_believed(void **state) {
 static void transfers_and_compilations_are_counted_with_their_step(void **state) {
     heard *h = *state;
     for (int i = 0; i < 20; i++) {
-        rk_rhythm_transfer(h->rhythm, true, 100);
-        rk_rhythm_transfer(h->rhythm, false, 4);
+        rk_step_detector_transfer(h->rhythm, true, 100);
+        rk_step_detector_transfer(h->rhythm, false, 4);
         if (i == 12)
-            rk_rhythm_compile(h->rhythm);
+            rk_step_detector_compile(h->rhythm);
         play(h, "AB");
     }
     expect_steps(h, 20, 0);
@@ -262,8 +262,8 @@ static void transfers_and_compilations_are_counted_with_their_step(void **state)
     assert_int_equal(h->ranges[3].sums.host_to_device, 7);
     assert_int_equal(h->ranges[3].sums.host_to_device_bytes, 700);
     assert_int_equal(h->ranges[3].sums.device_to_host_bytes, 28);
-    rk_rhythm_state now;
-    rk_rhythm_get_state(h->rhythm, &now);
+    rk_step_detector_state now;
+    rk_step_detector_get_state(h->rhythm, &now);
     assert_int_equal(now.steps, 20);
     assert_int_equal(now.flat_steps, 7);
     assert_int_equal(now.programs, 2);
@@ -279,7 +279,7 @@ static void a_million_equal_steps_are_few_ranges(void **state) {
 static void steps_that_all_differ_share_ranges_in_the_end(void **state) {
     heard *h = *state;
     for (uint32_t i = 0; i < 100000; i++) {
-        rk_rhythm_transfer(h->rhythm, true, i);
+        rk_step_detector_transfer(h->rhythm, true, i);
         play(h, "A");
     }
     expect_steps(h, 100000, 0);
@@ -289,10 +289,10 @@ static void steps_that_all_differ_share_ranges_in_the_end(void **state) {
 static void unknown_executions_pass(void **state) {
     heard *h = *state;
     play_times(h, "AB", 20);
-    rk_rhythm_skip(h->rhythm, 1000);
+    rk_step_detector_skip(h->rhythm, 1000);
     play_times(h, "AB", 20);
-    rk_rhythm_state now;
-    rk_rhythm_get_state(h->rhythm, &now);
+    rk_step_detector_state now;
+    rk_step_detector_get_state(h->rhythm, &now);
     assert_int_equal(now.executions, 1080);
     assert_in_range(now.steps, 39, 41);
 }

@@ -46,12 +46,12 @@ static void write_others(rk_journal *journal) {
                                                             .outcome = RK_VERIFIED_DIFFERENT,
                                                             .differs = "fingerprint",
                                                             .verify_ns = 77000});
-    rk_journal_add_preload(journal, &(rk_journal_preload){.listed = 5,
-                                                          .loaded = 4,
-                                                          .claimed = 3,
-                                                          .wasted = 1,
-                                                          .load_ns = 11000,
-                                                          .wasted_load_ns = 3000});
+    rk_journal_add_prefetch(journal, &(rk_journal_prefetch){.listed = 5,
+                                                            .loaded = 4,
+                                                            .claimed = 3,
+                                                            .wasted = 1,
+                                                            .load_ns = 11000,
+                                                            .wasted_load_ns = 3000});
     rk_journal_add_counts(journal, &(rk_journal_counts){1, 2, 3, 4, 5});
     rk_journal_add_steps(journal, &(rk_journal_steps){.rhythm = 1, .executions = 2, .steps = 2});
     rk_journal_add_executed(journal, &(rk_journal_executed){.executions = 2}, 1);

@@ -188,14 +188,14 @@ static void loading_ahead_is_summed(void **state) {
                                                               .saved_ns = 2000000,
                                                               .load_ns = 1000000,
                                                               .preload_ns = 700000000});
-        rk_journal_add_preload(journal, &(rk_journal_preload){.client = 1,
-                                                              .listed = 9,
-                                                              .loaded = 3,
-                                                              .claimed = 1,
-                                                              .wasted = 2,
-                                                              .load_ns = 700000000,
-                                                              .wasted_load_ns = 500000000,
-                                                              .stopped = "departed"});
+        rk_journal_add_prefetch(journal, &(rk_journal_prefetch){.client = 1,
+                                                                .listed = 9,
+                                                                .loaded = 3,
+                                                                .claimed = 1,
+                                                                .wasted = 2,
+                                                                .load_ns = 700000000,
+                                                                .wasted_load_ns = 500000000,
+                                                                .stopped = "departed"});
         rk_journal_close(journal);
     }
     RK_AUTO(rk_run_model) model = {0};

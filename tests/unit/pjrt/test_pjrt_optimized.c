@@ -62,10 +62,10 @@ static bool has_room(void) {
 }
 
 static bool room_is_possible(void) {
-    rk_heap_room room;
-    rk_heap_room_make(MIB, &room);
+    rk_heap_reservation room;
+    rk_heap_reserve(MIB, &room);
     bool possible = room.count > 0;
-    rk_heap_room_release(&room);
+    rk_heap_release(&room);
     return possible;
 }
 

@@ -42,7 +42,7 @@ rk_entry sample_entry(rk_entry_kind kind, unsigned seed) {
                        seed);
     rk_entry entry = {
         .kind = kind,
-        .flags = seed % 2 ? RK_ENTRY_FLAG_AHEAD_OF_TIME : 0,
+        .flags = seed % 2 ? RK_ENTRY_FLAG_AOT : 0,
         .key = sample_key(seed),
         .created_ns = 1700000000123456789u + seed,
         .compile_ns = 2500000000u + seed,

@@ -51,10 +51,10 @@ static void add_sample(double hours) {
 
 // The age of what a clock stamped that was `ahead_hours` ahead, `hours` ago.
 static double age_hours(double hours, double ahead_hours) {
-    rk_ages ages;
-    sample_ok(rk_ages_load(store, &ages));
+    rk_last_use_clock ages;
+    sample_ok(rk_last_use_load_clock(store, &ages));
     double stamp_ns = (double)ages.now_ns - (hours - ahead_hours) * (double)HOUR_NS;
-    return (double)rk_age_of(&ages, (uint64_t)stamp_ns) / (double)HOUR_NS;
+    return (double)rk_last_use_age(&ages, (uint64_t)stamp_ns) / (double)HOUR_NS;
 }
 
 static void assert_near(double value, double expected) {

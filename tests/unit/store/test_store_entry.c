@@ -251,7 +251,7 @@ static void signatures_cannot_be_moved(void **state) {
             other.kind = RK_ENTRY_PROGRAM;
             break;
         case 5:
-            other.flags ^= RK_ENTRY_FLAG_AHEAD_OF_TIME;
+            other.flags ^= RK_ENTRY_FLAG_AOT;
             break;
         case 6:
             other.compile_ns++;

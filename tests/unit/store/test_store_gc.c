@@ -371,18 +371,18 @@ static char *hold_path(void) {
 }
 
 static bool is_held_by_us(void) {
-    RK_AUTO(rk_hold) hold = {0};
-    sample_ok(rk_hold_try(store, &hold));
+    RK_AUTO(rk_gc_lock) hold = {0};
+    sample_ok(rk_gc_lock_try(store, &hold));
     return hold.store != NULL;
 }
 
 static void one_at_a_time(void **state) {
     (void)state;
-    rk_hold hold;
-    sample_ok(rk_hold_try(store, &hold));
+    rk_gc_lock hold;
+    sample_ok(rk_gc_lock_try(store, &hold));
     assert_ptr_equal(hold.store, store);
     assert_false(is_held_by_us());
-    rk_hold_cleanup(&hold);
+    rk_gc_lock_cleanup(&hold);
     assert_true(is_held_by_us());
     assert_true(is_held_by_us());
     // Of a holder that cannot be judged from here: late or not; and what names nobody.
@@ -410,8 +410,8 @@ static void one_at_a_time(void **state) {
 
 static void hold_and_die(void *context) {
     (void)context;
-    rk_hold hold;
-    sample_ok(rk_hold_try(store, &hold));
+    rk_gc_lock hold;
+    sample_ok(rk_gc_lock_try(store, &hold));
     _exit(hold.store ? 7 : 1);
 }
 

@@ -78,7 +78,7 @@ static void executable(void **state) {
     sample_ok(rk_entry_decode(rk_buf_span(&data), NULL, RK_WANT_PAYLOAD, &view, &fault));
     assert_int_equal(fault, RK_ENTRY_OK);
     assert_int_equal(view.entry.kind, RK_ENTRY_EXECUTABLE);
-    assert_int_equal(view.entry.flags, RK_ENTRY_FLAG_AHEAD_OF_TIME);
+    assert_int_equal(view.entry.flags, RK_ENTRY_FLAG_AOT);
     assert_int_equal(view.entry.created_ns, 1700000000123456789u);
     assert_int_equal(view.entry.compile_ns, 2500000001u);
     assert_common_fields(&view.entry);

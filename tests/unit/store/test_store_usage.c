@@ -240,26 +240,26 @@ static void a_long_log_is_closed(void **state) {
 
 static void a_store_at_rest_leaves_nothing_open(void **state) {
     rk_store *store = open_store(*state, NO_LIMIT);
-    rk_store_rest(store); // nothing was put
+    rk_store_flush_usage(store); // nothing was put
     for (unsigned i = 0; i < 3; i++) {
         put(store, RK_ENTRY_EXECUTABLE, i, 500);
-        rk_store_rest(store);
-        rk_store_rest(store);
+        rk_store_flush_usage(store);
+        rk_store_flush_usage(store);
         RK_AUTO_USAGE usage = NULL;
         sample_ok(rk_usage_read(store, &usage));
         assert_int_equal(usage->log_count, i + 1);
         assert_true(usage->logs[0].finished && usage->logs[i].finished);
         assert_exact(store);
     }
-    rk_room room; // what is being written keeps the log open
+    rk_reservation room; // what is being written keeps the log open
     const rk_entry entry = {.kind = RK_ENTRY_EXECUTABLE};
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry.key.digest, hex);
-    sample_ok(rk_room_take(store, &entry, hex, 700, &room));
-    rk_store_rest(store);
+    sample_ok(rk_reservation_take(store, &entry, hex, 700, &room));
+    rk_store_flush_usage(store);
     uint64_t bytes = aged_real_bytes(store);
     assert_int_equal(aged_known_bytes(store), bytes + 700);
-    rk_room_settle(store, &room, RK_ENTRY_EXECUTABLE, hex, false);
+    rk_reservation_settle(store, &room, RK_ENTRY_EXECUTABLE, hex, false);
     assert_exact(store);
     rk_store_free(store);
 }
@@ -268,17 +268,17 @@ static void a_store_at_rest_leaves_nothing_open(void **state) {
 static void a_sum_is_believed_while_there_is_room(void **state) {
     const uint64_t gib = (uint64_t)1 << 30;
     rk_store *store = open_store(*state, 10 * gib);
-    assert_false(rk_usage_is_roomy(store, 1));
+    assert_false(rk_usage_has_space(store, 1));
     rk_usage_note_sum(store, 0);
-    assert_true(rk_usage_is_roomy(store, 7 * gib));
-    assert_false(rk_usage_is_roomy(store, gib)); // less than a quarter would be left
-    assert_true(rk_usage_is_roomy(store, gib / 2));
+    assert_true(rk_usage_has_space(store, 7 * gib));
+    assert_false(rk_usage_has_space(store, gib)); // less than a quarter would be left
+    assert_true(rk_usage_has_space(store, gib / 2));
     rk_usage_note_sum(store, 8 * gib);
-    assert_false(rk_usage_is_roomy(store, 1));
+    assert_false(rk_usage_has_space(store, 1));
     rk_store_free(store);
     store = open_store(*state, gib);
     rk_usage_note_sum(store, 0);
-    assert_false(rk_usage_is_roomy(store, 1));
+    assert_false(rk_usage_has_space(store, 1));
     rk_store_free(store);
 }
 

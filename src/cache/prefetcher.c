@@ -1,18 +1,18 @@
-#include "cache/prefetch.h"
+#include "cache/prefetcher.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "cache/prefetch_internal.h"
+#include "cache/prefetcher_internal.h"
 
 // A run that asked for so many other things in a row is another one.
 enum { STRANGERS_MAX = 16 };
 
-rk_err *rk_prefetch_new(const rk_prefetch_options *options, const rk_prefetch_actions *actions,
-                        rk_prefetch **out_prefetch) {
-    rk_prefetch *prefetch = rk_calloc(1, sizeof *prefetch);
+rk_err *rk_prefetcher_new(const rk_prefetcher_options *options,
+                          const rk_prefetcher_actions *actions, rk_prefetcher **out_prefetch) {
+    rk_prefetcher *prefetch = rk_calloc(1, sizeof *prefetch);
     if (!prefetch)
         return rk_err_no_memory();
     prefetch->options = *options;
@@ -23,29 +23,29 @@ rk_err *rk_prefetch_new(const rk_prefetch_options *options, const rk_prefetch_ac
     return NULL;
 }
 
-void rk_prefetch_free(rk_prefetch *prefetch) {
+void rk_prefetcher_free(rk_prefetcher *prefetch) {
     if (!prefetch)
         return;
     (void)pthread_mutex_lock(&prefetch->mutex);
-    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+    for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
         list->gave_up = false;
     (void)pthread_mutex_unlock(&prefetch->mutex);
-    bool out = rk_prefetch_close(prefetch, UINT64_MAX / 4);
+    bool out = rk_prefetcher_close(prefetch, UINT64_MAX / 4);
     (void)out; // there was no limit
     (void)pthread_cond_destroy(&prefetch->changed);
     (void)pthread_mutex_destroy(&prefetch->mutex);
     rk_free(prefetch);
 }
 
-static rk_prefetch_list *find_list(const rk_prefetch *prefetch, const void *owner) {
-    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+static rk_prefetcher_list *find_list(const rk_prefetcher *prefetch, const void *owner) {
+    for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
         if (list->owner == owner)
             return list;
     return NULL;
 }
 
-static void remove_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
-    rk_prefetch_list **link = &prefetch->lists;
+static void remove_list(rk_prefetcher *prefetch, rk_prefetcher_list *list) {
+    rk_prefetcher_list **link = &prefetch->lists;
     while (*link != list)
         link = &(*link)->next;
     *link = list->next;
@@ -56,8 +56,9 @@ static void remove_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
     rk_free(list);
 }
 
-void rk_prefetch_unlink(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job) {
-    rk_prefetch_job **link = &list->jobs;
+void rk_prefetcher_unlink(rk_prefetcher *prefetch, rk_prefetcher_list *list,
+                          rk_prefetcher_job *job) {
+    rk_prefetcher_job **link = &list->jobs;
     while (*link != job)
         link = &(*link)->next;
     *link = job->next;
@@ -66,14 +67,15 @@ void rk_prefetch_unlink(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefet
     (void)pthread_cond_broadcast(&prefetch->changed);
 }
 
-void rk_prefetch_free_job(const rk_prefetch *prefetch, rk_prefetch_job *job) {
+void rk_prefetcher_free_job(const rk_prefetcher *prefetch, rk_prefetcher_job *job) {
     rk_answer_cleanup(&job->answer);
     prefetch->actions.release(job->what.context);
     rk_free(job);
 }
 
-void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job) {
-    job->state = RK_PREFETCH_DESTROYING;
+void rk_prefetcher_waste(rk_prefetcher *prefetch, rk_prefetcher_list *list,
+                         rk_prefetcher_job *job) {
+    job->state = RK_PREFETCHER_DESTROYING;
     list->total.wasted++;
     list->total.wasted_load_ns += job->load_ns;
     (void)pthread_mutex_unlock(&prefetch->mutex);
@@ -81,56 +83,56 @@ void rk_prefetch_waste(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetc
     (void)pthread_mutex_lock(&prefetch->mutex);
     prefetch->held--;
     prefetch->held_bytes -= job->what.bytes;
-    rk_prefetch_unlink(prefetch, list, job);
-    rk_prefetch_free_job(prefetch, job); // only memory, and the caller's context
+    rk_prefetcher_unlink(prefetch, list, job);
+    rk_prefetcher_free_job(prefetch, job); // only memory, and the caller's context
 }
 
 // For NULL: any.
-static bool is_of(const rk_prefetch_job *job, const rk_key *key) {
+static bool is_of(const rk_prefetcher_job *job, const rk_key *key) {
     return !key || rk_key_equal(&job->what.key, key);
 }
 
 // Nothing of the list is begun any more, and nobody wants what is being loaded. Without letting go
 // of the mutex, so that nothing begins while something else is destroyed. The list may be gone
 // afterwards.
-static void drop_rest(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key) {
-    for (rk_prefetch_job *job = list->jobs, *next; job; job = next) {
+static void drop_rest(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key) {
+    for (rk_prefetcher_job *job = list->jobs, *next; job; job = next) {
         next = job->next;
         if (!is_of(job, key))
             continue;
-        job->forgotten |= job->state == RK_PREFETCH_LOADING && !job->awaited;
-        bool queued = job->state == RK_PREFETCH_QUEUED;
-        if (!queued && (job->state != RK_PREFETCH_FAILED || job->awaited))
+        job->forgotten |= job->state == RK_PREFETCHER_LOADING && !job->awaited;
+        bool queued = job->state == RK_PREFETCHER_QUEUED;
+        if (!queued && (job->state != RK_PREFETCHER_FAILED || job->awaited))
             continue;
         list->total.dropped += queued;
-        rk_prefetch_unlink(prefetch, list, job); // with the last one the list goes
-        rk_prefetch_free_job(prefetch, job);
+        rk_prefetcher_unlink(prefetch, list, job); // with the last one the list goes
+        rk_prefetcher_free_job(prefetch, job);
     }
 }
 
-static rk_prefetch_job *find_ready(const rk_prefetch_list *list, const rk_key *key) {
-    for (rk_prefetch_job *job = list->jobs; job; job = job->next)
-        if (job->state == RK_PREFETCH_READY && !job->awaited && is_of(job, key))
+static rk_prefetcher_job *find_ready(const rk_prefetcher_list *list, const rk_key *key) {
+    for (rk_prefetcher_job *job = list->jobs; job; job = job->next)
+        if (job->state == RK_PREFETCHER_READY && !job->awaited && is_of(job, key))
             return job;
     return NULL;
 }
 
-size_t rk_prefetch_forget(rk_prefetch *prefetch, const void *owner) {
+size_t rk_prefetcher_forget(rk_prefetcher *prefetch, const void *owner) {
     size_t destroyed = 0;
-    rk_prefetch_list *list = find_list(prefetch, owner);
+    rk_prefetcher_list *list = find_list(prefetch, owner);
     if (list)
         drop_rest(prefetch, list, NULL);
     while ((list = find_list(prefetch, owner)) != NULL) { // it may go while the mutex is free
-        rk_prefetch_job *job = find_ready(list, NULL);
+        rk_prefetcher_job *job = find_ready(list, NULL);
         if (!job)
             break;
-        rk_prefetch_waste(prefetch, list, job);
+        rk_prefetcher_waste(prefetch, list, job);
         destroyed++;
     }
     return destroyed;
 }
 
-static bool is_meant(const rk_prefetch_list *list, const void *owner) {
+static bool is_meant(const rk_prefetcher_list *list, const void *owner) {
     return !owner || list->owner == owner;
 }
 
@@ -140,12 +142,12 @@ typedef enum reason {
     MEMORY_IS_MEASURED,
 } reason;
 
-static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key, reason why) {
+static size_t let_go(rk_prefetcher *prefetch, const void *owner, const rk_key *key, reason why) {
     size_t destroyed = 0;
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
     (void)pthread_mutex_lock(&prefetch->mutex);
-    for (rk_prefetch_list *list = prefetch->lists, *next; list; list = next) {
+    for (rk_prefetcher_list *list = prefetch->lists, *next; list; list = next) {
         next = list->next;
         if (!is_meant(list, owner))
             continue;
@@ -153,10 +155,10 @@ static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key
         list->total.measured |= why == MEMORY_IS_MEASURED;
         drop_rest(prefetch, list, key);
     }
-    for (rk_prefetch_list *list = prefetch->lists; list;) {
-        rk_prefetch_job *job = is_meant(list, owner) ? find_ready(list, key) : NULL;
+    for (rk_prefetcher_list *list = prefetch->lists; list;) {
+        rk_prefetcher_job *job = is_meant(list, owner) ? find_ready(list, key) : NULL;
         if (job) {
-            rk_prefetch_waste(prefetch, list, job);
+            rk_prefetcher_waste(prefetch, list, job);
             destroyed++;
         }
         list = job ? prefetch->lists : list->next; // they go and come while the mutex is free
@@ -165,33 +167,33 @@ static size_t let_go(rk_prefetch *prefetch, const void *owner, const rk_key *key
     return destroyed;
 }
 
-size_t rk_prefetch_relieve(rk_prefetch *prefetch) {
+size_t rk_prefetcher_relieve(rk_prefetcher *prefetch) {
     return let_go(prefetch, NULL, NULL, MEMORY_IS_SHORT);
 }
 
-size_t rk_prefetch_step_aside(rk_prefetch *prefetch) {
+size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch) {
     return let_go(prefetch, NULL, NULL, MEMORY_IS_MEASURED);
 }
 
-void rk_prefetch_let_go(rk_prefetch *prefetch, const void *owner) {
+void rk_prefetcher_let_go(rk_prefetcher *prefetch, const void *owner) {
     (void)let_go(prefetch, owner, NULL, UNWANTED);
 }
 
-void rk_prefetch_distrust(rk_prefetch *prefetch, const rk_key *key) {
+void rk_prefetcher_distrust(rk_prefetcher *prefetch, const rk_key *key) {
     (void)let_go(prefetch, NULL, key, UNWANTED);
 }
 
 // Something takes up memory that nobody wants, and will not for long.
-static bool is_being_relieved(const rk_prefetch *prefetch) {
-    for (const rk_prefetch_list *list = prefetch->lists; list; list = list->next)
-        for (const rk_prefetch_job *job = list->jobs; job; job = job->next)
-            if (job->state == RK_PREFETCH_DESTROYING ||
-                (job->state == RK_PREFETCH_LOADING && job->forgotten))
+static bool is_being_relieved(const rk_prefetcher *prefetch) {
+    for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
+        for (const rk_prefetcher_job *job = list->jobs; job; job = job->next)
+            if (job->state == RK_PREFETCHER_DESTROYING ||
+                (job->state == RK_PREFETCHER_LOADING && job->forgotten))
                 return true;
     return false;
 }
 
-void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns) {
+void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns) {
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return;
     uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
@@ -204,13 +206,13 @@ void rk_prefetch_await_relief(rk_prefetch *prefetch, uint64_t timeout_ns) {
 
 // Giving a list.
 
-static rk_err *start_threads(rk_prefetch *prefetch) {
+static rk_err *start_threads(rk_prefetcher *prefetch) {
     unsigned wanted = prefetch->options.threads;
-    if (wanted > RK_PREFETCH_MAX_THREADS)
-        wanted = RK_PREFETCH_MAX_THREADS;
+    if (wanted > RK_PREFETCHER_MAX_THREADS)
+        wanted = RK_PREFETCHER_MAX_THREADS;
     while (prefetch->thread_count < wanted) {
-        int error_number =
-            rk_thread_start(rk_prefetch_run, prefetch, &prefetch->threads[prefetch->thread_count]);
+        int error_number = rk_thread_start(rk_prefetcher_run, prefetch,
+                                           &prefetch->threads[prefetch->thread_count]);
         if (error_number && prefetch->thread_count == 0)
             return rk_error_errno(error_number, "cannot start a thread to load executables");
         if (error_number)
@@ -220,7 +222,7 @@ static rk_err *start_threads(rk_prefetch *prefetch) {
     return NULL;
 }
 
-bool rk_prefetch_comes_before(const rk_prefetch_item *a, const rk_prefetch_item *b) {
+bool rk_prefetcher_comes_before(const rk_prefetcher_item *a, const rk_prefetcher_item *b) {
     if (a->stale != b->stale)
         return b->stale;
     return a->wanted_ns < b->wanted_ns;
@@ -231,17 +233,17 @@ static int compare_digests(const void *a, const void *b) {
 }
 
 // The jobs in order; all of them or none.
-static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetch_list *list) {
-    rk_prefetch_job *last = NULL;
+static rk_err *make_jobs(const rk_prefetcher_item *items, size_t count, rk_prefetcher_list *list) {
+    rk_prefetcher_job *last = NULL;
     for (size_t i = 0; i < count; i++) {
-        rk_prefetch_job *job = rk_calloc(1, sizeof *job);
+        rk_prefetcher_job *job = rk_calloc(1, sizeof *job);
         if (!job)
             return rk_err_no_memory();
         job->what = items[i];
         // Nearly always given in order: then it goes to the end at once.
-        rk_prefetch_job **link = last ? &last->next : &list->jobs;
-        if (last && rk_prefetch_comes_before(&items[i], &last->what))
-            for (link = &list->jobs; !rk_prefetch_comes_before(&items[i], &(*link)->what);)
+        rk_prefetcher_job **link = last ? &last->next : &list->jobs;
+        if (last && rk_prefetcher_comes_before(&items[i], &last->what))
+            for (link = &list->jobs; !rk_prefetcher_comes_before(&items[i], &(*link)->what);)
                 link = &(*link)->next;
         job->next = *link;
         *link = job;
@@ -257,8 +259,8 @@ static rk_err *make_jobs(const rk_prefetch_item *items, size_t count, rk_prefetc
     return NULL;
 }
 
-static void free_list(rk_prefetch_list *list) {
-    for (rk_prefetch_job *job = list->jobs, *next; job; job = next) {
+static void free_list(rk_prefetcher_list *list) {
+    for (rk_prefetcher_job *job = list->jobs, *next; job; job = next) {
         next = job->next;
         rk_free(job);
     }
@@ -266,7 +268,7 @@ static void free_list(rk_prefetch_list *list) {
     rk_free(list);
 }
 
-static rk_err *insert_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
+static rk_err *insert_list(rk_prefetcher *prefetch, rk_prefetcher_list *list) {
     if (prefetch->closed || find_list(prefetch, list->owner))
         return rk_error(RK_FAILED_PRECONDITION, "the process ends, or there is a list already");
     RK_TRY(start_threads(prefetch));
@@ -277,11 +279,11 @@ static rk_err *insert_list(rk_prefetch *prefetch, rk_prefetch_list *list) {
     return NULL;
 }
 
-rk_err *rk_prefetch_add(rk_prefetch *prefetch, const void *owner, uint64_t number,
-                        const rk_prefetch_item *items, size_t count) {
+rk_err *rk_prefetcher_add(rk_prefetcher *prefetch, const void *owner, uint64_t number,
+                          const rk_prefetcher_item *items, size_t count) {
     if (count == 0)
         return NULL;
-    rk_prefetch_list *list = rk_calloc(1, sizeof *list);
+    rk_prefetcher_list *list = rk_calloc(1, sizeof *list);
     rk_err *err = list ? make_jobs(items, count, list) : rk_err_no_memory();
     if (!err) {
         list->owner = owner;
@@ -302,94 +304,94 @@ rk_err *rk_prefetch_add(rk_prefetch *prefetch, const void *owner, uint64_t numbe
 // Asking.
 
 // Of several of one key the one that is furthest.
-static rk_prefetch_job *find_job(const rk_prefetch_list *list, const rk_key *key) {
-    rk_prefetch_job *best = NULL;
-    for (rk_prefetch_job *job = list->jobs; job; job = job->next)
-        if (!job->awaited && !job->forgotten && job->state <= RK_PREFETCH_FAILED &&
+static rk_prefetcher_job *find_job(const rk_prefetcher_list *list, const rk_key *key) {
+    rk_prefetcher_job *best = NULL;
+    for (rk_prefetcher_job *job = list->jobs; job; job = job->next)
+        if (!job->awaited && !job->forgotten && job->state <= RK_PREFETCHER_FAILED &&
             rk_key_equal(&job->what.key, key) && (!best || job->state > best->state))
             best = job;
     return best;
 }
 
 // With the mutex held, of a job that is loaded or has failed; consumes it.
-static void hand_over(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job,
-                      rk_prefetch_claim *out_claim) {
+static void hand_over(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job,
+                      rk_prefetcher_claim *out_claim) {
     out_claim->answer = job->answer;
     out_claim->context = job->what.context;
     out_claim->bytes = job->what.bytes;
     out_claim->load_ns = job->load_ns;
-    if (job->state == RK_PREFETCH_READY) {
+    if (job->state == RK_PREFETCHER_READY) {
         list->total.claimed++;
         prefetch->held--;
         prefetch->held_bytes -= job->what.bytes;
     }
-    rk_prefetch_unlink(prefetch, list, job);
+    rk_prefetcher_unlink(prefetch, list, job);
     rk_free(job);
 }
 
 // What is being loaded: true once it is, or has failed in a way that is worth telling.
-static bool await(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job,
+static bool await(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job,
                   uint64_t *out_waited_ns) {
     uint64_t start_ns = rk_steady_ns();
     job->awaited = true;
     prefetch->waiting++;
     (void)pthread_cond_broadcast(&prefetch->changed);
-    while (job->state == RK_PREFETCH_LOADING)
+    while (job->state == RK_PREFETCHER_LOADING)
         (void)pthread_cond_wait(&prefetch->changed, &prefetch->mutex);
     prefetch->waiting--;
     *out_waited_ns = rk_steady_ns() - start_ns;
-    list->total.waited += job->state == RK_PREFETCH_READY;
-    return job->state == RK_PREFETCH_READY || job->answer.quarantined;
+    list->total.waited += job->state == RK_PREFETCHER_READY;
+    return job->state == RK_PREFETCHER_READY || job->answer.quarantined;
 }
 
-static bool take(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key,
-                 rk_prefetch_claim *out_claim) {
-    rk_prefetch_job *job = find_job(list, key);
+static bool take(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key,
+                 rk_prefetcher_claim *out_claim) {
+    rk_prefetcher_job *job = find_job(list, key);
     if (!job)
         return false;
     list->strangers = 0;
-    if (job->state == RK_PREFETCH_LOADING && !await(prefetch, list, job, &out_claim->waited_ns)) {
-        rk_prefetch_unlink(prefetch, list, job);
-        rk_prefetch_free_job(prefetch, job);
+    if (job->state == RK_PREFETCHER_LOADING && !await(prefetch, list, job, &out_claim->waited_ns)) {
+        rk_prefetcher_unlink(prefetch, list, job);
+        rk_prefetcher_free_job(prefetch, job);
         return false;
     }
-    if (job->state == RK_PREFETCH_QUEUED) {
+    if (job->state == RK_PREFETCHER_QUEUED) {
         list->total.taken++;
-        rk_prefetch_unlink(prefetch, list, job);
-        rk_prefetch_free_job(prefetch, job);
+        rk_prefetcher_unlink(prefetch, list, job);
+        rk_prefetcher_free_job(prefetch, job);
         return false;
     }
     hand_over(prefetch, list, job, out_claim);
     return true;
 }
 
-bool rk_prefetch_take(rk_prefetch *prefetch, const void *owner, const rk_key *key,
-                      rk_prefetch_claim *out_claim) {
-    *out_claim = (rk_prefetch_claim){0};
+bool rk_prefetcher_take(rk_prefetcher *prefetch, const void *owner, const rk_key *key,
+                        rk_prefetcher_claim *out_claim) {
+    *out_claim = (rk_prefetcher_claim){0};
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return false;
     (void)pthread_mutex_lock(&prefetch->mutex);
-    rk_prefetch_list *list = find_list(prefetch, owner);
+    rk_prefetcher_list *list = find_list(prefetch, owner);
     bool taken = list && take(prefetch, list, key, out_claim);
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return taken;
 }
 
-static void meet(rk_prefetch *prefetch, rk_prefetch_list *list, const rk_key *key) {
+static void meet(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key) {
     // What was on it once, and is asked for more often or could not be loaded, is no other thing.
     if (bsearch(&key->digest, list->known, list->total.listed, sizeof key->digest, compare_digests))
         list->strangers = 0;
     else if (++list->strangers >= STRANGERS_MAX && !list->total.departed) {
         list->total.departed = true;
-        (void)rk_prefetch_forget(prefetch, list->owner);
+        (void)rk_prefetcher_forget(prefetch, list->owner);
     }
 }
 
-void rk_prefetch_meet(rk_prefetch *prefetch, const void *owner, const rk_key *key) {
+void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key *key) {
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return;
     (void)pthread_mutex_lock(&prefetch->mutex);
-    rk_prefetch_list *list = find_list(prefetch, owner);
+    rk_prefetcher_list *list = find_list(prefetch, owner);
     if (list)
         meet(prefetch, list, key);
     (void)pthread_mutex_unlock(&prefetch->mutex);
@@ -398,45 +400,45 @@ void rk_prefetch_meet(rk_prefetch *prefetch, const void *owner, const rk_key *ke
 // Ending.
 
 // True if nothing of that owner, or of any, is left; then no thread is inside the plugin for it.
-static bool is_out(const rk_prefetch *prefetch, const void *owner) {
+static bool is_out(const rk_prefetcher *prefetch, const void *owner) {
     return owner ? !find_list(prefetch, owner) : !prefetch->lists;
 }
 
 // What was waited for in vain once is not waited for again.
-static bool is_worth_waiting(const rk_prefetch *prefetch, const void *owner) {
-    for (const rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+static bool is_worth_waiting(const rk_prefetcher *prefetch, const void *owner) {
+    for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
         if (is_meant(list, owner) && !list->gave_up)
             return true;
     return false;
 }
 
-static bool wait_until_out(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns) {
+static bool wait_until_out(rk_prefetcher *prefetch, const void *owner, uint64_t timeout_ns) {
     uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
     while (is_worth_waiting(prefetch, owner))
         if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
             break;
-    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
+    for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
         list->gave_up |= is_meant(list, owner);
     return is_out(prefetch, owner);
 }
 
 // Whether the plugin itself has called us, on a thread of ours that is inside it.
-static bool is_own_thread(const rk_prefetch *prefetch) {
+static bool is_own_thread(const rk_prefetcher *prefetch) {
     for (unsigned i = 0; i < prefetch->thread_count; i++)
         if (pthread_equal(prefetch->threads[i], pthread_self()))
             return true;
     return false;
 }
 
-bool rk_prefetch_drain(rk_prefetch *prefetch, const void *owner, uint64_t timeout_ns) {
+bool rk_prefetcher_drain(rk_prefetcher *prefetch, const void *owner, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&prefetch->mutex);
-    (void)rk_prefetch_forget(prefetch, owner);
+    (void)rk_prefetcher_forget(prefetch, owner);
     bool out = wait_until_out(prefetch, owner, timeout_ns);
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return out;
 }
 
-bool rk_prefetch_close(rk_prefetch *prefetch, uint64_t timeout_ns) {
+bool rk_prefetcher_close(rk_prefetcher *prefetch, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&prefetch->mutex);
     prefetch->closed = true;
     (void)pthread_cond_broadcast(&prefetch->changed);
@@ -444,11 +446,11 @@ bool rk_prefetch_close(rk_prefetch *prefetch, uint64_t timeout_ns) {
         (void)pthread_mutex_unlock(&prefetch->mutex);
         return true;
     }
-    for (rk_prefetch_list *list = prefetch->lists; list;) {
+    for (rk_prefetcher_list *list = prefetch->lists; list;) {
         bool meant = !list->closing;
         list->closing = true;
         if (meant)
-            (void)rk_prefetch_forget(prefetch, list->owner);
+            (void)rk_prefetcher_forget(prefetch, list->owner);
         list = meant ? prefetch->lists : list->next; // they go and come while the mutex is free
     }
     bool out = wait_until_out(prefetch, NULL, timeout_ns);

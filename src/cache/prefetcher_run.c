@@ -2,68 +2,68 @@
 #include "base/alloc.h"
 #include "base/heap_reserve.h"
 #include "base/thread.h"
-#include "cache/prefetch_internal.h"
+#include "cache/prefetcher_internal.h"
 
 typedef struct choice {
-    rk_prefetch_list *list;
-    rk_prefetch_job *job;
+    rk_prefetcher_list *list;
+    rk_prefetcher_job *job;
 } choice;
 
-static bool is_quick(const rk_prefetch *prefetch, const rk_prefetch_job *job) {
+static bool is_quick(const rk_prefetcher *prefetch, const rk_prefetcher_job *job) {
     return job->what.load_ns <= prefetch->options.quick_ns;
 }
 
 // One alone may take all there is.
-static bool fits(const rk_prefetch *prefetch, const rk_prefetch_job *job) {
+static bool fits(const rk_prefetcher *prefetch, const rk_prefetcher_job *job) {
     if (prefetch->held == 0)
         return job->what.bytes <= prefetch->options.max_bytes;
     return prefetch->held < prefetch->options.max_held &&
            prefetch->held_bytes + job->what.bytes <= prefetch->options.max_bytes;
 }
 
-static bool is_due(const rk_prefetch *prefetch, const rk_prefetch_job *job, uint64_t now_ns) {
+static bool is_due(const rk_prefetcher *prefetch, const rk_prefetcher_job *job, uint64_t now_ns) {
     return job->what.wanted_ns <= now_ns + prefetch->options.early_ns;
 }
 
 // What to begin now.
-static choice choose(const rk_prefetch *prefetch, bool quick_only, uint64_t now_ns) {
+static choice choose(const rk_prefetcher *prefetch, bool quick_only, uint64_t now_ns) {
     choice best = {0};
     if (prefetch->closed)
         return best;
-    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
-        for (rk_prefetch_job *job = list->jobs; job; job = job->next)
-            if (job->state == RK_PREFETCH_QUEUED && (!quick_only || is_quick(prefetch, job)) &&
+    for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
+        for (rk_prefetcher_job *job = list->jobs; job; job = job->next)
+            if (job->state == RK_PREFETCHER_QUEUED && (!quick_only || is_quick(prefetch, job)) &&
                 is_due(prefetch, job, now_ns) && fits(prefetch, job) &&
-                (!best.job || rk_prefetch_comes_before(&job->what, &best.job->what)))
+                (!best.job || rk_prefetcher_comes_before(&job->what, &best.job->what)))
                 best = (choice){list, job};
     return best;
 }
 
 // The first thread takes whatever is wanted first; the second what is quick, and other things only
 // while there is nothing quick to begin, and if that takes no processor from who is to ask.
-static choice choose_for(const rk_prefetch *prefetch, bool for_quick, uint64_t now_ns) {
+static choice choose_for(const rk_prefetcher *prefetch, bool for_quick, uint64_t now_ns) {
     choice best = choose(prefetch, for_quick, now_ns);
     bool done = best.job || !for_quick || (prefetch->options.gentle && prefetch->waiting == 0);
     return done ? best : choose(prefetch, false, now_ns);
 }
 
-static choice find_expired(const rk_prefetch *prefetch, uint64_t now_ns) {
-    for (rk_prefetch_list *list = prefetch->lists; list; list = list->next)
-        for (rk_prefetch_job *job = list->jobs; job; job = job->next)
-            if (job->state == RK_PREFETCH_READY && !job->awaited && job->until_ns <= now_ns)
+static choice find_expired(const rk_prefetcher *prefetch, uint64_t now_ns) {
+    for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
+        for (rk_prefetcher_job *job = list->jobs; job; job = job->next)
+            if (job->state == RK_PREFETCHER_READY && !job->awaited && job->until_ns <= now_ns)
                 return (choice){list, job};
     return (choice){0};
 }
 
 // When there may be something to do that nobody will tell of.
-static uint64_t next_ns(const rk_prefetch *prefetch, uint64_t now_ns) {
+static uint64_t next_ns(const rk_prefetcher *prefetch, uint64_t now_ns) {
     uint64_t next = UINT64_MAX;
-    for (const rk_prefetch_list *list = prefetch->lists; list; list = list->next) {
-        for (const rk_prefetch_job *job = list->jobs; job; job = job->next) {
+    for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next) {
+        for (const rk_prefetcher_job *job = list->jobs; job; job = job->next) {
             uint64_t at_ns = UINT64_MAX;
-            if (job->state == RK_PREFETCH_READY)
+            if (job->state == RK_PREFETCHER_READY)
                 at_ns = job->until_ns;
-            else if (job->state == RK_PREFETCH_QUEUED && !is_due(prefetch, job, now_ns))
+            else if (job->state == RK_PREFETCHER_QUEUED && !is_due(prefetch, job, now_ns))
                 at_ns = job->what.wanted_ns - prefetch->options.early_ns;
             next = at_ns < next ? at_ns : next;
         }
@@ -72,7 +72,7 @@ static uint64_t next_ns(const rk_prefetch *prefetch, uint64_t now_ns) {
 }
 
 // What the answer means for the rest of the list; with the mutex held. The job may be gone.
-static void settle(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job) {
+static void settle(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job) {
     const void *owner = list->owner;
     rk_miss miss = job->answer.miss;
     bool short_of_memory = rk_err_code(job->answer.problem) == RK_RESOURCE_EXHAUSTED;
@@ -80,32 +80,32 @@ static void settle(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_jo
     bool cannot_load = miss == RK_MISS_UNIMPLEMENTED && list->total.loaded == 0;
     if (miss == RK_MISS_NONE) {
         uint64_t now_ns = rk_steady_ns();
-        job->state = RK_PREFETCH_READY;
+        job->state = RK_PREFETCHER_READY;
         job->until_ns = (job->what.wanted_ns > now_ns ? job->what.wanted_ns : now_ns) +
                         prefetch->options.keep_ns;
         list->total.loaded++;
         list->total.load_ns += job->load_ns;
         if (job->forgotten && !job->awaited)
-            rk_prefetch_waste(prefetch, list, job);
+            rk_prefetcher_waste(prefetch, list, job);
         return;
     }
     prefetch->held--;
     prefetch->held_bytes -= job->what.bytes;
     list->total.failed++;
-    job->state = RK_PREFETCH_FAILED;
+    job->state = RK_PREFETCHER_FAILED;
     list->total.relieved |= short_of_memory;
     if (!job->awaited && (!job->answer.quarantined || job->forgotten)) {
-        rk_prefetch_unlink(prefetch, list, job);
-        rk_prefetch_free_job(prefetch, job);
+        rk_prefetcher_unlink(prefetch, list, job);
+        rk_prefetcher_free_job(prefetch, job);
     }
     if (cannot_load || short_of_memory)
-        (void)rk_prefetch_forget(prefetch, owner);
+        (void)rk_prefetcher_forget(prefetch, owner);
 }
 
 // With the mutex held, which is let go of meanwhile.
-static void load(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job *job) {
+static void load(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job) {
     uint64_t expected_bytes = job->what.bytes, bytes = 0;
-    job->state = RK_PREFETCH_LOADING;
+    job->state = RK_PREFETCHER_LOADING;
     prefetch->held++;
     prefetch->held_bytes += expected_bytes;
     (void)pthread_mutex_unlock(&prefetch->mutex);
@@ -124,9 +124,9 @@ static void load(rk_prefetch *prefetch, rk_prefetch_list *list, rk_prefetch_job 
     (void)pthread_cond_broadcast(&prefetch->changed);
 }
 
-void *rk_prefetch_run(void *argument) {
-    rk_prefetch *prefetch = argument;
-    rk_heap_room_claim();
+void *rk_prefetcher_run(void *argument) {
+    rk_prefetcher *prefetch = argument;
+    rk_heap_claim();
     (void)pthread_mutex_lock(&prefetch->mutex);
     // They were all started with the mutex held.
     bool for_quick =
@@ -135,7 +135,7 @@ void *rk_prefetch_run(void *argument) {
         uint64_t now_ns = rk_steady_ns();
         choice expired = find_expired(prefetch, now_ns);
         if (expired.job) {
-            rk_prefetch_waste(prefetch, expired.list, expired.job);
+            rk_prefetcher_waste(prefetch, expired.list, expired.job);
             continue;
         }
         choice best = choose_for(prefetch, for_quick, now_ns);
