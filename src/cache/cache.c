@@ -33,7 +33,7 @@ static rk_miss miss_of_fault(rk_entry_fault fault) {
     return RK_MISS_DAMAGED;
 }
 
-// True if the refusal speaks against the bytes, rather than against the moment or the plugin.
+// True if the plugin refused because of the bytes, not for a temporary reason or a missing feature.
 static bool bytes_are_at_fault(rk_code code) {
     return code != RK_UNIMPLEMENTED && code != RK_RESOURCE_EXHAUSTED && code != RK_CANCELLED &&
            code != RK_DEADLINE_EXCEEDED && code != RK_UNAVAILABLE;
@@ -41,7 +41,7 @@ static bool bytes_are_at_fault(rk_code code) {
 
 static void load_entry(rk_store *store, const rk_key *key, const rk_loader *loader,
                        const rk_entry *entry, rk_answer *answer) {
-    if (loader->wants && !loader->wants(loader->context, entry)) {
+    if (loader->accepts && !loader->accepts(loader->context, entry)) {
         answer->miss = RK_MISS_REFRESH;
         return;
     }

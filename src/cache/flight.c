@@ -35,7 +35,7 @@ rk_err *rk_flights_new(rk_store *store, const rk_flights_options *options,
     rk_flight_name(&flights->self, flights->self_name, sizeof flights->self_name);
     (void)pthread_mutex_init(&flights->mutex, NULL);
     rk_cond_init(&flights->changed);
-    rk_cond_init(&flights->keeper_wakes);
+    rk_cond_init(&flights->heartbeat_wakes);
     *out_flights = flights;
     return NULL;
 }
@@ -44,7 +44,7 @@ void rk_flights_free(rk_flights *flights) {
     if (!flights)
         return;
     rk_flight_stop_heartbeat(flights);
-    (void)pthread_cond_destroy(&flights->keeper_wakes);
+    (void)pthread_cond_destroy(&flights->heartbeat_wakes);
     (void)pthread_cond_destroy(&flights->changed);
     (void)pthread_mutex_destroy(&flights->mutex);
     rk_free(flights);
@@ -81,26 +81,27 @@ static rk_flight *find(const rk_flights *flights, const rk_digest *key) {
 }
 
 // Called with the mutex held.
-static void let_go(rk_flight *flight) {
+static void drop_reference(rk_flight *flight) {
     if (--flight->references == 0)
         rk_free(flight);
 }
 
-typedef struct passenger {
+typedef struct waiter {
     rk_flights *flights;
     rk_flight *flight;
-} passenger;
+} waiter;
 
-// With the mutex held, as a cancelled wait leaves it.
-static void step_off(void *argument) {
-    const passenger *self = argument;
-    let_go(self->flight);
+// Drops the waiter's reference and unlocks the mutex. Called at the end of a wait, and as the
+// cleanup handler of a cancelled one. The mutex is held in both cases.
+static void leave(void *argument) {
+    const waiter *self = argument;
+    drop_reference(self->flight);
     (void)pthread_mutex_unlock(&self->flights->mutex);
 }
 
-static bool wait_once(const rk_flight_wait *ticket, const passenger *self) {
+static bool wait_once(const rk_flight_wait *wait, const waiter *self) {
     const rk_flight *flight = self->flight;
-    uint64_t until_ns = ticket->deadline_ns;
+    uint64_t until_ns = wait->deadline_ns;
     if (flight->compiled) {
         uint64_t late_ns =
             flight->compiled_at_ns + rk_flight_timeout_ns(self->flights, flight->compile_ns);
@@ -109,66 +110,68 @@ static bool wait_once(const rk_flight_wait *ticket, const passenger *self) {
     return rk_cond_wait_until(&self->flights->changed, &self->flights->mutex, until_ns);
 }
 
-// Waits for a flight of another thread, with the mutex held; without it afterwards.
-static rk_flight_advice ride(rk_flight_wait *ticket, passenger *self) {
+// Waits for the flight of another thread. Called with the mutex held; unlocks it.
+static rk_flight_advice wait_for_thread(rk_flight_wait *wait, waiter *self) {
     rk_flight *flight = self->flight;
     flight->references++;
     int before = PTHREAD_CANCEL_DISABLE;
-    pthread_cleanup_push(step_off, self);
-    (void)pthread_setcancelstate(ticket->cancel_state, &before);
-    while (!flight->landed && wait_once(ticket, self))
+    pthread_cleanup_push(leave, self);
+    (void)pthread_setcancelstate(wait->cancel_state, &before);
+    while (!flight->finished && wait_once(wait, self))
         continue;
     (void)pthread_setcancelstate(before, NULL);
     pthread_cleanup_pop(0);
-    bool landed = flight->landed;
-    rk_flight_result landing = flight->landing;
-    (void)snprintf(ticket->waited_for, sizeof ticket->waited_for, "%s", self->flights->self_name);
-    step_off(self);
+    bool finished = flight->finished;
+    rk_flight_result result = flight->result;
+    (void)snprintf(wait->waited_for, sizeof wait->waited_for, "%s", self->flights->self_name);
+    leave(self);
 
     uint64_t now_ns = rk_steady_ns();
-    ticket->waited_ns = now_ns - ticket->asked_at_ns;
-    if (landed && landing == RK_FLIGHT_NOT_KEPT)
-        ticket->wait_end = RK_WAIT_NOT_KEPT;
-    else if (landed)
-        ticket->wait_end = RK_WAIT_FINISHED;
+    wait->waited_ns = now_ns - wait->asked_at_ns;
+    if (finished && result == RK_FLIGHT_NOT_KEPT)
+        wait->wait_end = RK_WAIT_NOT_KEPT;
+    else if (finished)
+        wait->wait_end = RK_WAIT_FINISHED;
     else
-        ticket->wait_end = now_ns >= ticket->deadline_ns ? RK_WAIT_GAVE_UP : RK_WAIT_SLOW;
-    return ticket->wait_end == RK_WAIT_FINISHED ? RK_FLIGHT_LOOK : RK_FLIGHT_COMPILE;
+        wait->wait_end = now_ns >= wait->deadline_ns ? RK_WAIT_GAVE_UP : RK_WAIT_SLOW;
+    return wait->wait_end == RK_WAIT_FINISHED ? RK_FLIGHT_LOOK : RK_FLIGHT_COMPILE;
 }
 
-// Waits for whoever makes it in this process already; else it is ours to make.
-static rk_flight_advice board(rk_flights *flights, rk_flight_wait *ticket) {
+// Waits for the thread of this process that compiles the key; if there is none, begins a flight.
+static rk_flight_advice join_in_process(rk_flights *flights, rk_flight_wait *wait) {
     (void)pthread_mutex_lock(&flights->mutex);
-    rk_flight *flight = find(flights, &ticket->key->digest);
+    rk_flight *flight = find(flights, &wait->key->digest);
     if (flight && flights->options.wait_ns) {
-        passenger self = {flights, flight};
-        return ride(ticket, &self);
+        waiter self = {flights, flight};
+        return wait_for_thread(wait, &self);
     }
     if (!flight)
-        ticket->flight = rk_calloc(1, sizeof *ticket->flight);
-    if (ticket->flight) {
-        *ticket->flight =
-            (rk_flight){.key = ticket->key->digest, .references = 1, .next = flights->flights};
-        flights->flights = ticket->flight;
+        wait->flight = rk_calloc(1, sizeof *wait->flight);
+    if (wait->flight) {
+        *wait->flight =
+            (rk_flight){.key = wait->key->digest, .references = 1, .next = flights->flights};
+        flights->flights = wait->flight;
     }
     (void)pthread_mutex_unlock(&flights->mutex);
     return RK_FLIGHT_COMPILE;
 }
 
-rk_flight_advice rk_flights_ask(rk_flights *flights, rk_flight_wait *ticket) {
-    if (!ticket->asked) {
-        ticket->asked = true;
-        ticket->asked_at_ns = rk_steady_ns();
-        ticket->deadline_ns = ticket->asked_at_ns + flights->options.wait_ns;
+rk_flight_advice rk_flights_ask(rk_flights *flights, rk_flight_wait *wait) {
+    if (!wait->asked) {
+        wait->asked = true;
+        wait->asked_at_ns = rk_steady_ns();
+        wait->deadline_ns = wait->asked_at_ns + flights->options.wait_ns;
     }
-    if (ticket->granted)
+    if (wait->granted)
         return RK_FLIGHT_COMPILE;
-    if (!ticket->flight) {
-        rk_flight_advice advice = board(flights, ticket);
-        if (!ticket->flight)
+    // First the threads of this process; the one that gets the flight coordinates with other
+    // processes.
+    if (!wait->flight) {
+        rk_flight_advice advice = join_in_process(flights, wait);
+        if (!wait->flight)
             return advice;
     }
-    return rk_flight_join(flights, ticket);
+    return rk_flight_join(flights, wait);
 }
 
 void rk_flight_compiled(rk_flights *flights, rk_flight *flight, uint64_t compile_ns) {
@@ -180,20 +183,20 @@ void rk_flight_compiled(rk_flights *flights, rk_flight *flight, uint64_t compile
     (void)pthread_mutex_unlock(&flights->mutex);
 }
 
-void rk_flight_finish(rk_flights *flights, rk_flight *flight, rk_flight_result landing,
+void rk_flight_finish(rk_flights *flights, rk_flight *flight, rk_flight_result result,
                       uint64_t not_kept_ns) {
     (void)pthread_mutex_lock(&flights->mutex);
     rk_flight **link = &flights->flights;
     while (*link != flight)
         link = &(*link)->next;
     *link = flight->next;
-    flight->landed = true;
-    flight->landing = landing;
+    flight->finished = true;
+    flight->result = result;
     rk_lease lease = flight->lease;
-    let_go(flight);
+    drop_reference(flight);
     (void)pthread_cond_broadcast(&flights->changed);
     (void)pthread_mutex_unlock(&flights->mutex);
-    if (landing == RK_FLIGHT_NOT_KEPT)
+    if (result == RK_FLIGHT_NOT_KEPT)
         rk_lease_release_not_kept(flights->store, &lease, &flights->self, not_kept_ns);
     else
         rk_lease_release(flights->store, &lease);

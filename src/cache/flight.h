@@ -1,96 +1,98 @@
-// Single flight: of all who want one executable, one compiles it, and the others wait and load what
-// it published; threads of a process, and processes that share a store.
+// Single flight: of several requests for one executable, one compiles it. The others wait and then
+// load the published result. Covers threads of one process, and processes that share a store.
 //
-// A request that found nothing asks rk_flights_ask, which may block, again and again until it says
-// what to do:
+// After a failed lookup, a request calls rk_flights_ask in a loop until it returns
+// RK_FLIGHT_COMPILE or the lookup succeeds:
 //
-//     rk_flight_wait ticket = {.key = &key, .between_processes = true};
-//     while (!hit && rk_flights_ask(flights, &ticket) == RK_FLIGHT_LOOK)
+//     rk_flight_wait wait = {.key = &key, .between_processes = true};
+//     while (!hit && rk_flights_ask(flights, &wait) == RK_FLIGHT_LOOK)
 //         hit = look_up();
 //     if (!hit)
 //         compile();
-//     if (ticket.flight) // others may be waiting
-//         rk_flight_finish(flights, RK_TAKE(ticket.flight), …);
+//     if (wait.flight) // others may be waiting
+//         rk_flight_finish(flights, RK_TAKE(wait.flight), …);
 //
-// It never keeps anybody from compiling for ever, and correctness does not rest on it: whatever
-// fails, the worst is a second compilation. Between processes there are leases (store/lease.h): the
-// dead are replaced at once, the silent when late.
+// Every wait ends at a deadline. Correctness does not depend on single flight: any failure leads at
+// worst to a second compilation. Processes coordinate by leases (store/lease.h). The lease of a
+// dead process is taken over at once, that of a silent process after `late_ns`.
 #pragma once
 
 #include "base/process.h"
 #include "store/store.h"
 
-typedef struct rk_flights rk_flights; // of one process; thread-safe
-typedef struct rk_flight rk_flight;   // one executable that is being made here
+typedef struct rk_flights rk_flights; // one per process; thread-safe
+typedef struct rk_flight rk_flight;   // one executable that this process compiles
 
 typedef struct rk_flights_options {
-    uint64_t wait_ns;    // how long one request waits for others in all; 0: not at all
-    uint64_t beat_ns;    // between the signs of life that this process gives
-    uint64_t late_ns;    // after so long without one another process counts as gone
-    uint64_t publish_ns; // what publishing may take; more where compiling took more than half of it
+    uint64_t wait_ns;    // maximum total wait of one request; 0: no waiting
+    uint64_t beat_ns;    // heartbeat interval of this process's leases
+    uint64_t late_ns;    // a lease without a heartbeat for this long is taken over
+    uint64_t publish_ns; // timeout for publishing; twice the compile time if that is longer
 } rk_flights_options;
 
 #define RK_FLIGHTS_BEAT_NS    ((uint64_t)5000000000)
 #define RK_FLIGHTS_LATE_NS    ((uint64_t)30000000000)
 #define RK_FLIGHTS_PUBLISH_NS ((uint64_t)3000000000)
 
-// `store` must outlive it. A thread that gives signs of life starts with the first lease. Owned:
-// rk_flights_free, when no flight is left.
+// `store` must outlive the result. The heartbeat thread starts with the first request that needs a
+// lease. Owned: rk_flights_free, after the last flight is finished.
 RK_NODISCARD rk_err *rk_flights_new(rk_store *store, const rk_flights_options *options,
                                     rk_flights **out_flights);
 void rk_flights_free(rk_flights *flights); // NULL is fine
 
-// The process ends: gives all leases back and takes no more.
+// Called when the process ends: releases all leases and takes no more.
 void rk_flights_close(rk_flights *flights);
 
 typedef enum rk_flight_advice {
-    RK_FLIGHT_LOOK,    // look the key up; if it is not there, ask again
-    RK_FLIGHT_COMPILE, // compile it
+    RK_FLIGHT_LOOK,    // look the key up; on a miss, call rk_flights_ask again
+    RK_FLIGHT_COMPILE, // compile
 } rk_flight_advice;
 
 // How the last wait ended. The names go into the journal.
 typedef enum rk_wait_end {
-    RK_WAIT_NONE,       // there was none
-    RK_WAIT_FINISHED,   // the other one is done
-    RK_WAIT_NOT_KEPT,   // the other one found that it cannot be kept
-    RK_WAIT_TAKEN_OVER, // the other one is dead or silent
-    RK_WAIT_SLOW,       // it was compiled, and publishing took too long
-    RK_WAIT_GAVE_UP,    // the time to wait was over
+    RK_WAIT_NONE,       // the request did not wait
+    RK_WAIT_FINISHED,   // the other request finished: it published the result, or has none
+    RK_WAIT_NOT_KEPT,   // the other request found that the executable cannot be kept
+    RK_WAIT_TAKEN_OVER, // the other process is dead or silent
+    RK_WAIT_SLOW,       // compiled, but publishing took too long
+    // The deadline passed, an earlier wait for the same process reached it, or leases do not work.
+    RK_WAIT_GAVE_UP,
 } rk_wait_end;
 const char *rk_wait_end_name(rk_wait_end end); // "landed", …; static
 
-// One request's part in it.
+// The wait state of one request.
 typedef struct rk_flight_wait {
     const rk_key *key;      // borrowed
-    bool between_processes; // else threads of this process only
-    bool asked, granted;    // inside
-    int cancel_state;       // as for pthread_setcancelstate: what holds while it waits
+    bool between_processes; // false: coordinates threads of this process only
+    bool asked, granted;    // internal
+    int cancel_state;       // cancel state during a wait, as for pthread_setcancelstate
 
-    rk_flight *flight;  // to be landed by whoever asked, also if it compiles nothing; NULL: none
-    uint64_t waited_ns; // from the first question to the end of the last wait; 0: there was none
+    rk_flight *flight;  // the caller must finish it, even without compiling; NULL: none
+    uint64_t waited_ns; // from the first rk_flights_ask to the end of the last wait; 0: no wait
     rk_wait_end wait_end;
-    char waited_for[RK_PROCESS_HOST_MAX_CHARS + 16]; // "host/pid"; "" if it is not known
+    char waited_for[RK_PROCESS_HOST_MAX_CHARS + 16]; // "host/pid"; "" if unknown
 
-    // The store refused a lease as a whole (full, read-only) and so will refuse the executable;
-    // owned by whoever asked, who tells it. NULL otherwise.
+    // Set if taking a lease showed that the store refuses all writes (full, read-only). The store
+    // would refuse the executable too. Owned by the caller, who reports it. NULL: no refusal.
     rk_err *refusal;
 
-    uint64_t asked_at_ns, deadline_ns; // inside
+    uint64_t asked_at_ns, deadline_ns; // internal
 } rk_flight_wait;
 
-// May block until the deadline; a cancelled thread leaves it with all locks free, and its flight
-// still to be landed.
-rk_flight_advice rk_flights_ask(rk_flights *flights, rk_flight_wait *ticket);
+// May block until the deadline. A thread cancelled during the wait leaves all locks
+// free; its `wait->flight` must still be finished.
+rk_flight_advice rk_flights_ask(rk_flights *flights, rk_flight_wait *wait);
 
-// Compiled: from here on the others wait for the publishing only.
+// Reports that compilation is done. From now on, others wait only for publishing.
 void rk_flight_compiled(rk_flights *flights, rk_flight *flight, uint64_t compile_ns);
 
 typedef enum rk_flight_result {
-    RK_FLIGHT_PUBLISHED, // it can be loaded
-    RK_FLIGHT_NOT_KEPT,  // it cannot be kept: everybody compiles, at once
-    RK_FLIGHT_ABANDONED, // nothing is known: somebody else has to try
+    RK_FLIGHT_PUBLISHED, // the executable can be loaded
+    RK_FLIGHT_NOT_KEPT,  // it cannot be kept: all waiting requests compile at once
+    RK_FLIGHT_ABANDONED, // no result: another request must try
 } rk_flight_result;
 
-// The end of a flight; consumes it. `not_kept_ns`: for how long others need not try either.
-void rk_flight_finish(rk_flights *flights, rk_flight *flight, rk_flight_result landing,
+// Ends a flight; consumes it. `not_kept_ns`: after RK_FLIGHT_NOT_KEPT, other processes do not wait
+// for this key for that long. Ignored for other results.
+void rk_flight_finish(rk_flights *flights, rk_flight *flight, rk_flight_result result,
                       uint64_t not_kept_ns);

@@ -1,4 +1,4 @@
-// The thread that gives signs of life for the leases of this process.
+// The heartbeat thread: renews the leases of this process, so that other processes keep waiting.
 #include "base/thread.h"
 #include "cache/flight_internal.h"
 
@@ -13,22 +13,23 @@ static rk_flight *find_lease(const rk_flights *flights, const rk_lease *lease) {
     return flight;
 }
 
-// The lease whose next sign of life comes first; NULL if there is none.
+// The flight whose heartbeat is due first; NULL if no flight has a lease.
 static rk_flight *find_next(const rk_flights *flights) {
     rk_flight *next = NULL;
     for (rk_flight *flight = flights->flights; flight; flight = flight->next)
-        if (has_lease(flight) && (!next || flight->beat_at_ns < next->beat_at_ns))
+        if (has_lease(flight) && (!next || flight->heartbeat_at_ns < next->heartbeat_at_ns))
             next = flight;
     return next;
 }
 
-// Called with the mutex held, which is let go of while the file system is asked.
-static void beat(rk_flights *flights, rk_flight *flight) {
+// Called with the mutex held; unlocks it during file system calls. If another process has taken the
+// lease over, the flight loses it.
+static void send_heartbeat(rk_flights *flights, rk_flight *flight) {
     rk_lease lease = flight->lease;
     uint64_t compile_ns = flight->compile_ns;
     bool note = flight->compiled && !flight->noted;
     flight->noted = flight->compiled;
-    flight->beat_at_ns = rk_steady_ns() + flights->options.beat_ns;
+    flight->heartbeat_at_ns = rk_steady_ns() + flights->options.beat_ns;
     (void)pthread_mutex_unlock(&flights->mutex);
     if (note)
         rk_lease_note_compiled(flights->store, &lease, compile_ns);
@@ -39,26 +40,29 @@ static void beat(rk_flights *flights, rk_flight *flight) {
         lost->lease.identity = 0;
 }
 
-static void *keep(void *argument) {
+static void *run_heartbeat(void *argument) {
     rk_flights *flights = argument;
     rk_err_drop(rk_lease_sweep(flights->store, NULL), "the next process sweeps again");
     (void)pthread_mutex_lock(&flights->mutex);
-    bool quiet = false; // there was nothing to do for a whole beat
-    while (!flights->keeper_stops) {
+    bool quiet = false; // there was no lease for a whole interval
+    while (!flights->heartbeat_stops) {
         rk_flight *next = find_next(flights);
         uint64_t now_ns = rk_steady_ns();
         if (!next && quiet) {
-            flights->keeper_idles = true;
-            (void)pthread_cond_wait(&flights->keeper_wakes, &flights->mutex);
-            flights->keeper_idles = false;
+            flights->heartbeat_idles = true;
+            (void)pthread_cond_wait(&flights->heartbeat_wakes, &flights->mutex);
+            flights->heartbeat_idles = false;
             quiet = false;
             continue;
         }
-        if (next && next->beat_at_ns <= now_ns)
-            beat(flights, next);
-        else // a job that compiles one program after the other need not wake it every time
-            (void)rk_cond_wait_until(&flights->keeper_wakes, &flights->mutex,
-                                     next ? next->beat_at_ns : now_ns + flights->options.beat_ns);
+        // Without a lease, the thread first sleeps for one interval and becomes idle only after
+        // that. Short gaps between compilations then need no signal.
+        if (next && next->heartbeat_at_ns <= now_ns)
+            send_heartbeat(flights, next);
+        else
+            (void)rk_cond_wait_until(&flights->heartbeat_wakes, &flights->mutex,
+                                     next ? next->heartbeat_at_ns
+                                          : now_ns + flights->options.beat_ns);
         quiet = !next;
     }
     (void)pthread_mutex_unlock(&flights->mutex);
@@ -67,23 +71,24 @@ static void *keep(void *argument) {
 
 bool rk_flight_start_heartbeat(rk_flights *flights) {
     (void)pthread_mutex_lock(&flights->mutex);
-    if (!flights->keeper_runs)
-        flights->keeper_runs = rk_thread_start(keep, flights, &flights->keeper) == 0;
-    bool runs = flights->keeper_runs;
+    if (!flights->heartbeat_runs)
+        flights->heartbeat_runs =
+            rk_thread_start(run_heartbeat, flights, &flights->heartbeat_thread) == 0;
+    bool runs = flights->heartbeat_runs;
     (void)pthread_mutex_unlock(&flights->mutex);
     return runs;
 }
 
 void rk_flight_wake_heartbeat(rk_flights *flights) {
-    if (flights->keeper_idles)
-        (void)pthread_cond_signal(&flights->keeper_wakes);
+    if (flights->heartbeat_idles)
+        (void)pthread_cond_signal(&flights->heartbeat_wakes);
 }
 
 void rk_flight_stop_heartbeat(rk_flights *flights) {
     (void)pthread_mutex_lock(&flights->mutex);
-    flights->keeper_stops = true;
-    (void)pthread_cond_signal(&flights->keeper_wakes);
+    flights->heartbeat_stops = true;
+    (void)pthread_cond_signal(&flights->heartbeat_wakes);
     (void)pthread_mutex_unlock(&flights->mutex);
-    if (flights->keeper_runs)
-        (void)pthread_join(flights->keeper, NULL);
+    if (flights->heartbeat_runs)
+        (void)pthread_join(flights->heartbeat_thread, NULL);
 }

@@ -7,8 +7,8 @@
 #include "base/thread.h"
 #include "cache/prefetcher_internal.h"
 
-// A run that asked for so many other things in a row is another one.
-enum { STRANGERS_MAX = 16 };
+// After so many requests in a row for unlisted keys, the run differs from the last one.
+enum { UNLISTED_MAX = 16 };
 
 rk_err *rk_prefetcher_new(const rk_prefetcher_options *options,
                           const rk_prefetcher_actions *actions, rk_prefetcher **out_prefetch) {
@@ -31,7 +31,7 @@ void rk_prefetcher_free(rk_prefetcher *prefetch) {
         list->gave_up = false;
     (void)pthread_mutex_unlock(&prefetch->mutex);
     bool out = rk_prefetcher_close(prefetch, UINT64_MAX / 4);
-    (void)out; // there was no limit
+    (void)out; // always true: there was no limit
     (void)pthread_cond_destroy(&prefetch->changed);
     (void)pthread_mutex_destroy(&prefetch->mutex);
     rk_free(prefetch);
@@ -84,28 +84,28 @@ void rk_prefetcher_waste(rk_prefetcher *prefetch, rk_prefetcher_list *list,
     prefetch->held--;
     prefetch->held_bytes -= job->what.bytes;
     rk_prefetcher_unlink(prefetch, list, job);
-    rk_prefetcher_free_job(prefetch, job); // only memory, and the caller's context
+    rk_prefetcher_free_job(prefetch, job); // no plugin call, so it may run with the mutex held
 }
 
-// For NULL: any.
+// `key` NULL: every job matches.
 static bool is_of(const rk_prefetcher_job *job, const rk_key *key) {
     return !key || rk_key_equal(&job->what.key, key);
 }
 
-// Nothing of the list is begun any more, and nobody wants what is being loaded. Without letting go
-// of the mutex, so that nothing begins while something else is destroyed. The list may be gone
+// Drops queued and failed jobs, and marks jobs that are being loaded as discarded. Keeps the mutex
+// locked, so that no load begins before the loaded executables are destroyed. The list may be gone
 // afterwards.
-static void drop_rest(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key) {
+static void discard_unloaded(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key) {
     for (rk_prefetcher_job *job = list->jobs, *next; job; job = next) {
         next = job->next;
         if (!is_of(job, key))
             continue;
-        job->forgotten |= job->state == RK_PREFETCHER_LOADING && !job->awaited;
+        job->discarded |= job->state == RK_PREFETCHER_LOADING && !job->awaited;
         bool queued = job->state == RK_PREFETCHER_QUEUED;
         if (!queued && (job->state != RK_PREFETCHER_FAILED || job->awaited))
             continue;
         list->total.dropped += queued;
-        rk_prefetcher_unlink(prefetch, list, job); // with the last one the list goes
+        rk_prefetcher_unlink(prefetch, list, job); // frees the list after the last job
         rk_prefetcher_free_job(prefetch, job);
     }
 }
@@ -121,8 +121,8 @@ size_t rk_prefetcher_forget(rk_prefetcher *prefetch, const void *owner) {
     size_t destroyed = 0;
     rk_prefetcher_list *list = find_list(prefetch, owner);
     if (list)
-        drop_rest(prefetch, list, NULL);
-    while ((list = find_list(prefetch, owner)) != NULL) { // it may go while the mutex is free
+        discard_unloaded(prefetch, list, NULL);
+    while ((list = find_list(prefetch, owner)) != NULL) { // it may be freed while unlocked
         rk_prefetcher_job *job = find_ready(list, NULL);
         if (!job)
             break;
@@ -132,63 +132,64 @@ size_t rk_prefetcher_forget(rk_prefetcher *prefetch, const void *owner) {
     return destroyed;
 }
 
-static bool is_meant(const rk_prefetcher_list *list, const void *owner) {
+static bool matches_owner(const rk_prefetcher_list *list, const void *owner) {
     return !owner || list->owner == owner;
 }
 
 typedef enum reason {
-    UNWANTED,
+    NOT_NEEDED,
     MEMORY_IS_SHORT,
     MEMORY_IS_MEASURED,
 } reason;
 
-static size_t let_go(rk_prefetcher *prefetch, const void *owner, const rk_key *key, reason why) {
+static size_t discard_lists(rk_prefetcher *prefetch, const void *owner, const rk_key *key,
+                            reason why) {
     size_t destroyed = 0;
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
     (void)pthread_mutex_lock(&prefetch->mutex);
     for (rk_prefetcher_list *list = prefetch->lists, *next; list; list = next) {
         next = list->next;
-        if (!is_meant(list, owner))
+        if (!matches_owner(list, owner))
             continue;
         list->total.relieved |= why == MEMORY_IS_SHORT;
         list->total.measured |= why == MEMORY_IS_MEASURED;
-        drop_rest(prefetch, list, key);
+        discard_unloaded(prefetch, list, key);
     }
     for (rk_prefetcher_list *list = prefetch->lists; list;) {
-        rk_prefetcher_job *job = is_meant(list, owner) ? find_ready(list, key) : NULL;
+        rk_prefetcher_job *job = matches_owner(list, owner) ? find_ready(list, key) : NULL;
         if (job) {
             rk_prefetcher_waste(prefetch, list, job);
             destroyed++;
         }
-        list = job ? prefetch->lists : list->next; // they go and come while the mutex is free
+        list = job ? prefetch->lists : list->next; // the mutex was unlocked: start again
     }
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return destroyed;
 }
 
 size_t rk_prefetcher_relieve(rk_prefetcher *prefetch) {
-    return let_go(prefetch, NULL, NULL, MEMORY_IS_SHORT);
+    return discard_lists(prefetch, NULL, NULL, MEMORY_IS_SHORT);
 }
 
 size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch) {
-    return let_go(prefetch, NULL, NULL, MEMORY_IS_MEASURED);
+    return discard_lists(prefetch, NULL, NULL, MEMORY_IS_MEASURED);
 }
 
 void rk_prefetcher_let_go(rk_prefetcher *prefetch, const void *owner) {
-    (void)let_go(prefetch, owner, NULL, UNWANTED);
+    (void)discard_lists(prefetch, owner, NULL, NOT_NEEDED);
 }
 
 void rk_prefetcher_distrust(rk_prefetcher *prefetch, const rk_key *key) {
-    (void)let_go(prefetch, NULL, key, UNWANTED);
+    (void)discard_lists(prefetch, NULL, key, NOT_NEEDED);
 }
 
-// Something takes up memory that nobody wants, and will not for long.
-static bool is_being_relieved(const rk_prefetcher *prefetch) {
+// True if discarded executables still use memory: they are being destroyed or loaded.
+static bool is_freeing_memory(const rk_prefetcher *prefetch) {
     for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
         for (const rk_prefetcher_job *job = list->jobs; job; job = job->next)
             if (job->state == RK_PREFETCHER_DESTROYING ||
-                (job->state == RK_PREFETCHER_LOADING && job->forgotten))
+                (job->state == RK_PREFETCHER_LOADING && job->discarded))
                 return true;
     return false;
 }
@@ -198,25 +199,25 @@ void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns) {
         return;
     uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
     (void)pthread_mutex_lock(&prefetch->mutex);
-    while (is_being_relieved(prefetch))
+    while (is_freeing_memory(prefetch))
         if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
             break;
     (void)pthread_mutex_unlock(&prefetch->mutex);
 }
 
-// Giving a list.
+// Adding a list.
 
 static rk_err *start_threads(rk_prefetcher *prefetch) {
-    unsigned wanted = prefetch->options.threads;
-    if (wanted > RK_PREFETCHER_MAX_THREADS)
-        wanted = RK_PREFETCHER_MAX_THREADS;
-    while (prefetch->thread_count < wanted) {
+    unsigned target = prefetch->options.threads;
+    if (target > RK_PREFETCHER_MAX_THREADS)
+        target = RK_PREFETCHER_MAX_THREADS;
+    while (prefetch->thread_count < target) {
         int error_number = rk_thread_start(rk_prefetcher_run, prefetch,
                                            &prefetch->threads[prefetch->thread_count]);
         if (error_number && prefetch->thread_count == 0)
             return rk_error_errno(error_number, "cannot start a thread to load executables");
         if (error_number)
-            break; // one does it all
+            break; // fewer threads do all the work
         prefetch->thread_count++;
     }
     return NULL;
@@ -232,7 +233,7 @@ static int compare_digests(const void *a, const void *b) {
     return memcmp(a, b, sizeof(rk_digest));
 }
 
-// The jobs in order; all of them or none.
+// Fills the list with sorted jobs. After an error, the caller frees the list.
 static rk_err *make_jobs(const rk_prefetcher_item *items, size_t count, rk_prefetcher_list *list) {
     rk_prefetcher_job *last = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -240,7 +241,7 @@ static rk_err *make_jobs(const rk_prefetcher_item *items, size_t count, rk_prefe
         if (!job)
             return rk_err_no_memory();
         job->what = items[i];
-        // Nearly always given in order: then it goes to the end at once.
+        // Items nearly always come in order; then the job is appended without a search.
         rk_prefetcher_job **link = last ? &last->next : &list->jobs;
         if (last && rk_prefetcher_comes_before(&items[i], &last->what))
             for (link = &list->jobs; !rk_prefetcher_comes_before(&items[i], &(*link)->what);)
@@ -301,19 +302,20 @@ rk_err *rk_prefetcher_add(rk_prefetcher *prefetch, const void *owner, uint64_t n
     return err;
 }
 
-// Asking.
+// Requests.
 
-// Of several of one key the one that is furthest.
+// Of several jobs with one key, the one in the latest state.
 static rk_prefetcher_job *find_job(const rk_prefetcher_list *list, const rk_key *key) {
     rk_prefetcher_job *best = NULL;
     for (rk_prefetcher_job *job = list->jobs; job; job = job->next)
-        if (!job->awaited && !job->forgotten && job->state <= RK_PREFETCHER_FAILED &&
+        if (!job->awaited && !job->discarded && job->state <= RK_PREFETCHER_FAILED &&
             rk_key_equal(&job->what.key, key) && (!best || job->state > best->state))
             best = job;
     return best;
 }
 
-// With the mutex held, of a job that is loaded or has failed; consumes it.
+// Fills the claim from a job that is loaded or failed; consumes the job. Called with the mutex
+// held.
 static void hand_over(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job,
                       rk_prefetcher_claim *out_claim) {
     out_claim->answer = job->answer;
@@ -329,7 +331,8 @@ static void hand_over(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_pref
     rk_free(job);
 }
 
-// What is being loaded: true once it is, or has failed in a way that is worth telling.
+// Waits for a job that is being loaded. True if it was loaded, or if its entry was quarantined: the
+// request must get that answer too.
 static bool await(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job,
                   uint64_t *out_waited_ns) {
     uint64_t start_ns = rk_steady_ns();
@@ -349,7 +352,7 @@ static bool take(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key
     rk_prefetcher_job *job = find_job(list, key);
     if (!job)
         return false;
-    list->strangers = 0;
+    list->unlisted_in_a_row = 0;
     if (job->state == RK_PREFETCHER_LOADING && !await(prefetch, list, job, &out_claim->waited_ns)) {
         rk_prefetcher_unlink(prefetch, list, job);
         rk_prefetcher_free_job(prefetch, job);
@@ -378,10 +381,11 @@ bool rk_prefetcher_take(rk_prefetcher *prefetch, const void *owner, const rk_key
 }
 
 static void meet(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key) {
-    // What was on it once, and is asked for more often or could not be loaded, is no other thing.
+    // A key that was ever on the list counts as listed, also if it is requested again or could not
+    // be loaded.
     if (bsearch(&key->digest, list->known, list->total.listed, sizeof key->digest, compare_digests))
-        list->strangers = 0;
-    else if (++list->strangers >= STRANGERS_MAX && !list->total.departed) {
+        list->unlisted_in_a_row = 0;
+    else if (++list->unlisted_in_a_row >= UNLISTED_MAX && !list->total.departed) {
         list->total.departed = true;
         (void)rk_prefetcher_forget(prefetch, list->owner);
     }
@@ -397,17 +401,18 @@ void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key
     (void)pthread_mutex_unlock(&prefetch->mutex);
 }
 
-// Ending.
+// The end of an owner or of the process.
 
-// True if nothing of that owner, or of any, is left; then no thread is inside the plugin for it.
+// True if the owner (NULL: every owner) has no list left; then no thread is inside the plugin for
+// it.
 static bool is_out(const rk_prefetcher *prefetch, const void *owner) {
     return owner ? !find_list(prefetch, owner) : !prefetch->lists;
 }
 
-// What was waited for in vain once is not waited for again.
+// False if every list of the owner has already reached a timeout: no second wait.
 static bool is_worth_waiting(const rk_prefetcher *prefetch, const void *owner) {
     for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
-        if (is_meant(list, owner) && !list->gave_up)
+        if (matches_owner(list, owner) && !list->gave_up)
             return true;
     return false;
 }
@@ -418,11 +423,11 @@ static bool wait_until_out(rk_prefetcher *prefetch, const void *owner, uint64_t 
         if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
             break;
     for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
-        list->gave_up |= is_meant(list, owner);
+        list->gave_up |= matches_owner(list, owner);
     return is_out(prefetch, owner);
 }
 
-// Whether the plugin itself has called us, on a thread of ours that is inside it.
+// True on a thread of the prefetcher: the plugin called back from a load.
 static bool is_own_thread(const rk_prefetcher *prefetch) {
     for (unsigned i = 0; i < prefetch->thread_count; i++)
         if (pthread_equal(prefetch->threads[i], pthread_self()))
@@ -442,16 +447,16 @@ bool rk_prefetcher_close(rk_prefetcher *prefetch, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&prefetch->mutex);
     prefetch->closed = true;
     (void)pthread_cond_broadcast(&prefetch->changed);
-    if (is_own_thread(prefetch)) { // exit() while loading: this call would wait for itself
+    if (is_own_thread(prefetch)) { // exit() during a load: a wait would be for this thread
         (void)pthread_mutex_unlock(&prefetch->mutex);
         return true;
     }
     for (rk_prefetcher_list *list = prefetch->lists; list;) {
-        bool meant = !list->closing;
+        bool is_new = !list->closing;
         list->closing = true;
-        if (meant)
+        if (is_new)
             (void)rk_prefetcher_forget(prefetch, list->owner);
-        list = meant ? prefetch->lists : list->next; // they go and come while the mutex is free
+        list = is_new ? prefetch->lists : list->next; // the mutex was unlocked: start again
     }
     bool out = wait_until_out(prefetch, NULL, timeout_ns);
     unsigned count = out ? prefetch->thread_count : 0;

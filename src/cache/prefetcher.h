@@ -1,122 +1,132 @@
-// Loading ahead: what a job used when it last ran is loaded before it asks, on threads of our own,
-// and handed over when it does. Knows no plugin: loading and destroying are callbacks.
+// Loads executables before the job asks for them (prefetch). The list of what the job used in its
+// last run is loaded by background threads; a request then takes the loaded executable. Independent
+// of the plugin: loading and destroying are callbacks.
 //
-// Each owner (a client) has one list, given as it begins. What is wanted early goes first, and one
-// thread is kept for what is quick, so that it never waits behind something big. A request takes
-// what is loaded; waits for what is being loaded, for that alone; and takes what was not begun off
-// the list, to load it itself. No more is held than the budget allows; what nobody asks for is
-// destroyed after a while, and so is all of an owner's that asks for other things.
+// Each owner (a client) has one list, given once. Order: items that are expected early come first.
+// The second thread prefers quick items, so that they do not wait behind large ones. A request
+// - takes an item that is loaded,
+// - waits for an item that is being loaded, and for no other,
+// - removes an item whose loading has not begun, and loads it itself.
+// A budget limits the loaded items that no request has taken. Such items are destroyed after
+// `keep_ns`, or as soon as their owner's requests show that the run differs from the list.
 //
-// No thread of ours is inside the plugin for an owner once rk_prefetcher_drain has returned true.
+// After rk_prefetcher_drain has returned true, no thread of the prefetcher is inside the plugin for
+// that owner.
 #pragma once
 
 #include "cache/cache.h"
 
 typedef struct rk_prefetcher rk_prefetcher; // thread-safe
 
-// What became of an owner's list.
+// The final counts of an owner's list.
 typedef struct rk_prefetcher_total {
-    uint64_t number; // of the owner, as it was given
+    uint64_t number; // of the owner, as passed to rk_prefetcher_add
     uint64_t listed;
-    uint64_t loaded;         // before somebody asked, or while somebody waited
-    uint64_t claimed;        // of those: handed over
-    uint64_t waited;         // of those: somebody waited for it
-    uint64_t taken;          // asked for before they were begun
-    uint64_t wasted;         // loaded for nothing
+    uint64_t loaded;         // before a request, or while one waited
+    uint64_t claimed;        // of `loaded`: handed to a request
+    uint64_t waited;         // of `claimed`: a request waited for the load
+    uint64_t taken;          // requested before loading began
+    uint64_t wasted;         // loaded, and destroyed without a request
     uint64_t failed;         // could not be loaded
-    uint64_t dropped;        // not begun, and not asked for
-    uint64_t load_ns;        // of all that was loaded
-    uint64_t wasted_load_ns; // of that: for nothing
-    bool departed;           // it asked for too many things that were not on its list
-    bool relieved;           // memory was short
-    bool measured;           // the framework asked how much memory is in use
+    uint64_t dropped;        // neither begun nor requested
+    uint64_t load_ns;        // total for `loaded`
+    uint64_t wasted_load_ns; // total for `wasted`
+    bool departed;           // stopped: too many requests in a row were not on the list
+    bool relieved;           // stopped: memory was short
+    bool measured;           // stopped: the framework asked how much memory is in use
 } rk_prefetcher_total;
 
 typedef struct rk_prefetcher_options {
-    unsigned threads; // at least 2
-    bool gentle; // few processors: the quick thread loads other things only while a request waits
-    uint64_t quick_ns;  // what loads in so short a time is for the quick thread
-    uint64_t max_bytes; // of what is loaded, or being loaded, and not claimed
-    size_t max_held;    // how many of them
-    uint64_t early_ns;  // how long before it is wanted one is begun
-    uint64_t keep_ns;   // how long one is kept after it was loaded, or wanted, if that is later
-    // All of an owner's list is dealt with: called once, with a lock held, and before a drain
-    // returns. Must not call the prefetch. NULL is fine.
+    unsigned threads; // 2 to 8; with 1, no thread is reserved for quick items
+    bool gentle; // few processors: the quick thread loads other items only while a request waits
+    uint64_t quick_ns;  // an item with at most this expected load time is quick
+    uint64_t max_bytes; // limit for items being loaded, or loaded and not claimed
+    size_t max_held;    // limit for their number
+    uint64_t early_ns;  // loading begins at most this long before the expected request
+    uint64_t keep_ns;   // kept this long after the load or the expected request, the later of both
+    // Called once for each list, when every item of it is settled and before a drain returns. A
+    // lock is held: must not call the prefetcher. NULL is fine.
     void (*settled)(const rk_prefetcher_total *total);
 } rk_prefetcher_options;
 
 typedef struct rk_prefetcher_item {
     rk_key key;
-    uint64_t wanted_ns; // when it is likely to be asked for, by rk_steady_ns
-    uint64_t load_ns;   // what loading is likely to take; 0: not known
-    uint64_t bytes;     // and hold; 0: not known
-    bool stale;         // not used by the last run: after all others
-    void *context;      // the caller's, over with `release`
+    uint64_t wanted_ns; // when a request is expected, by rk_steady_ns
+    uint64_t load_ns;   // expected load time; 0: unknown
+    uint64_t bytes;     // expected size of the serialized executable; 0: unknown
+    bool stale;         // not used by the last run: loaded after all others
+    void *context;      // for the actions; freed by `release`
 } rk_prefetcher_item;
 
-// What is the same for all items. All may be called by several threads at once.
+// Callbacks for all items. Several threads may call them at once.
 typedef struct rk_prefetcher_actions {
-    // Loads, as rk_cache_lookup does, and says how many bytes it was; on a thread of ours.
+    // Loads, as rk_cache_lookup does. `*out_bytes`: size of the serialized executable; 0: unknown.
+    // Called on a thread of the prefetcher.
     void (*load)(void *context, rk_answer *out_answer, uint64_t *out_bytes);
-    void (*destroy)(void *context, void *handle); // of what was loaded and is not claimed
-    void (*release)(void *context);               // the end of an item that is not claimed
+    void (*destroy)(void *context, void *handle); // a loaded handle that no request claimed
+    void (*release)(void *context);               // the last call for an item that is not claimed
 } rk_prefetcher_actions;
 
-// Its threads start with the first list. Owned: rk_prefetcher_free.
+// The threads start with the first list. Owned: rk_prefetcher_free.
 RK_NODISCARD rk_err *rk_prefetcher_new(const rk_prefetcher_options *options,
                                        const rk_prefetcher_actions *actions,
                                        rk_prefetcher **out_prefetch);
 
-// Forgets all lists, waits without limit, ends the threads, frees. For tests; a process that exits
-// closes and finishes. NULL is fine.
+// Discards all lists, waits without limit, ends the threads and frees. For tests; a process that
+// exits calls rk_prefetcher_close only. NULL is fine.
 void rk_prefetcher_free(rk_prefetcher *prefetch);
 
-// The list of an owner that has none, which is compared and never followed. Consumes the items,
-// but not the array, whatever the outcome. Errors: memory, or no thread.
+// Adds the list of `owner`. The pointer `owner` is only compared. Consumes the items, but not the
+// array, even on error. No items: does nothing. Errors: no memory, no thread, or
+// RK_FAILED_PRECONDITION (the owner has a list already, or the prefetcher is closed).
 RK_NODISCARD rk_err *rk_prefetcher_add(rk_prefetcher *prefetch, const void *owner, uint64_t number,
                                        const rk_prefetcher_item *items, size_t count);
 
 typedef struct rk_prefetcher_claim {
-    rk_answer answer;   // owned by whoever claims: a handle, or what spoke against the entry
-    void *context;      // of the item; the caller's from here on
-    uint64_t bytes;     // of the serialized executable
-    uint64_t load_ns;   // what loading took, ahead
-    uint64_t waited_ns; // for it to be loaded
+    rk_answer answer;   // owned by the caller: a handle, or a miss that quarantined the entry
+    void *context;      // of the item; owned by the caller
+    uint64_t bytes;     // size of the serialized executable
+    uint64_t load_ns;   // how long the load took, on the prefetcher's thread
+    uint64_t waited_ns; // how long this call waited for the load
 } rk_prefetcher_claim;
 
-// Asks for an executable of exactly that key. False: the caller has to load it itself. May block
-// for as long as one load takes.
+// Takes the loaded executable of exactly that key. False: the caller must load it itself. May block
+// for one load.
 RK_NODISCARD bool rk_prefetcher_take(rk_prefetcher *prefetch, const void *owner, const rk_key *key,
                                      rk_prefetcher_claim *out_claim);
 
-// The owner has got something for that key from elsewhere that its next list may name. After many
-// in a row that were never on this one the owner's run is another, and the rest of it is let go.
+// Reports that the owner got the executable of `key` elsewhere, and that the next run's list may
+// name it. After 16 such keys in a row that this list never named, the run differs from the last
+// one, and the rest of the list is discarded.
 void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key *key);
 
-// Destroys what is loaded and not claimed, and begins nothing further, of that owner, or, for NULL,
-// of all.
+// The next four discard items: they destroy loaded ones, drop those that are not begun, and let
+// those that are being loaded be destroyed after the load. An item that a request waits for stays.
+
+// Discards the list of `owner`; NULL: all lists.
 void rk_prefetcher_let_go(rk_prefetcher *prefetch, const void *owner);
 
-// The same for what has that key, of all owners: its entry is not to be trusted.
+// Discards the items of `key` in all lists, because its entry must not be used.
 void rk_prefetcher_distrust(rk_prefetcher *prefetch, const rk_key *key);
 
-// The same for all, since memory is short. How many were destroyed.
+// Discards all lists because memory is short. Returns how many executables it destroyed.
 size_t rk_prefetcher_relieve(rk_prefetcher *prefetch);
 
-// The same for all: the framework reads how much memory is in use, and must see only what it asked
-// for.
+// Discards all lists because the framework reads how much memory is in use; the figure must cover
+// only what the framework itself loaded. Returns how many executables it destroyed.
 size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch);
 
-// Waits, at most `timeout_ns`, until all that was forgotten is destroyed: also what other threads
-// are destroying, and what was still being loaded.
+// Waits, at most `timeout_ns`, until all discarded executables are destroyed. Includes those that
+// other threads are destroying, and those that were still being loaded.
 void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns);
 
-// The same for one owner, which ends. Waits for what is being loaded, at most `timeout_ns`; false
-// if one is still inside the plugin then, which is not waited for again.
+// Discards the list of an owner that is about to end, and waits for its loads, at most
+// `timeout_ns`. False: a thread is still inside the plugin. Later calls do not wait for that list
+// again.
 RK_NODISCARD bool rk_prefetcher_drain(rk_prefetcher *prefetch, const void *owner,
                                       uint64_t timeout_ns);
 
-// The process ends: the same for all owners, and for those to come. Ends the threads if they are
-// not inside the plugin. On one of those threads, where the plugin has called exit(), waits for
-// nothing.
+// Called when the process ends: drains all owners, at most `timeout_ns`, and refuses further lists.
+// Ends the threads, unless one is still inside the plugin (then it returns false). On a thread of
+// the prefetcher, where the plugin has called exit(), it does not wait and returns true.
 RK_NODISCARD bool rk_prefetcher_close(rk_prefetcher *prefetch, uint64_t timeout_ns);

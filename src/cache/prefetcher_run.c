@@ -1,4 +1,4 @@
-// The threads that load ahead, and in which order.
+// The prefetch threads, and the order in which they load.
 #include "base/alloc.h"
 #include "base/heap_reserve.h"
 #include "base/thread.h"
@@ -13,7 +13,7 @@ static bool is_quick(const rk_prefetcher *prefetch, const rk_prefetcher_job *job
     return job->what.load_ns <= prefetch->options.quick_ns;
 }
 
-// One alone may take all there is.
+// True if the budget allows the job. A single job may use the whole budget.
 static bool fits(const rk_prefetcher *prefetch, const rk_prefetcher_job *job) {
     if (prefetch->held == 0)
         return job->what.bytes <= prefetch->options.max_bytes;
@@ -25,7 +25,7 @@ static bool is_due(const rk_prefetcher *prefetch, const rk_prefetcher_job *job, 
     return job->what.wanted_ns <= now_ns + prefetch->options.early_ns;
 }
 
-// What to begin now.
+// The queued job to load next; none: `job` is NULL.
 static choice choose(const rk_prefetcher *prefetch, bool quick_only, uint64_t now_ns) {
     choice best = {0};
     if (prefetch->closed)
@@ -39,8 +39,9 @@ static choice choose(const rk_prefetcher *prefetch, bool quick_only, uint64_t no
     return best;
 }
 
-// The first thread takes whatever is wanted first; the second what is quick, and other things only
-// while there is nothing quick to begin, and if that takes no processor from who is to ask.
+// All threads but the second take the first job in order. The second takes quick jobs; without a
+// quick one it takes others, but on few processors (`gentle`) only while a request waits, so that
+// it takes no processor from the job.
 static choice choose_for(const rk_prefetcher *prefetch, bool for_quick, uint64_t now_ns) {
     choice best = choose(prefetch, for_quick, now_ns);
     bool done = best.job || !for_quick || (prefetch->options.gentle && prefetch->waiting == 0);
@@ -55,7 +56,8 @@ static choice find_expired(const rk_prefetcher *prefetch, uint64_t now_ns) {
     return (choice){0};
 }
 
-// When there may be something to do that nobody will tell of.
+// The next time at which a job expires or becomes due; no signal marks these times. UINT64_MAX:
+// none.
 static uint64_t next_ns(const rk_prefetcher *prefetch, uint64_t now_ns) {
     uint64_t next = UINT64_MAX;
     for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next) {
@@ -71,12 +73,14 @@ static uint64_t next_ns(const rk_prefetcher *prefetch, uint64_t now_ns) {
     return next;
 }
 
-// What the answer means for the rest of the list; with the mutex held. The job may be gone.
+// Records the end of a load, and discards the list if it shows that further loads are useless.
+// Called with the mutex held; may unlock it meanwhile. The job and the list may be gone afterwards.
 static void settle(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job) {
     const void *owner = list->owner;
     rk_miss miss = job->answer.miss;
     bool short_of_memory = rk_err_code(job->answer.problem) == RK_RESOURCE_EXHAUSTED;
-    // Where others were loaded, this one alone wants what the framework is yet to register.
+    // If other executables were loaded, the plugin can load: only this one needs something that the
+    // framework has not registered yet.
     bool cannot_load = miss == RK_MISS_UNIMPLEMENTED && list->total.loaded == 0;
     if (miss == RK_MISS_NONE) {
         uint64_t now_ns = rk_steady_ns();
@@ -85,7 +89,7 @@ static void settle(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetc
                         prefetch->options.keep_ns;
         list->total.loaded++;
         list->total.load_ns += job->load_ns;
-        if (job->forgotten && !job->awaited)
+        if (job->discarded && !job->awaited)
             rk_prefetcher_waste(prefetch, list, job);
         return;
     }
@@ -94,7 +98,7 @@ static void settle(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetc
     list->total.failed++;
     job->state = RK_PREFETCHER_FAILED;
     list->total.relieved |= short_of_memory;
-    if (!job->awaited && (!job->answer.quarantined || job->forgotten)) {
+    if (!job->awaited && (!job->answer.quarantined || job->discarded)) {
         rk_prefetcher_unlink(prefetch, list, job);
         rk_prefetcher_free_job(prefetch, job);
     }
@@ -102,7 +106,7 @@ static void settle(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetc
         (void)rk_prefetcher_forget(prefetch, owner);
 }
 
-// With the mutex held, which is let go of meanwhile.
+// Loads one job. Called with the mutex held; unlocks it meanwhile.
 static void load(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetcher_job *job) {
     uint64_t expected_bytes = job->what.bytes, bytes = 0;
     job->state = RK_PREFETCHER_LOADING;
@@ -128,7 +132,7 @@ void *rk_prefetcher_run(void *argument) {
     rk_prefetcher *prefetch = argument;
     rk_heap_claim();
     (void)pthread_mutex_lock(&prefetch->mutex);
-    // They were all started with the mutex held.
+    // The array is complete: all threads were started with the mutex held.
     bool for_quick =
         prefetch->thread_count > 1 && pthread_equal(prefetch->threads[1], pthread_self());
     while (!prefetch->closed || prefetch->lists) {

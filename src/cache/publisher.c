@@ -6,10 +6,10 @@
 #include "base/sys.h"
 #include "base/thread.h"
 
-// A job's way: QUEUED → SERIALIZING (inside the plugin) → SERIALIZED → RELEASING (inside the plugin
-// again) → RELEASED (the plugin's handle is gone) → STORING → off the list. The first half may be
-// done by the thread that wants to use the handle, or wants it released. A program without an
-// executable begins as PROGRAM_ALONE, and waits for all others.
+// The states of a job: QUEUED → SERIALIZING (inside the plugin) → SERIALIZED → RELEASING (inside
+// the plugin again) → RELEASED (the plugin's handle is released) → STORING → removed from the list.
+// The steps up to RELEASED may run on a thread that is about to use or destroy the handle. A job
+// without an executable begins as PROGRAM_ALONE, and runs after all others.
 typedef enum job_state {
     QUEUED,
     SERIALIZING,
@@ -27,25 +27,25 @@ typedef struct job {
     rk_err *problem; // owned
     rk_publish_result result;
     size_t held_bytes, serialized_bytes;
-    bool no_room; // for what was serialized
+    bool over_budget; // the executable was dropped: see max_serialized_bytes
     struct job *next;
 } job;
 
 struct rk_publisher {
     rk_store *store; // borrowed
     pthread_mutex_t mutex;
-    pthread_cond_t changed;     // any job's state, or the list
-    job *jobs;                  // in order; the one at work stays on the list until it is done
+    pthread_cond_t changed;     // a job's state or the list changed
+    job *jobs;                  // in order; a running job stays on the list until it is done
     atomic_size_t count;        // length of the list; read without the mutex as a hint
-    atomic_size_t unserialized; // those of them that are to be serialized
-    atomic_size_t unreleased;   // those that still need the plugin's handle
+    atomic_size_t unserialized; // jobs whose executable is not serialized yet
+    atomic_size_t unreleased;   // jobs that still need the plugin's handle
     size_t held_bytes;          // of programs and options
     pthread_t thread;
     bool thread_runs;
     size_t serialized_bytes, max_serialized_bytes; // of executables
     bool stop;
-    bool closed;  // nothing that needs the plugin is taken any more
-    bool gave_up; // a drain left a job inside the plugin
+    bool closed;  // no further job is accepted
+    bool gave_up; // a drain reached its timeout with a job inside the plugin
 };
 
 rk_err *rk_publisher_new(rk_store *store, size_t max_serialized_bytes,
@@ -108,7 +108,7 @@ static rk_err *store_executable(rk_publisher *publisher, const job *entry,
     return rk_store_put(publisher->store, &executable, out_stored_bytes);
 }
 
-// What is said of the program goes into its metadata, which is an object: before its end.
+// Adds the members from `describe` to the metadata, a JSON object: before its closing brace.
 static void describe(rk_publish_job *what) {
     RK_AUTO(rk_buf) members = {0};
     if (!what->describe || what->metadata.len < 2)
@@ -116,13 +116,14 @@ static void describe(rk_publish_job *what) {
     what->describe(rk_buf_span(&what->program), rk_buf_span(&what->metadata), &members);
     if (members.failed || !members.len)
         return;
-    bool is_first = what->metadata.len == 2; // and needs no comma
+    bool is_first = what->metadata.len == 2; // the object is empty: no leading comma
     what->metadata.len--;
     rk_buf_add(&what->metadata, members.data + is_first, members.len - is_first);
     rk_buf_add_byte(&what->metadata, '}');
 }
 
-// The program only explains: the executable is kept whether or not there is room for it.
+// Stores the program entry. It only serves explanations, so a failure does not affect the
+// executable.
 static void store_program(rk_publisher *publisher, rk_publish_job *what) {
     if (what->program.len == 0 || !rk_store_accepts(publisher->store) ||
         (!what->serialize && rk_store_has(publisher->store, RK_ENTRY_PROGRAM, &what->key)))
@@ -138,16 +139,17 @@ static void store_program(rk_publisher *publisher, rk_publish_job *what) {
                     "what comes next fails as well, and is told");
 }
 
-// With the mutex held. Where a store that is slow has let so much pile up, this one is not kept.
+// Accounts for a serialized executable; drops it if too much waits for a slow store. Called with
+// the mutex held.
 static void hold_executable(rk_publisher *publisher, job *entry) {
-    entry->no_room = publisher->serialized_bytes >= publisher->max_serialized_bytes;
-    if (entry->no_room)
+    entry->over_budget = publisher->serialized_bytes >= publisher->max_serialized_bytes;
+    if (entry->over_budget)
         rk_buf_cleanup(&entry->executable);
     entry->serialized_bytes = entry->executable.len;
     publisher->serialized_bytes += entry->serialized_bytes;
 }
 
-// The next two are called with the mutex held, which is let go of while the plugin works.
+// The next two are called with the mutex held, and unlock it while the plugin works.
 
 static void serialize_job(rk_publisher *publisher, job *entry) {
     entry->state = SERIALIZING;
@@ -163,13 +165,13 @@ static void serialize_job(rk_publisher *publisher, job *entry) {
     (void)pthread_cond_broadcast(&publisher->changed);
 }
 
-// Of one that is serialized.
+// Releases the handle of a serialized job.
 static void release_job(rk_publisher *publisher, job *entry, bool add_options) {
     entry->state = RELEASING;
     (void)pthread_mutex_unlock(&publisher->mutex);
-    // The bytes come first: options that would not fit into the entry beside them fail.
+    // The executable has priority: options that do not fit into the entry beside it fail.
     entry->executable_options = RK_BUF_INIT((RK_ENTRY_MAX_BYTES - entry->executable.len) / 2);
-    if (add_options && entry->what.add_options && !entry->problem && !entry->no_room)
+    if (add_options && entry->what.add_options && !entry->problem && !entry->over_budget)
         entry->what.add_options(entry->what.context, &entry->executable_options);
     entry->what.release(entry->what.context);
     (void)pthread_mutex_lock(&publisher->mutex);
@@ -179,13 +181,13 @@ static void release_job(rk_publisher *publisher, job *entry, bool add_options) {
     (void)pthread_cond_broadcast(&publisher->changed);
 }
 
-// The second half, without the mutex.
+// Stores the executable and ends the job. Called without the mutex.
 static void finish_executable(rk_publisher *publisher, job *entry) {
     rk_publish_result *result = &entry->result;
     result->raw_bytes = entry->executable.len;
     if (entry->problem) {
         result->reason = "serialize_failed";
-    } else if (entry->no_room) {
+    } else if (entry->over_budget) {
         result->reason = "no_room";
     } else if (entry->executable.len == 0) {
         result->reason = "empty_executable";
@@ -234,7 +236,7 @@ static void *run_thread(void *argument) {
     for (;;) {
         job *entry;
         if ((entry = next_in_state(publisher, RELEASED)))
-            store_and_unlink(publisher, entry); // it holds memory, so it goes first
+            store_and_unlink(publisher, entry); // first, because it holds memory
         else if ((entry = next_in_state(publisher, SERIALIZED)))
             release_job(publisher, entry, true);
         else if ((entry = next_in_state(publisher, QUEUED)))
@@ -317,7 +319,7 @@ size_t rk_publisher_queued_bytes(rk_publisher *publisher) {
     return bytes;
 }
 
-// One in that state or before it.
+// A job of `handle` in state `last` or an earlier one.
 static job *find_by_handle(const rk_publisher *publisher, const void *handle, job_state last) {
     for (job *entry = publisher->jobs; entry; entry = entry->next)
         if (entry->what.handle == handle && entry->state <= last)
@@ -325,7 +327,8 @@ static job *find_by_handle(const rk_publisher *publisher, const void *handle, jo
     return NULL;
 }
 
-// Done here rather than waited for: the publisher's thread may be busy with a slow disk.
+// Brings all jobs of `handle` past state `last`. Works on this thread instead of waiting, because
+// the publisher's thread may be busy with a slow disk.
 static void bring_past(rk_publisher *publisher, const void *handle, job_state last) {
     (void)pthread_mutex_lock(&publisher->mutex);
     job *entry;
@@ -350,7 +353,7 @@ void rk_publisher_release(rk_publisher *publisher, const void *handle) {
         bring_past(publisher, handle, RELEASING);
 }
 
-// Waits for a change until `deadline_ns` of rk_steady_ns; false when that has passed.
+// Waits for a change. False: `deadline_ns`, by rk_steady_ns, has passed.
 static bool wait_change(rk_publisher *publisher, uint64_t deadline_ns) {
     return rk_cond_wait_until(&publisher->changed, &publisher->mutex, deadline_ns);
 }
@@ -366,7 +369,7 @@ static const job *find_owned(const rk_publisher *publisher, const void *owner) {
     return NULL;
 }
 
-// Takes all jobs of `owner` that were not begun off the list and returns them, linked.
+// Removes all queued jobs of `owner` from the list; returns them, linked.
 static job *take_queued(rk_publisher *publisher, const void *owner) {
     job *taken = NULL;
     for (job *entry = publisher->jobs, *next; entry; entry = next) {
@@ -382,13 +385,14 @@ static job *take_queued(rk_publisher *publisher, const void *owner) {
     return taken;
 }
 
-// There is no time for more than is needed; with the mutex held.
+// Releases the handles of serialized jobs without adding options, because time is short. Called
+// with the mutex held; unlocks it meanwhile.
 static void release_serialized(rk_publisher *publisher, const void *owner) {
     for (job *entry = publisher->jobs; entry;) {
-        bool meant = owned_by(entry, owner) && entry->state == SERIALIZED;
-        if (meant)
+        bool due = owned_by(entry, owner) && entry->state == SERIALIZED;
+        if (due)
             release_job(publisher, entry, false);
-        entry = meant ? publisher->jobs : entry->next; // they go and come while the mutex is free
+        entry = due ? publisher->jobs : entry->next; // the mutex was unlocked: start again
     }
 }
 
@@ -403,10 +407,10 @@ bool rk_publisher_drain(rk_publisher *publisher, const void *owner, uint64_t tim
     if (atomic_load(&publisher->count) == 0)
         return true;
     (void)pthread_mutex_lock(&publisher->mutex);
-    if (publisher->gave_up) // waited for once already
+    if (publisher->gave_up) // an earlier drain has waited for the job
         timeout_ns = 0;
     uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
-    // The last quarter belongs to what is inside the plugin by then.
+    // The last quarter is for the job that is then inside the plugin.
     uint64_t cancel_ns = deadline_ns - timeout_ns / 4;
     while (find_owned(publisher, owner))
         if (!wait_change(publisher, cancel_ns))

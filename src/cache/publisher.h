@@ -1,85 +1,88 @@
-// Publishing in the background: one thread takes executables that were just compiled, has them
-// serialized, and stores them. The framework has long gone on.
+// Publishes executables in the background: one thread serializes executables that were just
+// compiled, and stores them. The framework does not wait for it.
 //
-// The plugin's handles belong to others: rk_publisher_serialize makes sure that a handle about to
-// be used has been serialized, rk_publisher_release that one about to be destroyed is no longer
-// needed here, and no thread of ours is inside the plugin once rk_publisher_drain has returned
-// true.
+// The plugin's handles belong to the framework, which may use or destroy them at any time. So
+// rk_publisher_serialize makes sure that a handle is serialized before its use, and
+// rk_publisher_release that no job needs a handle before its destruction. After rk_publisher_drain
+// has returned true, no thread of the publisher is inside the plugin for that owner.
 #pragma once
 
 #include <stdatomic.h>
 
 #include "store/store.h"
 
-typedef struct rk_publisher rk_publisher;
+typedef struct rk_publisher rk_publisher; // thread-safe
 
 typedef struct rk_publish_result {
     bool stored;
-    const char *reason; // why not, where not stored: "serialize_failed", "write_failed", …; static
-    const rk_err *problem; // borrowed; NULL if nothing went wrong
+    const char *reason;    // if not stored: "serialize_failed", "write_failed", …; static
+    const rk_err *problem; // borrowed; NULL without an error
     uint64_t raw_bytes, stored_bytes;
     uint64_t serialize_ns, store_ns;
 } rk_publish_result;
 
-// What to publish. The publisher takes over the buffers; `context` stays the caller's until `done`.
+// One program, with or without its executable. The publisher takes over the buffers; `context`
+// stays the caller's until `done`.
 typedef struct rk_publish_job {
     rk_key key;
     uint64_t compile_ns;
     uint32_t flags;      // of the entry: RK_ENTRY_FLAG_…
     rk_buf components;   // JSON, owned
     rk_buf metadata;     // JSON, owned
-    rk_buf program;      // owned; empty: nothing is kept of it
-    rk_buf options;      // owned; compile options as they came
-    bool forget_program; // only what `describe` says of it is kept
-    const void *handle;  // what rk_publisher_release names; compared, never followed
-    const void *owner;   // what rk_publisher_drain names (a client); compared, never followed
-    void *context;
-    // On the publisher's thread, after `done`, so that nobody waits for it: appends members to the
-    // metadata (",\"name\":value") of the program's entry. NULL: there are none.
+    rk_buf program;      // owned; empty: no program entry is stored
+    rk_buf options;      // owned; compile options as the framework sent them
+    bool forget_program; // the program entry gets metadata only, without program and options
+    const void *handle;  // for rk_publisher_serialize and rk_publisher_release; only compared
+    const void *owner;   // a client, for rk_publisher_drain; only compared
+    void *context;       // for the callbacks below
+    // Appends members to the metadata (",\"name\":value") of the program entry. Called on the
+    // publisher's thread after `done`, so that no request waits for it. NULL: no members.
     void (*describe)(rk_span program, rk_span metadata, rk_buf *out_members);
-    // On the publisher's thread, or that of rk_publisher_serialize. Appends the executable's bytes.
-    // NULL: there is no executable to be kept, only the program; `release` and `done` are not
-    // called, and a program that is there already stays as it is.
+    // Appends the executable's bytes. Called on the publisher's thread, or on that of
+    // rk_publisher_serialize or rk_publisher_release. NULL: the job stores the program only, and
+    // only if there is no program entry yet; `release` and `done` are not called.
     rk_err *(*serialize)(void *context, rk_buf *out_bytes);
-    // Then, on the publisher's thread, while others may use the handle already: appends what the
-    // executable's entry says as options. Left out where the handle must go. NULL: there is
-    // nothing.
+    // Appends the options section of the executable's entry. Called after `serialize` on the
+    // publisher's thread; other threads may use the handle meanwhile. Skipped if the handle must be
+    // released early, or if `serialize` failed. NULL: no options.
     void (*add_options)(void *context, rk_buf *out_options);
-    // Lets go of the plugin's handle; called once, also for a job that is cancelled, before `done`.
+    // Releases the plugin's handle. Called once, before `done`, also for a cancelled job.
     void (*release)(void *context);
-    // The end of the job, on the publisher's thread or, for a cancelled job, the canceller's. Frees
-    // `context`. Must not call the publisher.
+    // Ends the job and frees `context`. Called on the publisher's thread, or for a cancelled job on
+    // the canceller's. Must not call the publisher.
     void (*done)(void *context, const rk_publish_result *result);
 } rk_publish_job;
 
-// Makes a publisher; its thread starts with the first job. `store` must outlive it. While
-// `max_serialized_bytes` of executables wait for it, what is serialized is let go of again
-// ("no_room"). Owned: rk_publisher_free, after a drain.
+// Makes a publisher; its thread starts with the first job. `store` must outlive it. If
+// `max_serialized_bytes` of serialized executables wait to be stored, further ones are dropped
+// (reason "no_room"). Owned: rk_publisher_free, after a drain.
 RK_NODISCARD rk_err *rk_publisher_new(rk_store *store, size_t max_serialized_bytes,
                                       rk_publisher **out_publisher);
 
-// Drains without limit, ends the thread, frees. For tests; a process that exits only closes.
+// Finishes all jobs without a time limit, ends the thread and frees. For tests; a process that
+// exits calls rk_publisher_close only. NULL is fine.
 void rk_publisher_free(rk_publisher *publisher);
 
-// Queues a job; consumes it whatever the outcome. On an error `done` has been called, and after
-// rk_publisher_close as well.
+// Queues a job; consumes it, also on error. On error, and after rk_publisher_close, `release` and
+// `done` are called before it returns.
 RK_NODISCARD rk_err *rk_publisher_submit(rk_publisher *publisher, rk_publish_job *job);
 
-// Bytes of programs and options that wait in the queue.
+// Returns the size of the programs and options of all queued jobs.
 size_t rk_publisher_queued_bytes(rk_publisher *publisher);
 
-// Returns once `handle` is serialized: one not begun on the caller's thread. A load and a branch
-// when nothing waits to be serialized.
+// Returns once `handle` is serialized. Serializes it on the caller's thread if the publisher has
+// not begun. Costs a load and a branch if no job is waiting to be serialized.
 void rk_publisher_serialize(rk_publisher *publisher, const void *handle);
 
-// Returns once no job needs `handle` any more.
+// Returns once no job needs `handle` any more; threads and costs as for rk_publisher_serialize.
 void rk_publisher_release(rk_publisher *publisher, const void *handle);
 
-// Waits for the jobs of `owner` (all of them for NULL) to be stored, at most `timeout_ns` in all;
-// some time before that, those not begun are cancelled. False if one is still inside the plugin:
-// then the next drain does not wait for it again.
+// Waits until the jobs of `owner` (NULL: all jobs) are stored, at most `timeout_ns`. After three
+// quarters of that time, it cancels the jobs that have not begun. True: no job is inside the
+// plugin, although one may not be stored yet. False: one still is; the next drain does not wait for
+// it again.
 RK_NODISCARD bool rk_publisher_drain(rk_publisher *publisher, const void *owner,
                                      uint64_t timeout_ns);
 
-// The process ends: the same for all, and nothing is taken any more.
+// Called when the process ends: accepts no further jobs, and drains all owners.
 RK_NODISCARD bool rk_publisher_close(rk_publisher *publisher, uint64_t timeout_ns);

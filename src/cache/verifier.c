@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 
-// A job's way: QUEUED → DESCRIBING (inside the plugin) → DESCRIBED (nothing of the executable is
-// held) → VERIFYING (inside the plugin) → off the list.
+// The states of a job: QUEUED → DESCRIBING (inside the plugin) → DESCRIBED (the executable is
+// released) → VERIFYING (inside the plugin) → removed from the list.
 typedef enum job_state { QUEUED, DESCRIBING, DESCRIBED, VERIFYING } job_state;
 
 typedef struct job {
@@ -19,16 +19,16 @@ typedef struct job {
 struct rk_verifier {
     rk_verifier_options options;
     atomic_uint_fast64_t chance;
-    pthread_mutex_t mutex;  // for all below
-    pthread_cond_t changed; // any job's state, or the list
-    job *jobs;              // in order; the one at work stays on the list until it is done
+    pthread_mutex_t mutex;  // guards all members below
+    pthread_cond_t changed; // a job's state or the list changed
+    job *jobs;              // in order; a running job stays on the list until it is done
     size_t count;
     size_t held_bytes;
-    atomic_size_t undescribed; // those that still hold a handle; read without the mutex as a hint
+    atomic_size_t undescribed; // jobs that still need a handle; read without the mutex as a hint
     pthread_t thread;
     bool thread_runs;
     bool closed, stop;
-    bool gave_up; // a drain left a job inside the plugin
+    bool gave_up; // a drain reached its timeout with a job inside the plugin
 };
 
 rk_err *rk_verifier_new(const rk_verifier_options *options, rk_verifier **out_verifier) {
@@ -43,7 +43,7 @@ rk_err *rk_verifier_new(const rk_verifier_options *options, rk_verifier **out_ve
     return NULL;
 }
 
-// SplitMix64: a counter, so that threads need no lock, mixed.
+// SplitMix64: a hashed atomic counter, so threads need no lock.
 bool rk_verifier_chooses(rk_verifier *verifier) {
     const uint64_t step = 0x9e3779b97f4a7c15u;
     enum { ALL = 1000000 };
@@ -72,7 +72,7 @@ static void unlink_job(rk_verifier *verifier, job *entry) {
     verifier->count--;
 }
 
-// Called with the mutex held, which is let go of while the plugin works.
+// Called with the mutex held; unlocks it while the plugin works.
 static void describe_job(rk_verifier *verifier, job *entry) {
     entry->state = DESCRIBING;
     (void)pthread_mutex_unlock(&verifier->mutex);
@@ -84,7 +84,7 @@ static void describe_job(rk_verifier *verifier, job *entry) {
     (void)pthread_cond_broadcast(&verifier->changed);
 }
 
-// The same.
+// Called with the mutex held; unlocks it while the plugin works.
 static void verify_job(rk_verifier *verifier, job *entry) {
     entry->state = VERIFYING;
     (void)pthread_mutex_unlock(&verifier->mutex);
@@ -106,14 +106,14 @@ static job *next_in_state(const rk_verifier *verifier, job_state state) {
 }
 
 static void *run_thread(void *argument) {
-    // Not at a lower priority: threads that the plugin starts from here, for pools that the job's
-    // own compilations use later, would have it too, and for good.
+    // No lower priority for this thread: the plugin may start its thread pools from here, and these
+    // threads, which also compile for the job, would inherit the priority for good.
     rk_verifier *verifier = argument;
     (void)pthread_mutex_lock(&verifier->mutex);
     for (;;) {
         job *entry;
         if ((entry = next_in_state(verifier, QUEUED)))
-            describe_job(verifier, entry); // it holds an executable, so it goes first
+            describe_job(verifier, entry); // first, because it holds an executable
         else if ((entry = next_in_state(verifier, DESCRIBED)))
             verify_job(verifier, entry);
         else if (verifier->stop)
@@ -126,12 +126,12 @@ static void *run_thread(void *argument) {
 }
 
 // Called with the mutex held.
-static bool has_room(const rk_verifier *verifier, const rk_verify_job *what) {
+static bool fits_queue(const rk_verifier *verifier, const rk_verify_job *what) {
     return !verifier->closed && verifier->count < verifier->options.max_jobs &&
            what->held_bytes <= verifier->options.max_held_bytes - verifier->held_bytes;
 }
 
-// The same.
+// Called with the mutex held.
 static bool start_thread(rk_verifier *verifier) {
     if (!verifier->thread_runs)
         verifier->thread_runs = rk_thread_start(run_thread, verifier, &verifier->thread) == 0;
@@ -144,7 +144,7 @@ bool rk_verifier_submit(rk_verifier *verifier, const rk_verify_job *what) {
         return false;
     entry->what = *what;
     (void)pthread_mutex_lock(&verifier->mutex);
-    bool taken = has_room(verifier, what) && start_thread(verifier);
+    bool taken = fits_queue(verifier, what) && start_thread(verifier);
     if (taken) {
         job **link = &verifier->jobs;
         while (*link)
@@ -172,7 +172,7 @@ void rk_verifier_release(rk_verifier *verifier, const void *handle) {
     (void)pthread_mutex_lock(&verifier->mutex);
     job *entry;
     while ((entry = find_by_handle(verifier, handle))) {
-        // Done here rather than waited for: the verifier's thread may be compiling.
+        // Works on this thread instead of waiting: the verifier's thread may be compiling.
         if (entry->state == QUEUED)
             describe_job(verifier, entry);
         else
@@ -189,8 +189,8 @@ static bool at_work(const job *entry) {
     return entry->state == DESCRIBING || entry->state == VERIFYING;
 }
 
-// Takes all jobs of `owner` that nobody is at off the list and returns them, linked; tells the
-// others.
+// Removes all waiting jobs of `owner` from the list and returns them, linked. Sets `cancelled` of
+// the running one.
 static job *take_waiting(rk_verifier *verifier, const void *owner) {
     job *taken = NULL;
     for (job *entry = verifier->jobs, *next; entry; entry = next) {
@@ -217,7 +217,7 @@ static bool inside_plugin(const rk_verifier *verifier, const void *owner) {
     return false;
 }
 
-// Called with the mutex held, which is let go of meanwhile.
+// Called with the mutex held; unlocks it meanwhile.
 static void cancel_waiting(rk_verifier *verifier, const void *owner) {
     job *cancelled = take_waiting(verifier, owner);
     if (!cancelled)
@@ -239,7 +239,7 @@ static bool drain(rk_verifier *verifier, const void *owner, uint64_t timeout_ns)
     while (inside_plugin(verifier, owner))
         if (!rk_cond_wait_until(&verifier->changed, &verifier->mutex, deadline_ns))
             break;
-    cancel_waiting(verifier, owner); // one that was being described
+    cancel_waiting(verifier, owner); // a job that was in DESCRIBING before
     bool out = !inside_plugin(verifier, owner);
     verifier->gave_up = !out;
     return out;
@@ -259,10 +259,10 @@ void rk_verifier_close(rk_verifier *verifier) {
     (void)pthread_mutex_unlock(&verifier->mutex);
 }
 
-// Called with the mutex held.
-static uint64_t patience_ns(const rk_verifier *verifier) {
+// The timeout that the running job adds. Called with the mutex held.
+static uint64_t finish_timeout_ns(const rk_verifier *verifier) {
     const uint64_t least_ns = 5000000000u, most_ns = 3600 * (uint64_t)1000000000u;
-    enum { TIMES = 5 }; // the first time it may have had the machine for itself
+    enum { TIMES = 5 }; // the first compilation may have had the machine to itself
     uint64_t expected_ns = 0;
     for (const job *entry = verifier->jobs; entry; entry = entry->next)
         if (at_work(entry))
@@ -273,7 +273,7 @@ static uint64_t patience_ns(const rk_verifier *verifier) {
 bool rk_verifier_finish(rk_verifier *verifier, uint64_t timeout_ns) {
     (void)pthread_mutex_lock(&verifier->mutex);
     verifier->gave_up = false;
-    bool out = drain(verifier, NULL, timeout_ns + patience_ns(verifier));
+    bool out = drain(verifier, NULL, timeout_ns + finish_timeout_ns(verifier));
     (void)pthread_mutex_unlock(&verifier->mutex);
     return out;
 }

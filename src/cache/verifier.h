@@ -1,11 +1,11 @@
-// Verification in the background: some of what was loaded is compiled once more and compared,
-// on one thread, one at a time. Which, chance decides; a job that
-// finds the queue full is not verified, and nobody waits for one that was not begun.
+// Verifies hits in the background: compiles some of the loaded programs once more and compares the
+// results, one at a time on one thread. Which hits are verified is random. A job that finds the
+// queue full is not verified, and no call waits for a job that has not begun.
 //
-// Knows no plugin: what there is to do are callbacks. A loaded executable is described first, which
-// is short; then nothing of it is held any more. rk_verifier_release makes sure of that before it
-// is destroyed, and no thread of ours is inside the plugin once rk_verifier_drain has returned
-// true.
+// Independent of the plugin: all work is done by callbacks. The first step, `describe`, is short
+// and reads the loaded executable; later steps do not need it. rk_verifier_release makes sure that
+// this step is over before the executable is destroyed. After rk_verifier_drain has returned true,
+// no thread of the verifier is inside the plugin for that owner.
 #pragma once
 
 #include <stdatomic.h>
@@ -18,59 +18,62 @@
 typedef struct rk_verifier rk_verifier; // thread-safe
 
 typedef struct rk_verifier_options {
-    uint32_t share_ppm;    // of what is asked about, in millionths; 1000000: all
-    uint64_t seed;         // of the chances
-    size_t max_jobs;       // in the queue, the one at work included
-    size_t max_held_bytes; // of those together
+    uint32_t share_ppm;    // share of hits to verify, in millionths; 1000000: all
+    uint64_t seed;         // of the random choice
+    size_t max_jobs;       // in the queue, including the running one
+    size_t max_held_bytes; // sum over these jobs
 } rk_verifier_options;
 
-// `context` is the caller's, and is over with `done`.
+// `context` is the caller's, and ends with `done`.
 typedef struct rk_verify_job {
     size_t held_bytes;
-    uint64_t expected_ns; // how long verify takes, as far as that is known
-    const void *handle;   // what rk_verifier_release names; compared, never followed
-    const void *owner;    // what rk_verifier_drain names (a client); compared, never followed
+    uint64_t expected_ns; // expected duration of `verify`; 0: unknown
+    const void *handle;   // for rk_verifier_release; only compared
+    const void *owner;    // a client, for rk_verifier_drain; only compared
     void *context;
-    // Looks at what was loaded and lets go of it: on the verifier's thread, or on one that
-    // releases.
+    // Reads the loaded executable and releases it. Called on the verifier's thread, or on that of
+    // rk_verifier_release.
     void (*describe)(void *context);
-    // Compiles and compares; after describe, on the verifier's thread. Once `cancelled`, it does
-    // not begin anything further.
+    // Compiles and compares. Called after `describe` on the verifier's thread. Begins no further
+    // step once `cancelled` is true.
     void (*verify)(void *context, const atomic_bool *cancelled);
-    // The end, called once: after verify, or alone for a job that was cancelled, on the canceller's
-    // thread; then it has to let go of what describe would have. Must not call the verifier.
+    // Ends the job; called once. A job that is cancelled while it waits ends without `verify`, on
+    // the canceller's thread; if it also ends without `describe`, `done` must release the
+    // executable. Must not call the verifier.
     void (*done)(void *context);
 } rk_verify_job;
 
-// Its thread starts with the first job. Owned: rk_verifier_free.
+// The thread starts with the first job. Owned: rk_verifier_free.
 RK_NODISCARD rk_err *rk_verifier_new(const rk_verifier_options *options,
                                      rk_verifier **out_verifier);
 
-// Cancels what was not begun, waits without limit for what was, frees. For tests; a process that
-// exits closes. NULL is fine.
+// Cancels waiting jobs, waits for the running one without limit, and frees. For tests; a process
+// that exits calls rk_verifier_close and rk_verifier_finish. NULL is fine.
 void rk_verifier_free(rk_verifier *verifier);
 
-// Whether chance has it that the next one is verified.
+// Returns true for a random `share_ppm` of the calls: the next hit is to be verified.
 RK_NODISCARD bool rk_verifier_chooses(rk_verifier *verifier);
 
-// Bytes that the jobs hold.
+// Returns the sum of `held_bytes` of all jobs.
 size_t rk_verifier_held_bytes(rk_verifier *verifier);
 
-// Queues a job. False, and nothing else: the queue is full or closed, or there is no thread.
+// Queues a job. False: the queue is full or closed, or memory or the thread is missing; then no
+// callback is called.
 RK_NODISCARD bool rk_verifier_submit(rk_verifier *verifier, const rk_verify_job *job);
 
-// Returns once no job needs `handle` any more: one not described yet is described here. A load and
-// a branch when there is none.
+// Returns once no job needs `handle` any more. Calls `describe` itself for a job that has not
+// begun. Costs a load and a branch if no job needs a handle.
 void rk_verifier_release(rk_verifier *verifier, const void *handle);
 
-// Cancels the jobs of `owner` that were not begun, at once, and waits for one that was, at most
-// `timeout_ns`. False if that one is still inside the plugin then; the next call does not wait for
-// it again.
+// Cancels the waiting jobs of `owner` (NULL: all jobs), and waits for the running one, at most
+// `timeout_ns`. False: that job is still inside the plugin; the next call does not wait for it
+// again.
 RK_NODISCARD bool rk_verifier_drain(rk_verifier *verifier, const void *owner, uint64_t timeout_ns);
 
-// The process ends: cancels what was not begun and takes nothing more. Does not wait.
+// Called when the process ends: cancels all jobs and accepts no more. Does not wait.
 void rk_verifier_close(rk_verifier *verifier);
 
-// Waits for the one that was begun: a process that ends under a compiler crashes. At most
-// `timeout_ns`, and 5 s, and five times what it is expected to take. False past that.
+// Waits for the running job, because a process that exits during a compilation crashes. Waits at
+// most `timeout_ns` plus 5 s plus five times the job's expected duration (at most one hour). False:
+// the job still runs.
 RK_NODISCARD bool rk_verifier_finish(rk_verifier *verifier, uint64_t timeout_ns);

@@ -24,7 +24,7 @@ static void add_line(const rk_run_command *command, rk_buf *out) {
     rk_buf_add_byte(out, '\n');
 }
 
-// Whether the last line has no end, since its process was killed while it wrote.
+// Sets `*out_torn` if the last line is unfinished, because its process was killed during the write.
 static rk_err *look_at_end(int fd, bool *out_torn) {
     struct stat info;
     char last = '\n';

@@ -1,4 +1,4 @@
-// How processes ended that left no end of their own in the journal.
+// Processes without "end" event: whether they are alive, were killed, or lost executables.
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "journal/read.h"
 
-// The same host under its full or its short name.
+// Compares host names without their domains.
 static bool is_same_host(const char *a, const char *b) {
     size_t short_len = strcspn(a, ".");
     return strcspn(b, ".") == short_len && strncmp(a, b, short_len) == 0;
@@ -42,8 +42,9 @@ size_t rk_run_count_incomplete(const rk_run_model *model) {
     return count;
 }
 
-// Whether what a process does not say was stored is lost.
-static bool tells_what_is_lost(const rk_run_process *process) {
+// True if executables without a "stored" event are lost: the journal is complete and the process is
+// gone.
+static bool is_loss_known(const rk_run_process *process) {
     return !process->incomplete && !rk_run_process_is_alive(process);
 }
 
@@ -51,14 +52,14 @@ uint64_t rk_run_count_lost(const rk_run_model *model) {
     uint64_t count = 0;
     for (size_t i = 0; i < model->process_count; i++) {
         const rk_run_process *process = &model->processes[i];
-        if (process->storing > process->stored && tells_what_is_lost(process))
+        if (process->storing > process->stored && is_loss_known(process))
             count += process->storing - process->stored;
     }
     return count;
 }
 
 bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile) {
-    if (!compile->storing || !tells_what_is_lost(&model->processes[compile->process]))
+    if (!compile->storing || !is_loss_known(&model->processes[compile->process]))
         return false;
     for (size_t i = 0; i < model->stored_count; i++)
         if (model->stored[i].process == compile->process &&

@@ -1,4 +1,4 @@
-// The events of a run, each a line: docs/journal.md describes their fields.
+// Writes the events of a run, one line each. docs/journal.md describes their fields.
 #include "base/redact.h"
 #include "journal/journal.h"
 #include "journal/line_internal.h"
@@ -116,7 +116,7 @@ void rk_journal_add_client(rk_journal *journal, const rk_journal_client *event) 
         rk_json_member_uint(json, "devices", event->device_count);
         rk_json_member_uint(json, "addressable_devices", event->addressable_device_count);
         rk_line_add_digest(json, "environment", event->environment);
-        // JSON cannot be cut in the middle: all of it or none.
+        // JSON cannot be cut in the middle: the whole list is written, or none of it.
         if (event->components_json.len > RK_LINE_LIST_BYTES) {
             rk_json_member_bool(json, "components_cut", true);
         } else if (event->components_json.len) {

@@ -13,20 +13,20 @@
 #include "journal/turn_internal.h"
 
 struct rk_journal {
-    pthread_mutex_t lock; // guards all below owner
+    pthread_mutex_t lock; // guards the members below `owner`
     char *run;            // owned
     char *store;          // owned
-    char *path;           // owned; of the file, below the store
-    pid_t owner;          // the process that opened it; a forked child is another one
+    char *path;           // owned; of the file, relative to the store
+    pid_t owner;          // the process that opened the journal; a forked child differs
     int fd;
-    dev_t device; // of the file behind fd, to notice when fd is no longer ours
+    dev_t device; // of the file that was opened, to detect that the program closed fd
     ino_t inode;
-    rk_buf line; // memory for one line, taken at the start, so that no event is lost for want of it
+    rk_buf line; // one line; allocated at the start, so that no event is lost without memory
     bool silent;
-    rk_err *failure; // owned; why it is silent, until told
+    rk_err *failure; // owned; why it is silent, until rk_journal_take_failure
 };
 
-// Every line's beginning: {"v":1,"t":…,"ev":"…".
+// The beginning of every line: {"v":1,"t":…,"ev":"…".
 static rk_json begin_line(rk_journal *journal, const char *event) {
     rk_buf_clear(&journal->line);
     rk_json json = rk_json_on(&journal->line);
@@ -37,7 +37,8 @@ static rk_json begin_line(rk_journal *journal, const char *event) {
     return json;
 }
 
-// Programs that become daemons close every descriptor, and the next file they open gets our number.
+// Checks that fd is still the journal. A program that becomes a daemon closes every descriptor, and
+// the next file it opens gets the same number.
 static rk_err *check_descriptor(const rk_journal *journal) {
     struct stat info;
     if (rk_sys()->fstat_fn(journal->fd, &info) != 0)
@@ -55,8 +56,8 @@ static rk_err *end_line(rk_journal *journal, rk_json *json) {
     return rk_fs_write_all(journal->fd, journal->line.data, journal->line.len);
 }
 
-// The sign that lines are missing, which costs no room on the disk: the file's sticky bit. Where
-// the program has closed our descriptor, by way of another one.
+// Marks the file as incomplete by its sticky bit, which needs no disk space. Opens the file again
+// if the program has closed our descriptor.
 static void mark_incomplete(const rk_journal *journal) {
     enum { INCOMPLETE_MODE = 0600 | S_ISVTX };
     rk_autofd other = -1;
@@ -67,12 +68,13 @@ static void mark_incomplete(const rk_journal *journal) {
     int fd = foreign ? other : journal->fd;
     rk_err_drop(foreign, "told as the reason why the journal ends");
     if (fd >= 0)
-        (void)rk_sys()->fchmod_fn(fd, INCOMPLETE_MODE); // a sign that fails is missing
+        (void)rk_sys()->fchmod_fn(fd, INCOMPLETE_MODE); // best effort
 }
 
 rk_turn rk_turn_begin(rk_journal *journal, const char *event) {
     rk_turn mine = {.saved_errno = errno};
-    // A forked child may have inherited a lock that nobody will open: it must not even try.
+    // A forked child may have inherited a locked mutex that no thread will unlock, so it does not
+    // lock it.
     if (!journal || getpid() != journal->owner)
         return mine;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mine.saved_cancel_state);
@@ -108,8 +110,8 @@ static rk_err *create_file(rk_journal *journal, const char *store, const char *n
     return NULL;
 }
 
-// <rank>.jsonl; if that is taken <rank>.<pid>.jsonl; and where pids repeat (containers that share a
-// directory, a program that executes itself again) <rank>.<pid>.<n>.jsonl.
+// Creates <rank>.jsonl; if it exists, <rank>.<pid>.jsonl; if that exists too,
+// <rank>.<pid>.<n>.jsonl. A pid can repeat in containers that share a directory, or after exec(3).
 static rk_err *create_first_free(rk_journal *journal, const char *store) {
     enum { MOST_TRIES = 1000 };
     unsigned rank = rk_process_rank();
@@ -155,16 +157,16 @@ static rk_err *write_start(rk_journal *journal, const rk_journal_start *start) {
     return end_line(journal, &json);
 }
 
-static rk_err *choose_run(const char *wanted, char **out_run) {
-    if (!wanted[0])
+static rk_err *choose_run(const char *requested, char **out_run) {
+    if (!requested[0])
         return rk_run_id_make(out_run);
-    if (!rk_run_id_valid(wanted))
+    if (!rk_run_id_valid(requested))
         return rk_error(
             RK_INVALID_ARGUMENT,
             "the run id \"%.200s\" cannot be used; use at most %d letters, digits, '.', "
             "'_' and '-', not beginning with '.'",
-            wanted, RK_RUN_ID_MAX_CHARS);
-    *out_run = rk_strdup(wanted);
+            requested, RK_RUN_ID_MAX_CHARS);
+    *out_run = rk_strdup(requested);
     return *out_run ? NULL : rk_err_no_memory();
 }
 
@@ -193,7 +195,7 @@ rk_err *rk_journal_open(const rk_journal_start *start, rk_journal **out_journal)
     rk_err *err = open_file(journal, start->store_directory);
     if (!err)
         err = write_start(journal, start);
-    if (err && journal->path) // a file without its first line helps nobody
+    if (err && journal->path) // without its first line, the file is useless
         rk_err_drop(rk_tree_remove(start->store_directory, journal->path), "it may stay");
     RK_TRY(rk_err_wrap(err, "the journal of run %s", journal->run));
     *out_journal = RK_TAKE(journal);

@@ -1,7 +1,7 @@
 #include "journal/line_internal.h"
 
-// The most bytes that one byte can take in JSON as base/json.h writes it: \u001f, or U+FFFD for a
-// byte that is not UTF-8.
+// Upper bound of the JSON bytes for one byte of text, as written by base/json.h: \u001f takes 6;
+// U+FFFD, for a byte that is not UTF-8, takes 3.
 static size_t json_cost(uint8_t byte) {
     if (byte < 0x20 || byte == 0x7F)
         return 6;
@@ -10,7 +10,7 @@ static size_t json_cost(uint8_t byte) {
     return byte == '"' || byte == '\\' ? 2 : 1;
 }
 
-// How much of `text` fits, ending between two characters.
+// Returns the length of the longest prefix of `text` that fits and ends between two characters.
 static size_t fitting_len(rk_span text, size_t max_bytes) {
     size_t len = 0, cost = 0;
     while (len < text.len && cost + json_cost(text.data[len]) <= max_bytes)
@@ -30,7 +30,7 @@ void rk_line_add_item(rk_json *json, rk_span text, size_t max_bytes) {
     }
     len = fitting_len(text, max_bytes > MARK_BYTES ? max_bytes - MARK_BYTES : 0);
     rk_json_text(json, rk_span_of(text.data, len));
-    // Inside the closing quote that was just written.
+    // Replaces the closing quote that was just written.
     if (!json->out->failed) {
         json->out->len--;
         rk_buf_add_format(json->out, "…[%zu]\"", text.len);

@@ -37,7 +37,7 @@ uint32_t rk_journal_rank(void) {
     return rk_process_rank();
 }
 
-// At most `out_text`'s maximum; a longer command line is cut there, and `*out_cut` set.
+// Reads the command line up to the maximum of `out_text`. `*out_cut`: the rest is missing.
 static rk_err *read_command_line(rk_buf *out_text, bool *out_cut) {
     enum { CHUNK_BYTES = 4096 };
     rk_autofd fd = rk_sys()->open_fn("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);

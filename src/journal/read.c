@@ -74,14 +74,15 @@ void rk_run_model_cleanup(rk_run_model *model) {
     *model = (rk_run_model){0};
 }
 
-// Fills texts that no event gave, so that none is NULL.
+// Sets a text that no event has set, so that it is not NULL.
 static rk_err *fill(char **text) {
     if (!*text)
         *text = rk_strdup("");
     return *text ? NULL : rk_err_no_memory();
 }
 
-// "<rank>.jsonl", "<rank>.<anything>.jsonl"; nothing else in the directory is a journal.
+// True for "<rank>.jsonl" and "<rank>.<anything>.jsonl". No other file of the directory is a
+// journal.
 static bool is_journal(const char *name, uint32_t *out_rank) {
     static const char ending[] = ".jsonl";
     size_t len = strlen(name), digits = strspn(name, "0123456789");
@@ -112,7 +113,8 @@ static rk_err *add_file(void *context, const char *name) {
     return process->file ? NULL : rk_err_no_memory();
 }
 
-// By rank; of a rank the first process, whose file has no pid in its name, first.
+// Orders by rank. The first process of a rank has no pid in its file name, so shorter names come
+// first.
 static int compare_files(const void *a, const void *b) {
     const rk_run_process *left = a, *right = b;
     if (left->rank != right->rank)
@@ -180,7 +182,7 @@ static rk_err *read_files(rk_run_builder *builder, const char *directory) {
         RK_TRY(rk_lines_read(path, take_line, builder, &info));
         process->file_bytes = (uint64_t)info.st_size;
         process->modified_ns = rk_lines_modified_ns(&info);
-        process->incomplete = info.st_mode & S_ISVTX; // journal.c sets it
+        process->incomplete = info.st_mode & S_ISVTX; // set by journal.c
     }
     return rk_run_fill_texts(model);
 }

@@ -25,7 +25,7 @@ static rk_err *take_text(const json_t *object, const char *key, char **out_text)
     return *out_text ? NULL : rk_err_no_memory();
 }
 
-// As take_text, but keeps what an earlier process of the run said.
+// Like take_text, but keeps a text that is already set, by an earlier process of the run.
 static rk_err *take_text_once(const json_t *object, const char *key, char **text) {
     if (*text && **text)
         return NULL;
@@ -47,7 +47,7 @@ static bool take_bool(const json_t *object, const char *key) {
     return json_is_true(json_object_get(object, key));
 }
 
-// Seconds as nanoseconds, to the microsecond in which they were written.
+// Returns seconds as nanoseconds, rounded to a microsecond as they were written.
 static uint64_t take_seconds(const json_t *object, const char *key) {
     const double longest_seconds = 1e10;
     double seconds = json_number_value(json_object_get(object, key));
@@ -58,15 +58,15 @@ static uint64_t take_seconds(const json_t *object, const char *key) {
     return (uint64_t)(seconds * 1e6 + 0.5) * 1000;
 }
 
-// A member of that type as text; "" where there is none.
+// Returns a member of the given type as JSON text; "" if there is none.
 static rk_err *take_json(const json_t *object, const char *key, json_type type, char **out_text) {
     const json_t *value = json_object_get(object, key);
-    bool wanted = value && json_typeof(value) == type;
-    char *text = wanted ? json_dumps(value, JSON_COMPACT) : NULL;
-    if (wanted && !text)
+    bool matches = value && json_typeof(value) == type;
+    char *text = matches ? json_dumps(value, JSON_COMPACT) : NULL;
+    if (matches && !text)
         return rk_err_no_memory();
     *out_text = rk_strdup(text ? text : "");
-    json_free_t free_text = NULL; // json_dumps allocates with whatever jansson was told to use
+    json_free_t free_text = NULL; // json_dumps allocates with the functions set in jansson
     json_get_alloc_funcs(NULL, &free_text);
     free_text(text);
     return *out_text ? NULL : rk_err_no_memory();
@@ -274,10 +274,10 @@ static rk_err *add_steps(rk_run_builder *builder, const json_t *event, uint64_t 
     if (!items)
         return rk_err_no_memory();
     model->steps = items;
-    uint64_t rhythm = take_uint(event, "rhythm");
+    uint64_t number = take_uint(event, "rhythm");
     model->steps[model->step_count++] = (rk_run_steps){
         .process = builder->process,
-        .steps = {.rhythm = rhythm <= UINT32_MAX ? (uint32_t)rhythm : UINT32_MAX,
+        .steps = {.rhythm = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX,
                   .marked = take_bool(event, "marked"),
                   .first_execution = take_uint(event, "first_execution"),
                   .executions = take_uint(event, "executions"),
@@ -359,7 +359,7 @@ static rk_err *add_unwatched(rk_run_builder *builder, const json_t *event, uint6
     return take_text(event, "reason", &unwatched->reason);
 }
 
-static rk_err *add_preload(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+static rk_err *add_prefetch(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_prefetch *sum = &builder->model->preload;
     (void)time_ns;
     sum->listed += take_uint(event, "listed");
@@ -378,7 +378,7 @@ static rk_err *add_end(rk_run_builder *builder, const json_t *event, uint64_t ti
     return NULL;
 }
 
-// rekindle wrote it, not the process whose journal it is in.
+// `rekindle run` wrote this event, not the process that owns the journal.
 static rk_err *add_command(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     (void)time_ns;
     rk_run_command *command = &builder->model->command;
@@ -403,7 +403,7 @@ static const struct {
     {"warning", add_warning},   {"end", add_end},
     {"memory", add_memory},     {"warm", add_warm},
     {"steps", add_steps},       {"executed", add_executed},
-    {"preload", add_preload},   {"unwatched", add_unwatched},
+    {"preload", add_prefetch},  {"unwatched", add_unwatched},
     {"command", add_command},
 };
 

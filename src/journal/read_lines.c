@@ -6,8 +6,8 @@
 #include "base/fs.h"
 
 typedef struct reader {
-    rk_buf pending; // the beginning of a line whose end was not read yet
-    bool too_long;  // and it outgrew the maximum: its bytes were dropped
+    rk_buf pending; // beginning of a line whose end has not been read yet
+    bool too_long;  // the line exceeds the maximum; its bytes are dropped
     rk_line_fn each;
     void *context;
 } reader;

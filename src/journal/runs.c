@@ -24,10 +24,10 @@ static void entries_cleanup(entries *list) {
     rk_free(list->items);
 }
 
-// Moves `*text` past `wanted`, if that stands there.
-static bool skip(const char **text, const char *wanted) {
-    size_t len = strlen(wanted);
-    bool same = strncmp(*text, wanted, len) == 0;
+// If `*text` begins with `expected`, moves `*text` past it and returns true.
+static bool skip(const char **text, const char *expected) {
+    size_t len = strlen(expected);
+    bool same = strncmp(*text, expected, len) == 0;
     *text += same ? len : 0;
     return same;
 }
@@ -39,8 +39,8 @@ static uint64_t take_number(const char **text) {
     return number;
 }
 
-// The time in the first line, {"v":1,"t":1795262400.123456,…; 0 if it does not begin so. Read
-// without a parser, since there may be thousands of runs.
+// Returns the time in the first line, {"v":1,"t":1795262400.123456,…; 0 if the line begins in
+// another way. Uses no JSON parser, because there may be thousands of runs.
 static uint64_t read_first_time(const char *path) {
     const uint64_t latest_seconds = (uint64_t)1 << 33; // in the year 2242
     char head[64] = "";
@@ -59,11 +59,11 @@ static uint64_t read_first_time(const char *path) {
     return seconds * 1000000000 + fraction_ns;
 }
 
-// The name of a run's first file: of rank 0 if there is one, and of a rank the one without a pid in
-// its name. It is the shortest.
+// Keeps the name of the run's first file in `context`: rank 0 if it exists, and for one rank the
+// file without a pid in its name. This is the shortest name.
 static rk_err *note_first_file(void *context, const char *name) {
     static const char ending[] = ".jsonl";
-    char *first = context; // NAME_MAX + 1 bytes; "" until there is one
+    char *first = context; // NAME_MAX + 1 bytes; "" until a file is found
     size_t len = strlen(name);
     if (len < sizeof ending || len > NAME_MAX ||
         strcmp(name + len - (sizeof ending - 1), ending) != 0)
@@ -73,7 +73,7 @@ static rk_err *note_first_file(void *context, const char *name) {
     return NULL;
 }
 
-// A directory without a journal in it is no run: a job may have been stopped before its first line.
+// A directory without a journal is not a run: the job may have ended before its first line.
 static rk_err *look_at_run(const char *directory, bool *out_is_run, uint64_t *out_start_ns) {
     enum { MOST_NAMES = 2 * RK_RUN_MAX_PROCESSES };
     struct stat info;
@@ -156,7 +156,7 @@ rk_err *rk_run_list(const char *store_directory, rk_run_visit_fn visit, void *co
     return NULL;
 }
 
-// NULL if there is none.
+// Returns the entry of that run id; NULL if there is none.
 static const entry *find_whole(const entries *list, const char *run) {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].run, run) == 0)
@@ -164,7 +164,7 @@ static const entry *find_whole(const entries *list, const char *run) {
     return NULL;
 }
 
-// The one entry whose name begins with `prefix`.
+// Finds the only entry whose name begins with `prefix`.
 static rk_err *find_beginning(const entries *list, const char *prefix, char **out_run) {
     const entry *found = NULL;
     for (size_t i = 0; i < list->count; i++) {
@@ -186,13 +186,14 @@ static rk_err *find_beginning(const entries *list, const char *prefix, char **ou
     return *out_run ? NULL : rk_err_no_memory();
 }
 
-static rk_err *choose(const entries *list, const char *wanted, char **out_run) {
-    if (!wanted && list->count == 0)
+static rk_err *choose(const entries *list, const char *id_or_prefix, char **out_run) {
+    if (!id_or_prefix && list->count == 0)
         return rk_error(RK_NOT_FOUND, "there is no run in %s yet; start one with `rekindle run`",
                         list->directory);
-    const entry *found = wanted ? find_whole(list, wanted) : &list->items[list->count - 1];
+    const entry *found =
+        id_or_prefix ? find_whole(list, id_or_prefix) : &list->items[list->count - 1];
     if (!found)
-        return find_beginning(list, wanted, out_run);
+        return find_beginning(list, id_or_prefix, out_run);
     *out_run = rk_strdup(found->run);
     return *out_run ? NULL : rk_err_no_memory();
 }

@@ -65,7 +65,7 @@ rk_err *rk_run_summary_of(rk_run_model *model, rk_run_summary *out_summary) {
     return NULL;
 }
 
-// Whether the journals are those that the summary was made of.
+// True if the summary was made from the journals that are there now.
 static bool fits(const rk_run_summary *summary, const rk_run_model *listed, const char *directory) {
     if (listed->process_count != summary->run.process_count)
         return false;
@@ -152,7 +152,7 @@ rk_err *rk_run_summary_keep(const char *store_directory, const rk_run_summary *s
     RK_TRY(rk_buf_status(&folder));
     RK_TRY(rk_buf_status(&path));
     RK_TRY(rk_buf_status(&temporary));
-    // Of writers that were killed.
+    // Removes temporary files of killed writers.
     rk_err_drop(rk_tree_sweep(store_directory, rk_buf_text(&folder), 0, NULL),
                 "it costs space only");
     rk_err *err = write_temporary(store_directory, rk_buf_text(&temporary), rk_buf_span(&text),

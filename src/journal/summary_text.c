@@ -34,7 +34,7 @@ static void add_processes(rk_json *json, const rk_run_model *run) {
     rk_json_end_array(json);
 }
 
-// All of an unknown end but `known` is zero.
+// If `known` is false, all other members are zero or empty.
 static void add_command(rk_json *json, const rk_run_command *command) {
     rk_json_key(json, "command");
     rk_json_begin_object(json);
@@ -136,7 +136,7 @@ static bool take_bool(const json_t *object, const char *key, bool *out_value) {
     return json_is_boolean(value);
 }
 
-// `*out_text` is owned.
+// `*out_text` is owned: rk_free.
 static bool take_text(const json_t *object, const char *key, char **out_text) {
     const char *text = json_string_value(json_object_get(object, key));
     *out_text = text ? rk_strdup(text) : NULL;
@@ -174,8 +174,9 @@ static bool take_process(const json_t *object, rk_run_process *out) {
     return taken;
 }
 
-// Zeroed room for each element of an array; `*out_items` is owned, NULL where there is none.
-static bool make_room(const json_t *array, size_t size, void **out_items) {
+// Allocates a zeroed item for each element of a JSON array. `*out_items` is owned; NULL if the
+// array is empty. False: not an array, or no memory.
+static bool allocate_items(const json_t *array, size_t size, void **out_items) {
     size_t count = json_array_size(array);
     *out_items = count ? rk_calloc(count, size) : NULL;
     return json_is_array(array) && (*out_items || !count);
@@ -184,7 +185,7 @@ static bool make_room(const json_t *array, size_t size, void **out_items) {
 static bool take_processes(const json_t *object, rk_run_model *run) {
     const json_t *array = json_object_get(object, "processes");
     void *items = NULL;
-    if (!make_room(array, sizeof *run->processes, &items))
+    if (!allocate_items(array, sizeof *run->processes, &items))
         return false;
     run->processes = items;
     run->process_count = json_array_size(array);
@@ -229,7 +230,7 @@ static bool take_totals(const json_t *object, rk_run_totals *totals) {
 static bool take_unkept(const json_t *object, rk_run_summary *out) {
     const json_t *array = json_object_get(object, "bypassed_programs");
     void *items = NULL;
-    if (!make_room(array, sizeof *out->unkept, &items))
+    if (!allocate_items(array, sizeof *out->unkept, &items))
         return false;
     out->unkept = items;
     out->unkept_count = json_array_size(array);
@@ -266,7 +267,7 @@ static bool take_all(const json_t *object, const char *run, rk_run_summary *out)
     return true;
 }
 
-// The line before the one with its digest; empty where that is not the right one.
+// Returns the line before the digest line; empty if the digest does not match it.
 static rk_span find_sound(rk_span text) {
     if (text.len <= LAST_LINE_BYTES)
         return rk_span_of(NULL, 0);

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-// An open hash table of digests: they are hashes already.
+// A hash table of digests with open addressing. A digest needs no further hash.
 struct rk_run_program_set {
     rk_digest *slots; // owned
     bool *used;       // owned
@@ -63,8 +63,8 @@ static rk_err *set_add(struct rk_run_program_set *set, const rk_digest *digest) 
     return NULL;
 }
 
-// What tells a program from others: its fingerprint; where none could be made its key, its name, or
-// at last the request itself.
+// Computes a program's identity: its fingerprint; if there is none its key, else its name, else the
+// request itself.
 static void identify(const rk_run_model *model, const rk_run_compile *compile, rk_digest *out) {
     if (rk_digest_from_hex(rk_span_text(compile->program), out) ||
         rk_digest_from_hex(rk_span_text(compile->key), out))
@@ -148,7 +148,7 @@ const rk_totals_field rk_totals_fields[] = {
 };
 const size_t rk_totals_field_count = RK_ARRAY_LEN(rk_totals_fields);
 
-// A new counter needs a line above: without it summaries would lack the counter.
+// A new counter needs a line above; else summaries lack it.
 enum { COMPUTED_FIELDS = 2 /* programs, saved_ns */, OTHER_MEMBERS = 3 };
 _Static_assert(sizeof(void *) != sizeof(uint64_t) ||
                    sizeof(rk_run_totals) == sizeof(uint64_t) * (RK_ARRAY_LEN(rk_totals_fields) +
@@ -172,7 +172,7 @@ rk_err *rk_totals_add_program(rk_run_totals *totals, const rk_digest *program) {
 }
 
 rk_err *rk_totals_add_warning(rk_run_totals *totals, const char *message) {
-    enum { MOST_WARNINGS = 1000 }; // distinct ones: more would only be noise
+    enum { MOST_WARNINGS = 1000 }; // more distinct warnings are of no use
     if (totals->warning_count >= MOST_WARNINGS)
         return NULL;
     for (size_t i = 0; i < totals->warning_count; i++)

@@ -1,15 +1,15 @@
-// The counters of runs one by one, for the summary of a run. Inside src/journal only.
+// Access to the single counters of rk_run_totals, for summaries. Inside src/journal only.
 #pragma once
 
 #include "journal/read.h"
 
-// A counter that is a sum over runs, and so a member of a summary.
+// A counter that is summed over runs and is a member of a summary.
 typedef struct rk_totals_field {
     const char *name; // in the summary
     size_t at;        // offset of the uint64_t in rk_run_totals
 } rk_totals_field;
 
-// All of them but `programs` and `saved_ns`, which follow from the rest.
+// All counters except `programs` and `saved_ns`, which are computed from the others.
 extern const rk_totals_field rk_totals_fields[];
 extern const size_t rk_totals_field_count;
 
@@ -18,10 +18,10 @@ void rk_totals_set(rk_run_totals *totals, const rk_totals_field *field, uint64_t
 
 RK_NODISCARD rk_err *rk_totals_add_program(rk_run_totals *totals, const rk_digest *program);
 
-// Each text once, at most 1000.
+// Adds a text unless it is already there; keeps at most 1000.
 RK_NODISCARD rk_err *rk_totals_add_warning(rk_run_totals *totals, const char *message);
 
-// The distinct programs, sorted. `*out_programs` is owned: rk_free; NULL where there are none.
+// Returns the distinct programs, sorted. `*out_programs` is owned: rk_free; NULL if there are none.
 RK_NODISCARD rk_err *rk_totals_list_programs(const rk_run_totals *totals, rk_digest **out_programs,
                                              size_t *out_count);
 

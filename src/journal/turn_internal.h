@@ -1,19 +1,19 @@
-// One thread's turn to write one line. Inside src/journal only.
+// One thread's exclusive access to the journal, for one line. Inside src/journal only.
 #pragma once
 
 #include "journal/journal.h"
 
-// What a call of rk_journal_add_… holds. The host's errno and its wish to cancel this thread wait
-// until the line is out and the lock is free.
+// State of one rk_journal_add_… call. The lock is held and the thread cannot be cancelled until
+// rk_turn_end, which also restores errno.
 typedef struct rk_turn {
-    rk_journal *journal; // NULL: there is nothing to write to
-    rk_json json;        // the line, its object begun
+    rk_journal *journal; // NULL: there is no journal to write to
+    rk_json json;        // the line; its object is open
     int saved_errno, saved_cancel_state;
 } rk_turn;
 
-// Always follow with rk_turn_end, in the same thread; add members in between if `journal` is not
-// NULL.
+// Begins a line. The same thread must call rk_turn_end afterwards. If `journal` is not NULL, it may
+// add members in between.
 rk_turn rk_turn_begin(rk_journal *journal, const char *event);
 
-// Writes the line, unless the journal is silent.
+// Writes the line, unless an earlier write failed.
 void rk_turn_end(rk_turn *mine);

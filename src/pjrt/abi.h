@@ -1,8 +1,8 @@
-// The PJRT C API: the public header, and the few things of later versions of it that are needed
-// here.
+// The PJRT C API: the public header, and the few declarations of later versions that rekindle
+// needs.
 //
-// The header (0.81) comes from the pinned plugin's wheel. A plugin may be older or newer: every use
-// of an entry asks RK_PJRT_HAS first, and nothing past the plugin's own struct_size is touched.
+// The header (0.81) comes from the pinned plugin's wheel. A plugin may be older or newer. Check
+// RK_PJRT_HAS before each use of an entry, and access nothing beyond the plugin's own struct_size.
 #pragma once
 
 #include <stdbool.h>
@@ -13,16 +13,17 @@
 
 #include "base/span.h"
 
-// True if the table reaches that entry and the plugin fills it.
+// True if the table is long enough for the entry and the plugin sets it.
 #define RK_PJRT_HAS(api, entry)                                                                    \
     ((api)->struct_size >= offsetof(PJRT_Api, entry) + sizeof((api)->entry) && (api)->entry)
 
-// Size of an argument struct up to and including a field: what a caller of that version passes.
+// Size of an argument struct up to and including a field. A caller whose version ends with that
+// field declares this size.
 #define RK_PJRT_SIZE_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 
-// Entries that came after PJRT_LoadedExecutable_GetDeviceAssignment (0.79), by their distance from
-// it. Source: the API's change log; and a plugin of 0.117 names itself the entry that it was called
-// through when it refuses a struct that is too small.
+// Entries that were added after PJRT_LoadedExecutable_GetDeviceAssignment (0.79), by their distance
+// from it in the table. Sources: the API's change log, and plugins of 0.117, which name the called
+// entry when they refuse a struct that is too short.
 enum rk_pjrt_later_entry {
     RK_PJRT_CLIENT_CREATE_ERROR_BUFFER = 1, // 0.82
     RK_PJRT_DEVICE_POISON_EXECUTION = 4,    // 0.85
@@ -37,7 +38,7 @@ static inline size_t rk_pjrt_later_offset(enum rk_pjrt_later_entry entry) {
            (size_t)entry * sizeof(rk_pjrt_any_fn *);
 }
 
-// The entry, or NULL where the table ends before it.
+// Returns the entry, or NULL if the table ends before it.
 static inline rk_pjrt_any_fn *rk_pjrt_later(const PJRT_Api *api, enum rk_pjrt_later_entry entry) {
     size_t offset = rk_pjrt_later_offset(entry);
     rk_pjrt_any_fn *function = NULL;
@@ -65,8 +66,8 @@ typedef struct rk_pjrt_topology_fingerprint_args {
     uint64_t fingerprint; // out
 } rk_pjrt_topology_fingerprint_args;
 
-// PJRT_Error_FunctionTable: since 0.110 (at the latest) an error begins with a pointer to such a
-// table, and frameworks of that age call through it instead of the plugin's entries.
+// PJRT_Error_FunctionTable. Since 0.110 at the latest, an error begins with a pointer to this
+// table, and frameworks of these versions call through it instead of the plugin's entries.
 typedef struct rk_pjrt_error_functions {
     size_t struct_size;
     size_t instance_size;
@@ -78,9 +79,9 @@ typedef struct rk_pjrt_error_functions {
                              void *user_arg);
 } rk_pjrt_error_functions;
 
-// The extensions by which a framework changes what the compiler does.
+// The extensions through which a framework changes what the compiler does.
 // Sources: xla/pjrt/c/pjrt_c_api_custom_partitioner_extension.h,
-//          xla/pjrt/c/pjrt_c_api_xla_transform_extension.h
+// xla/pjrt/c/pjrt_c_api_xla_transform_extension.h
 enum {
     RK_PJRT_EXTENSION_CUSTOM_PARTITIONER = 2,
     RK_PJRT_EXTENSION_XLA_TRANSFORM = 24,

@@ -19,7 +19,7 @@ void rk_bridge_open(rk_bridge *bridge, const PJRT_Api *api) {
     }
 }
 
-// Every struct begins with these.
+// The beginning of every argument struct.
 typedef struct struct_head {
     size_t struct_size;
     PJRT_Extension_Base *extension_start;
@@ -31,7 +31,7 @@ static size_t size_of(const void *args) {
     return size;
 }
 
-// A struct of the caller's, in the size that the plugin takes.
+// The caller's struct in a size that the plugin accepts.
 typedef struct rebuilt {
     _Alignas(16) unsigned char bytes[RK_STRUCT_MAX_BYTES];
     size_t shared; // bytes that both versions have
@@ -43,8 +43,8 @@ static size_t size_for_plugin(rk_bridge *bridge, rk_struct_id id, size_t declare
     return declared < least ? least : declared > most ? most : declared;
 }
 
-// What the caller has beyond what the plugin takes must be unset, or the plugin would do something
-// else than it is asked.
+// Checks that the fields beyond the plugin's size are unset. The plugin would otherwise ignore a
+// part of the request.
 static rk_err *check_unused(rk_bridge *bridge, rk_struct_id id, const void *args, size_t size) {
     const unsigned char *bytes = args;
     size_t declared = size_of(args);
@@ -55,13 +55,14 @@ static rk_err *check_unused(rk_bridge *bridge, rk_struct_id id, const void *args
     return NULL;
 }
 
-// Gives the plugin a function that the caller is too old to have, where it may be called.
-static void fill_stand_in(const rk_struct_facts *facts, rebuilt *out, size_t size) {
+// Gives the plugin the substitute for a function that the caller is too old to have, if the plugin
+// may call it.
+static void fill_substitute(const rk_struct_facts *facts, rebuilt *out, size_t size) {
     void *pointer = NULL;
     memcpy(&pointer, out->bytes + facts->needs_at, sizeof pointer);
-    if (pointer && facts->stand_in_at >= out->shared &&
-        facts->stand_in_at + sizeof facts->stand_in <= size)
-        memcpy(out->bytes + facts->stand_in_at, &facts->stand_in, sizeof facts->stand_in);
+    if (pointer && facts->substitute_at >= out->shared &&
+        facts->substitute_at + sizeof facts->substitute <= size)
+        memcpy(out->bytes + facts->substitute_at, &facts->substitute, sizeof facts->substitute);
 }
 
 static rk_err *rebuild(rk_bridge *bridge, rk_struct_id id, const void *args, rebuilt *out) {
@@ -78,8 +79,8 @@ static rk_err *rebuild(rk_bridge *bridge, rk_struct_id id, const void *args, reb
     memcpy(out->bytes, &size, sizeof size);
     if (facts->default_at >= out->shared && facts->default_at < size)
         out->bytes[facts->default_at] = facts->default_value;
-    if (facts->stand_in)
-        fill_stand_in(facts, out, size);
+    if (facts->substitute)
+        fill_substitute(facts, out, size);
     return NULL;
 }
 
@@ -118,8 +119,8 @@ static PJRT_Error *call_rebuilt(rk_bridge *bridge, rk_struct_id id, rk_pjrt_any_
     return error;
 }
 
-// Learns from a refusal which size the plugin takes. True if what was refused will not be sent
-// again, be it that another thread has learned the same meanwhile.
+// Updates the accepted sizes from the plugin's refusal. True if the refused size will not be sent
+// again, even if another thread has learned the same in the meantime.
 static bool learn(rk_bridge *bridge, rk_struct_id id, const PJRT_Error *error) {
     rk_refusal refusal;
     rk_span text = rk_pjrt_error_text(bridge->api, error);
@@ -143,7 +144,7 @@ static bool learn(rk_bridge *bridge, rk_struct_id id, const PJRT_Error *error) {
 
 PJRT_Error *rk_bridge_mend(rk_bridge *bridge, rk_struct_id id, rk_pjrt_any_fn *function, void *args,
                            PJRT_Error *refusal) {
-    enum { TRIES = 4 }; // two structs, and each may first be too short and then too long
+    enum { TRIES = 4 }; // two structs; each may first be too short and then too long
     PJRT_Error *error = refusal;
     if (!can_rebuild(bridge, id, args))
         return error ? error : function(args);

@@ -1,15 +1,15 @@
-// The ABI bridge: a framework and a plugin of different PJRT minor versions.
+// The ABI bridge between a framework and a plugin of different PJRT minor versions.
 //
 // Every argument struct of the PJRT C API begins with its size, and later versions append fields.
-// XLA's plugins refuse a struct that is shorter than they know it (`Unexpected PJRT_ExecuteOptions
-// size: expected 112, got 80`), and accept a longer one. So a struct that is too short is copied
-// into a longer one whose further fields are unset, the plugin gets that, and what it wrote is
-// copied back. Where a plugin refuses a struct that is too long, the same is done the other way
-// round, unless the fields that would be lost are in use.
+// XLA's plugins refuse a struct that is shorter than their own version of it (`Unexpected
+// PJRT_ExecuteOptions size: expected 112, got 80`) and accept a longer one. The bridge copies a
+// short struct into a longer one, leaves the additional fields unset, passes the copy to the
+// plugin, and copies the results back. If a plugin refuses a struct that is too long, the bridge
+// shortens the struct in the same way, unless the caller uses a field that would be cut.
 //
-// Which size a plugin wants is known from its version (bridge_table.c) or learned from its refusal,
-// which comes before it has done anything. Where caller and plugin agree, a call costs one
-// comparison more.
+// The accepted sizes come from the plugin's version (bridge_table.c), or from its refusal: a plugin
+// checks the size before it does anything else. If the caller and the plugin use the same sizes, a
+// call costs one additional comparison.
 #pragma once
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 #include "base/macros.h"
 #include "pjrt/abi.h"
 
-// The structs of watched entries, and those that they point to.
+// The argument structs of the watched entries, and the structs that they point to.
 typedef enum rk_struct_id {
     RK_STRUCT_PLUGIN_ATTRIBUTES,
     RK_STRUCT_CLIENT_CREATE,
@@ -45,25 +45,26 @@ typedef enum rk_struct_id {
 } rk_struct_id;
 
 enum {
-    RK_STRUCT_MAX_BYTES = 512,   // longer ones are left to the plugin
-    RK_BRIDGE_OLDEST_MINOR = 40, // earlier versions moved fields about
+    RK_STRUCT_MAX_BYTES = 512,   // the bridge passes longer structs unchanged
+    RK_BRIDGE_OLDEST_MINOR = 40, // earlier versions reordered fields
 };
 
-// The sizes that a plugin accepts. Written by any thread that learns better.
+// The sizes of a struct that a plugin accepts. Any thread may update them after a refusal.
 typedef struct rk_struct_range {
-    atomic_uint fits_from; // all of these need no look: `least`, or none where there is a `most`
+    atomic_uint fits_from; // smallest size that passes unchanged; UINT_MAX if `most` is limited
     atomic_uint least, most;
 } rk_struct_range;
 
-// A plugin's part of the bridge.
+// The bridge state of one plugin.
 typedef struct rk_bridge {
     const PJRT_Api *api; // the plugin's own table
     int minor;           // of the plugin
     rk_struct_range accepted[RK_STRUCT_COUNT];
-    atomic_int caller_from, caller_to; // what its structs tell about the caller's minor version
+    atomic_int caller_from,
+        caller_to; // the caller's minor version, from its struct sizes
 } rk_bridge;
 
-// Fills in what the plugin's version tells.
+// Initializes the bridge with the sizes that the plugin's version demands.
 void rk_bridge_open(rk_bridge *bridge, const PJRT_Api *api);
 
 static inline bool rk_bridge_fits(rk_bridge *bridge, rk_struct_id id, const void *args) {
@@ -71,13 +72,14 @@ static inline bool rk_bridge_fits(rk_bridge *bridge, rk_struct_id id, const void
                      atomic_load_explicit(&bridge->accepted[id].fits_from, memory_order_relaxed));
 }
 
-// The call of a struct that does not fit (`refusal` NULL), or that the plugin answered with
-// `refusal`, which is consumed: bridged where that is what it was about, else its own answer.
+// The slow path of rk_bridge_call. `refusal` is the plugin's error, which is consumed, or NULL if
+// the struct does not fit and the plugin was not called yet. Repeats the call with a rebuilt struct
+// if the struct's size is the problem. Otherwise returns the plugin's own error.
 PJRT_Error *rk_bridge_mend(rk_bridge *bridge, rk_struct_id id, rk_pjrt_any_fn *function, void *args,
                            PJRT_Error *refusal);
 
-// Calls an entry of the plugin with the caller's struct, bridged where it must be. The plugin's
-// error, or one of ours that names both versions. Thread-safe.
+// Calls an entry of the plugin with the caller's struct, rebuilt if necessary. Returns NULL, the
+// plugin's error, or rekindle's own error, which names both versions. Thread-safe.
 static inline PJRT_Error *rk_bridge_call(rk_bridge *bridge, rk_struct_id id,
                                          rk_pjrt_any_fn *function, void *args) {
     PJRT_Error *error = NULL;
@@ -89,8 +91,8 @@ static inline PJRT_Error *rk_bridge_call(rk_bridge *bridge, rk_struct_id id,
     return rk_bridge_mend(bridge, id, function, args, error);
 }
 
-// The same for PJRT_LoadedExecutable_Execute, whose own struct never grew, but the options that it
-// points to did.
+// Like rk_bridge_call, for PJRT_LoadedExecutable_Execute: its own struct never grew, but the
+// options that it points to did.
 static inline PJRT_Error *rk_bridge_execute(rk_bridge *bridge, rk_pjrt_any_fn *function,
                                             PJRT_LoadedExecutable_Execute_Args *args) {
     PJRT_Error *error = NULL;
@@ -102,11 +104,11 @@ static inline PJRT_Error *rk_bridge_execute(rk_bridge *bridge, rk_pjrt_any_fn *f
     return rk_bridge_mend(bridge, RK_STRUCT_LOADED_EXECUTABLE_EXECUTE, function, args, error);
 }
 
-// An entry of the plugin's table by name.
+// Calls an entry of the plugin's table, given by name, through the bridge.
 #define RK_BRIDGE(plugin, id, entry, args)                                                         \
     rk_bridge_call(&(plugin)->bridge, (id), (rk_pjrt_any_fn *)(plugin)->real->entry, (args))
 
-// What to show instead of a plugin's message that is about the size of a struct, which also says
-// what each side speaks; NULL where the message is about something else. Lives as long as the
-// process. Thread-safe.
+// Returns a message to show instead of a plugin's message about the size of a struct. It adds the
+// API versions of both sides. NULL if the plugin's message is about something else. Lives as long
+// as the process. Thread-safe.
 const char *rk_bridge_explain(rk_bridge *bridge, const char *message, size_t message_size);

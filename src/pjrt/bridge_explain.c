@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-// Reading a refusal.
+// Parsing a refusal.
 
 static bool skip_text(const char **at, const char *end, const char *text) {
     size_t len = strlen(text);
@@ -80,14 +80,14 @@ rk_err *rk_bridge_gap(rk_bridge *bridge, rk_struct_id id, size_t declared, size_
                     bridge->minor, rk_structs[id].name, size, rk_buf_text(&caller), declared, at);
 }
 
-// Messages once explained are kept: there are few, and who asked may keep the pointer for as long
-// as the plugin's error lives, whose end would have to be watched.
+// Explained messages are kept forever. There are few, and a caller may keep the pointer as long as
+// the plugin's error lives, whose end rekindle would otherwise have to watch.
 
 enum { KEPT_MESSAGES = 64 };
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static char *kept[KEPT_MESSAGES];
 
-// The same text as kept before, or a new copy; NULL if there is no room.
+// Returns the kept copy of the text, making it if necessary; NULL if memory or the table is full.
 static const char *keep(const char *text) {
     const char *found = NULL;
     (void)pthread_mutex_lock(&kept_lock);

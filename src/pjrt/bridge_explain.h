@@ -1,25 +1,26 @@
-// What the bridge says where it cannot help.
+// The bridge's messages for differences that it cannot bridge.
 #pragma once
 
 #include "base/status.h"
 #include "pjrt/bridge_table.h"
 
-// A plugin's refusal of a struct's size.
+// A plugin's refusal of a struct because of its size.
 typedef struct rk_refusal {
     const char *name; // of the struct; borrowed from the message
     size_t name_len;
-    rk_struct_id id; // RK_STRUCT_NONE: none of ours
+    rk_struct_id id; // RK_STRUCT_NONE: not a struct of the bridge
     size_t expected, got;
 } rk_refusal;
 
-// True if the message begins "Unexpected NAME size: expected N, got M", as XLA words it.
+// Parses a message of the form "Unexpected NAME size: expected N, got M", which is XLA's wording.
+// Returns false if the message has another form.
 bool rk_refusal_parse(const char *message, size_t len, rk_refusal *out_refusal);
 
-// Remembers which versions have a caller with a struct of that size.
+// Narrows the caller's possible versions to those that declare this size for the struct.
 void rk_bridge_note_caller(rk_bridge *bridge, rk_struct_id id, size_t declared);
 
-// The error for a struct that the plugin takes in `size` bytes only, while a field in the word that
-// begins at byte `at` of the caller's is in use. (The first byte that is not zero would not do: a
-// pointer's low byte may be zero.)
+// Returns the error for a struct that the plugin accepts only in `size` bytes, although the caller
+// sets a field beyond them. `at` is the offset of the word that contains this field. (The first
+// non-zero byte would be misleading: a pointer's low byte may be zero.)
 RK_NODISCARD rk_err *rk_bridge_gap(rk_bridge *bridge, rk_struct_id id, size_t declared, size_t size,
                                    size_t at);

@@ -3,14 +3,15 @@
 #include <limits.h>
 
 enum {
-    // Up to here plugins demand their own version's size of every struct. Later ones read some
-    // fields only where the struct reaches them, which is better than unset fields; where they do
-    // demand a size, their refusal tells it.
+    // Up to this version, plugins demand their own version's size of every struct. Later plugins
+    // read some fields only if the struct contains them, which is better than unset fields. If a
+    // later plugin demands a size, its refusal contains it.
     LAST_STRICT_MINOR = 81,
 };
 
-// PJRT_KeyValueTryGetCallback of a framework that has none. A plugin that needs it gets an error.
-static PJRT_Error *try_get_stand_in(void *args) {
+// PJRT_KeyValueTryGetCallback for a framework that has none. Returns an error to a plugin that
+// calls it.
+static PJRT_Error *try_get_substitute(void *args) {
     static const char message[] =
         "rekindle: this plugin looks into the framework's key-value store without waiting, which "
         "the framework's PJRT API does not have (it came with 0.61); use a newer framework";
@@ -19,19 +20,19 @@ static PJRT_Error *try_get_stand_in(void *args) {
 }
 
 // Sources: the API's change log; the STRUCT_SIZE constants of pjrt_c_api.h in versions 0.31, 0.54,
-// 0.57, 0.60, 0.67, 0.68, 0.75, 0.78, 0.81, 0.90, 0.97, 0.98, 0.103, 0.106, 0.110, 0.113, 0.114
-// (where a version between two of them is meant, the change log decides, or else the earliest that
-// it can be); and what plugins of 0.81 and 0.117 say when they refuse a struct.
+// 0.57, 0.60, 0.67, 0.68, 0.75, 0.78, 0.81, 0.90, 0.97, 0.98, 0.103, 0.106, 0.110, 0.113, 0.114;
+// and the refusals of plugins of 0.81 and 0.117. If a change lies between two of these versions,
+// the change log decides; without an answer there, the earliest possible version counts.
 const rk_struct_facts rk_structs[RK_STRUCT_COUNT] = {
-    // Callers before 0.69 declare 24 bytes, and have 32.
+    // Callers before 0.69 declare 24 bytes and have 32.
     [RK_STRUCT_PLUGIN_ATTRIBUTES] = {.name = "PJRT_Plugin_Attributes_Args", .steps = {{0, 32}}},
-    // A store of keys and values lacks kv_try_get_callback before 0.61. Only jobs of several
-    // processes use the store, but JAX passes one in every job.
+    // A key-value store lacks kv_try_get_callback before 0.61. Only jobs of several processes use
+    // the store, but JAX passes one in every job.
     [RK_STRUCT_CLIENT_CREATE] = {.name = "PJRT_Client_Create_Args",
                                  .steps = {{0, 72}, {61, 88}},
-                                 .stand_in = try_get_stand_in,
+                                 .substitute = try_get_substitute,
                                  .needs_at = offsetof(PJRT_Client_Create_Args, kv_get_callback),
-                                 .stand_in_at =
+                                 .substitute_at =
                                      offsetof(PJRT_Client_Create_Args, kv_try_get_callback)},
     [RK_STRUCT_CLIENT_DESTROY] = {.name = "PJRT_Client_Destroy_Args", .steps = {{0, 24}}},
     [RK_STRUCT_CLIENT_COMPILE] = {.name = "PJRT_Client_Compile_Args", .steps = {{0, 56}}},
@@ -42,7 +43,7 @@ const rk_struct_facts rk_structs[RK_STRUCT_COUNT] = {
         {.name = "PJRT_Client_CreateViewOfDeviceBuffer_Args", .steps = {{0, 104}, {66, 112}}},
     [RK_STRUCT_CLIENT_CREATE_ERROR_BUFFER] = {.name = "PJRT_Client_CreateErrorBuffer_Args",
                                               .steps = {{0, 96}, {103, 112}}},
-    // Callers before 0.46 declare 32 bytes, and have 40.
+    // Callers before 0.46 declare 32 bytes and have 40.
     [RK_STRUCT_DEVICE_ADDRESSABLE_MEMORIES] = {.name = "PJRT_Device_AddressableMemories_Args",
                                                .steps = {{0, 40}}},
     [RK_STRUCT_DEVICE_MEMORY_STATS] = {.name = "PJRT_Device_MemoryStats_Args",
@@ -66,8 +67,8 @@ const rk_struct_facts rk_structs[RK_STRUCT_COUNT] = {
                                              .inner = RK_STRUCT_EXECUTE_OPTIONS,
                                              .inner_at = offsetof(
                                                  PJRT_LoadedExecutable_Execute_Args, options)},
-    // Callers before 0.46 declare 52 bytes, and have 72. The field of 0.107,
-    // use_major_to_minor_data_layout_for_callbacks, is what plugins did before they could be told.
+    // Callers before 0.46 declare 52 bytes and have 72. The default of the field of 0.107,
+    // use_major_to_minor_data_layout_for_callbacks, is the behaviour of plugins without the field.
     [RK_STRUCT_EXECUTE_OPTIONS] =
         {.name = "PJRT_ExecuteOptions",
          .steps = {{0, 72}, {64, 80}, {76, 88}, {78, 112}, {97, 120}, {107, 121}, {111, 144}},
@@ -98,7 +99,9 @@ rk_minor_range rk_struct_minors(rk_struct_id id, size_t size) {
     for (size_t i = 0; i < RK_STRUCT_STEPS && steps[i].size; i++) {
         if (steps[i].size <= size)
             range.from = steps[i].since_minor;
-        else if (i > 0 && range.to == INT_MAX) // who declares less than the first tells nothing
+        else if (i > 0 &&
+                 range.to ==
+                     INT_MAX) // a size below the first step's says nothing about the version
             range.to = steps[i].since_minor - 1;
     }
     return range;

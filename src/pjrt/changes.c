@@ -12,7 +12,7 @@ enum {
     CHANGE_MAX_BYTES = 64 << 10, // as text
 };
 
-// One state of the environment. Immutable once it is counted, but for `uses`.
+// One state of the environment. Immutable once it is counted, except `uses`.
 typedef struct state {
     rk_components variables;
     rk_digest digest;
@@ -21,9 +21,9 @@ typedef struct state {
 
 static state states[STATES_MAX];
 static atomic_int state_count;
-static atomic_bool lost;                                  // there were more
+static atomic_bool lost;                                  // a state could not be recorded
 static atomic_uint_fast64_t last_mark;                    // rk_environment_mark of the last state
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // for adding one
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // for adding a state
 
 static rk_err *read_state(state *out) {
     const rk_settings_values *settings = rk_runtime_settings();
@@ -32,7 +32,7 @@ static rk_err *read_state(state *out) {
     return NULL;
 }
 
-// With the mutex held.
+// Called with the mutex held.
 static void add_state(void) {
     int count = atomic_load(&state_count);
     if (count == STATES_MAX) {
@@ -76,7 +76,7 @@ void rk_changes_look_and_note(const rk_plugin *plugin, rk_plugin_use use) {
         rk_changes_note(plugin, use);
 }
 
-// Whether the environment has changed since the plugin was opened.
+// True if the environment has changed since the plugin was opened.
 static bool is_changed(const rk_plugin *plugin, int now) {
     return now != RK_CHANGES_UNKNOWN && plugin->first_state != RK_CHANGES_UNKNOWN &&
            now > plugin->first_state;
@@ -91,13 +91,14 @@ void rk_changes_mix(const rk_plugin *plugin, int now, rk_digest *environment) {
     rk_hasher_add(&hasher, environment->bytes, sizeof environment->bytes);
     for (int i = plugin->first_state; i <= now; i++) {
         rk_hasher_add(&hasher, states[i].digest.bytes, sizeof states[i].digest.bytes);
-        // What it reads now it finds as it is now, whether it has read before or not.
+        // Uses in the current state do not matter: a later read gives the current value, with or
+        // without an earlier read in this state.
         rk_hasher_add_u64(&hasher, i < now ? atomic_load(&states[i].uses[plugin->slot]) : 0);
     }
     rk_hasher_finish(&hasher, environment);
 }
 
-// As text.
+// The changes as text.
 
 static const rk_component *find(const rk_components *list, const char *name) {
     for (size_t i = 0; i < list->count; i++)
@@ -121,7 +122,7 @@ static void add_difference(rk_buf *out, const char *name, const rk_component *be
     add_value(out, after);
 }
 
-// after client, compile: XLA_FLAGS:--xla_foo "1" -> "2"
+// Appends, for example: after client, compile: XLA_FLAGS:--xla_foo "1" -> "2"
 static void add_change(rk_buf *out, const rk_plugin *plugin, const state *from, const state *to) {
     static const char *const names[] = {"client", "load", "compile"};
     unsigned uses = atomic_load(&from->uses[plugin->slot]);

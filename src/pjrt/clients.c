@@ -1,4 +1,4 @@
-// Clients under watch, and targets: what stands for a client where there is none.
+// Watched clients, and targets: substitutes for a client in AOT compilations.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -11,9 +11,9 @@
 #include "pjrt/toolchain.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static rk_client *clients; // under the mutex; nodes live until their client goes
+static rk_client *clients; // under the mutex; a node lives as long as its client
 
-// What a client, or a topology, says of itself.
+// The description of a client or a topology.
 typedef struct description {
     rk_facts facts;
     rk_components components;
@@ -139,7 +139,7 @@ void rk_runtime_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *arg
     add_to_list(client);
 }
 
-// One that stands for the same as `client`, and how many targets there are in all.
+// Returns the target that is equal to `client`, and the number of all targets.
 static const rk_client *find_target(const rk_client *client, size_t *out_count) {
     const rk_client *found = NULL;
     *out_count = 0;
@@ -156,8 +156,8 @@ static const rk_client *find_target(const rk_client *client, size_t *out_count) 
     return found;
 }
 
-// Topologies come and go, and say nothing when they do: each is asked anew, and known again by what
-// it says.
+// A topology's destruction is not visible here, so its handle identifies nothing. Each topology is
+// queried again, and its description identifies the target.
 const rk_client *rk_runtime_target(rk_plugin *plugin, const PJRT_TopologyDescription *topology) {
     enum { TARGETS_MAX = 1024 };
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -219,7 +219,7 @@ static void forget_client(const rk_plugin *plugin, const PJRT_Client *handle) {
 
 bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime) // a thread that was left inside may be at work for this client
+    if (!runtime) // a thread that is still inside the plugin may work for this client
         return !rk_runtime_left_inside();
     uint64_t drain_ns = runtime->settings->drain_ns;
     bool loaded = rk_prefetch_end(runtime, handle);

@@ -56,7 +56,7 @@ static rk_err *make_key(rk_request *r) {
     return NULL;
 }
 
-// Loading, as the cache asks for it.
+// Callbacks of the cache.
 
 static rk_err *load_noted(const rk_request *r, const rk_entry *entry,
                           PJRT_LoadedExecutable **out_loaded) {
@@ -86,8 +86,8 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     return NULL;
 }
 
-// In refresh mode what was there before counts as absent: only what this run has stored is loaded,
-// so that it compiles each program once, whichever of its processes does.
+// In refresh mode, entries from before this run count as absent: only entries that this run has
+// stored are loaded. So the run compiles each program once, in whichever of its processes.
 static bool wants(void *context, const rk_entry *entry) {
     rk_request *r = context;
     if (r->runtime->verifier)
@@ -97,7 +97,7 @@ static bool wants(void *context, const rk_entry *entry) {
     return r->runtime->settings->mode != RK_MODE_REFRESH || rk_publish_was_ours(r, entry->metadata);
 }
 
-// The two ways to an executable.
+// Loading and compiling.
 
 static void name_loaded(rk_request *r) {
     PJRT_Executable *executable = rk_executable_of(r->plugin->real, r->args->executable);
@@ -107,7 +107,7 @@ static void name_loaded(rk_request *r) {
     rk_executable_destroy(r->plugin->real, executable);
 }
 
-static void tell_problem(const rk_request *r, rk_answer *answer) {
+static void warn_of_problem(const rk_request *r, rk_answer *answer) {
     rk_err *problem = RK_TAKE(answer->problem);
     if (answer->miss == RK_MISS_UNIMPLEMENTED && !rk_load_is_possible(r->plugin)) {
         rk_err_drop(problem, "rk_load has told it");
@@ -123,18 +123,18 @@ static void tell_problem(const rk_request *r, rk_answer *answer) {
 bool rk_request_look_up(rk_request *r) {
     RK_AUTO(rk_answer) answer = {0};
     bool refresh = r->runtime->settings->mode == RK_MODE_REFRESH;
-    bool ahead = !r->args;
-    rk_loader loader = {r, ahead ? NULL : load, wants};
-    rk_origin *origin = ahead ? NULL : rk_origin_new(&r->key);
-    if (!ahead && !origin)
+    bool aot = !r->args;
+    rk_loader loader = {r, aot ? NULL : load, wants};
+    rk_origin *origin = aot ? NULL : rk_origin_new(&r->key);
+    if (!aot && !origin)
         answer = (rk_answer){.miss = RK_MISS_READ_FAILED, .problem = rk_err_no_memory()};
     else if (!rk_deadly_allows_key(r))
         answer = (rk_answer){.miss = RK_MISS_LOAD_KILLED};
-    else if (ahead || !rk_prefetch_take(r, &answer))
+    else if (aot || !rk_prefetch_take(r, &answer))
         rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
     if (answer.miss == RK_MISS_REFRESH && r->doubt == RK_LOAD_SUSPECT)
         answer.miss = RK_MISS_LOAD_KILLED;
-    r->event.load_ns += ahead ? 0 : answer.load_ns;
+    r->event.load_ns += aot ? 0 : answer.load_ns;
     r->event.quarantined |= answer.quarantined;
     r->event.deserialize_failed |=
         answer.miss == RK_MISS_REFUSED || answer.miss == RK_MISS_UNIMPLEMENTED;
@@ -145,11 +145,11 @@ bool rk_request_look_up(rk_request *r) {
             r->event.reason = rk_miss_name(RK_MISS_REFRESH);
         else if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
             r->event.reason = rk_miss_name(answer.miss);
-        tell_problem(r, &answer);
+        warn_of_problem(r, &answer);
         rk_origin_free(origin);
         return false;
     }
-    if (ahead)
+    if (aot)
         return true;
     r->args->executable = answer.handle;
     rk_origin_set(origin, r->args->executable);
@@ -166,22 +166,22 @@ static bool try_load(rk_request *r) {
     bool hit = rk_request_look_up(r);
     if (hit || !flights || !rk_publish_possible(r))
         return hit;
-    // Compiling may need all processes of a client whose devices are not all in this one (XLA
-    // shards autotuning over them): then none may wait for another.
-    r->ticket = (rk_flight_wait){.key = &r->key,
-                                 .between_processes = r->client->has_all_devices,
-                                 .cancel_state = r->cancel_state};
-    while (!hit && r->absent && rk_flights_ask(flights, &r->ticket) == RK_FLIGHT_LOOK)
+    // If a client's devices are not all in this process, compiling may need all of its processes
+    // (XLA shards autotuning over them). Then no process may wait for another.
+    r->wait = (rk_flight_wait){.key = &r->key,
+                               .between_processes = r->client->has_all_devices,
+                               .cancel_state = r->cancel_state};
+    while (!hit && r->absent && rk_flights_ask(flights, &r->wait) == RK_FLIGHT_LOOK)
         hit = rk_request_look_up(r);
     if (hit)
         rk_request_finish(r, RK_FLIGHT_PUBLISHED, 0);
-    if (r->ticket.refusal)
+    if (r->wait.refusal)
         rk_warn_once(RK_WARNING_WRITE,
-                     rk_err_wrap(RK_TAKE(r->ticket.refusal), "executables are not stored"));
+                     rk_err_wrap(RK_TAKE(r->wait.refusal), "executables are not stored"));
     return hit;
 }
 
-// Each thread or process that waits for it decides for itself, and may be refused too.
+// Each waiting thread or process decides for itself, and may be refused too.
 static PJRT_Error *refuse(rk_request *r, PJRT_Error *refusal) {
     rk_publish_program(r);
     rk_request_finish(r, RK_FLIGHT_ABANDONED, 0);
@@ -209,7 +209,8 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_program(r);
     rk_deadly_warn(r);
     rk_request_finish(r, RK_FLIGHT_NOT_KEPT,
-                      error ? RK_BAD_LUCK_NS : RK_SETTLED_NS); // unless it is being published
+                      error ? RK_BAD_LUCK_NS
+                            : RK_SETTLED_NS); // has no effect if it is being published
     return error;
 }
 
@@ -243,13 +244,13 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
     r->event.key = r->has_key ? &r->key : NULL;
     r->event.name = r->name ? r->name : "";
     r->event.by_bytes = r->info.by_bytes;
-    r->event.waited_ns = r->ticket.waited_ns;
-    r->event.waited_for = r->ticket.waited_for;
+    r->event.waited_ns = r->wait.waited_ns;
+    r->event.waited_for = r->wait.waited_for;
     r->event.executions =
         rk_steps_add_executable(r->args && !r->event.failed ? r->args->executable : NULL,
                                 r->event.key, r->event.name, r->args && r->event.compiled);
-    if (r->ticket.wait_end != RK_WAIT_NONE)
-        r->event.wait_end = rk_wait_end_name(r->ticket.wait_end);
+    if (r->wait.wait_end != RK_WAIT_NONE)
+        r->event.wait_end = rk_wait_end_name(r->wait.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
     rk_record_request(r, start_ns);
     rk_prefetch_answered(r);
@@ -273,7 +274,7 @@ static PJRT_Error *answer_request(rk_request *r) {
     return error;
 }
 
-// The thread was cancelled, while it compiled or waited.
+// Cleanup handler: the thread was cancelled while it compiled or waited.
 static void abandon(void *context) {
     rk_request *r = context;
     rk_request_finish(r, RK_FLIGHT_ABANDONED, 0);

@@ -1,10 +1,12 @@
-// The way of a compilation (docs/architecture.md): key → store → load, else compile and publish.
+// The hooks for compilation (docs/architecture.md): make the key, look it up in the store, load the
+// executable; if it is not there, compile and publish it.
 #pragma once
 
 #include "pjrt/plugin.h"
 
-// PJRT_Client_Compile, watched. The plugin's own error, if any, unchanged.
+// The hook for PJRT_Client_Compile. Returns the plugin's error unchanged, rekindle's refusal in
+// strict mode (pjrt/strict.h), or an error of the bridge.
 PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args);
 
-// PJRT_Compile, watched: the same for a topology, without a client.
+// The hook for PJRT_Compile, which compiles for a topology, without a client.
 PJRT_Error *rk_compile_aot_hook(rk_plugin *plugin, PJRT_Compile_Args *args);

@@ -1,7 +1,7 @@
-// Compiling ahead of time: PJRT_Compile makes an executable for a topology that this machine need
-// not have. It is stored under the key of a client's compilation of the same. PJRT (up to 0.116)
-// has no entry that makes an executable of stored bytes without a client to load it into; so what
-// is in the store already is compiled all the same, and only not stored again.
+// AOT compilation: PJRT_Compile makes an executable for a topology that this machine need not have.
+// It is stored under the key of the same compilation by a client. PJRT (up to 0.116) has no entry
+// that makes an executable from stored bytes without a client to load it into. So a program whose
+// entry is in the store is compiled anyway, but not stored again.
 #include <pthread.h>
 
 #include "base/sys.h"
@@ -47,7 +47,7 @@ static PJRT_Error *answer_request(rk_request *r, PJRT_Compile_Args *args) {
     return error;
 }
 
-// The thread was cancelled while it compiled.
+// Cleanup handler: the thread was cancelled while it compiled.
 static void abandon(void *context) {
     rk_request_cleanup(context);
 }

@@ -1,4 +1,5 @@
-// librekindle_core.so: rekindle itself in the preload way in, as the stub opens it (preload.c).
+// librekindle_core.so: rekindle itself on the LD_PRELOAD entry path. The stub (ld_preload.c) opens
+// it.
 #include "pjrt/core.h"
 
 #include <pthread.h>
@@ -11,29 +12,29 @@ const char rk_way_in[] = "preload";
 
 typedef const PJRT_Api *get_api_fn(void);
 
-// GetPjrtApi takes no argument, so each plugin's has a stand-in of its own.
+// GetPjrtApi takes no argument, so each plugin's GetPjrtApi has its own substitute.
 static get_api_fn *real_get_api[RK_PLUGIN_SLOTS];
 
-#define STAND_IN(n)                                                                                \
+#define SUBSTITUTE(n)                                                                              \
     static const PJRT_Api *get_api_##n(void) {                                                     \
         return rk_plugin_wrap(real_get_api[n]());                                                  \
     }
-RK_FOR_EACH_SLOT(STAND_IN)
-#define STAND_IN_NAME(n) get_api_##n,
-static get_api_fn *const stand_ins[RK_PLUGIN_SLOTS] = {RK_FOR_EACH_SLOT(STAND_IN_NAME)};
+RK_FOR_EACH_SLOT(SUBSTITUTE)
+#define SUBSTITUTE_NAME(n) get_api_##n,
+static get_api_fn *const substitutes[RK_PLUGIN_SLOTS] = {RK_FOR_EACH_SLOT(SUBSTITUTE_NAME)};
 
-// The stand-in for `real`; NULL when there are no more.
-static get_api_fn *stand_in_for(get_api_fn *real) {
+// Returns the substitute for `real`; NULL if none is left.
+static get_api_fn *substitute_for(get_api_fn *real) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static int used;
     get_api_fn *answer = NULL;
     (void)pthread_mutex_lock(&mutex);
     for (int i = 0; i < used && !answer; i++)
-        if (real_get_api[i] == real || stand_ins[i] == real)
-            answer = stand_ins[i];
+        if (real_get_api[i] == real || substitutes[i] == real)
+            answer = substitutes[i];
     if (!answer && used < RK_PLUGIN_SLOTS) {
         real_get_api[used] = real;
-        answer = stand_ins[used++];
+        answer = substitutes[used++];
     }
     (void)pthread_mutex_unlock(&mutex);
     return answer;
@@ -42,7 +43,7 @@ static get_api_fn *stand_in_for(get_api_fn *real) {
 RK_EXPORT void *rekindle_core_stand_in(void *get_api) {
     get_api_fn *real, *instead;
     memcpy(&real, &get_api, sizeof real);
-    instead = stand_in_for(real);
+    instead = substitute_for(real);
     void *answer = NULL;
     if (instead)
         memcpy(&answer, &instead, sizeof instead);

@@ -12,14 +12,15 @@ bool rk_deadly_allows_entry(rk_request *r, const rk_entry *entry) {
     rk_loads *loads = r->runtime->loads;
     if (r->doubt != RK_LOAD_SUSPECT) {
         r->doubt = rk_loads_doubt_entry(loads, &r->key.digest, entry->created_ns);
-        // Stays until the process ends: one that dies soon all the same did not die of the load.
+        // The note stays until the process ends. It shows that a process which dies anyway did not
+        // die of the load.
         if (r->doubt == RK_LOAD_SUSPECT)
             (void)rk_loads_begin(loads, &r->key.digest, entry->created_ns, RK_LOAD_COMPILED);
     }
     return r->doubt != RK_LOAD_SUSPECT;
 }
 
-// Those that say crash; of others there is no verdict with a signal.
+// The signals that mean a crash. A verdict never contains another signal.
 static const char *name_of(int signal) {
     switch (signal) {
     case SIGSEGV:

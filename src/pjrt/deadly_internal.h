@@ -1,14 +1,16 @@
-// Entries whose load killed a process (store/loads.h), on the way of a request. Inside src/pjrt
-// only.
+// Crashing entries: entries whose load crashed a process (store/loads.h). Used only inside
+// src/pjrt.
 #pragma once
 
 #include "pjrt/compile_internal.h"
 
-// False if nothing of the request's key may be loaded or stored; the request says so from then on.
+// False if no entry of the request's key may be loaded or stored. The request records this in
+// `doubt`.
 RK_HIDDEN bool rk_deadly_allows_key(rk_request *r);
 
-// False if this entry is not loaded, but compiled and replaced.
+// False if this entry must not be loaded; the program is then compiled and the entry replaced.
 RK_HIDDEN bool rk_deadly_allows_entry(rk_request *r, const rk_entry *entry);
 
-// The request's program was compiled: says once a process why it was not loaded, if this is why.
+// Called after the request's program was compiled. Warns once per process if a crashing entry was
+// the reason.
 RK_HIDDEN void rk_deadly_warn(const rk_request *r);

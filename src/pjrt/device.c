@@ -1,4 +1,4 @@
-// One device: what the plugin tells of it.
+// The properties of one device, as the plugin reports them.
 #include "pjrt/error.h"
 #include "pjrt/facts.h"
 #include "pjrt/named_value.h"

@@ -1,4 +1,4 @@
-// dlsym(handle = x0, name = x1), AAPCS64. See dlsym_x86_64.S for what it does and why.
+// dlsym(handle = x0, name = x1), AAPCS64. dlsym_x86_64.S explains the design.
     .text
     .globl dlsym
     .type dlsym, %function
@@ -12,7 +12,7 @@ dlsym:
     .cfi_offset x30, -24
     mov x29, sp
     stp x0, x1, [sp, #16]
-    bl rk_ld_preload_dlsym         // x0: the answer or 0; x1: the next dlsym or 0
+    bl rk_ld_preload_dlsym         // x0: the answer, or 0; x1: the next dlsym, or 0
     mov x16, x1
     mov x17, x0
     ldp x0, x1, [sp, #16]

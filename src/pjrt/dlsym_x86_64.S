@@ -1,7 +1,8 @@
 // dlsym(handle = rdi, name = rsi), System V AMD64 ABI.
 //
-// rk_ld_preload_dlsym says whether the answer is ours (rax); if not, control *jumps* to the next dlsym
-// (rdx) with the caller's arguments and return address: glibc resolves RTLD_NEXT by the return address.
+// rk_ld_preload_dlsym returns rekindle's answer in rax, or 0. If it is 0, control *jumps* to the
+// next dlsym (rdx) with the caller's arguments and return address, because glibc resolves RTLD_NEXT
+// by the return address.
     .text
     .globl dlsym
     .type dlsym, @function

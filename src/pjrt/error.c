@@ -13,7 +13,7 @@ static void no_payload(const PJRT_Error *error, rk_pjrt_payload_visitor *visitor
     (void)user_arg;
 }
 
-// Its address marks an error as ours.
+// Its address identifies rekindle's own errors.
 static const rk_pjrt_error_functions own_functions = {
     .struct_size = sizeof own_functions,
     .instance_size = sizeof(own_error),
@@ -23,7 +23,7 @@ static const rk_pjrt_error_functions own_functions = {
     .for_each_payload = no_payload,
 };
 
-// Given out when there is no memory for an error; never freed.
+// Used if there is no memory for an error; never freed.
 static own_error no_memory_error = {.functions = &own_functions};
 
 static const own_error *own_of(const PJRT_Error *error) {
@@ -34,7 +34,7 @@ bool rk_pjrt_error_is_ours(const PJRT_Error *error) {
     const rk_pjrt_error_functions *functions;
     if (!error)
         return false;
-    // Every plugin's error is at least one pointer large: it holds a status.
+    // Every plugin's error is at least one pointer large, because it holds a status.
     memcpy(&functions, (const void *)error, sizeof functions);
     return functions == &own_functions;
 }

@@ -4,7 +4,8 @@
 
 enum { CHAIN_MAX = 64, NODE_MAX_BYTES = 4096 };
 
-// Of PJRT_Xla_Transform_Extension, what is needed: the base, then the function that registers.
+// The part of PJRT_Xla_Transform_Extension that rekindle needs: the base, then the registering
+// function.
 typedef struct transform_extension {
     PJRT_Extension_Base base;
     rk_pjrt_any_fn *register_transform;
@@ -13,7 +14,8 @@ typedef struct transform_extension {
 static rk_pjrt_any_fn *real_register[RK_PLUGIN_SLOTS];
 
 static PJRT_Error *register_in(int slot, void *args) {
-    // From now on nothing is kept: also a transform that is cleared again may have been at work.
+    // Nothing is stored from now on, even after the transform is unregistered: it may have changed
+    // earlier compilations.
     atomic_store(&rk_plugin_slots[slot].xla_transformed, true);
     return real_register[slot](args);
 }
@@ -48,12 +50,12 @@ void rk_extensions_watch(rk_plugin *plugin) {
     size_t last = position_of_transform(node);
     if (last == CHAIN_MAX)
         return;
-    // The copies live as long as the process, as the plugin's own nodes do.
+    // The copies live as long as the process, like the plugin's own nodes.
     PJRT_Extension_Base *first = NULL, **link = &first;
     for (size_t i = 0; i <= last; i++, node = node->next) {
         PJRT_Extension_Base *copy = copy_of(node);
         if (!copy)
-            return; // the chain stays unwatched rather than broken
+            return; // leaves the chain unwatched, but intact
         *link = copy;
         link = &copy->next;
         if (i == last) {

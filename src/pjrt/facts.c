@@ -35,7 +35,7 @@ static void add_value(rk_buf *out, const PJRT_NamedValue *value) {
     }
 }
 
-// One "name=value" a line.
+// Appends one line "name=value" per value.
 static void add_values(rk_buf *out, const PJRT_NamedValue *values, size_t count) {
     for (; count > 0; count--, values = rk_named_value_next(values)) {
         rk_buf_add(out, values->name, values->name_size);
@@ -76,8 +76,8 @@ static void gather_attributes(const PJRT_Api *api, rk_buf *out) {
         add_values(out, args.attributes, args.num_attributes);
 }
 
-// The API's own fingerprint (0.101), else the topology serialized, which the header says is "for
-// use in cache keys", else nothing.
+// Appends the first of these that is available: the API's own fingerprint (0.101), or the digest of
+// the serialized topology, which the header offers "for use in cache keys".
 static void gather_fingerprint(const PJRT_Api *api, const PJRT_TopologyDescription *topology,
                                rk_buf *out) {
     PJRT_Error *error = NULL;
@@ -96,7 +96,7 @@ static void gather_fingerprint(const PJRT_Api *api, const PJRT_TopologyDescripti
         return;
     PJRT_TopologyDescription_Serialize_Args bytes = {
         .struct_size = PJRT_TopologyDescription_Serialize_Args_STRUCT_SIZE,
-        .topology = (PJRT_TopologyDescription *)(uintptr_t)topology}; // the header forgot a const
+        .topology = (PJRT_TopologyDescription *)(uintptr_t)topology}; // the header lacks a const
     error = api->PJRT_TopologyDescription_Serialize(&bytes);
     if (error) {
         rk_pjrt_error_drop(api, error);
@@ -120,8 +120,8 @@ static void gather_client_topology(const PJRT_Api *api, PJRT_Client *client, rk_
         gather_fingerprint(api, args.topology, out);
 }
 
-// Devices as text, of a client or of a topology: "<count> <kind>" a line, for each run of devices
-// of one kind.
+// The devices of a client or a topology as text: one line "<count> <kind>" for each run of devices
+// of the same kind.
 typedef struct device_text {
     rk_buf *out;
     rk_span kind;
@@ -199,8 +199,8 @@ static int process_of(const PJRT_Api *api, PJRT_DeviceDescription *description) 
     return error ? 0 : args.process_index;
 }
 
-// Addressable are those of the first device's process: what a client of one of the processes, which
-// have as many devices each, says of itself.
+// The devices of the first device's process count as addressable. A client of any process reports
+// the same number, since each process has equally many devices.
 static void gather_described_devices(const PJRT_Api *api, const PJRT_TopologyDescription *topology,
                                      rk_facts *facts) {
     PJRT_TopologyDescription_GetDeviceDescriptions_Args all = {
@@ -248,7 +248,7 @@ static rk_err *gather_described_platform(const PJRT_Api *api,
     facts->platform_name = rk_span_of(name.platform_name, name.platform_name_size);
     PJRT_TopologyDescription_PlatformVersion_Args version = {
         .struct_size = PJRT_TopologyDescription_PlatformVersion_Args_STRUCT_SIZE,
-        .topology = (PJRT_TopologyDescription *)(uintptr_t)topology}; // the header forgot a const
+        .topology = (PJRT_TopologyDescription *)(uintptr_t)topology}; // the header lacks a const
     RK_TRY(rk_pjrt_error_take(api, api->PJRT_TopologyDescription_PlatformVersion(&version)));
     facts->platform_version = rk_span_of(version.platform_version, version.platform_version_size);
     return NULL;

@@ -1,5 +1,5 @@
-// What a plugin and a client, or a topology without one, tell about themselves, as text for the
-// key's environment.
+// Properties of a plugin and a client, or of a topology without a client, as text for the key's
+// environment.
 #pragma once
 
 #include "identity/environment.h"
@@ -16,29 +16,30 @@ typedef struct rk_facts {
 } rk_facts;
 void rk_facts_cleanup(rk_facts *facts);
 
-// Asks the plugin. Entries that it does not have, or that fail, leave their part empty; a client
-// that cannot even name its platform is an error. Valid while the client lives.
+// Queries the plugin. If the plugin lacks an entry or the entry fails, its part stays empty.
+// Returns an error if the client cannot report its platform. Valid while the client lives.
 RK_NODISCARD rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts);
 
-// Adds the options with which the client was created, as far as they count. Fails where one of
-// them, or an extension, is of an unknown kind: then nobody can say what they change.
+// Adds the options with which the client was created, except those that do not affect compilation.
+// Returns RK_UNIMPLEMENTED if an option or an extension is of an unknown kind, because its effect
+// is not known.
 RK_NODISCARD rk_err *rk_facts_gather_options(const PJRT_Client_Create_Args *args,
                                              rk_facts *out_facts);
 
-// What the plugin tells of one device; borrowed from the client.
+// Properties of one device; borrowed from the client.
 typedef struct rk_device_facts {
     int id;
-    rk_span name, kind; // as for people: "TPU_0(process=0,(0,0,0,0))", "TPU v5 lite"
+    rk_span name, kind; // human-readable: "TPU_0(process=0,(0,0,0,0))", "TPU v5 lite"
 } rk_device_facts;
 enum { RK_FACTS_ATTRIBUTES_MAX_BYTES = 32 << 10 };
 
-// What cannot be had stays empty; never fails. `out_attributes` gets a JSON object, or nothing.
+// Queries one device. Unavailable properties stay empty; never fails. Appends a JSON object to
+// `out_attributes`, or nothing.
 void rk_facts_gather_device(const PJRT_Api *api, PJRT_Device *device, rk_device_facts *out_facts,
                             rk_buf *out_attributes);
 
-// The same as rk_facts_gather of a topology that no client stands behind: what a client of the same
-// devices would say, as far as the plugin describes both in the same words. Valid while the
-// topology lives.
+// Like rk_facts_gather, for a topology without a client. The result equals that of a client with
+// the same devices, if the plugin describes both in the same words. Valid while the topology lives.
 RK_NODISCARD rk_err *rk_facts_gather_described(const PJRT_Api *api,
                                                const PJRT_TopologyDescription *topology,
                                                rk_facts *out_facts);

@@ -1,4 +1,5 @@
-// What the program itself may call: pjrt/rekindle.h, found by a note in own_note.c.
+// The functions that the program may call (pjrt/rekindle.h). A note in own_note.c contains their
+// address.
 #include "base/buf.h"
 #include "pjrt/rekindle.h"
 #include "pjrt/runtime.h"

@@ -12,7 +12,7 @@
 #include "pjrt/runtime.h"
 #include "pjrt/steps.h"
 
-// What a hook does, for any plugin.
+// The hooks' behaviour, for any plugin.
 
 static void error_destroy(const rk_plugin *plugin, PJRT_Error_Destroy_Args *args) {
     if (rk_pjrt_error_is_ours(args->error))
@@ -48,7 +48,8 @@ static PJRT_Error *error_for_each_payload(const rk_plugin *plugin,
     return rk_pjrt_later(plugin->real, RK_PJRT_ERROR_FOR_EACH_PAYLOAD)(args);
 }
 
-// A thread that is cancelled in there, where it waits or writes, would take a lock with it.
+// Thread cancellation is disabled in these functions: a thread that is cancelled while it waits or
+// writes would keep a lock.
 
 static void add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *args) {
     int cancel_state;
@@ -57,7 +58,8 @@ static void add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *args) {
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
-// The framework gets the plugin's error and tells it; the journal says why there is no client.
+// Writes the reason for a missing client into the journal. The framework gets and reports the
+// plugin's error.
 static void note_failure(rk_plugin *plugin, const char *what, const PJRT_Error *error) {
     if (!rk_runtime_enabled() || atomic_exchange(&plugin->has_failed, true))
         return;
@@ -108,24 +110,25 @@ static PJRT_Error *client_create(rk_plugin *plugin, PJRT_Client_Create_Args *arg
 }
 
 static PJRT_Error *client_destroy(rk_plugin *plugin, PJRT_Client_Destroy_Args *args) {
-    // Better a client that is never freed than one freed under a thread that works with it.
+    // A client that is never freed is better than one that is freed while a thread works with it.
     if (args->client && !remove_client(plugin, args->client))
         return NULL;
     return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_DESTROY, PJRT_Client_Destroy, args);
 }
 
-// An executable that waits to be serialized is done with before it is destroyed, and also before it
-// is executed: some of XLA's CPU executables cannot be serialized any more once they have run
-// ("LessThan is not serializable"), and no plugin promises that it may be done at the same time.
+// Called before an execution. Serializes the executable if it waits for this. Some of XLA's CPU
+// executables cannot be serialized after their first execution ("LessThan is not serializable"),
+// and no plugin promises that both may happen at the same time.
 static void finish_serializing(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
     if (runtime && runtime->publisher)
         rk_publisher_serialize(runtime->publisher, executable);
 }
 
-// One that waits to be verified, or to have its optimized program stored, is described first. That
-// it runs meanwhile does no harm: frameworks ask for an executable's optimized program at any time.
-static void let_go(const PJRT_LoadedExecutable *executable) {
+// Called before an executable is destroyed or deleted. Finishes the background work that needs its
+// handle: serialization, storing its optimized program, verification. The last two may run while
+// the executable is executed, because frameworks request optimized programs at any time.
+static void release_executable(const PJRT_LoadedExecutable *executable) {
     const rk_runtime *runtime = rk_runtime_get();
     if (runtime && runtime->publisher)
         rk_publisher_release(runtime->publisher, executable);
@@ -137,7 +140,7 @@ static void let_go(const PJRT_LoadedExecutable *executable) {
 
 static PJRT_Error *loaded_executable_destroy(rk_plugin *plugin,
                                              PJRT_LoadedExecutable_Destroy_Args *args) {
-    let_go(args->executable);
+    release_executable(args->executable);
     rk_origin_forget_loaded(args->executable);
     return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DESTROY, PJRT_LoadedExecutable_Destroy,
                      args);
@@ -145,7 +148,7 @@ static PJRT_Error *loaded_executable_destroy(rk_plugin *plugin,
 
 static PJRT_Error *loaded_executable_delete(rk_plugin *plugin,
                                             PJRT_LoadedExecutable_Delete_Args *args) {
-    let_go(args->executable);
+    release_executable(args->executable);
     return RK_BRIDGE(plugin, RK_STRUCT_LOADED_EXECUTABLE_DELETE, PJRT_LoadedExecutable_Delete,
                      args);
 }
@@ -167,8 +170,8 @@ static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
     (void)atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-// Of executions and transfers, some look at the memory and the journal: all of them in turn, since
-// they share one count.
+// Samples memory and writes the journal from time to time, in an execution or a transfer. They
+// share one count, so any of them may do it.
 static void look_now_and_then(rk_plugin *plugin, uint64_t before) {
     enum { BETWEEN_WRITES = 1024, BETWEEN_LOOKS = 16 }; // powers of two
     if (RK_UNLIKELY((before & (BETWEEN_LOOKS - 1)) == BETWEEN_LOOKS - 1))
@@ -196,7 +199,7 @@ static PJRT_Error *execute(rk_plugin *plugin, PJRT_LoadedExecutable_Execute_Args
     return RK_PREFETCH_CALL(plugin, rk_bridge_execute(&plugin->bridge, function, args));
 }
 
-// Bits of an element, by PJRT_Buffer_Type; 0 where it has none or is not known.
+// Bits per element, by PJRT_Buffer_Type; 0 if there are none or the type is unknown.
 static uint64_t element_bits(PJRT_Buffer_Type type) {
     static const uint8_t bits[] = {
         [PJRT_Buffer_Type_PRED] = 8,
@@ -219,7 +222,7 @@ static uint64_t element_bits(PJRT_Buffer_Type type) {
         [PJRT_Buffer_Type_F8E4M3B11FNUZ] = 8,
         [PJRT_Buffer_Type_F8E5M2FNUZ] = 8,
         [PJRT_Buffer_Type_F8E4M3FNUZ] = 8,
-        // Types of fewer than eight bits lie in a byte each on the host.
+        // On the host, types of fewer than eight bits take one byte each.
         [PJRT_Buffer_Type_S4] = 8,
         [PJRT_Buffer_Type_U4] = 8,
         [PJRT_Buffer_Type_S2] = 8,
@@ -263,7 +266,7 @@ static PJRT_Error *transfer_data(rk_plugin *plugin,
 }
 
 static PJRT_Error *buffer_to_host(rk_plugin *plugin, PJRT_Buffer_ToHostBuffer_Args *args) {
-    bool copies = args->dst != NULL; // else it only asks for the size
+    bool copies = args->dst != NULL; // otherwise the call only queries the size
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_BUFFER_TO_HOST_BUFFER, PJRT_Buffer_ToHostBuffer, args);
     if (!error && copies) {
@@ -282,8 +285,9 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
     return error;
 }
 
-// Entries that are watched only because their structs grew: a caller of another version would be
-// refused, or, where the plugin does not look, read beyond its end. X(hook, entry, struct).
+// Entries that are watched only because their structs grew. Without the bridge, the plugin would
+// refuse the struct of another version, or read beyond its end if it does not check the size.
+// X(hook, entry, struct).
 #define FOR_EACH_GROWN(X)                                                                          \
     X(plugin_attributes, PJRT_Plugin_Attributes, RK_STRUCT_PLUGIN_ATTRIBUTES)                      \
     X(create_view, PJRT_Client_CreateViewOfDeviceBuffer,                                           \
@@ -299,7 +303,7 @@ static PJRT_Error *copy_raw_to_host(rk_plugin *plugin, PJRT_Buffer_CopyRawToHost
     }
 FOR_EACH_GROWN(DEFINE_GROWN)
 
-// What is loaded and was not asked for is none of the framework's.
+// Unclaimed prefetched executables do not belong to the framework and must not count.
 static PJRT_Error *memory_stats(rk_plugin *plugin, PJRT_Device_MemoryStats_Args *args) {
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS, PJRT_Device_MemoryStats, args);
@@ -315,7 +319,7 @@ static PJRT_Error *deserialize_and_load(rk_plugin *plugin,
                                               PJRT_Executable_DeserializeAndLoad, args));
 }
 
-// The same for entries later than the header. X(hook, entry, struct).
+// The same for entries that are newer than the header. X(hook, entry, struct).
 #define FOR_EACH_GROWN_LATER(X)                                                                    \
     X(create_error_buffer, RK_PJRT_CLIENT_CREATE_ERROR_BUFFER,                                     \
       RK_STRUCT_CLIENT_CREATE_ERROR_BUFFER)                                                        \
@@ -327,7 +331,7 @@ static PJRT_Error *deserialize_and_load(rk_plugin *plugin,
     }
 FOR_EACH_GROWN_LATER(DEFINE_GROWN_LATER)
 
-// A set of hooks for each slot: the same name with the slot's number.
+// The set of hooks of each slot: the same names with the slot's number.
 
 #define HOOK(n, result, name, args_type, call)                                                     \
     static result name##_##n(args_type *args) {                                                    \
@@ -349,7 +353,7 @@ FOR_EACH_GROWN_LATER(DEFINE_GROWN_LATER)
     HOOK(n, PJRT_Error *, client_create, PJRT_Client_Create_Args, client_create)                   \
     HOOK(n, PJRT_Error *, client_destroy, PJRT_Client_Destroy_Args, client_destroy)                \
     HOOK(n, PJRT_Error *, client_compile, PJRT_Client_Compile_Args, rk_compile_hook)               \
-    HOOK(n, PJRT_Error *, compile_ahead, PJRT_Compile_Args, rk_compile_aot_hook)                   \
+    HOOK(n, PJRT_Error *, compile_aot, PJRT_Compile_Args, rk_compile_aot_hook)                     \
     HOOK(n, PJRT_Error *, loaded_executable_destroy, PJRT_LoadedExecutable_Destroy_Args,           \
          loaded_executable_destroy)                                                                \
     HOOK(n, PJRT_Error *, loaded_executable_delete, PJRT_LoadedExecutable_Delete_Args,             \
@@ -389,7 +393,7 @@ typedef struct hook_set {
     PJRT_Client_Create *client_create;
     PJRT_Client_Destroy *client_destroy;
     PJRT_Client_Compile *client_compile;
-    PJRT_Compile *compile_ahead;
+    PJRT_Compile *compile_aot;
     PJRT_LoadedExecutable_Destroy *loaded_executable_destroy;
     PJRT_LoadedExecutable_Delete *loaded_executable_delete;
     PJRT_LoadedExecutable_Execute *execute;
@@ -420,7 +424,7 @@ typedef struct hook_set {
      client_create_##n,                                                                            \
      client_destroy_##n,                                                                           \
      client_compile_##n,                                                                           \
-     compile_ahead_##n,                                                                            \
+     compile_aot_##n,                                                                              \
      loaded_executable_destroy_##n,                                                                \
      loaded_executable_delete_##n,                                                                 \
      execute_##n,                                                                                  \
@@ -462,7 +466,7 @@ void rk_hooks_install(rk_plugin *plugin) {
     REPLACE(PJRT_Client_Create, client_create);
     REPLACE(PJRT_Client_Destroy, client_destroy);
     REPLACE(PJRT_Client_Compile, client_compile);
-    REPLACE(PJRT_Compile, compile_ahead);
+    REPLACE(PJRT_Compile, compile_aot);
     REPLACE(PJRT_LoadedExecutable_Destroy, loaded_executable_destroy);
     REPLACE(PJRT_LoadedExecutable_Delete, loaded_executable_delete);
     REPLACE(PJRT_LoadedExecutable_Execute, execute);

@@ -1,10 +1,12 @@
-// The watched entries, a set for each slot.
+// The hooks: rekindle's functions for the watched entries, one set per slot.
 #pragma once
 
 #include "pjrt/plugin.h"
 
-// Puts the hooks of `plugin->slot` into `plugin->wrapped`, where the plugin has the entry.
+// Puts the hooks of `plugin->slot` into `plugin->wrapped`, for each watched entry that the plugin
+// has.
 void rk_hooks_install(rk_plugin *plugin);
 
-// True if `function` is one of our hooks, in this library or another copy of it in the process.
+// True if `function` is a hook of rekindle, in this library or in another copy of it in the
+// process.
 bool rk_hooks_contain(const void *function);

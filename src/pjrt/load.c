@@ -6,8 +6,8 @@
 
 enum { MINOR_WITH_OVERRIDE = 71 };
 
-// Says it once a process: which plugin it is matters less than that there is one.
-static void tell(const rk_plugin *plugin, rk_err *why) {
+// Warns once per process, not once per plugin.
+static void warn(const rk_plugin *plugin, rk_err *why) {
     rk_warn_once(RK_WARNING_PLUGIN,
                  rk_err_wrap(why,
                              "this plugin (PJRT API 0.%d) cannot load executables, and PJRT has "
@@ -19,7 +19,7 @@ static void tell(const rk_plugin *plugin, rk_err *why) {
 bool rk_load_is_possible(rk_plugin *plugin) {
     if (!RK_PJRT_HAS(plugin->real, PJRT_Executable_DeserializeAndLoad) &&
         atomic_exchange(&plugin->load_way, RK_LOAD_NOT) != RK_LOAD_NOT)
-        tell(plugin, rk_error(RK_UNIMPLEMENTED, "it has no PJRT_Executable_DeserializeAndLoad"));
+        warn(plugin, rk_error(RK_UNIMPLEMENTED, "it has no PJRT_Executable_DeserializeAndLoad"));
     return atomic_load(&plugin->load_way) != RK_LOAD_NOT;
 }
 
@@ -30,7 +30,7 @@ bool rk_load_is_wanted(rk_plugin *plugin) {
 static rk_err *deserialize(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
                            const rk_span *options, PJRT_LoadedExecutable **out_loaded) {
     PJRT_Executable_DeserializeAndLoad_Args args = {
-        // As long as a plugin without the field knows it, where nothing is to be overridden.
+        // If nothing is overridden, the size of the struct in versions without the field.
         .struct_size =
             options ? PJRT_Executable_DeserializeAndLoad_Args_STRUCT_SIZE
                     : RK_PJRT_SIZE_TO(PJRT_Executable_DeserializeAndLoad_Args, loaded_executable),
@@ -71,9 +71,10 @@ rk_err *rk_load_prefetch(rk_plugin *plugin, PJRT_Client *client, rk_span executa
 rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable, rk_span options,
                 PJRT_LoadedExecutable **out_loaded) {
     rk_err *err = rk_load_prefetch(plugin, client, executable, options, out_loaded);
-    // Of one that loads others: what this executable calls is not registered in this process.
+    // A plugin that has loaded others can load: something that this executable calls is not
+    // registered in this process.
     if (err && rk_err_code(err) == RK_UNIMPLEMENTED && !atomic_load(&plugin->has_loaded) &&
         atomic_exchange(&plugin->load_way, RK_LOAD_NOT) != RK_LOAD_NOT)
-        tell(plugin, rk_error(RK_UNIMPLEMENTED, "%s", rk_err_message(err)));
+        warn(plugin, rk_error(RK_UNIMPLEMENTED, "%s", rk_err_message(err)));
     return err;
 }

@@ -1,29 +1,32 @@
-// Loading an executable from its bytes: what PJRT offers for it, best first, and what a plugin has
-// shown not to offer is not asked for again.
+// Loads an executable from its bytes, in the best way that the plugin supports. Remembers the ways
+// that the plugin does not support.
 //
-// There are two ways, both by PJRT_Executable_DeserializeAndLoad: with the framework's own compile
-// options in place of those that the executable was made with (0.71), and with those. Both are
-// equal in all that matters, since they are in the key; but the framework's may name another
-// folder to dump into. PJRT_Client_Load (0.95) takes an executable that the plugin has made in this
-// process, not bytes.
+// There are two ways, both through PJRT_Executable_DeserializeAndLoad: with the framework's current
+// compile options (0.71), or with the options that the executable was compiled with. The key covers
+// all options that affect the code, so both ways give the same code; but the framework's current
+// options may name another folder for dumps. PJRT_Client_Load (0.95) is no alternative: it loads an
+// executable that the plugin made in this process, not bytes.
 #pragma once
 
 #include "base/span.h"
 #include "pjrt/plugin.h"
 
-// True unless the plugin is known to load nothing. Told once, where that is clear from its table.
+// True unless the plugin is known to be unable to load executables. Warns once if this follows from
+// its table.
 bool rk_load_is_possible(rk_plugin *plugin);
 
-// And no compiler pass of the framework's own is registered with it, whose work no key knows.
+// Like rk_load_is_possible, and false if the framework registered its own compiler pass with the
+// plugin: keys do not cover the pass.
 bool rk_load_is_wanted(rk_plugin *plugin);
 
-// `*out_loaded` is the caller's. Errors: the plugin's; RK_UNIMPLEMENTED of a plugin that has never
-// loaded one means that it can load no executable at all, now or later. Thread-safe.
+// Loads an executable. `*out_loaded` is owned by the caller. Errors: the plugin's. RK_UNIMPLEMENTED
+// from a plugin that has never loaded an executable means that it cannot load any; this is
+// remembered and warned once. Thread-safe.
 RK_NODISCARD rk_err *rk_load(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
                              rk_span options, PJRT_LoadedExecutable **out_loaded);
 
-// The same before anybody has asked for it. What the framework registers with the plugin after it
-// made its client, custom calls for one, may be missing still: RK_UNIMPLEMENTED says nothing of
-// later then, and is not told.
+// Like rk_load, for a prefetch. After the client's creation, the framework may still have to
+// register things with the plugin, for example custom calls. So RK_UNIMPLEMENTED is not remembered
+// and not warned.
 RK_NODISCARD rk_err *rk_load_prefetch(rk_plugin *plugin, PJRT_Client *client, rk_span executable,
                                       rk_span options, PJRT_LoadedExecutable **out_loaded);

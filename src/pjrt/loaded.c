@@ -2,18 +2,18 @@
 
 #include <stdint.h>
 
-// Both loaders show their list to debuggers, by different names.
+// Both loaders publish their list for debuggers, under different names.
 extern struct r_debug _r_debug __attribute__((weak));        // glibc
 extern struct r_debug *_dl_debug_addr __attribute__((weak)); // musl
-// This library's own dynamic section, as the linker names it.
+// This library's own dynamic section, by the linker's name.
 RK_HIDDEN extern ElfW(Dyn) _DYNAMIC[];
 
-// An object's symbols, as its dynamic section tells where they are.
+// An object's symbol tables, located through its dynamic section.
 typedef struct tables {
     const ElfW(Sym) * symbols;
     const char *strings;
-    const uint32_t *gnu_hash;      // NULL if it has none,
-    const uint32_t *hash;          // likewise
+    const uint32_t *gnu_hash;      // NULL if the object has none
+    const uint32_t *hash;          // NULL if the object has none
     const ElfW(Versym) * versions; // NULL: its symbols have no versions
 } tables;
 
@@ -34,8 +34,9 @@ const struct link_map *rk_loaded_self(void) {
     return object;
 }
 
-// glibc adds the base to the addresses in a dynamic section; musl does not, nor glibc where the
-// section cannot be written. An offset is smaller than the base of what it is an offset in.
+// glibc adds the base to the addresses in a dynamic section. musl does not, and neither does glibc
+// if the section is read-only. A value below the base is an offset, because no offset in an object
+// is as large as the object's base.
 static const void *address_in(const struct link_map *object, ElfW(Addr) value) {
     return (const void *)(value < object->l_addr ? object->l_addr + value : value);
 }
@@ -67,7 +68,7 @@ static bool is_same(const char *a, const char *b) {
 }
 
 static bool is_definition(const tables *t, uint32_t index, const char *name) {
-    enum { HIDDEN_VERSION = 0x8000 }; // there is a newer one of the same name
+    enum { HIDDEN_VERSION = 0x8000 }; // the symbol has a newer version
     const ElfW(Sym) *symbol = &t->symbols[index];
     unsigned type = symbol->st_info & 0xfu, binding = symbol->st_info >> 4;
     return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_NOTYPE) &&
@@ -76,8 +77,8 @@ static bool is_definition(const tables *t, uint32_t index, const char *name) {
            is_same(t->strings + symbol->st_name, name);
 }
 
-// The index of `name`, or STN_UNDEF. Source of both forms: binutils' bfd/elflink.c, and the System
-// V ABI.
+// Returns the index of `name`, or STN_UNDEF. Sources of both formats: binutils' bfd/elflink.c, and
+// the System V ABI.
 static uint32_t find_by_gnu_hash(const tables *t, const char *name) {
     uint32_t buckets_count = t->gnu_hash[0], first = t->gnu_hash[1], bloom_words = t->gnu_hash[2];
     const uint32_t *buckets =
@@ -90,7 +91,7 @@ static uint32_t find_by_gnu_hash(const tables *t, const char *name) {
     if (index < first)
         return STN_UNDEF;
     for (;; index++) {
-        uint32_t entry = chain[index - first]; // its lowest bit ends the chain
+        uint32_t entry = chain[index - first]; // the lowest bit marks the end of the chain
         if ((entry | 1u) == (hash | 1u) && is_definition(t, index, name))
             return index;
         if (entry & 1u)

@@ -7,7 +7,7 @@
 #include "pjrt/facts.h"
 #include "pjrt/runtime.h"
 
-// Of each plugin: when to ask next (0: never), and how long after that again.
+// A plugin's schedule: the time of the next sample (0: never), and the interval after it.
 typedef struct schedule {
     atomic_uint_fast64_t due_ns, step_ns;
 } schedule;
@@ -39,7 +39,7 @@ static rk_err *ask(rk_plugin *plugin, PJRT_Device *device, int64_t *out_figures)
     return NULL;
 }
 
-// False if this device has no figures, now or later.
+// Writes a sample of one device. False if the device has no figures, now or later.
 static bool record(const rk_runtime *runtime, rk_plugin *plugin, PJRT_Device *device,
                    rk_journal_memory *event) {
     RK_AUTO(rk_buf) attributes = RK_BUF_INIT(RK_FACTS_ATTRIBUTES_MAX_BYTES);
@@ -58,7 +58,7 @@ static bool record(const rk_runtime *runtime, rk_plugin *plugin, PJRT_Device *de
     return has_figures;
 }
 
-// False if no device of the client has figures, now or later.
+// Samples all devices of the client. False if no device has figures, now or later.
 static bool sample(const rk_runtime *runtime, rk_plugin *plugin, PJRT_Client *client,
                    uint64_t number, const char *when) {
     PJRT_Client_AddressableDevices_Args ours = {
@@ -89,7 +89,7 @@ void rk_memory_begin(rk_plugin *plugin, PJRT_Client *client, uint64_t number) {
     atomic_store(&schedules[plugin->slot].due_ns, rk_monotonic_ns() + step_ns);
 }
 
-// Of several threads that see that it is time, one goes on.
+// If several threads find that a sample is due, one of them takes it.
 static bool it_is_time(schedule *s, uint64_t interval_ns) {
     uint64_t due_ns = atomic_load_explicit(&s->due_ns, memory_order_relaxed);
     if (due_ns == 0)
@@ -114,7 +114,7 @@ void rk_memory_look(rk_plugin *plugin) {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (pthread_mutex_trylock(&asking) == 0) {
         rk_client_name clients[CLIENTS_MAX];
-        bool ended = !rk_runtime_get(); // meanwhile
+        bool ended = !rk_runtime_get(); // in the meantime
         size_t count = ended ? 0 : rk_runtime_list_clients(plugin, clients, CLIENTS_MAX);
         for (size_t i = 0; i < count; i++)
             (void)sample(runtime, plugin, clients[i].handle, clients[i].number, "interval");

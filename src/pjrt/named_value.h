@@ -4,9 +4,9 @@
 #include "base/json.h"
 #include "pjrt/abi.h"
 
-// The value after this one. Steps by the plugin's own struct size, which may be more than the
-// header's here.
+// Returns the next value. Steps by the plugin's struct size, which may be larger than this
+// header's.
 const PJRT_NamedValue *rk_named_value_next(const PJRT_NamedValue *value);
 
-// Writes them as an object. A kind of value that this header does not know becomes null.
+// Writes the values as a JSON object. A value of a kind that is not in this header becomes null.
 void rk_named_values_to_json(rk_json *json, const PJRT_NamedValue *values, size_t count);

@@ -8,39 +8,43 @@
 #include "pjrt/executable.h"
 #include "pjrt/runtime.h"
 
-// JAX asks twice. What is kept at most, of all executables, and how many of them are remembered.
+// How often a program is handed out (JAX requests it twice), and the limits for all records
+// together.
 enum { TIMES = 2, KEPT_MAX = 4096 };
 #define KEPT_MAX_BYTES ((size_t)64 << 20)
-// jaxlib allocates so much in small pieces when it reads a program (measured: 33 with 48 layers).
-// What is smaller than the second is soon read.
-enum { READER_BYTES_A_BYTE = 32, ROOM_FROM_BYTES = 256 << 10 };
+// Heap that jaxlib allocates in small pieces to read a program, per byte of the program (measured:
+// 33 with 48 layers). Smaller programs than RESERVE_FROM_BYTES are read quickly without a
+// reservation.
+enum { READER_BYTES_A_BYTE = 32, RESERVE_FROM_BYTES = 256 << 10 };
 
 typedef struct kept {
     struct kept *next;
-    const void *handle; // a PJRT_Executable, or the PJRT_LoadedExecutable that it will be asked for
-    rk_buf code;        // empty once it was handed out: from then on the plugin answers
+    const void *handle; // a PJRT_Executable, or the PJRT_LoadedExecutable whose PJRT_Executable
+                        // will be requested
+    rk_buf code;        // empty after it was handed out; then the plugin answers
     const char *format; // static
-    unsigned times;     // that it was handed out
-    rk_heap_reservation *room; // for whoever reads it; owned; NULL: none
+    unsigned times;     // how often it was handed out
+    rk_heap_reservation *reservation; // heap for the reader; owned; NULL: none
 } kept;
 
 static struct {
-    pthread_mutex_t mutex; // for all below
-    kept *first;           // the newest first
+    pthread_mutex_t mutex; // guards all below
+    kept *first;           // newest first
     size_t bytes;
-    atomic_size_t count; // read without the mutex as a hint
-    atomic_size_t rooms; // the same
+    atomic_size_t count;        // also read without the mutex, as a hint
+    atomic_size_t reservations; // likewise
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-// In the child of a fork, where somebody may have had the mutex, there is no runtime.
+// False in a forked child, which has no runtime. The child must not use the mutex: a thread of the
+// parent may have held it at the fork.
 static bool is_on(void) {
     return rk_runtime_get() != NULL;
 }
 
 static const char *const formats[] = {"hlo_with_config", "hlo", "mlir"};
 
-// The plugin's own text may go with the handle that it came from. NULL: not one of those that XLA
-// knows, and not to be kept.
+// Returns a static copy of the format, because the plugin's text may be freed with its handle. NULL
+// if the format is not one of XLA's; then the program is not kept.
 static const char *static_format(const PJRT_Program *program) {
     for (size_t i = 0; program->format && i < RK_ARRAY_LEN(formats); i++)
         if (rk_span_is(rk_span_of(program->format, program->format_size), formats[i]))
@@ -52,7 +56,7 @@ static bool can_be_kept(const PJRT_Program *program) {
     return program->code_size && program->code_size <= KEPT_MAX_BYTES && static_format(program);
 }
 
-// The rest is called with the mutex held.
+// The following functions are called with the mutex held.
 
 static kept **find(const void *handle) {
     kept **link = &all.first;
@@ -65,19 +69,19 @@ static bool has_slot(void) {
     return atomic_load_explicit(&all.count, memory_order_relaxed) < KEPT_MAX;
 }
 
-static void drop_room(kept *one) {
-    rk_heap_reservation *room = RK_TAKE(one->room);
-    if (!room)
+static void drop_reservation(kept *one) {
+    rk_heap_reservation *reservation = RK_TAKE(one->reservation);
+    if (!reservation)
         return;
-    rk_heap_release(room);
-    rk_free(room);
-    (void)atomic_fetch_sub_explicit(&all.rooms, 1, memory_order_relaxed);
+    rk_heap_release(reservation);
+    rk_free(reservation);
+    (void)atomic_fetch_sub_explicit(&all.reservations, 1, memory_order_relaxed);
 }
 
 static void drop_code(kept *one) {
     all.bytes -= one->code.len;
     rk_buf_cleanup(&one->code);
-    drop_room(one);
+    drop_reservation(one);
 }
 
 static void remove_at(kept **link) {
@@ -88,13 +92,13 @@ static void remove_at(kept **link) {
     (void)atomic_fetch_sub_explicit(&all.count, 1, memory_order_relaxed);
 }
 
-static bool has_room(size_t bytes) {
+static bool has_space(size_t bytes) {
     return bytes <= KEPT_MAX_BYTES && all.bytes <= KEPT_MAX_BYTES - bytes;
 }
 
-// The oldest go first.
-static void make_room(size_t bytes) {
-    while (!has_room(bytes)) {
+// Evicts the oldest programs until `bytes` fit.
+static void evict_for(size_t bytes) {
+    while (!has_space(bytes)) {
         kept **oldest = NULL;
         for (kept **link = &all.first; *link; link = &(*link)->next)
             oldest = (*link)->code.len ? link : oldest;
@@ -104,9 +108,9 @@ static void make_room(size_t bytes) {
     }
 }
 
-// Takes `code`, which may be empty: then it is only remembered that this one was asked for.
+// Consumes `code`. If it is empty, the record only notes that the program was requested.
 static void add(const void *handle, const char *format, rk_buf *code) {
-    kept *one = has_slot() && has_room(code->len) ? rk_calloc(1, sizeof *one) : NULL;
+    kept *one = has_slot() && has_space(code->len) ? rk_calloc(1, sizeof *one) : NULL;
     if (!one)
         return;
     *one = (kept){.next = all.first, .handle = handle, .code = *code, .format = format};
@@ -116,7 +120,7 @@ static void add(const void *handle, const char *format, rk_buf *code) {
     (void)atomic_fetch_add_explicit(&all.count, 1, memory_order_relaxed);
 }
 
-// Until here.
+// The following functions take the mutex themselves.
 
 void rk_optimized_forget(const void *handle) {
     if (atomic_load_explicit(&all.count, memory_order_relaxed) == 0 || !is_on())
@@ -128,18 +132,20 @@ void rk_optimized_forget(const void *handle) {
     (void)pthread_mutex_unlock(&all.mutex);
 }
 
-// Consumes `code`. What is kept ahead puts nothing out that was kept before it: it is wanted later.
-static void keep(const void *handle, const char *format, rk_buf *code, bool ahead) {
+// Consumes `code`. A prefetched program evicts nothing: the programs that were kept before it are
+// needed earlier.
+static void keep(const void *handle, const char *format, rk_buf *code, bool prefetched) {
     (void)pthread_mutex_lock(&all.mutex);
-    if (!ahead)
-        make_room(code->len);
-    if (!*find(handle)) // or another thread was faster
+    if (!prefetched)
+        evict_for(code->len);
+    if (!*find(handle)) // otherwise another thread was faster
         add(handle, format, code);
     (void)pthread_mutex_unlock(&all.mutex);
     rk_buf_cleanup(code);
 }
 
-// Answers from what is kept. `*out_known`: it was asked for before, and need not be kept again.
+// Answers from the kept program. `*out_known`: the handle has a record, so the program need not be
+// kept again.
 static bool answer(const void *handle, PJRT_Program *program, bool *out_known) {
     (void)pthread_mutex_lock(&all.mutex);
     kept *one = *find(handle);
@@ -158,55 +164,56 @@ static bool answer(const void *handle, PJRT_Program *program, bool *out_known) {
     return answered;
 }
 
-// The code, after the plugin was asked for its size; empty where it is not to be had, or not to be
-// kept.
+// Reads the code, after the plugin has reported its size. Leaves `out_code` empty if the plugin
+// does not give it or it cannot be kept.
 static void read_code(const rk_plugin *plugin, PJRT_Executable *executable,
                       const PJRT_Program *program, rk_buf *out_code) {
     if (!can_be_kept(program) || !has_slot())
         return;
     rk_err *err = rk_executable_optimized_code(plugin->real, executable, program, out_code);
-    if (err) // the room for it would be kept with the record, and counted nowhere
+    if (err) // its reserved memory would stay in the record, but not count
         rk_buf_cleanup(out_code);
     rk_err_drop(err, "then the plugin answers");
 }
 
-// Gives it to who reads this one; false if there is nothing to read, or one was given. NULL asks
-// only.
-static bool give_room(const void *handle, rk_heap_reservation *room) {
+// Gives the reservation to the record. False if there is no program to read, or the record already
+// has a reservation. With NULL, it only checks this.
+static bool give_reservation(const void *handle, rk_heap_reservation *reservation) {
     (void)pthread_mutex_lock(&all.mutex);
     kept *one = *find(handle);
-    bool wanted = one && one->code.len && !one->room;
-    if (wanted && room) {
-        one->room = room;
-        (void)atomic_fetch_add_explicit(&all.rooms, 1, memory_order_relaxed);
+    bool wanted = one && one->code.len && !one->reservation;
+    if (wanted && reservation) {
+        one->reservation = reservation;
+        (void)atomic_fetch_add_explicit(&all.reservations, 1, memory_order_relaxed);
     }
     (void)pthread_mutex_unlock(&all.mutex);
     return wanted;
 }
 
-// Who asks for the size will read the content next, on this thread. The first one's heap grows by
-// more than a page at a time.
-static void make_room_to_read(const void *handle, size_t bytes) {
-    if (bytes < ROOM_FROM_BYTES || gettid() == getpid() || !give_room(handle, NULL))
+// Reserves heap for the content that this thread will read after the size. Not on the main thread:
+// its heap grows by more than a page at a time.
+static void reserve_for_reader(const void *handle, size_t bytes) {
+    if (bytes < RESERVE_FROM_BYTES || gettid() == getpid() || !give_reservation(handle, NULL))
         return;
-    rk_heap_reservation *room = rk_calloc(1, sizeof *room);
-    if (!room)
+    rk_heap_reservation *reservation = rk_calloc(1, sizeof *reservation);
+    if (!reservation)
         return;
-    rk_heap_reserve(bytes * READER_BYTES_A_BYTE, room);
-    if (give_room(handle, room))
+    rk_heap_reserve(bytes * READER_BYTES_A_BYTE, reservation);
+    if (give_reservation(handle, reservation))
         return;
-    rk_heap_release(room);
-    rk_free(room);
+    rk_heap_release(reservation);
+    rk_free(reservation);
 }
 
-// Whoever goes on to another executable has read what was handed out.
-static void drop_rooms_that_were_used(void) {
-    if (atomic_load_explicit(&all.rooms, memory_order_relaxed) == 0)
+// Releases the reservations of programs that were handed out: a framework that continues with
+// another executable has read them.
+static void drop_used_reservations(void) {
+    if (atomic_load_explicit(&all.reservations, memory_order_relaxed) == 0)
         return;
     (void)pthread_mutex_lock(&all.mutex);
     for (kept *one = all.first; one; one = one->next)
         if (one->times > 0)
-            drop_room(one);
+            drop_reservation(one);
     (void)pthread_mutex_unlock(&all.mutex);
 }
 
@@ -214,7 +221,7 @@ static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram
     bool known;
     if (answer(args->executable, args->program, &known)) {
         if (!args->program->code)
-            make_room_to_read(args->executable, args->program->code_size);
+            reserve_for_reader(args->executable, args->program->code_size);
         return NULL;
     }
     PJRT_Error *error = plugin->real->PJRT_Executable_OptimizedProgram(args);
@@ -223,11 +230,11 @@ static PJRT_Error *ask(const rk_plugin *plugin, PJRT_Executable_OptimizedProgram
     rk_buf code = {0};
     read_code(plugin, args->executable, args->program, &code);
     keep(args->executable, static_format(args->program), &code, false);
-    make_room_to_read(args->executable, args->program->code_size);
+    reserve_for_reader(args->executable, args->program->code_size);
     return NULL;
 }
 
-// A struct of another version, or an extension, may ask for more than is kept.
+// A struct of another version, or an extension, may request more than is kept.
 static bool is_understood(const PJRT_Executable_OptimizedProgram_Args *args) {
     return args->struct_size == PJRT_Executable_OptimizedProgram_Args_STRUCT_SIZE &&
            !args->extension_start && args->executable && args->program &&
@@ -245,7 +252,7 @@ PJRT_Error *rk_optimized_hook(rk_plugin *plugin, PJRT_Executable_OptimizedProgra
     return error;
 }
 
-// The record of a loaded executable becomes that of the handle for its description.
+// Moves the record of a loaded executable to its PJRT_Executable handle.
 static void move(const void *loaded, const void *executable) {
     (void)pthread_mutex_lock(&all.mutex);
     kept *one = *find(loaded);
@@ -259,7 +266,7 @@ PJRT_Error *rk_optimized_get_hook(rk_plugin *plugin,
     PJRT_Error *error = plugin->real->PJRT_LoadedExecutable_GetExecutable(args);
     if (error || atomic_load_explicit(&all.count, memory_order_relaxed) == 0 || !is_on())
         return error;
-    drop_rooms_that_were_used();
+    drop_used_reservations();
     rk_optimized_forget(args->executable);
     move(args->loaded_executable, args->executable);
     return NULL;
@@ -270,22 +277,22 @@ PJRT_Error *rk_optimized_destroy_hook(rk_plugin *plugin, PJRT_Executable_Destroy
     return plugin->real->PJRT_Executable_Destroy(args);
 }
 
-// Whether one more of that size would be kept.
-static bool is_welcome(size_t bytes) {
+// True if another program of that size would be kept without eviction.
+static bool would_fit(size_t bytes) {
     (void)pthread_mutex_lock(&all.mutex);
-    bool welcome = has_slot() && has_room(bytes);
+    bool fits = has_slot() && has_space(bytes);
     (void)pthread_mutex_unlock(&all.mutex);
-    return welcome;
+    return fits;
 }
 
-static void read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded,
-                       PJRT_Executable *executable) {
+static void prefetch_code(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded,
+                          PJRT_Executable *executable) {
     PJRT_Program program;
     rk_buf code = {0};
     rk_err *err = rk_executable_optimized(plugin->real, executable, &program);
-    if (!err && is_welcome(program.code_size))
+    if (!err && would_fit(program.code_size))
         read_code(plugin, executable, &program, &code);
-    rk_optimized_forget(loaded); // of one that is gone
+    rk_optimized_forget(loaded); // removes a stale record of this address
     if (code.len)
         keep(loaded, static_format(&program), &code, true);
     rk_buf_cleanup(&code);
@@ -293,16 +300,16 @@ static void read_ahead(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded,
 }
 
 void rk_optimized_prefetch(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded) {
-    if (!is_on() || !RK_PJRT_HAS(plugin->real, PJRT_Executable_OptimizedProgram) || !is_welcome(0))
+    if (!is_on() || !RK_PJRT_HAS(plugin->real, PJRT_Executable_OptimizedProgram) || !would_fit(0))
         return;
     PJRT_Executable *executable = rk_executable_of(plugin->real, loaded);
     if (!executable)
         return;
-    read_ahead(plugin, loaded, executable);
+    prefetch_code(plugin, loaded, executable);
     rk_executable_destroy(plugin->real, executable);
 }
 
-// In the store: one line, and then the code.
+// The stored form: one line, then the code.
 static void write_line(const char *format, rk_buf *out) {
     rk_buf_add_format(out, "optimized 1 %s\n", format);
 }
@@ -320,7 +327,7 @@ void rk_optimized_write(const PJRT_Api *api, PJRT_Executable *executable, rk_buf
     rk_err_drop(err, "then the plugin is asked after each load");
 }
 
-// The code in it; empty if that is not how it was written.
+// Returns the code of a stored program; empty if `stored` does not have this form.
 static rk_span find_code(rk_span stored, const char **out_format) {
     for (size_t i = 0; i < RK_ARRAY_LEN(formats); i++) {
         RK_AUTO(rk_buf) line = {0};
@@ -333,19 +340,19 @@ static rk_span find_code(rk_span stored, const char **out_format) {
     return (rk_span){0};
 }
 
-bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored, bool ahead) {
+bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored, bool prefetched) {
     if (!stored.len || !is_on())
         return false;
     const char *format = NULL;
     rk_span code = find_code(stored, &format);
-    if (!code.len || code.len > KEPT_MAX_BYTES || (ahead && !is_welcome(code.len)))
+    if (!code.len || code.len > KEPT_MAX_BYTES || (prefetched && !would_fit(code.len)))
         return false;
     rk_buf copy = {0};
     rk_buf_add_span(&copy, code);
     bool copied = !copy.failed;
-    rk_optimized_forget(loaded); // of one that is gone
+    rk_optimized_forget(loaded); // removes a stale record of this address
     if (copied)
-        keep(loaded, format, &copy, ahead);
+        keep(loaded, format, &copy, prefetched);
     rk_buf_cleanup(&copy);
     return copied;
 }

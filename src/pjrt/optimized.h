@@ -1,37 +1,41 @@
-// What an executable became in the compiler (PJRT_Executable_OptimizedProgram), kept until the
-// framework has it: JAX asks every new executable for it twice, each time for the size first, and
-// XLA's plugins write all of it anew for each of the four calls, a third of what a warm start still
-// takes. Here they do it once for size and once for content, or ahead of time; or it comes from the
-// store, where it lies with the executable, as it was when that had just been compiled.
+// Keeps optimized programs (PJRT_Executable_OptimizedProgram) until the framework has read them.
+// JAX requests the optimized program of every new executable twice, each time the size first, and
+// XLA's plugins write the whole program for each of these four calls. That is a third of the
+// remaining time of a warm start. With this module, a plugin writes the program once for the size
+// and once for the content, or during a prefetch; or the program comes from the store, which keeps
+// it with the executable, as it was right after compilation.
 //
-// The bytes are the plugin's own for this executable, are handed out twice, and are gone then;
-// whatever comes later is the plugin's to answer. Who asks for the size gets room on the heap for
-// reading the content (base/heap_reserve.h), for as long as that takes.
+// The bytes are the plugin's own bytes for this executable. They are handed out twice and then
+// freed; the plugin answers later requests. A request for the size also reserves heap for the
+// framework to read the content (base/heap_reserve.h), until it has read it.
 #pragma once
 
 #include "base/buf.h"
 #include "pjrt/plugin.h"
 
-// PJRT_Executable_OptimizedProgram, watched.
+// The hook for PJRT_Executable_OptimizedProgram.
 PJRT_Error *rk_optimized_hook(rk_plugin *plugin, PJRT_Executable_OptimizedProgram_Args *args);
 
-// PJRT_LoadedExecutable_GetExecutable, watched: what was read ahead belongs to the new handle.
+// The hook for PJRT_LoadedExecutable_GetExecutable. A prefetched program moves to the new handle.
 PJRT_Error *rk_optimized_get_hook(rk_plugin *plugin,
                                   PJRT_LoadedExecutable_GetExecutable_Args *args);
 
-// PJRT_Executable_Destroy, watched.
+// The hook for PJRT_Executable_Destroy.
 PJRT_Error *rk_optimized_destroy_hook(rk_plugin *plugin, PJRT_Executable_Destroy_Args *args);
 
-// Asks the plugin on behalf of whoever will be handed `loaded`, if there is room for the answer.
+// Reads the optimized program of `loaded` from the plugin during a prefetch, if it fits the memory
+// limit.
 void rk_optimized_prefetch(const rk_plugin *plugin, PJRT_LoadedExecutable *loaded);
 
-// Appends what goes into an executable's entry (docs/format.md); nothing where the plugin does not
-// tell it, or it is too big to be kept later.
+// Appends the optimized program in the form that an executable's entry stores (docs/format.md).
+// Appends nothing if the plugin does not report it or it is too large to be kept after a load.
 void rk_optimized_write(const PJRT_Api *api, PJRT_Executable *executable, rk_buf *out_stored);
 
-// The way back, for whoever is handed `loaded`. `ahead`: only if there is room for it. False: there
-// was nothing, or no room.
-bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored, bool ahead);
+// Keeps the optimized program from an entry's stored form, for `loaded`. `prefetched`: only if it
+// fits the memory limit without evicting others. False if `stored` has no program, or the program
+// does not fit.
+bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored, bool prefetched);
 
-// A handle of either kind is about to be destroyed, or is new. Cheap where nothing is kept.
+// Removes the record of a handle of either kind, which is new or about to be destroyed. Cheap if
+// nothing is kept.
 void rk_optimized_forget(const void *handle);

@@ -8,26 +8,27 @@
 
 typedef enum handle_kind { LOADED, EXECUTABLE } handle_kind;
 
-// One live handle of the framework's.
+// One live handle of the framework.
 struct rk_origin {
     rk_origin *next; // in its bucket
     const void *handle;
     handle_kind kind; // a plugin may use one address for both
-    unsigned users;   // how often the plugin has given this handle out
+    unsigned users;   // how often the plugin has given out this handle
     rk_key key;
 };
 
-enum { BUCKETS = 1024, RESERVED = 64 }; // the first a power of two
+enum { BUCKETS = 1024, RESERVED = 64 }; // the first is a power of two
 
 static struct {
     pthread_mutex_t mutex;
     rk_origin *buckets[BUCKETS];
-    atomic_size_t count;          // read without the mutex as a hint
-    rk_origin reserved[RESERVED]; // for when memory is short; free where `users` is 0
-    atomic_bool lost;             // there was no record for some handle
+    atomic_size_t count;          // also read without the mutex, as a hint
+    rk_origin reserved[RESERVED]; // for when memory is short; free if `users` is 0
+    atomic_bool lost;             // a handle exists without the record that it should have
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-// A forked child has the parent's executables and may serialize them.
+// A forked child has the parent's executables and may serialize them. So the mutex must be free in
+// the child.
 
 static void before_fork(void) {
     (void)pthread_mutex_lock(&all.mutex);
@@ -41,7 +42,7 @@ static void watch_forks(void) {
     (void)pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-// Called with the mutex held, until is_empty.
+// The functions up to is_empty are called with the mutex held.
 
 static rk_origin *take_reserved(void) {
     for (size_t i = 0; i < RESERVED; i++)
@@ -135,8 +136,9 @@ void rk_origin_set(rk_origin *origin, const PJRT_LoadedExecutable *loaded) {
     (void)pthread_mutex_unlock(&all.mutex);
 }
 
-// The plugin may give out one handle to all who ask, also at once: it is known until each of them
-// has destroyed it. Consumes `fresh`, which may be NULL; false if that was needed.
+// Counts a handle that the plugin has given out. A plugin may give the same handle to several
+// callers, also at the same time; the record stays until each of them has destroyed it. Consumes
+// `fresh`, which may be NULL. False if a new record was necessary and `fresh` was NULL.
 static bool give_out(const PJRT_Executable *executable, const rk_key *key, rk_origin *fresh) {
     (void)pthread_mutex_lock(&all.mutex);
     rk_origin *known = *find(executable, EXECUTABLE);
@@ -172,7 +174,7 @@ void rk_origin_forget(const PJRT_Executable *executable) {
 
 // Serializing.
 
-// What PJRT_SerializedExecutable is, where we hand it out.
+// rekindle's own PJRT_SerializedExecutable.
 typedef struct serialized {
     rk_store_lookup lookup; // owns the bytes
 } serialized;
@@ -184,8 +186,8 @@ static void delete_serialized(PJRT_SerializedExecutable *handle) {
     rk_free(self);
 }
 
-// In a forked child, and at the end of the process, there is no runtime, and others may have been
-// inside its store: then it is opened anew, to be read only.
+// In a forked child and at the end of the process there is no runtime, and other threads may have
+// been inside its store. Then the store is opened again, read-only.
 static rk_err *look_up(const rk_key *key, rk_store_lookup *out_lookup) {
     const rk_runtime *runtime = rk_runtime_get();
     if (runtime && runtime->store)

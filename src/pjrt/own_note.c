@@ -1,14 +1,14 @@
-// How libraries of ours in one process know each other.
+// Recognizes other libraries of rekindle in the same process.
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 
 #include "pjrt/hooks.h"
 
-// An ELF note marks every library of ours, so that hooks of another copy in the same process are
-// known for what they are and a table is never wrapped twice.
-// The second one says where the functions are that the program may call (pjrt/rekindle.h). Not
-// variables: a sanitizer would put something between them.
+// The first ELF note marks every library of rekindle. It identifies hooks of another copy in the
+// same process, so that a table is never wrapped twice.
+// The second note contains the offset of the functions that the program may call (pjrt/rekindle.h).
+// The notes are assembly, not variables, because a sanitizer would put bytes between variables.
 #define OWN_NOTE_NAME "rekindle"
 enum { OWN_NOTE_TYPE = 1 };
 __asm__(".pushsection .note.rekindle, \"a\", %note\n"

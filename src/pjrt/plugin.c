@@ -21,9 +21,9 @@ rk_plugin *rk_plugin_at(int slot) {
                                                                           : NULL;
 }
 
-// A table that is none, or of an incompatible major version, is handed on untouched.
-// So is one of 0.56, which had its entries in an order of its own (the API's change log, 0.57).
-// NULL if it is usable.
+// Returns NULL if rekindle can wrap the table. Refused are tables of an unknown format or an
+// incompatible major version, and tables of 0.56, which ordered its entries differently from all
+// other versions (the API's change log, 0.57).
 static rk_err *check_table(const PJRT_Api *api) {
     enum { REARRANGED_MINOR = 56 };
     if (api->struct_size > TABLE_MAX_BYTES || !RK_PJRT_HAS(api, PJRT_Client_Compile))
@@ -35,8 +35,9 @@ static rk_err *check_table(const PJRT_Api *api) {
     return NULL;
 }
 
-// The bytes of a table. Before 0.57 it declared an end that it had outgrown since 0.40, and
-// frameworks of that age used the entries behind it. Source: PJRT_Api_STRUCT_SIZE in 0.54 and 0.55.
+// Returns the real size of a table. From 0.40 until 0.57, tables declared a size that was too
+// small, and frameworks of these versions used the entries beyond it. Source: PJRT_Api_STRUCT_SIZE
+// in 0.54 and 0.55.
 static size_t table_bytes(const PJRT_Api *api) {
     enum { CORRECTED_MINOR = 57, EXECUTE_CONTEXTS_MINOR = 52, KIND_IDS_MINOR = 48 };
     enum { MEMORY_STATS_MINOR = 40 };
@@ -52,7 +53,7 @@ static size_t table_bytes(const PJRT_Api *api) {
     return size < end ? end : size;
 }
 
-// A plugin that is watched stays loaded: our thread may be inside it when its user lets go of it.
+// Keeps a watched plugin loaded: a rekindle thread may be inside it when its user unloads it.
 static void pin_library_of(const void *address) {
     Dl_info info;
     if (dladdr(address, &info) && info.dli_fname)
@@ -79,7 +80,7 @@ static const PJRT_Api *wrap_in_slot(const PJRT_Api *real, int slot) {
     return wrapped;
 }
 
-// True once for each table, as far as there is room to remember them.
+// True once per table, for as many tables as fit the list.
 static bool is_newly_refused(const PJRT_Api *real) {
     static const PJRT_Api *refused[RK_PLUGIN_SLOTS];
     for (size_t i = 0; i < RK_ARRAY_LEN(refused); i++) {
@@ -99,7 +100,7 @@ static rk_err *too_many(void) {
                     RK_PLUGIN_SLOTS);
 }
 
-// `out_refusal`: why the answer is `real`, if that is to be told.
+// `out_refusal`: why the result is `real`, if this needs a warning.
 static const PJRT_Api *wrap_locked(const PJRT_Api *real, rk_err **out_refusal) {
     int used = atomic_load_explicit(&slots_used, memory_order_relaxed);
     for (int i = 0; i < used; i++)
@@ -126,10 +127,11 @@ void rk_plugin_note_unwatched(const void *address, const char *reason) {
 }
 
 // Consumes `refusal`.
-static void tell_refused(const void *address, rk_err *refusal) {
+static void warn_refused(const void *address, rk_err *refusal) {
     Dl_info info;
     bool known = dladdr(address, &info) && info.dli_fname;
-    rk_plugin_note_unwatched(address, rk_err_message(refusal)); // with which the journal begins
+    rk_plugin_note_unwatched(address,
+                             rk_err_message(refusal)); // first, because it starts the journal
     if (rk_err_code(refusal) != RK_RESOURCE_EXHAUSTED)
         refusal = rk_err_wrap(refusal, "the PJRT plugin %s is not watched",
                               known ? info.dli_fname : "of this process");
@@ -138,7 +140,7 @@ static void tell_refused(const void *address, rk_err *refusal) {
 
 void rk_plugin_warn_too_many(const void *get_api) {
     if (rk_runtime_enabled())
-        tell_refused(get_api, too_many());
+        warn_refused(get_api, too_many());
 }
 
 const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real) {
@@ -149,11 +151,11 @@ const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real) {
     const PJRT_Api *answer = wrap_locked(real, &refusal);
     (void)pthread_mutex_unlock(&mutex);
     if (refusal)
-        tell_refused(real, refusal);
+        warn_refused(real, refusal);
     return answer;
 }
 
-// The absent plugin: a table whose every entry gives the same error.
+// The table for a missing plugin: every entry returns the same error.
 
 static rk_err *absence;
 

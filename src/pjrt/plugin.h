@@ -1,7 +1,7 @@
-// One plugin under watch: its own table, the copy that the framework gets, and what is counted.
+// A watched plugin: its own table, the copy that the framework gets, and its counters.
 //
-// Hooks get no pointer to the table they were called through, so each plugin has its own set of
-// them: a slot. Slots are never given back; a process has few plugins.
+// A hook gets no pointer to the table through which it was called. So each plugin has its own set
+// of hooks, a slot. Slots are never freed; a process has few plugins.
 #pragma once
 
 #include <stdatomic.h>
@@ -9,56 +9,56 @@
 #include "base/status.h"
 #include "pjrt/bridge.h"
 
-// M(n) for each slot: functions that must know their plugin exist once a slot.
+// Expands M(n) for each slot. A function that needs its plugin exists once per slot.
 #define RK_FOR_EACH_SLOT(M)                                                                        \
     M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
 enum { RK_PLUGIN_SLOTS = 16 };
 
-// What the hooks count, on a cache line of its own. (Executions: pjrt/steps.h.)
+// The hooks' counters, on a cache line of their own. (Executions: pjrt/steps.h.)
 typedef struct rk_plugin_counts {
     _Alignas(64) atomic_uint_fast64_t host_to_device, host_to_device_bytes;
     atomic_uint_fast64_t device_to_host, device_to_host_bytes;
 } rk_plugin_counts;
 
-// How the plugin loads executables from bytes, as far as it has shown.
+// How the plugin loads executables from bytes, as far as earlier loads have shown.
 typedef enum rk_load_way {
-    RK_LOAD_WITH_OPTIONS, // also: not yet tried
+    RK_LOAD_WITH_OPTIONS, // also before the first load
     RK_LOAD_WITHOUT_OPTIONS,
     RK_LOAD_NOT,
 } rk_load_way;
 
 typedef struct rk_plugin {
     const PJRT_Api *real; // the plugin's own; lives as long as the process
-    PJRT_Api *wrapped;    // ours: as many bytes as the plugin's; lives as long as the process
-    size_t bytes;         // of either: more than an old plugin says (see plugin.c)
+    PJRT_Api *wrapped;    // rekindle's copy, of the same size; lives as long as the process
+    size_t bytes;         // of either table; more than an old plugin declares (see plugin.c)
     int slot;
     int first_state; // of the environment, when the plugin was opened (pjrt/changes_internal.h)
     _Atomic(rk_load_way) load_way;
     atomic_bool has_loaded;      // an executable from bytes
-    atomic_bool xla_transformed; // the framework registered a compiler pass of its own
-    atomic_bool has_failed;      // to be initialized, or to make a client; noted once
+    atomic_bool xla_transformed; // the framework registered its own compiler pass
+    atomic_bool has_failed;      // to initialize, or to create a client; recorded once
     rk_bridge bridge;
     rk_plugin_counts counts;
 } rk_plugin;
 
-// The table to hand to a framework instead of `real`: a copy with the watched entries replaced.
-// `real` itself where nothing is to be watched: rekindle is off or inert, the table is wrapped
-// already; or cannot be watched, which is told: of an unknown API, or no slot is left. Thread-safe;
-// the same table gives the same answer every time. Never NULL unless `real` is.
+// Returns the table to give to a framework instead of `real`: a copy with the watched entries
+// replaced. Returns `real` itself if rekindle is off or inert or the table is already wrapped, and,
+// with a warning, if its format or API version is unknown or no slot is left. The same table gives
+// the same result every time. NULL only if `real` is NULL. Thread-safe.
 const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real);
 
-// Says, once, that a plugin goes unwatched because no slot is left. `get_api`: its GetPjrtApi.
+// Warns, once, that a plugin is not watched because no slot is left. `get_api`: its GetPjrtApi.
 void rk_plugin_warn_too_many(const void *get_api);
 
-// As rk_runtime_note_unwatched, for the plugin that has `address` in it.
+// Like rk_runtime_note_unwatched, for the plugin whose library contains `address`.
 void rk_plugin_note_unwatched(const void *address, const char *reason);
 
-// The slots themselves, for the hooks: a slot is read only by hooks that its own table handed out.
+// The slots, for the hooks. Only the hooks of a slot's own table read it.
 extern rk_plugin rk_plugin_slots[RK_PLUGIN_SLOTS];
 
-// Slot i, or NULL while it is empty.
+// Returns the plugin in the slot; NULL while the slot is empty.
 rk_plugin *rk_plugin_at(int slot);
 
-// A table for when there is no plugin: every entry gives an error with the text of `problem`, which
-// is consumed. Lives as long as the process; the first problem stays.
+// Returns a table for a missing plugin: every entry returns an error with the text of `problem`,
+// which is consumed. A later call keeps the first problem. Lives as long as the process.
 const PJRT_Api *rk_plugin_absent(rk_err *problem);

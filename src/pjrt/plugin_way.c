@@ -1,5 +1,5 @@
-// The plugin way in: librekindle_pjrt.so is itself a PJRT plugin, which loads the real one from
-// REKINDLE_PLUGIN. For loaders that cannot be preloaded.
+// The plugin entry path: librekindle_pjrt.so is itself a PJRT plugin, which loads the real plugin
+// from REKINDLE_PLUGIN. For loaders that cannot be preloaded.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const PJRT_Api *the_api;
 
 static void load_once(void) {
     const PJRT_Api *real = NULL;
-    // Settings that make no sense switch rekindle off, but the plugin is needed all the same.
+    // Invalid settings switch rekindle off, but the process still needs the plugin.
     const rk_settings_values *settings = rk_runtime_settings();
     const char *path =
         settings && settings->plugin[0] ? settings->plugin : getenv("REKINDLE_PLUGIN");

@@ -19,14 +19,14 @@
 #include "pjrt/verify_internal.h"
 #include "store/manifest.h"
 
-// The limits of what is loaded and not asked for yet.
-#define HELD_MAX_BYTES ((uint64_t)4 << 30) // of serialized executables, or this part of the memory
+// The limits of prefetched executables that no request has claimed.
+#define HELD_MAX_BYTES ((uint64_t)4 << 30) // serialized; at most memory / HELD_PART_OF_MEMORY
 enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4, DEVICE_PERCENT = 90 };
-enum { CPU_HEAP_BYTES_A_BYTE = 48 }; // measured; others' executables are of another kind
+enum { CPU_HEAP_BYTES_A_BYTE = 48 }; // measured on CPU; other platforms' executables differ
 #define QUICK_NS  ((uint64_t)50000000)
 #define EARLY_NS  ((uint64_t)120 * 1000000000)
 #define KEEP_NS   ((uint64_t)300 * 1000000000)
-#define RELIEF_NS ((uint64_t)60 * 1000000000) // who is short of memory waits for loads so long
+#define RELIEF_NS ((uint64_t)60 * 1000000000) // how long a caller short of memory waits for loads
 
 atomic_uint_fast64_t rk_prefetch_destroyed;
 
@@ -36,18 +36,20 @@ typedef struct shared_options {
     rk_buf bytes;
 } shared_options;
 
-// One executable that is loaded ahead.
+// One prefetched executable.
 typedef struct item {
     rk_plugin *plugin;
     PJRT_Client *client;
     rk_store *store; // borrowed
-    rk_loads *loads; // borrowed; NULL: no load is noted
+    rk_loads *loads; // borrowed; NULL: loads are not recorded
     rk_key key;
     shared_options *options;  // one reference
-    size_t heap_bytes_a_byte; // that the plugin allocates while it loads it
-    uint64_t bytes;           // of the executable, once it was read
+    size_t heap_bytes_a_byte; // heap that the plugin allocates during a load, per byte of the
+                              // executable
+    uint64_t bytes;           // of the executable, known after it was read
     uint64_t created_ns;      // of the entry
-    rk_digest made_of;        // the entry; zeroes if that is not known
+    rk_digest made_of; // digest of the program bytes that the entry was compiled from; zeroes if
+                       // not known
 } item;
 
 static void drop_options(shared_options *options) {
@@ -73,33 +75,34 @@ static void destroy(void *context, void *handle) {
     (void)atomic_fetch_add(&rk_prefetch_destroyed, 1);
 }
 
-// Loading, as the cache asks for it.
+// Callbacks of the cache.
 
-// Generated code lies in the devices' memory: only where there is room for it, as far as they say.
-static bool has_room(const item *self, uint64_t bytes) {
+// True if the devices' memory has space for the generated code, as far as the devices report it.
+static bool fits_memory(const item *self, uint64_t bytes) {
     const PJRT_Api *api = self->plugin->real;
     PJRT_Client_AddressableDevices_Args ours = {
         .struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE, .client = self->client};
     rk_err *err = rk_pjrt_error_take(api, api->PJRT_Client_AddressableDevices(&ours));
-    bool room = true;
-    for (size_t i = 0; !err && room && i < ours.num_addressable_devices; i++) {
+    bool fits = true;
+    for (size_t i = 0; !err && fits && i < ours.num_addressable_devices; i++) {
         PJRT_Device_MemoryStats_Args stats = {.struct_size =
                                                   PJRT_Device_MemoryStats_Args_STRUCT_SIZE,
                                               .device = ours.addressable_devices[i]};
         err = rk_pjrt_error_take(api, RK_BRIDGE(self->plugin, RK_STRUCT_DEVICE_MEMORY_STATS,
                                                 PJRT_Device_MemoryStats, &stats));
         if (!err && stats.bytes_limit_is_set && stats.bytes_in_use >= 0 &&
-            stats.bytes_limit >= stats.bytes_in_use) // or the figures make no sense
-            room = (uint64_t)stats.bytes_in_use + bytes <
+            stats.bytes_limit >= stats.bytes_in_use) // otherwise the figures are invalid
+            fits = (uint64_t)stats.bytes_in_use + bytes <
                    (uint64_t)stats.bytes_limit / 100 * DEVICE_PERCENT;
     }
     rk_err_drop(err, "this plugin does not tell, and refuses what it has no room for");
-    return room;
+    return fits;
 }
 
-// What the plugin refuses ahead speaks neither against the entry nor against the plugin: what the
-// framework registers with it later, such as custom calls, may be all that is missing. The request
-// asks again, and that counts.
+// Turns the plugin's error into RK_UNAVAILABLE, unless it is RK_RESOURCE_EXHAUSTED or
+// RK_UNIMPLEMENTED. A failed prefetch says nothing about the entry or the plugin: perhaps the
+// framework has not registered its custom calls yet. The request loads the entry again, and that
+// result counts.
 static rk_err *excuse(rk_err *err) {
     rk_code code = rk_err_code(err);
     if (!err || code == RK_RESOURCE_EXHAUSTED || code == RK_UNIMPLEMENTED)
@@ -113,16 +116,17 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     item *self = context;
     rk_span executable = entry->payload;
     self->bytes = executable.len;
-    if (RK_PJRT_HAS(self->plugin->real, PJRT_Device_MemoryStats) && !has_room(self, executable.len))
+    if (RK_PJRT_HAS(self->plugin->real, PJRT_Device_MemoryStats) &&
+        !fits_memory(self, executable.len))
         return rk_error(RK_RESOURCE_EXHAUSTED, "a device is nearly full");
     PJRT_LoadedExecutable *loaded = NULL;
-    rk_heap_reservation room;
-    rk_heap_reserve(executable.len * self->heap_bytes_a_byte, &room);
+    rk_heap_reservation reservation;
+    rk_heap_reserve(executable.len * self->heap_bytes_a_byte, &reservation);
     int slot = rk_loads_begin(self->loads, &self->key.digest, entry->created_ns, RK_LOAD_LOADING);
     rk_err *err = rk_load_prefetch(self->plugin, self->client, executable,
                                    rk_buf_span(&self->options->bytes), &loaded);
     rk_loads_end(self->loads, slot);
-    rk_heap_release(&room);
+    rk_heap_release(&reservation);
     RK_TRY(excuse(err));
     if (!rk_optimized_read(loaded, entry->options, true))
         rk_optimized_prefetch(self->plugin, loaded);
@@ -143,7 +147,8 @@ static void load_item(void *context, rk_answer *out_answer, uint64_t *out_bytes)
     rk_loader loader = {self, load, note};
     rk_cache_lookup(self->store, &self->key, &loader, out_answer);
     *out_bytes = self->bytes;
-    // What the plugin has set up meanwhile must not be taken down under a thread of ours.
+    // The load may have registered destructors in the plugin. They must not run while a rekindle
+    // thread is inside it.
     rk_runtime_renew_exit_handler();
 }
 
@@ -175,14 +180,14 @@ static void settled(const rk_prefetcher_total *total) {
                                               });
 }
 
-// A quarter of what there is; the framework is importing and tracing meanwhile.
+// Uses a quarter of the processors, because the framework imports and traces at the same time.
 static unsigned count_threads(unsigned processors) {
     unsigned most = processors / 4;
     most = most < THREADS_MAX ? most : THREADS_MAX;
     return most > 2 ? most : 2;
 }
 
-// Those that this process may use.
+// Returns the number of processors that this process may use.
 static unsigned count_processors(void) {
     cpu_set_t set;
     long all = sysconf(_SC_NPROCESSORS_ONLN);
@@ -214,13 +219,13 @@ void rk_prefetch_start(rk_runtime *runtime) {
                 "then everything is loaded when it is asked for");
 }
 
-// Making a client's list.
+// Building the list of a client.
 
 typedef struct list {
     rk_prefetcher_item *items; // owned
     size_t count;
-    rk_manifest_options *of; // the manifest's; borrowed
-    shared_options **shared; // of each; owned, with one reference each
+    rk_manifest_options *of; // the manifest's options; borrowed
+    shared_options **shared; // one per options, or NULL; owned, with one reference each
     size_t shared_count;
 } list;
 
@@ -240,8 +245,9 @@ static shared_options *share(list *self, const rk_digest *digest) {
     return NULL;
 }
 
-// Whether the manifest's options are those of the digest that stands with them, since nothing is
-// loaded with others than are in its key, and name devices that a request would be loaded onto.
+// Checks that the manifest's options have the digest that is recorded with them, because an
+// executable must be loaded with the options in its key. Also checks that they name devices onto
+// which a request would load.
 static rk_err *check_options(const rk_runtime *runtime, const rk_client *client,
                              const rk_manifest_options *options, bool *out_right) {
     RK_AUTO(rk_buf) canonical = {0};
@@ -278,8 +284,8 @@ static rk_err *share_all(const rk_runtime *runtime, const rk_client *client, rk_
     return NULL;
 }
 
-// The key must be what this process would make of its parts: the namespace may be another one, and
-// the environment may have changed before the client was made.
+// True if this process would make the same key from its parts. The namespace may be another, and
+// the environment may have changed before the client was created.
 static bool is_ours(const rk_runtime *runtime, const rk_client *client, int state,
                     const rk_manifest_use *use) {
     rk_key key = use->key;
@@ -359,7 +365,7 @@ void rk_prefetch_distrust(const rk_runtime *runtime, const rk_key *key) {
         rk_prefetcher_distrust(runtime->prefetch, key);
 }
 
-// Answering.
+// Answering requests.
 
 bool rk_prefetch_take(rk_request *r, rk_answer *out_answer) {
     rk_prefetcher *prefetch = r->runtime->prefetch;
@@ -382,14 +388,14 @@ bool rk_prefetch_take(rk_request *r, rk_answer *out_answer) {
 void rk_prefetch_answered(const rk_request *r) {
     rk_prefetcher *prefetch = r->runtime->prefetch;
     const rk_journal_compile *event = &r->event;
-    // What is too cheap to be stored, or for no store at all, says nothing: no list ever names it.
-    bool tells = event->outcome == RK_OUTCOME_HIT ||
-                 (event->outcome == RK_OUTCOME_MISS && !event->failed &&
-                  event->compile_ns >= r->runtime->settings->min_compile_ns);
-    if (prefetch && r->args && r->has_key && tells && !event->preloaded)
+    // Only requests whose executables are stored count; others are in no manifest.
+    bool counts = event->outcome == RK_OUTCOME_HIT ||
+                  (event->outcome == RK_OUTCOME_MISS && !event->failed &&
+                   event->compile_ns >= r->runtime->settings->min_compile_ns);
+    if (prefetch && r->args && r->has_key && counts && !event->preloaded)
         rk_prefetcher_meet(prefetch, r->args->client, &r->key);
     if (prefetch && r->args && event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin))
-        rk_prefetcher_let_go(prefetch, r->args->client); // no request of its will ask for it
+        rk_prefetcher_let_go(prefetch, r->args->client); // no request of this client will take one
 }
 
 static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {
@@ -402,8 +408,9 @@ static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error)
     return problem ? PJRT_Error_Code_UNKNOWN : args.code;
 }
 
-// Lets go of all that is loaded ahead, and waits until it is gone.
-static bool let_go(size_t (*how)(rk_prefetcher *prefetch), uint64_t before) {
+// Releases all prefetched executables through `how`, and waits until they are destroyed. True if
+// any was destroyed since the counter was `before`.
+static bool release_prefetched(size_t (*how)(rk_prefetcher *prefetch), uint64_t before) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime || !runtime->prefetch)
         return false;
@@ -416,11 +423,11 @@ static bool let_go(size_t (*how)(rk_prefetcher *prefetch), uint64_t before) {
 }
 
 bool rk_prefetch_free_memory(uint64_t before) {
-    return let_go(rk_prefetcher_relieve, before);
+    return release_prefetched(rk_prefetcher_relieve, before);
 }
 
 bool rk_prefetch_clear(void) {
-    return let_go(rk_prefetcher_step_aside, atomic_load(&rk_prefetch_destroyed));
+    return release_prefetched(rk_prefetcher_step_aside, atomic_load(&rk_prefetch_destroyed));
 }
 
 bool rk_prefetch_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint64_t before) {
@@ -429,7 +436,8 @@ bool rk_prefetch_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint6
 }
 
 PJRT_Error *rk_prefetch_choose(const rk_plugin *plugin, PJRT_Error *first, PJRT_Error *second) {
-    // A call that failed may have spent what it was given: then the first error is the true one.
+    // A failed call may have consumed its inputs, which makes the second call fail for another
+    // reason. Then the first error is the right one.
     bool first_counts = second && code_of(plugin, second) != PJRT_Error_Code_RESOURCE_EXHAUSTED;
     rk_pjrt_error_drop(plugin->real, first_counts ? second : first);
     return first_counts ? first : second;

@@ -1,8 +1,8 @@
-// Loading ahead (cache/prefetcher.h) with a plugin: the job's manifest says what the last runs
-// asked this client for, and with which compile options; that is loaded from the moment the client
-// is there, and handed to the request for the same key. The key covers program, options and
-// environment, as for any hit; what REKINDLE_KEY_IGNORE or the canonical form leave out of the
-// options is as the last run sent it. Inside src/pjrt only.
+// Prefetch (cache/prefetcher.h) with a PJRT plugin. The job's manifest lists what the last runs
+// requested from this client, with which compile options. Loading starts when the client is
+// created, and a request with the same key gets the loaded executable. As for any hit, the key
+// covers program, options and environment. Options that REKINDLE_KEY_IGNORE or the canonical form
+// leave out of the key are as the last run sent them. Used only inside src/pjrt.
 #pragma once
 
 #include <stdatomic.h>
@@ -10,52 +10,55 @@
 #include "cache/prefetcher.h"
 #include "pjrt/compile_internal.h"
 
-// Makes what the runtime needs for it, where the settings want it; once, as it starts.
+// Creates the runtime's prefetcher if the settings allow it. Called once, as the runtime starts.
 RK_HIDDEN void rk_prefetch_start(rk_runtime *runtime);
 
-// A client was made: begins to load what its job asked one like it for.
+// Called after a client was created. Starts to load what earlier runs of the job requested from
+// this client.
 RK_HIDDEN void rk_prefetch_begin(const rk_runtime *runtime, rk_plugin *plugin,
                                  const rk_client *client);
 
-// Answers a request with what was loaded ahead, or with what spoke against the entry then. False:
-// look it up. May block for as long as one load takes.
+// Answers a request with the prefetched executable, or with the reason against its entry. False:
+// the caller has to look the key up. May block for the duration of one load.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_take(rk_request *r, rk_answer *out_answer);
 
-// A request was answered: the run may be another than the last one.
+// Called after a request was answered. Requests that are not in the manifest show that this run
+// differs from the last one; after many of them, the prefetch stops.
 RK_HIDDEN void rk_prefetch_answered(const rk_request *r);
 
-// A client is destroyed, or, for NULL, the process ends: nothing is loaded for it any more, and
-// what was is destroyed. False if the plugin is still loading when the time that ends may take is
-// over; that is waited for once.
+// Called before a client is destroyed, or, with NULL, before the process ends. Stops loading for
+// the client and destroys what is loaded and unclaimed. Blocks up to REKINDLE_DRAIN_SECONDS. False
+// if the plugin is still loading after that; the next call does not wait for this load again.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_end(const rk_runtime *runtime, const PJRT_Client *handle);
 
-// What has that key was found to be wrong: what was loaded of it ahead is destroyed, unless a
-// request waits for it.
+// Called when verification found the entry of that key to be wrong. Destroys what was prefetched
+// from it, unless a request waits for it.
 RK_HIDDEN void rk_prefetch_distrust(const rk_runtime *runtime, const rk_key *key);
 
-// How many executables were destroyed that nobody had asked for.
+// Number of prefetched executables that were destroyed without being requested.
 RK_HIDDEN extern atomic_uint_fast64_t rk_prefetch_destroyed;
 
-// Destroys what was loaded and nobody has asked for yet, and waits for what is being loaded so.
-// True if something was destroyed, whoever did it, since there were `before`: then a call that
-// began with so many should be made again.
+// Destroys all prefetched executables that no request has claimed, and waits for unclaimed loads in
+// progress to end, up to 60 s. True if any thread has destroyed an executable since the counter was
+// `before`: a call that began at `before` should then be repeated.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_free_memory(uint64_t before);
 
-// The framework has asked how much of a device's memory is in use: the same, for all clients. An
-// engine that sizes a cache by the answer must not find less room than it does without rekindle.
-// True if the figures may be others now.
+// Called when the framework queries how much of a device's memory is in use. Destroys prefetched
+// executables like rk_prefetch_free_memory: an engine that sizes a cache by the answer must not
+// find less free memory than without rekindle. True if the figures may have changed.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_clear(void);
 
-// As rk_prefetch_free_memory, where the plugin answered a call with that error, if it says that
-// memory is short.
+// Like rk_prefetch_free_memory, after the plugin answered a call with `error`. Does nothing and
+// returns false if the error is not RESOURCE_EXHAUSTED.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_relieve(const rk_plugin *plugin, const PJRT_Error *error,
                                                 uint64_t before);
 
-// The better of two answers to the same call; the other error is destroyed.
+// Returns the more useful of two answers to the same call, and destroys the other error.
 RK_NODISCARD RK_HIDDEN PJRT_Error *rk_prefetch_choose(const rk_plugin *plugin, PJRT_Error *first,
                                                       PJRT_Error *second);
 
-// Makes a call, and makes it again, once, where memory was short and is not any more.
+// Makes a call, and repeats it once if memory was short and prefetched executables have been
+// destroyed since the call began.
 #define RK_PREFETCH_CALL(plugin, call)                                                             \
     (__extension__({                                                                               \
         uint64_t rk_before_ = atomic_load_explicit(&rk_prefetch_destroyed, memory_order_relaxed);  \

@@ -11,7 +11,7 @@ void rk_programs_cleanup(rk_programs *programs) {
     *programs = (rk_programs){0};
 }
 
-// FNV-1a, in 31 bits: names that share one are rare, and no harm.
+// FNV-1a, in 31 bits. Names with the same hash are rare, and harmless.
 static uint32_t number_of_name(rk_span name) {
     uint32_t hash = 0x811c9dc5u;
     for (size_t i = 0; i < name.len; i++)
@@ -19,7 +19,7 @@ static uint32_t number_of_name(rk_span name) {
     return hash >> 1;
 }
 
-// Less the number that PyTorch/XLA appends: "SyncTensorsGraph.42".
+// Returns the name without the number that PyTorch/XLA appends: "SyncTensorsGraph.42".
 static rk_span without_number(const char *name, bool *out_numbered) {
     size_t len = strlen(name), digits = 0;
     while (digits < len && name[len - 1 - digits] >= '0' && name[len - 1 - digits] <= '9')
@@ -39,7 +39,7 @@ static uint32_t slot_of_key(const rk_programs *programs, const rk_digest *key) {
     }
 }
 
-static bool make_room_for_key(rk_programs *programs) {
+static bool reserve_key(rk_programs *programs) {
     if (2 * programs->count < programs->key_slots)
         return true;
     uint32_t slots = programs->key_slots ? 2 * programs->key_slots : FIRST_SLOTS;
@@ -55,7 +55,7 @@ static bool make_room_for_key(rk_programs *programs) {
     return true;
 }
 
-static bool make_room_for_program(rk_programs *programs) {
+static bool reserve_program(rk_programs *programs) {
     if (programs->count < programs->capacity)
         return true;
     uint32_t larger = programs->capacity ? 2 * programs->capacity : FIRST_SLOTS;
@@ -68,7 +68,7 @@ static bool make_room_for_program(rk_programs *programs) {
 }
 
 uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name) {
-    if (!make_room_for_key(programs) || !make_room_for_program(programs))
+    if (!reserve_key(programs) || !reserve_program(programs))
         return RK_NO_PROGRAM;
     uint32_t *slot = key ? &programs->by_key[slot_of_key(programs, key)] : NULL;
     if (slot && *slot)
@@ -77,7 +77,7 @@ uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char
     rk_span without = without_number(name, &numbered);
     rk_known_program *program = &programs->items[programs->count++];
     *program = (rk_known_program){.has_key = key != NULL,
-                                  .has_telling_name = without.len > 0 && !numbered,
+                                  .has_user_name = without.len > 0 && !numbered,
                                   .name = number_of_name(without)};
     if (key)
         program->key = *key;
@@ -96,8 +96,8 @@ static struct rk_executable_slot *slot_of(const rk_programs *programs, uint64_t 
     }
 }
 
-// Also forgets the slots of those that were removed.
-static bool make_room_for_executable(rk_programs *programs) {
+// Makes space for one more executable. Growing also frees the slots of removed executables.
+static bool reserve_executable(rk_programs *programs) {
     if (2 * programs->executable_used < programs->executable_slots)
         return true;
     const struct rk_executable_slot *old = programs->executables;
@@ -122,7 +122,7 @@ static bool make_room_for_executable(rk_programs *programs) {
 }
 
 bool rk_programs_bind(rk_programs *programs, uint64_t handle, uint32_t program) {
-    if (!make_room_for_executable(programs))
+    if (!reserve_executable(programs))
         return false;
     struct rk_executable_slot *slot = slot_of(programs, handle);
     programs->executable_used += slot->handle == 0;

@@ -1,5 +1,5 @@
-// Which program an executable runs: numbers for the distinct programs of this process, and the
-// executables that are alive. Inside steps.c alone, under its lock.
+// Numbers for the distinct programs of this process, and the program of each live executable. Used
+// only inside steps.c, under its lock.
 #pragma once
 
 #include "identity/key.h"
@@ -7,18 +7,18 @@
 typedef struct rk_known_program {
     rk_digest key; // all zero: none
     bool has_key;
-    bool has_telling_name; // the user's, and not the framework's with a number to it
-    uint32_t name;         // a number for it, less than 2³¹
+    bool has_user_name; // the name is the user's, not a framework's name with a number appended
+    uint32_t name;      // hash of the name, less than 2³¹
     uint64_t executions, written;
 } rk_known_program;
 
 typedef struct rk_programs {
     rk_known_program *items; // owned
     uint32_t count, capacity;
-    uint32_t *by_key; // owned; open addressing, one more than the number; 0: empty
+    uint32_t *by_key; // owned; open addressing; holds the program's number + 1; 0: empty
     uint32_t key_slots;
     struct rk_executable_slot {
-        uint64_t handle; // 0: empty; 1: was removed
+        uint64_t handle; // 0: empty; 1: removed
         uint32_t program;
     } * executables; // owned; open addressing
     uint32_t executable_slots, executable_used;
@@ -27,13 +27,13 @@ void rk_programs_cleanup(rk_programs *programs);
 
 #define RK_NO_PROGRAM UINT32_MAX
 
-// The number of the program with that key and name, which may be new; with `key` NULL it is always
-// new. RK_NO_PROGRAM when memory is short.
+// Returns the number of the program with that key, which is added if it is new. With `key` NULL the
+// program is always new. RK_NO_PROGRAM if memory is short.
 uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name);
 
-// From now on that executable (not 0 or 1) runs that program. False when memory is short.
+// Sets the program that the executable (not 0 or 1) runs. False if memory is short.
 bool rk_programs_bind(rk_programs *programs, uint64_t handle, uint32_t program);
 void rk_programs_unbind(rk_programs *programs, uint64_t handle);
 
-// RK_NO_PROGRAM if nothing is known of it.
+// Returns the program's number; RK_NO_PROGRAM if the executable is unknown.
 uint32_t rk_programs_of(const rk_programs *programs, uint64_t handle);

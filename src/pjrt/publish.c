@@ -9,14 +9,14 @@
 
 typedef struct publication {
     const PJRT_Api *api;
-    PJRT_Executable *executable; // owned; NULL: it was serialized before
-    rk_buf bytes;                // what that gave
-    rk_err *problem;             // or why it gave nothing; owned
-    uint64_t serialize_ns;       // and how long it took
-    bool optimized;              // the optimized program is kept too
+    PJRT_Executable *executable; // owned; NULL: it is serialized already
+    rk_buf bytes;                // the serialized executable in that case
+    rk_err *problem;             // or the error of the serialization; owned
+    uint64_t serialize_ns;       // and its duration
+    bool optimized;              // the optimized program is stored too
     rk_key key;
     rk_flights *flights; // borrowed
-    rk_flight *flight;   // owned; NULL: nobody waits
+    rk_flight *flight;   // owned; NULL: no request waits
 } publication;
 
 static rk_err *serialize(void *context, rk_buf *out_bytes) {
@@ -40,7 +40,7 @@ static void release(void *context) {
     rk_executable_destroy(p->api, RK_TAKE(p->executable));
 }
 
-static void tell_not_stored(const rk_publish_result *result) {
+static void warn_not_stored(const rk_publish_result *result) {
     rk_err *problem = rk_err_copy(result->problem);
     if (!problem)
         return;
@@ -51,7 +51,7 @@ static void tell_not_stored(const rk_publish_result *result) {
         rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(problem, "an executable was not stored"));
 }
 
-static void land_published(publication *p, const rk_publish_result *result) {
+static void finish_flight(publication *p, const rk_publish_result *result) {
     bool settled = result->reason && (strcmp(result->reason, "serialize_failed") == 0 ||
                                       strcmp(result->reason, "empty_executable") == 0);
     if (p->flight)
@@ -63,7 +63,7 @@ static void land_published(publication *p, const rk_publish_result *result) {
 static void published(void *context, const rk_publish_result *result) {
     publication *p = context;
     const rk_runtime *runtime = rk_runtime_get();
-    tell_not_stored(result);
+    warn_not_stored(result);
     if (runtime)
         rk_journal_add_stored(runtime->journal,
                               &(rk_journal_stored){
@@ -75,7 +75,7 @@ static void published(void *context, const rk_publish_result *result) {
                                   .serialize_ns = p->serialize_ns + result->serialize_ns,
                                   .store_ns = result->store_ns,
                               });
-    land_published(p, result);
+    finish_flight(p, result);
     rk_buf_cleanup(&p->bytes);
     rk_err_free(p->problem);
     rk_free(p);
@@ -103,9 +103,8 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_end_object(&json);
 }
 
-// True if the metadata, which is as write_metadata writes it, has that member. Quotes within a
-// string are escaped there and these values have nothing to escape, so that nothing else can look
-// like it.
+// True if the metadata has this run's member, in the form in which write_metadata writes it. No
+// string can imitate it: quotes inside strings are escaped, and these values need no escapes.
 bool rk_publish_was_ours(const rk_request *r, rk_span metadata) {
     const char *run = rk_journal_run(r->runtime->journal);
     if (!*run)
@@ -145,16 +144,17 @@ static publication *new_publication(rk_request *r) {
                      rk_err_wrap(rk_err_no_memory(), "an executable was not stored"));
         return NULL;
     }
-    if (r->ticket.flight)
-        rk_flight_compiled(r->runtime->flights, r->ticket.flight, r->event.compile_ns);
+    if (r->wait.flight)
+        rk_flight_compiled(r->runtime->flights, r->wait.flight, r->event.compile_ns);
     p->api = r->plugin->real;
     p->key = r->key;
     p->flights = r->runtime->flights;
-    p->flight = RK_TAKE(r->ticket.flight);
+    p->flight = RK_TAKE(r->wait.flight);
     return p;
 }
 
-// In the background: what tells this program from others (diagnose/diff/sketch.h).
+// On the publisher's thread: appends the program's sketch (diagnose/diff/sketch.h), which
+// distinguishes it from others.
 static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
     RK_AUTO(rk_sketch) sketch = {0};
     bool made = false;
@@ -175,7 +175,7 @@ static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
     rk_sketch_write(&sketch, &json);
 }
 
-// The program goes with it, or alone.
+// Adds the program to a job, with the executable or alone.
 static void add_program(const rk_request *r, rk_publish_job *job) {
     write_metadata(r, &job->metadata);
     write_components(r, &job->components);
@@ -214,8 +214,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
         .done = published,
     };
     add_program(r, &job);
-    r->event.storing =
-        true; // `done` is called whatever comes of it, unless the process leaves first
+    r->event.storing = true; // `done` is called in any case, unless the process leaves first
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
     if (err)
@@ -230,7 +229,8 @@ bool rk_publish_possible(const rk_request *r) {
            rk_load_is_possible(r->plugin);
 }
 
-// What the compiler read is not known where a flag was changed while it worked.
+// True if the executable is to be stored. If a flag changed during the compilation, it is not known
+// which value the compiler used.
 static bool is_wanted(const rk_request *r) {
     return rk_changes_look() == r->state && r->event.outcome == RK_OUTCOME_MISS &&
            rk_publish_possible(r) && r->event.compile_ns >= r->runtime->settings->min_compile_ns;
@@ -249,7 +249,8 @@ void rk_publish_compiled(rk_request *r) {
         return;
     }
     p->executable = executable;
-    // What is left out of the key by wish may be in it.
+    // With REKINDLE_KEY_IGNORE, the optimized program may contain options that the key does not
+    // cover.
     p->optimized = r->runtime->settings->keep_programs && !*r->runtime->settings->key_ignore;
     submit(r, p, r->args->executable, r->args->client);
 }

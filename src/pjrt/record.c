@@ -8,12 +8,13 @@
 
 enum {
     CLIENTS_MAX = 64,
-    OCCURRENCES_MAX = 16, // of one key: a program that is asked for again and again is not a list
+    OCCURRENCES_MAX = 16, // of one key: further requests for the same program are not recorded
 };
 #define SETTLE_NS      ((uint64_t)2000000000) // after a request, before it is written
-#define GUESS_OF_LOAD  8 // loading takes this part of compiling, until it is known
+#define GUESS_OF_LOAD  8 // assumed compile time / load time, until the load time is known
 #define WRITE_PAUSE_NS ((uint64_t)10000000000)
-// After what the manifest may lack: a part of the time, so that a slow disk is not kept busy.
+// Pause after writing requests that the manifest may lack, as a multiple of the writing time, so
+// that a slow disk is not kept busy.
 #define NEWS_PAUSE_PER_WRITE 20
 
 typedef struct seen_client {
@@ -21,7 +22,7 @@ typedef struct seen_client {
     rk_digest environment;
     uint32_t ordinal;
     uint64_t made_ns;
-    uint64_t busy_ns, last_end_ns; // within requests; the end of the last one
+    uint64_t busy_ns, last_end_ns; // time within requests; end of the last request
 } seen_client;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -29,12 +30,13 @@ static seen_client clients[CLIENTS_MAX];
 static size_t client_count;
 static rk_manifest seen;
 static bool dirty, ended;
-static bool news; // the manifest may lack something: a process that leaves by _exit has no end
+static bool news; // the manifest may lack something, and a process that leaves by _exit writes
+                  // nothing at its end
 
 static pthread_t thread;
-static pthread_cond_t wakes; // made with the thread
+static pthread_cond_t wakes; // initialized with the thread
 static bool thread_runs;
-static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; // one at a time; before the mutex
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; // one writer; taken before `mutex`
 
 static seen_client *find_client(uint64_t number) {
     for (size_t i = 0; i < client_count; i++)
@@ -89,14 +91,15 @@ static rk_err *write_seen(const rk_runtime *runtime) {
 
 void rk_record_write(void) {
     const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime || !runtime->publisher) // whose absence says that nothing may be written
+    if (!runtime || !runtime->publisher) // without a publisher, nothing may be written
         return;
     (void)pthread_mutex_lock(&writing);
     rk_err_drop(write_seen(runtime), "a manifest is a hint; the store tells of itself");
     (void)pthread_mutex_unlock(&writing);
 }
 
-// With the mutex held. Until then, the end of the process, or news if `for_news`.
+// Called with the mutex held. Waits until that time, the end of the process, or, if `for_news`,
+// until the manifest may lack something.
 static void wait_until(uint64_t until_ns, bool for_news) {
     while (!ended && !(for_news && news) && rk_cond_wait_until(&wakes, &mutex, until_ns))
         continue;
@@ -161,7 +164,7 @@ static uint32_t count_occurrences(const rk_key *key, uint32_t ordinal) {
     return count;
 }
 
-// What may be found in the store next time.
+// True if the next run may find the executable in the store.
 static bool is_kept(const rk_request *r) {
     if (r->event.outcome == RK_OUTCOME_HIT)
         return true;
@@ -169,8 +172,8 @@ static bool is_kept(const rk_request *r) {
            r->event.compile_ns >= r->runtime->settings->min_compile_ns && rk_publish_possible(r);
 }
 
-// When it would have been wanted, had all earlier requests been answered at once: in the next run
-// they may be.
+// Returns the time at which the executable was needed, after the client's creation and without the
+// time spent in earlier requests: in the next run, these may take no time.
 static uint64_t note_time(seen_client *client, uint64_t start_ns) {
     uint64_t end_ns = rk_monotonic_ns();
     uint64_t away_ns = client->made_ns + client->busy_ns;
@@ -199,7 +202,7 @@ static rk_err *note_request(const rk_request *r, seen_client *client, uint64_t s
         return NULL;
     RK_TRY(rk_manifest_note(&seen, &use, r->sent_options));
     dirty = true;
-    news |= !r->event.preloaded; // what was loaded ahead is in the manifest
+    news |= !r->event.preloaded; // a prefetched executable is in the manifest already
     wake_thread();
     return NULL;
 }

@@ -1,23 +1,25 @@
-// What this process asks its clients to compile, for the job's manifest (store/manifest.h), so that
-// the next run can load it before it asks. Written by a thread of its own: at once after a
-// request for what may not be in the manifest, since a process may leave by _exit; else a few
-// seconds later; and at the end of a client and of the process. Inside src/pjrt only.
+// Records this process's compile requests in the job's manifest (store/manifest.h), so that the
+// next run can prefetch them. Used only inside src/pjrt.
+//
+// A background thread writes the manifest. After a request that may be missing from the manifest it
+// writes at once, because a process may leave by _exit; after other requests, a few seconds later.
+// The end of a client and the end of the process write it as well.
 #pragma once
 
 #include "pjrt/compile_internal.h"
 
-// A client was made.
+// Called after a client was created.
 RK_HIDDEN void rk_record_client(const rk_client *client);
 
-// Which of the process's clients of its environment it is, from 0. False for one that was not
-// recorded.
+// Returns the client's position, from 0, among the process's clients with the same environment.
+// False if the client was not recorded.
 RK_NODISCARD RK_HIDDEN bool rk_record_find_client(const rk_client *client, uint32_t *out_ordinal);
 
-// A request was answered; it began at that time of rk_monotonic_ns.
+// Called after a request was answered. `start_ns` is its start, by rk_monotonic_ns.
 RK_HIDDEN void rk_record_request(const rk_request *r, uint64_t start_ns);
 
 // Writes what is not written yet. Best effort: a manifest is a hint.
 RK_HIDDEN void rk_record_write(void);
 
-// The process ends: the same, and nothing is recorded or written any more.
+// Called at the end of the process. Writes the rest; after this, nothing is recorded or written.
 RK_HIDDEN void rk_record_end(void);

@@ -1,8 +1,9 @@
-// What a program that runs under rekindle may tell it. Installed as <rekindle.h>; C and C++, Linux.
+// Functions that a program under rekindle can call. Installed as <rekindle.h>; for C and C++ on
+// Linux.
 //
-// Nothing is to be linked: rekindle's libraries say in an ELF note where these functions are, and
-// whoever wants them looks through what the process has loaded. Without rekindle there are none,
-// and the helpers below do nothing.
+// There is nothing to link. rekindle's libraries contain an ELF note with the address of these
+// functions, and the helpers below search the loaded libraries for it. If rekindle is not loaded,
+// the helpers do nothing.
 //
 //     #include <rekindle.h>
 //     for (…) {
@@ -21,24 +22,26 @@
 extern "C" {
 #endif
 
-// All may be called from any thread, at any time, and return at once unless told otherwise.
+// All functions are thread-safe, may be called at any time, and return at once unless their comment
+// says otherwise.
 typedef struct rekindle_functions {
-    size_t size; // of this struct: later versions append
-    // A step of the program ends here. From the first call on rekindle believes these, and no
-    // longer looks for steps by itself.
+    size_t size; // size of this struct; later versions append fields
+    // Marks the end of a step of the program. From the first call on, rekindle uses these marks and
+    // no longer detects steps itself.
     void (*step)(void);
-    // Warm-up is over: from now on nothing should be compiled (REKINDLE_STRICT).
+    // Marks the end of warm-up: nothing should be compiled from now on (REKINDLE_STRICT).
     void (*mark_warm)(void);
-    // Writes what is counted into the journal. May block on the file system.
+    // Writes the counters into the journal. May block on the file system.
     void (*flush)(void);
-    // Where the journal of this process is: the store's directory, and the run's name, cut to what
-    // there is room for and terminated. Returns 1, or 0 if nothing is watched (yet).
+    // Writes the location of this process's journal: the store's directory and the name of the run,
+    // each truncated to its buffer and NUL-terminated. Returns 1, or 0 if no plugin is watched
+    // (yet).
     int (*place)(char *directory, size_t directory_size, char *run, size_t run_size);
 } rekindle_functions;
 
 #define REKINDLE_NOTE_NAME      "rekindle"
-#define REKINDLE_NOTE_FUNCTIONS 2 // type of the note; its content: where they are, seen from there
-#define REKINDLE_MAX_COPIES     4 // in one process: one for each way in
+#define REKINDLE_NOTE_FUNCTIONS 2 // note type; content: offset from itself to the functions
+#define REKINDLE_MAX_COPIES     4 // copies of rekindle in one process
 
 typedef struct rekindle_copies {
     const rekindle_functions *items[REKINDLE_MAX_COPIES];
@@ -76,7 +79,8 @@ static inline int rekindle_visit(struct dl_phdr_info *info, size_t size, void *c
     return 0;
 }
 
-// All that are loaded now; none: this process has nothing of rekindle's.
+// Finds the functions of all copies of rekindle in this process. `count` is 0 if rekindle is not
+// loaded.
 static inline rekindle_copies rekindle_find(void) {
     rekindle_copies copies = {{0}, 0};
     (void)dl_iterate_phdr(rekindle_visit, &copies);

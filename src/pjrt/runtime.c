@@ -15,20 +15,20 @@
 #include "pjrt/steps.h"
 #include "pjrt/way_in.h"
 
-// Of executables that a slow store has not taken yet.
+// The limit for serialized executables that wait for a slow store.
 #define SERIALIZED_MAX_BYTES ((size_t)2 << 30)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static rk_settings *settings; // set once, kept for the process's life
+static rk_settings *settings; // set once; lives as long as the process
 static bool enabled;
 
 static rk_runtime the_runtime;
 _Atomic(rk_runtime *) rk_runtime_started;
-static bool ever_started;    // under the mutex; stays
-static bool ever_worked_for; // likewise: a client or a topology, not only started to note something
+static bool ever_started;    // under the mutex; reset only in a forked child
+static bool ever_worked_for; // under the mutex; a client or a topology needed the runtime
 static atomic_uint_fast64_t seq;
 static atomic_uint_fast64_t last_counts_ns;
-static atomic_bool told[RK_WARNING_COUNT];
+static atomic_bool warned[RK_WARNING_COUNT];
 
 static void load_settings(void) {
     rk_autoerr trouble = NULL;
@@ -40,7 +40,7 @@ static void load_settings(void) {
     }
     const rk_settings_values *values = rk_settings_get(settings);
     rk_log_set_level(values->log_level);
-    if (trouble && !rk_settings_is_wrong(trouble)) // else the user has switched rekindle off
+    if (trouble && !rk_settings_is_wrong(trouble)) // otherwise the user has switched rekindle off
         rk_log_warn("%s; this job runs without rekindle", rk_err_message(trouble));
     enabled = values->mode != RK_MODE_OFF;
 }
@@ -57,9 +57,9 @@ const rk_settings_values *rk_runtime_settings(void) {
 }
 
 void rk_warn_once(rk_warning once, rk_err *err) {
-    if (rk_err_errno(err) == ENOMEM) // all else that fails for it says nothing new
+    if (rk_err_errno(err) == ENOMEM) // other failures for lack of memory add nothing
         once = RK_WARNING_MEMORY;
-    if (!atomic_exchange(&told[once], true)) {
+    if (!atomic_exchange(&warned[once], true)) {
         rk_log_warn("%s", rk_err_message(err));
         const rk_runtime *runtime = rk_runtime_get();
         if (runtime)
@@ -103,7 +103,7 @@ void rk_runtime_write_counts(bool now) {
     if (!now && at_ns - last_ns < NS_BETWEEN_WRITES)
         return;
     if (!atomic_compare_exchange_strong(&last_counts_ns, &last_ns, at_ns) && !now)
-        return; // another thread is at it
+        return; // another thread writes them
     rk_journal_counts counts;
     sum_counts(&counts);
     rk_journal_add_counts(runtime->journal, &counts);
@@ -111,7 +111,7 @@ void rk_runtime_write_counts(bool now) {
         rk_steps_write();
 }
 
-static atomic_bool left_inside; // at exit: a thread of ours, in the plugin
+static atomic_bool left_inside; // at exit, a rekindle thread is still inside the plugin
 
 bool rk_runtime_left_inside(void) {
     return atomic_load(&left_inside);
@@ -123,7 +123,8 @@ static void leave_inside(const char *what) {
                  rk_error(RK_DEADLINE_EXCEEDED, "the plugin did not finish %s", what));
 }
 
-// At exit, before the plugin's own teardown: no thread of ours may be inside it then.
+// The exit handler. It runs before the plugin's own teardown, when no rekindle thread may be inside
+// the plugin.
 static void at_exit(void) {
     rk_runtime *runtime = rk_runtime_get();
     if (!runtime)
@@ -147,26 +148,28 @@ static void at_exit(void) {
     rk_runtime_write_counts(true);
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);
-    // From here on every hook passes through. Nothing is freed: other threads may still be in one.
+    // From here on, every hook only calls the plugin. Nothing is freed, because other threads may
+    // still be inside a hook.
     atomic_store_explicit(&rk_runtime_started, NULL, memory_order_release);
 }
 
 void rk_runtime_renew_exit_handler(void) {
-    // Handlers run in reverse order, mixed with the destructors of static objects: registered again
-    // before an executable is handed to our thread, ours runs before those of whatever the plugin
-    // has set up until then. An entry takes 32 bytes.
+    // Exit handlers run in reverse order, together with the destructors of static objects.
+    // Registering the handler again before a rekindle thread gets an executable makes it run before
+    // the destructors of everything that the plugin has set up until then. A registration takes 32
+    // bytes.
     (void)atexit(at_exit);
 }
 
-// The threads and the journal are the parent's. So is the thread that may hold the mutex, since it
-// was starting the runtime.
+// The threads and the journal belong to the parent. The mutex may be held by a parent's thread that
+// was starting the runtime, so it is initialized again.
 static void in_forked_child(void) {
     mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store_explicit(&rk_runtime_started, NULL, memory_order_relaxed);
     atomic_store(&left_inside, false);
     if (ever_worked_for) {
         enabled = false;
-    } else { // what was noted is the parent's; the child begins anew
+    } else { // the parent has only recorded unwatched plugins; the child starts anew
         the_runtime = (rk_runtime){0};
         ever_started = false;
     }
@@ -185,7 +188,8 @@ static rk_err *derive_job(char **out_job) {
     return rk_job_derive(argc, argv, out_job);
 }
 
-// REKINDLE_JOB (which `rekindle run` sets), else from our own command line.
+// Sets the job's name: REKINDLE_JOB (which `rekindle run` sets), or a name derived from this
+// process's command line.
 static void name_job(rk_runtime *runtime) {
     char *derived = NULL;
     runtime->job = runtime->settings->job;
@@ -193,7 +197,7 @@ static void name_job(rk_runtime *runtime) {
         return;
     rk_err_drop(derive_job(&derived), "a job without a name is only harder to find");
     if (derived)
-        runtime->job = derived; // kept for the process's life
+        runtime->job = derived; // lives as long as the process
 }
 
 static void open_journal(rk_runtime *runtime) {
@@ -207,7 +211,7 @@ static void open_journal(rk_runtime *runtime) {
         .way_in = rk_way_in,
     };
     rk_err *err = rk_journal_open(&start, &runtime->journal);
-    if (rk_err_errno(err) == EROFS) // others concern that folder alone
+    if (rk_err_errno(err) == EROFS) // other errors concern the journal's folder alone
         rk_store_note_refusal(runtime->store, err);
     if (err)
         rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
@@ -242,20 +246,20 @@ static void open_store(rk_runtime *runtime) {
 }
 
 static void start_verifier(rk_runtime *runtime) {
-    // Of the jobs that wait some hold an executable, so there are few.
+    // Few jobs, because some waiting jobs hold an executable.
     rk_verifier_options options = {.share_ppm = runtime->settings->verify_ppm,
                                    .max_jobs = 1024,
                                    .max_held_bytes = (size_t)512 << 20};
     if (!runtime->store || options.share_ppm == 0)
         return;
-    // Ranks that start together must not choose the same.
+    // Ranks that start together must not choose the same hits.
     if (getrandom(&options.seed, sizeof options.seed, GRND_NONBLOCK) !=
         (ssize_t)sizeof options.seed)
         options.seed = rk_realtime_ns() ^ (uint64_t)getpid() << 40;
     rk_err_drop(rk_verifier_new(&options, &runtime->verifier), "then nothing is verified");
 }
 
-// Called with the mutex held, once a process.
+// Called with the mutex held, once per process.
 static void start_runtime(void) {
     rk_runtime *runtime = &the_runtime;
     runtime->settings = rk_settings_get(settings);
@@ -264,7 +268,8 @@ static void start_runtime(void) {
     open_store(runtime);
     start_verifier(runtime);
     rk_prefetch_start(runtime);
-    // A store that is not ours is not written to, by the journal either.
+    // The journal must not write to a store that could not be opened, for example because it
+    // belongs to another user.
     if (runtime->store)
         open_journal(runtime);
     atomic_store_explicit(&rk_runtime_started, runtime, memory_order_release);

@@ -13,10 +13,10 @@
 rk_steps_ring rk_the_ring;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards all below
-static uint64_t tail;                                     // words that were read
-static rk_step_detector *rhythm;                          // made with the first word
+static uint64_t tail;                                     // words processed so far
+static rk_step_detector *detector;                        // created with the first word
 static rk_programs programs;
-static uint64_t last_handle; // the last one looked up, and its program
+static uint64_t last_handle; // the last handle that was looked up, and its program
 static uint32_t last_program;
 static uint64_t compiles, grown_ns, next_flush_ns, flush_after_ns = NS_PER_S;
 
@@ -43,7 +43,8 @@ static void write_range(void *context, const rk_step_range *range) {
                          });
 }
 
-// An executable that came to the process past rekindle is a program of its own.
+// Returns the program of an executable. An executable that rekindle did not see being made gets a
+// new program.
 static uint32_t program_of(uint64_t handle) {
     if (handle == last_handle)
         return last_program;
@@ -62,12 +63,12 @@ static uint32_t program_of(uint64_t handle) {
 static void take_execution(uint64_t handle) {
     uint32_t program = program_of(handle);
     if (program == RK_NO_PROGRAM) {
-        rk_step_detector_skip(rhythm, 1);
+        rk_step_detector_skip(detector, 1);
         return;
     }
     rk_known_program *known = &programs.items[program];
     known->executions++;
-    rk_step_detector_execute(rhythm, program, known->name, known->has_telling_name);
+    rk_step_detector_execute(detector, program, known->name, known->has_user_name);
 }
 
 static void take_word(uint64_t word) {
@@ -76,23 +77,23 @@ static void take_word(uint64_t word) {
         take_execution(word);
         break;
     case RK_WORD_MARK:
-        rk_step_detector_mark(rhythm);
+        rk_step_detector_mark(detector);
         break;
     default:
-        rk_step_detector_transfer(rhythm, (word & 3) == RK_WORD_TO_DEVICE, word >> 2);
+        rk_step_detector_transfer(detector, (word & 3) == RK_WORD_TO_DEVICE, word >> 2);
     }
 }
 
-// Where the ring was full before anybody could read it. What was lost counts as executions.
+// Called if the ring was overwritten before it was processed. Lost words count as executions.
 static void pass_over_lost(uint64_t head) {
     uint64_t next = head - RK_STEPS_RING / 2;
-    rk_step_detector_skip(rhythm, next - tail);
+    rk_step_detector_skip(detector, next - tail);
     tail = next;
 }
 
 static void read_ring(void) {
-    if (!rhythm) {
-        rk_err *err = rk_step_detector_new(write_range, NULL, &rhythm);
+    if (!detector) {
+        rk_err *err = rk_step_detector_new(write_range, NULL, &detector);
         if (err) {
             rk_err_drop(err, "then there are no steps; it is tried again");
             return;
@@ -109,7 +110,7 @@ static void read_ring(void) {
         atomic_uint_fast64_t *slot = &rk_the_ring.words[tail & (RK_STEPS_RING - 1)];
         uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
         if (word == 0)
-            return; // its thread is between its two instructions
+            return; // its thread has reserved the word, but not written it yet
         atomic_store_explicit(slot, 0, memory_order_relaxed);
         tail++;
         take_word(word);
@@ -122,7 +123,7 @@ static void flush_now_and_then(void) {
     if (now_ns < next_flush_ns)
         return;
     if (next_flush_ns > 0) {
-        rk_step_detector_flush(rhythm);
+        rk_step_detector_flush(detector);
         flush_after_ns *= flush_after_ns < LONGEST_S * NS_PER_S ? 2 : 1;
     }
     next_flush_ns = now_ns + flush_after_ns;
@@ -131,9 +132,9 @@ static void flush_now_and_then(void) {
 void rk_steps_catch_up(void) {
     if (!rk_runtime_get() || pthread_mutex_trylock(&mutex) != 0)
         return;
-    int saved_errno = errno; // the hook's caller may look at it
+    int saved_errno = errno; // the hook's caller may read it
     read_ring();
-    if (rhythm)
+    if (detector)
         flush_now_and_then();
     errno = saved_errno;
     (void)pthread_mutex_unlock(&mutex);
@@ -157,13 +158,13 @@ static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, con
     uint64_t handle = (uint64_t)(uintptr_t)executable;
     uint32_t before = programs.count;
     uint32_t program = rk_programs_add(&programs, key ? &key->digest : NULL, name);
-    // Better than when it is first executed, which is known only when the ring is read.
+    // More exact than the first execution, which is only seen when the ring is processed.
     if (programs.count > before)
         grown_ns = rk_monotonic_ns();
     last_handle = 0;
     rk_programs_unbind(&programs, handle);
     if (program != RK_NO_PROGRAM && !rk_programs_bind(&programs, handle, program))
-        program = RK_NO_PROGRAM; // then it gets a number of its own when it is executed
+        program = RK_NO_PROGRAM; // it gets a program of its own at its first execution
 }
 
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
@@ -177,10 +178,10 @@ uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const 
         compiles++;
         grown_ns = rk_monotonic_ns();
     }
-    if (rhythm) {
+    if (detector) {
         if (is_real)
-            rk_step_detector_compile(rhythm);
-        rk_step_detector_get_state(rhythm, &state);
+            rk_step_detector_compile(detector);
+        rk_step_detector_get_state(detector, &state);
     }
     (void)pthread_mutex_unlock(&mutex);
     return state.executions;
@@ -218,8 +219,8 @@ void rk_steps_write(void) {
         return;
     (void)pthread_mutex_lock(&mutex);
     read_ring();
-    if (rhythm)
-        rk_step_detector_flush(rhythm);
+    if (detector)
+        rk_step_detector_flush(detector);
     write_executed(runtime->journal);
     (void)pthread_mutex_unlock(&mutex);
 }
@@ -228,8 +229,8 @@ void rk_steps_get_state(rk_steps_state *out_state) {
     rk_step_detector_state state = {0};
     (void)pthread_mutex_lock(&mutex);
     read_ring();
-    if (rhythm)
-        rk_step_detector_get_state(rhythm, &state);
+    if (detector)
+        rk_step_detector_get_state(detector, &state);
     *out_state = (rk_steps_state){
         .executions = state.executions,
         .steps = state.steps,

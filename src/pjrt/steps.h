@@ -1,9 +1,10 @@
-// What the process executes, in its order: for steps, the journal, and strict mode.
+// Records the process's executions and transfers in order, for step detection, the journal and
+// strict mode.
 //
-// On the way of an execution it costs an atomic addition and a store: hooks put a word each into
-// a ring, and whoever fills a part of it reads that part. So it is known a little later what was
-// executed; whatever needs it exactly (a compilation, the end of an executable or of the process)
-// reads the rest first.
+// An execution costs one atomic addition and one store: a hook writes one word into a ring buffer,
+// and the thread that completes a batch processes it. So the processed state lags behind. Functions
+// that need the exact state (for a compilation, or at the end of an executable or of the process)
+// process the rest of the ring first.
 #pragma once
 
 #include "identity/key.h"
@@ -14,21 +15,21 @@ enum {
     RK_STEPS_BATCH = 256,
 };
 
-// Inside hooks and steps.c alone.
+// Used only by the hooks and steps.c.
 typedef struct rk_steps_ring {
-    _Alignas(64) atomic_uint_fast64_t head;                 // words ever written
-    _Alignas(64) atomic_uint_fast64_t words[RK_STEPS_RING]; // 0: read already, or not yet there
+    _Alignas(64) atomic_uint_fast64_t head;                 // words written so far
+    _Alignas(64) atomic_uint_fast64_t words[RK_STEPS_RING]; // 0: processed, or not yet written
 } rk_steps_ring;
 extern rk_steps_ring rk_the_ring;
 
-// Reads what is in the ring, unless another thread is at it. Thread-safe; writes the journal now
-// and then.
+// Processes the words in the ring, unless another thread is doing so. From time to time, it also
+// writes the journal. Thread-safe.
 void rk_steps_catch_up(void);
 
-// The two lowest bits of a word say what it is; addresses of executables have none of them.
+// The two lowest bits of a word are its kind. They are zero in the address of an executable.
 enum { RK_WORD_EXECUTE = 0, RK_WORD_TO_DEVICE = 1, RK_WORD_TO_HOST = 2, RK_WORD_MARK = 3 };
 
-// Returns how many words there were before.
+// Appends a word. Returns the number of words before it.
 static inline uint64_t rk_steps_put(uint64_t word) {
     uint64_t at = atomic_fetch_add_explicit(&rk_the_ring.head, 1, memory_order_relaxed);
     atomic_store_explicit(&rk_the_ring.words[at & (RK_STEPS_RING - 1)], word, memory_order_release);
@@ -45,28 +46,29 @@ static inline uint64_t rk_steps_transfer(bool to_device, uint64_t bytes) {
     return rk_steps_put(bytes << 2 | (to_device ? RK_WORD_TO_DEVICE : RK_WORD_TO_HOST));
 }
 
-// How many words there were that are no transfers: executions.
+// Returns the number of executions: of all words that are neither one of `transfers` transfers nor
+// a step mark.
 uint64_t rk_steps_count_executions(uint64_t transfers);
 
-// The program says that a step ends here.
+// Marks the end of a step, as the program reports it.
 void rk_steps_mark(void);
 
-// A request for a compilation was answered: `executable` runs the program of that key (NULL: it has
-// none) and name. `is_real`: the plugin's compiler was called. Returns how many executions there
-// were before.
+// Called after a compile request was answered. `executable` runs the program with that key (NULL:
+// no key) and name; NULL if there is no executable. `is_real`: the plugin's compiler was called.
+// Returns the number of executions before.
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
                                  const char *name, bool is_real);
 
-// It is about to be destroyed.
+// Called before the executable is destroyed.
 void rk_steps_forget(const PJRT_LoadedExecutable *executable);
 
-// Writes what is not in the journal yet.
+// Writes everything that is not in the journal yet.
 void rk_steps_write(void);
 
-// Where the process stands, now.
+// The current totals of the process.
 typedef struct rk_steps_state {
     uint64_t executions, steps, flat_steps;
-    uint64_t compiles;        // real ones
-    uint64_t since_growth_ns; // since a program was compiled, or had for the first time
+    uint64_t compiles;        // calls of the plugin's compiler
+    uint64_t since_growth_ns; // since a program was last compiled, or used for the first time
 } rk_steps_state;
 void rk_steps_get_state(rk_steps_state *out_state);

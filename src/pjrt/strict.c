@@ -11,7 +11,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-static atomic_bool is_warm; // stays
+static atomic_bool is_warm; // never reset
 
 static void become_warm(const rk_runtime *runtime, const char *because, uint64_t executions) {
     if (!atomic_exchange(&is_warm, true))
@@ -27,7 +27,7 @@ void rk_strict_mark_warm(void) {
     become_warm(runtime, "mark", state.executions);
 }
 
-// Why warm-up is over; NULL while it is not.
+// Returns the reason why warm-up is over; NULL if it is not.
 static const char *reason_to_be_warm(const rk_runtime *runtime, const rk_steps_state *state) {
     const rk_warmup *warmup = &runtime->settings->warmup;
     switch (warmup->kind) {
@@ -62,7 +62,7 @@ static void write_cause(const rk_late *late, const char *between, rk_buf *out) {
                           rk_buf_text(&late->words));
 }
 
-// One line, at once: compiling may take an hour.
+// Writes one line at once, because the compilation may take an hour.
 static void warn(const rk_late *late, const rk_steps_state *state) {
     enum { LINES_MAX = 100 };
     static atomic_uint lines;
@@ -117,11 +117,11 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
 }
 
 void rk_strict_note(const rk_request *r) {
-    enum { WORTH_TELLING_S = 1 };
+    enum { WORTH_WARNING_S = 1 };
     if (r->runtime->settings->strict == RK_STRICT_OFF || !r->args || r->event.failed)
         return;
     rk_late_remember(r);
-    if (r->event.late && r->event.compile_ns >= WORTH_TELLING_S * NS_PER_S)
+    if (r->event.late && r->event.compile_ns >= WORTH_WARNING_S * NS_PER_S)
         rk_log_warn("%s took %" PRIu64 ".%" PRIu64 " s to compile, after warm-up",
                     r->name ? r->name : "a program", r->event.compile_ns / NS_PER_S,
                     r->event.compile_ns / (NS_PER_S / 10) % 10);

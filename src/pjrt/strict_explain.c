@@ -4,7 +4,7 @@
 
 #include "diagnose/diff/quick.h"
 
-enum { SEEN_MAX = 64 }; // programs that are remembered, the latest ones
+enum { SEEN_MAX = 64 }; // number of programs remembered, the latest ones
 
 typedef struct seen_program {
     rk_quick_program *program; // owned
@@ -12,9 +12,9 @@ typedef struct seen_program {
     bool has_key;
 } seen_program;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards the next two
-static seen_program seen[SEEN_MAX];                       // in turn
-static size_t seen_count;                                 // ever
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards `seen` and `seen_count`
+static seen_program seen[SEEN_MAX];                       // used as a ring
+static size_t seen_count;                                 // programs ever added
 
 void rk_late_cleanup(rk_late *late) {
     rk_buf_cleanup(&late->name);
@@ -31,7 +31,7 @@ static rk_quick_program *read_program(const rk_request *r) {
     return program;
 }
 
-// With the mutex held.
+// Called with the mutex held.
 static bool is_remembered(const rk_request *r) {
     for (size_t i = 0; i < SEEN_MAX && r->has_key; i++)
         if (seen[i].has_key && rk_digest_equal(&seen[i].key.digest, &r->key.digest))
@@ -68,8 +68,9 @@ static const char *remedy_of(rk_cause cause) {
     }
 }
 
-// A program that was seen before is no news: something else is. True if it was.
-static bool tell_known(const rk_request *r, rk_late *late) {
+// Explains a program that this process had before: the options or the store must be the reason.
+// False if the program is new.
+static bool explain_known(const rk_request *r, rk_late *late) {
     for (size_t i = 0; i < SEEN_MAX && r->has_key; i++) {
         if (!seen[i].has_key || !rk_digest_equal(&seen[i].key.program, &r->key.program))
             continue;
@@ -99,7 +100,7 @@ static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {
 static void compare(const rk_request *r, const rk_quick_program *program, rk_late *late) {
     const rk_quick_program *latest_last[SEEN_MAX];
     (void)pthread_mutex_lock(&mutex);
-    if (!tell_known(r, late)) {
+    if (!explain_known(r, late)) {
         rk_quick_verdict verdict;
         for (size_t i = 0; i < SEEN_MAX; i++)
             latest_last[i] = seen[(seen_count + i) % SEEN_MAX].program;

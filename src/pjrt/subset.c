@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-// What the options say of devices.
+// The placement on devices that the options describe.
 typedef struct placement {
-    size_t devices;  // of the assignment; 0: it says nothing
+    size_t devices;  // in the device assignment; 0: there is none
     long long first; // id of its first device
     long long ordinal;
 } placement;
@@ -14,7 +14,7 @@ static bool ends_with(const char *text, const char *ending) {
     return len >= ending_len && strcmp(text + len - ending_len, ending) == 0;
 }
 
-// "4,5,6,7", the ids of one computation's replicas.
+// Adds a field like "4,5,6,7", the device ids of one computation's replicas.
 static void add_ids(placement *place, const rk_component *field) {
     if (field->value_len == 0)
         return;

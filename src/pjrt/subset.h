@@ -1,5 +1,5 @@
-// Loading onto some of a TPU's devices. A warm load onto a proper subset of them that does not
-// begin at device 0 was seen to crash (jax#38004), and nobody has shown since that it works.
+// Detects programs that run on a subset of a TPU's devices. A warm load onto a proper subset that
+// does not begin at device 0 has crashed (jax#38004), and no test has shown since that it works.
 #pragma once
 
 #include "pjrt/runtime.h"

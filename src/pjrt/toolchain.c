@@ -7,7 +7,7 @@
 
 enum { FOLDERS_MAX = 4, ENTRIES_MAX = 1 << 14, PATH_MAX_BYTES = 4096 };
 
-// Packages whose versions decide which programs are made.
+// Packages whose versions decide which programs the framework makes.
 static const char *const packages[] = {"jax", "jaxlib", "libtpu", "torch", "torch_xla"};
 
 typedef struct folders {
@@ -22,7 +22,8 @@ static bool is_known(const folders *list, const char *path, size_t len) {
     return false;
 }
 
-// Libraries of these packages lie in folders of their own, in the one that they are installed in.
+// Records the folder in which a library's package is installed. Each package's libraries are in a
+// folder of their own below it.
 static int note_library(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size;
     folders *list = context;
@@ -46,7 +47,7 @@ typedef struct writer {
     bool written[RK_ARRAY_LEN(packages)];
 } writer;
 
-// "jaxlib-0.10.2.dist-info"
+// Parses a folder name like "jaxlib-0.10.2.dist-info".
 static rk_err *note_package(void *context, const char *name) {
     writer *w = context;
     static const char suffix[] = ".dist-info";
@@ -66,7 +67,7 @@ static rk_err *note_package(void *context, const char *name) {
     return NULL;
 }
 
-// "/lib/python3.11/site-packages"
+// Parses a path like "/lib/python3.11/site-packages".
 static void write_python(rk_json *json, const folders *list) {
     static const char part[] = "/python";
     for (size_t i = 0; i < list->count; i++) {

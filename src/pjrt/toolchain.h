@@ -1,11 +1,11 @@
-// The framework in this process: what is installed beside the libraries that it has loaded. Not
-// part of any key (a framework shows in the programs that it makes), but recorded, so that an
-// upgrade can be told from an edit.
+// The versions of the framework in this process, read from the packages installed beside its loaded
+// libraries. They are not part of any key, because a framework shows in its programs. They are
+// recorded to distinguish an upgrade from an edit of the program.
 #pragma once
 
 #include "base/json.h"
 
-// Writes an object, {"python":"3.11","jax":"0.10.2","jaxlib":"0.10.2"}; an empty one where nothing
-// is known, never fails. Lists the folders in which packages are installed: for a client's
-// creation, not for hot paths.
+// Writes an object, {"python":"3.11","jax":"0.10.2","jaxlib":"0.10.2"}; an empty one if nothing is
+// known. Never fails. Lists the folders of installed packages: for a client's creation, not for hot
+// paths.
 void rk_toolchain_write(rk_json *json);

@@ -10,16 +10,17 @@
 #include "pjrt/load.h"
 #include "pjrt/prefetch_internal.h"
 
-// One hit on its way through the verifier.
+// One hit that is being verified.
 typedef struct verification {
     rk_plugin *plugin;
-    const PJRT_Api *api; // its
+    const PJRT_Api *api; // the plugin's table
     PJRT_Client *client;
     rk_store *store;             // borrowed
-    PJRT_Executable *executable; // of what was loaded; owned until it is described
+    PJRT_Executable *executable; // the loaded executable's; owned until it is described
     rk_key key;
     uint64_t created_ns; // of the entry
-    rk_digest made_of;   // the entry; zeroes if that is not known
+    rk_digest made_of;   // digest of the program bytes that the entry was compiled from; zeroes if
+                         // not known
     char *name;          // owned
     rk_buf program, format, options;
     rk_executable_digest loaded;
@@ -40,7 +41,7 @@ static void describe(void *context) {
     rk_executable_destroy(v->api, RK_TAKE(v->executable));
 }
 
-// Compiling once more.
+// Compiling again.
 
 static void destroy_loaded(const PJRT_Api *api, PJRT_LoadedExecutable *loaded) {
     PJRT_LoadedExecutable_Destroy_Args args = {
@@ -72,15 +73,15 @@ static rk_err *compile(const verification *v, PJRT_LoadedExecutable **out_loaded
     return NULL;
 }
 
-// Consumes the loaded executable. Its bytes are wanted where `bytes` is not NULL.
-static rk_err *take_likeness(const PJRT_Api *api, PJRT_LoadedExecutable *loaded,
-                             rk_executable_digest *out_likeness, rk_buf *bytes) {
+// Consumes the loaded executable. Appends its serialized form to `bytes`, if not NULL.
+static rk_err *take_digest(const PJRT_Api *api, PJRT_LoadedExecutable *loaded,
+                           rk_executable_digest *out_digest, rk_buf *bytes) {
     PJRT_Executable *executable = rk_executable_of(api, loaded);
     rk_err *err = NULL;
     if (!executable)
         err = rk_error(RK_INTERNAL, "the plugin does not describe its executables");
     if (!err)
-        rk_executable_digest_take(api, executable, out_likeness);
+        rk_executable_digest_take(api, executable, out_digest);
     if (!err && bytes)
         err = rk_executable_serialize(api, executable, bytes);
     rk_executable_destroy(api, executable);
@@ -88,16 +89,17 @@ static rk_err *take_likeness(const PJRT_Api *api, PJRT_LoadedExecutable *loaded,
     return err;
 }
 
-static rk_err *compile_afresh(const verification *v, rk_executable_digest *out_likeness,
+static rk_err *compile_afresh(const verification *v, rk_executable_digest *out_digest,
                               rk_buf *bytes) {
     PJRT_LoadedExecutable *loaded = NULL;
     RK_TRY(compile(v, &loaded));
-    return take_likeness(v->api, loaded, out_likeness, bytes);
+    return take_digest(v->api, loaded, out_digest, bytes);
 }
 
-// What differs may be what differs between any two compilations, or between compiling and loading,
-// and speaks against no entry then: a second compilation, taken the way of an entry, must agree
-// with the first, and differ from what was loaded as well.
+// Confirms a difference. Some properties differ between any two compilations, or between compiling
+// and loading, and say nothing about the entry. So a second compilation, which is serialized and
+// loaded like an entry, must agree with the first one, and its loaded form must differ from the hit
+// as well.
 static rk_err *confirm(const verification *v, const rk_executable_digest *first,
                        uint32_t *different) {
     RK_AUTO(rk_buf) bytes = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
@@ -105,13 +107,14 @@ static rk_err *confirm(const verification *v, const rk_executable_digest *first,
     PJRT_LoadedExecutable *loaded = NULL;
     RK_TRY(compile_afresh(v, &second, &bytes));
     RK_TRY(rk_load(v->plugin, v->client, rk_buf_span(&bytes), rk_buf_span(&v->options), &loaded));
-    RK_TRY(take_likeness(v->api, loaded, &reloaded, NULL));
+    RK_TRY(take_digest(v->api, loaded, &reloaded, NULL));
     *different &= ~rk_executable_digest_compare(first, &second);
     *different &= rk_executable_digest_compare(&v->loaded, &reloaded);
     return NULL;
 }
 
-// Compilers that try out code and take what was fastest do not give the same twice.
+// True for platforms whose compilers run candidates and choose the fastest. Their results differ
+// between compilations.
 static bool tries_out(const PJRT_Api *api, PJRT_Client *client) {
     static const char *const platforms[] = {"cuda", "rocm", "sycl", "gpu"};
     PJRT_Client_PlatformName_Args args = {.struct_size = PJRT_Client_PlatformName_Args_STRUCT_SIZE,
@@ -125,22 +128,23 @@ static bool tries_out(const PJRT_Api *api, PJRT_Client *client) {
     return found;
 }
 
-// What came of it.
+// Reporting.
 
-// True if that entry's difference was told in this process before. On the verifier's thread alone.
-static bool was_told(const rk_digest *key) {
+// True if the difference of this entry was warned about before in this process. Called only on the
+// verifier's thread.
+static bool was_warned(const rk_digest *key) {
     enum { MOST_KEYS = 256 };
-    static rk_digest told[MOST_KEYS];
+    static rk_digest warned[MOST_KEYS];
     static size_t count;
     for (size_t i = 0; i < count; i++)
-        if (rk_digest_equal(&told[i], key))
+        if (rk_digest_equal(&warned[i], key))
             return true;
     if (count < MOST_KEYS)
-        told[count++] = *key;
+        warned[count++] = *key;
     return false;
 }
 
-// Unless it was replaced since it was loaded.
+// Quarantines the entry, unless it was replaced after the load.
 static bool set_aside(const verification *v) {
     RK_AUTO(rk_store_lookup) lookup = {0};
     rk_err *err = rk_store_get(v->store, &v->key, &lookup);
@@ -156,7 +160,7 @@ static void list_parts(uint32_t parts, rk_buf *out) {
                               rk_executable_digest_name((rk_executable_digest_part)part));
 }
 
-static void tell(const rk_runtime *runtime, const verification *v, const char *parts, bool aside) {
+static void warn(const rk_runtime *runtime, const verification *v, const char *parts, bool aside) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&v->key.digest, hex);
     RK_AUTO(rk_buf) text = {0};
@@ -177,7 +181,7 @@ static void tell(const rk_runtime *runtime, const verification *v, const char *p
 
 static void report(const verification *v, rk_journal_verified *event, uint32_t different) {
     const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime) // the process is ending, and did not wait for this
+    if (!runtime) // the process is ending without waiting for this verification
         return;
     RK_AUTO(rk_buf) parts = {0};
     list_parts(different, &parts);
@@ -187,16 +191,16 @@ static void report(const verification *v, rk_journal_verified *event, uint32_t d
     event->key = &v->key;
     event->name = v->name;
     event->differs = (const char *)parts.data;
-    if (different && !was_told(&v->key.digest)) {
+    if (different && !was_warned(&v->key.digest)) {
         event->quarantined = set_aside(v);
         rk_prefetch_distrust(runtime, &v->key);
-        tell(runtime, v, event->differs, event->quarantined);
+        warn(runtime, v, event->differs, event->quarantined);
     }
     rk_journal_add_verified(runtime->journal, event);
     rk_runtime_check_journal(runtime);
 }
 
-// Of the parts that differ, those which may.
+// Returns the differing parts that may differ without a fault of the entry.
 static uint32_t incomparable(const verification *v, uint32_t different) {
     const uint32_t program = 1u << RK_EXECUTABLE_DIGEST_PROGRAM,
                    fingerprint = 1u << RK_EXECUTABLE_DIGEST_FINGERPRINT;
@@ -204,8 +208,8 @@ static uint32_t incomparable(const verification *v, uint32_t different) {
         return 0;
     if (tries_out(v->api, v->client))
         return program | fingerprint;
-    // Plugins count names and source lines in, which may be others in a program of the same
-    // meaning.
+    // A plugin's fingerprint covers names and source lines, which may differ between programs of
+    // the same meaning.
     rk_digest bytes;
     rk_digest_of(rk_buf_span(&v->program), &bytes);
     return rk_digest_equal(&bytes, &v->made_of) ? 0 : fingerprint;
@@ -222,7 +226,7 @@ static void verify(void *context, const atomic_bool *cancelled) {
         different = rk_executable_digest_compare(&v->loaded, &fresh);
     different &= ~incomparable(v, different);
     if (different && atomic_load(cancelled))
-        return; // suspected, and nothing more
+        return; // a suspicion without confirmation is not reported
     if (different)
         err = confirm(v, &fresh, &different);
     event.verify_ns = rk_monotonic_ns() - start_ns;
@@ -239,10 +243,10 @@ static void done(void *context) {
     free_verification(context);
 }
 
-// Choosing.
+// Choosing hits.
 
-// Programs that wait, to be stored or verified, have one budget.
-static bool has_room(const rk_runtime *runtime, size_t bytes) {
+// True if the program fits the budget for programs that wait to be stored or verified.
+static bool fits_budget(const rk_runtime *runtime, size_t bytes) {
     size_t waiting = rk_verifier_held_bytes(runtime->verifier);
     if (runtime->publisher)
         waiting += rk_publisher_queued_bytes(runtime->publisher);
@@ -272,7 +276,7 @@ static verification *new_verification(const rk_request *r) {
 }
 
 static void submit(const rk_request *r, size_t bytes) {
-    verification *v = has_room(r->runtime, bytes) ? new_verification(r) : NULL;
+    verification *v = fits_budget(r->runtime, bytes) ? new_verification(r) : NULL;
     if (!v)
         return;
     rk_runtime_renew_exit_handler();
@@ -290,8 +294,8 @@ static void submit(const rk_request *r, size_t bytes) {
         free_verification(v);
 }
 
-// What an extension says may change what is compiled, and is gone after the call. JAX always passes
-// one, the profiler's, which only says what the call belongs to in a trace.
+// An extension may change the result of a compilation, and it is gone after the call. JAX always
+// passes the profiler's extension, which only names the trace that the call belongs to.
 static bool can_be_repeated(const PJRT_Client_Compile_Args *args) {
     for (const PJRT_Extension_Base *node = args->extension_start; node; node = node->next)
         if (node->type != PJRT_Extension_Type_Profiler)

@@ -1,4 +1,4 @@
-// How rekindle came into this process: each library defines it.
+// The entry path through which rekindle entered this process. Each library defines it.
 #pragma once
 
 #include "base/macros.h"

@@ -16,8 +16,8 @@ void rk_interner_cleanup(rk_interner *interner) {
     *interner = (rk_interner){0};
 }
 
-// Starts from an address, which differs from process to process, so that nobody can make a program
-// whose parts collide.
+// Seeds the hash with an address, which differs between processes. So an attacker cannot prepare a
+// program whose parts collide.
 static uint64_t hash(const rk_interner *interner, rk_span bytes) {
     return rk_quick_hash((uintptr_t)interner, bytes);
 }
@@ -30,7 +30,7 @@ static void place(rk_interner *interner, uint32_t number) {
     interner->slots[slot] = number + 1;
 }
 
-static bool make_room(rk_interner *interner) {
+static bool reserve_slot(rk_interner *interner) {
     if (interner->count < interner->slot_count / 2)
         return true;
     uint32_t wanted = interner->slot_count ? interner->slot_count * 2 : FIRST_SLOTS;
@@ -54,7 +54,7 @@ static bool make_room(rk_interner *interner) {
     return true;
 }
 
-// UINT32_MAX if they were never seen. There are slots.
+// Returns UINT32_MAX if the bytes are not known. There must be slots.
 static uint32_t find(const rk_interner *interner, rk_span bytes, uint64_t wanted) {
     uint32_t mask = interner->slot_count - 1;
     for (uint32_t slot = (uint32_t)wanted & mask; interner->slots[slot]; slot = (slot + 1) & mask) {
@@ -68,7 +68,7 @@ static uint32_t find(const rk_interner *interner, rk_span bytes, uint64_t wanted
 
 uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new) {
     *out_is_new = false;
-    if (interner->failed || !make_room(interner))
+    if (interner->failed || !reserve_slot(interner))
         return 0;
     uint64_t wanted = hash(interner, bytes);
     uint32_t number = find(interner, bytes, wanted);

@@ -1,5 +1,5 @@
-// Numbers runs of bytes by their content, from zero on, in the order in which they are first seen.
-// Internal to this room.
+// Numbers byte strings by content, from zero on, in the order of first use. Internal to this
+// module.
 #pragma once
 
 #include "base/span.h"
@@ -8,17 +8,17 @@ typedef struct rk_interner {
     struct rk_interned *items; // owned
     uint32_t *slots;           // owned; a power of two of them, at most half full
     uint32_t count, slot_count;
-    bool failed; // memory was short, or there were too many: all numbers are zero from then on
+    bool failed; // out of memory, or too many strings: all later numbers are zero
 } rk_interner;
 
-void rk_interner_cleanup(rk_interner *interner); // a zeroed one needs no other beginning
+void rk_interner_cleanup(rk_interner *interner); // a zeroed interner needs no other initialization
 
-// The number of these bytes, which must stay where they are for as long as the interner lives, or
-// be settled.
-// `out_is_new`: they were never seen before. Takes time in proportion to them.
+// Returns the number of the bytes. The interner borrows new bytes: keep them in place, or move them
+// with rk_interner_settle. `out_is_new`: the bytes were not known before. Takes time proportional
+// to their length.
 uint32_t rk_intern(rk_interner *interner, rk_span bytes, bool *out_is_new);
-// They are at another place now.
+// Records that the bytes of `number` have moved to `data`. NULL sets `failed`.
 void rk_interner_settle(rk_interner *interner, uint32_t number, const uint8_t *data);
 
-// Their number, or UINT32_MAX if they were never seen.
+// Returns the number of the bytes, or UINT32_MAX if they are not known.
 uint32_t rk_interner_find(const rk_interner *interner, rk_span bytes);

@@ -6,7 +6,7 @@
 #include "program/canon/canon.h"
 #include "program/canon/fingerprint.h"
 
-// Bytes that the model keeps: a list of chunks, freed together; the first one is being filled.
+// Bytes owned by the model: a list of chunks, freed together. New bytes go to the first chunk.
 typedef struct rk_model_scratch {
     struct rk_model_scratch *next;
     size_t used, capacity;
@@ -26,7 +26,7 @@ void rk_model_free(rk_model *model) {
     rk_free(model->regions.items);
     rk_free(model->blocks.items);
     for (uint32_t i = 0; i < model->payloads.count; i++)
-        rk_model_free(model->payloads.items[i]); // which have none: this goes no deeper
+        rk_model_free(model->payloads.items[i]); // payloads have no payloads: no deeper recursion
     rk_free(model->payloads.items);
     rk_free(model->payload_nodes.items);
     while (model->scratch) {
@@ -39,14 +39,14 @@ void rk_model_free(rk_model *model) {
 
 bool rk_model_take_budget(rk_model *model, size_t bytes) {
     if (bytes > model->budget_bytes) {
-        model->out_of_room = true;
+        model->out_of_memory = true;
         return false;
     }
     model->budget_bytes -= bytes;
     return true;
 }
 
-// Room for `count` more items in an array; false when there is none.
+// Makes space for `count` more items in an array. False if there is none.
 static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t used, uint32_t count,
                  size_t item_bytes) {
     enum { FIRST_CAPACITY = 64 };
@@ -58,12 +58,12 @@ static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t use
         wanted *= 2;
     if (wanted >= RK_NO_ID ||
         !rk_model_take_budget(model, (size_t)(wanted - *capacity) * item_bytes)) {
-        model->out_of_room = true;
+        model->out_of_memory = true;
         return false;
     }
     void *grown = rk_realloc(*items, (size_t)wanted * item_bytes);
     if (!grown) {
-        model->out_of_room = true;
+        model->out_of_memory = true;
         return false;
     }
     *items = grown;
@@ -71,7 +71,7 @@ static bool grow(rk_model *model, void **items, uint32_t *capacity, uint32_t use
     return true;
 }
 
-// Appends `count` items to an array and yields the index of the first, or RK_NO_ID.
+// Appends `count` items to an array. Returns the index of the first, or RK_NO_ID.
 #define APPEND(model, array, source, number)                                                       \
     (__extension__({                                                                               \
         uint32_t at_ = RK_NO_ID;                                                                   \
@@ -149,7 +149,7 @@ static void reserve(rk_model *model, void **items, uint32_t *capacity, size_t wa
         return;
     void *grown = rk_realloc(*items, bytes);
     if (!grown) {
-        model->out_of_room = true;
+        model->out_of_memory = true;
         return;
     }
     model->budget_bytes -= bytes - *capacity * item_bytes;
@@ -176,7 +176,7 @@ void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields) {
     RESERVE(model, fields, fields);
 }
 
-// Chunks double, so that many small pieces are few allocations.
+// The chunk size doubles, so that many small pieces need few allocations.
 static bool add_chunk(rk_model *model, size_t needed) {
     enum { FIRST_CHUNK_BYTES = 1 << 10, MAX_CHUNK_BYTES = 1 << 20 };
     size_t capacity = model->scratch ? model->scratch->capacity * 2 : FIRST_CHUNK_BYTES;
@@ -188,7 +188,7 @@ static bool add_chunk(rk_model *model, size_t needed) {
         return false;
     scratch *chunk = rk_malloc(sizeof *chunk + capacity);
     if (!chunk) {
-        model->out_of_room = true;
+        model->out_of_memory = true;
         return false;
     }
     *chunk = (scratch){.next = model->scratch, .capacity = capacity};
@@ -217,7 +217,7 @@ static int compare_fields(const void *a, const void *b, void *context) {
 }
 
 void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count) {
-    uint32_t sorted = 1; // most come sorted
+    uint32_t sorted = 1; // most lists are sorted already
     if (!count)
         return;
     rk_field *fields = model->fields.items + first;
@@ -250,7 +250,7 @@ void rk_model_count_opaque(rk_model *model, const char *static_reason) {
 }
 
 rk_err *rk_model_status(const rk_model *model) {
-    if (!model->out_of_room)
+    if (!model->out_of_memory)
         return NULL;
     return rk_error(RK_RESOURCE_EXHAUSTED, "a program needs more memory than its size allows");
 }
@@ -312,7 +312,7 @@ rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **o
     return err;
 }
 
-// Without the model's operations: they are hashed as they are read.
+// Reads the program without storing its operations in the model: they are hashed as they are read.
 static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
                            rk_digest *out_fingerprint, char **out_reason) {
     bool good = false;

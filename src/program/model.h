@@ -1,9 +1,9 @@
-// One neutral program, whatever the format it came in: MLIR bytecode or HloModuleProto. The readers
-// (program/read_*.c) fill it; fingerprint, text and diff read it.
+// A program in one neutral form, read from MLIR bytecode or HloModuleProto. The readers
+// (mlir/read*.c, hlo/*.c) fill the model; fingerprint, text and diff read it.
 //
-// Everything lies in flat arrays and is named by index, so that a program of a hundred thousand
-// operations is a handful of allocations and freeing is cheap. Strings and constants are borrowed
-// from the program's own bytes, which must outlive the model, or from the model's scratch.
+// All parts are in flat arrays and refer to each other by index. A program of a hundred thousand
+// operations needs only a few allocations and is freed quickly. Strings and constants are borrowed
+// from the program's bytes, which must outlive the model, or from the model's scratch memory.
 #pragma once
 
 #include "base/buf.h"
@@ -12,34 +12,33 @@
 
 typedef struct rk_canon rk_canon; // program/canon/canon.h
 
-// Types, attributes and locations are one kind of thing: nodes of a tree (shared, without cycles:
-// children always have lower numbers than their parents).
+// Types, attributes and locations are nodes of one tree. Nodes may be shared. There are no cycles:
+// children have lower numbers than their parents.
 typedef enum rk_node_kind {
-    RK_NODE_UNIT,   // present, and that is all
-    RK_NODE_BOOL,   // value: 0 or 1
-    RK_NODE_INT,    // value: in `width` bits, zero-extended (wider than 64: bytes); field 0: type
-    RK_NODE_FLOAT,  // value: the bit pattern in `width` bits (wider than 64: bytes); field 0: type
-    RK_NODE_STRING, // bytes
-    RK_NODE_SYMBOL, // bytes: the name of a function, a mesh, a computation; fields: nested names
-    RK_NODE_ENUM,   // name: which enumeration ("precision"); bytes: the value ("HIGHEST")
-    RK_NODE_LIST,   // fields without names
-    RK_NODE_DICT,   // fields, sorted by name
-    RK_NODE_INTS,   // bytes: signed 64-bit little-endian integers (dimensions, permutations)
-    RK_NODE_ELEMENTS, // a constant. field 0: its type; bytes: row-major, little-endian, as they
-                      // stood
-    RK_NODE_STRUCT, // name: what it is ("conv"); fields with names, in the order of its definition
-    RK_NODE_TYPE,   // name: "tensor", "f32", "tuple", …; fields: element types, encoding; for
-                    // shaped types bytes: dimensions as in RK_NODE_INTS (INT64_MIN: dynamic)
-    RK_NODE_OPAQUE, // name: dialect; bytes: what no reader understands, as it stood
-    // A program inside the program. bytes: its canonical fingerprint; value: its number among
-    // `payloads`, or RK_NO_ID where it was not kept
+    RK_NODE_UNIT,     // present, without a value
+    RK_NODE_BOOL,     // value: 0 or 1
+    RK_NODE_INT,      // value: `width` bits, zero-extended; bytes if wider than 64; field 0: type
+    RK_NODE_FLOAT,    // value: the bits of the float; bytes if wider than 64; field 0: type
+    RK_NODE_STRING,   // bytes
+    RK_NODE_SYMBOL,   // bytes: the name of a function, a mesh, a computation; fields: nested names
+    RK_NODE_ENUM,     // name: the enumeration ("precision"); bytes: the value ("HIGHEST")
+    RK_NODE_LIST,     // fields without names
+    RK_NODE_DICT,     // fields, sorted by name
+    RK_NODE_INTS,     // bytes: signed 64-bit little-endian integers (dimensions, permutations)
+    RK_NODE_ELEMENTS, // a constant. field 0: its type; bytes: row-major, little-endian
+    RK_NODE_STRUCT,   // name: its kind ("conv"); fields: with names, in the order of the definition
+    RK_NODE_TYPE, // name: "tensor", "f32", "tuple", …; fields: element types, encoding; bytes of
+                  // shaped types: dimensions as in RK_NODE_INTS (INT64_MIN: dynamic)
+    RK_NODE_OPAQUE, // name: dialect; bytes: as in the program, because no reader understands them
+    // A program inside the program. bytes: its canonical fingerprint; value: its index in
+    // `payloads`, or RK_NO_ID if it is not in the model
     RK_NODE_PROGRAM,
-    // Locations, outermost first.
+    // Locations. A location contains other locations as fields.
     RK_NODE_LOC_UNKNOWN,
     RK_NODE_LOC_FILE,  // bytes: path; value: line << 32 | column
-    RK_NODE_LOC_NAME,  // bytes: name; field 0: the location it names
+    RK_NODE_LOC_NAME,  // bytes: name; field 0: the location with that name
     RK_NODE_LOC_CALL,  // field 0: callee (inner); field 1: caller
-    RK_NODE_LOC_FUSED, // fields: locations; then, named "metadata", an attribute
+    RK_NODE_LOC_FUSED, // fields: locations, then optionally an attribute named "metadata"
 } rk_node_kind;
 
 typedef struct rk_field {
@@ -58,20 +57,20 @@ typedef struct rk_node {
 
 typedef struct rk_value {
     uint32_t type;     // node
-    uint32_t location; // node or RK_NO_ID; of block arguments
+    uint32_t location; // node of a block argument, or RK_NO_ID
 } rk_value;
 
-// Operations stand in the order in which they are met (an operation before those in its regions),
-// so that ops[i+1 .. ops[i].end) are inside ops[i], and ops[i].end is the next one beside it.
+// Operations are in pre-order: an operation comes before the operations in its regions. Operations
+// ops[i+1] to ops[ops[i].end - 1] are inside ops[i]. ops[ops[i].end] is its next sibling.
 typedef struct rk_op {
-    uint32_t name; // string id: "stablehlo.add", "func.func", "hlo.dot"; no dialect version
+    uint32_t name; // string id: "stablehlo.add", "func.func", "hlo.dot"; without dialect version
     uint32_t location;
     uint32_t first_attr, attr_count;       // fields, sorted by name
     uint32_t first_operand, operand_count; // indices of values, in `operands`
-    // Values; where there are none, the next one to be defined in the region.
+    // Values. If there are no results: the index of the region's next value.
     uint32_t first_result, result_count;
     uint32_t first_region, region_count;
-    uint32_t first_successor, successor_count; // block numbers within the region, in `successors`
+    uint32_t first_successor, successor_count; // block indices within the region, in `successors`
     uint32_t end;
 } rk_op;
 
@@ -81,10 +80,10 @@ typedef struct rk_region {
 
 typedef struct rk_block {
     uint32_t first_arg, arg_count; // values
-    uint32_t first_op, end_op;     // walk with i = ops[i].end
+    uint32_t first_op, end_op;     // next operation of the block: i = ops[i].end
 } rk_block;
 
-// A growable array of the model; `items` is owned by it.
+// A growable array of the model, which owns `items`.
 #define RK_MODEL_ARRAY(type)                                                                       \
     struct {                                                                                       \
         type *items;                                                                               \
@@ -101,38 +100,39 @@ typedef struct rk_model {
     RK_MODEL_ARRAY(uint32_t) successors;
     RK_MODEL_ARRAY(rk_region) regions;
     RK_MODEL_ARRAY(rk_block) blocks;
-    RK_MODEL_ARRAY(struct rk_model *) payloads; // owned; they have none themselves
-    RK_MODEL_ARRAY(uint32_t) payload_nodes;     // for payload.c
-    size_t payload_bytes_left;                  // how many bytes of payloads may still be read
-    struct rk_model_scratch *scratch;           // owned: bytes that are not in the program as such
-    const char *producer;                       // borrowed from the scratch or static; for people
-    uint32_t opaque_count;     // things that were kept as bytes: the fingerprint falls back
-    const char *opaque_reason; // the first of them, in words; borrowed; NULL if none
-    size_t budget_bytes;       // what the arrays may still take
-    bool out_of_room;          // the budget is spent, or memory was short
+    RK_MODEL_ARRAY(struct rk_model *) payloads; // owned; payloads have no payloads of their own
+    RK_MODEL_ARRAY(uint32_t) payload_nodes;     // see rk_model_payload_node
+    size_t payload_bytes_left;                  // payload bytes that may still be read
+    struct rk_model_scratch *scratch;           // owned: bytes that the program does not contain
+    const char *producer;  // for people; borrowed from the scratch memory, or static
+    uint32_t opaque_count; // parts kept as bytes; if not 0, the fingerprint covers the raw bytes
+    const char *opaque_reason; // why the first of them was not understood; borrowed; NULL if none
+    size_t budget_bytes;       // memory that the model may still allocate
+    bool out_of_memory;        // the budget is used up, or an allocation failed
 } rk_model;
 
 typedef enum rk_read_flags {
-    RK_READ_LOCATIONS = 1 << 0, // else all locations are RK_NO_ID
+    RK_READ_LOCATIONS = 1 << 0, // otherwise all locations are RK_NO_ID
 } rk_read_flags;
 
-// Reads a program. `code` and `format` as in rk_program_inspect. A program that is not of its
-// format is a value: `*out_model` is NULL and `out_reason` (owned, rk_free) says why;
-// RK_RESOURCE_EXHAUSTED is the only error. Never allocates more than 64 times `code`, never
-// recurses without a bound, takes linear time. `out_model` is owned: rk_model_free.
+// Reads a program. `code` and `format` are those of rk_program_inspect; `code` is borrowed until
+// rk_model_free. If the bytes are not a program of that format, `*out_model` is NULL and
+// `*out_reason` (owned, rk_free) is the reason. The only error is RK_RESOURCE_EXHAUSTED. The model
+// takes at most 60 bytes per byte of `code`, plus 64 KiB. Recursion is bounded; time is linear.
+// `*out_model` is owned: rk_model_free.
 RK_NODISCARD rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags,
                                    rk_model **out_model, char **out_reason);
-void rk_model_free(rk_model *model); // NULL is fine
+void rk_model_free(rk_model *model); // accepts NULL
 // Reading.
 static inline rk_span rk_model_string(const rk_model *model, uint32_t id) {
     return id == RK_NO_ID ? (rk_span){0} : model->strings.items[id];
 }
-// The attribute of that name, or RK_NO_ID. Binary search.
+// Returns the attribute `name` of the operation, or RK_NO_ID. Binary search.
 uint32_t rk_model_attr(const rk_model *model, const rk_op *op, const char *name);
 
-// Building, for the readers. All return RK_NO_ID (or false) when memory is short or the budget is
-// spent; rk_model_status then says so.
-uint32_t rk_model_add_string(rk_model *model, rk_span text); // borrowed text
+// Building, for the readers. Each function returns RK_NO_ID (or false) if memory is short or the
+// budget is used up; rk_model_status then returns an error.
+uint32_t rk_model_add_string(rk_model *model, rk_span text); // borrows the text
 uint32_t rk_model_add_node(rk_model *model, rk_node node);
 uint32_t rk_model_add_field(rk_model *model, uint32_t name, uint32_t node);
 uint32_t rk_model_add_value(rk_model *model, rk_value value);
@@ -140,24 +140,27 @@ uint32_t rk_model_add_values(rk_model *model, uint32_t count); // without types
 uint32_t rk_model_add_op(rk_model *model, rk_op op);
 uint32_t rk_model_add_operand(rk_model *model, uint32_t value);
 uint32_t rk_model_add_successor(rk_model *model, uint32_t block);
-uint32_t rk_model_add_regions(rk_model *model, uint32_t count); // the first of them, zeroed
+uint32_t rk_model_add_regions(rk_model *model, uint32_t count); // returns the first region, zeroed
 uint32_t rk_model_add_blocks(rk_model *model, uint32_t count);
-uint32_t rk_model_add_payload(rk_model *model, rk_model *payload); // consumed, unless RK_NO_ID
-// For payload.c: what it remembers of a node, RK_NO_ID at first; NULL as above.
+uint32_t rk_model_add_payload(rk_model *model,
+                              rk_model *payload); // consumed if added
+// For payload.c: the slot for a node's substitute, initially RK_NO_ID. NULL if memory is short.
+// Borrowed until the next call.
 uint32_t *rk_model_payload_node(rk_model *model, uint32_t node);
-// Room for about so many, so that arrays need not grow; only a hint.
+// Reserves space for the given numbers of items. Only a hint.
 void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
 void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields);
-// A copy that lives as long as the model; empty when memory is short.
+// Returns a copy that lives as long as the model; empty if memory is short.
 rk_span rk_model_keep(rk_model *model, rk_span bytes);
-// Memory that somebody else takes on the model's account; false when the budget is spent.
+// Charges memory outside the model to the model's budget. False if the budget is used up.
 RK_NODISCARD bool rk_model_take_budget(rk_model *model, size_t bytes);
 void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count); // by name
 void rk_model_count_opaque(rk_model *model, const char *static_reason);
 RK_NODISCARD rk_err *rk_model_status(const rk_model *model);
 
-// The readers. `false` in `*out_good` and a reason in `out_reason` (appended text) where the bytes
-// are not of the format. With a `canon` (else NULL) operations go there, and not into the model.
+// Readers. If the bytes are not of the format, `*out_good` is false and a reason is appended to
+// `out_reason`. `canon`: receives the operations in place of the model; NULL: the model receives
+// them.
 RK_NODISCARD rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model,
                                       rk_canon *canon, bool *out_good, rk_buf *out_reason);
 RK_NODISCARD rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model,

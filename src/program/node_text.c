@@ -54,7 +54,8 @@ static void print_int(const rk_model *m, const rk_node *node, rk_buf *out) {
     }
 }
 
-// The value of a float of one of the widths that C knows, else its bits.
+// Prints the value of a float if its type is f64, f32 or bf16 and the value is finite, else its
+// bits.
 static void print_float_bits(uint64_t bits, unsigned width, rk_span type, rk_buf *out) {
     float f32 = 0;
     double f64 = 0;
@@ -113,7 +114,7 @@ static void print_type(const rk_model *m, const rk_node *node, unsigned depth, r
     rk_buf_add_byte(out, '>');
 }
 
-// Bytes of one element of a constant on the host; 0 if not known.
+// Returns the bytes of one element of a constant on the host; 0 if unknown.
 static size_t element_bytes(rk_span type) {
     static const struct {
         const char *name;
@@ -194,7 +195,7 @@ static bool is_printable(rk_span text) {
     return text.len > 0;
 }
 
-// MLIR's own text is what a person can read.
+// Prints MLIR text as it is, and only the size of other opaque bytes.
 static void print_opaque(const rk_model *m, const rk_node *node, rk_buf *out) {
     rk_span name = rk_model_string(m, node->name);
     if (rk_span_is(name, "text") && is_printable(node->bytes)) {
@@ -209,7 +210,7 @@ static void print_opaque(const rk_model *m, const rk_node *node, rk_buf *out) {
 static void print_node(const rk_model *m, uint32_t id, size_t elements_max, unsigned depth,
                        rk_buf *out) {
     const rk_node *node = &m->nodes.items[id];
-    if (out->failed) // shared nodes are printed wherever they are used: their text has no bound
+    if (out->failed) // shared nodes are printed at each use, so the text has no other bound
         return;
     if (depth > DEPTH_MAX) {
         rk_buf_add_text(out, "…");

@@ -11,8 +11,8 @@ typedef struct reader {
     bool keeps_programs;
 } reader;
 
-// A program with more bytes of payloads than it has bytes has one of them many times, and is not
-// read that often.
+// Limits the payload bytes of a program to the program's own size, so that reading takes linear
+// time. Only a program that uses one payload many times has more; the rest stay unread.
 static bool take_bytes(rk_model *model, size_t len) {
     if (len > model->payload_bytes_left)
         return false;
@@ -38,8 +38,8 @@ bool rk_payload_may_be(rk_span target_name, rk_span attr) {
     return false;
 }
 
-// Base64 (RFC 4648, section 4). False if it is none, or memory is short, which the model then
-// knows; the bytes live as long as it does.
+// Decodes base64 (RFC 4648, section 4). False if the text is not base64, or if memory is short (the
+// model records that). The bytes live as long as the model.
 static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     uint8_t values[256];
@@ -53,7 +53,7 @@ static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
         len--;
     rk_autofree uint8_t *bytes = rk_malloc(text.len / 4 * 3);
     if (!bytes) {
-        model->out_of_room = true;
+        model->out_of_memory = true;
         return false;
     }
     uint32_t bits = 0;
@@ -66,15 +66,15 @@ static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
             bytes[at++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
     }
     *out_bytes = rk_model_keep(model, rk_span_of(bytes, at));
-    return !model->out_of_room;
+    return !model->out_of_memory;
 }
 
 static bool is_bytecode(rk_span bytes) {
     return bytes.len >= 4 && memcmp(bytes.data, "ML\xEFR", 4) == 0;
 }
 
-// Reads bytecode into a model, which may have a program already, or into a form. False if it cannot
-// be read in full.
+// Reads bytecode into a model, which may contain a program already, or into a canonical form. False
+// if it cannot be read completely.
 static bool read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon *canon) {
     RK_AUTO(rk_buf) reason = {0};
     bool good;
@@ -86,8 +86,8 @@ static bool read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_cano
     return !err && good && !model->opaque_count;
 }
 
-// Locations that JAX took out of the body and put into a list: of each operation, and after it of
-// the arguments of its blocks, in the order of the file.
+// Sets locations from a list that JAX keeps outside the body. The list is in file order: one entry
+// per operation, and before a block's first operation one entry per argument of the block.
 static void give_locations(rk_model *m, const rk_node *list, uint32_t op_count,
                            uint32_t block_count) {
     rk_autofree uint32_t *args_before = rk_calloc((size_t)op_count + 1, sizeof *args_before);
@@ -108,7 +108,8 @@ static void give_locations(rk_model *m, const rk_node *list, uint32_t op_count,
     }
 }
 
-// Reads the list as a second program into the model, and takes that one away again.
+// Reads the list as a second program into the model, and removes that program again. Its locations
+// stay.
 static void read_locations(rk_model *m, rk_span text, unsigned flags) {
     rk_model before = *m;
     rk_span code;
@@ -131,21 +132,21 @@ static void read_locations(rk_model *m, rk_span text, unsigned flags) {
     m->producer = before.producer;
     m->opaque_count = before.opaque_count;
     m->opaque_reason = before.opaque_reason;
-    m->out_of_room = before.out_of_room;
+    m->out_of_memory = before.out_of_memory;
 }
 
-// Where a program stands: as it is, or in base64.
+// Where a program is: raw, or in base64.
 typedef struct source {
     rk_span code, text;
-    rk_span locations; // in base64; empty: none beside it
+    rk_span locations; // in base64; empty if there are none
 } source;
 
-// A model of a payload, with what the budget has left, and the payload's bytes; NULL if there are
-// none. Owned.
+// Returns a new model for a payload, with the remaining budget, and the payload's bytes. NULL if
+// the bytes cannot be decoded. Owned by the caller.
 static rk_model *open_model(rk_model *outer, const source *from, rk_span *out_code) {
     rk_model *inner = rk_calloc(1, sizeof *inner);
     if (!inner || outer->budget_bytes < sizeof *inner) {
-        outer->out_of_room = true;
+        outer->out_of_memory = true;
         rk_model_free(inner);
         return NULL;
     }
@@ -153,7 +154,7 @@ static rk_model *open_model(rk_model *outer, const source *from, rk_span *out_co
     *out_code = from->code;
     if (from->code.len || decode_base64(inner, from->text, out_code))
         return inner;
-    outer->out_of_room |= inner->out_of_room;
+    outer->out_of_memory |= inner->out_of_memory;
     rk_model_free(inner);
     return NULL;
 }
@@ -164,26 +165,26 @@ static bool hash_model(rk_model *inner, rk_span code, rk_digest *out_digest) {
     bool good = !err && read_bytecode(code, 0, inner, &canon);
     if (good)
         err = rk_canon_finish(&canon, out_digest);
-    inner->out_of_room |= err != NULL || canon.failed;
+    inner->out_of_memory |= err != NULL || canon.failed;
     if (err)
         rk_err_drop(err, "the model knows that it is out of room");
-    return good && !inner->out_of_room;
+    return good && !inner->out_of_memory;
 }
 
-// What the program means. This decides whether it is read at all, so that nothing depends on
-// whether somebody wants to look at it.
+// Hashes the meaning of a payload. Only this decides whether the payload is replaced: the result
+// must not depend on `keeps_programs`.
 static bool hash_program(rk_model *outer, const source *from, rk_digest *out_digest) {
     rk_span code;
     rk_model *inner = open_model(outer, from, &code);
     if (!inner)
         return false;
     bool good = hash_model(inner, code, out_digest);
-    outer->out_of_room |= inner->out_of_room;
+    outer->out_of_memory |= inner->out_of_memory;
     rk_model_free(inner);
     return good;
 }
 
-// Adds the program itself to the model, and yields its number; RK_NO_ID where it cannot be read.
+// Adds the program to the model. Returns its index, or RK_NO_ID if it cannot be read.
 static uint32_t add_program(rk_model *outer, const source *from, unsigned flags) {
     size_t budget = outer->budget_bytes;
     uint32_t number = RK_NO_ID;
@@ -202,13 +203,13 @@ static uint32_t add_program(rk_model *outer, const source *from, unsigned flags)
     return number;
 }
 
-// The program to look at. Without locations, if those cannot be read.
+// Adds the program for people. If its locations cannot be read, adds it without them.
 static uint32_t keep_program(const reader *r, const source *from) {
     rk_model *m = r->model;
     uint32_t number = add_program(m, from, r->flags);
     if (number != RK_NO_ID || !(r->flags & RK_READ_LOCATIONS))
         return number;
-    m->out_of_room = false;
+    m->out_of_memory = false;
     return add_program(m, from, r->flags & ~(unsigned)RK_READ_LOCATIONS);
 }
 
@@ -220,10 +221,10 @@ static bool read_program(const reader *r, const source *from, rk_node *out_node)
     out_node->bytes = rk_model_keep(r->model, rk_digest_span(&digest));
     if (r->keeps_programs) {
         out_node->value = keep_program(r, from);
-        // It was read before, and now there is no room.
-        r->model->out_of_room |= out_node->value == RK_NO_ID;
+        // The program could be hashed, so only lack of memory can stop this.
+        r->model->out_of_memory |= out_node->value == RK_NO_ID;
     }
-    return !r->model->out_of_room;
+    return !r->model->out_of_memory;
 }
 
 // JSON with a body.
@@ -243,8 +244,8 @@ static uint32_t read_tpu(const reader *r, uint32_t id) {
     return json.node;
 }
 
-// The node of a field of a configuration, or of what takes its place. The hash of a module is one
-// of bytes, and says nothing that the module does not.
+// Returns the node of a configuration field, or its substitute. `kernel_hash` is dropped: it hashes
+// bytes, locations included, and adds nothing to the module.
 static uint32_t read_mosaic_gpu_field(const reader *r, const rk_field *field, bool *out_is_module) {
     enum { HASH_BYTES = 32 };
     rk_model *m = r->model;
@@ -304,12 +305,13 @@ static uint32_t other_of(const reader *r, target to, uint32_t id) {
 uint32_t rk_payload_read_node(rk_model *model, unsigned flags, bool keeps_programs,
                               rk_span target_name, uint32_t node) {
     reader r = {.model = model, .flags = flags, .keeps_programs = keeps_programs};
-    if (!model->payload_bytes_left || model->out_of_room)
+    if (!model->payload_bytes_left || model->out_of_memory)
         return node;
     return other_of(&r, target_of(target_name), node);
 }
 
-// The attribute that may be a payload, among those of the operation; or their end.
+// Returns the index of the attribute that may be a payload, or the end of the operation's
+// attributes.
 static uint32_t find_payload(const rk_model *m, const rk_op *op, rk_span target_name) {
     uint32_t i = op->first_attr, end = op->first_attr + op->attr_count;
     while (i < end && !rk_payload_may_be(target_name, rk_model_string(m, m->fields.items[i].name)))
@@ -324,7 +326,7 @@ void rk_payload_read(rk_model *m, unsigned flags, bool keeps_programs, rk_op *op
     rk_span called = m->nodes.items[name].bytes;
     uint32_t at = find_payload(m, op, called), end = op->first_attr + op->attr_count;
     uint32_t node = at < end ? m->fields.items[at].node : RK_NO_ID;
-    // By its kind it is clear which of the targets it is for.
+    // The kind shows which target the attribute belongs to.
     rk_node_kind kind = target_of(called) == TARGET_TPU ? RK_NODE_STRING : RK_NODE_DICT;
     if (node == RK_NO_ID || m->nodes.items[node].kind != kind)
         return;
@@ -335,12 +337,12 @@ void rk_payload_read(rk_model *m, unsigned flags, bool keeps_programs, rk_op *op
         *other = rk_payload_read_node(m, flags, keeps_programs, called, node);
     if (*other == node)
         return;
-    // Attributes may be shared with other operations: this one gets a run of its own.
+    // Other operations may share the attributes, so this operation gets a copy.
     uint32_t first = m->fields.count;
     for (uint32_t i = op->first_attr; i < end; i++) {
         rk_field attr = m->fields.items[i];
         if (rk_model_add_field(m, attr.name, i == at ? *other : attr.node) == RK_NO_ID)
-            return; // the model knows that it is out of room
+            return; // the model records that memory is short
     }
     op->first_attr = first;
 }

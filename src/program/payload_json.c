@@ -1,5 +1,5 @@
-// JSON (RFC 8259) as the configurations of custom calls are written in. Strict: what two readers
-// might understand in two ways is not read at all.
+// Reads JSON (RFC 8259) in configurations of custom calls. Strict: rejects text that two parsers
+// might understand differently, for example duplicate keys.
 #include "program/payload.h"
 
 enum { MAX_DEPTH = 16, MAX_OPEN_FIELDS = 1024 };
@@ -11,7 +11,7 @@ typedef struct reader {
     const uint8_t *at, *end;
     uint32_t number_word; // string id
     rk_payload_json found;
-    rk_field open[MAX_OPEN_FIELDS]; // of objects and arrays that have not ended
+    rk_field open[MAX_OPEN_FIELDS]; // of unfinished objects and arrays
     uint32_t open_count;
 } reader;
 
@@ -30,7 +30,7 @@ static bool take(reader *r, uint8_t byte) {
     return true;
 }
 
-// What stands between the quotes, with its escapes.
+// Takes the bytes between the quotes, escapes included.
 static bool take_string(reader *r, rk_span *out_text, bool *out_escaped) {
     *out_escaped = false;
     if (!take(r, '"'))
@@ -58,7 +58,7 @@ static bool push(reader *r, uint32_t name, uint32_t node) {
     return true;
 }
 
-// A node of the fields from `mark` on.
+// Makes a node from the open fields from `mark` on.
 static uint32_t close(reader *r, rk_node_kind kind, uint32_t mark) {
     rk_node node = {.kind = (uint8_t)kind,
                     .name = RK_NO_ID,
@@ -126,7 +126,7 @@ static bool is_of_word(uint8_t byte) {
            byte == '+' || byte == '-' || byte == '.';
 }
 
-// Numbers, true, false and null stand for themselves, digit by digit.
+// Numbers, true, false and null keep their spelling.
 static uint32_t read_word(reader *r) {
     const uint8_t *start = r->at;
     while (r->at < r->end && is_of_word(*r->at))

@@ -29,8 +29,8 @@ static rk_err *find_traits(rk_span code, rk_span format, rk_traits *traits) {
     return NULL;
 }
 
-// Domains: a fingerprint of meaning is never equal to one of bytes, nor to one of another version
-// of the canonical form. The version goes up whenever the form changes.
+// `domain` separates fingerprints of meaning from fingerprints of bytes, and versions of the
+// canonical form from each other. Raise the version whenever the form changes.
 static void finish_fingerprint(const char *domain, rk_span first, rk_span second,
                                rk_digest *out_fingerprint) {
     rk_hasher hasher;
@@ -41,13 +41,14 @@ static void finish_fingerprint(const char *domain, rk_span first, rk_span second
     rk_hasher_finish(&hasher, out_fingerprint);
 }
 
-// By meaning, if the program can be read in full; else `by_bytes` says why not.
+// Fingerprints the meaning if the program can be read completely. Else fingerprints the bytes and
+// sets `by_bytes` to the reason.
 static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info, rk_traits *traits,
                            bool *out_has_traits) {
     rk_digest canonical;
     rk_err *err =
         rk_fingerprint_program(code, format, &canonical, &info->by_bytes, traits, out_has_traits);
-    if (err) { // a program that would take too much memory to read
+    if (err) { // reading the program would take too much memory
         info->by_bytes = rk_strdup(rk_err_message(err));
         rk_err_drop(err, "the bytes themselves are a safe fingerprint");
         *out_has_traits = false;

@@ -1,12 +1,12 @@
-// A quick hash to find things by, never to tell them apart by: whoever finds something compares it.
-// Internal to this room.
+// A fast hash for lookups. It does not prove equality: the caller compares the bytes. Internal to
+// this module.
 #pragma once
 
 #include <string.h>
 
 #include "base/span.h"
 
-// Of these bytes. It is the same in every process if `seed` is.
+// Returns the hash of the bytes. The same `seed` gives the same hash in every process.
 static inline uint64_t rk_quick_hash(uint64_t seed, rk_span bytes) {
     const uint64_t odd = 0x9E3779B97F4A7C15u;
     uint64_t sum = seed * odd ^ bytes.len, word = 0;

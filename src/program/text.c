@@ -6,20 +6,19 @@
 
 enum { INDENT = 2, LOCATION_STEPS_MAX = 256 };
 
-// What is open while the operations are walked in their order: a region whose end is still to be
-// printed.
+// A region whose end is not printed yet. The walk over the operations keeps a stack of these.
 typedef struct open_region {
-    uint32_t op;     // whose region it is
-    uint32_t region; // number within the operation
-    uint32_t block;  // number within the region: the one being printed
-    uint32_t end_op; // of that block
+    uint32_t op;     // the operation that has the region
+    uint32_t region; // index within the operation
+    uint32_t block;  // index within the region: the current block
+    uint32_t end_op; // of the current block
 } open_region;
 
 typedef struct printer {
     const rk_model *model;
     const rk_text_options *options;
     rk_buf *out;
-    uint32_t *numbers; // of values, by order of definition within the whole text
+    uint32_t *numbers; // by value: its number in the text, in the order of definition; owned
     uint32_t next_number;
     open_region *stack;
     size_t depth, capacity;
@@ -81,7 +80,7 @@ static void print_attrs(printer *p, const rk_op *op) {
     rk_buf_add_byte(p->out, '}');
 }
 
-// "file:line name": the innermost file, and the outermost name.
+// "file:line name": the innermost file and the outermost name.
 static void print_location(printer *p, uint32_t location) {
     if (!p->options->locations || location == RK_NO_ID)
         return;
@@ -174,8 +173,9 @@ static void print_block_head(printer *p, const rk_block *block, uint32_t number)
     rk_buf_add_text(p->out, "):\n");
 }
 
-// Goes on from where the innermost open region stands: its next block, the operation's next region,
-// or its end. `next_op` is the operation that comes next in the order of the model.
+// Continues after an operation. At the end of a block: prints the head of the next block, starts
+// the operation's next region, or closes the region. `next_op` is the next operation in the order
+// of the model.
 static void advance(printer *p, uint32_t next_op) {
     const rk_model *m = p->model;
     while (p->depth) {
@@ -226,7 +226,7 @@ static rk_err *print_ops(printer *p) {
     return NULL;
 }
 
-// Once each, after the program, with the number that stands where they are used.
+// Prints each payload once, after the program. Its number is the one in the custom call.
 static rk_err *print_payloads(printer *p) {
     const rk_model *m = p->model;
     for (uint32_t i = 0; i < m->payloads.count; i++) {

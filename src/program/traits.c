@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 enum {
-    MAX_CHECKS = 1 << 16, // look-ups of addresses per program, about 10 ms
+    MAX_CHECKS = 1 << 16, // address lookups per program, about 10 ms
     MAX_NAME_BYTES = 128,
 };
 
-// Lower addresses hold only programs linked to a fixed place, and are too easily sizes or counts;
-// higher ones are no user space (five-level paging included).
+// Lower numbers are too often sizes or counts: only programs linked to a fixed address have
+// addresses there. Higher numbers are not in user space, even with five-level paging.
 static const uint64_t LOWEST_ADDRESS = UINT64_C(1) << 32;
 static const uint64_t HIGHEST_ADDRESS = UINT64_C(1) << 56;
 
@@ -31,7 +31,7 @@ static bool ends_with(rk_span text, const char *suffix) {
     return text.len >= len && memcmp(text.data + text.len - len, suffix, len) == 0;
 }
 
-// jaxlib's targets, over the years: xla_python_cpu_callback, xla_python_gpu_callback,
+// Targets of all jaxlib versions: xla_python_cpu_callback, xla_python_gpu_callback,
 // xla_ffi_python_cpu_callback, xla_ffi_partitioned_python_gpu_callback,
 // xla_buffer_python_cpu_callback… (jax/_src/callback.py, jax/_src/buffer_callback.py).
 static bool is_python_callback(rk_span name) {
@@ -47,7 +47,7 @@ void rk_traits_see_name(rk_traits *traits, rk_span name) {
     else if (rk_span_is(name, "CustomSPMDPartitioning")) // jax/_src/custom_partitioning.py
         note(traits, RK_TRAIT_PARTITIONER, name);
     else if (rk_span_is(name,
-                        "InspectSharding")) // jax/_src/debugging.py: calls Python in the compiler
+                        "InspectSharding")) // jax/_src/debugging.py: the compiler calls Python
         note(traits, RK_TRAIT_INSPECTION, name);
     else if (rk_span_is(name, "_xla_host_transfer_handler_name") || // TPU callbacks: send and recv
              rk_span_is(name, "_xla_host_transfer_rendezvous"))
@@ -59,8 +59,8 @@ static bool is_mapped(uint64_t address) {
     unsigned char resident;
     void *start =
         (void *)(uintptr_t)(address & ~(page - 1)); // NOLINT: a number that may be an address
-    // ENOMEM is the one answer that says "not mapped"; where mincore is not allowed, assume the
-    // worst.
+    // Only ENOMEM means "not mapped". If mincore is not permitted, assume that the address is
+    // mapped.
     return mincore(start, 1, &resident) == 0 || errno != ENOMEM;
 }
 
@@ -96,8 +96,8 @@ static bool parse_number(rk_span digits, unsigned base, uint64_t *out_number) {
     return true;
 }
 
-// A run of letters and digits as an address: decimal (std::to_string, Python's id), "0x…" (%p), or
-// bare hexadecimal of the length that addresses have.
+// Checks a word (letters and digits) as an address: decimal (std::to_string, Python's id), "0x…"
+// (%p), or bare hexadecimal of up to 12 digits.
 static void see_word(rk_traits *traits, rk_span word) {
     uint64_t number;
     if (word.len < 9 || word.len > 20)
@@ -124,8 +124,8 @@ static void see_words(rk_traits *traits, rk_span text) {
     }
 }
 
-// Packed structures: every eight bytes that could be an address in memory order. Text has no two
-// zero bytes in a row, an address has at its end.
+// Checks packed structures: every eight bytes as a little-endian number. The last byte must be
+// zero, as in every user-space address.
 static void see_packed(rk_traits *traits, rk_span bytes) {
     for (size_t i = 0; i + 8 <= bytes.len; i++)
         if (bytes.data[i + 7] == 0)
@@ -133,8 +133,8 @@ static void see_packed(rk_traits *traits, rk_span bytes) {
 }
 
 void rk_traits_see_config(rk_traits *traits, rk_span config) {
-    // A kernel as bytecode (Pallas on GPUs): its numbers are packed in no fixed width, and eight of
-    // its bytes in a row are no number at all.
+    // Skips kernels in bytecode (Pallas on GPUs): bytecode packs numbers in varying widths, so
+    // eight bytes in a row are not a number.
     if (!config.len || rk_traits_is_bytecode(config))
         return;
     see_words(traits, config);

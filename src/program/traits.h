@@ -1,5 +1,5 @@
-// What makes an executable impossible to keep: calls back into this very process. Internal to this
-// room; the readers of the program formats feed it what they find.
+// Finds out why an executable cannot be kept: callbacks into this process. Internal to this module.
+// The readers of the program formats report names, configurations and numbers.
 #pragma once
 
 #include "base/buf.h"
@@ -7,7 +7,7 @@
 
 typedef enum rk_trait {
     RK_TRAIT_NONE,
-    RK_TRAIT_POINTER, // a number in a custom call's configuration is an address of this process
+    RK_TRAIT_POINTER, // a number in a custom call's configuration is an address in this process
     RK_TRAIT_HOST_TRANSFER,
     RK_TRAIT_INSPECTION,
     RK_TRAIT_PARTITIONER,
@@ -15,32 +15,34 @@ typedef enum rk_trait {
 } rk_trait;
 
 typedef struct rk_traits {
-    rk_trait worst;   // the one that explains most: the highest seen
-    rk_span name;     // its target or attribute; borrowed from the program
+    rk_trait worst;   // the trait that explains most: the highest so far
+    rk_span name;     // its custom-call target or attribute; borrowed from the program
     uint64_t address; // of RK_TRAIT_POINTER
-    unsigned checks;  // numbers that were looked up so far
+    unsigned checks;  // address lookups so far
 } rk_traits;
 
-// A name that may be the target of a custom call or the name of an attribute. Looked up as a whole.
+// Checks the target of a custom call, or the name of an attribute. Compares whole names.
 void rk_traits_see_name(rk_traits *traits, rk_span name);
-// A custom call's configuration: text (JSON, MLIR attributes) or bytes. Looks for addresses.
+// Searches a custom call's configuration for addresses. `config` is text (JSON, MLIR attributes) or
+// bytes.
 void rk_traits_see_config(rk_traits *traits, rk_span config);
-// A number in a custom call's configuration.
+// Checks a number in a custom call's configuration: is it an address in this process?
 void rk_traits_see_number(rk_traits *traits, uint64_t number);
-// MLIR text: its identifiers as names, and its numbers if it has a custom call.
+// Checks MLIR text: its identifiers as names, and its numbers if it contains a custom call.
 void rk_traits_see_text(rk_traits *traits, rk_span text);
 
-// NULL in `out_reason` if there is nothing to tell. Owned: rk_free.
+// `*out_reason`: why the executable cannot be kept; NULL if it can. Owned: rk_free.
 RK_NODISCARD rk_err *rk_traits_describe(const rk_traits *traits, char **out_reason);
 
-// The readers. Bytes that are not of the format end the reading; no recursion; linear time. The
-// first fails only for want of memory.
+// Readers. Reading stops at bytes that are not of the format. No recursion; linear time.
+// rk_traits_read_bytecode fails only if memory is short.
 RK_NODISCARD rk_err *rk_traits_read_bytecode(rk_span code, rk_traits *traits);
 bool rk_traits_is_bytecode(rk_span code);
 void rk_traits_read_hlo(rk_span module, rk_traits *traits);
 
-// For whoever walks over the fields of HLO instructions anyway: what was noted of one, and then the
-// whole; the module, once there was a custom call (one with a target) in it.
+// For a reader that walks over HLO instructions itself. Call rk_traits_note_hlo for each field of
+// an instruction, then rk_traits_see_hlo for the instruction. At the end, call
+// rk_traits_see_hlo_payloads if any instruction had a target (was a custom call).
 enum { // xla/service/hlo.proto: HloInstructionProto
     RK_HLO_CUSTOM_CALL_TARGET = 28,
     RK_HLO_BACKEND_CONFIG = 43,

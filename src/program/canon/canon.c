@@ -5,7 +5,7 @@
 
 rk_err *rk_canon_open(rk_canon *c, rk_model *model) {
     *c = (rk_canon){.model = model};
-    // Something to point to, also where memory is short later.
+    // These arrays must exist even if memory is short later.
     void *stamps = NULL, *contents = NULL;
     c->stream = rk_malloc(RK_CANON_STREAM_BYTES);
     bool good = c->stream && rk_canon_grow(c, &stamps, &c->stamp_capacity, 1, sizeof *c->stamps) &&
@@ -140,7 +140,7 @@ void rk_canon_begin_unit(rk_canon *c, const rk_op *op) {
     memset(c->next_number, 0, sizeof c->next_number);
 }
 
-// All units in one hash. Content is numbered anew, over all of them.
+// Writes one unit into the final hash. Content gets new numbers here, across all units.
 static void put_unit(rk_canon *c, const rk_unit *unit, uint32_t *numbers, uint32_t *count) {
     rk_canon_put_number(c, unit->keeps_name);
     if (unit->keeps_name) {

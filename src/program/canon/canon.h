@@ -1,19 +1,20 @@
-// A program on its way into its canonical form, to be hashed. Internal to this room: canon*.c make
-// the form, fingerprint.c writes a model into it, read_bytecode_stream.c a program as it is read.
+// The canonical form of a program, built to be hashed. Internal to this module. canon/*.c build the
+// form, canon/fingerprint.c writes a model into it, and mlir/read_stream.c writes a program while
+// it reads it.
 //
-// The program is cut into units: the module's own operation, and each operation in its block, with
-// all that is inside of it. A unit is written as a run of numbers, in the order of the file, and
-// hashed as it is written, so that nothing of it stays in memory:
+// The program is split into units: the module's own operation, and each operation in the module's
+// block with everything inside it. A unit is a sequence of numbers in file order. The numbers are
+// hashed as they are written, so that a unit takes no memory:
 //
-// - Values are named by how many values ago they were defined.
-// - Names, types and lists of attributes (content) are numbered, within the unit, in the order in
-//   which it first has them. They are told apart by what they say alone, never by how the file
-//   shares them.
+// - A value is written as the number of values defined since it.
+// - Operation names, types and attribute lists (content) are numbered within the unit in the order
+//   of first use. Content is compared by meaning, never by how the file shares it.
 //
-// When all units are there, functions (and HLO computations) that only the program itself can name
-// are renamed by the order in which they are first referred to, starting from the public ones. Then
-// one hash goes over the units in that order: the hash of each, and the content that it has,
-// written out where it is new and numbered otherwise.
+// After the last unit, functions (and HLO computations) that only the program itself can name are
+// renamed: they get numbers in the order of first reference, starting from the public functions.
+// Then one hash covers all units: first the others in file order, then the functions in the order
+// of their numbers. For each unit it covers the unit's hash and the unit's content. New content is
+// written out; known content is a number.
 #pragma once
 
 #include "base/digest.h"
@@ -23,110 +24,114 @@
 
 enum {
     RK_CANON_STREAM_BYTES = 1 << 14,
-    RK_CANON_NONE = 0, // the content of no attributes
+    RK_CANON_NONE = 0, // content: no attributes
 };
 
 typedef enum rk_content_kind {
     RK_CONTENT_NAME, // of an operation
     RK_CONTENT_TYPE,
     RK_CONTENT_ATTRS,
-    RK_CONTENT_NAMELESS, // attributes without the name of what has them
+    RK_CONTENT_NAMELESS, // attributes of a function or module, without its name
     RK_CONTENT_KIND_COUNT,
 } rk_content_kind;
 
 typedef struct rk_content {
     uint8_t kind;
-    uint32_t node;                   // of types
-    uint32_t first_attr, attr_count; // of attributes
+    uint32_t node;                   // RK_CONTENT_TYPE: node; RK_CONTENT_NAME: string id
+    uint32_t first_attr, attr_count; // of attribute lists
 } rk_content;
 
 typedef struct rk_unit {
     rk_digest digest;
-    uint32_t first_item, item_count; // content, in the order of its numbers
+    uint32_t first_item, item_count; // content used, in the order of its numbers in the unit
     rk_span name;                    // of a function
-    uint32_t number;                 // of a function, by first reference; RK_NO_ID until then
+    uint32_t number; // of a function, in the order of first reference; RK_NO_ID before
     bool is_function, is_public, has_body;
-    bool keeps_name; // it means something to others
+    bool keeps_name; // the name has a meaning outside the program
 } rk_unit;
 
-// From ids of the model to content, one more than its number; zero where it is not known yet.
+// Maps ids of the model to content: its number plus one, or zero if unknown.
 typedef struct rk_canon_map {
     uint32_t *items; // owned
     uint32_t capacity;
 } rk_canon_map;
 
 struct rk_canon {
-    rk_model *model; // its budget is that of the form, too
+    rk_model *model; // borrowed; its budget also covers the form
     bool failed;     // memory was short
-    // What the reader saw on its way that matters to rk_program_inspect; if it saw all of it.
+    // For rk_program_inspect: traits that the reader found. Complete if `has_traits`.
     rk_traits traits;
     bool has_traits;
-    // The unit that is being written, the last of `units`.
+    // The unit being written, the last of `units`.
     rk_hasher hasher;
-    uint8_t *stream; // what is yet to be hashed; owned, as all arrays here
+    uint8_t *stream; // numbers not hashed yet; owned, like all arrays here
     size_t stream_len;
-    bool is_hashing; // some of it was
+    bool is_hashing; // `hasher` has part of the unit
     rk_unit *units;
     uint32_t unit_count, unit_capacity;
     uint32_t next_number[RK_CONTENT_KIND_COUNT];
-    uint32_t *items; // of all units
+    uint32_t *items; // content numbers of all units
     uint32_t item_count, item_capacity;
     // Content.
-    rk_interner interner; // by its form
+    rk_interner interner; // by canonical form
     rk_content *contents;
     uint32_t content_capacity;
-    uint64_t *stamps; // of content: how many units there were when it got its number << 32 | that
+    uint64_t *stamps; // by content: unit_count at its last use << 32 | its number in that unit
     uint32_t stamp_capacity;
-    rk_canon_map maps[RK_CONTENT_KIND_COUNT]; // by string, by node, by first attribute
-    // Nodes have forms of their own, made when they are first needed.
-    rk_span *forms; // kept by the model
+    rk_canon_map maps[RK_CONTENT_KIND_COUNT]; // keyed by string id, node, or first attribute
+    // Canonical forms of nodes, made on first use.
+    rk_span *forms; // bytes owned by the model
     uint32_t form_count, form_capacity;
     rk_buf scratch;    // the form being made
-    rk_hasher spilled; // what of it was hashed already
+    rk_hasher spilled; // hash of the part that left `scratch`
     bool has_spilled;
-    rk_interner larges; // texts and constants that are hashed on their own, by where they lie
+    rk_interner larges; // long texts and constants, by address and length; hashed separately
     rk_buf large_digests;
-    uint8_t *name_kinds; // of strings, once they were asked for
+    uint8_t *name_kinds; // by string id; zero before the first lookup
     uint32_t name_kind_capacity;
-    // Functions, once all units are there.
+    // Functions, after the last unit.
     rk_interner symbol_names;
-    uint32_t *symbols; // by the number of the name: the first unit that has it
-    uint32_t *queue;   // the same in the order of their numbers
+    uint32_t *symbols; // by number of the name: the first unit with that name
+    uint32_t *queue;   // unit indices in the order of `rk_unit.number`
     uint32_t queued;
-    uint8_t *followed; // of nodes: the functions that they name are in the queue
+    uint8_t *followed; // by node: functions that it names are in the queue
 };
 
-// `model` is borrowed for as long as the form lives.
+// Prepares a form. `model` is borrowed until rk_canon_cleanup. Fails only with
+// RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_canon_open(rk_canon *canon, rk_model *model);
 void rk_canon_cleanup(rk_canon *canon);
 
-// Units (canon.c). The first is the module's operation. `op`: its head.
+// Units (canon.c). Starts a unit and ends the previous one. The first unit is the module's
+// operation. `op` is the unit's operation.
 void rk_canon_begin_unit(rk_canon *canon, const rk_op *op);
-// The first region of the unit's operation has blocks.
+// Records that the first region of the unit's operation has blocks.
 static inline void rk_canon_has_body(rk_canon *canon) {
     if (canon->unit_count)
         canon->units[canon->unit_count - 1].has_body = true;
 }
-// Functions (and the module) lose their names: the kind of their attributes.
+// Returns the content kind of the attributes of a unit's operation. Functions and the module lose
+// their names.
 rk_content_kind rk_canon_kind_of_head(const rk_canon *canon, const rk_op *op);
-// A unit of the model (fingerprint.c): the module's own operation, with how many blocks it has and
-// what their arguments are; an operation in its block, with all that is in it.
+// Write a unit from the model (fingerprint.c). rk_canon_put_head: the module's own operation with
+// the number of its blocks and the types of their arguments. rk_canon_put_unit: an operation of the
+// module's block with everything inside it; false if memory is short.
 void rk_canon_put_head(rk_canon *canon);
 bool rk_canon_put_unit(rk_canon *canon, uint32_t op);
-// Of a unit of one block that has no arguments: the operation that has it, and each in the block,
-// which have one result. rk_canon_end_block ends it.
+// Start and write a unit with one block without arguments, as in HLO: the operation `head`, then
+// each operation of the block. These have one result each. rk_canon_end_block ends the block.
 void rk_canon_begin_block(rk_canon *canon, const rk_op *head);
 typedef struct rk_canon_one {
-    uint32_t name, attrs, type; // content
+    uint32_t name, attrs, type; // content numbers
 } rk_canon_one;
 void rk_canon_put_one(rk_canon *canon, const rk_canon_one *one, const rk_op *op);
-// Ends the last unit, and hashes all of them. Memory was short: RK_RESOURCE_EXHAUSTED.
+// Ends the last unit and hashes all units. Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_canon_finish(rk_canon *canon, rk_digest *out_digest);
 
-// Writing numbers.
+// Writing numbers. rk_canon_flush hashes the stream and empties it.
 void rk_canon_flush(rk_canon *canon);
 
-// As a varint: seven bits a byte, lowest first.
+// Writes a varint: seven bits per byte, lowest first.
 static inline void rk_canon_put_number(rk_canon *c, uint32_t value) {
     enum { MOST_BYTES = 5 };
     if (RK_UNLIKELY(c->stream_len > RK_CANON_STREAM_BYTES - MOST_BYTES))
@@ -140,15 +145,16 @@ static inline void rk_canon_put_number(rk_canon *c, uint32_t value) {
     c->stream_len = (size_t)(at - c->stream);
 }
 
-// Content (canon_content.c): the number of what has this id, made if it is new. Attributes, of
-// which there is one at least, have the id of the first.
+// Content (content.c). Return the number of the content for an id, and add it if it is new.
+// `first_attr` is the id of an attribute list, which must not be empty.
 uint32_t rk_canon_name(rk_canon *canon, uint32_t string);
 uint32_t rk_canon_type(rk_canon *canon, uint32_t node);
 uint32_t rk_canon_attrs(rk_canon *canon, rk_content_kind kind, uint32_t first_attr,
                         uint32_t attr_count);
-// The first use of this content in the unit: the number that it has there.
+// Records the first use of the content in the unit. Returns its number there.
 uint32_t rk_canon_use(rk_canon *canon, uint32_t content);
 
+// Returns the content number plus one for an id, or zero if the id is not known yet.
 static inline uint32_t rk_canon_known(const rk_canon *c, rk_content_kind kind, uint32_t id) {
     const rk_canon_map *map = &c->maps[kind];
     return RK_LIKELY(id < map->capacity) ? map->items[id] : 0;
@@ -184,34 +190,36 @@ static inline void rk_canon_put_attrs(rk_canon *c, rk_content_kind kind, uint32_
     rk_canon_put_content(c, RK_LIKELY(known) ? known - 1 : rk_canon_attrs(c, kind, first, count));
 }
 
-// Ends a block. Names are numbered from one on.
+// Ends a block. Zero is free for this because names are numbered from one on.
 static inline void rk_canon_end_block(rk_canon *c) {
     rk_canon_put_number(c, 0);
 }
 
-// What an operation has: where there are few results and operands and nothing else, one number;
-// the results' types and the operands follow. Else RK_CANON_FULL, and each count before what it
-// counts: results, operands, successors, regions.
+// How an operation continues after its name and attributes. With fewer than RK_CANON_FEW_RESULTS
+// results, fewer than RK_CANON_FEW_OPERANDS operands and nothing else: one number for both counts,
+// then the result types and the operands. Else RK_CANON_FULL, then each count followed by its
+// items: results, operands, successors, regions.
 enum { RK_CANON_FEW_RESULTS = 3, RK_CANON_FEW_OPERANDS = 7, RK_CANON_FULL = 0x1F };
 
 static inline void rk_canon_put_few(rk_canon *c, uint32_t results, uint32_t operands) {
     rk_canon_put_number(c, results << 3 | operands);
 }
 
-// Memory within the model's budget; false and `failed` if there is none.
+// Grows an array within the model's budget, zeroed. Returns false and sets `failed` if memory is
+// short.
 RK_NODISCARD bool rk_canon_grow(rk_canon *canon, void **array, uint32_t *capacity, uint32_t needed,
                                 size_t item_bytes);
 
-// Makes RK_CANON_NONE.
+// Adds the content RK_CANON_NONE.
 void rk_canon_add_none(rk_canon *canon);
 
-// For finishing (canon_content.c, canon_symbols.c).
+// For rk_canon_finish (content.c, symbols.c).
 
-// Numbers every function; those that can be reached come first.
+// Numbers every function; reachable functions first.
 RK_NODISCARD rk_err *rk_canon_number_symbols(rk_canon *canon);
-// The function of that name that loses it, or NULL.
+// Returns the function of that name, or NULL if there is none or it keeps its name.
 const rk_unit *rk_canon_find_nameless(const rk_canon *canon, rk_span name);
-// Makes the forms again that name functions which have numbers now.
+// Remakes the forms of nodes that name numbered functions.
 void rk_canon_renumber_forms(rk_canon *canon);
-// The final form of content, into `scratch`.
+// Returns the final form of the content, in `scratch`. Borrowed until the next form is made.
 rk_span rk_canon_form_of(rk_canon *canon, uint32_t content);

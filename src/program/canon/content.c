@@ -1,15 +1,15 @@
-// Types and attributes have a canonical form of their own, made once for each: itself if it is
-// short, else its digest. It depends on content alone, never on how the file shares nodes.
+// Makes the canonical forms of types and attributes, once per node: the form itself if it is short,
+// else its digest. A form depends only on content, never on how the file shares nodes.
 #include "base/alloc.h"
 #include "program/canon/canon.h"
 #include "program/canon/cosmetics.h"
 
 enum { INLINE_MAX_BYTES = 96, LARGE_BYTES = 320 };
 
-// What a form begins with.
+// First byte of a form.
 enum { FORM_INLINE, FORM_DIGEST };
 
-// A few bytes on their way into `scratch`. When it is full, it still has room for three numbers.
+// A small buffer in front of `scratch`. At HEAD_FULL_BYTES it still has space for three numbers.
 enum { HEAD_BYTES = 96, HEAD_FULL_BYTES = 64 };
 typedef struct head {
     uint8_t bytes[HEAD_BYTES];
@@ -29,9 +29,9 @@ static inline void add_head(rk_canon *c, head *h) {
     h->len = 0;
 }
 
-// The number of these bytes, which are copied if they are new.
+// Returns the number of the bytes, and copies the bytes if they are new.
 static uint32_t intern(rk_canon *c, rk_interner *interner, rk_span bytes, bool *out_is_new) {
-    enum { INTERNED_BYTES = 96 }; // what the interner takes, and what is kept beside it
+    enum { INTERNED_BYTES = 96 }; // the interner's memory and the copy's overhead
     uint32_t number = rk_intern(interner, bytes, out_is_new);
     if (*out_is_new) {
         c->failed |= !rk_model_take_budget(c->model, INTERNED_BYTES);
@@ -46,7 +46,7 @@ static void digest_large(rk_canon *c, rk_span bytes) {
     rk_buf_add_span(&c->large_digests, rk_digest_span(&digest));
 }
 
-// Large ones are hashed where they lie, and once, however many nodes have them.
+// Hashes long bytes in place and once per address, however many nodes use them.
 static void form_large(rk_canon *c, rk_span bytes) {
     bool is_new;
     size_t number = intern(c, &c->larges, rk_span_of(&bytes, sizeof bytes), &is_new);
@@ -56,7 +56,7 @@ static void form_large(rk_canon *c, rk_span bytes) {
         rk_buf_add(&c->scratch, c->large_digests.data + number * RK_DIGEST_BYTES, RK_DIGEST_BYTES);
 }
 
-// Their number, and they. The head goes before them.
+// Appends the length and the bytes. Flushes the head first if the bytes do not fit into it.
 static void form_bytes(rk_canon *c, head *h, rk_span bytes) {
     if (h->len > HEAD_FULL_BYTES)
         add_head(c, h);
@@ -73,7 +73,7 @@ static void form_bytes(rk_canon *c, head *h, rk_span bytes) {
         form_large(c, bytes);
 }
 
-// Forms of many parts are hashed as they are made, so that `scratch` stays small.
+// Hashes long forms while they are made, so that `scratch` stays small.
 static void spill(rk_canon *c) {
     enum { MOST_BYTES = 1 << 13 };
     if (RK_LIKELY(c->scratch.len <= MOST_BYTES))
@@ -98,7 +98,7 @@ static bool is_short(const rk_canon *c) {
     return !c->has_spilled && c->scratch.len <= INLINE_MAX_BYTES;
 }
 
-// A form, to stay. Those that have no parts are made where others already stand in `scratch`.
+// Copies a form into the model's memory, behind its tag.
 static rk_span keep(rk_canon *c, uint8_t tag, rk_span form) {
     uint8_t bytes[1 + INLINE_MAX_BYTES] = {tag};
     memcpy(bytes + 1, form.data, form.len);
@@ -111,7 +111,7 @@ static rk_span keep_digest(rk_canon *c, const rk_digest *digest) {
 
 // Nodes.
 
-// What it is, without its parts. `named`: the function that loses its name, if it is that name.
+// Writes the node without its fields. `named`: the renamed function that the node names, or NULL.
 static void form_self(rk_canon *c, head *h, const rk_node *node, const rk_unit *named) {
     h->bytes[h->len++] = node->kind;
     if (node->kind == RK_NODE_SYMBOL && named) {
@@ -126,13 +126,15 @@ static void form_self(rk_canon *c, head *h, const rk_node *node, const rk_unit *
     }
 }
 
-// Text that happens to be a function's name, or means that function to somebody: both count.
+// A string equal to a renamed function's name may or may not refer to that function. So the form
+// contains both the text and the function's number.
 static void form_end(rk_canon *c, head *h, const rk_node *node, const rk_unit *named) {
     if (node->kind == RK_NODE_STRING && named)
         add_number(h, named->number);
     add_head(c, h);
 }
 
+// Makes the form of a node without fields, behind the unfinished form in `scratch`.
 static rk_span form_leaf(rk_canon *c, const rk_node *node, const rk_unit *named) {
     rk_digest digest;
     head h;
@@ -152,8 +154,8 @@ static rk_span form_leaf(rk_canon *c, const rk_node *node, const rk_unit *named)
     return keep_digest(c, &digest);
 }
 
-// The form of a node that is part of another. Those that have no parts get theirs when they are
-// first asked for: many are debug information, which nobody asks for.
+// Appends the form of a field's node. Nodes without fields get their form here, on first use: many
+// of them are debug information, which is never part of a form.
 static void form_field(rk_canon *c, head *h, const rk_field *field) {
     rk_span *form = &c->forms[field->node];
     if (field->name != RK_NO_ID)
@@ -163,7 +165,7 @@ static void form_field(rk_canon *c, head *h, const rk_field *field) {
     form_bytes(c, h, *form);
 }
 
-// One of many.
+// Appends one field of possibly many.
 static void form_part(rk_canon *c, head *h, const rk_field *field) {
     form_field(c, h, field);
     spill(c);
@@ -194,7 +196,8 @@ static rk_span form_node(rk_canon *c, const rk_node *node, const rk_unit *named)
     return keep_digest(c, &digest);
 }
 
-// Children have lower numbers than their parents. Locations are never written.
+// Makes the forms of all new nodes with fields. One pass is enough, because children have lower
+// numbers than their parents. Locations have no form.
 static void form_nodes(rk_canon *c) {
     const rk_model *m = c->model;
     void *forms = c->forms;
@@ -209,7 +212,8 @@ static void form_nodes(rk_canon *c) {
     }
 }
 
-// Names, and what is made of names, which have numbers now.
+// Remakes the forms of names that have a number now, and of all nodes that contain such names.
+// Reuses `followed` as flags.
 void rk_canon_renumber_forms(rk_canon *c) {
     const rk_model *m = c->model;
     uint8_t *is_renamed = c->followed;
@@ -253,7 +257,7 @@ static uint8_t kind_of_name(rk_canon *c, uint32_t name) {
     return *kind;
 }
 
-// What an operation's attribute says to a compiler.
+// Whether an attribute affects the compiler, so that it is part of the form.
 static bool counts(rk_canon *c, const rk_content *content, const rk_field *attr) {
     uint8_t kind = kind_of_name(c, attr->name);
     if (RK_LIKELY(kind == NAME_SEEN))
@@ -276,8 +280,9 @@ static void form_attrs(rk_canon *c, const rk_content *content) {
 
 // Content.
 
-// The form in `scratch`, with what tells kinds apart behind it, as it is interned. Both kinds of
-// attributes are one: no attribute counts for less than another.
+// Makes the form in `scratch` with a tag at its end, as the interner needs it. The tag separates
+// the kinds. RK_CONTENT_ATTRS and RK_CONTENT_NAMELESS share their tags, because equal attributes
+// are equal content.
 static rk_span form_of_kind(rk_canon *c, const rk_content *content) {
     rk_field type = {RK_NO_ID, content->node};
     uint8_t tag = 'n';
@@ -367,7 +372,7 @@ uint32_t rk_canon_use(rk_canon *c, uint32_t content) {
     c->items[c->item_count++] = content;
     uint8_t kind = c->contents[content].kind;
     uint32_t number = c->next_number[kind == RK_CONTENT_NAMELESS ? RK_CONTENT_ATTRS : kind]++;
-    number += kind == RK_CONTENT_NAME; // no name: the end of a block
+    number += kind == RK_CONTENT_NAME; // zero is the end of a block
     c->stamps[content] = (uint64_t)c->unit_count << 32 | number;
     return number;
 }

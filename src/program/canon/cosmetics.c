@@ -3,7 +3,7 @@
 #include "base/macros.h"
 
 bool rk_is_debug_name(rk_span name) {
-    // The pytree path of a result, and the names of arguments (jax/_src/interpreters/mlir.py).
+    // The pytree path of a result; the names of arguments (jax/_src/interpreters/mlir.py).
     static const char *const names[] = {"jax.result_info", "jax.arg_info"};
     if (name.len < 4 || memcmp(name.data, "jax.", 4) != 0)
         return false;
@@ -14,8 +14,8 @@ bool rk_is_debug_name(rk_span name) {
 }
 
 bool rk_is_meaningful_symbol(rk_span name) {
-    // XLA knows the bodies of Shardy's manual computations by their functions' names
-    // (xla/service/spmd/shardy/constants.h: xla.sdy.manual_computation_body and its like).
+    // XLA recognizes the bodies of Shardy's manual computations by function name
+    // (xla/service/spmd/shardy/constants.h: xla.sdy.manual_computation_body and similar names).
     static const char prefix[] = "xla.";
     return name.len && memmem(name.data, name.len, prefix, sizeof prefix - 1) != NULL;
 }
@@ -29,8 +29,8 @@ static bool is_false(const rk_node *node) {
     return node->kind == RK_NODE_BOOL && node->value == 0;
 }
 
-// ResultAccuracyAttr with tolerances of zero and the mode DEFAULT. HLO has a message of its own
-// for tolerances, which is never the default.
+// ResultAccuracyAttr with zero tolerances and the mode DEFAULT. In HLO the tolerances are a message
+// of their own, which is never the default.
 static bool is_default_accuracy(const rk_model *model, const rk_node *node) {
     for (uint32_t i = 0; i < node->field_count; i++) {
         const rk_node *part = &model->nodes.items[model->fields.items[node->first_field + i].node];
@@ -42,8 +42,7 @@ static bool is_default_accuracy(const rk_model *model, const rk_node *node) {
     return node->kind == RK_NODE_STRUCT;
 }
 
-// Added to VHLO after 0.9.0, with upgrades that fill them in
-// (stablehlo/transforms/VhloToVersion.cpp).
+// Added to VHLO after 0.9.0; upgrades insert them (stablehlo/transforms/VhloToVersion.cpp).
 static const char *const empty_by_default[] = {
     "operand_batching_dims",         "start_indices_batching_dims", "input_batching_dims",
     "scatter_indices_batching_dims", "source_target_pairs",         "result_tilings",

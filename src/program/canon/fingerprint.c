@@ -7,9 +7,9 @@ enum { MAX_NESTING = 1024 };
 
 // An operation whose regions are being written.
 typedef struct frame {
-    uint32_t region, end_region; // to come, the current one first
-    uint32_t block, end_block;   // of the current region; to come, the current one first
-    uint32_t op, end_op;         // of the current block, to come
+    uint32_t region, end_region; // regions left, the current one first
+    uint32_t block, end_block;   // blocks left in the current region, the current one first
+    uint32_t op, end_op;         // operations left in the current block
     bool in_region, in_block;
 } frame;
 
@@ -18,7 +18,7 @@ static void put_types(rk_canon *c, uint32_t first, uint32_t count) {
         rk_canon_put_type(c, c->model->values.items[first + i].type);
 }
 
-// How many values ago each was defined.
+// Writes for each operand how many values ago it was defined.
 static void put_operands(rk_canon *c, const rk_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++)
         rk_canon_put_number(c, op->first_result - c->model->operands.items[op->first_operand + i]);
@@ -53,7 +53,7 @@ static frame frame_of(const rk_op *op) {
     return (frame){.region = op->first_region, .end_region = op->first_region + op->region_count};
 }
 
-// The frame's next step: true if it is an operation, which was written.
+// Takes one step in the frame. True if the step wrote an operation.
 static bool step(rk_canon *c, frame *top, const rk_op **out_op) {
     const rk_model *m = c->model;
     if (top->in_block && top->op < top->end_op) {
@@ -124,8 +124,8 @@ void rk_canon_begin_block(rk_canon *c, const rk_op *head) {
     rk_canon_begin_unit(c, head);
     put_op(c, head, rk_canon_kind_of_head(c, head));
     rk_canon_has_body(c);
-    rk_canon_put_number(c, 1); // block
-    rk_canon_put_number(c, 0); // of its arguments
+    rk_canon_put_number(c, 1); // one block
+    rk_canon_put_number(c, 0); // without arguments
 }
 
 void rk_canon_put_one(rk_canon *c, const rk_canon_one *one, const rk_op *op) {

@@ -1,9 +1,9 @@
-// Functions that only the program itself can name are renamed by the order in which they are first
-// referred to, starting from the public ones.
+// Renames functions that only the program itself can name: numbers them in the order of first
+// reference, starting from the public functions.
 #include "base/alloc.h"
 #include "program/canon/canon.h"
 
-// The first of several.
+// Returns the first function of that name, or NULL.
 static rk_unit *find(const rk_canon *c, rk_span name) {
     uint32_t number = rk_interner_find(&c->symbol_names, name);
     return number == RK_NO_ID ? NULL : &c->units[c->symbols[number]];
@@ -14,9 +14,8 @@ const rk_unit *rk_canon_find_nameless(const rk_canon *c, rk_span name) {
     return unit && !unit->keeps_name ? unit : NULL;
 }
 
-// Whether a name may mean something else than the function of the module that has it: text of a
-// dialect that no reader knows may name functions, and modules in the module have names of their
-// own.
+// Whether a name may mean something else than the function in the module: opaque text of a dialect
+// may name functions, and nested modules have names of their own.
 static bool names_are_unclear(const rk_canon *c) {
     const rk_model *m = c->model;
     for (uint32_t i = 0; i < c->form_count; i++) {
@@ -25,7 +24,7 @@ static bool names_are_unclear(const rk_canon *c) {
             memchr(text.data, '@', text.len))
             return true;
     }
-    uint32_t head = c->items[0]; // the module's name comes first
+    uint32_t head = c->items[0]; // the first content is the module's operation name
     for (uint32_t i = c->units[0].item_count; i < c->item_count; i++)
         if (c->items[i] == head)
             return true;
@@ -43,6 +42,7 @@ static rk_err *collect_symbols(rk_canon *c) {
         if (!c->units[i].is_function)
             continue;
         bool is_new;
+        // A function without a body is known only by its name.
         c->units[i].keeps_name |= all_keep_names || !c->units[i].has_body;
         uint32_t number = rk_intern(&c->symbol_names, c->units[i].name, &is_new);
         if (is_new)
@@ -58,7 +58,7 @@ static void enqueue(rk_canon *c, rk_unit *unit) {
     c->queue[c->queued++] = (uint32_t)(unit - c->units);
 }
 
-// Public functions first, in the order of the file, which is part of the interface.
+// Public functions come first, in file order: that order is part of the interface.
 static void enqueue_in_file_order(rk_canon *c, bool public_ones) {
     for (uint32_t i = 0; i < c->unit_count; i++)
         if (c->units[i].is_function && c->units[i].is_public == public_ones)
@@ -72,20 +72,20 @@ static void follow(rk_canon *c, uint32_t node) {
         enqueue(c, unit);
 }
 
-// An operation's attribute that is the name of a function, or a list of them.
+// An operation's attribute that names a function, or is a list of such names.
 static void follow_attr(rk_canon *c, uint32_t node) {
     const rk_model *m = c->model;
     const rk_node *n = &m->nodes.items[node];
     if (c->followed[node])
         return;
-    c->followed[node] = true; // lists are shared, and must not be walked for each that has them
+    c->followed[node] = true; // lists are shared: walk each only once
     follow(c, node);
     if (n->kind == RK_NODE_LIST)
         for (uint32_t i = 0; i < n->field_count; i++)
             follow(c, m->fields.items[n->first_field + i].node);
 }
 
-// All that its attributes name. Each content is followed once.
+// Queues all functions that the unit's attributes name. Follows each content once.
 static void follow_unit(rk_canon *c, const rk_unit *unit, uint8_t *done) {
     for (uint32_t i = 0; i < unit->item_count; i++) {
         uint32_t id = c->items[unit->first_item + i];
@@ -98,7 +98,7 @@ static void follow_unit(rk_canon *c, const rk_unit *unit, uint8_t *done) {
     }
 }
 
-// What cannot be reached is numbered last, in file order.
+// Functions that cannot be reached get the last numbers, in file order.
 rk_err *rk_canon_number_symbols(rk_canon *c) {
     if (!c->unit_count)
         return NULL;

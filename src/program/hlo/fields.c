@@ -1,18 +1,18 @@
-// Messages by their definitions: one walk over the fields, which stand in ascending order; where
-// they do not, they are put into order first.
+// Reads messages by their definitions. One pass over the fields is enough if they are in ascending
+// order; otherwise they are sorted first.
 #include "program/hlo/read.h"
 
 #include <stdlib.h>
 
 // All occurrences of one field.
 typedef struct field_run {
-    const rk_hlo_field *field; // NULL if it is in no definition
-    rk_span whole;             // as they stood
+    const rk_hlo_field *field; // NULL: the field is in no definition
+    rk_span whole;             // the encoded bytes
     rk_proto_field last;
     uint32_t occurrences;
 } field_run;
 
-// FrontendAttributes: the map that it is; RK_NO_ID and `*out_empty` if nothing is in it.
+// Reads FrontendAttributes as the map inside it. RK_NO_ID and `*out_empty` if it is empty.
 static uint32_t read_attributes(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
                                 unsigned depth, bool *out_empty) {
     rk_hlo_memo *slot;
@@ -38,7 +38,8 @@ static uint32_t read_attributes(rk_hlo_reader *reader, const rk_hlo_message *mes
     return id;
 }
 
-// Without the debug information at its end, which makes many that are the same otherwise differ.
+// Returns the message without the debug information at its end. Otherwise equal messages with
+// different debug information would not share a cache slot.
 static rk_span without_debug(const rk_hlo_message *message, rk_span bytes) {
     rk_span rest = bytes;
     rk_proto_field field;
@@ -127,8 +128,8 @@ static bool push_ints(rk_hlo_reader *reader, const field_run *run) {
     const rk_hlo_field *field = run->field;
     if (rk_hlo_find(reader, field, run->whole, 0, &slot))
         return push_field(reader, field, slot->id);
-    // A number takes a byte at least.
-    if (!rk_hlo_grow(reader, &reader->room, (uint64_t)run->whole.len * sizeof(int64_t)))
+    // A number takes at least one byte.
+    if (!rk_hlo_grow(reader, &reader->scratch, (uint64_t)run->whole.len * sizeof(int64_t)))
         return false;
     size_t count = 0;
     rk_span rest = run->whole;
@@ -138,7 +139,7 @@ static bool push_ints(rk_hlo_reader *reader, const field_run *run) {
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&occurrence);
         uint64_t value;
         while (rk_hlo_next_number(&numbers, &value))
-            rk_hlo_store_u64((uint8_t *)reader->room.items + 8 * count++, widen(field, value));
+            rk_hlo_store_u64((uint8_t *)reader->scratch.items + 8 * count++, widen(field, value));
         if (numbers.bad)
             return rk_hlo_fail(reader, "packed numbers are damaged");
     }
@@ -149,7 +150,7 @@ static bool push_ints(rk_hlo_reader *reader, const field_run *run) {
     return push_field(reader, field, id);
 }
 
-// The next fixed-width number of an occurrence, packed or not.
+// Takes the next fixed-width number of an occurrence, packed or not.
 static bool next_fixed(const rk_proto_field *occurrence, size_t width_bytes, rk_span *packed,
                        bool *is_first, uint64_t *out_value) {
     bool is_single = *is_first && occurrence->wire != RK_PROTO_BYTES;
@@ -195,7 +196,7 @@ static bool push_list(rk_hlo_reader *reader, const field_run *run, unsigned dept
     return push_field(reader, field, rk_hlo_add_node(reader, node, mark));
 }
 
-// One entry of a map: its key as a name, its value as a node.
+// Pushes one entry of a map: its key is the name, its value the node.
 static bool push_entry(rk_hlo_reader *reader, const rk_hlo_message *entry, rk_span bytes,
                        unsigned depth) {
     enum { KEY = 1, VALUE = 2 };
@@ -227,12 +228,12 @@ static int compare_entries(const void *a, const void *b, void *context) {
     const rk_field *left = a, *right = b;
     int order =
         rk_span_compare(rk_model_string(model, left->name), rk_model_string(model, right->name));
-    if (order == 0) // strings are numbered as they come
+    if (order == 0) // later entries have greater string ids
         order = left->name < right->name ? -1 : left->name > right->name;
     return order;
 }
 
-// Of several entries with one key, the last one counts.
+// If entries have equal keys, the last one counts.
 static void sort_entries(rk_hlo_reader *reader, uint32_t mark) {
     rk_model *model = reader->model;
     rk_field *entries = (rk_field *)reader->pending.items + mark;
@@ -293,8 +294,9 @@ static bool has_its_wire(const rk_hlo_field *field, rk_proto_wire wire) {
     return wire == single || (field->repeated && wire == RK_PROTO_BYTES);
 }
 
-// The message with its fields in ascending order; those of one number stay in theirs. What the
-// first walk was done with is left out: a module's computations may be almost all of it.
+// Copies the message with its fields in ascending order. Fields of one number keep their order.
+// Leaves out fields that the first pass has handled: they may be almost the whole message, such as
+// a module's computations.
 static bool put_in_order(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
                          rk_span *out_ordered) {
     rk_hlo_array pairs = {0};
@@ -316,15 +318,15 @@ static bool put_in_order(rk_hlo_reader *reader, const rk_hlo_message *message, r
     for (size_t i = 0; good && i < count; i++) {
         rest = rk_span_of(bytes.data + sorted[i].value, bytes.len - (size_t)sorted[i].value);
         good = rk_hlo_next(&rest, &field, &bad) &&
-               rk_hlo_grow(reader, &reader->room, (uint64_t)at + field.whole.len);
+               rk_hlo_grow(reader, &reader->scratch, (uint64_t)at + field.whole.len);
         if (good)
-            memcpy((uint8_t *)reader->room.items + at, field.whole.data, field.whole.len);
+            memcpy((uint8_t *)reader->scratch.items + at, field.whole.data, field.whole.len);
         at += field.whole.len;
     }
     rk_hlo_shrink(reader, &pairs);
     *out_ordered = (rk_span){0};
     if (good && at)
-        *out_ordered = rk_model_keep(reader->model, rk_span_of(reader->room.items, at));
+        *out_ordered = rk_model_keep(reader->model, rk_span_of(reader->scratch.items, at));
     return good && out_ordered->len == at;
 }
 
@@ -336,7 +338,7 @@ typedef struct field_walk {
     bool in_order;
 } field_walk;
 
-// One walk over the message. Where fields turn out not to ascend, only what goes to `own` is done.
+// Makes one pass over the message. Once fields are out of order, the pass only serves `own`.
 static bool walk_fields(rk_hlo_reader *reader, field_walk *walk, rk_span bytes) {
     const rk_hlo_message *message = walk->message;
     field_run current = {0};

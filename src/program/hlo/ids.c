@@ -1,7 +1,8 @@
-// What refers to what: ids of instructions and computations, and the order of computations.
+// Resolves ids of instructions and computations, and finds the order of computations.
 #include "program/hlo/read.h"
 
-// One pass of merge sort: runs of `width` from `from` become runs of twice that in `into`.
+// One pass of merge sort: merges sorted runs of `width` in `from` into runs of twice that width in
+// `into`.
 static void merge_runs(const rk_hlo_pair *from, rk_hlo_pair *into, size_t count, size_t width) {
     for (size_t start = 0; start < count; start += 2 * width) {
         size_t middle = count - start < width ? count : start + width;
@@ -56,7 +57,7 @@ static const rk_hlo_pair *find_pair(const rk_hlo_pair *sorted, size_t count, int
 
 static const char DUPLICATE[] = "two instructions of one computation have the same id";
 
-// Ids that lie close together, as XLA makes them: a table from the least of them on.
+// Makes a table from the least id on. XLA's ids are usually close together.
 static bool make_table(rk_hlo_reader *reader, const int64_t *ids, uint32_t count, uint64_t span) {
     if (!rk_hlo_grow(reader, &reader->ordinals, span * sizeof(uint32_t)))
         return false;
@@ -83,7 +84,7 @@ static bool make_pairs(rk_hlo_reader *reader, const int64_t *ids, uint32_t count
 }
 
 bool rk_hlo_enter_computation(rk_hlo_reader *reader, const rk_hlo_computation *computation) {
-    enum { SPARSEST = 4 }; // numbers for one that is in use
+    enum { SPARSEST = 4 }; // table slots per id in use
     const int64_t *ids = reader->instruction_ids.items;
     uint32_t count = computation->instruction_count;
     ids += computation->first_instruction;
@@ -140,7 +141,7 @@ bool rk_hlo_computation_of(rk_hlo_reader *reader, int64_t id, uint32_t *out_inde
     return true;
 }
 
-// Depth first, without recursion: `stack` holds the computations that wait for those they call.
+// Depth-first search without recursion. `stack` holds computations that wait for their callees.
 static bool visit(rk_hlo_reader *reader, uint32_t root, uint32_t *stack, uint32_t *order) {
     rk_hlo_computation *computations = reader->computations.items;
     const int64_t *calls = reader->calls.items;

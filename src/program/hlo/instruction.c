@@ -1,4 +1,4 @@
-// HloComputationProto and HloInstructionProto.
+// Reads HloComputationProto and HloInstructionProto.
 #include "program/hlo/quick.h"
 #include "program/payload.h"
 
@@ -67,7 +67,8 @@ static bool take_own(rk_hlo_reader *reader, void *context, const rk_proto_field 
     return true;
 }
 
-// "hlo.dot" for "dot". Names that no opcode has are refused: they are shown to people.
+// Returns the name "hlo.dot" for the opcode "dot". Rejects strings that cannot be opcodes, because
+// people will see the name.
 static uint32_t op_name(rk_hlo_reader *reader, rk_span opcode) {
     enum { MAX_OPCODE_BYTES = 64 };
     static const char owner;
@@ -92,13 +93,13 @@ static uint32_t op_name(rk_hlo_reader *reader, rk_span opcode) {
     return id;
 }
 
-// Ids of instructions, as their places in the computation.
+// Pushes instruction ids as indices within the computation.
 static bool push_ordinals(rk_hlo_reader *reader, const rk_hlo_computation *computation,
                           rk_span message, uint32_t number, rk_hlo_words word) {
     size_t count;
     if (!rk_hlo_collect_ints(reader, message, number, &count))
         return false;
-    uint8_t *ids = reader->room.items;
+    uint8_t *ids = reader->scratch.items;
     for (size_t i = 0; i < count; i++) {
         uint32_t ordinal;
         if (!rk_hlo_ordinal(reader, computation, (int64_t)rk_load_u64le(ids + 8 * i), &ordinal))
@@ -143,7 +144,7 @@ static bool push_calls(rk_hlo_reader *reader, rk_span message) {
                        rk_hlo_add_node(reader, node, mark));
 }
 
-// What is in the metadata besides where the operation comes from: it may concern the compiler.
+// Pushes metadata that does more than describe the operation's origin: the compiler may use it.
 static bool push_metadata(rk_hlo_reader *reader, const instruction *i) {
     rk_span rest = i->metadata;
     rk_proto_field field;
@@ -160,7 +161,7 @@ static bool push_metadata(rk_hlo_reader *reader, const instruction *i) {
                        rk_hlo_read_message(reader, &rk_hlo_metadata_fields, i->metadata, 0));
 }
 
-// What refers to something else than values.
+// Pushes references to other things than values.
 static bool push_references(rk_hlo_reader *reader, const instruction *i) {
     if (i->literals && !rk_hlo_push(reader, rk_hlo_word(reader, RK_HLO_LITERAL),
                                     rk_hlo_read_literal(reader, i->literal, 0)))
@@ -172,7 +173,7 @@ static bool push_references(rk_hlo_reader *reader, const instruction *i) {
     return !i->has_calls || push_calls(reader, i->message);
 }
 
-// Payloads in the attributes of a custom call, of which there is one with each name.
+// Replaces payloads among the attributes of a custom call. Attribute names are unique.
 static void read_payload(rk_hlo_reader *reader, uint32_t mark) {
     const rk_model *model = reader->model;
     rk_field *attrs = reader->pending.items;
@@ -193,7 +194,7 @@ static bool keep_instruction(rk_hlo_reader *reader, rk_op *op, uint32_t mark, ui
            rk_model_add_op(reader->model, *op) != RK_NO_ID;
 }
 
-// Nothing of it stays but what it has.
+// Hashes the instruction. Its operands leave the model again.
 static bool hash_instruction(rk_hlo_reader *reader, const rk_op *op, const rk_canon_one *content) {
     rk_canon_put_one(reader->canon, content, op);
     reader->model->operands.count = op->first_operand;
@@ -213,6 +214,7 @@ static rk_op describe(rk_hlo_reader *reader, uint32_t name, uint32_t first_opera
     };
 }
 
+// Hashes a common instruction with known content: reads only its operands.
 static bool hash_plain(rk_hlo_reader *reader, const rk_hlo_computation *computation,
                        const rk_hlo_plain *plain, const rk_canon_one *content) {
     uint32_t first = reader->model->operands.count, ordinal;
@@ -231,7 +233,8 @@ static bool hash_plain(rk_hlo_reader *reader, const rk_hlo_computation *computat
     return hash_instruction(reader, &op, content);
 }
 
-// `plain`: the same instruction, if it is of the ordinary kind; else NULL.
+// Reads an instruction of any kind. `plain`: the same instruction if it is of the common kind, else
+// NULL.
 static bool read_any(rk_hlo_reader *reader, const rk_hlo_computation *computation, rk_span message,
                      const rk_hlo_plain *plain, rk_hlo_same *slot) {
     uint32_t mark = reader->pending_count;

@@ -1,14 +1,14 @@
-// LiteralProto as a constant: its bytes as they stand where they are fixed-width already, else
-// decoded. xla/xla_data.proto.
+// Reads LiteralProto (xla/xla_data.proto) as a constant. Borrows fixed-width bytes in place;
+// decodes other encodings.
 #include "program/hlo/read.h"
 
 enum { LITERAL_SHAPE = 1, LITERAL_PARTS = 10, LITERAL_SPARSE_INDICES = 14, LITERAL_SIZES = 34 };
 
 typedef enum storage { BYTES, FIXED32, FIXED64, VARINTS } storage;
 
-// Where the elements of a type are, and how they are encoded there.
+// The field that holds the elements of a type, and their encoding.
 typedef struct data_field {
-    const char *type; // as its node says
+    const char *type; // name of the element type's node
     uint8_t number;
     uint8_t storage;
     uint8_t element_bytes; // 0: several elements share a byte
@@ -37,11 +37,11 @@ static const char WRONG_WIRE[] = "a field is not encoded as its definition says"
 
 typedef struct literal {
     rk_span whole;          // the message
-    rk_span shape;          // the last of them
+    rk_span shape;          // the last one
     uint32_t shapes;        // how many there are
-    uint32_t parts;         // literals in it: a tuple's
+    uint32_t parts;         // literals inside: the parts of a tuple
     const data_field *data; // NULL if there is none
-    rk_span bytes;          // the data, if it stands in one piece
+    rk_span bytes;          // the data, if it is in one piece
     uint32_t pieces;
     size_t encoded_bytes;
     bool has_sizes, has_sparse_indices;
@@ -114,18 +114,18 @@ static void store(uint8_t *at, uint8_t width_bytes, uint64_t value) {
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
-// Appends one occurrence's elements to `reader->room`, which has `room_bytes`.
-static bool add_piece(const literal *l, const rk_proto_field *piece, uint8_t *room,
-                      size_t room_bytes, size_t *used) {
+// Appends one occurrence's elements to `reader->scratch`, which has `scratch_bytes`.
+static bool add_piece(const literal *l, const rk_proto_field *piece, uint8_t *scratch,
+                      size_t scratch_bytes, size_t *used) {
     const data_field *data = l->data;
     if (data->storage == VARINTS) {
         uint8_t width = data->element_bytes;
         rk_hlo_numbers numbers = rk_hlo_numbers_of(piece);
         uint64_t value;
         while (rk_hlo_next_number(&numbers, &value)) {
-            if (room_bytes - *used < width)
+            if (scratch_bytes - *used < width)
                 return false;
-            store(room + *used, width, width == 1 ? value != 0 : value);
+            store(scratch + *used, width, width == 1 ? value != 0 : value);
             *used += width;
         }
         return !numbers.bad;
@@ -136,18 +136,18 @@ static bool add_piece(const literal *l, const rk_proto_field *piece, uint8_t *ro
         rk_hlo_store_u64(number, piece->value);
         bytes = rk_span_of(number, data->storage == FIXED32 ? 4 : 8);
     }
-    if (room_bytes - *used < bytes.len)
+    if (scratch_bytes - *used < bytes.len)
         return false;
     if (bytes.len)
-        memcpy(room + *used, bytes.data, bytes.len);
+        memcpy(scratch + *used, bytes.data, bytes.len);
     *used += bytes.len;
     return true;
 }
 
-// All pieces, decoded. `expected_bytes` is what the shape asks for.
+// Decodes all pieces. `expected_bytes` is the size that the shape requires.
 static bool gather(rk_hlo_reader *reader, const literal *l, size_t expected_bytes,
                    rk_span *out_bytes) {
-    if (!rk_hlo_grow(reader, &reader->room, expected_bytes))
+    if (!rk_hlo_grow(reader, &reader->scratch, expected_bytes))
         return false;
     rk_proto_field field;
     rk_span rest = l->whole;
@@ -155,11 +155,11 @@ static bool gather(rk_hlo_reader *reader, const literal *l, size_t expected_byte
     bool bad;
     while (rk_hlo_next(&rest, &field, &bad))
         if (field.number == l->data->number &&
-            !add_piece(l, &field, reader->room.items, expected_bytes, &used))
+            !add_piece(l, &field, reader->scratch.items, expected_bytes, &used))
             return rk_hlo_fail(reader, "a literal does not fit its shape");
     *out_bytes = (rk_span){0};
     if (used)
-        *out_bytes = rk_model_keep(reader->model, rk_span_of(reader->room.items, used));
+        *out_bytes = rk_model_keep(reader->model, rk_span_of(reader->scratch.items, used));
     return out_bytes->len == used;
 }
 
@@ -170,7 +170,7 @@ static bool is_plain_bool(rk_span bytes) {
     return all <= 1;
 }
 
-// How many elements the type has; false if more than there can be.
+// Computes the element count of a type. False on overflow.
 static bool count_elements(const rk_node *type, uint64_t *out_count) {
     uint64_t count = 1;
     for (size_t i = 0; i < type->bytes.len; i += 8)
@@ -186,7 +186,7 @@ static bool read_data(rk_hlo_reader *reader, const literal *l, const rk_node *ty
     const data_field *data = l->data;
     const rk_model *model = reader->model;
     *out_bytes = (rk_span){0};
-    if (!data) // none: an array without elements, or a program without its constants
+    if (!data) // an array without elements, or a program whose constants were removed
         return true;
     uint64_t count, wanted;
     if (!type->field_count || !count_elements(type, &count) ||
@@ -200,7 +200,7 @@ static bool read_data(rk_hlo_reader *reader, const literal *l, const rk_node *ty
         (l->bytes.len && l->pieces == 1 && data->element_bytes == 1 && is_plain_bool(l->bytes))) {
         *out_bytes = l->bytes;
     } else {
-        // Every element takes a byte at least.
+        // Every element takes at least one byte.
         if (count > l->encoded_bytes)
             return rk_hlo_fail(reader, MISFIT);
         if (!gather(reader, l, (size_t)wanted, out_bytes))

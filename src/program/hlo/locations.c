@@ -1,5 +1,5 @@
-// OpMetadata and StackFrameIndexProto as locations. What is wrong in them is passed over: a program
-// is none the worse for it.
+// Reads OpMetadata and StackFrameIndexProto as locations. Ignores errors in them: locations do not
+// affect the program.
 #include "program/hlo/read.h"
 
 #include "base/alloc.h"
@@ -17,10 +17,10 @@ enum { INDEX_FILE_NAMES = 1, INDEX_FUNCTION_NAMES, INDEX_FILE_LOCATIONS, INDEX_S
 enum { LOCATION_FILE_NAME_ID = 1, LOCATION_FUNCTION_NAME_ID, LOCATION_LINE, LOCATION_COLUMN };
 enum { FRAME_FILE_LOCATION_ID = 1, FRAME_PARENT_FRAME_ID = 2 };
 
-enum { MAX_FRAMES = 256 }; // of one call chain; outer ones are left out
+enum { MAX_FRAMES = 256 }; // of one call chain; further outer frames are dropped
 
 typedef struct frame {
-    uint32_t node; // RK_NO_ID until it is asked for
+    uint32_t node; // RK_NO_ID before first use
     uint32_t depth;
 } frame;
 
@@ -52,7 +52,7 @@ static bool add_part(rk_hlo_reader *reader, rk_hlo_frames *frames, const rk_prot
 static bool load_frames(rk_hlo_reader *reader) {
     rk_hlo_frames *frames = rk_calloc(1, sizeof *frames);
     if (!frames) {
-        reader->model->out_of_room = true;
+        reader->model->out_of_memory = true;
         return false;
     }
     reader->frames = frames;
@@ -72,7 +72,7 @@ static bool load_frames(rk_hlo_reader *reader) {
     return frames->unknown != RK_NO_ID;
 }
 
-// Ids start with 1; 0 is none.
+// Ids start with 1. Id 0 means none.
 static rk_span part_of(const rk_hlo_frames *frames, uint32_t number, uint64_t id) {
     if (!id || id > frames->counts[number])
         return (rk_span){0};
@@ -104,7 +104,7 @@ static uint32_t add_file(rk_hlo_reader *reader, rk_span path, uint64_t line, uin
     return add_location(reader, file, RK_NO_ID, RK_NO_ID);
 }
 
-// One frame, without its callers.
+// Adds one frame without its callers.
 static uint32_t add_frame(rk_hlo_reader *reader, uint32_t frame_id) {
     const rk_hlo_frames *frames = reader->frames;
     rk_span message = part_of(frames, INDEX_STACK_FRAMES, frame_id);
@@ -121,7 +121,7 @@ static uint32_t add_frame(rk_hlo_reader *reader, uint32_t frame_id) {
     return add_location(reader, name, file, RK_NO_ID);
 }
 
-// The frame with its callers. Walks up to one that is known already, then down again.
+// Adds a frame with its callers. Walks outwards to the first known frame, then back.
 static uint32_t resolve_frame(rk_hlo_reader *reader, uint32_t frame_id) {
     const rk_hlo_frames *frames = reader->frames;
     frame *known = frames->frames.items;
@@ -181,7 +181,7 @@ uint32_t rk_hlo_read_location(rk_hlo_reader *reader, rk_span metadata) {
         return RK_NO_ID;
     if (!reader->frames && !load_frames(reader))
         return RK_NO_ID;
-    if (reader->model->out_of_room) // perhaps on the way to the frames
+    if (reader->model->out_of_memory) // reading the frames may have used up the memory
         return RK_NO_ID;
     if (rk_hlo_find(reader, &owner, metadata, 0, &slot))
         return slot->id;

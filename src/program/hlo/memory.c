@@ -1,4 +1,4 @@
-// The reader's memory: arrays within the model's budget, and what has been read before.
+// The reader's memory: arrays within the model's budget, and caches of parts already read.
 #include "program/hlo/quick.h"
 
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ bool rk_hlo_grow(rk_hlo_reader *reader, rk_hlo_array *array, uint64_t bytes) {
     if (wanted - array->capacity_bytes <= model->budget_bytes)
         grown = rk_realloc(array->items, (size_t)wanted);
     if (!grown) {
-        model->out_of_room = true;
+        model->out_of_memory = true;
         return false;
     }
     model->budget_bytes -= (size_t)wanted - array->capacity_bytes;
@@ -37,7 +37,7 @@ void rk_hlo_shrink(rk_hlo_reader *reader, rk_hlo_array *array) {
     *array = (rk_hlo_array){0};
 }
 
-// A run of `attrs_fields`, and their content.
+// A cached attribute list: a range of `attrs_fields`, and its content number.
 typedef struct known_attrs {
     uint64_t hash;
     uint32_t first, count, content;
@@ -53,9 +53,9 @@ bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
     memset(reader->names, 0xFF, sizeof reader->names); // RK_NO_ID
     memset(reader->types, 0xFF, sizeof reader->types);
     if (!rk_hlo_grow(reader, &reader->memo, slots * sizeof(rk_hlo_memo)) ||
-        !rk_hlo_grow(reader, &reader->pending, 1) || !rk_hlo_grow(reader, &reader->room, 1))
+        !rk_hlo_grow(reader, &reader->pending, 1) || !rk_hlo_grow(reader, &reader->scratch, 1))
         return false;
-    // What few nodes take at least. What is not used is never touched.
+    // Estimates from the code size. Unused memory is never touched.
     rk_model_reserve_nodes(reader->model, code_bytes / BYTES_PER_NODE,
                            code_bytes / BYTES_PER_FIELD);
     memset(reader->memo.items, 0, reader->memo.capacity_bytes);
@@ -73,7 +73,7 @@ bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
 
 void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
     rk_hlo_array *arrays[] = {
-        &reader->memo,  &reader->pending,         &reader->room,         &reader->computations,
+        &reader->memo,  &reader->pending,         &reader->scratch,      &reader->computations,
         &reader->calls, &reader->instruction_ids, &reader->ordinals,     &reader->computation_ids,
         &reader->order, &reader->attrs_memo,      &reader->attrs_fields, &reader->same,
     };
@@ -83,16 +83,16 @@ void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
     reader->frames = NULL;
 }
 
-// Needs no secret: a collision only makes the reader read something once more.
+// The hash needs no secret: a collision only makes the reader decode something again.
 static uint64_t hash(const void *owner, rk_span data, uint64_t number) {
-    // Owners are static objects: their distances are the same in every process.
-    uint64_t who = (uint64_t)((uintptr_t)owner - (uintptr_t)&rk_hlo_module_fields);
-    return rk_quick_hash(who ^ (number << 32) ^ (number >> 32), data);
+    // Owners are static objects, so the distances between them are the same in every process.
+    uint64_t owner_id = (uint64_t)((uintptr_t)owner - (uintptr_t)&rk_hlo_module_fields);
+    return rk_quick_hash(owner_id ^ (number << 32) ^ (number >> 32), data);
 }
 
 bool rk_hlo_find(rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
                  rk_hlo_memo **out_slot) {
-    // So that messages within messages are not hashed at every level.
+    // Long messages are not cached. Otherwise nested messages would be hashed again at every level.
     enum { MOST_BYTES = 1 << 16 };
     if (RK_UNLIKELY(data.len > MOST_BYTES)) {
         *out_slot = &reader->no_memo;
@@ -173,7 +173,7 @@ uint32_t rk_hlo_take_attrs(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_c
             rk_model_sort_fields(reader->model, first, *out_count);
         return first;
     }
-    // Most operations have a handful, so that insertion is the fastest way.
+    // Most operations have few attributes: insertion sort is the fastest.
     for (uint32_t i = 1; i < count; i++) {
         rk_field field = fields[i];
         rk_span name = rk_model_string(model, field.name);
@@ -236,14 +236,14 @@ uint32_t rk_hlo_add_node(rk_hlo_reader *reader, rk_node node, uint32_t mark) {
 rk_span rk_hlo_keep_text(rk_hlo_reader *reader, const rk_buf *text) {
     if (!text->failed)
         return rk_model_keep(reader->model, rk_buf_span(text));
-    reader->model->out_of_room = true;
+    reader->model->out_of_memory = true;
     return (rk_span){0};
 }
 
 rk_span rk_hlo_keep_ints(rk_hlo_reader *reader, size_t count) {
     if (!count)
         return (rk_span){0};
-    return rk_model_keep(reader->model, rk_span_of(reader->room.items, count * sizeof(int64_t)));
+    return rk_model_keep(reader->model, rk_span_of(reader->scratch.items, count * sizeof(int64_t)));
 }
 
 uint32_t rk_hlo_add_ints(rk_hlo_reader *reader, size_t count) {

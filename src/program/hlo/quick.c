@@ -1,5 +1,5 @@
-// Instructions of the ordinary kind, which almost all are: told apart from what is the same in many
-// of them by their bytes, so that this is read once.
+// Splits common instructions, as almost all are, and caches their content by the bytes that many of
+// them share. So these bytes are decoded only once.
 #include "program/hlo/quick.h"
 
 #include "program/quick_hash.h"
@@ -71,7 +71,7 @@ bool rk_hlo_split_plain(rk_span instruction, rk_hlo_plain *out_plain) {
 bool rk_hlo_find_same(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_same **out_slot) {
     rk_span same = rk_span_of(plain->same, plain->same_len);
     rk_hlo_same *slots = reader->same.items;
-    // Needs no secret: a collision only makes the reader read something once more.
+    // The hash needs no secret: a collision only makes the reader decode something again.
     rk_hlo_same *slot = &slots[rk_quick_hash(0, same) & reader->memo_mask];
     *out_slot = slot;
     return slot->data && rk_span_equal(rk_span_of(slot->data, slot->len), same);

@@ -1,5 +1,5 @@
-// A field of an instruction at a time, with no more than it takes to know where it is: for the two
-// walks over instructions that every program goes through. Internal to the reader of HLO.
+// Fast reading of common instructions: steps over fields without decoding them. Used by the two
+// passes over instructions that every program needs. Internal to hlo/*.c.
 #pragma once
 
 #include "program/hlo/read.h"
@@ -7,12 +7,12 @@
 typedef struct rk_hlo_step {
     uint32_t number, wire;
     const uint8_t *start; // of the field
-    const uint8_t *value; // of a varint; or of the bytes
-    size_t len;           // of the bytes
+    const uint8_t *value; // of a varint, or of the content of bytes
+    size_t len;           // of the content of bytes
 } rk_hlo_step;
 
-// Where the next field begins; NULL where this one is not of the ordinary kind (a varint, or bytes,
-// with a short tag) or is damaged: rk_hlo_next has the answer.
+// Steps over one field and returns the start of the next. NULL if the field is damaged or not of a
+// common kind (a varint, or bytes, with a short tag): then use rk_hlo_next.
 static inline const uint8_t *rk_hlo_step_over(const uint8_t *at, const uint8_t *end,
                                               rk_hlo_step *out_step) {
     enum { MOST_BYTES = 10 };
@@ -42,8 +42,8 @@ static inline const uint8_t *rk_hlo_step_over(const uint8_t *at, const uint8_t *
     return RK_LIKELY(out_step->len <= (size_t)(end - at)) ? at + out_step->len : NULL;
 }
 
-// A varint that rk_hlo_step_over went over, or one of a packed field; the next one's beginning, or
-// NULL if it is damaged.
+// Decodes a varint, alone or in a packed field. Returns the position behind it; NULL if it is
+// damaged.
 static inline const uint8_t *rk_hlo_take_number(const uint8_t *at, const uint8_t *end,
                                                 uint64_t *out_value) {
     enum { MOST_BITS = 63 };
@@ -58,8 +58,8 @@ static inline const uint8_t *rk_hlo_take_number(const uint8_t *at, const uint8_t
     return NULL;
 }
 
-// An instruction of the ordinary kind: what it works on, and what is the same in many, since it
-// refers to nothing: fields, as they stand.
+// A common instruction in two parts: its operands, and `same`: the encoded fields that are equal in
+// many instructions, because they refer to nothing else. Name, metadata and id are left out.
 typedef struct rk_hlo_plain {
     rk_span operands; // packed ids
     bool has_opcode, has_shape;
@@ -67,17 +67,18 @@ typedef struct rk_hlo_plain {
     uint8_t same[256];
 } rk_hlo_plain;
 
-// Its content, by that. A slot holds the latest.
+// A cache slot for the content of instructions with the same `rk_hlo_plain.same`. New content
+// replaces the old.
 typedef struct rk_hlo_same {
-    const uint8_t *data; // kept by the model; NULL where the slot is free
+    const uint8_t *data; // owned by the model; NULL if the slot is free
     uint32_t len;
     rk_canon_one content;
 } rk_hlo_same;
 
-// False if it is of another kind.
+// Splits an instruction. False if it is of another kind.
 bool rk_hlo_split_plain(rk_span instruction, rk_hlo_plain *out_plain);
-// The slot for it; whether it is known.
+// Finds the slot of the instruction. True if its content is known.
 bool rk_hlo_find_same(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_same **out_slot);
-// Once it was read.
+// Stores the content of an instruction in its slot.
 void rk_hlo_learn_same(rk_hlo_reader *reader, const rk_hlo_plain *plain, rk_hlo_same *slot,
                        const rk_canon_one *content);

@@ -22,7 +22,7 @@ enum { PAIR_MODULE = 1, PAIR_CONFIG = 2 };
 
 static const char NO_PROTOBUF[] = "the bytes are not those of a protobuf message";
 
-// What the first walk collects.
+// The first pass: collects ids and calls.
 
 static bool add_id(rk_hlo_reader *reader, rk_hlo_array *ids, uint32_t *count, int64_t id) {
     if (*count == RK_NO_ID - 1)
@@ -33,8 +33,9 @@ static bool add_id(rk_hlo_reader *reader, rk_hlo_array *ids, uint32_t *count, in
     return true;
 }
 
-// The id of an instruction that calls nothing and nobody outside; false if it is another one, or
-// not of the ordinary kind.
+// Returns the id of an instruction that calls no computation and has no custom-call target,
+// configuration or host transfer. False for other instructions, and for fields that are not of a
+// common kind.
 static bool scan_plain(rk_span message, uint64_t *out_id) {
     const uint8_t *at = message.data, *end = at + message.len;
     rk_hlo_step step;
@@ -142,7 +143,7 @@ static bool scan_module(rk_hlo_reader *reader, rk_span message, module_facts *ou
         case MODULE_STACK_FRAME_INDEX:
             reader->stack_frame_index = field.bytes;
             break;
-        default: // read by its definition, later
+        default: // read by its definition later
             break;
         }
     }
@@ -153,7 +154,7 @@ static bool scan_module(rk_hlo_reader *reader, rk_span message, module_facts *ou
     return reader->computation_count || rk_hlo_fail(reader, "the module has no computations");
 }
 
-// Computations are named by what calls them.
+// Instructions refer to computations by name in the model, so names must be unique.
 static bool check_names(rk_hlo_reader *reader) {
     enum { INTERNED_BYTES = 96 };
     const rk_hlo_computation *computations = reader->computations.items;
@@ -164,7 +165,7 @@ static bool check_names(rk_hlo_reader *reader) {
         return false;
     for (uint32_t i = 0; i < count && is_new; i++)
         (void)rk_intern(&names, computations[i].name, &is_new);
-    reader->model->out_of_room |= names.failed;
+    reader->model->out_of_memory |= names.failed;
     rk_interner_cleanup(&names);
     reader->model->budget_bytes += (size_t)count * INTERNED_BYTES;
     return is_new || rk_hlo_fail(reader, "two computations have the same name");
@@ -194,8 +195,7 @@ static bool read_sequence(rk_hlo_reader *reader, rk_span entry) {
     return true;
 }
 
-// HloScheduleProto: the order in which a computation's instructions run belongs to that
-// computation.
+// HloScheduleProto. Attaches each computation's instruction order to the computation.
 static bool read_schedule(rk_hlo_reader *reader, rk_span schedule) {
     rk_proto_field field;
     bool bad;
@@ -288,16 +288,16 @@ rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *mo
     *out_good = rk_hlo_prepare(&reader, code.len) &&
                 (!with_config || split_pair(&reader, code, &module, &config)) &&
                 read_module(&reader, module, config);
-    // Nobody is told that a program is bad when it only is too large.
+    // A program that is only too large must not be reported as bad.
     if (canon) {
         canon->traits = reader.traits;
         canon->has_traits = *out_good;
     }
     if (canon && canon->failed)
-        model->out_of_room = true;
-    if (!*out_good && !model->out_of_room)
+        model->out_of_memory = true;
+    if (!*out_good && !model->out_of_memory)
         rk_buf_add_text(out_reason, reader.reason ? reader.reason : "the program is damaged");
-    if (model->out_of_room)
+    if (model->out_of_memory)
         *out_good = false;
     rk_hlo_reader_cleanup(&reader);
     return NULL;

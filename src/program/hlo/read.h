@@ -1,19 +1,19 @@
-// How rk_read_hlo works inside. HloModuleProto and what it holds are read by the table of
-// program/hlo/schema.h, without generated code; only what needs more than its definition (types,
-// literals, references by id, locations) has code of its own. Internal to the reader.
+// Internals of rk_read_hlo. HloModuleProto and its parts are read with the tables of hlo/schema.h,
+// without generated code. Only types, literals, references by id and locations have code of their
+// own. Internal to hlo/*.c.
 //
-// Functions that return a node, or bool, return RK_NO_ID or false when the program is bad
-// (`reader->reason` says why) or when the model has no room left.
+// Functions that return a node or bool return RK_NO_ID or false if the program is bad
+// (`reader->reason` has the reason) or if memory is short (the model records it).
 #pragma once
 
 #include "base/proto.h"
 #include "program/canon/canon.h"
 #include "program/hlo/schema.h"
 
-// Messages within messages; tuples of tuples.
+// Limit for messages in messages and tuples in tuples.
 enum { RK_HLO_MAX_DEPTH = 64 };
 
-// A number and what it stands for. Sorted by key.
+// A sort key and its value.
 typedef struct rk_hlo_pair {
     int64_t key;
     uint64_t value;
@@ -26,11 +26,11 @@ typedef struct rk_hlo_computation {
     int64_t id, root_id;
     uint32_t first_instruction, instruction_count; // in `instruction_ids`
     uint32_t first_call, end_call;                 // in `calls`
-    uint32_t next_call;                            // while the order is being found
+    uint32_t next_call;                            // state of rk_hlo_find_order
     bool is_seen, is_scheduled;
 } rk_hlo_computation;
 
-// Names that are in no definition.
+// Names that are in no message definition.
 typedef enum rk_hlo_words {
     RK_HLO_MODULE,
     RK_HLO_COMPUTATION,
@@ -50,15 +50,16 @@ typedef enum rk_hlo_words {
     RK_HLO_WORD_COUNT,
 } rk_hlo_words;
 
-// What has been read before, by its bytes: programs repeat themselves. A slot holds the latest.
+// A cache slot for a part already read: programs repeat themselves. The key is the part's bytes, or
+// a number. A new part replaces the old one.
 typedef struct rk_hlo_memo {
-    const void *owner; // what the bytes are read as
+    const void *owner; // identifies what the bytes are read as
     const uint8_t *data;
-    uint64_t value; // the length of `data`; where that is NULL, the number itself
+    uint64_t value; // the length of `data`; if `data` is NULL, the number that is the key
     uint32_t id;
 } rk_hlo_memo;
 
-// Memory of the reader's own; counted in the model's budget.
+// Memory of the reader, charged to the model's budget.
 typedef struct rk_hlo_array {
     void *items;
     size_t capacity_bytes;
@@ -66,109 +67,110 @@ typedef struct rk_hlo_array {
 
 typedef struct rk_hlo_reader {
     rk_model *model;
-    rk_canon *canon; // where computations go when they are read; or NULL
+    rk_canon *canon; // receives the computations as they are read; or NULL
     unsigned flags;
     rk_traits traits; // of the instructions
     bool has_custom_call;
-    const char *reason;                                   // static; NULL while all is well
-    uint32_t names[RK_HLO_MAX_NAMES + RK_HLO_WORD_COUNT]; // string ids by name_id, by word
-    uint32_t types[64];                                   // nodes by PrimitiveType
+    const char *reason; // why the program is bad; static; NULL if it is good so far
+    uint32_t names[RK_HLO_MAX_NAMES + RK_HLO_WORD_COUNT]; // string ids: by name_id, then by word
+    uint32_t types[64];                                   // nodes, by PrimitiveType
     rk_hlo_array memo;
     uint64_t memo_mask;
-    rk_hlo_memo no_memo;  // for what is not worth it
-    rk_hlo_array pending; // fields whose node is still being read
+    rk_hlo_memo no_memo;  // slot for parts that are not cached
+    rk_hlo_array pending; // fields of unfinished nodes
     uint32_t pending_count;
-    // Attributes of instructions whose content is known, for the canonical form, and the fields
-    // that they have, as these were read.
+    // For the canonical form: attribute lists of instructions with known content, and copies of
+    // their fields as they were read.
     rk_hlo_array attrs_memo, attrs_fields;
     uint32_t attrs_field_count;
-    rk_hlo_array same; // read_hlo_quick.h
-    rk_hlo_array room; // for values on their way into the model; nothing is read meanwhile
+    rk_hlo_array same;    // hlo/quick.h
+    rk_hlo_array scratch; // values on their way into the model; valid until something else is read
 
     rk_hlo_array computations, instruction_ids, calls, order;
     uint32_t computation_count, instruction_count, call_count, order_count;
-    rk_hlo_array computation_ids; // pairs
-    // The ids of the computation being read: a table of ordinals from `least_id` on, or, where they
-    // are too far apart (`table_size` is 0), pairs.
+    rk_hlo_array computation_ids; // rk_hlo_pair items
+    // Instruction ids of the current computation: a table of ordinals, indexed from `least_id`. If
+    // the ids are too sparse (`table_size` is 0): sorted pairs.
     rk_hlo_array ordinals;
     uint64_t least_id, table_size;
-    uint32_t first_value, next_value; // of the computation being read
+    uint32_t first_value, next_value; // of the current computation
     int64_t entry_computation_id;
     rk_span stack_frame_index;
-    struct rk_hlo_frames *frames; // owned; NULL until a location asks for it
+    struct rk_hlo_frames *frames; // owned; NULL before the first location
 } rk_hlo_reader;
 
-// Memory (read_hlo_memory.c).
+// Memory (hlo/memory.c).
 
-// Notes why the program is bad. Always false.
+// Records why the program is bad. Keeps the first reason. Returns false.
 bool rk_hlo_fail(rk_hlo_reader *reader, const char *static_reason);
-// Room for that many bytes in the array; its content stays.
+// Makes space for `bytes` in the array. Keeps the content.
 bool rk_hlo_grow(rk_hlo_reader *reader, rk_hlo_array *array, uint64_t bytes);
-void rk_hlo_shrink(rk_hlo_reader *reader, rk_hlo_array *array); // to nothing
+void rk_hlo_shrink(rk_hlo_reader *reader, rk_hlo_array *array); // frees the array
 bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes);
 void rk_hlo_reader_cleanup(rk_hlo_reader *reader);
-// The slot for these bytes, or for that number if `data.data` is NULL. Whether it holds them:
+// Finds the slot for `data`, or for `number` if `data.data` is NULL. True if the slot holds it.
 bool rk_hlo_find(rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
                  rk_hlo_memo **out_slot);
-// Puts what was read into the slot, unless it could not be read (RK_NO_ID).
+// Stores what was read in the slot, unless reading failed (`id` is RK_NO_ID). Borrows `data`.
 void rk_hlo_remember(rk_hlo_memo *slot, const void *owner, rk_span data, uint64_t number,
                      uint32_t id);
-// String ids: a name of the table (static), a word of the reader's own.
+// Return string ids: for a static name of the tables; for a word.
 uint32_t rk_hlo_name(rk_hlo_reader *reader, uint16_t name_id, const char *name);
 uint32_t rk_hlo_word(rk_hlo_reader *reader, rk_hlo_words word);
 bool rk_hlo_push(rk_hlo_reader *reader, uint32_t name, uint32_t node);
-// Moves what was pushed since `mark` into the model; the index of the first.
+// Moves the fields pushed since `mark` into the model. Returns the index of the first.
 uint32_t rk_hlo_take_fields(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_count);
 // The same, sorted by name.
 uint32_t rk_hlo_take_attrs(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_count);
-// What was pushed since `mark` as attributes in the canonical form: the number of their content.
-// They are gone then. False if memory is short.
+// Turns the fields pushed since `mark` into attributes of the canonical form and removes them.
+// `*out_content` is their content number. False if memory is short.
 bool rk_hlo_take_content(rk_hlo_reader *reader, uint32_t mark, uint32_t *out_content);
-// The same as rk_hlo_take_fields, as the fields of a node.
+// Makes a node with the fields pushed since `mark`.
 uint32_t rk_hlo_add_node(rk_hlo_reader *reader, rk_node node, uint32_t mark);
-// An attribute's node of `count` signed 64-bit integers in `reader->room`.
+// Makes an RK_NODE_INTS of the first `count` 64-bit integers in `reader->scratch`.
 uint32_t rk_hlo_add_ints(rk_hlo_reader *reader, size_t count);
 rk_span rk_hlo_keep_ints(rk_hlo_reader *reader, size_t count);
-// A copy of the text that lives as long as the model; empty where memory was short.
+// Returns a copy of the text that lives as long as the model; empty if memory is short.
 rk_span rk_hlo_keep_text(rk_hlo_reader *reader, const rk_buf *text);
 
-// Ids (read_hlo_ids.c).
+// Ids (hlo/ids.c).
 
-// Sorts by key; pairs of equal keys stay in their order. `scratch` has room for as many.
+// Sorts by key. Stable. `scratch` must have space for `count` pairs.
 void rk_hlo_sort(rk_hlo_pair *pairs, rk_hlo_pair *scratch, size_t count);
 // Sorts an array of `count` pairs.
 bool rk_hlo_sort_array(rk_hlo_reader *reader, rk_hlo_array *pairs, size_t count);
-// Makes the ids of this computation's instructions the ones that rk_hlo_ordinal knows.
+// Prepares rk_hlo_ordinal for the instructions of this computation.
 bool rk_hlo_enter_computation(rk_hlo_reader *reader, const rk_hlo_computation *computation);
 bool rk_hlo_ordinal(rk_hlo_reader *reader, const rk_hlo_computation *computation, int64_t id,
                     uint32_t *out_ordinal);
 bool rk_hlo_index_computations(rk_hlo_reader *reader);
 bool rk_hlo_computation_of(rk_hlo_reader *reader, int64_t id, uint32_t *out_index);
-// Appends to `order` every computation after those that it calls, the entry after all it needs, and
-// then those that the entry does not need.
+// Fills `order`: first the computations that the entry computation needs, callees before callers,
+// and the entry computation itself; then the remaining computations in file order.
 bool rk_hlo_find_order(rk_hlo_reader *reader);
 
-// Fields (read_hlo_fields.c).
+// Fields (hlo/fields.c).
 
+// Reads one field of kind RK_HLO_OWN. False if the program is bad or memory is short.
 typedef bool rk_hlo_own_fn(rk_hlo_reader *reader, void *context, const rk_proto_field *field);
-// Reads a message's fields by its definition and pushes one pending field for each number that has
-// something to say, in ascending order. Fields of kind RK_HLO_OWN go to `own` (NULL: nowhere), as
-// they come.
+// Reads a message by its definition. Pushes one pending field per field number with a value to
+// keep, in ascending order. Passes fields of kind RK_HLO_OWN to `own` as they occur (NULL: ignores
+// them).
 bool rk_hlo_read_fields(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
                         unsigned depth, rk_hlo_own_fn *own, void *context);
-// A message as a structure.
+// Reads a message as an RK_NODE_STRUCT.
 uint32_t rk_hlo_read_message(rk_hlo_reader *reader, const rk_hlo_message *message, rk_span bytes,
                              unsigned depth);
 
-// Scalars (read_hlo_scalars.c).
+// Scalars (hlo/scalars.c).
 
 uint32_t rk_hlo_add_int(rk_hlo_reader *reader, bool is_signed, uint16_t width, uint64_t value);
 uint32_t rk_hlo_add_string(rk_hlo_reader *reader, rk_span text);
-// A number, by its definition.
+// Makes a number, boolean or enumeration value by the field's definition.
 uint32_t rk_hlo_add_scalar(rk_hlo_reader *reader, const rk_hlo_field *field, uint64_t value);
 
-// rk_proto_next, with a short way for what almost every field of a program is: a number or a
-// message that takes few bytes to say how long it is.
+// The same as rk_proto_next, with a fast path for the common fields: a varint, or bytes, with a
+// short tag and a value or length of up to five bytes.
 static inline bool rk_hlo_next(rk_span *message, rk_proto_field *out_field, bool *out_bad) {
     enum { MOST_BITS = 35 };
     const uint8_t *data = message->data;
@@ -208,12 +210,12 @@ static inline void rk_hlo_store_u64(uint8_t *bytes, uint64_t value) {
         bytes[i] = (uint8_t)(value >> (8 * i));
 }
 
-// The numbers of one occurrence of a repeated field, packed or not.
+// Iterates over the numbers in one occurrence of a repeated field, packed or not.
 typedef struct rk_hlo_numbers {
     rk_span packed;
     uint64_t single;
     bool has_single;
-    bool bad; // what is packed is not made of numbers
+    bool bad; // the packed bytes are damaged
 } rk_hlo_numbers;
 
 static inline rk_hlo_numbers rk_hlo_numbers_of(const rk_proto_field *field) {
@@ -236,19 +238,20 @@ static inline bool rk_hlo_next_number(rk_hlo_numbers *numbers, uint64_t *out_val
     return has_one;
 }
 
-// Types and literals (read_hlo_types.c, read_hlo_literal.c).
+// Types and literals (hlo/types.c, hlo/literal.c).
 
 uint32_t rk_hlo_element_type(rk_hlo_reader *reader, uint64_t primitive_type);
-// Decodes all occurrences of a repeated field of numbers in the message into `reader->room`.
+// Decodes all occurrences of a repeated number field into `reader->scratch`.
 bool rk_hlo_collect_ints(rk_hlo_reader *reader, rk_span message, uint32_t number,
                          size_t *out_count);
 uint32_t rk_hlo_read_shape(rk_hlo_reader *reader, rk_span shape, unsigned depth);
 uint32_t rk_hlo_read_literal(rk_hlo_reader *reader, rk_span literal, unsigned depth);
 
-// Instructions (read_hlo_instruction.c).
+// Instructions (hlo/instruction.c).
 
 bool rk_hlo_read_computation(rk_hlo_reader *reader, uint32_t index, bool is_entry);
 
-// Locations (read_hlo_locations.c). RK_NO_ID if there is nothing to tell.
+// Locations (hlo/locations.c). Returns the location of an instruction, or RK_NO_ID if there is
+// none.
 uint32_t rk_hlo_read_location(rk_hlo_reader *reader, rk_span metadata);
-void rk_hlo_frames_free(struct rk_hlo_frames *frames); // NULL is fine
+void rk_hlo_frames_free(struct rk_hlo_frames *frames); // accepts NULL

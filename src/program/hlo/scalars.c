@@ -1,7 +1,8 @@
-// Numbers, enumerations and texts as nodes. Programs repeat them, so that most are there already.
+// Makes nodes of numbers, enumeration values and strings. Programs repeat them, so most are found
+// in the cache.
 #include "program/hlo/read.h"
 
-enum { MEMO_MAX_BYTES = 256 }; // of texts; longer ones rarely repeat
+enum { MEMO_MAX_BYTES = 256 }; // of cached strings; longer strings rarely repeat
 
 uint32_t rk_hlo_add_string(rk_hlo_reader *reader, rk_span text) {
     static const char owner;
@@ -16,7 +17,7 @@ uint32_t rk_hlo_add_string(rk_hlo_reader *reader, rk_span text) {
     return id;
 }
 
-// The values of PrimitiveType that numbers in definitions have.
+// PrimitiveType values of the numbers in definitions.
 enum { TYPE_S32 = 4, TYPE_S64 = 5, TYPE_U32 = 8, TYPE_U64 = 9, TYPE_F32 = 11, TYPE_F64 = 12 };
 
 static uint32_t add_number(rk_hlo_reader *reader, uint64_t type, rk_node node) {
@@ -27,7 +28,7 @@ static uint32_t add_number(rk_hlo_reader *reader, uint64_t type, rk_node node) {
 }
 
 uint32_t rk_hlo_add_int(rk_hlo_reader *reader, bool is_signed, uint16_t width, uint64_t value) {
-    static const char owners[4]; // one for each kind of number
+    static const char owners[4]; // one per kind of number
     unsigned kind = (is_signed ? 2u : 0u) + (width == 32 ? 1u : 0u);
     static const uint8_t types[] = {TYPE_U64, TYPE_U32, TYPE_S64, TYPE_S32};
     rk_hlo_memo *slot;

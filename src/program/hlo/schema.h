@@ -1,6 +1,5 @@
-// The fields of HloModuleProto, HloModuleConfigProto and of every message reachable from them, as
-// data. Internal to the reader of HLO programs (program/hlo/read.h); the table is written by
-// hlo_schema.py.
+// The fields of HloModuleProto, HloModuleConfigProto and all messages reachable from them, as
+// tables. Internal to the HLO reader (hlo/read.h). schema.py writes the tables.
 #pragma once
 
 #include <stdbool.h>
@@ -13,13 +12,13 @@ typedef enum rk_hlo_kind {
     RK_HLO_BOOL,
     RK_HLO_ENUM,
     RK_HLO_FLOAT,
-    RK_HLO_STRING, // and bytes
+    RK_HLO_STRING, // or bytes
     RK_HLO_MESSAGE,
-    RK_HLO_MAP,        // repeated messages of a text (1) and a value (2), in random order
-    RK_HLO_ATTRIBUTES, // FrontendAttributes: a message of one map, read as that map
-    RK_HLO_SHAPE,      // ShapeProto: a type
-    RK_HLO_OWN,        // left to whoever reads the message
-    RK_HLO_DROP,       // debug information only
+    RK_HLO_MAP,        // repeated messages with a string key (1) and a value (2), in random order
+    RK_HLO_ATTRIBUTES, // FrontendAttributes: a message with one map, read as that map
+    RK_HLO_SHAPE,      // ShapeProto, read as a type
+    RK_HLO_OWN,        // the code that reads the message reads this field itself
+    RK_HLO_DROP,       // debug information: ignored
 } rk_hlo_kind;
 
 typedef struct rk_hlo_message rk_hlo_message;
@@ -33,7 +32,7 @@ typedef struct rk_hlo_enum {
     const char *name;
     const rk_hlo_enum_value *values; // by ascending number
     uint16_t count;
-    uint16_t name_id; // below RK_HLO_MAX_NAMES, another one for each name in the tables
+    uint16_t name_id; // unique per name in the tables, less than RK_HLO_MAX_NAMES
 } rk_hlo_enum;
 
 typedef struct rk_hlo_field {
@@ -41,24 +40,24 @@ typedef struct rk_hlo_field {
     uint8_t kind;  // rk_hlo_kind
     uint8_t width; // bits, of numbers
     bool repeated;
-    bool presence; // set to its default is not the same as not set
+    bool presence; // set to the default differs from not set
     uint16_t name_id;
     const char *name;
-    const rk_hlo_message *message; // of messages, and of a map's entry
+    const rk_hlo_message *message; // of a message, or of a map's entry
     const rk_hlo_enum *enumeration;
 } rk_hlo_field;
 
 struct rk_hlo_message {
     const char *name;
     const rk_hlo_field *fields; // by ascending number
-    const uint16_t *places;     // by number: one more than the place in `fields`; 0: no such field
+    const uint16_t *places;     // by number: index in `fields` plus one; 0: no such field
     uint16_t count;
     uint16_t place_count;
     uint16_t name_id;
-    bool omit_empty; // without content it means the same as not there
+    bool omit_empty; // empty means the same as missing
 };
 
-// The definition of a field, or NULL.
+// Returns the definition of a field, or NULL.
 static inline const rk_hlo_field *rk_hlo_field_of(const rk_hlo_message *message, uint32_t number) {
     uint16_t place = number < message->place_count ? message->places[number] : 0;
     return place ? &message->fields[place - 1] : NULL;

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Writes hlo_schema.c from the protobuf descriptors inside libjax_common.so.
+"""Writes schema.c from the protobuf descriptors inside libjax_common.so.
 
-    hlo_schema.py LIBJAX_COMMON_SO... > hlo_schema.c
+    schema.py LIBJAX_COMMON_SO... > schema.c
 
-Every jaxlib's libjax_common.so embeds the serialized FileDescriptorProto of each of its .proto files
-(for this table xla/service/hlo.proto, xla/xla_data.proto, xla/xla.proto). This script finds them,
-takes the messages reachable from xla.HloModuleProtoWithConfig, merges the fields of all libraries
-given (a number that changed its type is an error; a new name wins), and prints the table. Give the
-newest library last.
+The libjax_common.so of each jaxlib contains the serialized FileDescriptorProto of each .proto file (this table
+needs xla/service/hlo.proto, xla/xla_data.proto, xla/xla.proto). The script finds them and takes the messages
+reachable from the roots in PUBLIC. It merges the fields of all given libraries and prints the tables. It fails if
+a field number changes its type. If a field's name changes, the last name wins: give the newest library last.
 """
 import re
 import sys
@@ -19,22 +18,22 @@ METADATA, ATTRIBUTES = ".xla.OpMetadata", ".xla.FrontendAttributes"
 PUBLIC = {MODULE: "rk_hlo_module_fields", COMPUTATION: "rk_hlo_computation_fields",
           INSTRUCTION: "rk_hlo_instruction_fields", SHAPE: "rk_hlo_shape_fields", CONFIG: "rk_hlo_config_fields",
           METADATA: "rk_hlo_metadata_fields"}
-# Names that a computation, a module or an instruction has for people only; where they come from.
+# Fields that are only for people: names and origins.
 DROP = {
     MODULE: {"name", "entry_computation_name", "id", "profile_info", "stack_frame_index",
              "original_value_recovery_table", "pjrt_id", "debug_attributes"},
     COMPUTATION: {"name", "id"},
     INSTRUCTION: {"name", "id", "metadata", "statistics_viz", "original_value"},
     ".xla.ProgramShapeProto": {"parameter_names"},
-    # Where an operation comes from, and what profilers show of it. The rest of it stays: profiles that the
-    # compiler may follow, and what is not known yet.
+    # The origin of an operation, and names that profilers show. Other fields stay: the compiler may use profiles,
+    # and new fields are unknown.
     METADATA: {"op_type", "op_name", "source_file", "source_line", "source_end_line", "source_column",
                "source_end_column", "stack_frame_id", "deduplicated_name"},
-    # XLA compares shardings without it.
+    # XLA ignores metadata when it compares shardings.
     ".xla.OpSharding": {"metadata"},
     ".xla.NamedShardingProto": {"metadata"},
 }
-# What the reader of the message knows how to read.
+# Fields that the reader of the message reads itself.
 OWN = {
     MODULE: {"name", "computations", "entry_computation_id", "schedule"},
     COMPUTATION: {"name", "instructions", "id", "root_id"},
@@ -42,7 +41,7 @@ OWN = {
                   "control_predecessor_ids", "called_computation_ids"},
     SHAPE: {"element_type", "dimensions", "tuple_shapes", "is_dynamic_dimension"},
 }
-# XLA writes these whether there is something in them or not.
+# XLA writes these messages even if they are empty.
 OMIT_EMPTY = {".xla.HloInputOutputAliasProto", ".xla.HloBufferDonorProto", ".xla.SparsityConfig",
               ".xla.BlockScalingConfig"}
 KINDS = {1: ("FLOAT", 64), 2: ("FLOAT", 32), 3: ("INT", 64), 4: ("UINT", 64), 5: ("INT", 32),
@@ -64,7 +63,7 @@ def varint(data, at):
 
 
 def fields(data, at=0):
-    """Yields (number, value) until the end, or until what follows is not a field."""
+    """Yields (number, value) up to the end, or up to bytes that are not a field."""
     while at < len(data):
         tag, at = varint(data, at)
         if tag & 7 == 0:
@@ -128,7 +127,7 @@ def read_library(path, messages, enums):
             continue
         package, found, seen_name = "", [], False
         for number, value in fields(data, match.start()):
-            # The name may also occur in some other message (a list of dependencies).
+            # The name may also occur in another message (a list of dependencies).
             if number == 1 and seen_name or number > 14 or isinstance(value, int) and number in (2, 4):
                 break
             seen_name = True
@@ -194,7 +193,7 @@ def symbol(prefix, name):
 
 
 class Names:
-    """One number for each name."""
+    """Assigns one number to each name."""
 
     def __init__(self):
         self.ids = {}

@@ -1,9 +1,10 @@
-// HloModuleProto (openxla/xla xla/service/hlo.proto), as far as custom calls and host transfers go.
+// Finds traits in HloModuleProto (openxla/xla xla/service/hlo.proto): custom calls and host
+// transfers.
 #include "program/traits.h"
 
 enum {
     MODULE_COMPUTATIONS = 3,
-    MODULE_PAYLOADS = 22, // configurations that instructions share
+    MODULE_PAYLOADS = 22, // configurations shared by instructions
     COMPUTATION_INSTRUCTIONS = 2,
 };
 
@@ -20,7 +21,7 @@ void rk_traits_see_hlo(rk_traits *traits, const rk_traits_instruction *instructi
     rk_traits_see_config(traits, instruction->config);
 }
 
-// True if it is a custom call.
+// Returns whether the instruction is a custom call.
 static bool read_instruction(rk_span message, rk_traits *traits) {
     rk_proto_field field;
     rk_traits_instruction instruction = {.is_host_transfer = false};

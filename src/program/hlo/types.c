@@ -1,4 +1,4 @@
-// ShapeProto as a type.
+// Reads ShapeProto as a type.
 #include "program/hlo/read.h"
 
 // xla/xla_data.proto: ShapeProto
@@ -6,13 +6,14 @@ enum { SHAPE_ELEMENT_TYPE = 2, SHAPE_DIMENSIONS = 3, SHAPE_TUPLE_SHAPES = 4, SHA
 // PrimitiveType
 enum { TYPE_TUPLE = 13, TYPE_OPAQUE = 14, TYPE_TOKEN = 17, TYPE_BUFFER = 34 };
 
-// Elements that are arrays' have a type of their own; so have things that are no arrays.
+// Whether `type` is the element type of an array. The other types have a name of their own.
 static bool is_array(uint64_t type) {
     return type != 0 && type != TYPE_TUPLE && type != TYPE_OPAQUE && type != TYPE_TOKEN &&
            type != TYPE_BUFFER;
 }
 
-// As XLA prints it: "F8E4M3FN" is "f8e4m3fn", OPAQUE_TYPE is "opaque", a number not known is kept.
+// Spells a type as XLA prints it: "f8e4m3fn" for F8E4M3FN, "opaque" for OPAQUE_TYPE. An unknown
+// number becomes "type_N".
 static rk_span spell_type(rk_hlo_reader *reader, uint64_t type) {
     RK_AUTO(rk_buf) text = {0};
     const char *name = NULL;
@@ -64,9 +65,9 @@ bool rk_hlo_collect_ints(rk_hlo_reader *reader, rk_span message, uint32_t number
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&field);
         uint64_t value;
         while (rk_hlo_next_number(&numbers, &value)) {
-            if (!rk_hlo_grow(reader, &reader->room, (uint64_t)(count + 1) * sizeof value))
+            if (!rk_hlo_grow(reader, &reader->scratch, (uint64_t)(count + 1) * sizeof value))
                 return false;
-            rk_hlo_store_u64((uint8_t *)reader->room.items + 8 * count++, value);
+            rk_hlo_store_u64((uint8_t *)reader->scratch.items + 8 * count++, value);
         }
         if (numbers.bad)
             return rk_hlo_fail(reader, "packed numbers are damaged");
@@ -75,15 +76,15 @@ bool rk_hlo_collect_ints(rk_hlo_reader *reader, rk_span message, uint32_t number
     return true;
 }
 
-// Which dimensions are dynamic; nothing if none is.
+// Pushes the list of dynamic dimensions; nothing if there are none.
 static bool push_dynamic(rk_hlo_reader *reader, rk_span shape) {
     size_t count, kept = 0;
     if (!rk_hlo_collect_ints(reader, shape, SHAPE_DYNAMIC, &count))
         return false;
-    uint8_t *room = reader->room.items;
+    uint8_t *scratch = reader->scratch.items;
     for (size_t i = 0; i < count; i++)
-        if (rk_load_u64le(room + 8 * i))
-            rk_hlo_store_u64(room + 8 * kept++, i);
+        if (rk_load_u64le(scratch + 8 * i))
+            rk_hlo_store_u64(scratch + 8 * kept++, i);
     if (!kept)
         return true;
     return rk_hlo_push(reader, rk_hlo_word(reader, RK_HLO_DYNAMIC_DIMENSIONS),
@@ -115,7 +116,7 @@ static uint32_t add_shape(rk_hlo_reader *reader, rk_span shape, unsigned depth) 
     uint64_t type = find_element_type(shape);
     if (is_array(type) && !rk_hlo_push(reader, RK_NO_ID, rk_hlo_element_type(reader, type)))
         return RK_NO_ID;
-    // First what is read by its definition: the layout. It also checks the bytes.
+    // The definition reads the layout and checks the bytes.
     if (!push_tuple_shapes(reader, shape, depth) ||
         !rk_hlo_read_fields(reader, &rk_hlo_shape_fields, shape, depth + 1, NULL, NULL) ||
         !push_dynamic(reader, shape))

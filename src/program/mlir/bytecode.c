@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 
 enum {
-    MAX_DIALECTS = 1024, // what rk_bytecode_entry.dialect holds
+    MAX_DIALECTS = 1024, // the maximum of rk_bytecode_entry.dialect
     MAX_VERSION = 6,
     ALIGNED = 0x80,
     VERSION_DIALECT_VERSIONS = 1,
@@ -67,13 +67,13 @@ void *rk_bytecode_allocate(rk_bytecode *file, uint64_t count, size_t item_bytes)
     size_t bytes;
     if (__builtin_mul_overflow(count ? count : 1, item_bytes, &bytes) ||
         bytes > file->model->budget_bytes) {
-        file->model->out_of_room = file->failed = true;
+        file->model->out_of_memory = file->failed = true;
         return NULL;
     }
     file->model->budget_bytes -= bytes;
     void *memory = rk_calloc(1, bytes);
     if (!memory)
-        file->model->out_of_room = file->failed = true;
+        file->model->out_of_memory = file->failed = true;
     return memory;
 }
 
@@ -84,7 +84,7 @@ bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *capacity, size_
     if (wanted < UINT32_MAX / 4 && more <= file->model->budget_bytes)
         grown = rk_realloc(*array, (size_t)wanted * item_bytes);
     if (!grown) {
-        file->model->out_of_room = file->failed = true;
+        file->model->out_of_memory = file->failed = true;
         return false;
     }
     file->model->budget_bytes -= more;
@@ -95,7 +95,7 @@ bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *capacity, size_
 
 rk_span rk_bytecode_gathered(rk_bytecode *file) {
     if (file->ints.failed)
-        file->model->out_of_room = file->failed = true;
+        file->model->out_of_memory = file->failed = true;
     return rk_buf_span(&file->ints);
 }
 
@@ -173,7 +173,7 @@ static bool open_sections(rk_bytecode *file) {
     return true;
 }
 
-// Sizes, each with its NUL, come last string first; then the strings in order.
+// First the sizes, each with its NUL, last string first. Then the strings in order.
 static bool open_strings(rk_bytecode *file) {
     rk_cursor cursor = rk_cursor_over(file->sections[RK_SECTION_STRING]);
     rk_model *model = file->model;
@@ -270,7 +270,7 @@ static bool open_op_names(rk_bytecode *file, rk_cursor *cursor) {
     return true;
 }
 
-// Groups of a dialect, a count, and as many sizes (flag: binary).
+// Groups: a dialect, a count, and a size for each entry (flag: encoded by the dialect, else text).
 static bool open_entry_groups(rk_bytecode *file, rk_cursor *cursor, uint64_t *offset, uint32_t from,
                               uint32_t to) {
     while (from < to) {
@@ -306,8 +306,8 @@ static bool open_entries(rk_bytecode *file) {
     if (!file->entries || !open_entry_groups(file, &cursor, &offset, 0, file->attr_count) ||
         !open_entry_groups(file, &cursor, &offset, file->attr_count, total))
         return false;
-    // More than almost all programs need: arrays that grow are copied, and what is not used is
-    // never touched.
+    // Almost all programs need less. Growing later would copy the arrays; unused pages are never
+    // touched.
     rk_model_reserve_nodes(file->model, 2 * (size_t)total, 3 * (size_t)total);
     file->entries[total].offset = offset & (((uint64_t)1 << 40) - 1);
     return rk_cursor_done(&cursor) ||
@@ -335,7 +335,7 @@ static bool open_words(rk_bytecode *file) {
         RK_WORDS(RK_WORD)
 #undef RK_WORD
     };
-    // A model into which bytecode was read before has them.
+    // If the model has read bytecode before, it has the words already.
     for (size_t i = file->model->strings.count; i < RK_ARRAY_LEN(words); i++)
         if (rk_model_add_string(file->model, rk_span_text(words[i])) != i) {
             file->failed = true;
@@ -350,8 +350,8 @@ static bool open_words(rk_bytecode *file) {
 }
 
 bool rk_bytecode_open(rk_bytecode *file) {
-    // Lists of numbers pass through `ints`, with eight bytes for what takes at least one in the
-    // file. No program is a list for the most part.
+    // A number takes eight bytes in `ints` and at least one byte in the file. Twice the file size
+    // is enough, because no program consists mostly of lists of numbers.
     enum { LEAST_INTS_BYTES = 4096 };
     file->ints.max = file->code.len * 2 + LEAST_INTS_BYTES;
     if (!open_words(file) || !open_sections(file) || !open_strings(file))

@@ -1,5 +1,6 @@
-// MLIR bytecode, opened: its tables, and attributes and types that are decoded when they are first
-// asked for. Internal to this room: bytecode*.c, dialect_*.c and read_bytecode*.c work on it.
+// An open MLIR bytecode file: its tables, and its attributes and types, which are decoded on first
+// use. Internal to this module: bytecode.c, entries.c, decode.c, dialect_*.c and read*.c work on
+// it.
 // Source: llvm-project mlir/docs/BytecodeFormat.md and mlir/lib/Bytecode/Encoding.h, versions 0-6.
 #pragma once
 
@@ -36,48 +37,49 @@ typedef struct rk_dialect {
 
 typedef enum rk_entry_state { RK_ENTRY_NEW, RK_ENTRY_OPEN, RK_ENTRY_DONE } rk_entry_state;
 
-// An attribute or a type: attributes first, then types, then a sentinel at the end of the section.
-// Its bytes end where the next entry's begin.
+// An attribute or a type. The table has the attributes first, then the types, then a sentinel at
+// the end of the section. An entry's bytes end at the next entry's offset.
 typedef struct rk_bytecode_entry {
     uint64_t offset : 40; // in the section
     uint64_t dialect : 10;
-    uint64_t is_binary : 1; // in its dialect's own encoding, else text
+    uint64_t is_binary : 1; // encoded by its dialect, else text
     uint64_t state : 2;     // rk_entry_state
-    uint64_t depth : 11;    // of what it is made of
-    uint32_t node;          // once it is done
-    uint32_t other;         // the same, in the form that operations want it; or RK_NO_ID
+    uint64_t depth : 11;    // nesting depth, saturated
+    uint32_t node;          // valid once decoded
+    uint32_t other;         // the node in the form that operations use (read_forms.c); or RK_NO_ID
 } rk_bytecode_entry;
 
-enum { RK_MAX_PROPERTIES = 32 }; // of an operation
+enum { RK_MAX_PROPERTIES = 32 }; // per operation
 
-// An operation's name, looked up when it is first used.
+// An operation's name. The other members are set when the name is first used.
 typedef struct rk_op_name {
     uint32_t dialect;
-    uint32_t text;                 // string id, without dialect
-    uint32_t name;                 // string id: "stablehlo.add"; RK_NO_ID before the first use
-    uint32_t content;              // of the canonical form: one more than its number, or zero
-    const struct rk_op_spec *spec; // NULL: an operation that no table knows
+    uint32_t text;    // string id, without dialect
+    uint32_t name;    // string id: "stablehlo.add"; RK_NO_ID before the first use
+    uint32_t content; // in the canonical form: the name's content number plus one, or zero
+    const struct rk_op_spec *spec; // NULL: the operation is in no table
     bool is_registered;            // its properties have no names in the file
-    bool has_other_forms;          // its attributes are brought to one form (read_bytecode_forms.c)
-    bool is_return;                // VHLO has one for functions and for regions
+    bool has_other_forms;          // its attributes are converted to one form (read_forms.c)
+    bool is_return;                // vhlo.return: its name in the model depends on the parent
     bool is_func;
     bool is_custom_call; // its attributes may hold a payload
-    // Its properties, once some were met.
+    // Set when properties of this operation are first read.
     bool has_properties, operand_segments, result_segments;
     uint8_t property_count;
-    uint32_t first_property; // string id; the others follow
-    uint32_t optional;       // bits: those that may be absent
+    uint32_t first_property; // string id; the other properties have the next ids
+    uint32_t optional;       // bit i: property i may be absent
 } rk_op_name;
 
 // Properties, decoded for the operation that used them last.
 typedef struct rk_properties {
     rk_span bytes;
-    uint32_t op_name; // or RK_NO_ID
+    uint32_t op_name; // index in `op_names`, or RK_NO_ID
     uint32_t first_field, field_count;
-    // Together with a dictionary of attributes: its number, or RK_NO_ID.
+    // The properties merged with an attribute dictionary: the dictionary's number (RK_NO_ID: none),
+    // and the first field of the merged run.
     uint32_t merged_with, first_merged;
-    // Their content in the canonical form, one more than its number, for an operation of this name
-    // with this dictionary.
+    // Content number plus one of the attributes of an operation with name `content_name`, these
+    // properties and dictionary `content_dictionary`.
     uint32_t content_name, content;
     uint64_t content_dictionary;
 } rk_properties;
@@ -89,10 +91,10 @@ typedef struct rk_bytecode {
     uint64_t version;
     rk_span sections[RK_SECTION_COUNT];
     bool has_section[RK_SECTION_COUNT], resources_opened;
-    bool without_debug; // what says nothing to a compiler is left out of dictionaries
-    bool failed;        // not bytecode (the reason says why), or out of room (the model says so)
-    uint32_t first_string, string_count; // the file's strings, in the model
-    rk_dialect *dialects;                // owned, as all arrays here
+    bool without_debug; // drop dictionary entries that do not affect the compiler
+    bool failed;        // not bytecode (`reason` has text), or out of memory (the model records it)
+    uint32_t first_string, string_count; // the file's strings: first string id, count
+    rk_dialect *dialects;                // owned, like all arrays here
     uint32_t dialect_count;
     rk_op_name *op_names;
     uint32_t op_name_count;
@@ -100,41 +102,44 @@ typedef struct rk_bytecode {
     uint32_t attr_count, type_count;
     rk_properties *properties;
     uint32_t property_count;
-    rk_span *resources; // the bytes of resource blobs, in order; opened when first used
+    rk_span *resources; // the bytes of resource blobs, in order; filled on first use
     uint32_t resource_count;
-    uint32_t i64_type, f64_type; // nodes, of numbers that have no type of their own
-    rk_cursor ir;                // where the walk over the operations is
+    uint32_t i64_type, f64_type; // nodes; types of numbers that are encoded without a type
+    rk_cursor ir;                // position of the walk over the operations
     // Decoding an entry.
     rk_cursor in;
-    uint32_t depth; // of the deepest that it refers to
-    bool missing;   // it refers to entries that are on the stack now, and is to be decoded again
+    uint32_t depth; // maximum depth of the entries that it refers to
+    bool missing;   // it refers to entries that are not decoded yet; it is decoded again after them
     uint32_t *stack;
     uint32_t stack_count, stack_capacity;
-    rk_buf ints; // lists of numbers and texts, while they are put together
+    rk_buf ints; // lists of numbers and text under construction
 } rk_bytecode;
 
-// Reads the tables. False if the bytes are not bytecode or memory is short: `failed` is set then.
+// Opens the file and reads its tables. False if the bytes are not bytecode or memory is short;
+// `failed` is set then. Set `code`, `model` and `reason` first; these are borrowed.
 RK_NODISCARD bool rk_bytecode_open(rk_bytecode *file);
 void rk_bytecode_cleanup(rk_bytecode *file);
 
-// Sets `failed`; the first reason counts. `at` is where in the file.
+// Sets `failed`. Only the first reason is kept. `at` is the position in the file.
 void rk_bytecode_fail(rk_bytecode *file, const char *section, const uint8_t *at, const char *why);
 
-// A section's id and payload, off the front of a cursor; false and `bad` if it is cut.
+// Takes a section's id and payload from a cursor. False and `bad` if the section is truncated.
 bool rk_bytecode_take_section(rk_bytecode *file, rk_cursor *cursor, uint8_t *out_id,
                               rk_span *out_payload);
 
-// Zeroed memory that counts towards the model's budget; NULL and `failed` if there is none.
+// Returns zeroed memory, charged to the model's budget. NULL and `failed` if memory is short. Owned
+// by the caller: rk_free.
 RK_NODISCARD void *rk_bytecode_allocate(rk_bytecode *file, uint64_t count, size_t item_bytes);
-// Grows an array that rk_bytecode_allocate began, or NULL, to at least one more item.
+// Grows an array (NULL, or from rk_bytecode_allocate) by at least one item. False and `failed` if
+// memory is short.
 RK_NODISCARD bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *capacity,
                                    size_t item_bytes);
 
-// What was put together in `ints`; `failed` if there was no room for it.
+// Returns the content of `ints`, borrowed until `ints` changes. Sets `failed` if memory was short.
 rk_span rk_bytecode_gathered(rk_bytecode *file);
 
-// The node of an attribute or type, by its number. RK_NO_ID and `failed` if there is no such
-// number, or memory is short.
+// Returns the node of an attribute or type, by its number. RK_NO_ID and `failed` if there is no
+// such number or memory is short.
 uint32_t rk_bytecode_resolve_attr(rk_bytecode *file, uint64_t index);
 uint32_t rk_bytecode_resolve_type(rk_bytecode *file, uint64_t index);
 
@@ -151,7 +156,7 @@ static inline uint32_t rk_bytecode_type(rk_bytecode *file, uint64_t index) {
     return rk_bytecode_resolve_type(file, index);
 }
 
-// The bytes of an entry.
+// Returns the bytes of an entry.
 rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_bytecode_entry *entry);
-// The bytes of a resource; false if there are none. Not of the format: `failed`.
+// Finds the bytes of a resource. False if there are none. Sets `failed` if the section is damaged.
 bool rk_bytecode_resource(rk_bytecode *file, uint64_t handle, rk_span *out_bytes);

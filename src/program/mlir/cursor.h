@@ -1,4 +1,4 @@
-// A cursor over a part of an MLIR bytecode file. Reading past the end sets `bad` and yields zeros,
+// A cursor over a part of an MLIR bytecode file. Reading past the end sets `bad` and returns zeros,
 // so that a caller reads a whole item and checks once.
 // Source: llvm-project mlir/docs/BytecodeFormat.md, mlir/lib/Bytecode/Reader/BytecodeReader.cpp
 #pragma once
@@ -29,10 +29,11 @@ static inline uint8_t rk_cursor_byte(rk_cursor *cursor) {
     return *cursor->at++;
 }
 
+// The slow path of rk_cursor_varint: nine bytes, or close to the end.
 uint64_t rk_cursor_long_varint(rk_cursor *cursor);
 
-// The number of trailing zero bits of the first byte says how many bytes follow. Without a branch
-// for each length, which nothing could predict.
+// The number of trailing zero bits of the first byte is the number of bytes that follow. The code
+// has no branch per length, because such a branch would be mispredicted.
 static inline uint64_t rk_cursor_varint(rk_cursor *cursor) {
     const uint8_t *at = cursor->at;
     uint64_t word;
@@ -48,7 +49,7 @@ static inline uint64_t rk_cursor_varint(rk_cursor *cursor) {
     return le64toh(word) << (64 - 8 * bytes) >> (64 - 7 * bytes);
 }
 
-// Zigzag.
+// Zigzag encoding.
 static inline int64_t rk_cursor_svarint(rk_cursor *cursor) {
     uint64_t value = rk_cursor_varint(cursor);
     return (int64_t)((value >> 1) ^ (0 - (value & 1)));
@@ -72,7 +73,7 @@ static inline rk_span rk_cursor_span(rk_cursor *cursor, uint64_t len) {
     return span;
 }
 
-// How many items follow; each takes a byte at least.
+// Takes a number of items. Each item takes at least one byte, so a greater count is bad.
 static inline uint64_t rk_cursor_count(rk_cursor *cursor) {
     uint64_t count = rk_cursor_varint(cursor);
     if (RK_UNLIKELY(count > rk_cursor_left(cursor))) {
@@ -83,7 +84,7 @@ static inline uint64_t rk_cursor_count(rk_cursor *cursor) {
     return count;
 }
 
-// Padding up to a multiple of the alignment (a power of two), counted from the file's start.
+// Skips padding up to a multiple of `alignment` (a power of two), counted from the file's start.
 void rk_cursor_skip_padding(rk_cursor *cursor, const uint8_t *start, uint64_t alignment);
 
 static inline bool rk_cursor_done(const rk_cursor *cursor) {

@@ -26,7 +26,8 @@ rk_span rk_decode_string(rk_bytecode *file) {
     return rk_model_string(file->model, id);
 }
 
-// Strings are peeked at, not decoded: as keys they need no node of their own.
+// Reads the string inside the attribute's bytes without decoding the attribute: a key needs no
+// node.
 uint32_t rk_decode_string_attr(rk_bytecode *file) {
     enum { BUILTIN_STRING = 2, VHLO_STRING = 14 };
     uint64_t index = rk_cursor_varint(&file->in);
@@ -91,8 +92,8 @@ static uint32_t decode_doubles(rk_bytecode *file) {
     return rk_decode_with_fields(file, node, &type, 1);
 }
 
-// Up to 64 bits: one raw byte or a zigzag varint of the zero-extended bits. Wider: a count of words
-// and as many varints; missing ones are zero.
+// Up to 8 bits: one raw byte. Up to 64 bits: a zigzag varint of the zero-extended bits. Wider: a
+// count of 64-bit words and a varint for each; missing words are zero.
 static void decode_bits(rk_bytecode *file, unsigned width, rk_node *node) {
     if (width <= 8) {
         node->value = rk_cursor_byte(&file->in);
@@ -111,7 +112,7 @@ static void decode_bits(rk_bytecode *file, unsigned width, rk_node *node) {
         node->value &= ((uint64_t)1 << width) - 1;
 }
 
-// The bits of "f32", "ui8", "bf16", "f8E4M3FN"; 0 if it is no number.
+// Returns the width in bits of "f32", "ui8", "bf16", "f8E4M3FN", …; 0 if the type is not a number.
 static unsigned scalar_bits(const rk_model *model, uint32_t type) {
     const rk_node *node = &model->nodes.items[type];
     if (node->kind != RK_NODE_TYPE || node->field_count || node->bytes.len)

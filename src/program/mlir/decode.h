@@ -1,8 +1,11 @@
-// What the decoders of the dialects (dialect_*.c) are written with. A decoder reads one entry from
-// `file->in` and makes one node. Where it meets a reference to an entry that is not decoded yet, it
-// gets RK_NO_ID and `file->missing` is set: it may go on to name the others that it needs, must
-// return before it asks anything of those nodes, and is called again when they are there. Anything
-// wrong: rk_decode_bad, and the entry becomes an opaque node.
+// Tools for the dialects' decoders (dialect_*.c). A decoder reads one entry from `file->in` and
+// makes one node.
+//
+// If it meets a reference to an entry that is not decoded yet, it gets RK_NO_ID, and
+// `file->missing` is set. It may then continue, to collect further references, but it must return
+// before it uses those nodes. It is called again when they exist.
+//
+// On any other error it calls rk_decode_bad; the entry then becomes an opaque node.
 #pragma once
 
 #include "program/mlir/bytecode.h"
@@ -17,12 +20,12 @@ typedef enum rk_read {
     RK_READ_BOOLS,  // count, bytes
     RK_READ_DOUBLE, // the bits of an f64
     RK_READ_DOUBLES,
-    RK_READ_STRING,        // of the string table
+    RK_READ_STRING,        // from the string table
     RK_READ_ATTR,          // a reference
-    RK_READ_FLAGGED_ATTR,  // with a flag; absent without
-    RK_READ_VARINT_ATTR,   // a varint 0: absent; 1: a reference follows
-    RK_READ_BYTE_ATTR,     // the same with a byte
-    RK_READ_FLAGGED_VALUE, // a varint with a flag; absent without
+    RK_READ_FLAGGED_ATTR,  // a reference with a flag; absent if the flag is 0
+    RK_READ_VARINT_ATTR,   // a varint; 0: absent; 1: a reference follows
+    RK_READ_BYTE_ATTR,     // a byte; 0: absent; 1: a reference follows
+    RK_READ_FLAGGED_VALUE, // a varint with a flag; absent if the flag is 0
     RK_READ_TYPE,
     RK_READ_ATTRS, // a list of references
     RK_READ_TYPES,
@@ -30,7 +33,7 @@ typedef enum rk_read {
 
 enum { RK_RECIPE_FIELDS = 12 };
 
-// A structure: its code in the encoding, its name, its fields in the order of the encoding.
+// A structure: its code in the encoding, its name, and its fields in encoding order.
 typedef struct rk_recipe {
     uint8_t code;
     uint16_t word;
@@ -40,7 +43,8 @@ typedef struct rk_recipe {
     } fields[RK_RECIPE_FIELDS];
 } rk_recipe;
 
-// An enumeration: its code, its name, its values from zero on. NULL: no such value.
+// An enumeration: its code in the encoding, its name, and its values from zero on. NULL: no such
+// value.
 typedef struct rk_enumeration {
     uint8_t code;
     uint16_t word;
@@ -52,15 +56,17 @@ static inline uint32_t rk_decode_bad(rk_bytecode *file) {
     return RK_NO_ID;
 }
 
-// References. The node of entry `index`, or RK_NO_ID and `missing`.
+// References. Return the node of an entry, or RK_NO_ID and `missing`.
 uint32_t rk_decode_child(rk_bytecode *file, uint32_t index);
 uint32_t rk_decode_attr(rk_bytecode *file);
 uint32_t rk_decode_type(rk_bytecode *file);
-rk_span rk_decode_string(rk_bytecode *file); // of the string table
-// A reference to an attribute that is a string, of builtin or VHLO: its string id or RK_NO_ID.
+rk_span rk_decode_string(rk_bytecode *file); // from the string table
+// Returns the string id of a referenced string attribute (builtin or VHLO); RK_NO_ID and bad if it
+// is no string.
 uint32_t rk_decode_string_attr(rk_bytecode *file);
 
-// Count, svarints: as bytes of RK_NODE_INTS, borrowed until the next list.
+// Reads a count and svarints. Returns them as the bytes of an RK_NODE_INTS, borrowed until the next
+// list.
 rk_span rk_decode_int_bytes(rk_bytecode *file);
 
 // Whole nodes.
@@ -69,24 +75,24 @@ uint32_t rk_decode_dict(rk_bytecode *file);                      // count, pairs
 uint32_t rk_decode_ints(rk_bytecode *file);                      // count, svarints
 uint32_t rk_decode_number(rk_bytecode *file, rk_node_kind kind); // type, bits
 uint32_t rk_decode_elements(rk_bytecode *file);                  // type, blob
-// By the recipe or enumeration of that code among `count`; RK_NO_ID and bad if there is none.
-// `kind`: RK_NODE_STRUCT or RK_NODE_TYPE.
+// Decodes with the recipe or enumeration of that code, one of `count`. RK_NO_ID and bad if there is
+// none. `kind`: RK_NODE_STRUCT or RK_NODE_TYPE.
 uint32_t rk_decode_struct(rk_bytecode *file, rk_node_kind kind, uint64_t code,
                           const rk_recipe *recipes, size_t count);
 uint32_t rk_decode_enum(rk_bytecode *file, uint64_t code, const rk_enumeration *enumerations,
                         size_t count);
-// Dimensions, element type. `encoding`: a node, or RK_NO_ID.
+// Reads dimensions and element type. `encoding`: a node, or RK_NO_ID.
 uint32_t rk_decode_shaped(rk_bytecode *file, uint32_t word, uint32_t encoding);
 
-// Nodes out of what was read.
+// Make nodes from decoded values.
 uint32_t rk_decode_bytes_node(rk_bytecode *file, rk_node_kind kind, rk_span bytes);
 uint32_t rk_decode_scalar_type(rk_bytecode *file, uint32_t word);
 uint32_t rk_decode_int64(rk_bytecode *file, int64_t value);
-// A node with these fields; RK_NO_ID if one of them has no node.
+// Makes a node with these fields. RK_NO_ID if a field has no node.
 uint32_t rk_decode_with_fields(rk_bytecode *file, rk_node node, const rk_field *fields,
                                size_t count);
 
-// The dialects.
+// Decoders of the dialects.
 uint32_t rk_dialect_builtin_attr(rk_bytecode *file);
 uint32_t rk_dialect_builtin_type(rk_bytecode *file);
 uint32_t rk_dialect_affine_map(rk_bytecode *file);
@@ -96,5 +102,6 @@ uint32_t rk_dialect_stablehlo_attr(rk_bytecode *file);
 uint32_t rk_dialect_stablehlo_type(rk_bytecode *file);
 uint32_t rk_dialect_chlo_attr(rk_bytecode *file);
 uint32_t rk_dialect_sdy_attr(rk_bytecode *file);
-// The word of a scalar type that older producers wrote as text; RK_WORD_COUNT if it is none.
+// Returns the word of a scalar type that older MLIR writes as text; RK_WORD_COUNT if the text is
+// not such a type.
 uint32_t rk_dialect_builtin_scalar(rk_span text);

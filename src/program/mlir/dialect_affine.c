@@ -1,4 +1,4 @@
-// Affine maps, which newer MLIR encodes and older MLIR wrote as text: as text in either case.
+// Decodes affine maps. Newer MLIR encodes them, older MLIR writes text: both become text.
 // Source: llvm-project mlir/lib/IR/BuiltinDialectBytecode.cpp, readAffineMap.
 #include "program/mlir/decode.h"
 
@@ -8,7 +8,7 @@ enum {
     PROJECTION = 2,
     GENERAL = 3,
     MAX_DIMENSIONS = 256,
-    MAX_DEPTH = 128, // of an expression; MLIR's own limit
+    MAX_DEPTH = 128, // nesting of an expression; MLIR has the same limit
     DIMENSION = 0,
     SYMBOL = 1,
     CONSTANT = 2,
@@ -22,8 +22,8 @@ static void add_names(rk_buf *text, char letter, uint64_t count) {
         rk_buf_add_format(text, i ? ", %c%u" : "%c%u", letter, (unsigned)i);
 }
 
-// Operators come before their two operands. `open` holds those whose operands are not all read yet:
-// the operator, and, once its left operand is read, -1.
+// An operator comes before its two operands. `open` is a stack of operators with unread operands:
+// the operator itself, or -1 once its left operand is read.
 static void add_expression(rk_bytecode *file, rk_buf *text) {
     int open[MAX_DEPTH];
     unsigned depth = 0;

@@ -1,4 +1,4 @@
-// The builtin dialect's attributes, locations and types.
+// Decodes the builtin dialect's attributes, locations and types.
 // Source: llvm-project mlir/include/mlir/IR/BuiltinDialectBytecode.td
 #include "program/mlir/decode.h"
 
@@ -48,7 +48,7 @@ static uint32_t typed_string(rk_bytecode *file) {
     return rk_decode_with_fields(file, node, &type, 1);
 }
 
-// A root and the names nested in it, each a symbol.
+// A root symbol, and a list of the symbols nested in it.
 static uint32_t nested_symbol(rk_bytecode *file) {
     uint32_t root = rk_decode_string_attr(file), list = rk_decode_list(file, false);
     if (root == RK_NO_ID || list == RK_NO_ID)
@@ -60,7 +60,7 @@ static uint32_t nested_symbol(rk_bytecode *file) {
 }
 
 static uint32_t file_location(rk_bytecode *file, bool is_range) {
-    enum { MAX_NUMBERS = 4 }; // line; column; end column or end line; end column
+    enum { MAX_NUMBERS = 4 }; // line; line, column; then end column; or end line and end column
     uint64_t numbers[MAX_NUMBERS] = {0};
     uint32_t path = rk_decode_string_attr(file);
     uint64_t count = is_range ? rk_cursor_varint(&file->in) : 2;
@@ -97,7 +97,7 @@ static uint32_t fused_location(rk_bytecode *file, bool has_metadata) {
         return RK_NO_ID;
     rk_node node = file->model->nodes.items[list];
     node.kind = RK_NODE_LOC_FUSED;
-    if (has_metadata) { // the list's fields are the last ones: one more joins them
+    if (has_metadata) { // the list's fields are the last in the model, so one more can follow
         if (rk_model_add_field(file->model, RK_WORD_metadata, metadata) == RK_NO_ID)
             return RK_NO_ID;
         node.field_count++;
@@ -114,7 +114,8 @@ static uint32_t dense_resource(rk_bytecode *file) {
     return rk_decode_with_fields(file, node, &type, 1);
 }
 
-// Arrays of i64 are dimensions and the like; others are constants of one dimension.
+// An array of i64 becomes RK_NODE_INTS (dimensions and similar lists); other arrays become
+// constants with one dimension.
 static uint32_t dense_array(rk_bytecode *file) {
     rk_model *model = file->model;
     rk_field element = {RK_NO_ID, rk_decode_type(file)};
@@ -136,8 +137,8 @@ static uint32_t dense_array(rk_bytecode *file) {
     return rk_decode_with_fields(file, node, &tensor, 1);
 }
 
-// Type, whether all are alike, and strings to the entry's end: as many as the type has elements, or
-// one.
+// Type, splat flag, then strings up to the entry's end: one per element of the type, or a single
+// string.
 static uint32_t dense_strings(rk_bytecode *file) {
     rk_model *model = file->model;
     rk_field fields[2] = {{RK_WORD_type, rk_decode_type(file)}, {RK_WORD_values, RK_NO_ID}};
@@ -184,7 +185,7 @@ static uint32_t other_attr(rk_bytecode *file, uint64_t code) {
         return dense_strings(file);
     case AFFINE_MAP:
         return rk_dialect_affine_map(file);
-    default: // DISTINCT among them: two that are alike are two all the same
+    default: // includes DISTINCT: equal bytes do not make two of them equal
         return rk_decode_struct(file, RK_NODE_STRUCT, code, ATTRIBUTES, RK_ARRAY_LEN(ATTRIBUTES));
     }
 }
@@ -275,7 +276,7 @@ uint32_t rk_dialect_builtin_scalar(rk_span text) {
     return RK_WORD_COUNT;
 }
 
-// Width << 2 | signedness (0 none, 1 signed, 2 unsigned).
+// Encoded as width << 2 | signedness (0 none, 1 signed, 2 unsigned).
 static uint32_t integer_type(rk_bytecode *file) {
     static const char *const prefixes[] = {"i", "si", "ui"};
     uint64_t code = rk_cursor_varint(&file->in);
@@ -291,7 +292,7 @@ static uint32_t integer_type(rk_bytecode *file) {
     return name == RK_NO_ID ? RK_NO_ID : rk_decode_scalar_type(file, name);
 }
 
-// [memory space], dimensions, element type, layout.
+// Encoded as [memory space], dimensions, element type, layout.
 static uint32_t memref_type(rk_bytecode *file, bool has_space) {
     rk_field space = {RK_WORD_memory_space, has_space ? rk_decode_attr(file) : RK_NO_ID};
     rk_span dims = rk_decode_int_bytes(file);

@@ -1,4 +1,4 @@
-// What the operations of a dialect carry in their properties, which have no names in the file.
+// The properties of each operation, which have no names in the file.
 // Sources: openxla/stablehlo VhloOps.td (versions 0.9 to 1.20), StablehloOps.td, ChloOps.td;
 // openxla/shardy sdy_ops.td, mpmd_ops.td; llvm-project FuncOps.td, BuiltinOps.td.
 #include "program/mlir/dialect_ops.h"
@@ -8,8 +8,7 @@
 
 #include "base/macros.h"
 
-// In the order of strcmp. The names of one operation's properties are in the order of its encoding,
-// which is theirs.
+// Sorted by strcmp, for bsearch. An operation's properties are in the order of their encoding.
 // clang-format off
 static const rk_op_spec SPECS[] = {
     {"builtin.module", "builtin.module", "sym_name? sym_visibility?"},

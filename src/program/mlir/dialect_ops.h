@@ -1,14 +1,14 @@
-// The operations that the reader of MLIR bytecode knows.
+// The table of known MLIR operations and their properties.
 #pragma once
 
 typedef struct rk_op_spec {
-    const char *key;  // as in the file: "vhlo.dot_general_v2"
-    const char *name; // as in the model: "stablehlo.dot_general"
-    // Its properties, blank-separated. After a name, "?": it may be absent; a digit: the release of
-    // its dialect that brought it, counted from 0 (none), so that files of older ones lack it. Then
-    // "@operands", "@results": it has segment sizes.
+    const char *key;  // in the file: "vhlo.dot_general_v2"
+    const char *name; // in the model: "stablehlo.dot_general"
+    // Its properties, separated by blanks. "?" after a name: may be absent. A digit after a name:
+    // the release that added the property (counted per operation; no digit: 0), missing in files of
+    // older releases. "@operands", "@results" at the end: has segment sizes.
     const char *properties;
 } rk_op_spec;
 
-// NULL if there is none.
+// Returns the operation with that key, or NULL.
 const rk_op_spec *rk_dialect_find_op(const char *key);

@@ -1,4 +1,4 @@
-// Shardy. Source: openxla/shardy shardy/dialect/sdy/ir/bytecode.cc
+// Decodes Shardy. Source: openxla/shardy shardy/dialect/sdy/ir/bytecode.cc
 #include "program/mlir/decode.h"
 
 static const rk_recipe ATTRIBUTES[] = {

@@ -1,5 +1,5 @@
-// StableHLO and CHLO. Source: openxla/stablehlo stablehlo/dialect/StablehloBytecode.cpp and
-// ChloBytecode.cpp.
+// Decodes StableHLO and CHLO.
+// Source: openxla/stablehlo stablehlo/dialect/StablehloBytecode.cpp and ChloBytecode.cpp.
 #include "program/mlir/decode.h"
 
 static const rk_enumeration ENUMERATIONS[] = {

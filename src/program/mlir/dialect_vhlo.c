@@ -1,5 +1,6 @@
-// VHLO: StableHLO in versions. Source: openxla/stablehlo stablehlo/dialect/VhloBytecode.cpp. The
-// names lose their versions, so that a program is the same whatever version it was written for.
+// Decodes VHLO, the versioned StableHLO. Names lose their versions, so that a program is the same
+// in every version.
+// Source: openxla/stablehlo stablehlo/dialect/VhloBytecode.cpp
 #include "program/mlir/decode.h"
 
 enum {
@@ -91,7 +92,7 @@ uint32_t rk_dialect_vhlo_attr(rk_bytecode *file) {
 
 enum { T_TENSOR = 20, T_TENSOR_ENCODING = 21, T_BUFFER = 41 };
 
-// By code.
+// Indexed by code.
 static const uint8_t SCALARS[] = {
     [0] = RK_WORD_i1,
     [2] = RK_WORD_bf16,

@@ -1,9 +1,9 @@
-// Attributes and types, decoded when they are first asked for: each once, without recursion,
-// however they refer to each other.
+// Decodes attributes and types on first use: each once, without recursion, however they refer to
+// each other.
 #include "program/mlir/decode.h"
 
 enum {
-    MAX_DEPTH = 512, // of attributes and types; locations may be deeper
+    MAX_DEPTH = 512, // of attributes and types; locations may nest deeper
     DEPTH_SATURATED = 2047,
 };
 
@@ -36,7 +36,8 @@ uint32_t rk_decode_child(rk_bytecode *file, uint32_t index) {
         return entry->node;
     }
     file->missing = true;
-    if (entry->state == RK_ENTRY_OPEN) // only what is being decoded is open
+    if (entry->state ==
+        RK_ENTRY_OPEN) // an entry is open only while it waits for entries above it on the stack
         fail_entry(file, index, "an attribute or type contains itself");
     else
         push(file, index);
@@ -47,9 +48,9 @@ static bool contains(rk_span text, const char *part) {
     return memmem(text.data, text.len, part, strlen(part)) != NULL;
 }
 
-// Text is what MLIR prints for attributes whose dialect has no encoding of its own (affine maps,
-// most of tpu and arith). It is printed without aliases and stands for itself, except where it
-// numbers or names what is elsewhere, or holds a source location.
+// MLIR prints attributes as text if their dialect has no encoding (affine maps, most of tpu and
+// arith). The text has no aliases, so equal text has equal meaning. The exceptions refer to parts
+// outside the text or contain a source location.
 static uint32_t decode_text(rk_bytecode *file, uint32_t index, rk_span bytes) {
     if (!bytes.len || bytes.data[bytes.len - 1] != 0)
         return rk_decode_bad(file);
@@ -98,8 +99,8 @@ static uint32_t decode_type(rk_bytecode *file, rk_dialect_kind dialect) {
     return rk_decode_bad(file);
 }
 
-// Its bytes hold numbers of strings and other entries, so that they are not the same in a file that
-// differs in something else: counted.
+// Makes an opaque node. Its bytes contain indices of strings and entries, which change with
+// unrelated parts of the file. So the program counts as opaque.
 static uint32_t decode_opaque(rk_bytecode *file, const rk_bytecode_entry *entry, rk_span bytes) {
     const rk_dialect *dialect = &file->dialects[entry->dialect];
     rk_model_count_opaque(file->model, dialect->kind == RK_DIALECT_OTHER
@@ -126,7 +127,7 @@ static uint32_t decode_entry(rk_bytecode *file, uint32_t index) {
         return node;
     model->nodes.count = nodes;
     model->fields.count = fields;
-    if (model->out_of_room)
+    if (model->out_of_memory)
         file->failed = true;
     return file->missing || file->failed ? RK_NO_ID : decode_opaque(file, entry, bytes);
 }
@@ -143,7 +144,8 @@ static void finish_entry(rk_bytecode *file, uint32_t index, uint32_t node) {
     entry->state = RK_ENTRY_DONE;
 }
 
-// An entry stays on the stack, open, below the entries that it waits for.
+// Decodes an entry and all entries that it needs. An entry stays open on the stack, below the
+// entries that it waits for, and is decoded again after them.
 static uint32_t resolve(rk_bytecode *file, uint32_t index) {
     file->stack_count = 0;
     push(file, index);

@@ -1,5 +1,5 @@
-// The operations of MLIR bytecode. Regions are walked with a stack of their own: one frame an
-// operation that has regions.
+// Reads the operations of MLIR bytecode. Walks regions with an explicit stack: one frame per
+// operation with regions.
 #include "program/mlir/read_internal.h"
 
 #include "base/alloc.h"
@@ -7,7 +7,7 @@
 
 enum {
     MAX_NESTING = 512,
-    LIKELY_OP_BYTES = 10, // what an operation takes in programs of JAX
+    LIKELY_OP_BYTES = 10, // average size of an operation in JAX programs
     VERSION_ISOLATED_SECTIONS = 2,
     VERSION_USE_LISTS = 3,
     VERSION_ELIDED_LOCATIONS = 4,
@@ -31,10 +31,10 @@ void rk_ir_out_of_budget(reader *r) {
     r->file.failed = true;
 }
 
-// Outer regions' places come first.
+// Finds the frame that defines the place. Places of outer regions come first.
 uint32_t rk_ir_outer_id(const reader *r, uint32_t place) {
     uint32_t low = 0, high = r->frame_count - 1;
-    while (low < high) { // the last one that begins at that place or before
+    while (low < high) { // find the last frame that begins at or before the place
         uint32_t middle = high - (high - low) / 2;
         if (r->frames[middle].first_value <= place)
             low = middle;
@@ -44,7 +44,8 @@ uint32_t rk_ir_outer_id(const reader *r, uint32_t place) {
     return place + r->frames[low].to_id;
 }
 
-// The same as the functions of the model, which are called when there is no room.
+// Fast paths for rk_model_add_operand and rk_model_add_op, which are called only if the array is
+// full.
 static inline bool add_operand(rk_model *model, uint32_t value) {
     if (RK_UNLIKELY(model->operands.count == model->operands.capacity))
         return rk_model_add_operand(model, value) != RK_NO_ID;
@@ -68,7 +69,7 @@ static uint32_t read_location(reader *r, uint64_t index) {
                : RK_NO_ID;
 }
 
-// Where uses of a value are listed in an order of their own: a hint for memory, no meaning.
+// Skips use-list orders. They describe the order of a value's uses in memory and have no meaning.
 void rk_ir_skip_use_lists(reader *r, uint64_t values) {
     uint64_t lists = values == 1 ? 1 : rk_cursor_count(&r->file.ir);
     for (; lists && !r->file.ir.bad; lists--) {
@@ -83,8 +84,7 @@ void rk_ir_skip_use_lists(reader *r, uint64_t values) {
     }
 }
 
-// Gives the next value of the current region its type. Outside of all regions values have no
-// place.
+// Defines the next value of the current region. Outside all regions, values have no place.
 static void define(reader *r, uint32_t type, uint32_t location) {
     rk_model *model = r->file.model;
     rk_value value = {type, location};
@@ -123,7 +123,7 @@ static void read_operands(reader *r, rk_op *op) {
     }
 }
 
-// The block, by its place in the region.
+// Returns the block's index in the region.
 uint32_t rk_ir_read_successor(reader *r) {
     uint64_t block = rk_cursor_varint(&r->file.ir), blocks = 0;
     if (r->frame_count) {
@@ -143,7 +143,7 @@ static void read_successors(reader *r, rk_op *op) {
             rk_ir_out_of_budget(r);
 }
 
-// Regions to come: a frame.
+// Pushes a frame for an operation with regions.
 void rk_ir_open_op(reader *r, uint32_t id, uint32_t first_region, bool is_func, uint64_t regions,
                    bool is_isolated) {
     if (r->frame_count == MAX_NESTING) {
@@ -164,6 +164,8 @@ void rk_ir_open_op(reader *r, uint32_t id, uint32_t first_region, bool is_func, 
                    .is_isolated = is_isolated,
                    .outer_scope = r->scope,
                    .outer_end = r->file.ir.end};
+    // An isolated operation numbers its values from zero. From version 2 on, its regions are a
+    // section of their own.
     if (is_isolated) {
         r->scope = r->value_count;
         if (r->file.version >= VERSION_ISOLATED_SECTIONS) {
@@ -192,7 +194,7 @@ static void close_op(reader *r) {
     r->file.ir.end = top->outer_end;
 }
 
-// Places for the values that the region is going to define, and numbers of the model.
+// Reserves places, and numbers of the model, for the values that the region defines.
 static bool add_values(reader *r, frame *top, uint64_t count) {
     uint32_t total = rk_ir_value_total(r);
     if (count > RK_NO_ID - total || count > RK_NO_ID - r->value_count)
@@ -291,7 +293,7 @@ static void close_block(reader *r, frame *top) {
     top->block++;
 }
 
-// VHLO's return is func.return in a function, stablehlo.return elsewhere.
+// vhlo.return is func.return in a function and stablehlo.return elsewhere.
 static uint32_t name_of(reader *r, const rk_op_name *name) {
     if (!name->is_return || !r->frame_count || !r->frames[r->frame_count - 1].is_func)
         return name->name;
@@ -307,7 +309,7 @@ uint64_t rk_ir_read_regions(reader *r, bool *out_is_isolated) {
     return regions;
 }
 
-// The rest of an operation, into the model.
+// Reads the rest of an operation into the model.
 static void keep_op(reader *r, const rk_op_name *name, uint8_t mask, rk_op op) {
     rk_model *model = r->file.model;
     bool is_isolated = false;
@@ -372,7 +374,7 @@ static void step(reader *r) {
             rk_ir_stream_ops(r);
         while (top->ops_left && r->frame_count == depth && !r->file.failed) {
             top->ops_left--;
-            read_op(r); // with regions: another frame, and the frames may have moved
+            read_op(r); // may push a frame and move `frames`
             top = &r->frames[depth - 1];
             if (r->canon && r->frame_count == depth && depth > 1)
                 rk_ir_stream_ops(r);

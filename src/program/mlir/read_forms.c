@@ -1,10 +1,9 @@
-// Attributes in the form that operations have them in the model, so that a program is the same in
-// VHLO, which takes attributes apart, and in StableHLO.
+// Converts attributes to one form, so that a program is the same in VHLO and in StableHLO.
 #include "program/mlir/read.h"
 
 #include "base/alloc.h"
 
-enum { MAX_SPLAT_INTS = 64 }; // of a list of dimensions that are all alike
+enum { MAX_SPLAT_INTS = 64 }; // of a constant list with equal elements
 
 static bool is_i64_vector(const rk_model *model, const rk_node *elements, uint64_t *out_count) {
     const rk_node *type = &model->nodes.items[model->fields.items[elements->first_field].node];
@@ -16,7 +15,7 @@ static bool is_i64_vector(const rk_model *model, const rk_node *elements, uint64
     return element->kind == RK_NODE_TYPE && element->name == RK_WORD_i64;
 }
 
-// VHLO keeps dimensions and permutations in constants of one dimension, where StableHLO has arrays.
+// VHLO writes dimensions and permutations as constants with one dimension; StableHLO has arrays.
 static uint32_t as_ints(rk_bytecode *file, uint32_t id) {
     rk_model *model = file->model;
     uint64_t count;
@@ -35,7 +34,7 @@ static uint32_t as_ints(rk_bytecode *file, uint32_t id) {
     return rk_model_add_node(model, node);
 }
 
-// VHLO names functions with strings, where StableHLO has symbols.
+// VHLO names functions by strings; StableHLO has symbols.
 static uint32_t as_symbols(rk_bytecode *file, uint32_t id) {
     rk_model *model = file->model;
     rk_node node = model->nodes.items[id];
@@ -90,7 +89,7 @@ uint32_t rk_read_attr(rk_bytecode *file, const rk_op_name *op, uint32_t key, uin
     return entry->other;
 }
 
-// The dictionary with all its values in the other form; itself if none has one.
+// Returns the dictionary with all values converted; `id` itself if no value changes.
 static uint32_t other_dictionary(rk_bytecode *file, uint32_t id) {
     rk_model *model = file->model;
     rk_node node = model->nodes.items[id];

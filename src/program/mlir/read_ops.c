@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "program/mlir/dialect_ops.h"
 
-enum { VERSION_PROPERTIES_NATIVE = 6 }; // segment sizes lie in the properties themselves
+enum { VERSION_PROPERTIES_NATIVE = 6 }; // segment sizes are part of the properties
 
 // Names.
 
@@ -46,8 +46,9 @@ rk_op_name *rk_read_op_name(rk_bytecode *file, uint64_t index) {
 
 // Properties.
 
-// Which names of its table the operation has, `count` being how many values stand in the file; the
-// newest release with that many counts.
+// Sets the names of an operation's properties as of a release. False if that release does not have
+// `count` properties; not checked if there are segment sizes. The caller tries the newest release
+// first.
 static bool choose_properties(rk_bytecode *file, rk_op_name *op, unsigned release, uint64_t count) {
     const char *at = op->spec->properties;
     op->first_property = file->model->strings.count;
@@ -91,8 +92,8 @@ static bool open_properties(rk_bytecode *file, rk_op_name *op, rk_span bytes) {
     return false;
 }
 
-// Sizes; as pairs of place and size where most are zero: count and flag, then sizes; or the bits of
-// a place, then as many times size << bits | place.
+// Reads segment sizes. Format: a count with a flag, then the sizes. Flag set (most sizes are zero):
+// the number of index bits, then `count` times size << bits | index.
 static uint32_t segment_sizes(rk_bytecode *file, rk_cursor *cursor) {
     enum { MAX_SEGMENTS = 64 };
     uint64_t sizes[MAX_SEGMENTS] = {0}, used = 0;
@@ -176,7 +177,7 @@ static const rk_properties *keep_properties(rk_bytecode *file, rk_properties *pr
     return properties;
 }
 
-// Decodes properties for the operation that asks, unless they are so already.
+// Decodes properties for this operation name, unless they are decoded for it already.
 static rk_properties *read_properties(rk_bytecode *file, uint32_t op_name, uint64_t index) {
     rk_op_name *op = &file->op_names[op_name];
     fields found = {.count = 0};
@@ -194,7 +195,7 @@ static rk_properties *read_properties(rk_bytecode *file, uint32_t op_name, uint6
             read_opaque(file, op, properties->bytes, &found);
         return keep_properties(file, properties, &found) ? properties : NULL;
     }
-    // Of an operation that its writer did not know: a dictionary, and no more.
+    // The operation was not registered with the writer: its properties are one dictionary.
     rk_cursor cursor = rk_cursor_over(properties->bytes);
     uint64_t dictionary = rk_cursor_varint(&cursor);
     const rk_node *node = rk_cursor_done(&cursor) ? rk_read_dictionary(file, op, dictionary) : NULL;
@@ -207,7 +208,8 @@ static rk_properties *read_properties(rk_bytecode *file, uint32_t op_name, uint6
     return properties;
 }
 
-// Both in one run of fields, which is remembered for the next operation that has both.
+// Merges a dictionary and properties into one run of fields, and keeps the run for the next
+// operation with the same two.
 static void merge(rk_bytecode *file, rk_properties *own, uint32_t dictionary, rk_node dict,
                   rk_op *out_op) {
     rk_model *model = file->model;

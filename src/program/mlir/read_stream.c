@@ -1,4 +1,4 @@
-// Operations of MLIR bytecode, into their canonical form as they are read.
+// Writes the operations of MLIR bytecode into the canonical form while they are read.
 #include <endian.h>
 
 #include "program/mlir/read_internal.h"
@@ -12,7 +12,7 @@ bool rk_ir_open_stream(reader *r) {
     return r->attrs && r->types;
 }
 
-// Outside of all regions values have no place.
+// Outside all regions, values have no place.
 void rk_ir_pass_values(reader *r, uint64_t count) {
     if (RK_UNLIKELY(!r->frame_count)) {
         r->value_total += (uint32_t)count;
@@ -45,13 +45,14 @@ static void stream_types(reader *r, uint64_t count) {
     }
 }
 
-// What is said in so many words twice would have two forms.
+// A mask bit with a count of zero means the same as no bit, but has another form. Such a program
+// counts as opaque.
 static void expect_some(reader *r, bool is_said, uint64_t count) {
     if (is_said && !count)
         rk_model_count_opaque(r->file.model, "an operation says that it has what it has not");
 }
 
-// The last parts of an operation that has successors, or regions.
+// Writes the last parts of an operation with successors or regions.
 static void stream_regions(reader *r, const rk_op_name *name, uint8_t mask, uint64_t results) {
     rk_canon *c = r->canon;
     bool is_isolated = false;
@@ -72,8 +73,9 @@ static void stream_regions(reader *r, const rk_op_name *name, uint8_t mask, uint
         rk_ir_open_op(r, 0, 0, name->is_func, regions, is_isolated);
 }
 
-// The rest of an operation that has many values, successors or regions. `types` are those of its
-// results, and its operands are what comes next; or NULL, and it is its results.
+// Writes the rest of an operation with many values, with successors or with regions. `types`: the
+// result types, if they are read already; then the operands come next in the file. NULL: the result
+// types come next.
 static void stream_full(reader *r, const rk_op_name *name, uint8_t mask, uint64_t results,
                         const uint32_t *types, uint64_t operands) {
     rk_canon *c = r->canon;
@@ -92,7 +94,7 @@ static void stream_full(reader *r, const rk_op_name *name, uint8_t mask, uint64_
     stream_regions(r, name, mask, results);
 }
 
-// The rest of an operation, into its canonical form.
+// Writes the rest of an operation.
 void rk_ir_stream_op(reader *r, rk_op_name *name, uint8_t mask, const rk_op *op) {
     rk_canon *c = r->canon;
     rk_cursor *ir = &r->file.ir;
@@ -102,7 +104,8 @@ void rk_ir_stream_op(reader *r, rk_op_name *name, uint8_t mask, const rk_op *op)
         kind = rk_canon_kind_of_head(c, op);
     }
     rk_canon_put_name(c, op->name);
-    // A return has two names; the attributes of a call are not what their number says alone.
+    // `content` enables the fast path. A return has two names, and a custom call's attributes may
+    // contain a payload, so these never take it.
     if (!name->is_return && !name->is_custom_call)
         name->content = rk_canon_known(c, RK_CONTENT_NAME, op->name);
     rk_canon_put_attrs(c, kind, op->first_attr, op->attr_count);
@@ -132,15 +135,16 @@ void rk_ir_stream_op(reader *r, rk_op_name *name, uint8_t mask, const rk_op *op)
         rk_ir_fail(r, "an operation is cut");
 }
 
-// The ordinary kind: few results and operands, nothing else, and content that was met before. It
-// is read where there are so many bytes left that none of it can be cut, and written where there is
-// room for all of it.
+// Fast path for the common kind of operation: few results and operands, no other parts, known
+// content. It starts only if enough bytes are left to read (14 varints and a mask) and enough space
+// is left to write the operation. So it needs no further checks.
 enum {
     FAST_READ_BYTES = 160,
     FAST_WRITE_BYTES = 64,
     FAST_MASK = RK_IR_ATTRS | RK_IR_RESULTS | RK_IR_OPERANDS | RK_IR_PROPERTIES,
 };
 
+// Takes a varint without checks: FAST_READ_BYTES are left.
 static inline uint64_t take(const uint8_t **at) {
     const uint8_t *from = *at;
     uint64_t word;
@@ -180,7 +184,7 @@ static uint32_t look_up_attrs(reader *r, uint32_t name, uint64_t dictionary, uin
                  : rk_canon_attrs(r->canon, RK_CONTENT_ATTRS, op.first_attr, op.attr_count) + 1;
 }
 
-// One more than the content of an operation's attributes; zero if they are not sound.
+// Returns the content number plus one of an operation's attributes; zero if they are damaged.
 static inline uint32_t attrs_of(reader *r, uint32_t name, uint64_t dictionary,
                                 uint64_t properties) {
     const rk_op_name *op = &r->file.op_names[name];
@@ -215,7 +219,7 @@ static inline uint32_t type_of(reader *r, uint64_t index) {
     return r->types[index];
 }
 
-// One operation; false if it is of another kind, and nothing was done.
+// Writes one operation. False if it is of another kind: then neither position has moved.
 static inline bool stream_fast(reader *r, frame *top, const uint8_t **in, uint8_t **out) {
     rk_canon *c = r->canon;
     const uint8_t *at = *in;

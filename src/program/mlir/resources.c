@@ -1,10 +1,10 @@
-// Blobs that lie outside of the attributes. JAX writes none; a handle of one is its number among
-// those of the dialects.
+// Reads resources: blobs outside the attributes. JAX writes none. A resource's handle is its index
+// among the dialects' resources.
 #include "program/mlir/bytecode.h"
 
 enum { BLOB = 0 };
 
-// A blob: its alignment, its size, padding up to the alignment in the file, its bytes.
+// A blob: alignment, size, padding up to the alignment in the file, bytes.
 static rk_span open_blob(rk_bytecode *file, rk_span value) {
     rk_cursor cursor = rk_cursor_over(value);
     uint64_t alignment = rk_cursor_varint(&cursor), size = rk_cursor_varint(&cursor);
@@ -13,7 +13,8 @@ static rk_span open_blob(rk_bytecode *file, rk_span value) {
     return rk_cursor_done(&cursor) ? bytes : (rk_span){0};
 }
 
-// Key, size, kind of each; the values lie one after the other in the other section.
+// Each resource has a key, a size and a kind. Their values follow each other in the other section.
+// `counts`: the resources have handles.
 static void open_group(rk_bytecode *file, rk_cursor *offsets, rk_cursor *values, bool counts,
                        uint32_t *capacity) {
     for (uint64_t count = rk_cursor_count(offsets); count && !file->failed; count--) {

@@ -1,6 +1,6 @@
-// MLIR bytecode (llvm-project mlir/lib/Bytecode/Encoding.h, mlir/docs/BytecodeFormat.md), as far as
-// the strings and integers among its attributes go. Constants, which are blobs, are never looked
-// into.
+// Finds traits in MLIR bytecode (llvm-project mlir/lib/Bytecode/Encoding.h,
+// mlir/docs/BytecodeFormat.md). Reads only strings and integers among the attributes, never
+// constants, which are blobs.
 #include "program/traits.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@ enum {
     MAX_DIALECTS = 64,
 };
 
-// Codes of attributes in the encodings of their dialects: stablehlo VhloBytecode.cpp and MLIR's
+// Attribute codes in the dialects' encodings: stablehlo VhloBytecode.cpp and MLIR's
 // BuiltinDialectBytecode.td.
 enum {
     VHLO_INTEGER = 9,
@@ -41,7 +41,7 @@ static void reader_cleanup(reader *r) {
 }
 
 static void skip(rk_span *data, size_t len) {
-    if (len) // a section that is missing has no address to add to
+    if (len) // a missing section has a NULL address: do not add to it
         *data = rk_span_of(data->data + len, data->len - len);
 }
 
@@ -53,7 +53,8 @@ static bool take_byte(rk_span *data, uint8_t *out_byte) {
     return true;
 }
 
-// The number of trailing zero bits of the first byte says how many bytes follow; none set: eight.
+// The number of trailing zero bits of the first byte is the number of bytes that follow; eight if
+// the byte is zero.
 static inline bool take_varint(rk_span *data, uint64_t *out_value) {
     uint8_t first;
     if (data->len && data->data[0] & 1) {
@@ -82,7 +83,7 @@ static bool take_span(rk_span *data, uint64_t len, rk_span *out_span) {
     return true;
 }
 
-// Id (its high bit: aligned), length, and for aligned ones the alignment and padding.
+// A section: id (high bit: aligned), length; if aligned, the alignment and padding; the payload.
 static bool take_section(rk_span code, rk_span *rest, uint8_t *out_id, rk_span *out_payload) {
     uint8_t id;
     uint64_t len, alignment;
@@ -104,7 +105,7 @@ static bool read_sections(reader *r, rk_span code) {
     rk_span rest = rk_span_of(code.data + 4, code.len - 4);
     if (!take_varint(&rest, &r->version))
         return false;
-    const uint8_t *end = rest.len ? memchr(rest.data, 0, rest.len) : NULL; // of the producer
+    const uint8_t *end = rest.len ? memchr(rest.data, 0, rest.len) : NULL; // of the producer's name
     if (!end)
         return false;
     skip(&rest, (size_t)(end - rest.data) + 1);
@@ -118,7 +119,7 @@ static bool read_sections(reader *r, rk_span code) {
     return true;
 }
 
-// Sizes come last string first, the strings themselves in order, each with its NUL.
+// First the sizes, last string first. Then the strings in order, each with its NUL.
 static rk_err *read_strings(reader *r, bool *out_good) {
     rk_span rest = r->sections[SECTION_STRING];
     uint64_t count;
@@ -158,7 +159,7 @@ static bool read_dialects(reader *r) {
         if (!take_varint(&rest, &name))
             return false;
         bool has_version = r->version >= 1 && (name & 1);
-        // Dialect versions carry no alignment, so any base will do.
+        // Dialect versions are not aligned, so the base of the alignment does not matter.
         if (has_version && !take_section(rest, &rest, &id, &payload))
             return false;
         rk_span text = string_at(r, r->version >= 1 ? name >> 1 : name);
@@ -178,7 +179,7 @@ static bool has_vhlo(const reader *r) {
 }
 
 // VHLO names its operations custom_call_v1, …; StableHLO custom_call. Only a custom call has a
-// configuration, so without one no number is an address, whatever it looks like.
+// configuration: without one, no number can be an address.
 static bool has_custom_call(const reader *r) {
     rk_span strings = r->sections[SECTION_STRING];
     return strings.len && memmem(strings.data, strings.len, "custom_call", 11);
@@ -193,8 +194,8 @@ static void see_string(reader *r, rk_span rest, bool configs) {
         rk_traits_see_config(r->traits, string_at(r, index));
 }
 
-// Type, then the value: one raw byte for up to 8 bits, else a zigzag varint of the zero-extended
-// bits.
+// The type, then the value: one raw byte for up to 8 bits, else a zigzag varint of the
+// zero-extended bits. Values of fewer than five bytes are below 2^32: never an address.
 static void see_integer(reader *r, rk_span rest) {
     uint64_t type, value;
     if (!take_varint(&rest, &type) || rest.len < 5 || !take_varint(&rest, &value))
@@ -213,11 +214,12 @@ static void see_attribute(reader *r, dialect owner, rk_span encoded, bool config
         see_integer(r, encoded);
 }
 
-// Groups of a dialect, a count, and as many sizes (low bit: encoded by the dialect, else text).
+// Groups: a dialect, a count, and a size for each entry (low bit: encoded by the dialect, else
+// text).
 static void read_attributes(reader *r, bool configs) {
     rk_span offsets = r->sections[SECTION_ATTR_TYPE_OFFSET], data = r->sections[SECTION_ATTR_TYPE];
     uint64_t attributes, types, owner, count, size;
-    // Beside VHLO the builtin attributes are locations and shardings, no configurations.
+    // In a VHLO program the builtin attributes are locations and shardings, never configurations.
     bool builtin_configs = configs && !has_vhlo(r);
     if (!take_varint(&offsets, &attributes) || !take_varint(&offsets, &types))
         return;

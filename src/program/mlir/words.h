@@ -1,5 +1,5 @@
-// The names that the decoders of MLIR bytecode give to types, attributes and their fields. They are
-// the first strings of a model, so that their string ids are constants.
+// Names of types, attributes and fields in MLIR models. They are the first strings of such a model,
+// so that their string ids are constants.
 #pragma once
 
 // clang-format off

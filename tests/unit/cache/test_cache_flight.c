@@ -107,12 +107,12 @@ static void count_most(tally *t) {
 }
 
 // A request as the compile hook makes it.
-static void request(const fixture *f, rk_flight_wait *out_ticket) {
-    *out_ticket = (rk_flight_wait){.key = &f->key, .between_processes = f->between_processes};
+static void request(const fixture *f, rk_flight_wait *out_wait) {
+    *out_wait = (rk_flight_wait){.key = &f->key, .between_processes = f->between_processes};
     bool hit = look_up(f);
-    while (!hit && rk_flights_ask(f->flights, out_ticket) == RK_FLIGHT_LOOK)
+    while (!hit && rk_flights_ask(f->flights, out_wait) == RK_FLIGHT_LOOK)
         hit = look_up(f);
-    rk_flight_result landing = RK_FLIGHT_PUBLISHED;
+    rk_flight_result result = RK_FLIGHT_PUBLISHED;
     if (hit) {
         atomic_fetch_add(&f->tally->loaded, 1);
     } else {
@@ -120,20 +120,20 @@ static void request(const fixture *f, rk_flight_wait *out_ticket) {
         (void)usleep(1000 * f->compile_ms);
         atomic_fetch_sub(&f->tally->compiling, 1);
         atomic_fetch_add(&f->tally->compiled, 1);
-        landing = f->keeps ? RK_FLIGHT_PUBLISHED : RK_FLIGHT_NOT_KEPT;
+        result = f->keeps ? RK_FLIGHT_PUBLISHED : RK_FLIGHT_NOT_KEPT;
         if (f->keeps)
             put(f);
     }
-    atomic_fetch_add(&f->tally->waits[out_ticket->wait_end], 1);
-    if (out_ticket->flight)
-        rk_flight_finish(f->flights, out_ticket->flight, landing, 10 * second_ns);
+    atomic_fetch_add(&f->tally->waits[out_wait->wait_end], 1);
+    if (out_wait->flight)
+        rk_flight_finish(f->flights, out_wait->flight, result, 10 * second_ns);
 }
 
 static void *request_in_thread(void *argument) {
     const fixture *f = argument;
-    rk_flight_wait ticket;
+    rk_flight_wait wait;
     wait_for(&f->tally->go, 1);
-    request(f, &ticket);
+    request(f, &wait);
     return NULL;
 }
 
@@ -161,13 +161,13 @@ static rk_lease_view look_at_lease(const fixture *f) {
 static void alone_it_compiles_at_once(void **state) {
     fixture *f = *state;
     start_flights(f);
-    rk_flight_wait ticket;
-    request(f, &ticket);
+    rk_flight_wait wait;
+    request(f, &wait);
     assert_int_equal(f->tally->compiled, 1);
-    assert_int_equal(ticket.waited_ns, 0);
-    assert_int_equal(ticket.wait_end, RK_WAIT_NONE);
+    assert_int_equal(wait.waited_ns, 0);
+    assert_int_equal(wait.wait_end, RK_WAIT_NONE);
     assert_int_equal(leases(f), 0);
-    request(f, &ticket);
+    request(f, &wait);
     assert_int_equal(f->tally->loaded, 1);
 }
 
@@ -226,11 +226,11 @@ static void an_abandoned_flight_is_flown_by_the_next(void **state) {
 
 // A flight of our own that stays in the air.
 static rk_flight_wait take_off(fixture *f) {
-    rk_flight_wait ticket = {.key = &f->key, .between_processes = f->between_processes};
-    while (rk_flights_ask(f->flights, &ticket) == RK_FLIGHT_LOOK)
+    rk_flight_wait wait = {.key = &f->key, .between_processes = f->between_processes};
+    while (rk_flights_ask(f->flights, &wait) == RK_FLIGHT_LOOK)
         continue;
-    assert_non_null(ticket.flight);
-    return ticket;
+    assert_non_null(wait.flight);
+    return wait;
 }
 
 static void a_wait_ends_at_its_deadline(void **state) {
@@ -275,9 +275,9 @@ static void publishing_is_not_waited_for_longer_than_it_is_worth(void **state) {
 static void as_process(void *context) {
     fixture *f = context;
     start_flights(f);
-    rk_flight_wait ticket;
+    rk_flight_wait wait;
     wait_for(&f->tally->go, 1);
-    request(f, &ticket);
+    request(f, &wait);
     rk_flights_close(f->flights);
 }
 
@@ -379,23 +379,23 @@ static void a_process_gives_up_too_and_then_avoids_that_holder(void **state) {
     f->options.wait_ns = second_ns / 5;
     pid_t holder = start_holder(f);
     start_flights(f);
-    rk_flight_wait ticket;
-    request(f, &ticket);
+    rk_flight_wait wait;
+    request(f, &wait);
     assert_int_equal(f->tally->compiled, 1);
-    assert_int_equal(ticket.wait_end, RK_WAIT_GAVE_UP);
-    assert_true(ticket.waited_ns >= f->options.wait_ns);
+    assert_int_equal(wait.wait_end, RK_WAIT_GAVE_UP);
+    assert_true(wait.waited_ns >= f->options.wait_ns);
     char name[96];
     (void)snprintf(name, sizeof name, "/%ld", (long)holder);
-    assert_non_null(strstr(ticket.waited_for, name));
+    assert_non_null(strstr(wait.waited_for, name));
     // It is alive, so its lease stands; but nobody here waits as long for it again.
     assert_int_equal(look_at_lease(f).holder.pid, holder);
     char path[512], hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&f->key.digest, hex);
     (void)snprintf(path, sizeof path, "%s/objects/%.2s/%s.rkx", f->directory, hex, hex);
     assert_int_equal(unlink(path), 0);
-    request(f, &ticket);
+    request(f, &wait);
     assert_int_equal(f->tally->compiled, 2);
-    assert_true(ticket.waited_ns < f->options.wait_ns);
+    assert_true(wait.waited_ns < f->options.wait_ns);
     end_holder(holder);
 }
 
@@ -428,18 +428,18 @@ static void a_silent_holder_elsewhere_is_late(void **state) {
     f->options.late_ns = second_ns / 10;
     write_foreign_lease(f);
     start_flights(f);
-    rk_flight_wait ticket;
-    request(f, &ticket);
+    rk_flight_wait wait;
+    request(f, &wait);
     assert_int_equal(f->tally->compiled, 1);
-    assert_int_equal(ticket.wait_end, RK_WAIT_TAKEN_OVER);
-    assert_true(ticket.waited_ns >= f->options.late_ns);
-    assert_string_equal(ticket.waited_for, "elsewhere/30050");
+    assert_int_equal(wait.wait_end, RK_WAIT_TAKEN_OVER);
+    assert_true(wait.waited_ns >= f->options.late_ns);
+    assert_string_equal(wait.waited_for, "elsewhere/30050");
     assert_int_equal(leases(f), 0);
 }
 
 static atomic_bool silent;
 
-static void *give_signs_of_life(void *argument) {
+static void *send_heartbeats(void *argument) {
     char *path = lease_path(argument);
     while (!atomic_load(&silent)) {
         FILE *file = fopen(path, "a");
@@ -460,19 +460,19 @@ static void a_holder_elsewhere_that_shows_life_is_waited_for(void **state) {
     start_flights(f);
     pthread_t thread;
     atomic_store(&silent, false);
-    assert_int_equal(pthread_create(&thread, NULL, give_signs_of_life, f), 0);
-    rk_flight_wait ticket;
-    request(f, &ticket);
+    assert_int_equal(pthread_create(&thread, NULL, send_heartbeats, f), 0);
+    rk_flight_wait wait;
+    request(f, &wait);
     atomic_store(&silent, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(ticket.wait_end, RK_WAIT_GAVE_UP);
+    assert_int_equal(wait.wait_end, RK_WAIT_GAVE_UP);
 }
 
 static void this_process_shows_life(void **state) {
     fixture *f = *state;
     f->options.beat_ns = second_ns / 100;
     start_flights(f);
-    rk_flight_wait ticket = take_off(f);
+    rk_flight_wait wait = take_off(f);
     rk_lease_view view = look_at_lease(f);
     size_t size_bytes = view.size_bytes;
     for (int i = 0; view.size_bytes < size_bytes + 3; i++) {
@@ -481,14 +481,14 @@ static void this_process_shows_life(void **state) {
         view = look_at_lease(f);
     }
     assert_false(view.compiled);
-    rk_flight_compiled(f->flights, ticket.flight, 77);
+    rk_flight_compiled(f->flights, wait.flight, 77);
     for (int i = 0; !view.compiled; i++) {
         assert_true(i < 10000);
         (void)usleep(1000);
         view = look_at_lease(f);
     }
     assert_int_equal(view.compile_ns, 77);
-    rk_flight_finish(f->flights, ticket.flight, RK_FLIGHT_PUBLISHED, 0);
+    rk_flight_finish(f->flights, wait.flight, RK_FLIGHT_PUBLISHED, 0);
     assert_int_equal(leases(f), 0);
 }
 
@@ -500,18 +500,18 @@ static void slow_publishing_shows_between_processes(void **state) {
     pid_t holder = start_child();
     if (holder == 0) {
         start_flights(f);
-        rk_flight_wait ticket = take_off(f);
-        rk_flight_compiled(f->flights, ticket.flight, 1000);
+        rk_flight_wait wait = take_off(f);
+        rk_flight_compiled(f->flights, wait.flight, 1000);
         atomic_store(&f->tally->go, 2);
         for (;;)
             (void)pause();
     }
     wait_for(&f->tally->go, 2);
     start_flights(f);
-    rk_flight_wait ticket;
-    request(f, &ticket);
+    rk_flight_wait wait;
+    request(f, &wait);
     assert_int_equal(f->tally->compiled, 1);
-    assert_int_equal(ticket.wait_end, RK_WAIT_SLOW);
+    assert_int_equal(wait.wait_end, RK_WAIT_SLOW);
     end_holder(holder);
 }
 
@@ -520,12 +520,12 @@ static void an_end_gives_all_leases_back(void **state) {
     enum { COUNT = 5 };
     start_flights(f);
     rk_key keys[COUNT];
-    rk_flight_wait tickets[COUNT];
+    rk_flight_wait waits[COUNT];
     for (int i = 0; i < COUNT; i++) {
         keys[i] = key_of(i + 1);
         f->key = keys[i];
-        tickets[i] = take_off(f);
-        tickets[i].key = &keys[i];
+        waits[i] = take_off(f);
+        waits[i].key = &keys[i];
     }
     assert_int_equal(leases(f), COUNT);
     rk_flights_close(f->flights);
@@ -536,7 +536,7 @@ static void an_end_gives_all_leases_back(void **state) {
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(leases(f), 0);
     for (int i = 0; i < COUNT; i++)
-        rk_flight_finish(f->flights, tickets[i].flight, RK_FLIGHT_NOT_KEPT, second_ns);
+        rk_flight_finish(f->flights, waits[i].flight, RK_FLIGHT_NOT_KEPT, second_ns);
     assert_int_equal(leases(f), 0);
 }
 
@@ -544,25 +544,25 @@ static void an_end_gives_all_leases_back(void **state) {
 
 typedef struct cancelled {
     fixture *f;
-    rk_flight_wait ticket;
+    rk_flight_wait wait;
     atomic_bool begun;
 } cancelled;
 
-static void land_abandoned(void *argument) {
+static void finish_abandoned(void *argument) {
     cancelled *self = argument;
-    if (self->ticket.flight)
-        rk_flight_finish(self->f->flights, self->ticket.flight, RK_FLIGHT_ABANDONED, 0);
+    if (self->wait.flight)
+        rk_flight_finish(self->f->flights, self->wait.flight, RK_FLIGHT_ABANDONED, 0);
 }
 
 // As the compile hook does it: cancelled only while it waits.
 static void *wait_until_cancelled(void *argument) {
     cancelled *self = argument;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    self->ticket = (rk_flight_wait){
+    self->wait = (rk_flight_wait){
         .key = &self->f->key, .between_processes = true, .cancel_state = PTHREAD_CANCEL_ENABLE};
-    pthread_cleanup_push(land_abandoned, self);
+    pthread_cleanup_push(finish_abandoned, self);
     atomic_store(&self->begun, true);
-    while (rk_flights_ask(self->f->flights, &self->ticket) == RK_FLIGHT_LOOK)
+    while (rk_flights_ask(self->f->flights, &self->wait) == RK_FLIGHT_LOOK)
         continue;
     pthread_cleanup_pop(1);
     return NULL;
@@ -604,12 +604,12 @@ static void request_with_fault(fixture *f, const rk_fault_plan *plan) {
     rk_fault_begin(plan);
     rk_err *err = rk_flights_new(f->store, &f->options, &f->flights);
     if (!err) {
-        rk_flight_wait ticket = {.key = &f->key, .between_processes = true};
-        while (rk_flights_ask(f->flights, &ticket) == RK_FLIGHT_LOOK)
+        rk_flight_wait wait = {.key = &f->key, .between_processes = true};
+        while (rk_flights_ask(f->flights, &wait) == RK_FLIGHT_LOOK)
             continue;
-        if (ticket.flight)
-            rk_flight_finish(f->flights, ticket.flight, RK_FLIGHT_PUBLISHED, 0);
-        rk_err_free(ticket.refusal);
+        if (wait.flight)
+            rk_flight_finish(f->flights, wait.flight, RK_FLIGHT_PUBLISHED, 0);
+        rk_err_free(wait.refusal);
         rk_flights_free(f->flights);
     }
     f->flights = NULL;
@@ -643,21 +643,21 @@ static void a_full_store_is_met_once(void **state) {
     rk_fault_begin(&(rk_fault_plan){
         .nth = 1, .calls = RK_FAULT_LINK, .error_number = ENOSPC, .lasting = true});
     rk_err *err = rk_flights_new(f->store, &f->options, &f->flights);
-    rk_flight_wait tickets[2] = {0};
-    for (size_t i = 0; !err && i < RK_ARRAY_LEN(tickets); i++) {
-        tickets[i] = (rk_flight_wait){.key = &f->key, .between_processes = true};
-        while (rk_flights_ask(f->flights, &tickets[i]) == RK_FLIGHT_LOOK)
+    rk_flight_wait waits[2] = {0};
+    for (size_t i = 0; !err && i < RK_ARRAY_LEN(waits); i++) {
+        waits[i] = (rk_flight_wait){.key = &f->key, .between_processes = true};
+        while (rk_flights_ask(f->flights, &waits[i]) == RK_FLIGHT_LOOK)
             continue;
-        rk_flight_finish(f->flights, tickets[i].flight, RK_FLIGHT_NOT_KEPT, second_ns);
+        rk_flight_finish(f->flights, waits[i].flight, RK_FLIGHT_NOT_KEPT, second_ns);
     }
     rk_flights_free(f->flights);
     f->flights = NULL;
     unsigned links = rk_fault_count();
     (void)rk_fault_end();
     rk_expect_ok(err);
-    assert_int_equal(rk_err_errno(tickets[0].refusal), ENOSPC);
-    assert_null(tickets[1].refusal);
-    rk_err_free(tickets[0].refusal);
+    assert_int_equal(rk_err_errno(waits[0].refusal), ENOSPC);
+    assert_null(waits[1].refusal);
+    rk_err_free(waits[0].refusal);
     assert_int_equal(links, 1);
     assert_false(rk_store_accepts(f->store));
     assert_int_equal(leases(f), 0);

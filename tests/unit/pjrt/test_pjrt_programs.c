@@ -36,7 +36,7 @@ static void names_tell_where_they_are_the_users(void **state) {
     RK_AUTO(rk_programs) programs = {0};
     for (unsigned i = 0; i < RK_ARRAY_LEN(cases); i++) {
         uint32_t program = rk_programs_add(&programs, NULL, cases[i].name);
-        if (programs.items[program].has_telling_name != cases[i].telling)
+        if (programs.items[program].has_user_name != cases[i].telling)
             fail_msg("\"%s\"", cases[i].name);
         assert_int_equal(programs.items[program].name >> 31, 0);
     }
