@@ -1,4 +1,4 @@
-"""Grouped horizontal bars as SVG, by hand: no library, text that can be searched, light and dark."""
+"""Draws grouped horizontal bars as SVG, without a library: searchable text, light and dark."""
 
 from html import escape
 
@@ -12,7 +12,7 @@ STYLE = (
 
 
 def tick_step(most):
-    """A round number of which at most six reach `most`."""
+    """A round step; at most six steps reach `most`."""
     step = 10.0 ** -6
     while True:
         for factor in (1, 2, 5):
@@ -22,7 +22,7 @@ def tick_step(most):
 
 
 def bars(title, unit, series, groups):
-    """`series`: names; `groups`: {name: [(value, least, most) or None, one a series]}. Returns the SVG."""
+    """Returns the SVG. `series`: names; `groups`: {name: [(value, least, most) or None, one per series]}."""
     most = max(m for values in groups.values() for v in values if v for m in (v[2],)) or 1.0
     scale = (WIDTH - LABEL - ROOM) / most
     height = TOP + len(groups) * (len(series) * BAR + GAP) + 28

@@ -1,7 +1,7 @@
-"""Compiles JAX programs of different sizes and prints what each took inside the backend, as JSON.
+"""Compiles JAX programs of different sizes and prints the time of each inside the backend, as JSON.
 
-Started by bench/cold, bare and with rekindle in it. What is measured is `lowered.compile()`, where the
-framework waits for the plugin, whoever else may be in between.
+Started by bench/cold, bare and with rekindle. Measures `lowered.compile()`, in which the framework waits for
+the plugin, and for rekindle if it is there.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import train_transformer  # noqa: E402
 
 
 def tiny(number):
-    """Distinct programs of two operations, as eager code makes them by the dozen."""
+    """Distinct programs of two operations, such as eager code makes by the dozen."""
     return jax.jit(lambda x: jnp.tanh(x) * (number + 0.5)), (np.ones(8, np.float32),)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: paths, statistics, tables, and where the figures go."""
+"""Shared parts of the benchmarks: paths, environments, tables, and files with figures."""
 
 import json
 import os
@@ -13,7 +13,7 @@ RESULTS = ROOT / "build/bench"
 
 
 def python_env(*question):
-    """A path of the pinned Python environment."""
+    """Returns a path of the pinned Python environment."""
     answer = subprocess.run(
         [ROOT / "scripts/python-env", *question], stdout=subprocess.PIPE, text=True, check=False
     )
@@ -23,14 +23,14 @@ def python_env(*question):
 
 
 def clean_environment():
-    """Ours less whatever would change what is measured."""
+    """This process's environment without variables that would change the figures."""
     unwanted = ("REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD")
     env = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
     return env | {"TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
 def table(rows):
-    """Prints rows of text: the first is the heading, the first column is set left, the others right."""
+    """Prints rows of text. The first row is the heading; the first column is left-aligned, the others right-aligned."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]

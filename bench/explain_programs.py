@@ -1,7 +1,7 @@
-"""What bench/explain explains.
+"""The programs of bench/explain.
 
-    explain_programs.py job COUNT SIZE       compiles COUNT functions of their own, each for a vector of that size
-    explain_programs.py pair FOLDER LAYERS   writes two programs, of eight operations a layer, which differ in one layer
+    explain_programs.py job COUNT SIZE       compiles COUNT distinct functions of a matrix with SIZE rows
+    explain_programs.py pair FOLDER LAYERS   writes two programs, of eight operations a layer, that differ in one layer
 """
 
 import sys
@@ -18,7 +18,7 @@ STEPS = ("jnp.tanh(y)", "y @ y.T @ y", "jax.nn.softmax(y)", "y * jax.nn.sigmoid(
 
 
 def source(count):
-    """A module with so many functions, each on lines of its own: which operations they have differs too."""
+    """A module of `count` functions, each on its own lines and with other operations."""
     lines = []
     for number in range(count):
         lines += [f"def function_{number}(x):", f"    y = x * {number + 0.5}"]
@@ -30,7 +30,7 @@ def source(count):
 def job(count, size):
     where = Path(__file__).with_name("explained.py")
     scope = {"jax": jax, "jnp": jnp}
-    exec(compile(source(count), where, "exec"), scope)  # as if it were that file's
+    exec(compile(source(count), where, "exec"), scope)  # so that locations name that file
     for number in range(count):
         jax.jit(scope[f"function_{number}"])(np.ones((size, WIDTH), np.float32))
 

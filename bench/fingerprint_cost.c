@@ -1,9 +1,9 @@
-// What reading a program costs: rk_program_inspect, which every compilation waits for, and beside
-// it one BLAKE2b pass over the same bytes, in turn.
+// Measures rk_program_inspect, which every compilation waits for, in turn with one BLAKE2b pass
+// over the same bytes.
 //
 //     fingerprint_cost FORMAT FILE RUNS
 //
-// Prints one JSON object. Times are of this thread's CPU, so that neighbours count little.
+// Prints one JSON object. Times are CPU time of this thread, so that other processes count little.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void measure(rk_span code, rk_span format, size_t runs) {
     if (!inspect_ns || !blake2b_ns || !ratios)
         fail("measure", strerror(ENOMEM));
     rk_program_info info;
-    (void)time_inspect(code, format, &info); // warm
+    (void)time_inspect(code, format, &info); // warm-up
     bool by_meaning = !info.by_bytes;
     rk_program_info_cleanup(&info);
     for (size_t i = 0; i < runs; i++) {
@@ -80,8 +80,8 @@ static void measure(rk_span code, rk_span format, size_t runs) {
     free(ratios);
 }
 
-// A process with a framework in it has freed large arrays long before it compiles. glibc keeps more
-// memory from then on, and does not give it back after every program to take it anew for the next.
+// A process with a framework has freed large arrays long before it compiles. After that glibc keeps
+// more freed memory, and does not return it after every program to take it again for the next.
 static void use_memory_as_a_framework_does(void) {
     enum { LARGE_ARRAY_BYTES = 16 << 20 };
     void *volatile array = malloc(LARGE_ARRAY_BYTES);

@@ -1,15 +1,15 @@
-"""Writes programs of 1 KB to 100 MB for bench/fingerprint: as JAX hands them over, without compiling any.
+"""Writes programs of 1 KB to 100 MB for bench/fingerprint, as JAX hands them to a plugin. Compiles none.
 
     fingerprint_programs.py FOLDER [--small]
 
-Files are named SERIES.SIZE.FORMAT:
+Names of files are SERIES.SIZE.FORMAT. The series:
 
-    transformer  train steps of examples/train_transformer.py, of more and more layers
+    transformer  train steps of examples/train_transformer.py, with more and more layers
     constants    a small program with more and more constant data
-    copies       a train step whose functions (in HLO: computations) are copied until it is as large as
-                 wanted: many operations, where tracing a real program would take hours
+    copies       a train step whose functions (in HLO: computations) are copied until the program is large
+                 enough: many operations, without hours of tracing
 
---small leaves out what is above 20 MB or takes half a minute to trace.
+--small leaves out programs above 20 MB, and one that takes half a minute to trace.
 """
 
 import argparse
@@ -31,7 +31,7 @@ LAYERS = (1, 4, 16, 48, 128)
 SMALL_LAYERS = 48
 COPIED_LAYERS = 4
 CONSTANT_BYTES = (1 << 10, 1 << 16, 1 << 20, 10 << 20, 100 << 20)
-COPIES_MLIR_BYTES = (2 << 20, 10 << 20)  # jaxlib needs a second a megabyte
+COPIES_MLIR_BYTES = (2 << 20, 10 << 20)  # jaxlib needs a second per megabyte
 COPIES_HLO_BYTES = (2 << 20, 10 << 20, 100 << 20)
 SMALL_BYTES = 20 << 20
 
@@ -56,7 +56,7 @@ def lower_constants(size):
 
 
 def copies_mlir(module, wanted_bytes):
-    """The module with copies of its main function, as many as it takes."""
+    """Returns the module with enough copies of its main function to fill `wanted_bytes`."""
     with module.context:
         module = ir.Module.parse(str(module))
         main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
@@ -74,7 +74,7 @@ def copies_mlir(module, wanted_bytes):
         return bytecode(module)
 
 
-# HloModuleProto, by hand: jaxlib cannot copy computations. Numbers of the fields: xla/service/hlo.proto.
+# Encodes HloModuleProto by hand: jaxlib cannot copy computations. Field numbers: xla/service/hlo.proto.
 MODULE_COMPUTATIONS = 3
 COMPUTATION_NAME, COMPUTATION_INSTRUCTIONS, COMPUTATION_ID, COMPUTATION_ROOT = 1, 2, 5, 6
 INSTRUCTION_ID, INSTRUCTION_OPERANDS, INSTRUCTION_CONTROL, INSTRUCTION_CALLED = 35, 36, 37, 38
@@ -98,7 +98,7 @@ def read_varint(data, at):
 
 
 def fields(data):
-    """Of a message: (number, value, all of the field's bytes); value is a number or bytes."""
+    """Yields (number, value, all bytes of the field) for the fields of a message; value is a number or bytes."""
     at = 0
     while at < len(data):
         start = at
@@ -116,7 +116,7 @@ def with_length(number, body):
 
 
 def identifiers(value):
-    """Of a repeated field's occurrence, packed or not."""
+    """The identifiers in one occurrence of a repeated field, packed or not."""
     if isinstance(value, int):
         return [value]
     found, at = [], 0
@@ -127,7 +127,7 @@ def identifiers(value):
 
 
 class Message:
-    """Its fields, in their order, of which those with identifiers are not the same in each copy."""
+    """The fields of a message, in order. Fields with identifiers differ from copy to copy."""
 
     def __init__(self, data, singular, repeated, others=()):
         self.parts, self.others = [], []
@@ -179,7 +179,7 @@ class Computation(Message):
 
 
 def copies_hlo(module, wanted_bytes):
-    """The module with copies of all its computations, as many as it takes."""
+    """Returns the module with enough copies of all its computations to fill `wanted_bytes`."""
     computations = [Computation(value) for number, value, _ in fields(module) if number == MODULE_COMPUTATIONS]
     stride = max(computation.largest() for computation in computations)
     out, size = [module], len(module)

@@ -1,11 +1,10 @@
-// What the execute hook costs: the same executable is executed through the plugin's own table and
+// Measures the execute hook: executes the same executable through the plugin's own table and
 // through rekindle's, batch by batch in turn, in one process.
 //
 //     hook_cost PLUGIN LIBREKINDLE_PJRT BATCHES CALLS-A-BATCH THREADS
 //
-// REKINDLE_PLUGIN must name PLUGIN. Prints one JSON object: nanoseconds a call, each the median
-// over the batches, with the quartiles. A call is Execute, waiting for it, and destroying what it
-// made.
+// REKINDLE_PLUGIN must name PLUGIN. Prints one JSON object: nanoseconds per call, as median and
+// quartiles over the batches. A call executes, waits for the result, and destroys the output.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -106,7 +105,7 @@ static uint64_t now_ns(void) {
 typedef struct subject {
     PJRT_LoadedExecutable *executable;
     PJRT_Buffer *input;
-    size_t calls; // a batch
+    size_t calls; // per batch
 } subject;
 
 static double batch_ns(const PJRT_Api *api, const subject *s) {
@@ -133,13 +132,13 @@ static double batch_ns(const PJRT_Api *api, const subject *s) {
     return (double)(now_ns() - start_ns) / (double)s->calls;
 }
 
-// One thread's share of the work. All begin together; only the first one's times are kept.
+// The work of one thread. All threads start together; only the first thread keeps its times.
 typedef struct worker {
     const PJRT_Api *bare, *hooked;
     const subject *subject;
     size_t batches;
     pthread_barrier_t *barrier;
-    double *bare_ns, *hooked_ns, *added_ns; // NULL: not kept
+    double *bare_ns, *hooked_ns, *added_ns; // NULL: do not keep
 } worker;
 
 static double turn(const worker *w, const PJRT_Api *api) {
@@ -150,7 +149,7 @@ static double turn(const worker *w, const PJRT_Api *api) {
 static void *work(void *context) {
     const worker *w = context;
     for (size_t i = 0; i < w->batches; i++) {
-        // Each table goes first every other time.
+        // Each table goes first in every other batch.
         double first = turn(w, i % 2 ? w->hooked : w->bare);
         double second = turn(w, i % 2 ? w->bare : w->hooked);
         if (!w->bare_ns)
@@ -219,7 +218,8 @@ int main(int argc, char **argv) {
         fail("%s does not watch %s: is REKINDLE_PLUGIN right?", argv[2], argv[1]);
     PJRT_Plugin_Initialize_Args init = ARGS(PJRT_Plugin_Initialize_Args, .extension_start = NULL);
     CHECK(hooked, PJRT_Plugin_Initialize, &init);
-    // Through rekindle's table, so that all of it is at work: store, journal, counters.
+    // Creates the client through rekindle's table, so that all of rekindle runs: store, journal,
+    // counters.
     PJRT_Client_Create_Args create = ARGS(PJRT_Client_Create_Args, .num_options = 0);
     CHECK(hooked, PJRT_Client_Create, &create);
 

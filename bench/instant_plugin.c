@@ -1,6 +1,5 @@
-// The plugin $BENCH_PLUGIN with one entry replaced: executing does nothing and takes no time, so
-// that what rekindle adds to it can be seen to the nanosecond. Everything else is the real
-// plugin's.
+// A plugin whose execution does nothing and takes no time, so that a benchmark sees the cost of
+// rekindle to the nanosecond. All other entries are those of the plugin $BENCH_PLUGIN.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-// The floor of a restart: every executable of a store, loaded by the bare plugin, one after the
-// other, with nothing else in the process. Reading, checking and decompressing are not counted.
+// Measures the floor of a restart: the bare plugin loads every executable of a store, one after the
+// other, with nothing else in the process. Does not count reading, checking and decompressing.
 //
 //     bench_load_cost PLUGIN STORE
 //
-// Prints {"count", "bytes", "seconds"} as JSON: seconds within PJRT_Executable_DeserializeAndLoad.
+// Prints {"count", "bytes", "seconds"} as JSON: the seconds inside
+// PJRT_Executable_DeserializeAndLoad.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-"""Asks for many small programs, then for a big one; prints what each request took, as JSON.
+"""Asks for many small programs, then for a big one; prints the time of each request, as JSON.
 
     scale_programs.py COUNT [--patience SECONDS]
 
-Started by bench/scale. Patience stands for imports and data loading between the client and the first request.
+Started by bench/scale. --patience waits between the client and the first request, as imports and data loading would.
 """
 
 import argparse

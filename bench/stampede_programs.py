@@ -1,6 +1,6 @@
-"""One process of many that start together: gets ready, waits for the sign, compiles and runs its programs.
+"""One of many processes that start together: gets ready, waits for the signal, compiles and runs its programs.
 
-Started by bench/stampede. Prints JSON: seconds from the sign to the end, and a sum over each program's results.
+Started by bench/stampede. Prints JSON: seconds from the signal to the end, and the sum of each program's results.
 """
 
 import argparse

@@ -2,9 +2,10 @@
 //
 //     bench_store_cost DIRECTORY
 //
-// Makes stores of 10, 1,000 and 100,000 entries in DIRECTORY and takes times in all three in turn,
-// so that whatever else the machine does hits all alike; then collects the largest one while
-// another thread reads from it. Prints JSON: times in nanoseconds, each as {"median","q1","q3"}.
+// Makes stores of 10, 1,000 and 100,000 entries in DIRECTORY and measures all three in turn, so
+// that other load on the machine affects all alike. Then collects the largest store while another
+// thread reads from it. Prints JSON with times in nanoseconds: calls as {"median","q1","q3"}, and
+// quantiles of hits beside other work.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,11 +24,11 @@
 
 enum {
     SIZES = 3,
-    HOT = 10, // entries that every store has, and that are read
+    HOT = 10, // entries that every store holds and the benchmark reads
     PAYLOAD_BYTES = 16 << 10,
     BALLAST_BYTES = 1 << 10,
     ROUNDS = 300,
-    GETS = 20, // a round
+    GETS = 20, // per round
     PUTS = 1,
     MAX_READS = 4 << 20,
 };
@@ -70,7 +71,7 @@ static rk_entry entry_of(unsigned seed, size_t payload_bytes) {
     return entry;
 }
 
-// A file as a put would leave it, without the syncs, last used up to a thousand hours ago.
+// Writes a file as a put would, without the syncs, last used 2 to 1,001 hours ago.
 static void write_ballast(const char *folder, unsigned seed) {
     char hex[RK_DIGEST_HEX_CHARS + 1], path[8192];
     rk_entry entry = entry_of(seed, BALLAST_BYTES);
@@ -201,7 +202,7 @@ static void *read_on(void *store) {
         (void)getrusage(RUSAGE_THREAD, &before);
         uint64_t took_ns = get(store, &keys[i % HOT], true);
         (void)getrusage(RUSAGE_THREAD, &after);
-        // Who was only put off the processor waited for others' work, not for a lock or a disk.
+        // A thread that only lost the processor waited for other threads, not for a lock or a disk.
         bool waited = after.ru_nvcsw != before.ru_nvcsw;
         if (waited || after.ru_nivcsw == before.ru_nivcsw)
             add(&reads, took_ns);
@@ -215,7 +216,7 @@ static uint64_t cpu_time_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-// The longest times of hits, while `body` runs beside them.
+// Times hits while `body` runs in this thread. Prints the upper quantiles.
 static void read_beside(const char *name, uint64_t (*body)(rk_store *store), rk_store *store) {
     pthread_t thread;
     atomic_store(&stop, false);
@@ -236,7 +237,7 @@ static void read_beside(const char *name, uint64_t (*body)(rk_store *store), rk_
         (unsigned long long)quantile(&reads, 0.9999), (unsigned long long)quantile(&reads, 1));
 }
 
-// What any thread that works takes from a hit on this machine.
+// Only spins, and so shows how much any busy thread slows down hits on this machine.
 static uint64_t spin(rk_store *store) {
     (void)store;
     uint64_t start_ns = rk_monotonic_ns();
@@ -262,7 +263,7 @@ static uint64_t collect_half(rk_store *store) {
     return collect(store, report.after.bytes / 2);
 }
 
-// What a job does by itself when the store is full: room for one more entry.
+// Evicts entries to store one more, as a job does when the store is full.
 static uint64_t evict(rk_store *store) {
     check(rk_store_set_limit(store, report.after.bytes + 4096));
     return put(store, HOT + (1u << 29));

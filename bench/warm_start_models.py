@@ -1,9 +1,9 @@
-"""One model, from nothing to the end of its first training step; prints what that took, as JSON.
+"""Runs one model from process start to the end of its first training step; prints the times as JSON.
 
     warm_start_models.py NAME [--small]
 
-Started by bench/warm_start, bare, with JAX's own cache, and with rekindle in it; knows of neither. Plain JAX. As in
-most training scripts the devices are looked at first, then parameters and a batch are made, then comes the step.
+Started by bench/warm_start, bare, with JAX's own cache, and with rekindle; contains no code for either. Plain JAX. Like
+most training scripts, it first looks up the devices, then makes parameters and a batch, and then runs a step.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def apply(layer, x):
     return x @ layer["w"] + layer["b"]
 
 
-# --- the models: each gives (step, params, batch) --------------------------------------------------------
+# --- the models: each returns (step, params, batch) ------------------------------------------------------
 
 
 def mlp(small):

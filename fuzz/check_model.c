@@ -9,7 +9,7 @@ static void check_range(uint32_t first, uint32_t count, uint32_t end) {
     FUZZ_REQUIRE(!count || first <= end - count);
 }
 
-// The ends of the bytes; the sanitizer knows whether they are there.
+// Reads the first and the last byte: the sanitizer reports a missing one.
 static void check_span(rk_span span) {
     const volatile uint8_t *data = span.data;
     if (span.len) {
@@ -40,7 +40,7 @@ static bool is_type(const rk_model *m, uint32_t node) {
     return kind == RK_NODE_TYPE || kind == RK_NODE_OPAQUE;
 }
 
-// What a node's kind demands of it.
+// Checks the rules for the node's kind.
 static void check_kind(const rk_model *m, const rk_node *node) {
     const rk_field *fields = m->fields.items + node->first_field;
     switch ((rk_node_kind)node->kind) {
@@ -120,7 +120,7 @@ static void check_location(const rk_model *m, uint32_t location, unsigned read_f
                  m->nodes.items[location].kind == RK_NODE_OPAQUE);
 }
 
-// Values are defined by an operation or by a block, and by one only.
+// Every value is defined once, by an operation or by a block.
 static void define_values(const rk_model *m, uint32_t first, uint32_t count, uint8_t *defined) {
     check_range(first, count, m->values.count);
     for (uint32_t i = 0; i < count; i++) {
@@ -142,8 +142,8 @@ static void check_op(const rk_model *m, const rk_op *op, unsigned read_flags, ui
     check_range(op->first_successor, op->successor_count, m->successors.count);
 }
 
-// The operations of one block, from `first_op` on: each within it, ends meeting its end. Their
-// successors are blocks of this region.
+// Checks the operations of one block, from `first_op` on: each ends within the block, the last one
+// at the block's end. Their successors are blocks of the same region.
 static void check_block_ops(const rk_model *m, const rk_block *block, uint32_t sibling_blocks) {
     uint32_t i = block->first_op;
     while (i < block->end_op) {
@@ -156,7 +156,7 @@ static void check_block_ops(const rk_model *m, const rk_block *block, uint32_t s
     FUZZ_REQUIRE(i == block->end_op);
 }
 
-// The blocks of an operation's regions hold what is between it and its end, in this order.
+// The blocks of an operation's regions hold, in order, all operations between this one and its end.
 static void check_regions(const rk_model *m, uint32_t id, uint8_t *defined) {
     const rk_op *op = &m->ops.items[id];
     uint32_t at = id + 1;

@@ -1,7 +1,7 @@
-// Two programs compared: any two that can be read are, in time and memory that grow with their
-// sizes. The input is both, one after the other: four bytes with the length of the first, little
-// endian, one byte that says their formats, and the programs. An input without that head is a
-// single program, which is compared with itself.
+// Compares two programs. Any two readable programs can be compared, in time and memory that grow
+// with their sizes. The input holds both: four bytes with the length of the first program
+// (little-endian), one byte with the two formats (bits 0 and 1), and the programs. An input without
+// such a head is a single program, which is compared with itself.
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@ enum { HEAD_BYTES = 5, DIFF_MAX_BYTES = 1 << 20 };
 
 typedef struct side {
     rk_model *model;
-    rk_program_index view;
+    rk_program_index index;
     rk_sketch sketch;
 } side;
 
@@ -22,29 +22,29 @@ static bool read_side(rk_span code, const char *format, side *out) {
     bool ok =
         fuzz_ok(rk_model_read(code, rk_span_text(format), RK_READ_LOCATIONS, &out->model, &reason));
     rk_free(reason);
-    return ok && out->model && fuzz_ok(rk_program_index_make(out->model, &out->view)) &&
-           fuzz_ok(rk_sketch_make(&out->view, &out->sketch));
+    return ok && out->model && fuzz_ok(rk_program_index_make(out->model, &out->index)) &&
+           fuzz_ok(rk_sketch_make(&out->index, &out->sketch));
 }
 
 static void free_side(side *s) {
     rk_sketch_cleanup(&s->sketch);
-    rk_program_index_cleanup(&s->view);
+    rk_program_index_cleanup(&s->index);
     rk_model_free(s->model);
 }
 
-// What is said is whole: causes first, each with what it must have.
+// Checks that the result is complete: causes come first, and the counts match.
 static void check(const rk_program_diff *diff, const side *a, const side *b) {
     FUZZ_REQUIRE(diff->list.count <= RK_DIFFERENCES_MAX);
     FUZZ_REQUIRE(diff->list.cause_count <= diff->list.count);
     FUZZ_REQUIRE((diff->cause == RK_CAUSE_FIRST) == (diff->list.count == 0));
-    FUZZ_REQUIRE(diff->matched <= a->view.item_count && diff->matched <= b->view.item_count);
+    FUZZ_REQUIRE(diff->matched <= a->index.item_count && diff->matched <= b->index.item_count);
     for (size_t i = 0; i < diff->list.count; i++)
         FUZZ_REQUIRE(diff->list.items[i].follows == (i >= diff->list.cause_count));
 }
 
 static void compare(const side *a, const side *b, bool same) {
     rk_program_diff diff;
-    bool ok = fuzz_ok(rk_diff_programs(&a->view, &b->view, &diff));
+    bool ok = fuzz_ok(rk_diff_programs(&a->index, &b->index, &diff));
     if (ok) {
         check(&diff, a, b);
         FUZZ_REQUIRE(!same || diff.list.count == 0);

@@ -1,5 +1,5 @@
-// Entries of the store. No random bytes have a digest that fits, so copies are decoded as well
-// whose digest was made to fit, and what is sound is signed.
+// Decodes entries of the store. The digest of random bytes never matches, so the target also
+// decodes copies with a corrected digest. It signs valid entries.
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "store/entry_head_internal.h"
 
 enum {
-    MEMORY_MAX_BYTES = 64 << 20, // an honest entry may be 32,768 times its size
-    SECTION_BYTES = 128,         // of a signature
+    MEMORY_MAX_BYTES = 64 << 20, // a valid entry may need 32,768 times its size
+    SECTION_BYTES = 128,         // length of a signature section
     CHECK_BYTES = 32,
 };
 
@@ -22,7 +22,7 @@ static void require_same(const rk_entry *a, const rk_entry *b) {
     FUZZ_REQUIRE(rk_span_equal(a->options, b->options));
 }
 
-// What was decoded is encoded again, and means the same.
+// Encodes a decoded entry: the result must decode to the same entry.
 static void check_round_trip(const rk_entry *entry) {
     RK_AUTO(rk_buf) encoded = {0};
     rk_entry_view again;
@@ -36,7 +36,7 @@ static void check_round_trip(const rk_entry *entry) {
     rk_entry_view_cleanup(&again);
 }
 
-// Signed, it is the same entry; and its signature fits nothing else.
+// Signs the entry: it must stay the same entry. A changed signature section is damage.
 static void check_signing(rk_span data, const rk_entry *entry) {
     static const uint8_t seed[RK_SIGN_SEED_BYTES] = "rekindle's fuzz target";
     rk_sign_secret secret;
@@ -81,7 +81,8 @@ static void make_digest_fit(uint8_t *data, size_t size) {
     memcpy(data + size - RK_DIGEST_BYTES, digest.bytes, RK_DIGEST_BYTES);
 }
 
-// The last bytes of the input as a signature, whose check, but nothing else of it, is made to fit.
+// Decodes the last bytes of the input as a signature. Corrects the entry's digest and the check of
+// the signature, and nothing else.
 static void decode_with_signature(uint8_t *data, size_t size) {
     uint8_t *section = data + size - SECTION_BYTES;
     rk_hasher hasher;

@@ -16,7 +16,7 @@ void fuzz_fail(const char *file, int line, const char *what) {
     abort();
 }
 
-// In front of every block: what was asked for.
+// Stored before every block: its requested size.
 typedef union header {
     size_t size_bytes;
     max_align_t align;

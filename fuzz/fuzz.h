@@ -1,6 +1,6 @@
-// What the fuzz targets share. A target is one file with LLVMFuzzerTestOneInput: it hands the bytes
-// to a parser and demands what must hold for any bytes at all. libFuzzer drives it (preset fuzz);
-// in all other builds standalone.c replays a folder of inputs.
+// Helpers that the fuzz targets share. A target is one file with LLVMFuzzerTestOneInput: it passes
+// the bytes to a parser and checks properties that hold for any bytes. libFuzzer drives the target
+// (preset fuzz); in all other builds standalone.c replays a folder of inputs.
 #pragma once
 
 #include "program/model.h"
@@ -15,26 +15,26 @@ _Noreturn void fuzz_fail(const char *file, int line, const char *what);
             fuzz_fail(__FILE__, __LINE__, #condition);                                             \
     } while (0)
 
-// The promise of the parsers: memory of at most 64 times the input, and a constant.
+// The memory limit of the parsers: 64 times the input, and 256 KiB.
 #define FUZZ_PARSER_LIMIT_BYTES(input_bytes) ((input_bytes)*64 + ((size_t)256 << 10))
 
 typedef enum fuzz_limit {
-    FUZZ_FAIL_ABOVE,  // the process ends where more memory is taken
-    FUZZ_REFUSE_ABOVE // allocation fails there
+    FUZZ_FAIL_ABOVE,  // the process ends if memory exceeds the limit
+    FUZZ_REFUSE_ABOVE // allocations above the limit fail
 } fuzz_limit;
 
-// From here on all memory that src/ takes is counted, up to fuzz_memory_end. The limit is of what
-// is held at one time.
+// Counts all memory that src/ allocates until fuzz_memory_end. The limit is for memory held at one
+// time.
 void fuzz_memory_begin(size_t limit_bytes, fuzz_limit how);
-// Demands that everything was freed.
+// Requires that all memory was freed.
 void fuzz_memory_end(void);
 
-// An error must be RK_RESOURCE_EXHAUSTED; it is freed. True if there is none.
+// Returns true if there is no error. An error must be RK_RESOURCE_EXHAUSTED. Frees the error.
 bool fuzz_ok(rk_err *err);
 
-// What model.h promises: every index in range, children before parents, operations nested, lists
-// sorted, every value defined once and before its block ends.
+// Checks the rules of model.h: every index is in range, children come before parents, operations
+// are nested, lists are sorted, and every value is defined once and before its block ends.
 void fuzz_check_model(const rk_model *model, unsigned read_flags);
 
-// All that the target of a program reader does.
+// Runs all checks of a target that reads programs.
 void fuzz_program(rk_span code, const char *format);

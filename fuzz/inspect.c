@@ -1,5 +1,5 @@
-// What happens to a program in the user's process: a fingerprint and a verdict for any bytes, in
-// any format.
+// Inspects a program as rekindle does in the user's process. Any bytes in any format give a
+// fingerprint and a verdict, the same ones twice.
 #include "fuzz.h"
 
 #include "program/program.h"

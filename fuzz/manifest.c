@@ -1,5 +1,6 @@
-// Manifests of jobs: as they come, and as lines in a frame that is right, so that the lines are
-// reached. What is sound encodes to what decodes to as much, and to the same bytes again.
+// Decodes manifests of jobs: the input as it is, and as lines in a valid frame, so that the lines
+// are parsed. A valid manifest encodes to a manifest that decodes to the same uses, the same latest
+// run and as many options.
 #include "fuzz.h"
 
 #include "store/manifest.h"

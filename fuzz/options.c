@@ -1,4 +1,5 @@
-// Compile options: the canonical form of any bytes is its own canonical form, with the same parts.
+// Canonicalizes compile options. The canonical form of any bytes is its own canonical form, with
+// the same components.
 #include "fuzz.h"
 
 #include "identity/options.h"
@@ -10,7 +11,7 @@ static void require_same_components(const rk_components *a, const rk_components 
     FUZZ_REQUIRE(rk_digest_equal(&left, &right));
 }
 
-// Up to 65,536 fields are named, each by its whole path.
+// Up to 65,536 fields have a name each, which is a whole path.
 enum { NAMES_MAX_BYTES = 8 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

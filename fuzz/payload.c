@@ -1,5 +1,6 @@
-// Kernels inside custom calls: the input as the configuration of a call for TPUs, and as the
-// bytecode in one. The program around it is made here, so that it is always whole.
+// Reads kernels inside custom calls: the input as the configuration of a TPU call, and as the
+// bytecode in such a configuration. The target makes the program around the call, so the program is
+// always valid.
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     RK_AUTO(rk_buf) config = {0};
     rk_span input = rk_span_of(data, size);
     call_with(input);
-    // The same bytes as the list of locations: a program can be both.
+    // The same bytes serve as the list of locations: both are MLIR bytecode.
     rk_buf_add_text(&config, "{\"custom_call_config\": {\"body\": \"");
     add_base64(&config, input);
     rk_buf_add_text(&config, "\", \"debug_locations\": \"");

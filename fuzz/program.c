@@ -6,10 +6,10 @@
 
 enum { TEXT_MAX_BYTES = 1 << 16 };
 
-// What was made of the program, with its locations and without.
+// The results of reading the program, with or without its locations.
 typedef struct outcome {
     bool is_read;
-    bool is_whole; // nothing in it is opaque, and there was room for a fingerprint
+    bool is_whole; // nothing in it is opaque, and memory sufficed for a fingerprint
     rk_digest fingerprint;
     rk_buf text;
 } outcome;
@@ -37,7 +37,7 @@ static void read_program(rk_span code, const char *format, unsigned flags, outco
     fuzz_memory_end();
 }
 
-// A program that is hashed as it is read gets the fingerprint of its model.
+// The fingerprint made while reading must equal the fingerprint of the model.
 static void compare_with_model(rk_span code, const char *format, const outcome *model) {
     rk_digest fingerprint;
     char *reason = NULL;
@@ -54,7 +54,7 @@ static void compare_with_model(rk_span code, const char *format, const outcome *
     fuzz_memory_end();
 }
 
-// Text is for people: it may take what it takes, up to its maximum.
+// Prints the program. Text has no limit in relation to the input, only its maximum.
 static void print_program(rk_span code, const char *format, unsigned flags, outcome *out) {
     rk_model *model = NULL;
     char *reason = NULL;

@@ -1,4 +1,4 @@
-// MLIR bytecode: model, fingerprint and text.
+// Reads MLIR bytecode: model, fingerprint and text.
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,4 +1,4 @@
-// HloModuleProto and HloModuleProtoWithConfig: model, fingerprint and text.
+// Reads HloModuleProto and HloModuleProtoWithConfig: model, fingerprint and text.
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,9 +1,9 @@
-// An ordinary main for a fuzz target: replays files, and all files of folders.
+// A main program for a fuzz target without libFuzzer: replays files, and all files in folders.
 //
 //     fuzz_TARGET FILE-OR-FOLDER…
 //
-// Exits with 0 if every input was fine and there was one at least; a target ends the process where
-// something does not hold.
+// Exits with 0 if there was at least one input and every check held. A failed check ends the
+// process.
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ _Noreturn static void give_up(const char *path) {
     exit(2);
 }
 
-// From a block of exactly that size, so that a sanitizer sees any step outside.
+// Reads the file into a block of exactly its size, so that a sanitizer reports any access outside.
 static void replay_file(const char *path) {
     FILE *file = fopen(path, "rb");
     struct stat status;
@@ -30,7 +30,7 @@ static void replay_file(const char *path) {
     if (!data || fread(data, 1, size, file) != size)
         give_up(path);
     fclose(file);
-    fprintf(stderr, "%s\n", path); // the last one named is the one that failed
+    fprintf(stderr, "%s\n", path); // the last path is the failing input
     (void)LLVMFuzzerTestOneInput(data, size);
     free(data);
     replayed++;

@@ -1,10 +1,10 @@
-// Summaries of runs: as they come, and as a first line with its right digest, so that the line is
-// reached. What is read is written and read again as the same.
+// Reads summaries of runs: the input as it is, and as a first line with a matching digest, so that
+// the line is parsed. A summary that was read is written and read again, and must stay the same.
 #include "fuzz.h"
 
 #include "journal/summary_text.h"
 
-// jansson's own memory is not counted: the file's largest size limits it.
+// jansson's own memory is not counted: the maximum size of the file limits it.
 enum { MEMORY_FACTOR = 160 };
 
 static void check(rk_span text) {

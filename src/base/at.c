@@ -34,7 +34,7 @@ static rk_err *refuse_untrusted(const struct stat *info, const char *shown, mode
     return NULL;
 }
 
-// The size of a regular file of at most `max_bytes`.
+// Checks that an open file is regular and has at most `max_bytes`, and returns its size.
 static rk_err *check_regular(int fd, const char *shown, size_t max_bytes, mode_t refused_mode,
                              size_t *out_size) {
     struct stat info;
@@ -56,8 +56,8 @@ rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes, mode_t refused_m
     rk_buf_reserve(out_data, size);
     RK_TRY(rk_buf_status(out_data));
     for (size_t total = 0;;) {
-        // What lies past the promised end (files in /proc promise nothing) goes through a small
-        // buffer: a file that keeps its promise is read into memory of its own size.
+        // fstat promised `size` bytes (0 for files in /proc). Any later bytes go through a small
+        // buffer, so that a file of the promised size needs exactly that much memory.
         uint8_t past_end[4096];
         bool promised = total < size;
         uint8_t *target = promised ? out_data->data + out_data->len : past_end;
@@ -82,7 +82,7 @@ rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes, mode_t refused_m
     }
 }
 
-// Creates an empty file; its name replaces what is in `out_name`. `out_fd` is owned.
+// Creates an empty temporary file. Its name replaces the content of `out_name`. `out_fd` is owned.
 static rk_err *create_temporary(int dir_fd, const char *shown, mode_t mode, rk_buf *out_name,
                                 int *out_fd) {
     enum { ATTEMPTS = 8 };
@@ -124,7 +124,7 @@ rk_err *rk_at_publish(int dir_fd, const char *name, const char *shown, const voi
     RK_TRY(create_temporary(dir_fd, shown, mode, &temporary, &fd));
     const char *temporary_name = rk_buf_text(&temporary);
     rk_err *err = write_and_sync(fd, shown, data, len);
-    // A quota or NFS may say only now that it failed.
+    // A quota or NFS may report a failed write only here.
     if (rk_sys()->close_fn(fd) != 0 && errno != EINTR && !err)
         err = rk_error_errno(errno, "cannot close %s", shown);
     if (!err && rk_sys()->renameat_fn(dir_fd, temporary_name, dir_fd, name) != 0)
@@ -170,14 +170,14 @@ static rk_err *names_add(names *list, const char *name) {
     return NULL;
 }
 
-// "." and "..", and what NFS calls a file that was removed while somebody had it open.
+// "." and "..", and NFS's names for files that were removed while open.
 static bool is_to_be_skipped(const char *name) {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strncmp(name, ".nfs", 4) == 0;
 }
 
 static rk_err *read_names(DIR *directory, size_t max_entries, names *list) {
     while (list->count < max_entries) {
-        errno = 0; // what tells the end from a failure
+        errno = 0; // distinguishes the end from a failure
         const struct dirent *entry = rk_sys()->readdir_fn(directory);
         if (!entry)
             return errno ? rk_error_errno(errno, "cannot read a directory") : NULL;

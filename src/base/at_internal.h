@@ -1,26 +1,26 @@
-// Files relative to an open directory: what base/fs.h and base/tree.h share; private to src/base.
-// `shown` is the path for messages.
+// File functions relative to an open directory, used by base/fs.h and base/tree.h. Private to
+// src/base. `shown` is the path that error messages show.
 #pragma once
 
 #include "base/fs.h"
 
-// openat(2), again after EINTR, and closed on exec. -1 and errno.
+// openat(2) with O_CLOEXEC that repeats after EINTR. Returns -1 and sets errno on failure.
 RK_HIDDEN int rk_at_open(int dir_fd, const char *name, int flags, mode_t mode);
 
-// Appends all of an open regular file of at most `max_bytes`. Unless `refused_mode` is 0, refuses
-// one with any of these permissions, or that belongs to anybody but us or root:
-// RK_PERMISSION_DENIED.
+// Appends the content of an open regular file of at most `max_bytes`. If `refused_mode` is not 0,
+// two kinds of files are RK_PERMISSION_DENIED: those with any of these permission bits, and those
+// whose owner is neither the effective user nor root.
 RK_HIDDEN RK_NODISCARD rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes,
                                           mode_t refused_mode, rk_buf *out_data);
 
-// rk_fs_publish in a directory that is open for reading.
+// As rk_fs_publish, in the directory `dir_fd`, which must be open for reading.
 RK_HIDDEN RK_NODISCARD rk_err *rk_at_publish(int dir_fd, const char *name, const char *shown,
                                              const void *data, size_t len, mode_t mode);
 
-// fsync(2) of a directory. Where a file system cannot do that (some network file systems), its
-// changes are synchronous.
+// fsync(2) of a directory. Ignores EINVAL and EROFS: a file system without this call (some network
+// file systems) makes directory changes synchronously.
 RK_HIDDEN RK_NODISCARD rk_err *rk_at_sync_directory(int dir_fd, const char *shown);
 
-// rk_fs_list of a directory stream, which is closed.
+// As rk_fs_list, for an open directory stream. Closes the stream.
 RK_HIDDEN RK_NODISCARD rk_err *rk_at_list(DIR *directory, const char *shown, size_t max_entries,
                                           rk_fs_visit_fn visit, void *context);

@@ -18,10 +18,10 @@ void rk_buf_clear(rk_buf *buf) {
         buf->data[0] = 0;
 }
 
-// The largest that can be doubled without overflow.
+// The largest size that can be doubled without overflow.
 static const size_t MAX_EVER = PTRDIFF_MAX / 2;
 
-// Room for `extra` bytes and a NUL, or false.
+// Makes space for `extra` bytes and a NUL. False if it fails.
 static bool grow(rk_buf *buf, size_t extra) {
     size_t max = buf->max ? buf->max : RK_BUF_DEFAULT_MAX;
     if (max > MAX_EVER)

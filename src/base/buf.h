@@ -1,5 +1,5 @@
-// A growable byte buffer with a maximum. It remembers that an append failed, so that a writer can
-// append many times and check once, at the end, with rk_buf_status.
+// A growable byte buffer with a maximum size. A failed append sets `failed`, so a writer can append
+// many times and check once at the end with rk_buf_status.
 #pragma once
 
 #include <stdarg.h>
@@ -8,19 +8,19 @@
 #include "base/status.h"
 
 typedef struct rk_buf {
-    uint8_t *data; // owned; always one byte longer than len and NUL-terminated once non-NULL
+    uint8_t *data; // owned; unless NULL, a NUL follows the `len` bytes
     size_t len;
     size_t capacity;
     size_t max;  // 0 means RK_BUF_DEFAULT_MAX
-    bool failed; // an append found no memory or hit the maximum; all later ones do nothing
+    bool failed; // an append ran out of memory or exceeded `max`; later appends do nothing
 } rk_buf;
 
 #define RK_BUF_DEFAULT_MAX ((size_t)1 << 30)
 
 #define RK_BUF_INIT(max_bytes) ((rk_buf){.max = (max_bytes)})
 
-void rk_buf_cleanup(rk_buf *buf); // frees and zeroes; RK_AUTO(rk_buf) buf = RK_BUF_INIT(…)
-void rk_buf_clear(rk_buf *buf);   // keeps the memory, forgets content and failure
+void rk_buf_cleanup(rk_buf *buf); // frees the bytes; RK_AUTO(rk_buf) buf = RK_BUF_INIT(…)
+void rk_buf_clear(rk_buf *buf);   // removes content and failure, keeps the memory
 
 void rk_buf_reserve(rk_buf *buf, size_t extra);
 void rk_buf_add(rk_buf *buf, const void *data, size_t len);
@@ -36,15 +36,16 @@ static inline rk_span rk_buf_span(const rk_buf *buf) {
     return (rk_span){buf->data, buf->len};
 }
 
-// Borrowed until the next append; "" when empty.
+// The content as a C string, "" if empty. Borrowed until the next append.
 const char *rk_buf_text(const rk_buf *buf);
 
-// NULL if every append succeeded.
+// NULL if every append succeeded, else RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_buf_status(const rk_buf *buf);
 
-// Hands the bytes over (owned, rk_free); the buffer is empty afterwards. NULL if nothing was added.
+// Returns the bytes, owned by the caller (rk_free), and empties the buffer. NULL if nothing was
+// added.
 uint8_t *rk_buf_detach(rk_buf *buf, size_t *out_len);
 
-// Reads little-endian numbers; the caller has checked that the bytes are there.
+// Return little-endian numbers. The caller checks that the bytes exist.
 uint32_t rk_load_u32le(const uint8_t *data);
 uint64_t rk_load_u64le(const uint8_t *data);

@@ -6,8 +6,8 @@
 
 _Static_assert(sizeof(crypto_generichash_state) <= sizeof(rk_hasher), "rk_hasher is too small");
 
-// libsodium picks its fastest implementation in sodium_init; without it, it would use the portable
-// one. Its failure (no random source) does not concern a hash.
+// sodium_init selects libsodium's fastest implementation; without this call libsodium uses the
+// portable one. sodium_init fails without a random source, which a hash does not need.
 static void pick_implementation(void) {
     int already = sodium_init();
     (void)already;

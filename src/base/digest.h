@@ -1,4 +1,4 @@
-// BLAKE2b-256 (RFC 7693), by libsodium: the one hash of keys, digests and fingerprints.
+// BLAKE2b-256 (RFC 7693) with libsodium: the hash for all keys, digests and fingerprints.
 #pragma once
 
 #include "base/span.h"
@@ -10,7 +10,7 @@ typedef struct rk_digest {
     uint8_t bytes[RK_DIGEST_BYTES];
 } rk_digest;
 
-// An unfinished hash; a plain value, no clean-up needed.
+// An unfinished hash. A plain value that needs no cleanup.
 typedef struct rk_hasher {
     _Alignas(64) uint8_t opaque[384];
 } rk_hasher;
@@ -18,7 +18,7 @@ typedef struct rk_hasher {
 void rk_hasher_init(rk_hasher *hasher);
 void rk_hasher_add(rk_hasher *hasher, const void *data, size_t len);
 void rk_hasher_add_u64(rk_hasher *hasher, uint64_t value); // eight bytes, little endian
-// Length first, then the bytes, so that ("ab","c") and ("a","bc") differ.
+// Adds the length, then the bytes, so that ("ab","c") and ("a","bc") give different digests.
 void rk_hasher_add_field(rk_hasher *hasher, rk_span field);
 void rk_hasher_finish(rk_hasher *hasher, rk_digest *out_digest);
 
@@ -30,7 +30,7 @@ static inline rk_span rk_digest_span(const rk_digest *digest) {
     return rk_span_of(digest->bytes, RK_DIGEST_BYTES);
 }
 
-// 64 lower-case hex digits and a NUL.
+// Writes 64 lower-case hex digits and a NUL.
 void rk_digest_to_hex(const rk_digest *digest, char out_hex[RK_DIGEST_HEX_CHARS + 1]);
 // False unless `hex` is exactly 64 lower-case hex digits.
 RK_NODISCARD bool rk_digest_from_hex(rk_span hex, rk_digest *out_digest);

@@ -15,7 +15,7 @@ void rk_autofd_cleanup(int *fd) {
 }
 
 rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
-    // O_NONBLOCK: a FIFO put where a file should be must not hang the job.
+    // O_NONBLOCK: a FIFO in place of the file must not hang the job.
     rk_autofd fd = rk_at_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open %s", path);
@@ -46,7 +46,7 @@ rk_err *rk_fs_write_all(int fd, const void *data, size_t len) {
     return NULL;
 }
 
-// Opens the directory that holds `path`; `out_fd` is owned.
+// Opens the directory that contains `path`. `out_fd` is owned.
 static rk_err *open_directory_of(const char *path, int *out_fd) {
     rk_autofree char *directory = rk_strdup(path);
     if (!directory)
@@ -70,7 +70,7 @@ rk_err *rk_fs_publish(const char *path, const void *data, size_t len, mode_t mod
     return rk_at_publish(directory, slash ? slash + 1 : path, path, data, len, mode);
 }
 
-// Follows symbolic links, and needs no permission on the directory itself.
+// Follows symbolic links. Needs no permission on the directory itself.
 static bool is_directory(const char *path) {
     rk_autofd fd = rk_at_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
     return fd >= 0;
@@ -80,7 +80,7 @@ static rk_err *make_dir(const char *path, mode_t mode) {
     if (rk_sys()->mkdir_fn(path, mode) == 0)
         return NULL;
     int error_number = errno;
-    // A read-only or foreign parent answers EROFS or EACCES, not EEXIST, also for one that exists.
+    // In a read-only or foreign parent, an existing directory gives EROFS or EACCES, not EEXIST.
     if (is_directory(path))
         return NULL;
     return rk_error_errno(error_number, "cannot make directory %s", path);

@@ -1,9 +1,10 @@
-// Room on the heap, for a thread that is about to make very many small allocations.
+// Heap reservations for threads that will make very many small allocations.
 //
-// glibc grows the heap of every thread but the first by a page at a time, with one mprotect each,
-// which all threads of the process wait for: loading a program of 48 layers made 230,000 of them, a
-// sixth of what it took, and jaxlib made 85,000 reading what another had become. Blocks that are
-// allocated at once and freed again leave heaps that need not grow.
+// glibc grows the heap of every thread except the first by one page at a time. Each page costs one
+// mprotect call, and these calls of all threads in the process run one after another. Loading a
+// program of 48 layers made 230,000 calls, which took a sixth of the load time. jaxlib made 85,000
+// calls while it read an optimized program. If a thread allocates large blocks first and frees
+// them, its heap has its full size and need not grow page by page.
 #pragma once
 
 #include <stddef.h>
@@ -11,18 +12,20 @@
 enum { RK_HEAP_PINS_MAX = 32 };
 
 typedef struct rk_heap_reservation {
-    void *pins[RK_HEAP_PINS_MAX]; // they keep what is free from being given back
+    void *pins[RK_HEAP_PINS_MAX]; // blocks in use: glibc cannot return free memory below them
     size_t count;
 } rk_heap_reservation;
 
-// The first thing that a thread does which will allocate much. glibc gives a thread its heap when
-// it first allocates something: one of its own while there are some left (8 for each processor),
-// and then another's, beginning with that of the first thread; and who shares a heap takes turns.
+// Gives the calling thread a heap early. Call this first in a thread that will allocate much. glibc
+// assigns a heap to a thread at its first allocation. It creates up to 8 heaps per processor; later
+// threads share an existing heap, beginning with the first thread's. Threads that share a heap wait
+// for each other at every allocation.
 void rk_heap_claim(void);
 
-// Makes room for `bytes`, 1 GiB at most, in the heap of this thread, as address space: of every 128
-// KiB one page is touched. Does nothing where address space is scarce or malloc is not glibc's.
-void rk_heap_reserve(size_t bytes, rk_heap_reservation *out_room);
+// Reserves address space for `bytes`, at most 1 GiB, in the heap of the calling thread. Touches one
+// page of every 128 KiB. Does nothing if address space is limited (RLIMIT_AS, RLIMIT_DATA, strict
+// overcommit) or if malloc is not glibc's. Release the reservation with rk_heap_release.
+void rk_heap_reserve(size_t bytes, rk_heap_reservation *out_reservation);
 
-// What was not used may be given back.
-void rk_heap_release(rk_heap_reservation *room);
+// Frees the pins. glibc may then return unused memory to the system.
+void rk_heap_release(rk_heap_reservation *reservation);

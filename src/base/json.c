@@ -31,7 +31,7 @@ void rk_json_end_array(rk_json *json) {
     json->needs_comma = true;
 }
 
-// Length of the UTF-8 sequence at the front of `text`, or 0 if it is not valid (RFC 3629).
+// Returns the length of the UTF-8 sequence at the front of `text`, 0 if it is invalid (RFC 3629).
 static size_t utf8_len(rk_span text) {
     const uint8_t *s = text.data;
     size_t want;
@@ -126,8 +126,8 @@ void rk_json_double(rk_json *json, double value) {
     before_value(json);
     char text[48];
     (void)snprintf(text, sizeof text, "%.17g", value);
-    // The host process may have set a locale; whatever it writes for the decimal point, JSON writes
-    // a point. Some of them need several bytes.
+    // The host process may have set a locale with another decimal separator, of one or more bytes.
+    // JSON requires '.'.
     bool in_point = false;
     for (const char *c = text; *c; c++) {
         bool is_number = (*c >= '0' && *c <= '9') || *c == '-' || *c == '+' || *c == 'e';

@@ -1,13 +1,13 @@
-// Writing JSON into a buffer (RFC 8259). Commas are placed by the writer; nesting is the caller's.
-// Text that is not valid UTF-8 is written with U+FFFD for each bad byte. (Reading is jansson's, in
-// the CLI only.)
+// A writer of JSON (RFC 8259) into a buffer. The writer places the commas; the caller balances the
+// begin and end calls. Each byte that is not valid UTF-8 is written as U+FFFD. (The CLI reads JSON
+// with jansson.)
 #pragma once
 
 #include "base/buf.h"
 
 typedef struct rk_json {
-    rk_buf *out;      // borrowed for the writer's life
-    bool needs_comma; // the next value or key follows another one
+    rk_buf *out;      // borrowed while the writer is in use
+    bool needs_comma; // the next key or value follows another one
 } rk_json;
 
 static inline rk_json rk_json_on(rk_buf *out) {
@@ -29,9 +29,9 @@ void rk_json_double(rk_json *json, double value);          // NaN and infinities
 void rk_json_seconds(rk_json *json, uint64_t nanoseconds); // as seconds, to the microsecond
 void rk_json_bool(rk_json *json, bool value);
 void rk_json_null(rk_json *json);
-void rk_json_raw(rk_json *json, rk_span json_text); // a value that is JSON already
+void rk_json_raw(rk_json *json, rk_span json_text); // a value that is already JSON
 
-// Key and value in one.
+// Write a key and its value.
 void rk_json_member_string(rk_json *json, const char *key, const char *text);
 void rk_json_member_text(rk_json *json, const char *key, rk_span text);
 void rk_json_member_uint(rk_json *json, const char *key, uint64_t value);

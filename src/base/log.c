@@ -43,11 +43,11 @@ void rk_log(rk_log_level level, const char *format, ...) {
     int text_len = vsnprintf(line + len, sizeof line - len - 1, format, args);
     va_end(args);
     if (text_len > 0) {
-        size_t room = sizeof line - len - 2;
-        len += (size_t)text_len < room ? (size_t)text_len : room;
+        size_t space = sizeof line - len - 2;
+        len += (size_t)text_len < space ? (size_t)text_len : space;
     }
     line[len++] = '\n';
-    // stderr's own buffering and locks belong to the host process; this bypasses both.
+    // The buffer and the lock of stderr belong to the host process. write(2) uses neither.
     ssize_t written = rk_sys()->write_fn(STDERR_FILENO, line, len);
     (void)written;
     errno = saved;

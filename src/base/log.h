@@ -1,4 +1,5 @@
-// Messages to people, on stderr only, one write(2) a line, "rekindle: …". Levels as REKINDLE_LOG.
+// Messages to the user on stderr. Each message is one line, "rekindle: …", of at most 4096 bytes,
+// written with one write(2). Levels are those of REKINDLE_LOG.
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// Small macros that every room uses: attributes, cleanup, sizes.
+// Small macros for all modules: attributes, cleanup, sizes.
 #pragma once
 
 #include <stddef.h>
@@ -11,8 +11,8 @@
 #define RK_UNLIKELY(x)              __builtin_expect(!!(x), 0)
 #define RK_ARRAY_LEN(a)             (sizeof(a) / sizeof((a)[0]))
 
-// Hands a pointer over: yields its value and leaves NULL behind, so that a cleanup attribute on it
-// does nothing.
+// Transfers ownership of a pointer: yields the value of `p` and sets `p` to NULL, so that a cleanup
+// attribute on `p` does nothing.
 #define RK_TAKE(p)                                                                                 \
     (__extension__({                                                                               \
         __typeof__(p) rk_taken_ = (p);                                                             \
@@ -20,6 +20,6 @@
         rk_taken_;                                                                                 \
     }))
 
-// Runs type##_cleanup(&variable) when the variable goes out of scope:
+// Calls type##_cleanup(&variable) when the variable goes out of scope:
 //     RK_AUTO(rk_buf) line = {0};
 #define RK_AUTO(type) __attribute__((cleanup(type##_cleanup))) type

@@ -12,7 +12,7 @@
 
 enum { STAT_MAX_BYTES = 1024, MAX_HEX_DIGITS = 16, BOOT_HEX_DIGITS = 32 };
 
-// The beginning of a file, as text. False, with errno, if it cannot be read.
+// Reads the beginning of a file as text. False, with errno, if the file cannot be read.
 static bool read_start(const char *path, char *text, size_t size) {
     rk_autofd fd = -1;
     do
@@ -35,9 +35,9 @@ static bool read_start(const char *path, char *text, size_t size) {
     return true;
 }
 
-// What /proc/PID/stat says of a process (proc_pid_stat(5)).
+// Fields of /proc/PID/stat (proc_pid_stat(5)).
 typedef struct stat_line {
-    pid_t pid;            // field 1, in the namespace that /proc was mounted in
+    pid_t pid;            // field 1, in the pid namespace of the /proc mount
     char state;           // field 3
     uint64_t threads;     // field 20
     uint64_t start_ticks; // field 22
@@ -48,7 +48,7 @@ static bool read_stat(const char *path, stat_line *out) {
     char text[STAT_MAX_BYTES];
     if (!read_start(path, text, sizeof text))
         return false;
-    // Field 2, the name, may hold anything, also blanks and brackets: the last bracket ends it.
+    // Field 2, the name, may contain any character, even blanks and ')'. The last ')' ends it.
     char *next = strrchr(text, ')');
     errno = EINVAL;
     if (!next || next[1] != ' ')
@@ -121,7 +121,7 @@ bool rk_process_is_known(const rk_process *process) {
 static void read_self(rk_process *out_process) {
     *out_process = (rk_process){.pid = getpid()};
     stat_line line;
-    // In a /proc of another namespace we go by another id, and so does everyone else.
+    // If the ids differ, /proc shows the ids of another pid namespace.
     if (read_stat("/proc/self/stat", &line) && line.pid == out_process->pid)
         out_process->start_ticks = line.start_ticks;
     out_process->pid_namespace = read_pid_namespace();
@@ -129,9 +129,9 @@ static void read_self(rk_process *out_process) {
     read_host(out_process->host);
 }
 
-// Read once and kept until a fork, but not what was read in part: of a process half known nobody
-// can tell that it is dead. Whoever finds another thread at it, or a flag that a fork left set for
-// ever, reads for itself.
+// Caches the result until a fork, but only if no field is unknown: a process with an unknown field
+// can never be found dead. If `busy` is set, the caller reads /proc without the cache: another
+// thread is in this function, or a fork left the flag set forever.
 void rk_process_self(rk_process *out_process) {
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     static rk_process kept;
@@ -152,7 +152,7 @@ void rk_process_self(rk_process *out_process) {
 
 void rk_process_of_child(pid_t child, rk_process *out_process) {
     rk_process_self(out_process);
-    bool same_ids = out_process->start_ticks != 0; // /proc has them as this namespace has
+    bool same_ids = out_process->start_ticks != 0; // /proc shows the ids of this namespace
     out_process->pid = child;
     out_process->start_ticks = 0;
     char path[64];
@@ -162,7 +162,7 @@ void rk_process_of_child(pid_t child, rk_process *out_process) {
         out_process->start_ticks = line.start_ticks;
 }
 
-// The name too: machines resumed from one snapshot share their boot id.
+// Compares host names too: machines resumed from one snapshot share their boot id.
 static bool is_of_one_place(const rk_process *a, const rk_process *b) {
     return rk_process_is_known(a) && rk_process_is_known(b) &&
            memcmp(a->boot, b->boot, sizeof a->boot) == 0 && a->pid_namespace == b->pid_namespace &&
@@ -174,7 +174,7 @@ rk_liveness rk_process_liveness(const rk_process *process) {
     rk_process_self(&self);
     if (!is_of_one_place(process, &self))
         return RK_LIVENESS_UNKNOWN;
-    // Asked first, because /proc may be mounted so that it hides processes (hidepid).
+    // Checked first, because a mount option of /proc (hidepid) may hide processes.
     if (kill(process->pid, 0) != 0 && errno == ESRCH)
         return RK_LIVENESS_DEAD;
     char path[64];
@@ -184,7 +184,7 @@ rk_liveness rk_process_liveness(const rk_process *process) {
         return RK_LIVENESS_UNKNOWN;
     if (line.start_ticks != process->start_ticks || line.state == 'X' || line.state == 'x')
         return RK_LIVENESS_DEAD;
-    // A first thread that has ended shows as a zombie too, while others go on.
+    // If only the first thread has ended, the process shows as a zombie, but other threads run.
     return line.state == 'Z' && line.threads <= 1 ? RK_LIVENESS_DEAD : RK_LIVENESS_ALIVE;
 }
 
@@ -199,7 +199,7 @@ void rk_process_add_text(const rk_process *process, rk_buf *out) {
         (unsigned long long)process->boot[0], (unsigned long long)process->boot[1], process->host);
 }
 
-// Takes 1 to 16 digits and the '-' behind them.
+// Takes 1 to 16 digits and the '-' after them.
 static bool take_hex(rk_span *text, uint64_t *out_value) {
     uint64_t value = 0;
     size_t len = 0;
@@ -212,7 +212,7 @@ static bool take_hex(rk_span *text, uint64_t *out_value) {
     return true;
 }
 
-// Takes 32 digits and the '-' behind them.
+// Takes 32 digits and the '-' after them.
 static bool take_boot(rk_span *text, uint64_t out_boot[2]) {
     if (text->len <= BOOT_HEX_DIGITS || text->data[BOOT_HEX_DIGITS] != '-')
         return false;

@@ -1,6 +1,6 @@
-// Who a process is, so that another one can tell later whether it still lives: for leases, and for
-// files that a dead writer left behind. A process id alone says little: ids are used again, and
-// hosts and containers that share a directory each have their own.
+// The identity of a process. Another process can use it later to find out whether the first one is
+// still alive: for leases, and for files of dead writers. A process id alone is not enough: ids are
+// reused, and hosts and containers that share a directory have separate ids.
 #pragma once
 
 #include <stdbool.h>
@@ -13,39 +13,41 @@ enum { RK_PROCESS_HOST_MAX_CHARS = 64, RK_PROCESS_TEXT_MAX_CHARS = 192 };
 
 typedef struct rk_process {
     pid_t pid;
-    uint64_t start_ticks;   // since boot, /proc/PID/stat field 22 (proc(5)); 0: not known
-    uint64_t pid_namespace; // inode of /proc/self/ns/pid (namespaces(7)); 0: not known
-    uint64_t boot[2];       // /proc/sys/kernel/random/boot_id, big-endian; both 0: not known
-    char host[RK_PROCESS_HOST_MAX_CHARS + 1]; // its name, others than A-Z a-z 0-9 . _ replaced by _
+    uint64_t start_ticks;   // since boot, /proc/PID/stat field 22 (proc(5)); 0: unknown
+    uint64_t pid_namespace; // inode of /proc/self/ns/pid (namespaces(7)); 0: unknown
+    uint64_t boot[2];       // /proc/sys/kernel/random/boot_id, big-endian; both 0: unknown
+    // The host name, with '_' for all characters except A-Z a-z 0-9 . _; "": unknown.
+    char host[RK_PROCESS_HOST_MAX_CHARS + 1];
 } rk_process;
 
-// The calling process. Never fails: what /proc does not tell is left unknown. Reads three small
-// files in /proc, once a process unless something stays unknown; allocates nothing, thread-safe.
-// Never keep the answer across a fork.
+// Returns the identity of the calling process. Never fails: a field that /proc does not provide
+// stays unknown. Reads three small files in /proc; caches the result if no field is unknown.
+// Allocates nothing. Thread-safe. Do not keep the result across a fork.
 void rk_process_self(rk_process *out_process);
 
-// A child of the calling process, alive or not yet reaped, in the same pid namespace. What cannot
-// be read is left unknown, as above.
+// Returns the identity of a child of the calling process, alive or not yet reaped, in the same pid
+// namespace. A field that cannot be read stays unknown.
 void rk_process_of_child(pid_t child, rk_process *out_process);
 
-// True if nothing of it was left unknown.
+// True if no field is unknown.
 RK_NODISCARD bool rk_process_is_known(const rk_process *process);
 
 typedef enum rk_liveness {
-    RK_LIVENESS_UNKNOWN, // of another host, boot or pid namespace, or something is not known
+    RK_LIVENESS_UNKNOWN, // other host, boot or pid namespace; unknown field; unreadable /proc entry
     RK_LIVENESS_ALIVE,
-    RK_LIVENESS_DEAD, // it has ended, also where its id is in use again or nobody reaped it yet
+    RK_LIVENESS_DEAD, // it has ended, even if its id is reused or it is not yet reaped
 } rk_liveness;
 
-// What is to be known here, now, about `process`. Thread-safe; reads /proc.
+// Returns whether `process` is alive now, as seen from the calling process. Reads /proc.
+// Thread-safe.
 rk_liveness rk_process_liveness(const rk_process *process);
 
-// True if both are the same process for certain: everything known, and equal.
+// True if both are certainly the same process: all fields known and equal.
 RK_NODISCARD bool rk_process_equal(const rk_process *a, const rk_process *b);
 
-// Appends "<pid>-<start>-<namespace>-<boot>-<host>", the numbers in lower-case hex and the boot id
-// in 32 digits, at most RK_PROCESS_TEXT_MAX_CHARS in all: safe within a file's name.
+// Appends "<pid>-<start>-<namespace>-<boot>-<host>": numbers in lower-case hex, the boot id with 32
+// digits, at most RK_PROCESS_TEXT_MAX_CHARS in all. Safe in a file name.
 void rk_process_add_text(const rk_process *process, rk_buf *out);
 
-// Reads what rk_process_add_text wrote; false for anything else.
+// Parses the text of rk_process_add_text. False for any other text.
 RK_NODISCARD bool rk_process_parse(rk_span text, rk_process *out_process);

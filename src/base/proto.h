@@ -1,4 +1,4 @@
-// The protobuf wire format: reading and writing fields, without schemas.
+// Reader and writer for fields in the protobuf wire format, without schemas.
 // Source: https://protobuf.dev/programming-guides/encoding/
 #pragma once
 
@@ -18,14 +18,15 @@ typedef struct rk_proto_field {
     rk_proto_wire wire;
     uint64_t value; // varint, fixed32, fixed64
     rk_span bytes;  // RK_PROTO_BYTES; borrowed from the message
-    rk_span whole;  // tag and value as they stood; borrowed from the message
+    rk_span whole;  // tag and value as on the wire; borrowed from the message
 } rk_proto_field;
 
-// Takes the next field off the front of `*message`. False at its end (`*out_bad` false) and where
-// the bytes are not protobuf (`*out_bad` true). Groups are refused: no message read here has one.
+// Takes the next field off the front of `*message`. False at the end of the message (`*out_bad`
+// false), and if the bytes are not protobuf (`*out_bad` true). Groups count as bad bytes: no
+// message that rekindle reads contains a group.
 RK_NODISCARD bool rk_proto_next(rk_span *message, rk_proto_field *out_field, bool *out_bad);
 
-// Takes a varint off the front; false if there is none.
+// Takes a varint off the front of `*data`. False if the bytes are not a varint.
 RK_NODISCARD bool rk_proto_take_varint(rk_span *data, uint64_t *out_value);
 
 void rk_proto_add_varint(rk_buf *out, uint64_t value);

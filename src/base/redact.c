@@ -22,7 +22,7 @@ static rk_span from(rk_span text, size_t start) {
     return rk_span_of(text.data + start, text.len - start);
 }
 
-// Where `word` (lower case) begins in `name`, whatever its case; name.len if nowhere.
+// Returns the position of `word` (lower case) in `name`, ignoring case; name.len if not found.
 static size_t find_word(rk_span name, const char *word) {
     size_t len = strlen(word);
     for (size_t at = 0; at + len <= name.len; at++) {
@@ -35,8 +35,8 @@ static size_t find_word(rk_span name, const char *word) {
     return name.len;
 }
 
-// Short names of secrets, only as the last part of a name: --pat and --github-pat, but not
-// --pattern. "PASS" in capitals alone: a compiler's messages speak of passes.
+// Short names of secrets count only as the last part of a name: --pat and --github-pat, but not
+// --pattern. "PASS" counts only in capitals, because compiler messages mention passes.
 static bool ends_in_secret(rk_span name) {
     static const char *const last[] = {"pat", "sig", "sas", "pw", "passin", "passout", "passcode"};
     size_t start = name.len;
@@ -49,7 +49,8 @@ static bool ends_in_secret(rk_span name) {
     return part.len == 4 && memcmp(part.data, "PASS", 4) == 0;
 }
 
-// Names of secrets. "token" only at the end of a word: --max_tokens and --tokenizer are none.
+// True for the name of a secret. "token" counts only at the end of a word: --max_tokens and
+// --tokenizer are not secrets.
 static bool names_secret(rk_span name) {
     static const char *const anywhere[] = {"passw",         "passphrase", "pwd",    "secret",
                                            "key",           "credential", "bearer", "cookie",
@@ -73,7 +74,7 @@ static bool names_secret(rk_span name) {
     return auth < name.len && (auth + 4 == name.len || !is_letter(name.data[auth + 4]));
 }
 
-// The length of a word that is known to be a token by how it begins, at the front of `text`.
+// Returns the length of a token with a known prefix at the front of `text`, else 0.
 static size_t match_token(rk_span text) {
     static const char *const beginnings[] = {"hf_",         "sk-",    "ghp_",  "gho_",  "ghs_",
                                              "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA",
@@ -92,9 +93,9 @@ static size_t match_token(rk_span text) {
     return 0;
 }
 
-// Behind "://": the length of "user:password" up to, not with, its '@'. A password may hold a '/'
-// that nobody encoded, so everything to the last '@' goes where there is a ':' before the first
-// '/'.
+// `text` follows "://". Returns the length of "user:password" before its '@', 0 if there is no
+// login. A password may contain a '/' that was not encoded. So if a ':' precedes the first '/', the
+// login extends to the last '@'.
 static size_t match_user(rk_span text) {
     size_t end = 0, at_sign = 0;
     bool has_at = false, has_slash = false, has_colon = false;
@@ -112,8 +113,8 @@ static size_t match_user(rk_span text) {
     return has_at ? at_sign : 0;
 }
 
-// An assignment at the front of `text`, where `name_len` bytes are a secret's name: the length up
-// to where its value begins, 0 if there is none. `*out_quote` is the quote around the value, or 0.
+// `text` begins with the name of a secret, of `name_len` bytes. If an assignment follows, returns
+// the position of its value, else 0. `*out_quote` is the quote around the value, or 0.
 static size_t match_assignment(rk_span text, size_t name_len, uint8_t *out_quote) {
     size_t at = name_len;
     while (at < text.len && is_one_of(text.data[at], "\"'] "))
@@ -142,7 +143,8 @@ static size_t word_len(rk_span text) {
     return len;
 }
 
-// At the beginning of a word: appends what stands there if it hides something; its length, else 0.
+// `text` begins with a word. If the word is a token or the name of a secret, appends its redacted
+// form and returns how many bytes of `text` that form covers. Else returns 0.
 static size_t redact_word(rk_span text, rk_buf *out) {
     size_t token = match_token(text);
     if (token) {
@@ -156,7 +158,7 @@ static size_t redact_word(rk_span text, rk_buf *out) {
         return 0;
     uint8_t quote = 0;
     size_t start = match_assignment(text, name_len, &quote);
-    // "sh -c 'cmd --password X'": an option within an argument, its value the next word.
+    // "sh -c 'cmd --password X'": an option within an argument; its value is the next word.
     bool is_option =
         !start && text.data[0] == '-' && name_len < text.len && text.data[name_len] == ' ';
     if (is_option)
@@ -193,13 +195,13 @@ void rk_redact_text(rk_span text, rk_buf *out) {
     }
 }
 
-// Programs with short options that are passwords.
+// Programs with short password options.
 typedef struct client {
-    const char *names; // between blanks
+    const char *names; // each between blanks
     char option;
-    bool attached; // "-pX" as well
-    bool separate; // "-p X" as well
-    bool at_login; // only behind the word "login"
+    bool attached; // "-pX" is a password
+    bool separate; // "-p X" is a password
+    bool at_login; // only after the word "login"
 } client;
 
 static const client clients[] = {
@@ -237,8 +239,8 @@ static void note_client(rk_redactor *redactor, rk_span word) {
         redactor->clients |= LOGIN_SEEN;
 }
 
-// How much of the word "-pX" is not the password; 0 if it is none of a known client. Expects the
-// password in the next word where this one is "-p".
+// Returns how many bytes of the word "-pX" are not the password, 0 if the word is not the password
+// option of a client named before. After "-p" alone, the next word is the password.
 static size_t match_short_option(rk_redactor *redactor, rk_span word) {
     if (word.len < 2 || word.data[0] != '-')
         return 0;
@@ -255,7 +257,7 @@ static size_t match_short_option(rk_redactor *redactor, rk_span word) {
     return 0;
 }
 
-// The length of "user:" in "user:password"; 0 if this is none: "1000:1000" is a user and a group.
+// Returns the length of "user:" in "user:password", else 0. "1000:1000" is a user and a group.
 static size_t match_login(rk_span word) {
     size_t colon = 0, digits = 0;
     while (colon < word.len && word.data[colon] != ':')
@@ -270,7 +272,7 @@ static bool is_login_option(rk_span word) {
            rk_span_is(word, "--proxy-user");
 }
 
-// One word of a command line: what may be shown of it is its first bytes, as many as are returned.
+// Returns how many bytes at the start of this word of a command line may be shown.
 static size_t shown_of_word(rk_redactor *redactor, rk_span word) {
     bool login = redactor->next_is_login, password = redactor->next_is_password;
     redactor->next_is_login = is_login_option(word);
@@ -291,7 +293,7 @@ static size_t shown_of_word(rk_redactor *redactor, rk_span word) {
     return shown ? shown : word.len;
 }
 
-// An argument may be one word, or a whole command line: "sh -c 'mysql -pX'".
+// An argument may be one word or a whole command line: "sh -c 'mysql -pX'".
 static void redact_words(rk_redactor *redactor, rk_span argument, rk_buf *out) {
     while (argument.len) {
         size_t len = word_len(argument);
@@ -309,7 +311,7 @@ static void redact_in_argument(rk_redactor *redactor, rk_span argument, rk_buf *
     RK_AUTO(rk_buf) words = {0};
     redact_words(redactor, argument, &words);
     rk_err *err = rk_buf_status(&words);
-    if (err) { // no memory: nothing is shown
+    if (err) { // no memory: shows nothing
         rk_err_drop(err, "what cannot be read through is hidden");
         rk_buf_add_text(out, stars);
     } else {
@@ -331,7 +333,7 @@ void rk_redact_argument(rk_redactor *redactor, rk_span argument, rk_buf *out) {
 
     if (redactor->next_is_secret) {
         rk_buf_add_text(out, stars);
-    } else if (is_assignment && is_secret) { // the whole rest: it may hold any byte
+    } else if (is_assignment && is_secret) { // hides the whole rest: a secret may contain any byte
         rk_buf_add(out, argument.data, name_end + 1);
         rk_buf_add_text(out, stars);
     } else {

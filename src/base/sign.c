@@ -12,7 +12,7 @@ _Static_assert(sizeof(rk_sign_secret) == crypto_sign_SECRETKEYBYTES &&
                "the sizes of Ed25519");
 
 rk_err *rk_sign_make_seed(uint8_t out_seed[RK_SIGN_SEED_BYTES]) {
-    // Not libsodium's generator, which ends the process where there is nothing to draw from.
+    // libsodium's generator would end the process if the kernel provides no random bytes.
     ssize_t got;
     do
         got = getrandom(out_seed, RK_SIGN_SEED_BYTES, 0);

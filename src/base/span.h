@@ -1,4 +1,5 @@
-// A borrowed run of bytes, passed by value. Whoever made it says how long it lives.
+// A borrowed range of bytes, passed by value. The function that returns a span documents its
+// lifetime.
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,7 @@ static inline bool rk_span_is(rk_span a, const char *text) {
     return rk_span_equal(a, rk_span_text(text));
 }
 
-// -1, 0, 1 by bytes, then by length.
+// Returns -1, 0 or 1. Compares by bytes, then by length.
 static inline int rk_span_compare(rk_span a, rk_span b) {
     size_t shorter = a.len < b.len ? a.len : b.len;
     int order = shorter ? memcmp(a.data, b.data, shorter) : 0;

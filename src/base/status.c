@@ -16,7 +16,7 @@ struct rk_err {
     char message[];
 };
 
-// Flexible array members cannot be initialised portably; this twin has the same head.
+// Flexible array members cannot be initialized portably. The first members equal those of rk_err.
 static struct {
     rk_code code;
     int error_number;
@@ -49,7 +49,7 @@ static rk_err *make(const char *file, int line, rk_code code, int error_number, 
 
 static void append_errno(char *text, size_t size, int error_number) {
     char scratch[128];
-    // The GNU variant: returns the text, which may or may not lie in `scratch`.
+    // GNU's strerror_r returns the text, which may or may not be in `scratch`.
     const char *reason = strerror_r(error_number, scratch, sizeof scratch);
     size_t len = strlen(text);
     if (len < size)

@@ -13,8 +13,8 @@
 
 enum { STANDARD_STREAMS = 3 };
 
-// A program may run with a standard stream closed. A file of ours must not take its number: what
-// the program prints would go into it.
+// A program may run with a standard stream closed. No file of rekindle may get that number: the
+// program's output would go into the file.
 static int above_standard_streams(int fd) {
     if (RK_LIKELY(fd < 0 || fd >= STANDARD_STREAMS))
         return fd;
@@ -71,9 +71,9 @@ static int sys_eaccess(const char *path, int mode) {
     return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
 }
 
-// Keeps from the job the signal that this write raises, whose default is to end the process:
-// SIGPIPE where nobody reads stderr any more, SIGXFSZ beyond `ulimit -f`. The error says the same.
-// SIGTTOU would stop a job in the background (`stty tostop`); blocked, it lets the write pass.
+// Writes without a signal to the job. By default, SIGPIPE (the reader of stderr is gone) and
+// SIGXFSZ (beyond `ulimit -f`) end the process; errno reports the same failure. SIGTTOU would stop
+// a job in the background (`stty tostop`); while it is blocked, the write succeeds.
 static ssize_t write_without_signal(int fd, const void *data, size_t len) {
     static const struct timespec at_once;
     sigset_t raised, pending, before;
@@ -86,7 +86,7 @@ static ssize_t write_without_signal(int fd, const void *data, size_t len) {
     ssize_t written = write(fd, data, len);
     int error_number = errno;
     int number = written >= 0 ? 0 : error_number == EPIPE ? SIGPIPE : SIGXFSZ;
-    // One that was pending before is the job's.
+    // A signal that was pending before belongs to the job.
     if (number && (error_number == EPIPE || error_number == EFBIG) &&
         !sigismember(&pending, number)) {
         (void)sigemptyset(&raised);
@@ -105,7 +105,7 @@ static bool are_files_limited(void) {
 }
 
 static ssize_t sys_write(int fd, const void *data, size_t len) {
-    // What else is written to is a file.
+    // All other descriptors are files, which raise no SIGPIPE.
     return fd < STANDARD_STREAMS || are_files_limited() ? write_without_signal(fd, data, len)
                                                         : write(fd, data, len);
 }

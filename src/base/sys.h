@@ -1,6 +1,6 @@
-// System calls and time, through tables that tests replace: fail the n-th call, exit at the n-th
-// call, or move the clock. Only src/base calls libc for these; everything else goes through here or
-// through base/fs.h.
+// System calls and clocks, called through tables. Tests replace the tables to fail the n-th call,
+// to exit at the n-th call, or to move the clock. Only src/base calls libc for these; other modules
+// use this header or base/fs.h.
 #pragma once
 
 #include <dirent.h>
@@ -11,10 +11,10 @@
 
 #include "base/macros.h"
 
-// Each entry behaves as the call it is named after: -1 (or NULL) and errno on failure. It holds
-// every call that this library makes on files; what is not in it cannot be made to fail. write_fn
-// raises no signal, neither SIGPIPE on stderr nor SIGXFSZ, and no descriptor in libc's own table is
-// that of a standard stream, also where one is closed.
+// Each entry behaves like the call it is named after: -1 (or NULL) and errno on failure. The table
+// has an entry for every file call of this library; tests cannot make any other call fail. In
+// libc's table (rk_sys_libc), write_fn raises no signal, neither SIGPIPE on stderr nor SIGXFSZ. A
+// new descriptor is never 0, 1 or 2, even if a standard stream is closed.
 typedef struct rk_sys_table {
     int (*open_fn)(const char *path, int flags, mode_t mode);
     int (*close_fn)(int fd);
@@ -52,18 +52,20 @@ typedef struct rk_sys_table {
 typedef struct rk_clock_table {
     uint64_t (*monotonic_ns_fn)(void);
     uint64_t (*realtime_ns_fn)(void); // since 1970-01-01 UTC
-    // Since the machine was started, also while it sleeps; NULL: the real one.
+    // Since boot, time asleep included. If NULL, the real clock is used.
     uint64_t (*boottime_ns_fn)(void);
 } rk_clock_table;
 
-const rk_sys_table *rk_sys(void);      // the table in force
-extern const rk_sys_table rk_sys_libc; // the real one, for tests to start from
+const rk_sys_table *rk_sys(void);      // the current table
+extern const rk_sys_table rk_sys_libc; // libc's table, which tests copy and change
 
-// Replace a table for the whole process; NULL restores libc's. For tests, before any thread exists.
+// Replace a table for the whole process; NULL restores libc's. Only for tests, before any thread
+// exists.
 void rk_sys_replace(const rk_sys_table *table);
 void rk_clock_replace(const rk_clock_table *table);
 
-// When a file was changed last, since 1970-01-01 UTC; a time before that is beyond every other.
+// The time of a file's last modification, since 1970-01-01 UTC. A time before 1970 wraps around and
+// is greater than all others.
 static inline uint64_t rk_stat_modified_ns(const struct stat *info) {
     return (uint64_t)info->st_mtim.tv_sec * 1000000000u + (uint64_t)info->st_mtim.tv_nsec;
 }

@@ -9,7 +9,7 @@
 static const char prefix[] = ".tmp-";
 enum { PREFIX_CHARS = sizeof prefix - 1, NUMBER_CHARS = 16 };
 
-// Not even a process with our id in another container or on another host has the same.
+// Unique even among processes that have the same id in other containers or on other hosts.
 static uint64_t unique_number(void) {
     static atomic_uint serial;
     uint64_t number = 0;

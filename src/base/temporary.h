@@ -1,22 +1,24 @@
-// Names of temporary files, which tell later whether who wrote one still lives: a writer that was
-// killed leaves its file behind, and somebody else must clean up without taking away a file that is
+// Names of temporary files. A name contains the identity of its writer. A killed writer leaves its
+// file behind, and another process must be able to remove it without removing files that are still
 // being written.
 //
 //     .tmp-<process>-<16 random hex digits>
 //
-// with the process as in base/process.h. Until version 0.1 the process was its id alone.
+// <process> is the text of base/process.h. Until version 0.1 it was the process id alone.
 #pragma once
 
 #include "base/buf.h"
 
-// Appends a name that no other writer uses, on no host. Thread-safe.
+// Appends a name that no other writer on any host uses. Thread-safe.
 void rk_temporary_add_name(rk_buf *out);
 
-// False for a name that merely begins as ours do: it is somebody else's.
+// True for a name in this format, or in that of version 0.1. A file with the same prefix but
+// another format belongs to another program.
 RK_NODISCARD bool rk_temporary_is_name(const char *name);
 
-// True if nobody writes to this temporary file any more: its writer is dead, or, where that cannot
-// be known from here (another host, another container), it was not changed for
-// RK_TEMPORARY_LATE_NS. `age_ns` is the time since then, by the clock of the file system.
+// True if no process writes to this temporary file any more. Either its writer is dead, or the
+// state of the writer is unknown (another host, another container) and the file has not changed for
+// RK_TEMPORARY_LATE_NS. `age_ns` is the time since its last change, by the clock of the file
+// system.
 #define RK_TEMPORARY_LATE_NS ((uint64_t)3600 * 1000000000)
 RK_NODISCARD bool rk_temporary_is_abandoned(const char *name, uint64_t age_ns);

@@ -9,10 +9,10 @@
 #include "base/at_internal.h"
 #include "base/temporary.h"
 
-// Where a walk is: the folder that is open, and how much of the path lies behind.
+// The state of a walk along a path: the open folder, and the rest of the path.
 typedef struct walk {
     const char *top, *path;
-    const char *next; // in `path`; what is left to go
+    const char *next; // in `path`: the rest of it
     char part[NAME_MAX + 1];
     int fd; // owned
 } walk;
@@ -35,7 +35,7 @@ rk_err *rk_tree_check_folder(const struct stat *info, const char *shown) {
     return NULL;
 }
 
-// What lies behind, with the top, for messages.
+// Appends the top and the part of the path walked so far, for messages.
 static void add_shown(const walk *self, rk_buf *out) {
     size_t behind = (size_t)(self->next - self->path);
     while (behind > 0 && self->path[behind - 1] == '/')
@@ -58,14 +58,14 @@ static rk_err *check_open(const walk *self) {
     if (rk_sys()->fstat_fn(self->fd, &info) != 0)
         return fail_at(self, errno);
     if (S_ISDIR(info.st_mode) && info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH)))
-        return NULL; // as ever, without the path in words
+        return NULL; // the common case needs no text of the path
     RK_AUTO(rk_buf) shown = {0};
     add_shown(self, &shown);
     RK_TRY(rk_buf_status(&shown));
     return rk_tree_check_folder(&info, rk_buf_text(&shown));
 }
 
-// Takes the next part off the path.
+// Moves the next part of the path to `part`.
 static rk_err *take_part(walk *self) {
     size_t len = strcspn(self->next, "/");
     if (len == 0 || len > NAME_MAX || (self->next[len] == '/' && !self->next[len + 1]))
@@ -85,7 +85,8 @@ static rk_err *begin(walk *self, int flags) {
     return self->fd < 0 ? fail_at(self, errno) : check_open(self);
 }
 
-// Where `part` could not be entered. A link answers ENOTDIR, as whatever else is no folder.
+// Returns the error for a `part` that cannot be entered. A link gives ENOTDIR, like any other file
+// that is not a folder.
 static rk_err *fail_to_enter(const walk *self, int error_number) {
     struct stat info;
     bool is_link = (error_number == ENOTDIR || error_number == ELOOP) &&
@@ -100,7 +101,7 @@ static rk_err *fail_to_enter(const walk *self, int error_number) {
                     rk_buf_text(&shown), self->top);
 }
 
-// Goes into the folder `part`.
+// Opens the folder `part` in place of the current one.
 static rk_err *enter(walk *self, int flags) {
     int fd = rk_at_open(self->fd, self->part, flags | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd < 0)
@@ -110,8 +111,8 @@ static rk_err *enter(walk *self, int flags) {
     return check_open(self);
 }
 
-// Opens the folder that `path` lies in; `part` is its last part. O_PATH asks for no permission to
-// read.
+// Opens the folder that contains the last part of `path`, with `flags`; `part` is then that last
+// part. Opens all other folders with O_PATH, which needs no read permission.
 static rk_err *walk_to_parent(walk *self, int flags) {
     RK_TRY(begin(self, strchr(self->path, '/') ? O_PATH : flags));
     RK_TRY(take_part(self));
@@ -132,7 +133,7 @@ static rk_err *open_once(const char *top, const char *path, int flags, mode_t mo
     return *out_fd < 0 ? fail_at(&way, errno) : NULL;
 }
 
-// The whole path, for messages. Owned: rk_free.
+// Returns the whole path, for messages. Owned: rk_free.
 static rk_err *show(const char *top, const char *path, char **out_shown) {
     *out_shown = rk_path_join(top, path);
     return *out_shown ? NULL : rk_err_no_memory();
@@ -141,7 +142,7 @@ static rk_err *show(const char *top, const char *path, char **out_shown) {
 static rk_err *read_once(const char *top, const char *path, size_t max_bytes, rk_buf *out_data) {
     rk_autofree char *shown = NULL;
     RK_TRY(show(top, path, &shown));
-    // O_NONBLOCK: a FIFO put where a file should be must not hang the job.
+    // O_NONBLOCK: a FIFO in place of the file must not hang the job.
     rk_autofd fd = -1;
     RK_TRY(open_once(top, path, O_RDONLY | O_NONBLOCK, 0, &fd));
     size_t before = out_data->len;
@@ -155,7 +156,7 @@ static rk_err *publish_once(const char *top, const char *path, rk_span data, mod
     rk_autofree char *shown = NULL;
     RK_TRY(show(top, path, &shown));
     RK_AUTO(walk) way = WALK_INIT(top, path);
-    RK_TRY(walk_to_parent(&way, O_RDONLY)); // to be synced
+    RK_TRY(walk_to_parent(&way, O_RDONLY)); // not O_PATH, because it is synced
     return rk_at_publish(way.fd, way.part, shown, data.data, data.len, mode);
 }
 
@@ -178,7 +179,7 @@ static rk_err *make_dirs_once(const char *top, const char *path) {
     while (*way.next) {
         RK_TRY(take_part(&way));
         struct stat info;
-        // Asked first: a read-only file system refuses to make even what is there.
+        // Checked first: a read-only file system refuses mkdir even for an existing folder.
         if (rk_sys()->fstatat_fn(way.fd, way.part, &info) == 0)
             RK_TRY(enter(&way, O_RDONLY));
         else
@@ -187,7 +188,8 @@ static rk_err *make_dirs_once(const char *top, const char *path) {
     return NULL;
 }
 
-// Goes to the folder `path` and opens a listing of it. `out_directory` is owned: rk_at_list.
+// Walks to the folder `path` and opens it for listing. `out_directory` is owned; rk_at_list closes
+// it.
 static rk_err *open_listing(walk *way, DIR **out_directory) {
     if (!*way->path) {
         RK_TRY(begin(way, O_PATH));
@@ -238,7 +240,8 @@ static rk_err *remove_once(const char *top, const char *path) {
     return NULL;
 }
 
-// On NFS, what a name stood for may be gone since it was looked up, on another host.
+// On NFS, another host may remove a file or folder after this host has looked it up. Calls then
+// fail with ESTALE, and a second walk from the top looks it up again.
 #define AGAIN_IF_STALE(call)                                                                       \
     (__extension__({                                                                               \
         rk_err *stale_err_ = (call);                                                               \
@@ -293,7 +296,7 @@ rk_err *rk_tree_remove(const char *top, const char *path) {
 }
 
 typedef struct sweep {
-    int fd; // of the folder; borrowed
+    int fd; // of the swept folder; borrowed
     uint64_t now_ns;
     size_t removed;
 } sweep;

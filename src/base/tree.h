@@ -1,53 +1,58 @@
-// The files of one user's directory tree, where code lies that will be run: nothing in it is
-// reached through a symbolic link, nor through a folder that somebody else could have put there or
-// filled. Every call begins at the top and opens each folder beneath the one before it, without
-// following links; each must belong to the effective user and be writable by nobody else. No
-// descriptor stays open between calls, for programs that become daemons close them all, and the
-// number would then be somebody else's.
+// Safe access to the files of one user's directory tree. The tree holds code that will be run, so
+// no file in it may be reached through a symbolic link, or through a folder that another user could
+// create or fill. Every call starts at the top and opens each folder relative to its parent,
+// without following links. Each folder must belong to the effective user and must not be writable
+// by others. No descriptor stays open between calls: a program that becomes a daemon closes all
+// descriptors, and another file could then get the same number.
 //
-// `top` is the tree's directory; it may be reached through links (who opens the tree judges them).
-// `path` is relative to it, "objects/ab/abc.rkx": no empty part, ".", or "..".
+// `top` is the directory of the tree. It may be reached through links; the caller that opens the
+// tree checks them. `path` is relative to `top`, such as "objects/ab/abc.rkx". It has no empty
+// part, no "." and no "..".
 //
-// Errors of all: RK_NOT_FOUND; RK_PERMISSION_DENIED, which names the folder and the remedy;
-// RK_INVALID_ARGUMENT for such a path. What a network file system answers with ESTALE is tried
-// again once, from the top. Thread-safe; may block on the file system.
+// Errors of all functions: RK_NOT_FOUND; RK_PERMISSION_DENIED, with the folder and the remedy;
+// RK_INVALID_ARGUMENT for a path of another form. After ESTALE from a network file system, the
+// function starts once more from the top. Thread-safe. May block on the file system.
 #pragma once
 
 #include "base/fs.h"
 
-// The rule for folders, for one that was opened: RK_INVALID_ARGUMENT if it is none.
+// Checks owner and mode of an opened folder by the rule above. RK_INVALID_ARGUMENT if it is not a
+// folder.
 RK_NODISCARD rk_err *rk_tree_check_folder(const struct stat *info, const char *shown);
 
-// As rk_fs_read. The file too must belong to the user, or root, and be writable by nobody else.
+// As rk_fs_read. The file must belong to the effective user or root, and must not be writable by
+// others.
 RK_NODISCARD rk_err *rk_tree_read(const char *top, const char *path, size_t max_bytes,
                                   rk_buf *out_data);
 
-// Opens a file with open(2)'s flags; no link is followed, and the descriptor is closed on exec.
-// `out_fd` is owned.
+// Opens a file with the `flags` and `mode` of open(2). Does not follow a link. The descriptor is
+// closed on exec. `out_fd` is owned.
 RK_NODISCARD rk_err *rk_tree_open(const char *top, const char *path, int flags, mode_t mode,
                                   int *out_fd);
 
-// As rk_fs_publish. RK_NOT_FOUND if the folder is not there.
+// As rk_fs_publish. RK_NOT_FOUND if the folder does not exist.
 RK_NODISCARD rk_err *rk_tree_publish(const char *top, const char *path, const void *data,
                                      size_t len, mode_t mode);
 
-// Makes folders, the top too, with mode 0700. Those below the top outlast a power cut.
+// Makes all missing folders of `path`, and the top, with mode 0700. Those below the top survive a
+// power cut.
 RK_NODISCARD rk_err *rk_tree_make_dirs(const char *top, const char *path);
 
+// As rk_fs_list.
 RK_NODISCARD rk_err *rk_tree_list(const char *top, const char *path, size_t max_entries,
                                   rk_fs_visit_fn visit, void *context);
 
-// Of whatever lies there; a link is not followed.
+// As lstat(2): for any kind of file; does not follow a link.
 RK_NODISCARD rk_err *rk_tree_stat(const char *top, const char *path, struct stat *out_stat);
 
 RK_NODISCARD rk_err *rk_tree_rename(const char *top, const char *from, const char *to);
 
-// Gives a file a second name. RK_ALREADY_EXISTS if there is one of that name.
+// Gives a file a second name. RK_ALREADY_EXISTS if `to` exists.
 RK_NODISCARD rk_err *rk_tree_link(const char *top, const char *from, const char *to);
 RK_NODISCARD rk_err *rk_tree_remove(const char *top, const char *path); // a file
 
-// Removes temporary files from a folder ("": the top) whose writers are dead (base/temporary.h).
-// `now_ns` is the time by the file system's clock; 0: that of the folder's last change. Files that
-// cannot be removed stay without a word. `out_removed` may be NULL.
+// Removes abandoned temporary files (base/temporary.h) from a folder; "" is the top. `now_ns` is
+// the current time by the clock of the file system; 0 stands for the time of the folder's last
+// change. A file that cannot be removed stays, without an error. `out_removed` may be NULL.
 RK_NODISCARD rk_err *rk_tree_sweep(const char *top, const char *path, uint64_t now_ns,
                                    size_t *out_removed);

@@ -14,14 +14,14 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 
-// What had to be changed in this process, to be put back in the child and at the end.
+// Changed signal state of this process, to restore in the child and at the end.
 typedef struct signals {
     sigset_t watched;
     sigset_t mask;
     struct sigaction child_action;
 } signals;
 
-// What rk_child_outlive_streams changed in this process, to be put back in the child.
+// The dispositions that rk_child_outlive_streams replaced, to restore in the child.
 static const int stream_signals[] = {SIGPIPE, SIGXFSZ};
 static struct sigaction stream_actions[RK_ARRAY_LEN(stream_signals)];
 static bool outlives_streams;
@@ -38,7 +38,7 @@ static void restore_stream_signals(void) {
         (void)sigaction(stream_signals[i], &stream_actions[i], NULL);
 }
 
-// All but those that cannot be caught, those that say that we did something wrong ourselves, and
+// All signals except those that cannot be caught, those that report a fault of this process, and
 // those that stop a background process at its terminal.
 static void add_watched(sigset_t *out) {
     static const int own[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE, SIGTRAP,
@@ -48,12 +48,12 @@ static void add_watched(sigset_t *out) {
         (void)sigdelset(out, own[i]);
 }
 
-// All watched signals are blocked and then taken one by one with sigwaitinfo: no handlers, no
-// races. What was ignored (nohup) stays ignored in the child, since dispositions are left alone.
+// Blocks all watched signals, so that sigwaitinfo takes them one by one: no handlers, no races.
+// Leaves dispositions alone, so that the child also ignores what this process ignores (nohup).
 static void watch_signals(signals *s) {
     add_watched(&s->watched);
     (void)sigprocmask(SIG_BLOCK, &s->watched, &s->mask);
-    // Where SIGCHLD is ignored, the kernel throws the status of children away.
+    // If SIGCHLD is ignored, the kernel discards the status of children.
     struct sigaction plain = {.sa_handler = SIG_DFL};
     (void)sigaction(SIGCHLD, &plain, &s->child_action);
 }
@@ -63,10 +63,10 @@ static void restore_signals(const signals *s) {
     (void)sigprocmask(SIG_SETMASK, &s->mask, NULL);
 }
 
-// The command dies with us, also where SIGKILL leaves us no time to pass anything on: nobody would
-// wait for it, and it would hold its devices. The kernel forgets this for what the command forks,
-// and where executing it changes the user. If we died before the kernel knew, somebody else is the
-// parent by now; that is not always process 1.
+// Makes the kernel kill the command when this process dies, even by SIGKILL. Otherwise the command
+// would go on without a parent and keep its devices. The kernel drops this rule for processes that
+// the command forks, and if executing the command changes the user. If the parent died before the
+// call of prctl, another process is the parent now; that is not always process 1.
 static void die_with(pid_t parent) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -83,7 +83,7 @@ static _Noreturn void become(char **argv, char **environment, const signals *s, 
     _exit(RK_EXIT_NOT_FOUND);
 }
 
-// The errno of a failed exec, or 0: a successful one closes the pipe.
+// Returns the errno of a failed exec, or 0: a successful exec closes the pipe.
 static int read_report(int fd) {
     int exec_errno = 0;
     ssize_t got;
@@ -100,18 +100,18 @@ static bool stopped_from_terminal(int status) {
     return signal_number == SIGTSTP || signal_number == SIGTTIN || signal_number == SIGTTOU;
 }
 
-// As the child was. In an orphaned group the kernel ignores these signals, so nothing hangs where
-// nobody could wake us.
+// Stops this process by the signal that stopped the child. In an orphaned process group the kernel
+// ignores these signals, so this cannot hang where no shell could continue it.
 static void stop(int signal_number) {
     sigset_t one, before;
     (void)sigemptyset(&one);
     (void)sigaddset(&one, signal_number);
     (void)raise(signal_number);
-    (void)sigprocmask(SIG_UNBLOCK, &one, &before); // returns when we are continued
+    (void)sigprocmask(SIG_UNBLOCK, &one, &before); // returns when this process is continued
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-// Takes the news of all children. True once `child` is gone.
+// Collects the status changes of all children. Returns true once `child` has ended.
 static bool collect(pid_t child, int *out_status) {
     for (;;) {
         int status;
@@ -129,14 +129,14 @@ static bool collect(pid_t child, int *out_status) {
     }
 }
 
-// Of a line of /proc/<pid>/status, such as "SigIgn:\t0000000000000006".
+// True if a field of /proc/<pid>/status, such as "SigIgn:\t0000000000000006", holds the signal.
 static bool has_signal(const rk_buf *status, const char *field, int signal_number) {
     const char *line = strstr(rk_buf_text(status), field);
     return line && (strtoull(line + strlen(field), NULL, 16) >> (signal_number - 1) & 1);
 }
 
-// Whether the default action stops the child. A child that sees to the signal itself may stop later
-// or not at all, and we follow it.
+// True if the default action of the signal stops the child. A child that handles the signal itself
+// may stop later or not at all; this process then follows the child.
 static bool stops_at(int signal_number, pid_t child) {
     enum { STATUS_MAX_BYTES = 64 << 10 };
     RK_AUTO(rk_buf) path = RK_BUF_INIT(64), status = RK_BUF_INIT(STATUS_MAX_BYTES + 1);
@@ -150,12 +150,12 @@ static bool stops_at(int signal_number, pid_t child) {
 }
 
 static bool to_be_passed_on(const siginfo_t *info, pid_t child) {
-    // The kernel sends these to the whole foreground group, or for what we did ourselves.
+    // The kernel sends these to the whole foreground group, or for limits of this process.
     static const int of_kernel[] = {SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGXCPU, SIGXFSZ};
     for (size_t i = 0; i < RK_ARRAY_LEN(of_kernel); i++)
         if (info->si_signo == of_kernel[i] && info->si_code == SI_KERNEL)
             return false;
-    // A command that signals its whole group, as kill(0, …) does, has reached itself already.
+    // A command that signals its whole group, as kill(0, …) does, already has the signal.
     return !(info->si_code == SI_USER && info->si_pid == child);
 }
 
@@ -172,8 +172,8 @@ static int wait_for(pid_t child, const sigset_t *watched) {
         siginfo_t info;
         if (sigwaitinfo(watched, &info) < 0 || info.si_signo == SIGCHLD)
             continue;
-        // A child that is just forking one of its own in the way of vfork(2) does not stop before
-        // that one runs; the terminal is given back without it.
+        // A child that waits in vfork(2) cannot stop before its own child executes a program. So
+        // this process stops without waiting for it, which gives the terminal back.
         if (info.si_signo == SIGTSTP && info.si_code == SI_KERNEL && stops_at(SIGTSTP, child))
             stop(SIGTSTP);
         else if (to_be_passed_on(&info, child))
@@ -182,14 +182,15 @@ static int wait_for(pid_t child, const sigset_t *watched) {
     return status;
 }
 
-// Signals that were meant for the child, which is gone, must not hit us when the mask falls.
+// Discards signals that were meant for the child: it has ended, and they must not hit this process
+// when the mask is restored.
 static void drain(const sigset_t *watched) {
     static const struct timespec at_once = {0, 0};
     while (sigtimedwait(watched, NULL, &at_once) > 0) {
     }
 }
 
-// Forks and executes. `*out_exec_errno` is not 0 where the command could not be executed.
+// Forks and executes. `*out_exec_errno` is not 0 if the command could not be executed.
 static rk_err *start(char **argv, char **environment, const signals *s, pid_t *out_child,
                      int *out_exec_errno) {
     int report[2];

@@ -1,5 +1,6 @@
-// Running a command as if it had been started in our place: signals sent to us reach it, keys of
-// the terminal act on both once, and it inherits everything as we got it.
+// Runs a command as if it had been started in place of this process. Signals sent to this process
+// reach the command, a key pressed at the terminal acts once on each of the two, and the command
+// inherits everything that this process inherited.
 #pragma once
 
 #include <sys/types.h>
@@ -9,31 +10,32 @@
 #include "journal/read.h"
 
 typedef struct rk_child_end {
-    int exec_errno;     // not 0: the command was never executed
-    int status;         // else as waitpid(2) gives it
-    rk_process process; // that ended; what is not known of it is left out
+    int exec_errno;     // not 0: the command could not be executed
+    int status;         // valid if exec_errno is 0; from waitpid(2)
+    rk_process process; // the command's process; members that could not be read are unknown
 } rk_child_end;
 
-// Runs the command and waits for its end. `argv[0]` is looked up in the PATH of `environment`.
+// Runs the command and waits until it ends. Looks up `argv[0]` in the PATH of this process
+// (execvpe(3)).
 //
-// Meanwhile signals that are sent to us are passed on to it, but for those of faults (SIGSEGV and
-// the like), SIGPIPE, SIGTTIN and SIGTTOU. SIGINT, SIGQUIT, SIGTSTP and SIGWINCH are passed on when
-// a process sent them, not when the terminal did, which sends them to the whole foreground group.
-// When the child is stopped from the terminal, so are we. Orphans that become our children are
-// reaped, so that we may be the first process of a container. If we are killed, the command is
-// killed with SIGKILL; what the command itself started is not.
+// While it waits, this process passes the signals it gets to the command, except fault signals
+// (SIGSEGV and the like), SIGPIPE, SIGTTIN and SIGTTOU. SIGINT, SIGQUIT, SIGTSTP and SIGWINCH are
+// passed on only if a process sent them: the terminal sends its own to the whole foreground group.
+// If the terminal stops the child, this process stops too. Orphans that become children of this
+// process are reaped, so it may be the first process of a container. If this process is killed, the
+// kernel kills the command with SIGKILL, but not the processes that the command started.
 //
-// Errors: no process could be made. Signal mask and dispositions are as before when it returns.
+// Fails if no pipe or process can be made. On return signal mask and dispositions are as before.
 RK_NODISCARD rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end);
 
-// Ignores SIGPIPE and SIGXFSZ in this process, so that a write to a standard error that nobody
-// reads, or to a file at its size limit, does not end it: the command still starts, and its exit
-// status is still passed on. Commands start with the dispositions of before. To be called once,
-// before there are other threads.
+// Ignores SIGPIPE and SIGXFSZ in this process. Then a write to a closed standard error, or to a
+// file at its size limit, does not end this process: the command still starts, and its exit status
+// is still passed on. Commands start with the original dispositions. Call once, before other
+// threads exist.
 void rk_child_outlive_streams(void);
 
-// The exit status of a shell for it: its own, or 128 + N when signal N killed it.
+// The exit status that a shell would report: the command's own, or 128 + N if signal N killed it.
 int rk_child_exit_status(const rk_child_end *end);
 
-// The same for the journal of its run.
+// The same end, as the journal of the run records it.
 rk_run_command rk_child_describe(const rk_child_end *end);

@@ -55,7 +55,7 @@ int rk_cli_fail(rk_err *err, bool json) {
     int status = status_of(rk_err_code(err));
     RK_AUTO(rk_buf) message = RK_BUF_INIT(0);
     rk_text_add_printable(&message, rk_span_text(rk_err_message(err)));
-    // What was printed before it must also come before it.
+    // Keeps the order of the output: earlier output on stdout comes first.
     (void)fflush(stdout);
     (void)fprintf(stderr, "%srekindle:%s %s\n", rk_style(RK_STYLE_BAD, stderr),
                   rk_style(RK_STYLE_NONE, stderr), rk_buf_text(&message));

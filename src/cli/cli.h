@@ -1,8 +1,8 @@
-// The command line, `rekindle`: one file a verb. This header is what the verbs share: the list of
-// verbs, exit statuses, and how a verb fails.
+// The command line, `rekindle`: one file per verb. This header declares what the verbs share: the
+// list of verbs, exit statuses, and error output.
 //
-// The command line is a process of its own with one thread, so that here, other than in the
-// libraries, printing, the locale and ending the process are allowed.
+// The command line is a separate process with one thread. So, unlike in the libraries, code here
+// may print, set the locale and end the process.
 #pragma once
 
 #include "base/alloc.h"
@@ -10,11 +10,11 @@
 
 enum {
     RK_EXIT_OK = 0,
-    RK_EXIT_FAILED = 1,           // what was asked for could not be done, or a check failed
+    RK_EXIT_FAILED = 1,           // the request was valid but failed, or a check failed
     RK_EXIT_USAGE = 2,            // wrong usage or settings
-    RK_EXIT_NO_PROCESS = 125,     // `run`, as env(1) and timeout(1): no process could be made,
-    RK_EXIT_NOT_EXECUTABLE = 126, // the command is there but cannot be executed,
-    RK_EXIT_NOT_FOUND = 127,      // there is no such command
+    RK_EXIT_NO_PROCESS = 125,     // `run`, like env(1) and timeout(1): no process could be made,
+    RK_EXIT_NOT_EXECUTABLE = 126, // the command exists but cannot be executed,
+    RK_EXIT_NOT_FOUND = 127,      // the command does not exist
 };
 
 typedef struct rk_verb {
@@ -23,7 +23,7 @@ typedef struct rk_verb {
     int (*run)(int argc, char **argv); // argv[0] is the verb; returns the exit status
 } rk_verb;
 
-// All verbs, in the order in which `rekindle help` lists them.
+// All verbs, in the order of `rekindle help`.
 extern const rk_verb rk_verbs[];
 extern const size_t rk_verb_count;
 const rk_verb *rk_verb_find(const char *name); // NULL if there is none
@@ -49,12 +49,12 @@ int rk_verb_config(int argc, char **argv);
 int rk_verb_version(int argc, char **argv);
 int rk_verb_help(int argc, char **argv);
 
-// Prints the error on stderr, and with `json` also as {"error":"…"} on stdout. Consumes it, and
-// returns the exit status that its code asks for: RK_EXIT_USAGE where the user can mend it by
-// asking differently, else RK_EXIT_FAILED.
+// Prints the error on stderr, and with `json` also as {"error":"…"} on stdout. Consumes `err`.
+// Returns the exit status for its code: RK_EXIT_USAGE if the user can fix the problem with another
+// request or setting, else RK_EXIT_FAILED.
 RK_NODISCARD int rk_cli_fail(rk_err *err, bool json);
 
-// For a command that has nothing better to do without memory: a message, and exit.
-void *rk_need(void *ptr); // returns `ptr`, or does not return where it is NULL
-// The text of a buffer all of whose appends succeeded; borrowed from it.
+// Ends the process with a message if `ptr` is NULL, because memory ran out. Otherwise returns it.
+void *rk_need(void *ptr);
+// Returns the text of a buffer, borrowed from it. Ends the process if an append to it failed.
 const char *rk_need_text(const rk_buf *buf);

@@ -8,7 +8,7 @@
 #include "cli/place.h"
 #include "cli/table.h"
 
-// Word by word: the tiers of REKINDLE_REMOTE are separated by blanks.
+// Redacts each word separately: blanks separate the tiers of REKINDLE_REMOTE.
 static char *shown_value(const rk_setting *setting) {
     RK_AUTO(rk_buf) shown = RK_BUF_INIT(0);
     const char *rest = setting->value;

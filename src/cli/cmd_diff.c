@@ -14,20 +14,20 @@
 
 enum { FILE_MAX_BYTES = 1 << 30 };
 
-// One side: a program, from the store or from a file, with what it was compiled with.
+// One side of the comparison: a program from the store or from a file, and how it was compiled.
 typedef struct side {
     rk_store_lookup lookup;
     rk_buf file;
     json_t *metadata, *components; // NULL for a file
-    char *reason;                  // why it cannot be read
+    char *reason;                  // why the program cannot be read; owned
     rk_model *model;
-    rk_program_index view;
+    rk_program_index index;
     rk_diff_side shown;
     char hex[RK_DIGEST_HEX_CHARS + 1];
 } side;
 
 static void side_cleanup(side *s) {
-    rk_program_index_cleanup(&s->view);
+    rk_program_index_cleanup(&s->index);
     rk_model_free(s->model);
     rk_store_lookup_cleanup(&s->lookup);
     rk_buf_cleanup(&s->file);
@@ -40,7 +40,7 @@ static rk_err *read_model(side *s, const char *what, rk_span code, const char *f
     RK_TRY(rk_model_read(code, rk_span_text(format), RK_READ_LOCATIONS, &s->model, &s->reason));
     if (!s->model)
         return rk_error(RK_UNIMPLEMENTED, "the program of %s cannot be read: %s", what, s->reason);
-    return rk_program_index_make(s->model, &s->view);
+    return rk_program_index_make(s->model, &s->index);
 }
 
 static rk_err *read_file(side *s, const char *path) {
@@ -92,7 +92,7 @@ static rk_err *read_side(side *s, rk_store *store, const rk_kept_list *list, con
 static rk_err *compare(side *a, side *b, bool stacks, bool json) {
     RK_AUTO(rk_program_diff) diff = {0};
     RK_AUTO(rk_differences) components = {0};
-    RK_TRY(rk_diff_programs(&a->view, &b->view, &diff));
+    RK_TRY(rk_diff_programs(&a->index, &b->index, &diff));
     RK_TRY(rk_diff_toolchains(json_object_get(a->metadata, "toolchain"),
                               json_object_get(b->metadata, "toolchain"), &components));
     if (a->components && b->components)

@@ -8,7 +8,7 @@
 #include "cli/run_names.h"
 #include "cli/term.h"
 
-// How many runs are looked at for what had been stored before.
+// How many earlier runs are searched for programs that they stored.
 enum { EARLIER_RUNS = 20 };
 
 typedef struct earlier {
@@ -44,9 +44,9 @@ static void show_progress(void *context, uint64_t done) {
     rk_progress_step(context, done, 0);
 }
 
-static rk_err *load_library(rk_store *store, rk_corpus *out_library) {
+static rk_err *load_corpus(rk_store *store, rk_corpus *out_corpus) {
     rk_progress progress = rk_progress_start("reading programs");
-    rk_err *err = rk_corpus_load(store, (rk_corpus_watch){show_progress, &progress}, out_library);
+    rk_err *err = rk_corpus_load(store, (rk_corpus_watch){show_progress, &progress}, out_corpus);
     rk_progress_end(&progress);
     return err;
 }
@@ -66,15 +66,15 @@ static rk_err *explain(const rk_settings *settings, const char *run_prefix,
     RK_TRY(rk_run_find(directory, run_prefix, &run));
     RK_AUTO(rk_run_model) model = {0};
     __attribute__((cleanup(earlier_cleanup))) earlier before = {.count = 0};
-    RK_AUTO(rk_corpus) library = {0};
+    RK_AUTO(rk_corpus) corpus = {0};
     RK_AUTO(rk_explanation) explanation = {0};
     RK_TRY(rk_run_load(directory, run, &model));
     RK_TRY(load_earlier(directory, run, &before));
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (store)
-        RK_TRY(load_library(store, &library));
+        RK_TRY(load_corpus(store, &corpus));
     RK_TRY(
-        rk_explain(&model, (rk_earlier_runs){before.models, before.count}, &library, &explanation));
+        rk_explain(&model, (rk_earlier_runs){before.models, before.count}, &corpus, &explanation));
     give(&explanation, how, json);
     return NULL;
 }

@@ -94,7 +94,7 @@ static void print_json(request *r, const rk_gc_report *report, uint64_t max_byte
     rk_out_print(object);
 }
 
-// "3 programs"; the first word of the noun takes the plural.
+// Prints "3 programs". The first word of the noun gets the plural.
 static void print_count(uint64_t count, const char *noun) {
     size_t word = strcspn(noun, " ");
     (void)printf("%s %.*s%s%s", rk_text_count(count).text, (int)word, noun, rk_text_plural(count),
@@ -139,7 +139,8 @@ static rk_err *collect(request *r, const rk_settings *settings, int *out_status)
         .context = r,
     };
     RK_TRY(rk_select_age(r->older_than, &options.older_than_ns));
-    if (r->name_space && !r->max_size) // the cap is the whole store's
+    // REKINDLE_MAX_SIZE limits the whole store, not one namespace.
+    if (r->name_space && !r->max_size)
         options.max_bytes = UINT64_MAX;
     rk_gc_report report = {0};
     RK_TRY(rk_place_open_store(settings, r->dry_run, &store));

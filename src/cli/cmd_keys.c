@@ -12,11 +12,11 @@
 #include "cli/table.h"
 #include "store/trust.h"
 
-// What was asked for.
+// One call of `keys`.
 typedef struct request {
     const rk_settings_values *settings;
-    const char *file, *name; // NULL unless given
-    const char *key;         // of trust and distrust
+    const char *file, *name; // NULL if not given
+    const char *key;         // operand of trust and distrust
     bool json, dry_run;
 } request;
 
@@ -96,7 +96,7 @@ static rk_err *generate(const request *r) {
     return NULL;
 }
 
-// The file behind a link is the one to be replaced.
+// Reads the list of trusted keys. Resolves links, so that a write replaces the file behind a link.
 static rk_err *read_list(const char *file, char out_real[PATH_MAX], rk_trusted_keys *out_keys) {
     if (!realpath(file, out_real))
         (void)snprintf(out_real, PATH_MAX, "%s", file);
@@ -136,7 +136,7 @@ static rk_err *rename_one(const request *r, rk_trusted_keys *keys) {
     return NULL;
 }
 
-// Says of each key what became of it.
+// Reports the result for each key.
 static void report(const request *r, const char *file, const rk_trusted_keys *keys,
                    const bool *changed, const char *member, const char *yes, const char *no) {
     json_t *list = rk_out_array();
@@ -226,7 +226,7 @@ static void add_row(rk_table *table, const char *what, const rk_public_key *key)
     rk_key_id(&key->key, id);
     rk_public_key_add_line(key, &hex);
     if (hex.len)
-        hex.data[hex.len - 1] = '\0'; // the line's end
+        hex.data[hex.len - 1] = '\0'; // the newline
     rk_table_add(table, RK_STYLE_DIM, what);
     rk_table_add(table, RK_STYLE_NONE, id);
     rk_table_add(table, RK_STYLE_BOLD, key->name);

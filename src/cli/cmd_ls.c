@@ -16,7 +16,7 @@ enum { KEY_DIGITS_SHOWN = 12 };
 
 typedef struct row {
     rk_kept kept;
-    rk_entry_fault fault;  // not OK: nothing below is known
+    rk_entry_fault fault;  // if not RK_ENTRY_OK: created_ns is the file's time, the rest is unset
     char *name, *platform; // owned; "" if unknown
     uint64_t created_ns, compile_ns, payload_bytes;
 } row;

@@ -9,11 +9,11 @@
 #include "cli/table.h"
 #include "cli/text.h"
 
-// A device of a process, over the run.
+// One device of one process: a summary of its samples in the run.
 typedef struct device {
-    const rk_run_memory *first, *last; // borrowed from the model; `last` with figures if any has
-    int64_t peak, largest;             // over all samples; RK_MEMORY_UNKNOWN if never told
-    uint64_t samples;                  // with figures
+    const rk_run_memory *first, *last; // borrowed; `last` has figures if any sample has
+    int64_t peak, largest; // maximum over all samples; RK_MEMORY_UNKNOWN if never reported
+    uint64_t samples;      // samples with figures
 } device;
 
 typedef struct devices {
@@ -45,7 +45,7 @@ static void add_sample(device *one, const rk_run_memory *memory) {
     one->largest = larger(one->largest, memory->figures[RK_MEMORY_LARGEST_ALLOCATION]);
 }
 
-// Samples come by process, so those of one lie together.
+// Samples are sorted by process, so all samples of a process are neighbours.
 static device *find(const devices *list, const rk_run_memory *memory) {
     for (size_t i = list->count; i > 0; i--) {
         device *one = &list->items[i - 1];
@@ -79,7 +79,7 @@ static const rk_run_client *client_of(const rk_run_model *model, const rk_run_me
     return NULL;
 }
 
-// What to say of a device without figures; the same for all of its plugin's.
+// Appends why a device has no figures. The text is the same for all devices of a plugin.
 static void explain(const rk_run_model *model, const device *one, rk_buf *out) {
     const rk_run_client *client = client_of(model, one->first);
     if (client) {
@@ -101,7 +101,7 @@ static void explain(const rk_run_model *model, const device *one, rk_buf *out) {
 
 typedef void problem_fn(void *context, const char *text);
 
-// Calls `use` for each different explanation.
+// Calls `use` for each explanation that differs from the one before it.
 static void each_problem(const rk_run_model *model, const devices *list, problem_fn *use,
                          void *context) {
     RK_AUTO(rk_buf) before = RK_BUF_INIT(0);
@@ -211,12 +211,12 @@ static void print_json(const rk_run_model *model, const devices *list) {
     rk_out_print(object);
 }
 
-// `*out_told`: at least one device has figures, and none has none.
-static rk_err *show(const char *directory, const char *wanted, bool json, bool *out_told) {
+// `*out_complete`: every device has figures.
+static rk_err *show(const char *directory, const char *run_prefix, bool json, bool *out_complete) {
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
     __attribute__((cleanup(devices_cleanup))) devices list = {0};
-    RK_TRY(rk_run_find(directory, wanted, &run));
+    RK_TRY(rk_run_find(directory, run_prefix, &run));
     RK_TRY(rk_run_load(directory, run, &model));
     collect(&model, &list);
     if (list.count == 0)
@@ -224,9 +224,9 @@ static rk_err *show(const char *directory, const char *wanted, bool json, bool *
                         "run %s says nothing of memory: its processes made no PJRT client, or "
                         "REKINDLE_MEMORY_SECONDS was 0",
                         run);
-    *out_told = true;
+    *out_complete = true;
     for (size_t i = 0; i < list.count; i++)
-        *out_told = *out_told && list.items[i].samples > 0;
+        *out_complete = *out_complete && list.items[i].samples > 0;
     if (json) {
         print_json(&model, &list);
         return NULL;
@@ -237,7 +237,7 @@ static rk_err *show(const char *directory, const char *wanted, bool json, bool *
 }
 
 int rk_verb_memory(int argc, char **argv) {
-    bool json = false, told = false;
+    bool json = false, complete = false;
     const char *run = NULL, *dir = NULL;
     const rk_opt options[] = {
         RK_OPT_VALUE("run", 'r', &run, "RUN", "this run; the beginning of its name is enough"),
@@ -262,8 +262,8 @@ int rk_verb_memory(int argc, char **argv) {
     RK_AUTO_SETTINGS settings = NULL;
     rk_err *err = rk_place_settings_of_runs(&settings);
     if (!err)
-        err = show(rk_settings_get(settings)->dir, run, json, &told);
+        err = show(rk_settings_get(settings)->dir, run, json, &complete);
     if (err)
         return rk_cli_fail(err, json);
-    return told ? RK_EXIT_OK : RK_EXIT_FAILED;
+    return complete ? RK_EXIT_OK : RK_EXIT_FAILED;
 }

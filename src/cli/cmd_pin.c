@@ -12,7 +12,7 @@
 // One call of `pin` or `unpin`.
 typedef struct request {
     bool unpin, all, json;
-    rk_store *store; // NULL: there is none yet
+    rk_store *store; // NULL: the store does not exist yet
     rk_kept_list kept;
     rk_pins pins;
     json_t *changed; // owned
@@ -40,7 +40,8 @@ static rk_err *change(request *r, const char *hex) {
     return NULL;
 }
 
-// What is pinned can be unpinned also where it is no longer kept: pins are looked up among pins.
+// Replaces the list of keys with the pins: a pinned key can be unpinned even if its entry is no
+// longer stored.
 static void add_pins(request *r) {
     rk_kept_list list = {.items = rk_need(rk_calloc(r->pins.count + 1, sizeof *list.items)),
                          .count = r->pins.count,
@@ -51,7 +52,7 @@ static void add_pins(request *r) {
     r->kept = list;
 }
 
-// All keys are looked up before the first is changed.
+// Looks up all keys before it changes the first.
 static rk_err *change_all(request *r, const rk_opt_operands *keys) {
     rk_autofree const rk_kept **chosen = rk_need(rk_calloc(keys->count + 1, sizeof *chosen));
     if (r->unpin)

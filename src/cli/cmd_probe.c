@@ -11,16 +11,16 @@
 #include "pjrt/bridge.h"
 #include "probe/probe.h"
 
-// What to show, made of the lines that the probe's process left.
+// The results to show, read from the lines of the probe's process.
 typedef struct view {
     const char *plugin;
-    json_t *object;    // what --json prints; owned
-    json_t *steps;     // in it; borrowed
-    const char *begun; // the step that the process was in when it ended, or NULL; borrowed
-    json_t *last_line; // that `begun` points into; owned
+    json_t *object;    // the output of --json; owned
+    json_t *steps;     // member of `object`; borrowed
+    const char *begun; // the step during which the process ended, or NULL; borrowed
+    json_t *last_line; // holds the text of `begun`; owned
 } view;
 
-// The steps without which a plugin is not alive.
+// True for steps that must succeed in a plugin that is alive.
 static bool is_vital(const char *step) {
     return strcmp(step, RK_PROBE_ATTRIBUTES) != 0 && strcmp(step, RK_PROBE_SERIALIZE) != 0 &&
            strcmp(step, RK_PROBE_LOAD) != 0;
@@ -48,7 +48,7 @@ static void take_lines(view *v, const rk_buf *lines) {
     while (at && at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         if (!newline)
-            return; // the process ended within it
+            return; // the process ended while it wrote this line
         json_t *line = json_loadb(at, (size_t)(newline - at), 0, NULL);
         if (line)
             take_line(v, line);
@@ -71,7 +71,7 @@ static bool went_well(const view *v, const char *name) {
     return json_is_true(json_object_get(step_named(v, name), "ok"));
 }
 
-// A step that the process did not live to end.
+// Adds the step during which the process ended.
 static void add_broken_step(view *v, const rk_probe_child *child) {
     RK_AUTO(rk_buf) error = RK_BUF_INIT(0);
     const char *name = v->begun;
@@ -103,13 +103,13 @@ static const json_t *failed_step(const view *v) {
     return NULL;
 }
 
-// Whether it is alive, and if not, what can be done.
+// Decides whether the plugin is alive, and if not, finds a remedy.
 static bool judge(view *v, const rk_probe_child *child) {
     if (v->begun)
         add_broken_step(v, child);
     const json_t *failed = failed_step(v);
     const char *remedy = NULL;
-    if (!failed && v->begun) // a job would have ended there, too
+    if (!failed && v->begun) // the step is optional, but a job would have ended there, too
         failed = step_named(v, v->begun);
     if (failed)
         remedy = rk_probe_remedy(v->plugin, json_string_value(json_object_get(failed, "name")),
@@ -123,7 +123,7 @@ static bool judge(view *v, const rk_probe_child *child) {
     return alive;
 }
 
-// With which frameworks the bridge was tried. Source: docs/jax-versions.md.
+// The frameworks that the bridge was tried with. Source: docs/jax-versions.md.
 static const char bridge_tried[] =
     "JAX 0.4.33 to 0.12 on three CPU plugins, with limits before 0.6.2; see docs/jax-versions.md";
 
@@ -136,7 +136,7 @@ static void add_own_versions(view *v) {
     rk_out_set(v->object, "bridge_tried", rk_out_string(bridge_tried));
 }
 
-// As text.
+// Text.
 
 static void print_field(const char *name, const char *text) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
@@ -190,7 +190,7 @@ static void print_attributes(const view *v) {
     }
 }
 
-// "4 × cpu", for each run of devices of one kind.
+// Prints "4 of kind cpu" for each group of neighbouring devices of one kind.
 static void print_devices(const view *v) {
     const json_t *list = json_object_get(v->object, "devices");
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);

@@ -15,8 +15,8 @@ typedef struct removal {
     rk_store *store;
     rk_pins pins;
     bool dry_run, json;
-    const char *name_space; // NULL: any
-    uint64_t older_than_ns; // 0: of any age
+    const char *name_space; // NULL: any namespace
+    uint64_t older_than_ns; // 0: any age
     uint64_t kept_pins;
     json_t *list;
     uint64_t count, bytes;
@@ -49,7 +49,7 @@ static rk_err *remove_key(removal *r, const rk_kept *kept) {
     return NULL;
 }
 
-// All keys are looked up before the first is removed: a slip in one leaves everything as it was.
+// Looks up all keys before it removes the first: a mistake in one key changes nothing.
 static rk_err *remove_some(removal *r, const rk_kept_list *kept, const rk_opt_operands *keys) {
     rk_autofree const rk_kept **chosen = rk_need(rk_calloc(keys->count, sizeof *chosen));
     for (size_t i = 0; i < keys->count; i++) {
@@ -68,7 +68,7 @@ static rk_err *remove_some(removal *r, const rk_kept_list *kept, const rk_opt_op
     return NULL;
 }
 
-// Of the namespace and the age that are asked for. What cannot be read is of no namespace.
+// `*out_meant`: the entry has the selected namespace and age. An unreadable entry has no namespace.
 static rk_err *is_meant(removal *r, const rk_kept *kept, bool *out_meant) {
     uint64_t now_ns = rk_realtime_ns();
     uint64_t age_ns = now_ns > kept->modified_ns ? now_ns - kept->modified_ns : 0;
@@ -102,7 +102,7 @@ static rk_err *remove_all(removal *r, const rk_kept_list *kept) {
 
 static const char quarantine_folder[] = "quarantine";
 
-// Through base/tree.h: a link put in place of the folder must not have other files removed.
+// Uses base/tree.h: a link in place of the folder must not lead to other files.
 static rk_err *remove_file(void *context, const char *name) {
     removal *r = context;
     const char *store = rk_store_directory(r->store);
@@ -110,7 +110,7 @@ static rk_err *remove_file(void *context, const char *name) {
     struct stat info;
     rk_err *err = rk_tree_stat(store, path, &info);
     if (!err && (!S_ISREG(info.st_mode) || !rk_store_is_set_aside(name)))
-        return NULL; // nothing that was put there by us
+        return NULL; // not a file that rekindle moved there
     uint64_t bytes = err ? 0 : (uint64_t)info.st_size;
     if (!err && !r->dry_run)
         err = rk_store_remove_quarantined(r->store, name, &bytes);

@@ -43,7 +43,7 @@ static const char details[] =
 
 static int command_failed(const char *command, int error_number) {
     bool missing = error_number == ENOENT || error_number == ENOTDIR;
-    // "python train.py" as one word is a common slip.
+    // "python train.py" as one word is a common mistake.
     bool quoted = missing && strchr(command, ' ') && !strchr(command, '/');
     rk_err *err = rk_error_errno(error_number, "cannot run '%s'%s", command,
                                  quoted ? " (a command and its arguments are words of their own, "
@@ -97,7 +97,8 @@ static void print_summary(const rk_settings *settings, const char *run, const ch
                   rk_style(RK_STYLE_NONE, stderr), rk_need_text(&line));
 }
 
-// Others' variables may begin as ours do; one that is nearly a setting is a slip.
+// Third-party variables may also begin with REKINDLE_. A variable that resembles a setting is
+// probably a mistake.
 static void warn_of_misspelt(void) {
     const rk_env *environment = rk_place_environment();
     for (size_t i = 0; i < environment->count; i++) {
@@ -110,7 +111,7 @@ static void warn_of_misspelt(void) {
     }
 }
 
-// Consumes `err`.
+// Prints a warning: the error, and its consequence. Consumes `err`.
 static void warn(rk_err *err, const char *consequence) {
     RK_AUTO(rk_buf) message = RK_BUF_INIT(0);
     rk_text_add_printable(&message, rk_span_text(rk_err_message(err)));
@@ -120,14 +121,15 @@ static void warn(rk_err *err, const char *consequence) {
     rk_err_free(err);
 }
 
-// The job's processes do not try again, nor tell it again. Consumes `err`.
+// Turns rekindle off for the job, so that its processes neither try again nor repeat the warning.
+// Consumes `err`.
 static void go_without(rk_err *err) {
     rk_place_set_variable("REKINDLE_MODE", "off");
     warn(err, "this job runs without rekindle");
 }
 
-// A file that cannot be read is left out, so that the job's processes do not tell it again. A file
-// that holds no key is a wrong setting.
+// Clears the setting of an unreadable key file, so that the job's processes do not repeat the
+// warning. Fails if a file holds no key: that is a wrong setting.
 static rk_err *choose_keys(const rk_settings *settings) {
     rk_err *err = rk_launch_check_signing_key(settings);
     if (rk_settings_is_wrong(err))
@@ -146,8 +148,8 @@ static rk_err *choose_keys(const rk_settings *settings) {
     return NULL;
 }
 
-// Sets the environment of a job with rekindle in it. An error is a wrong setting; `*out_run` stays
-// NULL where the job has to do without.
+// Sets the environment for a job with rekindle. Fails only for a wrong setting. `*out_run` stays
+// NULL if the job must run without rekindle.
 static rk_err *prepare(const rk_settings *settings, const rk_opt_operands *command,
                        char **out_run) {
     rk_err *err = rk_launch_prepare(settings, command, out_run);
@@ -167,8 +169,8 @@ static bool is_crash(int signal_number) {
     return false;
 }
 
-// How the command ended tells what to think of what it was loading then. Of processes that it
-// started itself we know nothing.
+// Judges the loads that the command had in progress when it ended, by the way it ended
+// (store/loads.h). Covers the command's own process, not processes that it started.
 static rk_err *judge_loads(const rk_settings *settings, const rk_child_end *end) {
     RK_AUTO_STORE store = NULL;
     if (rk_settings_get(settings)->mode == RK_MODE_READONLY || !rk_process_is_known(&end->process))
@@ -202,7 +204,7 @@ static int run_command(const rk_settings *settings, const rk_opt_operands *comma
     return rk_child_exit_status(&end);
 }
 
-// An error is a wrong setting. `*out_settings` is NULL where there is no memory for them.
+// Fails only for a wrong setting. `*out_settings` is NULL if memory ran out.
 static rk_err *load_settings(rk_settings **out_settings) {
     rk_err *trouble = NULL;
     rk_err *err = rk_settings_load_for_job(rk_store_check_folder, out_settings, &trouble);

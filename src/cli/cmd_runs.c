@@ -33,7 +33,7 @@ static void add_row(rk_table *table, const rk_run_summary *summary) {
                  rk_run_state_text(state));
 }
 
-// Adds each of the last `last` runs that can be read to `list`, or to `table` where that is NULL.
+// Adds the last `last` runs to `list`, or to `table` if `list` is NULL. Leaves out unreadable runs.
 static rk_err *each_run(const rk_settings *settings, const rk_run_names *names, size_t last,
                         rk_table *table, json_t *list) {
     const char *directory = rk_settings_get(settings)->dir;
@@ -64,7 +64,7 @@ static rk_err *show(const rk_settings *settings, size_t last, bool json) {
     static const rk_table_column columns[] = {
         {.title = "RUN", .least = 20},
         {.title = "JOB", .least = 8},
-        {.title = "STARTED", .right = true, .optional = true}, // the run's name tells it too
+        {.title = "STARTED", .right = true, .optional = true}, // the run's name has it, too
         {.title = "TOOK", .right = true},
         {.title = "PROGRAMS", .right = true},
         {.title = "HITS", .right = true},

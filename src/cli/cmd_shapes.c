@@ -12,22 +12,22 @@
 #include "cli/text.h"
 #include "diagnose/shapes/buckets.h"
 
-// What was found for one family.
+// The advice for one family.
 typedef struct advice {
     const rk_family *family;
     const rk_seen_list *seen;
-    rk_bucket_size *sizes; // owned; as many as the family has members
+    rk_bucket_size *sizes; // owned; one per member of the family
     rk_bucket_plan plans[RK_BUCKETS_MAX];
     size_t plan_count, chosen;
     uint64_t compile_ns; // of all sizes
-    rk_buf place;        // where the function is called; empty: not known
+    rk_buf place;        // where the function is called; empty if unknown
 } advice;
 
-typedef struct wishes {
+typedef struct request {
     uint64_t multiple;
     double max_waste;
     bool json;
-} wishes;
+} request;
 
 static void advice_cleanup(advice *a) {
     rk_free(a->sizes);
@@ -39,7 +39,7 @@ static const rk_seen *member(const advice *a, size_t index) {
 }
 
 static rk_err *advise(rk_store *store, const rk_seen_list *seen, const rk_family *family,
-                      const wishes *wanted, advice *out) {
+                      const request *r, advice *out) {
     *out = (advice){.family = family, .seen = seen};
     out->sizes = rk_need(rk_calloc(family->member_count, sizeof *out->sizes));
     for (size_t i = 0; i < family->member_count; i++) {
@@ -48,13 +48,13 @@ static rk_err *advise(rk_store *store, const rk_seen_list *seen, const rk_family
         out->compile_ns += one->compile_ns;
     }
     rk_seen_print_place(store, member(out, 0), &out->place);
-    RK_TRY(rk_buckets_plan(out->sizes, family->member_count, wanted->multiple, RK_BUCKETS_MAX,
+    RK_TRY(rk_buckets_plan(out->sizes, family->member_count, r->multiple, RK_BUCKETS_MAX,
                            out->plans, &out->plan_count));
-    out->chosen = rk_buckets_choose(out->plans, out->plan_count, wanted->max_waste);
+    out->chosen = rk_buckets_choose(out->plans, out->plan_count, r->max_waste);
     return NULL;
 }
 
-// Fewer compilations than there were.
+// True if the plan needs fewer programs than the family has sizes.
 static bool is_worth_it(const advice *a) {
     return a->plans[a->chosen].count < a->family->member_count;
 }
@@ -127,7 +127,7 @@ static void print_wrapped(const rk_buf *text) {
 }
 
 static void print_family(const advice *a) {
-    // A model's weights come with its batch: the beginning is enough to know it by.
+    // All weights of a model are parameters. The first parameters are enough to recognize it.
     enum { PARAMETERS_SHOWN = 300 };
     RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
@@ -239,17 +239,17 @@ static void print_json(const rk_run_model *model, const rk_seen_list *seen, cons
 }
 
 static rk_err *show_families(rk_store *store, const rk_run_model *model, const rk_seen_list *seen,
-                             const rk_families *families, const wishes *wanted) {
+                             const rk_families *families, const request *r) {
     advice *advices = rk_need(rk_calloc(families->count + 1, sizeof *advices));
     rk_err *err = NULL;
     size_t count = 0;
     while (count < families->count && !err) {
-        err = advise(store, seen, &families->items[count], wanted, &advices[count]);
+        err = advise(store, seen, &families->items[count], r, &advices[count]);
         count++;
     }
     if (!err) {
         qsort(advices, count, sizeof *advices, by_gain);
-        (wanted->json ? print_json : print_text)(model, seen, advices, count);
+        (r->json ? print_json : print_text)(model, seen, advices, count);
     }
     for (size_t i = 0; i < count; i++)
         advice_cleanup(&advices[i]);
@@ -257,7 +257,7 @@ static rk_err *show_families(rk_store *store, const rk_run_model *model, const r
     return err;
 }
 
-static rk_err *show(const rk_settings *settings, const char *which, const wishes *wanted) {
+static rk_err *show(const rk_settings *settings, const char *which, const request *r) {
     const char *directory = rk_settings_get(settings)->dir;
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
@@ -275,10 +275,10 @@ static rk_err *show(const rk_settings *settings, const char *which, const wishes
                                           .dim_count = seen.items[i].parameters.dim_count};
     rk_err *err = rk_families_find(programs, seen.count, &families);
     rk_free(programs);
-    return err ? err : show_families(store, &model, &seen, &families, wanted);
+    return err ? err : show_families(store, &model, &seen, &families, r);
 }
 
-// A whole number from 1 to `max`.
+// Parses a whole number from 1 to `max`.
 static rk_err *parse_number(const char *option, const char *text, uint64_t max, uint64_t *out) {
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
@@ -293,14 +293,14 @@ static rk_err *parse_number(const char *option, const char *text, uint64_t max, 
 int rk_verb_shapes(int argc, char **argv) {
     enum { DEFAULT_WASTE_PERCENT = 20, MAX_MULTIPLE = 1 << 20 };
     const char *run = NULL, *dir = NULL, *multiple = "1", *waste = NULL;
-    wishes wanted = {0};
+    request r = {0};
     const rk_opt options[] = {
         RK_OPT_VALUE("run", 'r', &run, "RUN", "this run; the beginning of its name is enough"),
         RK_OPT_VALUE("multiple", 'm', &multiple, "N",
                      "buckets are multiples of N, for instance 128 for a TPU's lanes"),
         RK_OPT_VALUE("waste", 'w', &waste, "PERCENT",
                      "recommend the fewest buckets that waste no more than this (20)"),
-        RK_OPT_JSON(&wanted.json),
+        RK_OPT_JSON(&r.json),
         RK_OPT_DIR(&dir),
     };
     const rk_opt_usage usage = {
@@ -320,13 +320,13 @@ int rk_verb_shapes(int argc, char **argv) {
     rk_place_set_variable("REKINDLE_DIR", dir);
     RK_AUTO_SETTINGS settings = NULL;
     uint64_t percent = DEFAULT_WASTE_PERCENT;
-    rk_err *err = parse_number("--multiple", multiple, MAX_MULTIPLE, &wanted.multiple);
+    rk_err *err = parse_number("--multiple", multiple, MAX_MULTIPLE, &r.multiple);
     if (!err && waste)
         err = parse_number("--waste", waste, 99, &percent);
-    wanted.max_waste = (double)percent / 100;
+    r.max_waste = (double)percent / 100;
     if (!err)
         err = rk_place_settings_of_runs(&settings);
     if (!err)
-        err = show(settings, run, &wanted);
-    return err ? rk_cli_fail(err, wanted.json) : RK_EXIT_OK;
+        err = show(settings, run, &r);
+    return err ? rk_cli_fail(err, r.json) : RK_EXIT_OK;
 }

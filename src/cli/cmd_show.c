@@ -14,7 +14,7 @@
 typedef struct shown {
     const rk_kept *kept;
     const rk_store_lookup *lookup;
-    json_t *metadata, *components; // owned; objects, or null
+    json_t *metadata, *components; // owned; objects, or JSON null
 } shown;
 
 static void hex_of(const rk_digest *digest, char out_hex[RK_DIGEST_HEX_CHARS + 1]) {
@@ -38,7 +38,7 @@ static json_t *key_json(const rk_key *key) {
     return object;
 }
 
-// Null unless it is signed.
+// JSON null if the entry is not signed.
 static json_t *signature_json(const shown *s) {
     const rk_entry_view *view = &s->lookup->view;
     char id[RK_KEY_ID_HEX_CHARS + 1];
@@ -80,7 +80,7 @@ static void print_title(const char *title) {
                  rk_style(RK_STYLE_NONE, stdout));
 }
 
-// Nothing of an entry is cut: it is shown to be compared.
+// No column may be cut: people compare entries.
 static const rk_table_column two_columns[] = {{.title = ""}, {.title = ""}};
 
 static void add_signature(rk_table *table, const shown *s) {

@@ -13,7 +13,7 @@
 
 enum { MAX_LISTED = 10 };
 
-// A line of counters: name, value, what there is to say about it.
+// Adds a line: name, value, note.
 static void add(rk_table *table, const char *name, const char *value, rk_style_name style,
                 const char *note) {
     rk_table_add(table, RK_STYLE_NONE, name);
@@ -90,7 +90,7 @@ static void add_steps(rk_table *table, const rk_steps *steps) {
         add_count(table, "  compiled late", late, RK_STYLE_BAD, rk_text_seconds(late_ns).text);
 }
 
-// `steps`: NULL for several runs.
+// `steps`: NULL for the totals of several runs.
 static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_steps *steps) {
     static const rk_table_column columns[] = {
         {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 8}};
@@ -162,7 +162,7 @@ static void print_unkept(const rk_run_summary *summary) {
         (void)printf("  and %zu more: --json lists them all\n", summary->unkept_count - MAX_LISTED);
 }
 
-// The same requests under the names by which another cache counts.
+// Prints the same requests under the counter names of another cache.
 static void print_peers(const rk_run_totals *totals) {
     static const rk_table_column columns[] = {{.title = ""}, {.title = "", .right = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
@@ -218,13 +218,13 @@ static void print_head(const rk_run_model *model) {
     (void)putchar('\n');
 }
 
-static rk_err *show_one(const char *directory, const char *wanted, bool json, bool peers) {
+static rk_err *show_one(const char *directory, const char *run_prefix, bool json, bool peers) {
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
     RK_AUTO(rk_run_summary) summary = {0};
     RK_AUTO(rk_steps) steps = {0};
-    RK_TRY(rk_run_find(directory, wanted, &run));
-    RK_TRY(rk_run_load(directory, run, &model)); // for the steps, which no summary has
+    RK_TRY(rk_run_find(directory, run_prefix, &run));
+    RK_TRY(rk_run_load(directory, run, &model)); // not the summary, which holds no steps
     RK_TRY(rk_run_summary_of(&model, &summary));
     RK_TRY(rk_steps_read(&summary.run, &steps));
     if (json) {
@@ -247,8 +247,8 @@ typedef struct all_runs {
     rk_run_keeper keeper;
     rk_run_totals totals;
     uint64_t lost;
-    uint64_t listed; // also those that cannot be read
-    json_t *list;    // NULL: not asked for
+    uint64_t listed; // including unreadable runs
+    json_t *list;    // NULL: text output
 } all_runs;
 
 static rk_err *add_run(void *context, const rk_run_item *item) {
@@ -311,8 +311,8 @@ static rk_err *count_run(void *context, const rk_run_item *item) {
     return NULL;
 }
 
-// What to do where nothing was ever run. Counters that are all zero would look like a restart that
-// compiled nothing, so a program that asks for one run gets an error instead.
+// Handles a store without runs. With --json this is an error: counters that are all zero would look
+// like a restart that compiled nothing.
 static int nothing_yet(const rk_settings *settings, bool json) {
     if (!json) {
         rk_place_print_nothing_yet(settings);

@@ -1,4 +1,5 @@
-// `rekindle verify`: the same command cold and warm, and whether the restart compiled anything.
+// Implements `rekindle verify`: runs a command cold and then warm, and checks that no warm run
+// compiled anything.
 #include "cli/verify.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ typedef struct request {
     bool json;
     const char *runs_text, *keep, *job;
     size_t count;
-    char *store; // of the runs; owned
+    char *store; // directory of the runs' store; owned
     rk_verify_run runs[RUNS_MOST];
 } request;
 
@@ -69,7 +70,7 @@ static rk_err *find_any(void *context, const char *name) {
     return NULL;
 }
 
-// A cold run is cold only where nothing is kept.
+// Requires an empty or missing directory: a cold run must start with an empty store.
 static rk_err *use_directory(const char *directory, char **out_path) {
     bool found = false;
     rk_err *err = rk_fs_list(directory, 1 << 20, find_any, &found);
@@ -99,7 +100,7 @@ static rk_err *make_store(const request *r, char **out_path) {
     return NULL;
 }
 
-// What the user has written into the file of the store counts for the runs as well.
+// Copies the user's config file, so that it applies to the runs as well.
 static rk_err *copy_config(const rk_settings *settings, const char *store) {
     enum { CONFIG_MOST_BYTES = 1 << 20 };
     rk_autofree char *from = rk_need(rk_path_join(rk_settings_get(settings)->dir, "config"));
@@ -131,7 +132,7 @@ static rk_err *read_journal(const char *store, const rk_child_end *end, rk_verif
     return rk_run_totals_add(&run->totals, &run->model);
 }
 
-// Standard output belongs to our JSON; what the command prints goes to standard error.
+// With --json stdout is for the JSON result, so the command's output goes to stderr.
 static rk_err *run_child(const request *r, char **argv, rk_child_end *out_end) {
     int saved = -1;
     if (r->json) {
@@ -148,7 +149,8 @@ static rk_err *run_child(const request *r, char **argv, rk_child_end *out_end) {
     return err;
 }
 
-// Several runs of one process within a second need a number of their own.
+// Adds a number to the name: without it, several runs that one process starts within a second would
+// share a name.
 static rk_err *name_run(const rk_settings *settings, const rk_opt_operands *command, size_t number,
                         char **out_id) {
     rk_autofree char *id = NULL;
@@ -193,7 +195,7 @@ static rk_err *run_all(request *r, const rk_opt_operands *command) {
     for (size_t i = 0; i < r->count; i++) {
         RK_TRY(run_once(r, command, i));
         if (r->runs[i].status != 0 || rk_verify_requests(&r->runs[i]) == 0)
-            r->count = i + 1; // what comes after it would prove nothing
+            r->count = i + 1; // later runs would prove nothing
     }
     return NULL;
 }
@@ -212,7 +214,7 @@ static rk_err *read_count(request *r) {
     return NULL;
 }
 
-// Why a command that ended well asked for nothing, where its own file tells it.
+// Appends why a successful command asked for nothing, if the file of the command reveals it.
 static void add_unseen(const rk_verify_run *cold, const char *command, rk_buf *reason) {
     RK_AUTO(rk_buf) why = RK_BUF_INIT(0);
     if (cold->status == 0 && cold->model.process_count == 0 && rk_unseen_add_reason(command, &why))

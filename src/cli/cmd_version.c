@@ -9,7 +9,7 @@
 #include "store/entry.h"
 
 typedef struct library {
-    const char *name; // in the JSON
+    const char *name; // member name in the JSON
     const char *what;
     char *path; // owned
     bool found;

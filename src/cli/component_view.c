@@ -7,7 +7,7 @@
 #include "cli/out.h"
 #include "cli/table.h"
 
-// As text; of a long value only its size and digest were kept.
+// The value as text. Of a long value, an entry holds only size and digest.
 static char *component_value(const json_t *component) {
     const json_t *value = json_object_get(component, "value");
     const char *digest = json_string_value(json_object_get(value, "digest"));
@@ -21,7 +21,7 @@ static char *component_value(const json_t *component) {
 
 typedef struct component {
     const char *kind, *name; // borrowed from the JSON
-    size_t path_len;         // of the name: "a.b." in "a.b.c"
+    size_t path_len;         // length of the path in the name: of "a.b." in "a.b.c"
     char *value;             // owned
 } component;
 
@@ -38,7 +38,7 @@ static component read_component(const json_t *json) {
     const char *name = json_string_value(json_object_get(json, "name"));
     component one = {
         .kind = kind ? kind : "?", .name = name ? name : "?", .value = component_value(json)};
-    // Options only: their names are paths into a message, whose keys in brackets may hold dots.
+    // Only names of options are paths into a message. Keys in brackets may contain dots.
     if (strcmp(one.kind, "option") == 0)
         for (size_t i = 0; one.name[i] && (i == 0 || one.name[i - 1] != '['); i++)
             if (one.name[i] == '.')
@@ -46,7 +46,7 @@ static component read_component(const json_t *json) {
     return one;
 }
 
-// A line for a kind, or the part of a message, that the components after it have in common.
+// Adds the title of a group: a kind, and for options the message that contains them.
 static void add_group(rk_table *table, const component *one) {
     RK_AUTO(rk_buf) title = RK_BUF_INIT(0);
     rk_buf_add_format(&title, "  %s%s%.*s", one->kind, one->path_len > 0 ? " in " : "",

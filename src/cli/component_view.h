@@ -1,9 +1,9 @@
-// The components of a key, as `rekindle show` prints them.
+// Prints the components of a key, for `rekindle show`.
 #pragma once
 
 #include <jansson.h>
 #include <stdio.h>
 
-// Prints a list as identity/components.h writes it: by kind, and options by the part of the message
-// that they are in, so that the names' common beginnings stand there once.
+// Prints a list in the format of identity/components.h, grouped by kind. Options are also grouped
+// by the message that contains them, so a path shared by several names is printed once.
 void rk_component_view_print(const json_t *list, FILE *out);

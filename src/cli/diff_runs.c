@@ -18,7 +18,7 @@ static bool is_no_key(const char *text) {
     return text[strspn(text, "0123456789abcdef")] != '\0';
 }
 
-// Runs begin with the day.
+// The name of a run begins with its date.
 static bool may_be_run(const char *text) {
     enum { DAY_CHARS = 8 };
     size_t digits = strspn(text, "0123456789");
@@ -29,7 +29,7 @@ bool rk_diff_names_run(const char *text, const char *other) {
     return is_no_key(text) || (may_be_run(text) && is_no_key(other));
 }
 
-// One of the two, with its events.
+// Loads one of the two runs, with its events.
 static rk_err *read_side(const char *directory, const char *prefix, rk_run_summary *side) {
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
@@ -163,14 +163,14 @@ rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, cons
     RK_AUTO_STORE store = NULL;
     RK_AUTO(rk_run_summary) a = {0};
     RK_AUTO(rk_run_summary) b = {0};
-    RK_AUTO(rk_corpus) library = {0};
+    RK_AUTO(rk_corpus) corpus = {0};
     RK_AUTO(rk_run_diff) diff = {0};
     RK_TRY(read_side(directory, before, &a));
     RK_TRY(read_side(directory, after, &b));
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (store)
-        RK_TRY(rk_corpus_load(store, (rk_corpus_watch){0}, &library));
-    RK_TRY(rk_diff_runs(&a.run, &b.run, &library, &diff));
+        RK_TRY(rk_corpus_load(store, (rk_corpus_watch){0}, &corpus));
+    RK_TRY(rk_diff_runs(&a.run, &b.run, &corpus, &diff));
     (json ? print_json : print_text)(&a, &b, &diff, stacks);
     return NULL;
 }

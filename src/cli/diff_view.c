@@ -104,7 +104,7 @@ static void print_place(const char *file, uint32_t line, const char *function, b
                  rk_need_text(&name));
 }
 
-// Whether the place that is shown anyway is that of the stack's first frame.
+// True if the location of the difference is the first frame of its stack.
 static bool is_innermost(const rk_difference *d) {
     return d->file && d->stack.count && d->stack.frames[0].line == d->line &&
            strcmp(d->stack.frames[0].file, d->file) == 0;

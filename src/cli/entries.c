@@ -42,7 +42,7 @@ static int by_key(const void *a, const void *b) {
     return strcmp(((const rk_kept *)a)->hex, ((const rk_kept *)b)->hex);
 }
 
-// Takes together what lies side by side in a sorted list.
+// Merges neighbours with the same key; the list is sorted.
 static void merge(rk_kept_list *list) {
     size_t used = 0;
     for (size_t i = 0; i < list->count; i++) {

@@ -1,24 +1,24 @@
-// What the store holds, key by key: the files of an executable and of its program taken together.
+// The contents of the store by key: one record for the files of an executable and of its program.
 #pragma once
 
 #include "store/store.h"
 
 typedef struct rk_kept {
-    char hex[RK_DIGEST_HEX_CHARS + 1]; // the key's digest
+    char hex[RK_DIGEST_HEX_CHARS + 1]; // digest of the key
     bool has_executable, has_program;
-    uint64_t executable_bytes, program_bytes; // of the files
+    uint64_t executable_bytes, program_bytes; // file sizes
     uint64_t modified_ns;
 } rk_kept;
 
 typedef struct rk_kept_list {
-    rk_kept *items; // owned; in byte order of keys
+    rk_kept *items; // owned; sorted by key
     size_t count, capacity;
 } rk_kept_list;
 
 void rk_kept_list_cleanup(rk_kept_list *list);
 RK_NODISCARD rk_err *rk_kept_collect(rk_store *store, rk_kept_list *out_list);
 
-// The key that `prefix` is the beginning of; borrowed from the list. RK_NOT_FOUND, or
-// RK_INVALID_ARGUMENT: ambiguous, or nothing that a key begins with.
+// Finds the only key that begins with `prefix`; borrowed from the list. Errors: RK_NOT_FOUND;
+// RK_INVALID_ARGUMENT if `prefix` is ambiguous or cannot be the beginning of a key.
 RK_NODISCARD rk_err *rk_kept_find(const rk_kept_list *list, const char *prefix,
                                   const rk_kept **out_kept);

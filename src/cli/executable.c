@@ -11,8 +11,8 @@
 enum {
     MAX_SEGMENTS = 256,
     MAX_SECTIONS = 4096,
-    MAX_TABLE_BYTES = 64 << 20, // of symbols, or of their names
-    MAX_LINE_BYTES = 255,       // the kernel reads as much of a script
+    MAX_TABLE_BYTES = 64 << 20, // of symbols or their names
+    MAX_LINE_BYTES = 255,       // the kernel reads this much of a script
 };
 
 #if defined(__x86_64__)
@@ -29,8 +29,8 @@ static bool read_at(int fd, uint64_t offset, void *out, size_t len) {
     return offset <= INT64_MAX && rk_sys()->pread_fn(fd, out, len, (off_t)offset) == (ssize_t)len;
 }
 
-// The bytes of a table, with a NUL behind them. Owned: rk_free. NULL if there are none, or too
-// many.
+// Returns the bytes of a table and a final NUL. Owned: rk_free. NULL if the table is empty, too
+// large or unreadable.
 static uint8_t *read_table(int fd, uint64_t offset, uint64_t len) {
     if (len == 0 || len > MAX_TABLE_BYTES)
         return NULL;
@@ -49,7 +49,7 @@ static void look_at_loader(int fd, const Elf64_Phdr *segment, rk_executable *out
     out->is_musl = path && strstr((const char *)path, "/ld-musl-");
 }
 
-// A loader has no loader either, but it has a name as a library.
+// A loader needs no loader either, but it has a library name.
 static bool has_library_name(int fd, const Elf64_Phdr *segment) {
     rk_autofree uint8_t *table = read_table(fd, segment->p_offset, segment->p_filesz);
     for (size_t at = 0; table && at + sizeof(Elf64_Dyn) <= segment->p_filesz;
@@ -80,8 +80,8 @@ static void look_at_segments(int fd, const Elf64_Ehdr *header, rk_executable *ou
     out->is_static = header->e_phnum > 0 && !has_loader && !is_library;
 }
 
-static bool wants_get_api(const uint8_t *symbols, uint64_t symbols_len, const uint8_t *names,
-                          uint64_t names_len) {
+static bool imports_get_api(const uint8_t *symbols, uint64_t symbols_len, const uint8_t *names,
+                            uint64_t names_len) {
     for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols_len; at += sizeof(Elf64_Sym)) {
         Elf64_Sym symbol;
         memcpy(&symbol, symbols + at, sizeof symbol);
@@ -106,12 +106,12 @@ static void look_at_symbols(int fd, const Elf64_Ehdr *header, rk_executable *out
         rk_autofree uint8_t *symbols = read_table(fd, section.sh_offset, section.sh_size);
         rk_autofree uint8_t *names = read_table(fd, strings.sh_offset, strings.sh_size);
         out->calls_get_api =
-            symbols && names && wants_get_api(symbols, section.sh_size, names, strings.sh_size);
+            symbols && names && imports_get_api(symbols, section.sh_size, names, strings.sh_size);
         return;
     }
 }
 
-// False if it is none.
+// Returns false if the file is no script.
 static bool look_at_script(int fd, rk_executable *out) {
     char text[MAX_LINE_BYTES + 1] = {0};
     ssize_t got = rk_sys()->pread_fn(fd, text, MAX_LINE_BYTES, 0);

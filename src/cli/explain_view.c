@@ -108,7 +108,7 @@ static void print_indented(const char *text, size_t indent) {
         rk_buf_add_byte(&line, ' ');
     rk_text_add_printable(&line, rk_span_text(text));
     const char *rest = rk_need_text(&line);
-    // rk_term_print_wrapped leaves lines alone that begin with a blank: it is printed by hand.
+    // rk_term_print_wrapped does not wrap a line that begins with a blank, so wrap it here.
     size_t columns = width(), at = indent;
     (void)printf("%*s", (int)indent, "");
     const char *word = rest + indent;
@@ -201,7 +201,8 @@ static void print_pattern(const rk_pattern *pattern) {
         print_indented(pattern->advice, 2);
 }
 
-// Those that a pattern tells of need not be told again.
+// True if a pattern explains the compilation, which then need not be listed. Repeated blocks and
+// fragments do not explain single compilations.
 static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
     for (size_t i = 0; i < x->pattern_count; i++)
         for (size_t k = 0; k < x->patterns[i].member_count; k++)

@@ -1,4 +1,4 @@
-// Which entries a verb is about: by age and namespace; for gc and rm.
+// Options of gc and rm that select entries by age and namespace.
 #pragma once
 
 #include "base/span.h"
@@ -10,9 +10,10 @@
     RK_OPT_VALUE("namespace", 0, target, "NAME",                                                   \
                  "entries of this namespace (REKINDLE_NAMESPACE of the job) alone; - is none")
 
-// "45s", "90m", "12h", "30d", "8w", at most a thousand years; UINT64_MAX for NULL.
-// RK_INVALID_ARGUMENT with what would be right.
+// Parses an age: "45s", "90m", "12h", "30d", "8w", at most a thousand years. UINT64_MAX for NULL.
+// Error: RK_INVALID_ARGUMENT; the message says what is valid.
 RK_NODISCARD rk_err *rk_select_age(const char *text, uint64_t *out_ns);
 
-// True if an entry with that metadata is of the namespace; `name` NULL: all are; "-": none's.
+// True if an entry with this metadata is in the namespace `name`. NULL matches all entries, "-"
+// those without a namespace.
 RK_NODISCARD bool rk_select_namespace(const char *name, rk_span metadata);

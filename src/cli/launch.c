@@ -7,25 +7,26 @@
 #include "cli/self.h"
 #include "journal/run_id.h"
 
-// gcc's AddressSanitizer ends a program where any library comes before its own, as preloaded ones
-// do. It needs to be first only where such a library stands before malloc and the like, and ours
-// does not.
+// gcc's AddressSanitizer ends a program if another library comes first, as a preloaded library
+// does. The order matters only for libraries that replace malloc and the like, and rekindle's does
+// not.
 static void allow_our_place_before_asan(void) {
     const char *before = rk_env_get(rk_place_environment(), "ASAN_OPTIONS");
     if (before && strstr(before, "verify_asan_link_order"))
-        return; // the user has said it
+        return; // the user has set it
     RK_AUTO(rk_buf) value = RK_BUF_INIT(0);
     rk_buf_add_format(&value, "%s%sverify_asan_link_order=0", before ? before : "",
                       before && before[0] ? ":" : "");
     rk_place_set_variable("ASAN_OPTIONS", rk_need_text(&value));
 }
 
-// Sets what the job needs to find us: the run's name, the job's, the store, the library.
+// Sets the variables that the job needs: the names of run and job, the store, the key files, and
+// LD_PRELOAD.
 static rk_err *prepare_environment(const rk_settings *settings, const rk_opt_operands *command,
                                    const char *run, const char *library) {
     const rk_settings_values *values = rk_settings_get(settings);
-    // Absolute, as are all three, since the job may change its directory, and what it records is
-    // read back below.
+    // All three paths are absolute: the job may change its directory, and `run` later reads what
+    // the job recorded in REKINDLE_DIR.
     rk_place_set_variable("REKINDLE_DIR", values->dir);
     if (values->signing_key[0])
         rk_place_set_variable("REKINDLE_SIGNING_KEY", values->signing_key);
@@ -72,7 +73,7 @@ static rk_err *find_library(const char *name, char **out_path) {
 }
 
 static rk_err *find_preload_library(char **out_path) {
-    rk_autofree char *core = NULL; // which the stub opens, from where it lies itself
+    rk_autofree char *core = NULL; // the preloaded stub opens it in its own folder
     RK_TRY(find_library(RK_CORE_LIBRARY, &core));
     RK_TRY(find_library(RK_PRELOAD_LIBRARY, out_path));
     if (strpbrk(*out_path, " \t:"))

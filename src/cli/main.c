@@ -1,4 +1,4 @@
-// `rekindle`: finds the verb, and looks once, at the end, whether all output was written.
+// `rekindle`: finds the verb, runs it, and checks once, at the end, that all output was written.
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -26,8 +26,9 @@ static int unknown_verb(const char *name) {
                        false);
 }
 
-// Where a standard stream is closed, the next file that is opened would take its place, and output
-// would go into it. `run` opens nothing before the job, which must get them as they are.
+// Opens /dev/null for each closed standard stream. Otherwise the next file that is opened would get
+// the stream's number, and output would go into that file. Not for `run`: the job must inherit the
+// streams as they are.
 static void hold_standard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) != fd)
@@ -66,7 +67,7 @@ static int finish(int status) {
     bool lost = fflush(stdout) != 0 || ferror(stdout);
     if (!lost)
         return status;
-    if (errno == EPIPE) // the reader had enough, as `head` does
+    if (errno == EPIPE) // the reader closed the pipe early, as `head` does
         return RK_EXIT_FAILED;
     return rk_cli_fail(errno ? rk_error_errno(errno, "cannot write the output")
                              : rk_error(RK_INTERNAL, "cannot write the output"),
@@ -74,7 +75,7 @@ static int finish(int status) {
 }
 
 int main(int argc, char **argv) {
-    // For the width of characters only; numbers stay as JSON needs them.
+    // Only for the width of characters. Numbers keep the form that JSON requires.
     (void)setlocale(LC_CTYPE, "");
     return finish(dispatch(argc, argv));
 }

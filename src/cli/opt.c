@@ -11,7 +11,7 @@ typedef struct parser {
     const rk_opt_usage *usage;
     char **argv;
     int argc;
-    int next; // of argv, not yet looked at
+    int next; // index of the next argument
     bool help;
 } parser;
 
@@ -46,7 +46,7 @@ static rk_err *unknown(const rk_opt_usage *usage, const char *argument, rk_span 
                     argument, usage->verb);
 }
 
-// Gives an option its value: `attached`, or else the next argument.
+// Sets the value of an option: `attached`, or else the next argument.
 static rk_err *take_value(parser *p, const rk_opt *option, const char *attached) {
     const char *value = attached;
     if (!value && p->next < p->argc)
@@ -111,7 +111,7 @@ rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv, rk_opt_re
                      rk_opt_operands *out_operands) {
     parser p = {.usage = usage, .argv = argv, .argc = argc, .next = 1};
     bool options_end = false;
-    // Operands move to the front, over what has been read already.
+    // Operands move to the front, over arguments that were read already.
     rk_opt_operands operands = {.items = argv + 1};
     while (p.next < argc) {
         char *argument = argv[p.next++];

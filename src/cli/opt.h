@@ -1,6 +1,6 @@
-// Options of one verb, read by a table: `--name value`, `--name=value`, `-n value`, `-nvalue`;
-// flags without a value, also bundled (`-jr`); `--` ends the options. What a verb takes is written
-// once, in its rk_opt_usage, from which the parser and the help text both work.
+// Parses the options of a verb by a table: `--name value`, `--name=value`, `-n value`, `-nvalue`;
+// flags without a value, also bundled (`-jr`); `--` ends the options. A verb describes its options
+// once, in an rk_opt_usage; the parser and the help text both use it.
 #pragma once
 
 #include <stdio.h>
@@ -26,20 +26,20 @@ typedef struct rk_opt {
         .help = (help_text)                                                                        \
     }
 
-// Options of many verbs, worded once.
+// Options that many verbs share.
 #define RK_OPT_JSON(target) RK_OPT_FLAG("json", 0, target, "JSON for programs, on stdout")
 #define RK_OPT_DIR(target)                                                                         \
     RK_OPT_VALUE("dir", 0, target, "DIR", "the store, instead of REKINDLE_DIR or the default")
 
 typedef struct rk_opt_usage {
     const char *verb;
-    const char *operands; // "KEY…" in the usage line; NULL if the verb takes none
-    const char *summary;  // one sentence, no full stop
-    const char *details;  // paragraphs separated by "\n\n"; lines that begin with a blank are kept
+    const char *operands; // for the usage line, "KEY…"; NULL if the verb takes none
+    const char *summary;  // printed below the usage line; ends with a full stop
+    const char *details;  // "\n\n" separates paragraphs; lines with a leading blank are not wrapped
     const rk_opt *options;
     size_t option_count;
     size_t min_operands, max_operands;
-    bool options_first; // the first operand ends the options: what follows belongs to a command
+    bool options_first; // the first operand ends the options: the rest belongs to a command
 } rk_opt_usage;
 
 typedef struct rk_opt_operands {
@@ -52,14 +52,14 @@ typedef enum rk_opt_result {
     RK_OPT_HELP,    // --help or -h: see rk_opt_print_help
 } rk_opt_result;
 
-// Reads argv[1…]. Errors: RK_INVALID_ARGUMENT with what is wrong and what would be right.
+// Parses argv[1…]. Error: RK_INVALID_ARGUMENT; the message says what is wrong and what is valid.
 RK_NODISCARD rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv,
                                   rk_opt_result *out_result, rk_opt_operands *out_operands);
 
 // Prints usage, options and details, wrapped at `columns`.
 void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out);
 
-// Both, for a verb: reads the options, and prints help or the error. False if the verb is done:
-// `*out_status` is its exit status.
+// Parses the options of a verb, and prints the help or the error. Returns false if the verb is
+// done; `*out_status` is then its exit status.
 RK_NODISCARD bool rk_opt_begin(const rk_opt_usage *usage, int argc, char **argv,
                                rk_opt_operands *out_operands, int *out_status);

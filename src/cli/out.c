@@ -28,7 +28,7 @@ json_t *rk_out_text(rk_span text) {
     json_t *value = json_stringn((const char *)text.data, text.len);
     if (value)
         return value;
-    // Not UTF-8: the writer of src/base mends that.
+    // Not UTF-8: the JSON writer of src/base replaces the invalid bytes.
     RK_AUTO(rk_buf) mended = RK_BUF_INIT(0);
     rk_json json = rk_json_on(&mended);
     rk_json_text(&json, text);
@@ -77,7 +77,7 @@ char *rk_out_flat(const json_t *value) {
 }
 
 void rk_out_print(json_t *value) {
-    // A failure shows in ferror(stdout), which is looked at once, at the end.
+    // A failure sets ferror(stdout), which main checks once, at the end.
     (void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     (void)fputc('\n', stdout);
     json_decref(value);

@@ -6,7 +6,7 @@
 #include "base/sys.h"
 #include "cli/cli.h"
 
-// In force from the first change on, and until the process ends.
+// The environment of this process after the first change, until the process ends.
 static rk_env environment;
 
 const rk_env *rk_place_environment(void) {
@@ -47,7 +47,7 @@ rk_err *rk_place_open_store(const rk_settings *settings, bool readonly, rk_store
     if (rk_sys()->lstat_fn(directory, &info) != 0 && errno == ENOENT)
         return NULL;
     RK_TRY(rk_store_open(directory, readonly, out_store));
-    // What is removed by hand is taken off the account.
+    // The usage account must record what the command line removes.
     return rk_store_set_limit(*out_store, rk_settings_get(settings)->max_size_bytes);
 }
 

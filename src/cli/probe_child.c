@@ -21,16 +21,16 @@ static _Noreturn void become_probe(const char *plugin, int out_fd, pid_t parent)
     static const struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)setpgid(0, 0);
-    // It goes when we go, however that happens.
+    // This process must end when its parent ends, for whatever reason.
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     rk_probe_take_steps(plugin, out_fd);
-    _exit(0); // the plugin's own tidying up is no part of the probe
+    _exit(0); // without exit handlers: the plugin's clean-up is no part of the probe
 }
 
-// Reads until the process has closed its end. False when the time is over.
+// Reads until the process closes its end of the pipe. Returns false after the timeout.
 static bool collect(int fd, uint64_t end_ns, rk_buf *lines) {
     for (;;) {
         uint64_t now_ns = rk_monotonic_ns();

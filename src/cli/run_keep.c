@@ -10,7 +10,7 @@ rk_run_keeper rk_run_keeper_start(const rk_settings *settings) {
     rk_run_keeper keeper = {0};
     if (values->mode == RK_MODE_OFF || values->mode == RK_MODE_READONLY)
         return keeper;
-    // Readonly: what opening a store repairs is not for us.
+    // Read-only: opening for writing could repair the store, which is not the task here.
     rk_err_drop(rk_store_open(values->dir, true, &keeper.store),
                 "a store that cannot be used is not written to");
     return keeper;
@@ -36,7 +36,7 @@ static bool is_over(const rk_run_model *run) {
     return (ended && rk_run_state_of(run) != RK_RUN_RUNNING) || is_quiet(run);
 }
 
-// Other failures, as a folder that is not to be written, say nothing about the next run.
+// Other failures, such as a folder without write permission, may concern one run only.
 static bool is_disk_refusal(int error_number) {
     return error_number == ENOSPC || error_number == EDQUOT || error_number == EROFS;
 }

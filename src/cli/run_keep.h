@@ -1,4 +1,4 @@
-// Keeping summaries of runs that are over (journal/summary.h).
+// Stores the summaries of finished runs (journal/summary.h).
 #pragma once
 
 #include "journal/summary.h"
@@ -6,16 +6,17 @@
 #include "store/store.h"
 
 typedef struct rk_run_keeper {
-    rk_store *store; // owned; NULL: nothing may be written, or could be
+    rk_store *store; // owned; NULL: nothing may or can be written
 } rk_run_keeper;
 
-// Keeps nothing where the mode is `readonly` or `off`, nor where the directory is no store of the
-// user's.
+// Opens the store. The keeper stores nothing if the mode is `readonly` or `off`, or if the
+// directory is no store of the user.
 rk_run_keeper rk_run_keeper_start(const rk_settings *settings);
 void rk_run_keeper_cleanup(rk_run_keeper *keeper); // RK_AUTO(rk_run_keeper) keeper = …
 
-// Keeps the summary of a run that is over, unless it came from there: no process of this host is
-// alive and all ended, or the command did; or the journals were not written to for an hour. A file
-// of others by that name stays. Failures are not told, since a summary only saves time; after one
-// of the disk, nothing more is kept.
+// Stores the summary of a finished run, unless it was read from the store. A run is finished if no
+// process of it is alive on this host and either all its processes or its command ended; or if its
+// journals did not change for an hour. Never replaces a file that rekindle did not write. Reports
+// no failures: a summary only saves time. After a full or read-only disk the keeper stores nothing
+// more.
 void rk_run_keep(rk_run_keeper *keeper, const rk_run_summary *summary);

@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 
-// A command that was not the process itself, as a shell or a launcher, tells with its status that
-// something went wrong, and not what.
+// If the command is not the process itself (a shell, a launcher), its exit status shows only that
+// something failed, not what.
 static rk_run_state state_of_dead(const rk_run_model *model) {
     if (model->command.known && model->command.signal_number)
         return RK_RUN_CUT_SHORT;

@@ -1,4 +1,4 @@
-// Where this installation lies: the libraries are found relative to the executable, in the build
+// The location of this installation. Libraries are found relative to the executable, in the build
 // folder as after an install.
 #pragma once
 
@@ -10,9 +10,9 @@
 #define RK_CORE_LIBRARY    "librekindle_core.so"
 #define RK_PLUGIN_LIBRARY  "librekindle_pjrt.so"
 
-// The path of this executable, links resolved. Owned: rk_free.
+// Finds the path of this executable, with links resolved. Owned: rk_free.
 RK_NODISCARD rk_err *rk_self_executable(char **out_path);
 
-// The path of one of the libraries above, and whether a file is there that can be read. Owned:
+// Finds the path of one of the libraries above, and whether a readable file is there. Owned:
 // rk_free.
 RK_NODISCARD rk_err *rk_self_library(const char *name, char **out_path, bool *out_found);

@@ -28,7 +28,7 @@ void rk_seen_print_name(const rk_seen *seen, rk_buf *out) {
     while (digits < len && name[len - digits - 1] >= '0' && name[len - digits - 1] <= '9')
         digits++;
     if (digits > 0 && digits + 1 < len && name[len - digits - 1] == '.')
-        len -= digits + 1; // PyTorch/XLA: SyncTensorsGraph.42
+        len -= digits + 1; // PyTorch/XLA appends a number: SyncTensorsGraph.42
     rk_buf_add(out, name, len);
 }
 
@@ -60,7 +60,7 @@ static rk_err *read_model(const rk_store_lookup *lookup, unsigned flags, rk_mode
     return err;
 }
 
-// False where the program is no program that rekindle can read.
+// `*out_read` is false if rekindle cannot read the program.
 static rk_err *read_program(const rk_store_lookup *lookup, rk_seen *seen, bool *out_read) {
     rk_model *model = NULL;
     rk_err *err = read_model(lookup, 0, &model);
@@ -88,17 +88,17 @@ static rk_err *read_kept(rk_store *store, rk_seen *seen, bool *out_read) {
 
 void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
-    rk_program_index view = {0};
+    rk_program_index index = {0};
     rk_model *model = NULL;
     rk_err *err = look_up(store, seen, &lookup);
     if (!err && lookup.found)
         err = read_model(&lookup, RK_READ_LOCATIONS, &model);
     if (!err && model)
-        err = rk_program_index_make(model, &view);
-    if (!err && view.call.line > 0)
-        rk_source_write(&view.call, out);
+        err = rk_program_index_make(model, &index);
+    if (!err && index.call.line > 0)
+        rk_source_write(&index.call, out);
     rk_err_drop(err, "the place is told where it is known");
-    rk_program_index_cleanup(&view);
+    rk_program_index_cleanup(&index);
     rk_model_free(model);
 }
 
@@ -116,15 +116,15 @@ static int by_executed(const void *a, const void *b) {
     return order != 0 ? order : (*one > *other) - (*one < *other);
 }
 
-// How often each program was executed, in all processes; of one process the last word counts.
-// Where none says anything (a run that was killed, or that is of an older version), a request is a
-// use.
+// Counts the executions of each program in all processes. Of several records of one process the
+// last one counts. Without any record (a run that was killed, or of an older version), a request
+// counts as a use.
 static void count_executions(const rk_run_model *model, rk_seen_list *list) {
     const rk_run_executed **sorted = rk_need(rk_calloc(model->executed_count + 1, sizeof *sorted));
     for (size_t i = 0; i < model->executed_count; i++)
         sorted[i] = &model->executed[i];
     qsort(sorted, model->executed_count, sizeof *sorted, by_executed);
-    size_t at = 0; // both lists are by key
+    size_t at = 0; // both lists are sorted by key
     for (size_t i = 0; i < list->count; i++) {
         rk_seen *seen = &list->items[i];
         uint64_t executions = 0;
@@ -148,7 +148,7 @@ static int by_first(const void *a, const void *b) {
     return (one->compile > other->compile) - (one->compile < other->compile);
 }
 
-// One for each key, still without parameters.
+// Makes one item per key, without parameters.
 static void collect_keys(const rk_run_model *model, rk_seen_list *list) {
     const rk_run_compile **sorted = rk_need(rk_calloc(model->compile_count + 1, sizeof *sorted));
     size_t count = 0;

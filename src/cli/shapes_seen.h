@@ -1,4 +1,5 @@
-// The programs of a run that differ in nothing but the size of one axis, for `rekindle shapes`.
+// The distinct executables of a run, with the parameters of their programs. `rekindle shapes`
+// searches them for programs that differ only in the size of one axis.
 #pragma once
 
 #include "diagnose/shapes/families.h"
@@ -6,32 +7,33 @@
 #include "journal/read.h"
 #include "store/store.h"
 
-// A distinct executable that the run asked for, and whose program is kept.
+// A distinct executable of the run whose program is still in the store.
 typedef struct rk_seen {
-    const rk_run_compile *compile; // the first request for it; borrowed from the run
-    uint64_t uses;       // executions, in all processes; or requests, if that is not known
-    uint64_t compile_ns; // what compiling it takes, or once took
+    const rk_run_compile *compile; // the first request; borrowed from the run
+    uint64_t uses;       // executions in all processes; requests if executions are unknown
+    uint64_t compile_ns; // the longest known compile time
     rk_parameters parameters;
-    char *kind; // owned; equal for programs that may be of one family
+    char *kind; // owned; equal for programs that may belong to one family
 } rk_seen;
 
 typedef struct rk_seen_list {
-    rk_seen *items; // owned; in the order of the first requests
+    rk_seen *items; // owned; in the order of first requests
     size_t count;
-    uint64_t unread; // programs that are not kept any more, or cannot be read
+    uint64_t unread; // programs that are no longer in the store or cannot be read
 } rk_seen_list;
 void rk_seen_list_cleanup(rk_seen_list *list);
 
-// Reads the programs of a run from the store. `out_list` must be zeroed, and is to be cleaned up
-// after an error too. Errors: what the file system said. Blocks on it.
+// Reads the programs of a run from the store. `out_list` must be zeroed; call rk_seen_list_cleanup
+// also after an error. Errors of the file system; may block on it.
 RK_NODISCARD rk_err *rk_seen_collect(rk_store *store, const rk_run_model *model,
                                      rk_seen_list *out_list);
 
-// Where the program is called, "train.py:12"; nothing where that is not known.
+// Appends where the program is called, "train.py:12"; nothing if unknown.
 void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out);
 
-// The axis' size in a program of the list.
+// The size of the family's axis in the program; 0 if it is dynamic.
 uint64_t rk_seen_size(const rk_seen *seen, const rk_family *family);
 
-// The name that a family goes by: that of a program, less the number that some frameworks append.
+// Appends the name of a family: the name of a program, without the number that some frameworks
+// append.
 void rk_seen_print_name(const rk_seen *seen, rk_buf *out);

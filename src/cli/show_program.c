@@ -10,7 +10,7 @@
 #include "cli/text.h"
 #include "program/text.h"
 
-// Constants of more elements are cut in the text.
+// The text shows at most this many elements of a constant.
 enum { ELEMENTS_SHOWN = 16 };
 
 static const char *name_of_format(rk_span code, const char *format) {
@@ -20,7 +20,7 @@ static const char *name_of_format(rk_span code, const char *format) {
     return strcmp(format, "hlo") == 0 ? "HloModuleProto" : format;
 }
 
-// The program as text. A program that cannot be read is an error that says how to get at it.
+// Prints the program as text. If it cannot be read, the error says how to get its bytes.
 static rk_err *print(rk_span code, const char *format, rk_buf *out) {
     static const rk_text_options options = {.locations = true, .elements_max = ELEMENTS_SHOWN};
     rk_model *model = NULL;

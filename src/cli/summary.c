@@ -86,7 +86,7 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_warnings(totals, out);
 }
 
-// Of blocks, or of inodes.
+// True if the file system has no blocks or no inodes left.
 static bool is_full(const char *directory) {
     struct statvfs info;
     return statvfs(directory, &info) == 0 &&
@@ -97,7 +97,7 @@ bool rk_summary_write_unknown(const char *store_directory, const rk_run_model *m
     bool full = is_full(store_directory);
     bool says_nothing = model->client_count == 0 && model->compile_count == 0;
     bool has_gap = rk_run_count_incomplete(model) > 0 || (!model->ended && full);
-    // A journal without its first line is removed; its folder stays.
+    // A journal without its first line is removed, but its folder stays.
     if (model->process_count > 0 && !(says_nothing && has_gap))
         return false;
     rk_buf_add_text(out, "not known: the journal of this run could not be written");
@@ -117,7 +117,7 @@ void rk_summary_add_gap(const char *store_directory, const rk_run_model *model, 
         rk_buf_add_text(out, ", since a write to it failed");
 }
 
-// The nearest directory above a path where nothing lies. Owned.
+// The nearest existing directory: the path itself, or one above it. Owned: rk_free.
 static char *nearest_directory(const char *path) {
     char *nearest = rk_need(rk_strdup(path));
     struct stat info;
@@ -127,7 +127,7 @@ static char *nearest_directory(const char *path) {
     return nearest;
 }
 
-// A quota, for one, shows only where something is written.
+// Writes a temporary file and removes it: a quota, for example, fails only a write.
 static rk_err *try_to_write(const char *directory) {
     RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
     rk_buf_add_format(&path, "%s/", directory);
@@ -141,7 +141,7 @@ static rk_err *try_to_write(const char *directory) {
     return rk_err_wrap(err, "%s", directory);
 }
 
-// What each process of the job was told as well, of a directory that is there.
+// Returns the error that each process of the job also got for this existing directory.
 static rk_err *try_store(const char *directory) {
     rk_store *store = NULL;
     RK_TRY(rk_store_open(directory, true, &store));

@@ -26,7 +26,7 @@ void rk_table_add(rk_table *table, rk_style_name style, const char *text) {
         (rk_table_cell){rk_need(rk_strdup(rk_need_text(&printable))), style};
 }
 
-// What is printed of a table: each column's width, or that it is left out.
+// The layout of a printed table: the width of each column, or that it is left out.
 typedef struct layout {
     size_t widths[MAX_COLUMNS];
     bool left_out[MAX_COLUMNS];
@@ -48,7 +48,7 @@ static bool can_be_cut(const rk_table *table, const layout *l, size_t column) {
     return !l->left_out[column] && least > 0 && l->widths[column] > least;
 }
 
-// The width of a row: as it is, or with everything cut that can be.
+// The width of a row: as measured, or with all possible cuts.
 static size_t total(const rk_table *table, const layout *l, bool cut) {
     size_t sum = 0;
     for (size_t c = 0; c < table->column_count; c++) {
@@ -60,7 +60,8 @@ static size_t total(const rk_table *table, const layout *l, bool cut) {
     return sum;
 }
 
-// Leaves out what cutting alone would not make room for, then cuts the widest until a row fits.
+// Leaves out optional columns if cuts alone do not suffice. Then narrows the widest column until a
+// row fits.
 static void fit(const rk_table *table, size_t columns, layout *l) {
     if (columns == 0)
         return;
@@ -79,7 +80,7 @@ static void fit(const rk_table *table, size_t columns, layout *l) {
     }
 }
 
-// Prints a cell; `pad_after` is false at the end of a line.
+// Prints a cell. `pad_after` is false for the last cell of a line.
 static void print_cell(const char *text, rk_style_name style, bool right, size_t width,
                        bool pad_after, FILE *out) {
     size_t natural = rk_text_width(text);

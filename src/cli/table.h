@@ -1,14 +1,14 @@
-// Tables for people: aligned columns, fitted to the terminal by leaving out the columns that matter
-// least and cutting those that may be cut. Not to a terminal everything is printed whole.
+// Prints tables for people, with aligned columns. To fit the terminal, leaves out optional columns,
+// and then cuts columns that may be cut. Without a terminal, prints everything in full.
 #pragma once
 
 #include "cli/term.h"
 
 typedef struct rk_table_column {
     const char *title;
-    bool right;    // numbers
-    bool optional; // left out where the terminal is too narrow for all of them
-    size_t least;  // may be cut to this many columns of the terminal; 0: is never cut
+    bool right;    // right-aligned, for numbers
+    bool optional; // left out if the terminal is too narrow for all columns
+    size_t least;  // may be cut to this width; 0: never cut
 } rk_table_column;
 
 typedef struct rk_table_cell {
@@ -19,7 +19,7 @@ typedef struct rk_table_cell {
 typedef struct rk_table {
     const rk_table_column *columns; // borrowed
     size_t column_count;
-    rk_table_cell *cells; // owned; row after row
+    rk_table_cell *cells; // owned; row by row
     size_t cell_count, cell_capacity;
 } rk_table;
 
@@ -28,9 +28,8 @@ typedef struct rk_table {
 
 void rk_table_cleanup(rk_table *table);
 
-// Adds the next cell; rows are filled from left to right. The text may be anything.
+// Adds the next cell; rows fill from left to right. Escapes unprintable bytes of `text`.
 void rk_table_add(rk_table *table, rk_style_name style, const char *text);
 
-// Prints titles (unless all are "") and rows, at most `columns` wide if that can be; 0 is as wide
-// as need be.
+// Prints titles (unless all are "") and rows, at most `columns` wide if possible; 0: no limit.
 void rk_table_print(const rk_table *table, size_t columns, FILE *out);

@@ -37,7 +37,7 @@ const char *rk_term_ellipsis(void) {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "…" : "~";
 }
 
-// Prints one paragraph or line of `len` bytes; returns nothing, ends with a newline.
+// Prints one paragraph of `len` bytes, and a newline.
 static void print_paragraph(const char *text, size_t len, size_t indent, size_t columns,
                             FILE *out) {
     size_t column = indent;

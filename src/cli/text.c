@@ -90,7 +90,7 @@ static rk_text time_text(uint64_t nanoseconds, const char *format, bool local) {
     struct tm parts;
     if (nanoseconds == 0 || !(local ? localtime_r(&seconds, &parts) : gmtime_r(&seconds, &parts)))
         return out;
-        // The formats are the two below.
+        // `format` is one of the two literals below.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (strftime(out.text, sizeof out.text, format, &parts) == 0)
@@ -142,7 +142,7 @@ void rk_text_add_printable(rk_buf *out, rk_span text) {
         uint32_t code_point = 0;
         size_t len = rk_text_decode(text, &code_point);
         bool control = code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
-        // Marks that turn the direction of writing can make a line read as what it is not.
+        // Marks of the writing direction can make a line look like a different one.
         bool turns = (code_point >= 0x202a && code_point <= 0x202e) ||
                      (code_point >= 0x2066 && code_point <= 0x2069);
         if (len > 0 && !control && !turns) {
@@ -157,11 +157,12 @@ void rk_text_add_printable(rk_buf *out, rk_span text) {
     }
 }
 
-// Columns of the code point at the front of `text`, and its bytes.
+// Returns the length in bytes of the first code point of `text`, and its width in columns.
 static size_t step(rk_span text, size_t *out_columns) {
     uint32_t code_point = 0;
     size_t len = rk_text_decode(text, &code_point);
-    // -1 stands for what this locale cannot print; a terminal shows one replacement for it.
+    // wcwidth returns -1 for a character that the locale cannot print. A terminal shows one
+    // replacement character.
     int columns = code_point < 0x80 ? 1 : wcwidth((wchar_t)code_point);
     *out_columns = columns < 0 ? 1 : (size_t)columns;
     return len > 0 ? len : 1;
@@ -197,7 +198,7 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-// Optimal string alignment, by rows: two back, one back, this one.
+// Optimal string alignment. Keeps three rows: the current one and the two before it.
 size_t rk_text_distance(const char *a, const char *b) {
     enum { MAX_CHARS = 63 };
     size_t a_len = strnlen(a, MAX_CHARS), b_len = strnlen(b, MAX_CHARS);

@@ -1,4 +1,4 @@
-// Numbers, times and foreign text in the form that people read.
+// Formats numbers, times and untrusted text for people.
 #pragma once
 
 #include "base/buf.h"
@@ -18,22 +18,23 @@ rk_text rk_text_utc(uint64_t nanoseconds);        // since 1970: "2026-11-21T13:
 // "s" unless `count` is 1.
 const char *rk_text_plural(uint64_t count);
 
-// Takes one code point off the front of `text` (which must not be empty); returns its bytes, or 0
-// if they are not UTF-8.
+// Decodes the first code point of `text`, which must not be empty. Returns its length in bytes, or
+// 0 if the bytes are not UTF-8.
 size_t rk_text_decode(rk_span text, uint32_t *out_code_point);
 
-// Appends `text` so that it cannot disturb a terminal: control characters and bytes that are not
-// UTF-8 become "\x1b" and the like.
+// Appends `text` so that it cannot disturb a terminal: control characters, marks of the writing
+// direction and bytes that are not UTF-8 become "\x1b" and the like.
 void rk_text_add_printable(rk_buf *out, rk_span text);
 
-// Columns that printable UTF-8 text takes up on a terminal.
+// The width of printable UTF-8 text on a terminal, in columns.
 size_t rk_text_width(const char *text);
 
-// The bytes of the longest beginning of `text` that takes at most `columns`.
+// The length in bytes of the longest prefix of `text` that fits in `columns`.
 size_t rk_text_fit(const char *text, size_t columns);
 
-// How far apart two words are: insertions, deletions, replacements, and swaps of neighbours.
+// The edit distance of two words: insertions, deletions, replacements, and swaps of neighbours.
+// Compares at most the first 63 bytes.
 size_t rk_text_distance(const char *a, const char *b);
 
-// True if `candidate` is near enough to `word` to be what was meant.
+// True if `word` is probably a misspelling of `candidate`.
 bool rk_text_is_near(const char *word, const char *candidate);

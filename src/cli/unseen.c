@@ -19,7 +19,7 @@ static bool is_runnable(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
-// The file that execvp(3) takes. Owned: rk_free. NULL if there is none.
+// The file that execvp(3) runs. Owned: rk_free. NULL if there is none.
 static char *find_file(const char *command) {
     if (strchr(command, '/'))
         return rk_need(rk_strdup(command));
@@ -35,8 +35,9 @@ static char *find_file(const char *command) {
     return NULL;
 }
 
-// What runs a script, from its first line: "/bin/sh -e", or "/usr/bin/env -S python3 -u", where it
-// is what env(1) runs. Owned: rk_free. NULL if there is none.
+// The program that runs a script, according to its first line: the interpreter ("/bin/sh -e"), or
+// the program that env(1) runs ("/usr/bin/env -S python3 -u"). Owned: rk_free. NULL if there is
+// none.
 static char *find_interpreter(rk_buf *first_line) {
     char *rest = NULL, *word = strtok_r((char *)first_line->data, " \t\r", &rest);
     if (!word)
@@ -50,7 +51,8 @@ static char *find_interpreter(rk_buf *first_line) {
     return word ? find_file(word) : NULL;
 }
 
-// ld.so(8) ignores LD_PRELOAD in such a program. Decided as the kernel does, for us as its user.
+// Returns the reason why ld.so(8) ignores LD_PRELOAD in this program; NULL if there is none.
+// Decides as the kernel does for the current user.
 static const char *find_privilege(const char *path) {
     struct stat info;
     struct statvfs system;
@@ -84,7 +86,7 @@ static const char *find_reason(const rk_executable *file) {
 }
 
 bool rk_unseen_add_reason(const char *command, rk_buf *out) {
-    enum { MOST_SCRIPTS = 4 }; // each the interpreter of the one before; the kernel follows as many
+    enum { MOST_SCRIPTS = 4 }; // nested interpreters; the kernel has the same limit
     rk_autofree char *path = find_file(command);
     for (int i = 0; path && i <= MOST_SCRIPTS; i++) {
         __attribute__((cleanup(rk_executable_cleanup))) rk_executable file;

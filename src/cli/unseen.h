@@ -1,9 +1,9 @@
-// Why `rekindle run` saw nothing of a command.
+// Explains why `rekindle run` saw nothing of a command.
 #pragma once
 
 #include "base/buf.h"
 
-// Appends the reason and what to do, "/bin/x is linked statically, …", where the command's own file
-// tells it: the one that execvp(3) finds, or what runs it where it is a script. False, and nothing,
-// where it does not. Programs that the command starts are not looked at.
+// Appends the reason and the remedy, "/bin/x is linked statically, …", if the file of the command
+// reveals them. Otherwise appends nothing and returns false. Inspects the file that execvp(3)
+// finds, or the interpreter of a script. Does not inspect programs that the command starts.
 bool rk_unseen_add_reason(const char *command, rk_buf *out);

@@ -49,7 +49,7 @@ static const rk_run_stored *find_stored(const rk_run_model *model, const char *k
     return NULL;
 }
 
-// The cold run compiled the same.
+// For a program that the cold run requested under the same key.
 static void add_reason_of_same(const rk_verify_run *cold, const rk_run_compile *compile,
                                rk_buf *out) {
     const rk_run_stored *stored = find_stored(&cold->model, compile->key);
@@ -64,7 +64,7 @@ static void add_reason_of_same(const rk_verify_run *cold, const rk_run_compile *
         rk_buf_add_format(out, "its entry could not be used: %s", compile->reason);
 }
 
-// The cold run compiled one of that name under another key.
+// For a program whose name the cold run requested under another key.
 static void add_reason_of_other(const rk_run_compile *before, const rk_run_compile *compile,
                                 rk_buf *out) {
     const struct {

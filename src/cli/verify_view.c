@@ -55,8 +55,8 @@ static void print_failed(const rk_verify_run *runs, size_t count) {
             rk_text_count(failed).text, rk_text_plural(failed), failed == 1 ? "is" : "are");
 }
 
-// The programs that warm runs compiled: printed, `most` of them, or added to `array`. How many
-// there are.
+// Prints at most `most` programs that warm runs compiled, or adds them to `array`. Returns the
+// number of all such programs.
 static size_t each_compiled(const rk_verify_run *runs, size_t run_count, size_t most,
                             json_t *array) {
     size_t count = 0;

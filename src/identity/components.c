@@ -20,7 +20,7 @@ void rk_components_cleanup(rk_components *list) {
     *list = (rk_components){0};
 }
 
-static rk_err *make_room(rk_components *list) {
+static rk_err *grow(rk_components *list) {
     if (list->count < list->capacity)
         return NULL;
     size_t capacity = list->capacity ? list->capacity * 2 : 64;
@@ -39,7 +39,7 @@ rk_err *rk_components_add(rk_components *list, rk_component_kind kind, const cha
     if (value.len > MAX_VALUE_BYTES)
         return rk_error(RK_OUT_OF_RANGE, "component %s is %zu bytes long, more than %d", name,
                         value.len, MAX_VALUE_BYTES);
-    RK_TRY(make_room(list));
+    RK_TRY(grow(list));
     rk_autofree char *name_copy = rk_strdup(name);
     rk_autofree char *value_copy = rk_malloc(value.len + 1);
     if (!name_copy || !value_copy)
@@ -91,7 +91,7 @@ void rk_components_digest(const rk_components *list, rk_digest *out_digest) {
     rk_hasher_init(&hasher);
     rk_hasher_add_u64(&hasher, list->count);
     for (size_t i = 0; i < list->count; i++) {
-        // The kind's name, not its number: an enumerator may be inserted one day.
+        // The kind's name, not its number, which changes if an enumerator is inserted.
         rk_hasher_add_field(&hasher, rk_span_text(rk_component_kind_name(list->items[i].kind)));
         rk_hasher_add_field(&hasher, rk_span_text(list->items[i].name));
         rk_hasher_add_field(&hasher, value_of(&list->items[i]));
@@ -99,12 +99,12 @@ void rk_components_digest(const rk_components *list, rk_digest *out_digest) {
     rk_hasher_finish(&hasher, out_digest);
 }
 
-// Good enough to decide between text and digest: exact validation is the JSON writer's.
+// Lets the JSON writer validate the text. Good enough to choose between text and digest.
 static bool is_utf8(rk_span text) {
     RK_AUTO(rk_buf) out = RK_BUF_INIT(8 * MAX_TEXT_BYTES);
     rk_json json = rk_json_on(&out);
     rk_json_text(&json, text);
-    // The writer puts U+FFFD for each bad byte; a U+FFFD that was there already is as good as bad.
+    // The writer writes U+FFFD for each bad byte. A U+FFFD in the text itself counts as bad too.
     return out.len && !memmem(out.data, out.len, "\xEF\xBF\xBD", 3);
 }
 

@@ -1,11 +1,11 @@
-// The parts of a key that are not the program, each with a name, so that a later difference can be
-// named: options, flags, variables, versions, topology.
+// The named parts of a key other than the program: options, flags, variables, versions, topology.
+// With the names, rekindle can later report which part of a key changed.
 #pragma once
 
 #include "base/digest.h"
 #include "base/json.h"
 
-// The kinds are those of a difference in `rekindle explain --json`.
+// Differences in `rekindle explain --json` have the same kinds.
 typedef enum rk_component_kind {
     RK_COMPONENT_OPTION,
     RK_COMPONENT_FLAG,
@@ -30,21 +30,23 @@ typedef struct rk_components {
 
 void rk_components_cleanup(rk_components *list);
 
-// Adds a copy. At most 65,536 components of at most 1 MiB each (RK_OUT_OF_RANGE).
+// Adds a component with copies of `name` and `value`. RK_OUT_OF_RANGE for more than 65,536
+// components or a value of more than 1 MiB.
 RK_NODISCARD rk_err *rk_components_add(rk_components *list, rk_component_kind kind,
                                        const char *name, rk_span value);
 
-// Sorts by kind, name, value.
+// Sorts by kind, then name, then value.
 void rk_components_sort(rk_components *list);
 
-// Removes those whose name is in `ignore` (names separated by commas or blanks).
+// Removes the components named in `ignore`. Commas or blanks separate the names
+// (identity/ignore.h).
 void rk_components_ignore(rk_components *list, const char *ignore);
 
-// The digest of a sorted list: kinds, names and values, each with its length.
+// Returns the digest of a sorted list, over kinds, names and values, each with its length.
 void rk_components_digest(const rk_components *list, rk_digest *out_digest);
 
-// As JSON: [{"kind":"flag","name":"--xla_foo","value":"true"},…]. A value longer than 256 bytes, or
-// not UTF-8, is written as {"digest":"<64 hex>","bytes":N} instead of text.
+// Writes the list as JSON: [{"kind":"flag","name":"--xla_foo","value":"true"},…]. A value that is
+// longer than 256 bytes, or not UTF-8, becomes {"digest":"<64 hex>","bytes":N} instead of text.
 void rk_components_write(const rk_components *list, rk_json *json);
 
 const char *rk_component_kind_name(rk_component_kind kind); // "option", "flag", …

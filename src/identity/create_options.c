@@ -2,7 +2,8 @@
 
 #include "base/buf.h"
 
-// docs/keys.md gives the reason for each. With a value: harmless with that value only.
+// Options that do not change code; docs/keys.md gives the reason for each. An option with a value
+// here is harmless only with that value.
 static const struct {
     const char *name, *value;
 } HARMLESS[] = {
@@ -32,11 +33,11 @@ static const struct {
     {"visible_devices", NULL},
 };
 
-// Where something is, and what lets one in.
+// Last words of names: addresses and credentials do not change code.
 static const char *const HARMLESS_ENDS[] = {"address",    "addresses",   "port",  "password",
                                             "credential", "credentials", "token", "secret"};
 
-// "address", "coordinator_address"; not "airport".
+// True if `word` is the last word of `name`: "address" and "coordinator_address", not "airport".
 static bool ends_in(rk_span name, const char *word) {
     size_t len = strlen(word);
     if (name.len < len || memcmp(name.data + name.len - len, word, len) != 0)

@@ -12,7 +12,7 @@ enum { MAX_TEXT_BYTES = 1 << 20 };
 
 static const char *const FLAG_VARIABLES[] = {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "TF_XLA_FLAGS"};
 
-// Other variables that change what a compiler makes. docs/keys.md gives the reason for each.
+// Other variables that change the compiler's output. docs/keys.md gives the reason for each.
 static const char *const VARIABLES[] = {
     "CUDNN_ERRATA_JSON_FILE",
     "DISABLE_LLVM_OPT",
@@ -63,7 +63,7 @@ static rk_err *add_plugin_build(const rk_plugin_facts *facts, rk_components *out
     return add(out, RK_COMPONENT_VERSION, "plugin.digest", rk_span_text(hex));
 }
 
-// Lines "name=value", one component each.
+// Adds one component for each line "name=value".
 static rk_err *add_attributes(rk_span lines, rk_components *out) {
     while (lines.len) {
         const uint8_t *end = memchr(lines.data, '\n', lines.len);
@@ -94,8 +94,8 @@ static rk_err *add_versions(const rk_plugin_facts *facts, rk_components *out) {
     return add_attributes(facts->attributes, out);
 }
 
-// Both: what a fingerprint covers is the plugin's affair, and the kinds and counts of devices can
-// be named in a difference.
+// Adds both. The plugin alone decides what its fingerprint covers. A report of a difference can
+// name the kinds and counts of devices.
 static rk_err *add_topology(const rk_plugin_facts *facts, rk_components *out) {
     RK_TRY(add(out, RK_COMPONENT_TOPOLOGY, "topology.devices", facts->topology_devices));
     if (!facts->topology_fingerprint.len)
@@ -137,7 +137,7 @@ rk_err *rk_environment_collect(const rk_plugin_facts *facts, const char *ignore,
     return NULL;
 }
 
-// The mark.
+// rk_environment_mark.
 
 static bool is_named(const char *item, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -150,7 +150,7 @@ static bool is_named(const char *item, const char *const *names, size_t count) {
     return false;
 }
 
-// The letters with which the names begin, A in the lowest bit.
+// Returns the first letters of the names as bits, A in the lowest bit.
 static uint32_t letters_of(const char *const *names, size_t count) {
     uint32_t letters = 0;
     for (size_t i = 0; i < count; i++)
@@ -158,7 +158,7 @@ static uint32_t letters_of(const char *const *names, size_t count) {
     return letters;
 }
 
-// Most variables are done with at their first letter.
+// The first letter alone excludes most variables.
 static bool is_one_of_ours(const char *item, uint32_t letters) {
     uint32_t letter = (uint32_t)*item - 'A';
     return letter < 26 && (letters >> letter & 1) &&
@@ -167,7 +167,7 @@ static bool is_one_of_ours(const char *item, uint32_t letters) {
 }
 
 static uint64_t hash_text(const char *text) {
-    const uint64_t multiplier = 0x9E3779B97F4A7C15u; // 2^64 by the golden ratio
+    const uint64_t multiplier = 0x9E3779B97F4A7C15u; // 2^64 divided by the golden ratio
     size_t len = strlen(text);
     uint64_t hash = len;
     for (size_t at = 0; at < len; at += sizeof hash) {
@@ -182,7 +182,7 @@ static uint64_t hash_text(const char *text) {
 uint64_t rk_environment_mark(void) {
     const uint32_t letters = letters_of(FLAG_VARIABLES, RK_ARRAY_LEN(FLAG_VARIABLES)) |
                              letters_of(VARIABLES, RK_ARRAY_LEN(VARIABLES));
-    uint64_t mark = 0; // a sum, since the order does not matter
+    uint64_t mark = 0; // a sum: the order of the variables does not matter
     for (char *const *item = environ; item && *item; item++)
         if (is_one_of_ours(*item, letters))
             mark += hash_text(*item);

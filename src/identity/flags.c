@@ -12,9 +12,9 @@ enum {
     MAX_FLAG_BYTES = 64 << 10,
 };
 
-// Beside the DebugOptions fields that the schema drops. The first four are in the list that JAX's
-// own cache key leaves out (jax/_src/cache_key.py); the others are absl's and glog's logging flags,
-// which libtpu understands.
+// Dropped flags, in addition to the DebugOptions fields that the schema drops. JAX's own cache key
+// leaves out the first four (jax/_src/cache_key.py). The others are logging flags of absl and glog,
+// which libtpu accepts.
 static const char *const DROPPED[] = {
     "xla_tpu_sdc_checker_streamz_metric",
     "xla_tpu_sdc_checker_enable_sdc_event_callbacks",
@@ -51,8 +51,8 @@ static void skip_blanks(rk_span *text) {
         skip(text, 1);
 }
 
-// A word ends at a blank. A quote is one only right behind "=", where XLA looks for it
-// (xla/parse_flags_from_env.cc); a backslash escapes within double quotes.
+// Takes a word, which ends at a blank. A quote counts only right after the first "=", as in XLA
+// (xla/parse_flags_from_env.cc). A backslash escapes within double quotes.
 static void take_word(rk_span *text, rk_buf *out) {
     while (text->len && !is_blank(text->data[0])) {
         uint8_t c = text->data[0];
@@ -71,7 +71,7 @@ static void take_word(rk_span *text, rk_buf *out) {
         }
         if (text->len)
             skip(text, 1);
-        return; // as XLA: what follows the closing quote is a word of its own
+        return; // as in XLA, a new word begins after the closing quote
     }
 }
 
@@ -92,7 +92,7 @@ static rk_component *find(rk_components *list, const char *name) {
     return NULL;
 }
 
-// Another occurrence of a flag that is in the list already.
+// Adds the value of a repeated flag to the flag's component.
 static rk_err *append_value(rk_component *item, rk_span value) {
     static const char BETWEEN[] = ", then ";
     size_t len = sizeof BETWEEN - 1;
@@ -129,7 +129,7 @@ static rk_err *add_flag(const char *variable, const flag *f, rk_components *out)
     return rk_components_add(out, RK_COMPONENT_FLAG, rk_buf_text(&name), value);
 }
 
-// Splits "--name=value"; what is no flag goes to the value of the one before.
+// Splits "--name=value". A word that is not a flag is added to the value of the flag before it.
 static void read_word(rk_span word, flag *f, bool *out_has_value) {
     if (!word.len || word.data[0] != '-') {
         if (*out_has_value)
@@ -175,7 +175,7 @@ rk_err *rk_flags_add(const char *variable, rk_span text, rk_components *out) {
     return add_flag(variable, &f, out);
 }
 
-// Unlike rk_fs_read this follows symbolic links, as XLA does.
+// Follows symbolic links, as XLA does; rk_fs_read does not.
 static rk_err *read_file(const char *path, rk_buf *out) {
     uint8_t chunk[4096];
     rk_autofd fd = rk_sys()->open_fn(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
@@ -203,7 +203,7 @@ rk_err *rk_flags_add_variable(const char *variable, const char *value, rk_compon
     rk_err *err = read_file(value, &content);
     if (!err)
         return rk_flags_add(variable, rk_buf_span(&content), out);
-    // XLA will complain, or this is no file name after all: the text itself decides.
+    // XLA will report the unreadable file, or the value is not a file name. Use the value itself.
     rk_err_drop(err, "the value as it stands is part of the key");
     return rk_components_add(out, RK_COMPONENT_FLAG, variable, rk_span_text(value));
 }

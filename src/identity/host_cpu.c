@@ -9,7 +9,7 @@
 #include "base/fs.h"
 
 enum {
-    MAX_CPUINFO_BYTES = 16 << 10, // the first processor's part is about 1.5 KiB
+    MAX_CPUINFO_BYTES = 16 << 10, // the section of the first processor has about 1.5 KiB
     MAX_FEATURES = 1024,
     MAX_CPUS = 1 << 16,
 };
@@ -36,7 +36,7 @@ static rk_span trim(rk_span text) {
     return text;
 }
 
-// Takes "name : value" off the front. False at the end of the first processor's part.
+// Takes "name : value" off the front. False at the end of the first processor's section.
 static bool take_line(rk_span *info, rk_span *out_name, rk_span *out_value) {
     if (!info->len || info->data[0] == '\n')
         return false;
@@ -56,7 +56,7 @@ static int compare_spans(const void *left, const void *right) {
     return rk_span_compare(*a, *b);
 }
 
-// The kernel's order follows its versions: sorted, with one blank between.
+// Sorts the flags, because their order depends on the kernel's version. One blank separates them.
 static rk_err *add_features(rk_span flags, rk_components *out) {
     RK_AUTO(rk_buf) text = {0};
     rk_autofree rk_span *words = rk_calloc(MAX_FEATURES, sizeof *words);
@@ -115,12 +115,12 @@ static rk_err *read_cpuinfo(rk_buf *out) {
     return rk_buf_status(out);
 }
 
-// As tsl::port::NumSchedulableCPUs.
+// Counts as tsl::port::NumSchedulableCPUs does.
 static rk_err *count_cpus(int *out_count) {
-    int error = EINVAL; // what the kernel says when its set is bigger than the one given
-    for (size_t room = 1024; room <= MAX_CPUS && error == EINVAL; room *= 2) {
-        cpu_set_t *set = CPU_ALLOC(room);
-        size_t size = CPU_ALLOC_SIZE(room);
+    int error = EINVAL; // the kernel's error if its set is larger than `set`
+    for (size_t capacity = 1024; capacity <= MAX_CPUS && error == EINVAL; capacity *= 2) {
+        cpu_set_t *set = CPU_ALLOC(capacity);
+        size_t size = CPU_ALLOC_SIZE(capacity);
         if (!set)
             return rk_err_no_memory();
         error = sched_getaffinity(0, size, set) ? errno : 0;

@@ -1,11 +1,11 @@
-// What a compiler that makes code for this host can know of it. Internal to this room.
+// The host's CPU, as seen by a compiler that generates code for this host. Private to src/identity.
 #pragma once
 
 #include "identity/components.h"
 
-// Adds host.cpu (vendor, family, model), host.cpu_features (sorted) and host.cpus (how many this
-// thread may run on: XLA's CPU compiler splits loops by it).
+// Adds host.cpu (vendor, family, model), host.cpu_features (sorted) and host.cpus (the number of
+// CPUs that this thread may run on; XLA's CPU compiler splits loops by this number).
 RK_NODISCARD rk_err *rk_host_cpu_add(rk_components *out);
 
-// The first two from the text of /proc/cpuinfo: its first processor counts.
+// Adds host.cpu and host.cpu_features from the text of /proc/cpuinfo, for its first processor.
 RK_NODISCARD rk_err *rk_host_cpu_add_info(rk_span cpuinfo, rk_components *out);

@@ -1,6 +1,6 @@
 #include "identity/key.h"
 
-// Bumped whenever what goes into a key, or its order, changes: old entries then simply never match.
+// Bumped whenever the content of a key or its order changes, so that old entries never match.
 static const char KEY_VERSION[] = "rekindle key 1";
 
 void rk_key_finish(rk_key *key, const char *name_space) {

@@ -8,24 +8,24 @@
 #include "identity/options_fields.h"
 
 enum {
-    MAX_DEPTH = 32,               // of messages within messages; real options need 6
+    MAX_DEPTH = 32,               // of nested messages; real options need 6
     MAX_FIELDS = 1 << 20,         // in one message
-    MAX_OPTIONS_BYTES = 64 << 20, // beyond that the bytes are hashed as they stand
+    MAX_OPTIONS_BYTES = 64 << 20, // larger options are hashed unchanged
 };
 
 typedef struct walk {
     rk_field_list fields;
     const char *ignore;
-    bool bad; // what was walked is not a message of the schema's shape
+    bool bad; // the bytes are not a message of this schema
 } walk;
 
-// The fields of one message, in ascending order of numbers; those of one number in the order of the
-// wire.
+// The fields of one message, in ascending order of numbers. Fields with the same number keep the
+// order of the wire.
 typedef struct field_array {
     rk_proto_field *items; // `few`, or owned
     size_t count;
     size_t capacity;
-    rk_proto_field few[8]; // most messages are small and need no memory
+    rk_proto_field few[8]; // most messages are small and need no allocation
 } field_array;
 
 static void field_array_init(field_array *array) {
@@ -119,7 +119,7 @@ static void add_number(rk_buf *out, rk_proto_wire wire, uint64_t value) {
         rk_buf_add_u64le(out, value);
 }
 
-// A field that the schema does not know, or knows as something else: kept as it stands.
+// Adds a field unchanged: one that is not in the schema, or has another wire type there.
 static rk_err *add_unknown(walk *w, const rk_proto_field *field, rk_buf *out) {
     rk_buf_add_span(out, field->whole);
     size_t mark = rk_field_list_enter_number(&w->fields, field->number);
@@ -158,7 +158,7 @@ static bool take_packed(rk_span *data, rk_proto_wire wire, uint64_t *out_value) 
     return true;
 }
 
-// Packed and unpacked elements of one field may be mixed on the wire; written packed.
+// The wire may mix packed and unpacked elements of one field. The output is packed.
 static rk_err *add_repeated_number(walk *w, const rk_schema_field *schema,
                                    const rk_proto_field *fields, size_t count, rk_buf *out) {
     rk_proto_wire wire = wire_of((rk_schema_kind)schema->kind);
@@ -199,12 +199,12 @@ static rk_err *add_message(walk *w, const rk_schema_field *schema, rk_span messa
     RK_TRY(canonicalize(w, schema->message, message, depth + 1, &inner));
     RK_TRY(rk_buf_status(&inner));
     rk_proto_add_bytes_field(out, schema->number, rk_buf_span(&inner));
-    // Named even when empty: whether a message is there can matter.
+    // An empty message gets a name too: its presence can matter.
     return inner.len ? NULL : rk_field_list_add_bytes(&w->fields, rk_span_text("{}"));
 }
 
-// protobuf merges the occurrences of a singular message, which is what parsing their concatenation
-// does.
+// protobuf merges several occurrences of a singular message. Parsing their concatenation has the
+// same result.
 static rk_err *add_merged_message(walk *w, const rk_schema_field *schema,
                                   const rk_proto_field *fields, size_t count, int depth,
                                   rk_buf *out) {
@@ -271,7 +271,8 @@ static rk_err *add_entry(walk *w, const rk_schema_field *schema, const map_entry
     return err;
 }
 
-// Sorted by key; of entries with the same key the last one counts, as in protobuf.
+// Adds the entries sorted by key. If entries have the same key, the last one counts, as in
+// protobuf.
 static rk_err *add_map(walk *w, const rk_schema_field *schema, const rk_proto_field *fields,
                        size_t count, int depth, rk_buf *out) {
     rk_autofree map_entry *entries = rk_calloc(count, sizeof *entries);
@@ -304,7 +305,7 @@ static rk_err *add_repeated(walk *w, const rk_schema_field *schema, const rk_pro
     return NULL;
 }
 
-// All occurrences of one field that the schema knows, wire types checked.
+// Adds all occurrences of one field of the schema. The caller has checked the wire types.
 static rk_err *add_known(walk *w, const rk_schema_field *schema, const rk_proto_field *fields,
                          size_t count, int depth, rk_buf *out) {
     bool is_number = wire_of((rk_schema_kind)schema->kind) != RK_PROTO_BYTES;
@@ -315,7 +316,7 @@ static rk_err *add_known(walk *w, const rk_schema_field *schema, const rk_proto_
                          : add_repeated(w, schema, fields, count, depth, out);
     if (schema->kind == RK_SCHEMA_MESSAGE)
         return add_merged_message(w, schema, fields, count, depth, out);
-    const rk_proto_field *last = &fields[count - 1]; // as protobuf: the last one counts
+    const rk_proto_field *last = &fields[count - 1]; // as in protobuf, the last one counts
     return is_number ? add_singular_number(w, schema, last, out)
                      : add_bytes(w, schema, last->bytes, out);
 }
@@ -325,7 +326,7 @@ static bool wire_fits(const rk_schema_field *schema, rk_proto_wire wire) {
     return wire == expected || (wire == RK_PROTO_BYTES && schema->flags & RK_SCHEMA_REPEATED);
 }
 
-// All occurrences of one field.
+// Adds all occurrences of one field.
 static rk_err *add_group(walk *w, const rk_schema_field *schema, const rk_proto_field *fields,
                          size_t count, int depth, rk_buf *out) {
     bool known = schema != NULL;
@@ -374,7 +375,7 @@ static rk_err *canonicalize(walk *w, const rk_schema_message *schema, rk_span me
     return NULL;
 }
 
-// Not a message of this shape: the bytes stand for themselves.
+// Adds the bytes unchanged, if they are not a message of this schema.
 static rk_err *keep_bytes(rk_span options, rk_buf *out, rk_field_list *fields) {
     rk_buf_add_span(out, options);
     size_t mark = rk_field_list_enter(fields, "compile_options");

@@ -1,8 +1,9 @@
 #include "identity/options_fields.h"
 
-enum { MAX_VALUE_BYTES = 64 << 10 }; // more is shown by its digest
+enum { MAX_VALUE_BYTES = 64 << 10 }; // a longer value is shown as its digest
 
-// A real message has hundreds of numbers, and vsnprintf is the dearest part of naming them.
+// Faster than vsnprintf, which takes most of the time to name the hundreds of numbers of a real
+// message.
 static void add_decimal(rk_buf *out, uint64_t value) {
     char digits[20];
     size_t at = sizeof digits;
@@ -44,7 +45,7 @@ size_t rk_field_list_enter_index(rk_field_list *list, size_t index) {
 size_t rk_field_list_enter_key(rk_field_list *list, rk_span key) {
     size_t mark = list->path.len;
     rk_buf_add_byte(&list->path, '[');
-    // Component names are text: a NUL would cut the name short.
+    // Component names are C strings: a NUL would truncate the name.
     for (size_t i = 0; i < key.len && i < 256; i++)
         rk_buf_add_byte(&list->path, key.data[i] ? key.data[i] : ' ');
     rk_buf_add_byte(&list->path, ']');
@@ -83,7 +84,7 @@ void rk_field_list_text(rk_field_list *list, rk_schema_kind kind, uint64_t value
     if (kind == RK_SCHEMA_BOOL) {
         rk_buf_add_text(text, value ? "true" : "false");
     } else if (kind == RK_SCHEMA_FLOAT || kind == RK_SCHEMA_DOUBLE) {
-        rk_json json = rk_json_on(text); // knows how to write a number whatever the locale
+        rk_json json = rk_json_on(text); // writes numbers independently of the locale
         rk_json_double(&json, as_double(kind, value));
     } else if (kind != RK_SCHEMA_UINT && value >> 63) {
         rk_buf_add_byte(text, '-');

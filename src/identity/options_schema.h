@@ -1,5 +1,5 @@
-// The fields of CompileOptionsProto and of every message reachable from it, as data. Internal to
-// this room; the table is written by options_schema.py.
+// The fields of CompileOptionsProto and of every message reachable from it, as data. Private to
+// src/identity. options_schema.py generates the table.
 #pragma once
 
 #include <stdbool.h>
@@ -22,11 +22,11 @@ typedef enum rk_schema_kind {
 
 enum {
     RK_SCHEMA_REPEATED = 1,
-    RK_SCHEMA_PRESENCE = 2,   // set to its default is not the same as not set
-    RK_SCHEMA_DROP = 4,       // left out of keys: docs/keys.md says why
-    RK_SCHEMA_FLAG_NAMES = 8, // a map whose keys are names of DebugOptions fields
-    RK_SCHEMA_ENTRY_KEY = 16, // of a map's entry: the entry's name holds it already
-    RK_SCHEMA_ENTRY_VALUE = 32,
+    RK_SCHEMA_PRESENCE = 2,     // a field set to its default differs from an unset field
+    RK_SCHEMA_DROP = 4,         // left out of keys; docs/keys.md gives the reasons
+    RK_SCHEMA_FLAG_NAMES = 8,   // a map whose keys are names of DebugOptions fields
+    RK_SCHEMA_ENTRY_KEY = 16,   // the key of a map entry; the entry's path contains it already
+    RK_SCHEMA_ENTRY_VALUE = 32, // the value of a map entry
 };
 
 typedef struct rk_schema_message rk_schema_message;
@@ -36,7 +36,7 @@ typedef struct rk_schema_field {
     uint8_t kind;
     uint8_t flags;
     const char *name;
-    const rk_schema_message *message; // MESSAGE, and the entry's message for MAP
+    const rk_schema_message *message; // of a MESSAGE, or of the entries of a MAP
 } rk_schema_field;
 
 struct rk_schema_message {
@@ -47,6 +47,6 @@ struct rk_schema_message {
 extern const rk_schema_message rk_schema_compile_options;
 extern const rk_schema_message rk_schema_debug_options;
 
-// Whether the XLA flag of this name ("xla_dump_to", without dashes) is a DebugOptions field that is
-// left out of keys.
+// True if the XLA flag `name` ("xla_dump_to", without dashes) is a DebugOptions field that is left
+// out of keys.
 bool rk_schema_drops_flag(rk_span name);

@@ -5,14 +5,14 @@
 
 Every jaxlib's libjax_common.so embeds the serialized FileDescriptorProto of each of its .proto files.
 This script finds them, takes the messages reachable from xla.CompileOptionsProto, merges the fields of
-all libraries given (a number that changed its type is an error; a new name wins), and prints the table.
-Give the newest library last.
+all given libraries, and prints the table. A field number that changed its type is an error. If a number
+has several names, the name in the last library wins. Give the newest library last.
 """
 import re
 import sys
 
 ROOT = ".xla.CompileOptionsProto"
-# Left out of keys. Each group's reason stands in docs/keys.md.
+# Fields left out of keys. docs/keys.md gives the reason for each group.
 DROP = {
     ".xla.CompileOptionsProto": re.compile(r"allow_in_place_mlir_modification"),
     ".xla.ExecutableBuildOptionsProto": re.compile(r"device_memory_size"),
@@ -43,7 +43,7 @@ def varint(data, at):
 
 
 def fields(data, at=0):
-    """Yields (number, value) until the end, or until what follows is not a field."""
+    """Yields (number, value) pairs until the data ends or a field is not valid."""
     while at < len(data):
         tag, at = varint(data, at)
         if tag & 7 == 0:
@@ -97,7 +97,7 @@ def read_library(path):
             continue
         package, messages, seen_name = "", [], False
         for number, value in fields(data, match.start()):
-            # The name may also occur in some other message (a list of dependencies).
+            # The file name may also be in another message (a list of dependencies).
             if number == 1 and seen_name or number > 14 or isinstance(value, int) and number in (2, 4):
                 break
             seen_name = True
@@ -156,7 +156,7 @@ def row(messages, owner, field):
     elif field["optional"] or field["oneof"] or kind == "MESSAGE":
         flags.append("PRESENCE")
     if messages[owner][0]:
-        # Written whether default or not: protobuf's own writers always write both.
+        # protobuf always writes key and value, even if they have their default.
         flags += ["PRESENCE", "ENTRY_KEY" if field["number"] == 1 else "ENTRY_VALUE"]
         flags = sorted(set(flags), reverse=True)
     if owner in DROP and DROP[owner].fullmatch(field["name"]):

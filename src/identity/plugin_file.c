@@ -14,10 +14,10 @@ enum {
     MAX_SEGMENTS = 256,
     MAX_REMEMBERED = 16, // plugins in one process
     MAX_MEMO_BYTES = 1024,
-    SETTLED_SECONDS = 5, // a file younger than this may still change within its time stamp
+    SETTLED_SECONDS = 5, // a younger file may change again without a new time stamp
 };
 
-// What a file must share with an earlier one to be the same. ctime cannot be set by any program.
+// A file is unchanged if all these values are equal. No program can set ctime.
 typedef struct file_id {
     uint64_t device, inode, size, mtime_ns, ctime_ns;
 } file_id;
@@ -75,7 +75,8 @@ static void remember(const file_id *id, const rk_digest *digest) {
     (void)pthread_mutex_unlock(&lock);
 }
 
-// The memo is one line: the file's identity, its digest, and a digest over both against torn bytes.
+// Writes the memo, one line: the file's identity, its digest, and a digest over both, which detects
+// a damaged memo.
 static void write_memo_line(const file_id *id, const rk_digest *digest, rk_buf *out) {
     rk_digest check;
     rk_buf_add_format(out, "rekindle plugin 1 %llu %llu %llu %llu %llu ",
@@ -91,7 +92,7 @@ static void write_memo_line(const file_id *id, const rk_digest *digest, rk_buf *
 
 static const char memo_folder[] = "plugins";
 
-// Below the store.
+// Appends the memo's path relative to the store.
 static void add_memo_path(const file_id *id, rk_buf *out) {
     rk_buf_add_format(out, "%s/plugin-%llx-%llx", memo_folder, (unsigned long long)id->device,
                       (unsigned long long)id->inode);
@@ -106,7 +107,7 @@ static bool recall_memo(const char *store, const char *path, const file_id *id,
         rk_err_drop(err, "without a memo the digest is computed");
         return false;
     }
-    // The digest is the last but one word; the line that it makes must be the one found.
+    // The digest is the second to last word. A new line with it must equal the line found.
     size_t tail = 2 * RK_DIGEST_HEX_CHARS + 2;
     if (found.len < tail ||
         !rk_digest_from_hex(rk_span_of(found.data + found.len - tail, RK_DIGEST_HEX_CHARS),
@@ -143,8 +144,8 @@ static rk_err *read_some(int fd, const char *path, uint8_t *chunk, size_t len, s
     return NULL;
 }
 
-// Where the loaded part of an ELF file ends, from its first bytes; the whole file if it is no ELF
-// file of this machine's kind.
+// Returns the end of the loaded segments of an ELF file, from the file's first bytes. Returns
+// `size` if these are not the headers of an ELF file with this machine's word size.
 static uint64_t loaded_end(const uint8_t *data, size_t len, uint64_t size) {
     ElfW(Ehdr) header;
     uint64_t end = 0;

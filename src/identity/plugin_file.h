@@ -1,13 +1,13 @@
-// The digest of a plugin's file, for plugins without a build-id (jaxlib's CUDA and CPU plugins have
-// none). Internal to this room.
+// The digest of a plugin's file, for plugins without a build-id, such as jaxlib's CUDA and CPU
+// plugins. Private to src/identity.
 #pragma once
 
 #include "base/digest.h"
 
-// BLAKE2b of the file as far as it is loaded (symbol tables and debug information lie behind). A
-// quarter of a second for the CPU plugin, so it is remembered by device, inode, size, mtime and
-// ctime while the process lives, and, where `memo_store` is not NULL or "", in a small file in its
-// folder plugins/ for later processes; whatever goes wrong with that file, the digest is computed.
-// Thread-safe.
+// Returns the BLAKE2b digest of the file up to the end of its loaded segments. (Symbol tables and
+// debug information follow them.) Hashing the CPU plugin takes a quarter of a second. So the
+// process remembers the digest by device, inode, size, mtime and ctime. For later processes, a
+// small file in the folder plugins/ of `memo_store` keeps it, unless `memo_store` is NULL or "". If
+// that file cannot be used, the digest is computed. Thread-safe.
 RK_NODISCARD rk_err *rk_plugin_digest(const char *path, const char *memo_store,
                                       rk_digest *out_digest);

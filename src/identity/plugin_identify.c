@@ -8,7 +8,8 @@
 
 enum { MAX_BUILD_ID_BYTES = 64 };
 
-// What dl_iterate_phdr's callback finds. It runs under the loader's lock, so it allocates nothing.
+// Query and result of dl_iterate_phdr's callback. The callback runs under the loader's lock, so it
+// allocates nothing.
 typedef struct search {
     uintptr_t address;
     bool found;
@@ -27,8 +28,9 @@ static bool holds(const struct dl_phdr_info *info, uintptr_t address) {
     return false;
 }
 
-// ELF notes: three words (lengths of name and description, type), name, description, each padded to
-// four bytes (the GNU build-id is so in segments aligned to eight as well).
+// Finds the build-id among ELF notes. A note consists of three words (length of the name, length of
+// the description, type), the name and the description. Name and description are padded to four
+// bytes, for the GNU build-id even in segments aligned to eight.
 static void read_notes(rk_span notes, search *s) {
     while (notes.len >= sizeof(ElfW(Nhdr))) {
         ElfW(Nhdr) header;
@@ -61,7 +63,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context) {
     for (unsigned i = 0; i < info->dlpi_phnum && !s->build_id_len; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-        // A note segment that is not loaded would be read from nowhere.
+        // A note segment outside the loaded segments is not in memory.
         if (segment->p_type == PT_NOTE && segment->p_memsz && holds(info, start) &&
             holds(info, start + segment->p_memsz - 1))
             read_notes(rk_span_of((const void *)start, segment->p_memsz), s);
@@ -80,7 +82,7 @@ rk_err *rk_plugin_identify(const void *code_address, char **out_path, char **out
     if (!s->found)
         return rk_error(RK_NOT_FOUND, "no loaded object holds the address %p", code_address);
     rk_buf_add_hex(&hex, rk_span_of(s->build_id, s->build_id_len));
-    // The loader's name for the program itself is empty.
+    // The loader reports an empty name for the main program.
     rk_autofree char *path = rk_strdup(s->path[0] ? s->path : "/proc/self/exe");
     rk_autofree char *build_id = rk_strdup(rk_buf_text(&hex));
     RK_TRY(rk_buf_status(&hex));

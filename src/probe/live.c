@@ -1,9 +1,9 @@
-// What a plugin does with a device: a client, a program compiled, run, serialized and loaded again.
+// The steps that need a device: create a client; compile, run, serialize and load a program.
 #include "pjrt/error.h"
 #include "probe/report.h"
 
-// The sum of two f32[4], as text of the StableHLO dialect.
-static char program_text[] = // not const: PJRT_Program has it so
+// A program that adds two f32[4], as text of the StableHLO dialect.
+static char program_text[] = // not const, because PJRT_Program.code is not
     "module @rekindle_probe {\n"
     "  func.func public @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> tensor<4xf32> {\n"
     "    %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>\n"
@@ -15,7 +15,7 @@ static const char program_options[] = {0x1a, 4, 0x20, 1, 0x28, 1};
 enum { ELEMENTS = 4, INPUTS = 2 };
 
 #define ARGS(type, ...) ((type){.struct_size = (size_t)type##_STRUCT_SIZE, __VA_ARGS__})
-// Calls an entry whose struct never grew.
+// Calls an entry whose argument struct never grew, so it needs no bridge.
 #define ASK(s, entry, args) rk_pjrt_error_take((s)->real, (s)->real->entry(args))
 
 // The client.
@@ -185,7 +185,7 @@ rk_err *rk_live_execute(rk_subject *s, rk_buf *detail) {
     return err;
 }
 
-// Whether what it compiles can be kept.
+// Serializing and loading.
 
 rk_err *rk_live_serialize(rk_subject *s, rk_buf *detail) {
     if (!RK_PJRT_HAS(s->real, PJRT_Executable_Serialize))
@@ -216,7 +216,7 @@ static void destroy_executable(rk_subject *s) {
         rk_pjrt_error_drop(s->real, s->real->PJRT_LoadedExecutable_Destroy(&args));
 }
 
-// Loads what was serialized, in place of the executable it came from, and runs it.
+// Loads the serialized executable, replaces the compiled one with it, and runs it.
 rk_err *rk_live_load(rk_subject *s, rk_buf *detail) {
     if (!RK_PJRT_HAS(s->real, PJRT_Executable_DeserializeAndLoad))
         return rk_error(RK_UNIMPLEMENTED, "it has no PJRT_Executable_DeserializeAndLoad");

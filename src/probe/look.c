@@ -1,4 +1,4 @@
-// What a plugin tells without a device: its table, extensions, attributes.
+// The steps that need no device: the library, its table, its initialization, its attributes.
 #include <dlfcn.h>
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@ typedef const PJRT_Api *get_api_fn(void);
 rk_err *rk_look_library(rk_subject *s, rk_buf *detail) {
     struct stat info;
     RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
-    // A name alone would be looked for where libraries lie, not here.
+    // dlopen searches the library folders for a name without a slash, not the working directory.
     rk_buf_add_format(&path, "%s%s", strchr(s->path, '/') ? "" : "./", s->path);
     void *library = dlopen(rk_buf_text(&path), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -32,7 +32,7 @@ rk_err *rk_look_library(rk_subject *s, rk_buf *detail) {
     return NULL;
 }
 
-// Names of extensions by their number. Source: PJRT_Extension_Type in 0.113.
+// Returns the name of an extension, or NULL. Source: PJRT_Extension_Type in 0.113.
 static const char *extension_name(int type) {
     static const char *const names[] = {
         "GpuCustomCall",

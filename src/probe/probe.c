@@ -8,7 +8,7 @@ void rk_probe_take_steps(const char *plugin, int out_fd) {
         !rk_report_step(&s, RK_PROBE_TABLE, rk_look_table) ||
         !rk_report_step(&s, RK_PROBE_INITIALIZE, rk_look_initialize))
         return;
-    (void)rk_report_step(&s, RK_PROBE_ATTRIBUTES, rk_look_attributes); // alive without them
+    (void)rk_report_step(&s, RK_PROBE_ATTRIBUTES, rk_look_attributes); // not required
     if (!rk_report_step(&s, RK_PROBE_CLIENT, rk_live_client))
         return;
     if (rk_report_step(&s, RK_PROBE_COMPILE, rk_live_compile) &&

@@ -1,9 +1,8 @@
-// What a PJRT plugin is, and whether it is alive: loaded, asked, and made to compile and run a
-// small program, step by step. What happens on the way is a plugin's affair, so all of it belongs
-// into a process of its own.
+// A step-by-step check of a PJRT plugin: loads it, reads its properties, then compiles and runs a
+// small program. The plugin may crash or hang in any step, so run the check in a separate process.
 #pragma once
 
-// The names of the steps, in order.
+// Names of the steps, in order.
 #define RK_PROBE_LIBRARY    "library"
 #define RK_PROBE_TABLE      "table"
 #define RK_PROBE_INITIALIZE "initialize"
@@ -15,13 +14,13 @@
 #define RK_PROBE_LOAD       "load"
 #define RK_PROBE_END        "end"
 
-// Takes all steps that can be taken, and writes to `out_fd`, one JSON object a line:
-//   {"set":{…}}         members of the whole: api, table, extensions, attributes, devices, …
+// Takes all steps that are possible. Writes one JSON object per line to `out_fd`:
+//   {"set":{…}}         properties of the plugin: api, extensions, attributes, devices, …
 //   {"begin":"client"}  a step begins
-//   {"end":{"name","ok","seconds","detail","code","error"}}  and ends; `code` and `error` are the
-//                       plugin's own, or the loader's
+//   {"end":{"name","ok","seconds","detail","code","error"}}  the step ends; `code` and `error` only
+//                       if it failed, mostly from the plugin or the loader
 void rk_probe_take_steps(const char *plugin, int out_fd);
 
-// What a person can do about a step that failed; NULL where the error must speak for itself. Static
-// storage. `error` may be NULL.
+// Returns what the user can do about a failed step. NULL if there is no advice beyond the error.
+// Static storage. `error` may be NULL.
 const char *rk_probe_remedy(const char *plugin, const char *step, const char *error);

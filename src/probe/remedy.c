@@ -26,7 +26,7 @@ static const char *remedy_for_library(const char *plugin, const char *error) {
     return NULL;
 }
 
-// Which hardware a plugin needs is in no table of it, but in its name.
+// The name of the plugin indicates the hardware that it needs; its table does not.
 static const char *remedy_for_client(const char *plugin) {
     const char *name = file_name(plugin);
     if (has(name, "tpu"))

@@ -11,7 +11,7 @@ static void write_line(const rk_subject *s, rk_buf *line) {
     while (left > 0) {
         ssize_t written = write(s->out_fd, at, left);
         if (written <= 0)
-            return; // who asked is gone
+            return; // the reader is gone
         at += written;
         left -= (size_t)written;
     }

@@ -1,14 +1,14 @@
-// The lines that a probe's process writes, for rooms inside the probe.
+// The steps of a probe, their shared state, and the lines they write. Private to src/probe.
 #pragma once
 
 #include "base/json.h"
 #include "pjrt/bridge.h"
 
-// All that a probe knows, while it runs.
+// The state of a running probe.
 typedef struct rk_subject {
     const char *path;
     const PJRT_Api *real;
-    rk_bridge bridge; // named as in rk_plugin, for RK_BRIDGE
+    rk_bridge bridge; // RK_BRIDGE requires the member names of rk_plugin
     PJRT_Client *client;
     PJRT_Device *device; // the first addressable one
     PJRT_LoadedExecutable *executable;
@@ -16,13 +16,13 @@ typedef struct rk_subject {
     int out_fd;
 } rk_subject;
 
-// Writes {"set":{…}} around the members that `members` holds, without braces.
+// Writes the line {"set":{…}}. `members` holds the members as JSON, without the braces.
 void rk_report_set(const rk_subject *s, const rk_buf *members);
 
-// A step: its work, which adds to `detail` what to show of it.
+// The work of one step. Appends to `detail` the text to show for it.
 typedef rk_err *rk_step(rk_subject *s, rk_buf *detail);
 
-// Does the step between its two lines. True if it went well.
+// Writes the step's first line, runs the step and writes its last line. True if the step succeeded.
 bool rk_report_step(rk_subject *s, const char *name, rk_step *step);
 
 // The steps.

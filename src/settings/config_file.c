@@ -48,7 +48,7 @@ static rk_err *read_line(const char *path, size_t number, rk_span line, rk_confi
     return each(context, &parsed);
 }
 
-// What to do about a file that cannot be read. Consumes `cause`.
+// Adds the remedy to the error for a file that cannot be read. Consumes `cause`.
 static rk_err *add_remedy(rk_err *cause) {
     rk_autoerr owned = cause;
     rk_code code = rk_err_code(cause);
@@ -59,14 +59,14 @@ static rk_err *add_remedy(rk_err *cause) {
                         message);
     if (code == RK_OUT_OF_RANGE)
         return rk_error(code, "%s: put a text file of at most 1 MiB there, or nothing", message);
-    if (code == RK_INVALID_ARGUMENT) // a system call's: no value is wrong
+    if (code == RK_INVALID_ARGUMENT) // from a system call: no value is wrong
         return rk_error(RK_FAILED_PRECONDITION, "%s", message);
     return RK_TAKE(owned);
 }
 
-// Appends the text of the file; nothing where there is none.
+// Appends the text of the file, or nothing if the file does not exist.
 static rk_err *read_text(const char *path, rk_buf *text) {
-    // People keep such files elsewhere and link to them; rk_fs_read follows no links.
+    // Users may keep this file elsewhere and link to it, but rk_fs_read follows no links.
     char resolved[PATH_MAX];
     struct stat info;
     const char *real = realpath(path, resolved);

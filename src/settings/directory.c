@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 
-// Owned, absolute. HOME wins, as for a shell; the account's entry is for services that run without
-// it.
+// Returns the home directory, absolute and owned. HOME wins, as in a shell. The account's entry is
+// for services that run without HOME.
 static rk_err *find_home(char **out_home) {
     const char *home = getenv("HOME");
     if (home && home[0] == '/') {
@@ -60,7 +60,7 @@ static rk_err *default_directory(char **out_directory) {
     return *out_directory ? NULL : rk_err_no_memory();
 }
 
-// Behind the working directory, unless it is absolute already. Owned.
+// Makes a relative path absolute from the working directory. Owned.
 static rk_err *make_absolute(const char *label, const char *path, char **out_path) {
     while (path[0] == '.' && path[1] == '/')
         path += 1 + strspn(path + 1, "/");
@@ -93,7 +93,7 @@ rk_err *rk_directory_resolve(const char *written, char **out_directory) {
     if (!written || !*written)
         return default_directory(out_directory);
     const char *scheme_end = strstr(written, "://");
-    if (scheme_end) // only the scheme is shown: the rest may hold a password
+    if (scheme_end) // shows only the scheme: the rest may contain a password
         return rk_error(
             RK_INVALID_ARGUMENT,
             "REKINDLE_DIR is an address (%.*s://…), but it takes a local directory; put "
@@ -115,7 +115,7 @@ static bool is_below(const char *path, const char *top) {
     size_t len = strlen(top);
     while (len && top[len - 1] == '/')
         len--;
-    // "/" is the home of services, and nobody's own; everything is below it.
+    // A home of "/" does not count: services have it, and every path is below it.
     return len && strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
@@ -128,7 +128,7 @@ static bool find_owner(const char *directory, uid_t *out_owner) {
     return true;
 }
 
-// The nearest directory above `path` that is there. Owned; NULL when memory is short.
+// Returns the nearest existing directory above `path`. Owned; NULL if memory is short.
 static char *find_nearest(const char *path) {
     char *nearest = rk_strdup(path);
     struct stat info;
@@ -170,7 +170,7 @@ static rk_err *check_nearest(const char *directory) {
 rk_err *rk_directory_check_place(const char *directory, bool is_default) {
     struct stat info;
     if (rk_sys()->lstat_fn(directory, &info) == 0 || errno != ENOENT)
-        return NULL; // whether it can be used is found when it is opened
+        return NULL; // opening the store checks an existing folder
     rk_autofree char *home = NULL;
     uid_t owner = 0;
     rk_err_drop(find_home(&home), "then the store is in no home");

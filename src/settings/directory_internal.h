@@ -1,23 +1,26 @@
-// Where the store is: REKINDLE_DIR or its default. Inside src/settings only.
+// Location of the store: REKINDLE_DIR or its default. Private to src/settings.
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/status.h"
 
-// An absolute path from what the user wrote in REKINDLE_DIR ("" or NULL: the default). Errors:
-// RK_INVALID_ARGUMENT (a URL, "~name/…", too long), RK_FAILED_PRECONDITION (no home to be found).
-// `*out_directory` is owned: rk_free.
+// Returns the absolute path of the store for the value of REKINDLE_DIR ("" or NULL: the default).
+// Errors: RK_INVALID_ARGUMENT (a URL, "~name/…", too long), RK_FAILED_PRECONDITION (no home
+// directory found). `*out_directory` is owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_resolve(const char *written, char **out_directory);
 
-// Whether a store may be made at `directory`, an absolute path, where there is none yet: not in a
-// home that belongs to another user than us or root, whom it would lock out; nor, if it
-// `is_default`, by root in any folder of another user, or where nothing can be written:
-// RK_PERMISSION_DENIED with the remedy. NULL where the store is there already.
+// Checks whether a new store may be made at `directory`, an absolute path. NULL if it may, or if
+// `directory` exists. RK_PERMISSION_DENIED, with the remedy, in these cases:
+// - `directory` is in a home directory whose owner is neither the effective user nor root: the
+//   store would lock the owner out;
+// - `is_default` is true, the effective user is root, and the nearest existing folder belongs to
+//   another user;
+// - `is_default` is true, and the nearest existing folder is not writable.
 RK_NODISCARD rk_err *rk_directory_check_place(const char *directory, bool is_default);
 
-// Expands "~" and "~/…"; anything else is copied. `label` is for errors. Owned: rk_free.
+// Expands "~" and "~/…"; copies any other path. `label` is for errors. Owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_expand_home(const char *label, const char *path, char **out_path);
 
-// The same, and behind the working directory unless that is an absolute path. Owned: rk_free.
+// The same, then makes a relative path absolute from the working directory. Owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_absolute(const char *label, const char *path, char **out_path);

@@ -1,4 +1,4 @@
-// rk_job_derive: from a command line to the name of a job. The rules are in docs/settings.md.
+// rk_job_derive: the name of a job from its command line. The rules are in docs/settings.md.
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -9,10 +9,10 @@
 
 enum { JOB_MAX_CHARS = 80, DIGEST_CHARS = 12, STEM_MAX_CHARS = JOB_MAX_CHARS - DIGEST_CHARS - 1 };
 
-// The program within a command line: its readable name and where its own arguments begin.
+// The program in a command line: its readable name and its first argument.
 typedef struct program {
     const char *name;   // a path, module or word; borrowed
-    const char *prefix; // before the name in the stem, ""; static
+    const char *prefix; // precedes the name in the stem, or ""; static
     int first_argument;
 } program;
 
@@ -46,7 +46,7 @@ static bool is_python(const char *path) {
     return false;
 }
 
-// Programs that start another one, and are not the job themselves.
+// True for a program that starts the job and is not the job itself.
 static bool is_launcher(const char *path) {
     static const char *const names[] = {
         "torchrun",   "accelerate", "deepspeed", "horovodrun", "mpirun",   "mpiexec",
@@ -70,8 +70,8 @@ static bool is_launcher_module(const char *module) {
 
 static program find_program(int argc, const char *const *argv, int at);
 
-// Behind a launcher the job is the first interpreter, script or module among its arguments. If
-// there is none the launcher is the job.
+// Finds the job after a launcher: the first interpreter, script or module among the arguments. If
+// there is none, the launcher is the job.
 static program find_launched(int argc, const char *const *argv, int at, const char *launcher) {
     static const char *const module_options[] = {"-m", "--module", NULL};
     for (int i = at; i < argc; i++) {
@@ -85,9 +85,8 @@ static program find_launched(int argc, const char *const *argv, int at, const ch
     return (program){launcher, "", at};
 }
 
-// Behind `python`: its options, then -c CODE, -m MODULE or a script. `*at` is left at the first
-// argument that is no option of the interpreter; the letter of a final -c or -m is returned, else
-// 0.
+// Skips the interpreter's options after `python`. Then `*at` is the argument with the script, or
+// with the value of -c CODE or -m MODULE. Returns the letter of that -c or -m, else 0.
 static char skip_interpreter_options(int argc, const char *const *argv, int *at) {
     for (; *at < argc && argv[*at][0] == '-' && argv[*at][1]; (*at)++) {
         const char *option = argv[*at];
@@ -112,10 +111,10 @@ static program find_in_python(int argc, const char *const *argv, int at) {
     if (at >= argc)
         return (program){"python", "", argc};
     const char *what = argv[at];
-    if (kind && what[0] == '-') // "-mpkg.train", "-cprint(1)": the value stands in the option
+    if (kind && what[0] == '-') // "-mpkg.train", "-cprint(1)": the option contains the value
         what = strchr(what, kind) + 1;
     if (kind == 'c') {
-        // The code of such a child holds the numbers of pipes.
+        // The code of such a child contains pipe numbers, which change between starts.
         bool child = strncmp(what, "from multiprocessing.", strlen("from multiprocessing.")) == 0;
         return child ? (program){"multiprocessing", "python-", argc}
                      : (program){"c", "python-", at};
@@ -140,16 +139,17 @@ static const char *temporary_directory(void) {
     return directory ? directory : "";
 }
 
-// "--port=41231" and "--port" "41231" lose their value; all else its volatile parts. Secrets are
-// left out first: the name is no secret, and a guess could be tried on its digest.
+// Hashes the arguments. Volatile options ("--port=41231", "--port" "41231") lose their value, other
+// arguments lose their volatile parts. Secrets are removed first: the job's name is public, and a
+// guessed secret could be tested against its digest.
 static rk_err *hash_arguments(rk_hasher *hasher, int argc, const char *const *argv, int first) {
     const char *temporary = temporary_directory();
     RK_AUTO(rk_buf) stable = {0};
     RK_AUTO(rk_buf) shown = {0};
     rk_redactor redactor = {0};
     bool value_is_volatile = false;
-    // The program itself tells what some options are (mysql -pX). What launched it does not: a
-    // launcher and its workers are one job.
+    // The redactor needs the program's name, which decides the meaning of some options (mysql -pX).
+    // It does not get the launcher: a launcher and its workers are one job.
     for (int at = first > 0 ? first - 1 : 0; at < argc; at++) {
         rk_buf_clear(&shown);
         rk_redact_argument(&redactor, rk_span_text(argv[at]), &shown);
@@ -176,8 +176,8 @@ static rk_err *hash_arguments(rk_hasher *hasher, int argc, const char *const *ar
     return NULL;
 }
 
-// The last part of a path, or a module, less its volatile parts, in characters that a file name
-// takes.
+// Writes the last part of a path, or a module, without volatile parts, in characters that are safe
+// in a file name.
 static rk_err *write_stem(const program *found, rk_buf *out) {
     const char *base = base_of(found->name);
     size_t len = strlen(base);

@@ -21,12 +21,12 @@ struct rk_settings {
     rk_settings_values values;
     char *text[RK_SETTING_COUNT]; // owned
     char *plugin;                 // owned: REKINDLE_PLUGIN with its ~/ expanded
-    char *signing_key;            // owned, as is the next: absolute
+    char *signing_key;            // owned, absolute; so is trusted_keys
     char *trusted_keys;
     rk_setting_source source[RK_SETTING_COUNT];
 };
 
-// Checks `settings->text[id]` and sets the parsed value, if there is one yet.
+// Checks `text` and sets the parsed value in `settings`, if the setting has one.
 typedef rk_err *(*apply_fn)(rk_settings *settings, const char *label, const char *text);
 
 static rk_err *apply_dir(rk_settings *settings, const char *label, const char *text) {
@@ -39,7 +39,7 @@ static const char *const mode_names[] = {"readwrite", "readonly", "refresh", "of
 
 static rk_err *apply_mode(rk_settings *settings, const char *label, const char *text) {
     size_t index = 0;
-    settings->values.mode = RK_MODE_READWRITE; // a wrong one is not taken for what was there before
+    settings->values.mode = RK_MODE_READWRITE; // a wrong mode does not keep the earlier one
     RK_TRY(rk_value_choice(label, text, mode_names, &index));
     settings->values.mode = (rk_mode)index;
     return NULL;
@@ -187,8 +187,8 @@ static const struct definition {
                                    apply_memory_seconds},
 };
 
-// An empty value is the default, also one that hides a value of the config file. One that is
-// refused changes nothing but the mode, which falls back to its default.
+// Sets one value. An empty text means the default, even if the config file has a value. A wrong
+// value changes nothing, but a wrong mode falls back to the default mode.
 static rk_err *set(rk_settings *settings, rk_setting_id id, rk_setting_source source,
                    const char *label, rk_span text) {
     if (text.len == 0)
@@ -216,7 +216,7 @@ static bool has_prefix(rk_span name) {
     return name.len > PREFIX_CHARS && memcmp(name.data, prefix, PREFIX_CHARS) == 0;
 }
 
-// The setting from `first` on whose name, without the prefix, is the most like `name`.
+// Returns the setting, from `first` on, whose name without the prefix is most similar to `name`.
 static rk_setting_id nearest_setting(rk_setting_id first, rk_span name, size_t *out_distance) {
     rk_setting_id nearest = first;
     *out_distance = SIZE_MAX;
@@ -236,7 +236,7 @@ static rk_span without_prefix(rk_span name) {
 
 static rk_err *unknown_name(const rk_config_line *line) {
     size_t ignored;
-    // No file can set the directory it is in.
+    // The config file cannot set its own directory.
     rk_setting_id nearest =
         nearest_setting(RK_SETTING_DIR + 1, without_prefix(line->name), &ignored);
     int shown = (int)(line->name.len < 100 ? line->name.len : 100);
@@ -247,7 +247,7 @@ static rk_err *unknown_name(const rk_config_line *line) {
 }
 
 const char *rk_settings_misspelt(rk_span variable) {
-    enum { SLIP = 2 }; // letters that are wrong, missing, or too many; two that changed places
+    enum { SLIP = 2 }; // wrong, missing or extra letters; two swapped letters count twice
     // Not settings, but read elsewhere.
     static const char *const others[] = {"REKINDLE_RUN", "REKINDLE_LIBRARY"};
     if (!has_prefix(variable))
@@ -294,13 +294,13 @@ static rk_err *set_directory(rk_settings *settings) {
 }
 
 bool rk_settings_is_wrong(const rk_err *err) {
-    // Some errors of system calls have this code as well.
+    // Some errors of system calls have this code too, with an errno.
     return rk_err_code(err) == RK_INVALID_ARGUMENT && rk_err_errno(err) == 0;
 }
 
 static rk_err *read_config(rk_settings *settings, rk_settings_check_fn check) {
     if (!settings->values.dir[0])
-        return NULL; // no directory was found, which has been noted
+        return NULL; // set_directory failed, and its error is noted already
     rk_autofree char *path = rk_path_join(settings->values.dir, "config");
     if (!path)
         return rk_err_no_memory();
@@ -315,7 +315,8 @@ static rk_err *read_config(rk_settings *settings, rk_settings_check_fn check) {
     return unusable;
 }
 
-// What went wrong while the settings of a job were loaded: the first of each kind. Owned.
+// Problems while the settings of a job are loaded: the first wrong value, and the first thing that
+// could not be read. Owned.
 typedef struct troubles {
     rk_err *wrong, *unread;
 } troubles;
@@ -325,8 +326,8 @@ static void troubles_cleanup(troubles *self) {
     rk_err_free(RK_TAKE(self->unread));
 }
 
-// Keeps `err`, so that loading goes on. Without `self`, or where memory is short, which leaves
-// values out that were given, loading ends with it. Consumes `err`.
+// Keeps `err` in `self` and returns NULL, so that loading continues. Returns `err`, which ends the
+// loading, if `self` is NULL, or if memory is short: values would be missing. Consumes `err`.
 static rk_err *note(troubles *self, rk_err *err) {
     if (!err || !self || rk_err_errno(err) == ENOMEM)
         return err;
@@ -364,7 +365,7 @@ rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings)
     return NULL;
 }
 
-// The rest of rk_settings_load_for_job, after everything that can be read was read.
+// The end of rk_settings_load_for_job, after all values were read: decides about mode and trouble.
 static rk_err *settle(rk_settings *settings, troubles *found, rk_err **out_trouble) {
     bool is_default = settings->source[RK_SETTING_DIR] == RK_SOURCE_DEFAULT;
     if (settings->values.mode == RK_MODE_OFF) {

@@ -1,7 +1,7 @@
-// What the user set: environment variables, then $REKINDLE_DIR/config, then defaults; each value
-// remembers where it came from. Names and meanings: docs/settings.md.
+// The user's settings, from environment variables, then $REKINDLE_DIR/config, then defaults. Each
+// value records its source. Names and meanings: docs/settings.md.
 //
-// Knows only src/base. Read-only after loading, so it may be shared between threads.
+// Depends only on src/base. Read-only after loading, so threads may share the settings.
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,13 @@
 
 typedef enum rk_mode { RK_MODE_READWRITE, RK_MODE_READONLY, RK_MODE_REFRESH, RK_MODE_OFF } rk_mode;
 
-// What becomes of a real compilation after warm-up.
+// The action on a real compilation (no hit) after warm-up.
 typedef enum rk_strict { RK_STRICT_OFF, RK_STRICT_WARN, RK_STRICT_FAIL } rk_strict;
 
 // When warm-up ends.
 typedef enum rk_warmup_kind {
-    RK_WARMUP_AUTO, // when nothing new was executed for a while
-    RK_WARMUP_MARK, // when the program says so
+    RK_WARMUP_AUTO, // when no program was compiled or first executed for a while
+    RK_WARMUP_MARK, // when the job marks it
     RK_WARMUP_STEPS,
     RK_WARMUP_COMPILES,
     RK_WARMUP_SECONDS,
@@ -25,7 +25,7 @@ typedef enum rk_warmup_kind {
 
 typedef struct rk_warmup {
     rk_warmup_kind kind;
-    uint64_t count; // of steps or compilations; nanoseconds
+    uint64_t count; // steps, compilations or nanoseconds
 } rk_warmup;
 
 typedef enum rk_setting_id {
@@ -60,55 +60,60 @@ typedef enum rk_setting_source {
 
 typedef struct rk_setting {
     const char *variable; // "REKINDLE_MODE"; static
-    const char *value;    // as text; "" where unset; borrowed from the settings
+    const char *value;    // as text; "" if unset; borrowed from the settings
     rk_setting_source source;
 } rk_setting;
 
-// The parsed values. All pointers are borrowed from the rk_settings they came from.
+// The parsed values. All pointers are borrowed from the rk_settings.
 typedef struct rk_settings_values {
     const char *dir; // absolute
     rk_mode mode;
     const char *plugin;       // "" if unset
     const char *job;          // "" if unset: derived from the command line (rk_job_derive)
     const char *signing_key;  // path, absolute; "" if unset
-    const char *trusted_keys; // the same
+    const char *trusted_keys; // path, absolute; "" if unset
     uint64_t max_size_bytes;
     uint64_t min_compile_ns;
     bool keep_programs;
     const char *name_space; // "" if unset
     const char *key_ignore; // names separated by commas or blanks; "" if unset
     rk_log_level log_level;
-    uint64_t drain_ns;  // how long an exit waits for executables to be stored
-    uint64_t wait_ns;   // how long a request waits for another process or thread to compile
-    uint64_t memory_ns; // between samples of the devices' memory; 0: none are taken
-    bool preload;       // what the last run used is loaded before it is asked for
+    uint64_t drain_ns;  // how long a process waits at exit until executables are stored
+    uint64_t wait_ns;   // how long a request waits for another process or thread that compiles
+    uint64_t memory_ns; // between samples of device memory; 0: no samples
+    bool preload;       // prefetch the executables that the job's last runs used
     rk_strict strict;
     rk_warmup warmup;
-    uint32_t verify_ppm; // which share of the hits is verified, in millionths
+    uint32_t verify_ppm; // the share of hits that are verified, in millionths
 } rk_settings_values;
 
 typedef struct rk_settings rk_settings;
 
-// Loads and checks everything. Errors: RK_INVALID_ARGUMENT naming the variable (or file and line),
-// the value, and what would be right, e.g. a URL in REKINDLE_DIR. An unreadable config file is an
-// error; a missing one is not. `out_settings` is owned: rk_settings_free.
-// `check` (NULL: every folder is fine) is asked of the folder of a config file in which something
-// is wrong, or that cannot be read. Its error says that the folder cannot be used as a store, with
-// the remedy. Then the file is probably somebody else's (git, ssh and kubectl have a file config
-// too), and this error is told instead.
+// Loads and checks all settings. A wrong value, such as a URL in REKINDLE_DIR, is
+// RK_INVALID_ARGUMENT; the message names the variable (or file and line), the value, and the valid
+// values. An unreadable config file is an error; a missing one is not. `out_settings` is owned:
+// rk_settings_free.
+//
+// If the config file has an error or cannot be read, `check` (may be NULL) checks its folder.
+// `check` returns an error, with the remedy, if the folder cannot be used as a store. The config
+// file then probably belongs to another program (git, ssh and kubectl also have a file `config`),
+// and rk_settings_load returns the error of `check`.
 typedef rk_err *(*rk_settings_check_fn)(const char *directory);
 RK_NODISCARD rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings);
-// The same for a job, which must run whatever can be read. Fails as rk_settings_load for a wrong
-// value, or for want of memory. Otherwise there are settings, and the mode is RK_MODE_OFF
-// - where the home or the config file cannot be found or read, where `check` has an error, or a
-//   store would have to be made in the home of another user: `*out_trouble` says which, and how to
-//   mend it;
-// - where the user has set it so. Then nothing fails, and `*out_trouble` is a wrong value or NULL.
-// Else `*out_trouble` is NULL. Both are owned: rk_settings_free, rk_err_free.
+// The same for a job, which must run even if settings cannot be read. Fails like rk_settings_load
+// if a value is wrong or memory is short. Otherwise returns settings. Their mode is RK_MODE_OFF in
+// two cases:
+// - The home directory or the config file cannot be found or read, `check` returned an error, or a
+//   new store may not be made in its place (such as another user's home). `*out_trouble` describes
+//   the problem and the remedy.
+// - The user set this mode. Then a wrong value is no failure: `*out_trouble` is the error for the
+//   first wrong value, or NULL.
+// With any other mode `*out_trouble` is NULL. Both outputs are owned: rk_settings_free,
+// rk_err_free.
 RK_NODISCARD rk_err *rk_settings_load_for_job(rk_settings_check_fn check,
                                               rk_settings **out_settings, rk_err **out_trouble);
 
-// Whether an error says that a value is wrong, rather than that something cannot be read.
+// True if the error means that a value is wrong, false if it means that something cannot be read.
 bool rk_settings_is_wrong(const rk_err *err);
 
 void rk_settings_free(rk_settings *settings); // NULL is fine
@@ -116,13 +121,14 @@ void rk_settings_cleanup(rk_settings **settings);
 
 const rk_settings_values *rk_settings_get(const rk_settings *settings);
 rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
-// The setting's variable that a variable of another name was probably meant for ("REKINDLE_MDOE");
-// NULL where it is one, or like none. Static.
+// Returns the setting's variable that `variable` probably misspells ("REKINDLE_MDOE"). NULL if
+// `variable` is correct, or similar to none. Static.
 const char *rk_settings_misspelt(rk_span variable);
 const char *rk_mode_name(rk_mode mode);
 const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"
 
-// What counts as the same job, from a command line: a readable stem of the program's name and a
-// digest of the arguments less their volatile parts (dates, process ids, temporary paths, ports).
-// Letters, digits, '-', '_' and '.' only, at most 80 characters. Owned: rk_free.
+// Derives the name of a job from its command line. Restarts of a job get the same name. The name
+// consists of a readable stem of the program's name, and of a digest of the arguments without their
+// volatile parts (dates, process ids, temporary paths, ports). It contains only letters, digits,
+// '-', '_' and '.', at most 80 characters. Owned: rk_free.
 RK_NODISCARD rk_err *rk_job_derive(int argc, const char *const *argv, char **out_job);

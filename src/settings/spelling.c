@@ -18,7 +18,7 @@ size_t rk_spelling_distance(rk_span word, const char *other) {
         row[0] = i;
         for (size_t j = 1; j <= other_len; j++) {
             size_t above = row[j];
-            // Bit 5 is the case of a letter: MODE is as near as mode.
+            // Bit 5 is the case of a letter: MODE equals mode.
             bool same = (word.data[i - 1] | 0x20) == (uint8_t)(other[j - 1] | 0x20);
             row[j] = smallest(row[j - 1] + 1, above + 1, diagonal + !same);
             diagonal = above;

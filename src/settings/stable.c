@@ -1,7 +1,7 @@
 #include "settings/stable_internal.h"
 
-// Each match_… function returns the length of what it recognises at the front of `text`, 0 if
-// nothing. All are plain ASCII: the locale belongs to the host process.
+// Each match_… function returns the length of its match at the front of `text`, 0 if there is none.
+// All work on plain ASCII, whatever locale the host process has set.
 
 enum { LONG_DIGITS = 8, LONG_HEX = 8 };
 
@@ -36,7 +36,7 @@ static size_t digits_at(rk_span text, size_t start) {
     return count;
 }
 
-// True if exactly `count` digits stand at `start`, with a value from `low` to `high`.
+// True if the `count` bytes at `start` are digits, with a value from `low` to `high`.
 static bool number_at(rk_span text, size_t start, size_t count, unsigned low, unsigned high) {
     unsigned value = 0;
     for (size_t i = 0; i < count; i++) {
@@ -124,7 +124,7 @@ static size_t match_uuid(rk_span text) {
     return at;
 }
 
-// A run of hex digits that has a decimal digit in it: "deadbeef" is a word as well, but no job's.
+// A run of hex digits with at least one decimal digit and one letter: "deadbeef" may be a word.
 static size_t match_hex(rk_span text) {
     size_t len = 0, digits = 0;
     if (text.len > 2 && text.data[0] == '0' && text.data[1] == 'x')
@@ -150,7 +150,7 @@ static size_t match_ipv4(rk_span text) {
     return at;
 }
 
-// ":41231" behind a host: one with a dot in it, an address, or localhost.
+// ":41231" after a host: a name or address with a dot, "]", localhost, or any name after "//".
 static size_t match_port(rk_span whole, size_t at) {
     if (whole.data[at] != ':')
         return 0;
@@ -177,7 +177,7 @@ static bool starts_path(rk_span text, const char *directory) {
            (text.len == len || text.data[len] == '/');
 }
 
-// A path under a temporary directory, to its end.
+// A path under a temporary directory, to the end of the path.
 static size_t match_temporary(rk_span text, const char *temporary) {
     if (!starts_path(text, "/tmp") && !starts_path(text, "/var/tmp") &&
         !starts_path(text, "/dev/shm") && !(*temporary == '/' && starts_path(text, temporary)))
@@ -188,7 +188,7 @@ static size_t match_temporary(rk_span text, const char *temporary) {
     return len;
 }
 
-// A component as Python's tempfile names it: "tmp" and eight of a-z, 0-9 and '_'.
+// A name from Python's tempfile: "tmp" and eight of a-z, 0-9 and '_'.
 static size_t match_tmp_name(rk_span text) {
     enum { PREFIX = 3, RANDOM = 8 };
     if (text.len < PREFIX + RANDOM || memcmp(text.data, "tmp", PREFIX) != 0)
@@ -199,7 +199,7 @@ static size_t match_tmp_name(rk_span text) {
     return len == PREFIX + RANDOM ? len : 0;
 }
 
-// What begins a word: only there can a number, id or name begin.
+// Matches what is recognized only at the beginning of a word, or of digits after a letter.
 static size_t match_word(rk_span text, const char **out_token) {
     size_t len = match_uuid(text);
     *out_token = "<id>";
@@ -247,7 +247,7 @@ void rk_stable_add(rk_buf *out, rk_span text, const char *temporary) {
     }
 }
 
-// The option's name in lower case with '_' for '-'; longer ones than this are not in the lists.
+// Options with longer names are never volatile.
 enum { OPTION_MAX_CHARS = 40 };
 
 static bool ends_in(const char *name, size_t len, const char *word) {

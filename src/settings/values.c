@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-// The locale belongs to the host process; settings are plain ASCII.
+// Settings are plain ASCII, whatever locale the host process has set.
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -48,8 +48,8 @@ rk_err *rk_value_bool(const char *label, const char *value, bool *out_value) {
     return rk_error(RK_INVALID_ARGUMENT, "%s is \"%s\"; use 1 or 0", label, value);
 }
 
-// A decimal number in millionths, off the front of `*text`. Not strtod, which obeys the locale. At
-// most six digits after the point and twelve before it, so that nothing can overflow.
+// Takes a decimal number off the front of `*text`, in millionths. strtod would obey the locale. At
+// most twelve digits before the point and six after it, so that nothing can overflow.
 static bool take_millionths(const char **text, uint64_t *out_millionths) {
     const char *next = *text;
     uint64_t whole = 0, fraction = 0;
@@ -71,7 +71,7 @@ static bool take_millionths(const char **text, uint64_t *out_millionths) {
     return true;
 }
 
-// log2 of the unit, or -1. "" is bytes.
+// Returns log2 of the unit, or -1. "" means bytes.
 static int unit_shift(const char *unit) {
     if (!*unit)
         return 0;
@@ -183,7 +183,7 @@ rk_err *rk_value_warmup(const char *label, const char *value, rk_warmup *out_war
                     label, value);
 }
 
-// The length of "scheme://" at the front of an address that a tier would take, else 0.
+// Returns the length of "scheme://" at the front of an address if a tier supports it, else 0.
 static size_t known_scheme_len(const char *address, size_t len) {
     static const char *const schemes[] = {"redis://", "rediss://", "s3://",
                                           "http://",  "https://",  "file:///"};
@@ -199,7 +199,7 @@ rk_err *rk_value_remote(const char *label, const char *value) {
     for (const char *next = value; *next;) {
         size_t len = strcspn(next, " \t");
         if (len && known_scheme_len(next, len) == 0) {
-            // Only the scheme is shown: the rest may hold a password.
+            // Shows only the scheme: the rest may contain a password.
             const char *colon = memchr(next, ':', len);
             int shown = colon ? (int)(colon - next) : (int)(len < 40 ? len : 40);
             return rk_error(RK_INVALID_ARGUMENT,

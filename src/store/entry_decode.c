@@ -37,7 +37,8 @@ static rk_entry_fault check_prefix(rk_span data) {
     return data.len < RK_ENTRY_HEADER_BYTES ? RK_ENTRY_TRUNCATED : RK_ENTRY_OK;
 }
 
-// Head, sections, digest and signature must fill the file to the byte.
+// Checks that head, sections, digest and signature fill the file exactly. `*out_content_bytes` is
+// the size of head and sections.
 static rk_entry_fault check_extent(const rk_entry_head *head, size_t file_bytes,
                                    size_t *out_content_bytes) {
     if (head->header_bytes != RK_ENTRY_HEADER_BYTES || file_bytes > RK_ENTRY_MAX_BYTES)
@@ -58,8 +59,8 @@ static rk_entry_fault check_extent(const rk_entry_head *head, size_t file_bytes,
     return RK_ENTRY_OK;
 }
 
-// No zstd frame gives more: a block is at most 128 KiB and takes at least 4 bytes. So a small entry
-// cannot ask for a big allocation.
+// The highest ratio of any zstd frame: a block decompresses to at most 128 KiB and takes at least 4
+// bytes. The limit keeps a small entry from causing a large allocation.
 enum { MAX_EXPANSION = (128 << 10) / 4 };
 
 static bool section_is_sound(const rk_section *section, bool may_be_compressed) {
@@ -70,7 +71,7 @@ static bool section_is_sound(const rk_section *section, bool may_be_compressed) 
            section->raw_bytes / MAX_EXPANSION <= section->stored_bytes;
 }
 
-// What is left to check once the digest vouches for the bytes.
+// Checks the other fields of the head, after the digest was found to be right.
 static bool head_is_sound(const rk_entry_head *head) {
     if (head->kind != RK_ENTRY_EXECUTABLE && head->kind != RK_ENTRY_PROGRAM)
         return false;
@@ -106,7 +107,7 @@ static rk_entry_fault check(rk_span data, const rk_key *expected, rk_entry_head 
     return RK_ENTRY_OK;
 }
 
-// `*out_raw` is borrowed from `stored`, or from `decompressed`.
+// Decompresses a section if necessary. `*out_raw` borrows from `stored` or from `decompressed`.
 static rk_err *open_section(const rk_section *section, rk_span stored, rk_buf *decompressed,
                             rk_span *out_raw, rk_entry_fault *out_fault) {
     if (section->compression == RK_COMPRESSION_NONE) {

@@ -1,7 +1,7 @@
 #include "store/entry_head_internal.h"
 #include "store/entry_zstd_internal.h"
 
-// A zstd frame of fewer bytes cannot be smaller than its content.
+// A shorter section does not become smaller with zstd.
 enum { SMALLEST_WORTH_COMPRESSING = 32 };
 
 static rk_err *check(const rk_entry *entry, const rk_span raw[RK_SECTION_COUNT],
@@ -22,8 +22,9 @@ static rk_err *check(const rk_entry *entry, const rk_span raw[RK_SECTION_COUNT],
     return NULL;
 }
 
-// Appends a section straight into `out`, which has room for it as it is: a compressed one is kept
-// only where it is smaller, so no more than that is ever needed and nothing is copied twice.
+// Appends a section to `out`, whose capacity suffices for the uncompressed section. Compresses
+// directly into `out`, so that nothing is copied twice. If the result is not smaller than the
+// section, appends the section uncompressed.
 static rk_err *add_section(rk_span raw, bool compress, rk_buf *out, rk_section *out_section) {
     *out_section = (rk_section){.stored_bytes = raw.len, .raw_bytes = raw.len};
     if (compress && raw.len >= SMALLEST_WORTH_COMPRESSING) {
@@ -52,9 +53,9 @@ static rk_err *encode(const rk_entry *entry, const rk_span raw[RK_SECTION_COUNT]
         .key = entry->key,
     };
     uint8_t head_bytes[RK_ENTRY_HEADER_BYTES] = {0};
-    rk_buf_add(out, head_bytes, sizeof head_bytes); // the place; the sizes are not known yet
+    rk_buf_add(out, head_bytes, sizeof head_bytes); // a placeholder: the sizes are not known yet
     for (size_t i = 0; i < RK_SECTION_COUNT; i++) {
-        // Metadata stays readable with any tool that shows text.
+        // Metadata is not compressed, so that any text tool can show it.
         bool compress = i != RK_SECTION_METADATA;
         RK_TRY(add_section(raw[i], compress, out, &head.sections[i]));
     }
@@ -76,12 +77,12 @@ rk_err *rk_entry_encode(const rk_entry *entry, rk_buf *out_data) {
     size_t most_bytes = 0;
     RK_TRY(check(entry, raw, &most_bytes));
     rk_buf_reserve(out_data,
-                   most_bytes + RK_ENTRY_SIGNATURE_BYTES); // so that signing copies nothing
+                   most_bytes + RK_ENTRY_SIGNATURE_BYTES); // signing then moves nothing
     RK_TRY(rk_buf_status(out_data));
     size_t start = out_data->len;
     rk_err *err = encode(entry, raw, out_data);
     if (err)
-        out_data->len = start; // half an entry is of no use to anyone
+        out_data->len = start; // removes the incomplete entry
     out_data->data[out_data->len] = 0;
     return err;
 }

@@ -1,5 +1,5 @@
-// The fixed head of an entry, as numbers; private to src/store. Offsets and meanings:
-// docs/format.md.
+// The fixed head of an entry, parsed into numbers; private to src/store. docs/format.md has the
+// offsets and meanings.
 #pragma once
 
 #include "store/entry.h"
@@ -42,25 +42,26 @@ typedef struct rk_entry_head {
 enum {
     RK_ENTRY_MAGIC_BYTES = 8,
     RK_ENTRY_PREFIX_BYTES = 12,           // magic and version
-    RK_ENTRY_AT_SIGNATURE = 236,          // the signature's type and size, which count as zero in
-    RK_ENTRY_SIGNATURE_FIELDS_BYTES = 12, // the digest
+    RK_ENTRY_AT_SIGNATURE = 236,          // offset of the signature's type and size
+    RK_ENTRY_SIGNATURE_FIELDS_BYTES = 12, // size of both; the digest counts them as zero
 };
 
 RK_HIDDEN extern const uint8_t rk_entry_magic[RK_ENTRY_MAGIC_BYTES];
 
-// Writes magic and head. Nothing is checked.
+// Writes magic and head without checks.
 RK_HIDDEN void rk_entry_head_write(const rk_entry_head *head, uint8_t out[RK_ENTRY_HEADER_BYTES]);
 
-// Reads what follows the magic. Nothing is checked; any alignment.
+// Reads the fields after the magic without checks. `data` may have any alignment.
 RK_HIDDEN void rk_entry_head_read(const uint8_t data[RK_ENTRY_HEADER_BYTES],
                                   rk_entry_head *out_head);
 
-// The digest over a head and all its sections: `content_bytes` from the start of the file, at least
-// RK_ENTRY_HEADER_BYTES. The signature's fields count as zero, so that signing leaves it as it is.
+// Computes the digest over a head and all its sections: the first `content_bytes` of the file, at
+// least RK_ENTRY_HEADER_BYTES. The signature's fields count as zero, so that signing does not
+// change the digest.
 RK_HIDDEN void rk_entry_digest(const uint8_t *data, size_t content_bytes, rk_digest *out_digest);
 
-// Of an entry whose digest fits and whose extent is checked: true if it is not signed, or if every
-// bit of its signature is as it was made. `*out_signer` is then whose it is.
+// True if the entry is unsigned, or if every bit of its signature is right; `*out_signer` is then
+// the signer's key. The caller has checked the entry's digest and size.
 RK_HIDDEN RK_NODISCARD bool rk_entry_signature_check(const rk_entry_head *head, const uint8_t *data,
                                                      size_t content_bytes,
                                                      rk_sign_public *out_signer);

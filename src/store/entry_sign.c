@@ -1,7 +1,8 @@
 #include "store/entry_head_internal.h"
 
-// The signature's section (docs/format.md): whose it is, the signature, and a check over the
-// fields in the head that the digest leaves out and over both, so that each of its bits counts.
+// The signature's section (docs/format.md): the public key, the signature, and a check. The check
+// is a digest over public key, signature and the two fields of the head that the entry's digest
+// leaves out, so that a change of any bit is found.
 enum {
     AT_PUBLIC = 0,
     AT_SIGNATURE = AT_PUBLIC + RK_SIGN_PUBLIC_BYTES,
@@ -19,7 +20,7 @@ static uint8_t *append(uint8_t *to, const void *data, size_t len) {
     return to + len;
 }
 
-// What is signed, of an entry whose digest is known to fit.
+// Builds the signed message of an entry. The caller has checked the entry's digest.
 static void make_message(const rk_entry_head *head, const uint8_t *data, size_t content_bytes,
                          uint8_t out[MESSAGE_BYTES]) {
     size_t metadata_at = RK_ENTRY_HEADER_BYTES;

@@ -46,7 +46,7 @@ rk_err *rk_zstd_unpack(rk_span packed, size_t raw_bytes, rk_buf *out_raw, bool *
     if (ZSTD_getFrameContentSize(packed.data, packed.len) != raw_bytes ||
         ZSTD_findFrameCompressedSize(packed.data, packed.len) != packed.len)
         return NULL;
-    // Exactly as much as is needed, where the growth of rk_buf would round up to twice that.
+    // Not rk_buf_reserve, which may allocate up to twice the required size.
     uint8_t *data = rk_malloc(raw_bytes + 1);
     if (!data)
         return rk_err_no_memory();

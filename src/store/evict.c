@@ -11,7 +11,7 @@
 
 enum {
     MAX_FILES_IN_A_FOLDER = 1 << 20,
-    MAX_CANDIDATES = 1 << 22, // 0.6 GB of them: only a collection by hand comes near
+    MAX_CANDIDATES = 1 << 22, // about 0.5 GB; only `rekindle gc` may need nearly so many
     METADATA_MAX_BYTES = 1 << 20,
     BLOCK_BYTES = 4096,
     PROGRAM_DIVISOR = 10,
@@ -27,7 +27,7 @@ double rk_evict_worth(rk_entry_kind kind, uint64_t bytes, uint64_t compile_ns, u
 
 rk_err *rk_survey_begin(rk_store *store, bool dry_run, rk_survey *out_survey) {
     *out_survey = (rk_survey){.store = store, .dry_run = dry_run};
-    RK_TRY(rk_last_use_load_clock(store, &out_survey->ages));
+    RK_TRY(rk_last_use_load_clock(store, &out_survey->clock));
     return rk_pins_load(store, &out_survey->pins);
 }
 
@@ -37,7 +37,7 @@ void rk_survey_cleanup(rk_survey *survey) {
     *survey = (rk_survey){0};
 }
 
-// One folder of one kind, while its files are visited.
+// A folder of one kind, while its files are visited.
 typedef struct folder {
     rk_survey *survey;
     rk_entry_kind kind;
@@ -66,7 +66,7 @@ static rk_err *add_candidate(rk_survey *survey, rk_entry_kind kind, const char *
         .kind = (uint8_t)kind,
         .bytes = (uint64_t)info->st_size,
         .modified_ns = rk_stat_modified_ns(info),
-        .age_ns = rk_last_use_age(&survey->ages, rk_stat_modified_ns(info)),
+        .age_ns = rk_last_use_age(&survey->clock, rk_stat_modified_ns(info)),
     };
     memcpy(one->hex, name, RK_DIGEST_HEX_CHARS);
     one->pinned = rk_pins_has(&survey->pins, one->hex);
@@ -74,18 +74,19 @@ static rk_err *add_candidate(rk_survey *survey, rk_entry_kind kind, const char *
     return NULL;
 }
 
-// A stamp of the future would keep an entry until then: from now on it ages as others do.
+// Sets a time stamp in the future to now. Otherwise the entry would keep age 0 until that time.
 static void mend_stamp(const folder *self, const char *name, const struct stat *info) {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
     if (!self->survey->dry_run &&
-        rk_last_use_is_future(&self->survey->ages, rk_stat_modified_ns(info)))
+        rk_last_use_is_future(&self->survey->clock, rk_stat_modified_ns(info)))
         (void)rk_sys()->utimensat_fn(self->fd, name, times);
 }
 
-// What a dead writer left is removed; what is being written counts as pending of its writer.
+// Removes the temporary file of a dead writer. Other temporary files do not count here, since their
+// writers count them as pending.
 static void visit_temporary(const folder *self, const char *name, const struct stat *info) {
     rk_survey *survey = self->survey;
-    uint64_t age_ns = rk_last_use_age(&survey->ages, rk_stat_modified_ns(info));
+    uint64_t age_ns = rk_last_use_age(&survey->clock, rk_stat_modified_ns(info));
     if (!rk_temporary_is_abandoned(name, age_ns) ||
         (!survey->dry_run && rk_sys()->unlinkat_fn(self->fd, name, 0) != 0))
         return;
@@ -109,7 +110,7 @@ static rk_err *visit_file(void *context, const char *name) {
         return NULL;
     }
     if (!rk_store_name_is_entry(self->kind, self->digits, name))
-        return NULL; // not ours, whatever it is
+        return NULL; // a foreign file
     self->count.files++;
     self->count.bytes += info.st_size;
     mend_stamp(self, name, &info);
@@ -154,11 +155,11 @@ rk_err *rk_survey_folder(rk_survey *survey, unsigned first_byte, rk_usage_table 
                       &table->places[rk_place_of(RK_ENTRY_PROGRAM, digits)]);
 }
 
-// The folder that a walk over candidates is in: one after the other lies in the same.
+// The open folder of a walk over candidates. Successive candidates often lie in the same folder.
 typedef struct place_walk {
     const rk_store *store;
     unsigned place;
-    int fd; // owned; -1: not open, or not there
+    int fd; // owned; -1: not open, or the folder does not exist
 } place_walk;
 
 static void place_walk_cleanup(place_walk *self) {
@@ -168,8 +169,8 @@ static void place_walk_cleanup(place_walk *self) {
 #define PLACE_WALK_INIT(the_store)                                                                 \
     { .store = (the_store), .place = RK_PLACE_COUNT, .fd = -1 }
 
-// Goes where the candidate lies, and says what it is called there. `*out_there` is false where the
-// folder is gone.
+// Opens the folder of a candidate, and returns the name of its file. `*out_there` is false if the
+// folder does not exist.
 static rk_err *walk_to(place_walk *self, const rk_evict_candidate *one, rk_buf *out_name,
                        bool *out_there) {
     unsigned place = rk_place_of((rk_entry_kind)one->kind, one->hex);
@@ -192,7 +193,8 @@ static rk_err *walk_to(place_walk *self, const rk_evict_candidate *one, rk_buf *
     return NULL;
 }
 
-// Reading must not look like use to those who go by access times; only the owner may ask for that.
+// Opens a file without changing its access time, for tools that use access times. Only the owner
+// may use O_NOATIME; for other users, opens normally.
 static int open_quietly(int folder_fd, const char *name) {
     const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
     int fd = rk_sys()->openat_fn(folder_fd, name, flags | O_NOATIME, 0);
@@ -214,7 +216,7 @@ static bool read_at(int fd, void *data, size_t len, uint64_t offset) {
     return true;
 }
 
-// What the head says, unverified: it decides only what goes first.
+// Reads the head without checking the digest. The head decides only the order of eviction.
 static bool read_head(int fd, rk_entry_head *out_head) {
     uint8_t data[RK_ENTRY_HEADER_BYTES];
     if (!read_at(fd, data, sizeof data, 0) ||
@@ -239,13 +241,13 @@ static rk_err *read_metadata(int fd, const rk_entry_head *head, rk_buf *out) {
 }
 
 static rk_err *judge(place_walk *walk, rk_evict_candidate *one, const rk_gc_options *options) {
-    const uint64_t unknown_compile_ns = 1000000000; // of another version's entry
+    const uint64_t unknown_compile_ns = 1000000000; // for an entry of another version
     RK_AUTO(rk_buf) metadata = {0};
     RK_AUTO(rk_buf) name = {0};
     rk_entry_head head = {0};
     bool there = false;
     RK_TRY(walk_to(walk, one, &name, &there));
-    // What cannot be read is worth nothing.
+    // A file that cannot be read has compile_ns 0, and so a worth of 0.
     rk_autofd fd = there ? open_quietly(walk->fd, rk_buf_text(&name)) : -1;
     bool readable = fd >= 0 && read_head(fd, &head);
     bool current = readable && head.version == RK_ENTRY_VERSION;
@@ -297,7 +299,7 @@ static int by_place(const void *a, const void *b) {
     return strcmp(left->hex, right->hex);
 }
 
-// Removes it unless it was used or replaced since it was visited.
+// Removes a candidate, unless it was used or replaced since the visit.
 static rk_err *remove_marked(const rk_survey *survey, place_walk *walk, rk_evict_candidate *one,
                              rk_usage_table *gone) {
     RK_AUTO(rk_buf) name = {0};

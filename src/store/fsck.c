@@ -18,11 +18,11 @@ typedef struct check {
     rk_store *store;
     const rk_fsck_options *options;
     rk_fsck_report *report;
-    rk_last_use_clock ages;
-    rk_usage_state *state; // owned; `found` is compared with it
-    rk_usage_table *found; // owned
-    uint64_t expected;     // entries, as far as is known
-    bool partial;          // a folder could not be entered, so that sums say nothing
+    rk_last_use_clock clock;
+    rk_usage_state *state; // owned; the account, which is compared with `found`
+    rk_usage_table *found; // owned; the counted files and bytes
+    uint64_t expected;     // number of entries by the account
+    bool partial;          // a folder could not be entered: `found` is incomplete
 } check;
 
 static void check_cleanup(check *self) {
@@ -40,8 +40,8 @@ const char *rk_fsck_kind_name(rk_fsck_kind kind) {
     return names[kind];
 }
 
-static void tell(check *self, rk_fsck_kind kind, const char *path, const char *detail,
-                 bool repaired) {
+static void report_finding(check *self, rk_fsck_kind kind, const char *path, const char *detail,
+                           bool repaired) {
     self->report->found[kind]++;
     self->report->repaired[kind] += repaired;
     const rk_fsck_finding finding = {kind, path, detail, repaired};
@@ -69,20 +69,21 @@ static bool take_from_others(const check *self, const char *path, const struct s
     return taken;
 }
 
-// True if what lies there may be trusted as it lies.
+// Reports a file or folder of another user, or one that others may write to. True if it may be
+// used, also after a repair.
 static bool check_owner(check *self, const char *path, const struct stat *info) {
     if (info->st_uid != geteuid() && info->st_uid != 0) {
-        tell(self, RK_FSCK_PERMISSIONS, path, "belongs to somebody else", false);
+        report_finding(self, RK_FSCK_PERMISSIONS, path, "belongs to somebody else", false);
         return false;
     }
     if (S_ISLNK(info->st_mode) || !(info->st_mode & OTHERS_MAY_WRITE)) // a link has no mode
         return true;
     bool repaired = self->options->repair && take_from_others(self, path, info);
-    tell(self, RK_FSCK_PERMISSIONS, path, "others may write to it", repaired);
+    report_finding(self, RK_FSCK_PERMISSIONS, path, "others may write to it", repaired);
     return repaired;
 }
 
-// Where files of one kind lie.
+// A folder whose files are visited.
 typedef struct folder {
     check *of;
     rk_entry_kind kind;
@@ -90,7 +91,7 @@ typedef struct folder {
     rk_usage_count *count;
 } folder;
 
-// Every byte of it, and whether it is filed under its own key.
+// Checks every byte of an entry, and that it is filed under its own key.
 static rk_err *check_entry(check *self, rk_entry_kind kind, const char *path, const char *hex) {
     rk_store_lookup lookup = {0};
     rk_err *err = rk_store_read(self->store, kind, hex, RK_WANT_PAYLOAD, &lookup);
@@ -101,7 +102,7 @@ static rk_err *check_entry(check *self, rk_entry_kind kind, const char *path, co
     self->report->bytes += lookup.view.stored_bytes;
     rk_store_lookup_cleanup(&lookup);
     if (unreadable) {
-        tell(self, RK_FSCK_DAMAGED, path, rk_err_message(err), false);
+        report_finding(self, RK_FSCK_DAMAGED, path, rk_err_message(err), false);
         rk_err_drop(err, "told");
         return NULL;
     }
@@ -111,17 +112,18 @@ static rk_err *check_entry(check *self, rk_entry_kind kind, const char *path, co
     }
     RK_TRY(err);
     if (fault == RK_ENTRY_UNKNOWN_VERSION)
-        tell(self, RK_FSCK_OTHER_VERSION, path, rk_entry_fault_text(fault), false);
+        report_finding(self, RK_FSCK_OTHER_VERSION, path, rk_entry_fault_text(fault), false);
     else if (fault)
-        tell(self, RK_FSCK_DAMAGED, path, rk_entry_fault_text(fault),
-             self->options->repair && rk_store_set_aside(self->store, kind, hex));
+        report_finding(self, RK_FSCK_DAMAGED, path, rk_entry_fault_text(fault),
+                       self->options->repair && rk_store_set_aside(self->store, kind, hex));
     return NULL;
 }
 
 static void check_temporary(check *self, const char *path, const char *name,
                             const struct stat *info) {
-    if (rk_temporary_is_abandoned(name, rk_last_use_age(&self->ages, rk_stat_modified_ns(info))))
-        tell(self, RK_FSCK_LEFTOVER, path, "left by a writer that died", try_remove(self, path));
+    if (rk_temporary_is_abandoned(name, rk_last_use_age(&self->clock, rk_stat_modified_ns(info))))
+        report_finding(self, RK_FSCK_LEFTOVER, path, "left by a writer that died",
+                       try_remove(self, path));
 }
 
 static rk_err *stat_below(const check *self, const char *path, struct stat *out_info,
@@ -149,8 +151,9 @@ static rk_err *visit_file(void *context, const char *name) {
     char hex[RK_DIGEST_HEX_CHARS + 1] = "";
     (void)memcpy(hex, name, strnlen(name, RK_DIGEST_HEX_CHARS));
     if (!S_ISREG(info.st_mode)) {
-        tell(self, is_entry ? RK_FSCK_NOT_A_FILE : RK_FSCK_UNKNOWN, path, "is no regular file",
-             is_entry && self->options->repair && rk_store_set_aside(self->store, in->kind, hex));
+        report_finding(
+            self, is_entry ? RK_FSCK_NOT_A_FILE : RK_FSCK_UNKNOWN, path, "is no regular file",
+            is_entry && self->options->repair && rk_store_set_aside(self->store, in->kind, hex));
         return NULL;
     }
     if (rk_temporary_is_name(name)) {
@@ -158,7 +161,7 @@ static rk_err *visit_file(void *context, const char *name) {
         return NULL;
     }
     if (!is_entry) {
-        tell(self, RK_FSCK_UNKNOWN, path, "is nothing that rekindle knows", false);
+        report_finding(self, RK_FSCK_UNKNOWN, path, "is nothing that rekindle knows", false);
         return NULL;
     }
     in->count->files++;
@@ -170,14 +173,14 @@ static rk_err *visit_file(void *context, const char *name) {
     return check_entry(self, in->kind, path, hex);
 }
 
-// False if it is not there, or cannot be entered: that has been told then.
+// Sets `*out_usable` if `path` is a folder that may be used. Reports any other existing file.
 static rk_err *check_folder(check *self, const char *path, bool *out_usable) {
     struct stat info;
     RK_TRY(stat_below(self, path, &info, out_usable));
     if (!*out_usable)
         return NULL;
     if (!S_ISDIR(info.st_mode)) {
-        tell(self, RK_FSCK_NOT_A_FILE, path, "is no folder", false);
+        report_finding(self, RK_FSCK_NOT_A_FILE, path, "is no folder", false);
         *out_usable = false;
     } else {
         *out_usable = check_owner(self, path, &info);
@@ -204,7 +207,7 @@ static rk_err *check_kind(check *self, rk_entry_kind kind) {
     return NULL;
 }
 
-// A folder that others may write to, which was told, has nothing to tell.
+// Drops RK_PERMISSION_DENIED of a folder that others may write to, which check_folder has reported.
 static rk_err *ignore_refusal(rk_err *err) {
     if (rk_err_code(err) != RK_PERMISSION_DENIED)
         return err;
@@ -229,12 +232,13 @@ static rk_err *check_pins(check *self) {
         RK_TRY(stat_below(self, path, &info, &there));
         if (!there || !rk_own_other(self->store, "pins", pins.keys[i], &info))
             continue;
-        tell(self, RK_FSCK_ORPHAN, path, "pins a key that is not kept", try_remove(self, path));
+        report_finding(self, RK_FSCK_ORPHAN, path, "pins a key that is not kept",
+                       try_remove(self, path));
     }
     return NULL;
 }
 
-// Files of others, which may lie in the same folders, are none of our business.
+// True if the file is rekindle's own. Foreign files may lie in the same folders.
 static bool is_ours(const folder *in, const char *path, const char *name, const struct stat *info) {
     static const struct {
         const char *folder;
@@ -246,7 +250,7 @@ static bool is_ours(const folder *in, const char *path, const char *name, const 
     return rk_own_other(in->of->store, in->path, name, info);
 }
 
-// The other folders: leftovers, and who may write.
+// Checks a file of a folder without entries: leftovers and permissions.
 static rk_err *visit_other(void *context, const char *name) {
     folder *in = context;
     rk_autofree char *path = rk_path_join(in->path, name);
@@ -275,8 +279,8 @@ static rk_err *check_others(check *self) {
     return NULL;
 }
 
-// What is compared: entries, and what was set aside, which moves without a line in a log. Runs grow
-// without one, and are counted when they are collected.
+// Sums the places to compare. Entries and quarantine/ count together, since a move to quarantine/
+// writes no line in a log. Runs grow without lines in a log, so they are not compared.
 static int64_t compared_bytes(const rk_usage_table *table) {
     int64_t bytes = 0;
     for (unsigned place = 0; place <= RK_PLACE_QUARANTINE; place++)
@@ -284,11 +288,11 @@ static int64_t compared_bytes(const rk_usage_table *table) {
     return bytes;
 }
 
-// `*out_counted`: there was room to write it down.
+// Counts the store and publishes a new account. `*out_counted` is false if the disk is full.
 static rk_err *count_again(check *self, bool *out_counted) {
     RK_AUTO_USAGE state = NULL;
     RK_TRY(rk_usage_read(self->store, &state));
-    (void)rk_usage_find_finished(state, self->ages.now_ns);
+    (void)rk_usage_find_finished(state, self->clock.now_ns);
     RK_TRY(rk_usage_count_all(self->store, &state->table));
     return rk_usage_publish_if_space(self->store, state, out_counted);
 }
@@ -298,10 +302,10 @@ static rk_err *check_account(check *self) {
     RK_TRY(rk_usage_read(self->store, &after));
     int64_t known = compared_bytes(&self->state->table), found = compared_bytes(self->found);
     struct stat info;
-    bool damaged = false; // a base that is not there was never written
+    bool damaged = false; // a missing base is not damaged: it was never written
     RK_TRY(stat_below(self, "usage/base", &info, &damaged));
     damaged = damaged && !self->state->known;
-    bool busy = known != compared_bytes(&after->table); // a job adds or removes right now
+    bool busy = known != compared_bytes(&after->table); // another process changes the store
     bool wrong = self->state->known && known != found && !busy && !self->partial;
     bool repaired = false;
     if (self->options->repair)
@@ -311,8 +315,8 @@ static rk_err *check_account(check *self) {
                       (long long)found);
     RK_TRY(rk_buf_status(&detail));
     if (damaged || wrong)
-        tell(self, RK_FSCK_ACCOUNT, "usage/base", damaged ? "is damaged" : rk_buf_text(&detail),
-             repaired);
+        report_finding(self, RK_FSCK_ACCOUNT, "usage/base",
+                       damaged ? "is damaged" : rk_buf_text(&detail), repaired);
     return NULL;
 }
 
@@ -325,7 +329,7 @@ rk_err *rk_store_fsck(rk_store *store, const rk_fsck_options *options, rk_fsck_r
     self.found = rk_calloc(1, sizeof *self.found);
     if (!self.found)
         return rk_err_no_memory();
-    RK_TRY(rk_last_use_load_clock(store, &self.ages));
+    RK_TRY(rk_last_use_load_clock(store, &self.clock));
     RK_TRY(rk_usage_read(store, &self.state));
     for (unsigned place = 0; place < RK_PLACE_QUARANTINE; place++)
         self.expected += (uint64_t)(self.state->table.places[place].files > 0

@@ -69,7 +69,8 @@ static rk_err *remove_old(collection *self) {
     return remove_marked(self);
 }
 
-// What counts towards max_bytes: everything, or the entries that are meant.
+// Returns the bytes that count towards max_bytes: of the whole store, or with a filter, of the
+// entries that the filter accepts.
 static uint64_t measured_bytes(const collection *self) {
     uint64_t bytes = 0;
     if (!self->options->belongs) {
@@ -126,14 +127,14 @@ static rk_err *collect(collection *self, rk_store *store) {
     const rk_gc_options *options = self->options;
     RK_TRY(rk_usage_read(store, &self->state));
     RK_TRY(rk_survey_begin(store, options->dry_run, &self->survey));
-    (void)rk_usage_find_finished(self->state, self->survey.ages.now_ns);
+    (void)rk_usage_find_finished(self->state, self->survey.clock.now_ns);
     RK_TRY(visit_all(self));
     report_leftovers(self);
     rk_usage_table *table = &self->state->table;
     for (unsigned place = RK_PLACE_QUARANTINE; place < RK_PLACE_COUNT; place++)
         RK_TRY(rk_usage_count_place(store, place, &table->places[place]));
     self->report->before = total_of(self->state);
-    if (!options->belongs) // their limits are shares of the store's
+    if (!options->belongs) // with a filter, max_bytes is not the cap of the store
         RK_TRY(rk_others_collect(&self->survey, options->max_bytes, options, table, self->report));
     bool by_age = options->older_than_ns != UINT64_MAX;
     bool by_size = options->max_bytes != UINT64_MAX &&
@@ -146,7 +147,7 @@ static rk_err *collect(collection *self, rk_store *store) {
     return err;
 }
 
-// What went is taken off, also where the collection failed half-way.
+// Subtracts the removed files and publishes the account, also after a collection that failed.
 static rk_err *publish(collection *self, rk_store *store) {
     for (unsigned place = 0; place < RK_PLACE_COUNT; place++) {
         self->state->table.places[place].files += self->gone->places[place].files;
@@ -162,7 +163,8 @@ static rk_err *publish(collection *self, rk_store *store) {
     return NULL;
 }
 
-// What the dead left where no entries lie; their folders are swept as they are visited.
+// Removes leftovers of dead processes in folders without entries. A visit to a folder of entries
+// removes the leftovers there.
 static void sweep(rk_store *store) {
     static const char *const folders[] = {"", "usage", "plugins", "pins", RK_LOADS_FOLDER};
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
@@ -174,13 +176,13 @@ static void sweep(rk_store *store) {
 
 rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report *out_report) {
     *out_report = (rk_gc_report){0};
-    RK_AUTO(rk_gc_lock) hold = {0};
+    RK_AUTO(rk_gc_lock) lock = {0};
     if (!options->dry_run) {
         if (store->readonly)
             return rk_error(RK_PERMISSION_DENIED, "the store %s is open for reading only",
                             store->directory);
-        RK_TRY(rk_gc_lock_wait(store, WAIT_MS, &hold));
-        if (!hold.store)
+        RK_TRY(rk_gc_lock_wait(store, WAIT_MS, &lock));
+        if (!lock.store)
             return rk_error(RK_UNAVAILABLE,
                             "another process has been collecting in %s for %d seconds",
                             store->directory, WAIT_MS / 1000);
@@ -192,7 +194,8 @@ rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report 
     if (!self.gone)
         return rk_err_no_memory();
     rk_err *err = collect(&self, store);
-    // Places that were not visited before an error keep their old counts, where there were any.
+    // After an error, places that were not visited keep their old counts. So the account can be
+    // published only if it was known before.
     bool countable = self.state && (self.state->known || !err);
     rk_err *publish_err = countable ? publish(&self, store) : NULL;
     if (err) {

@@ -1,5 +1,5 @@
-// Collecting: making the store as small as it is meant to be, by hand (`rekindle gc`). What a job
-// stores makes room for itself (rk_store_set_limit), so that nobody needs to.
+// Garbage collection by hand (`rekindle gc`). A job does not need it: its puts evict entries
+// to keep the store below its limit (rk_store_set_limit).
 #pragma once
 
 #include "store/store.h"
@@ -7,24 +7,24 @@
 typedef struct rk_gc_removal {
     const char
         *what; // "executable", "program", "run", "quarantine", "plugin", "job", "leftover"; static
-    const char *name; // the key, or the file's name; borrowed for the visit
+    const char *name; // the key, or the file's name; borrowed for the call
     uint64_t bytes;
-    uint64_t age_ns;     // since it was last used, or written
-    uint64_t compile_ns; // of executables and programs
+    uint64_t age_ns;     // since the last use, or since it was written
+    uint64_t compile_ns; // only of executables and programs
 } rk_gc_removal;
 
 typedef struct rk_gc_options {
-    uint64_t max_bytes;     // of all that is collected, pins included; UINT64_MAX: no limit
-    uint64_t older_than_ns; // entries that were not used for so long go; UINT64_MAX: none for that
-    bool recent_too; // to keep to max_bytes, also what was used in the last hour goes, last of all
-    bool dry_run;
-    // Which entries are meant, by their metadata (JSON; empty where the entry cannot be read);
-    // NULL: all, and then runs, plugins and quarantine/ are collected too. With a filter max_bytes
-    // is for these entries alone.
+    uint64_t max_bytes;     // limit of the store, pinned entries included; UINT64_MAX: no limit
+    uint64_t older_than_ns; // removes entries not used for this time; UINT64_MAX: none
+    bool recent_too; // for max_bytes, also removes entries used in the last hour, last of all
+    bool dry_run;    // removes nothing, only reports
+    // Filters entries by their metadata (JSON; empty if the entry cannot be read). With a filter,
+    // only these entries are removed and count towards max_bytes. NULL: all entries; then runs,
+    // jobs, plugins and quarantine/ are collected too.
     bool (*belongs)(void *context, rk_span metadata);
-    // Told of each removal; NULL is fine.
+    // Called for each removal; or NULL.
     void (*removed)(void *context, const rk_gc_removal *removal);
-    // Told how many of `all` folders were visited; NULL is fine.
+    // Called with the number of folders visited, of `all`; or NULL.
     void (*progress)(void *context, unsigned done, unsigned all);
     void *context;
 } rk_gc_options;
@@ -34,15 +34,15 @@ typedef struct rk_gc_total {
 } rk_gc_total;
 
 typedef struct rk_gc_report {
-    rk_gc_total before, after; // of all that counts
+    rk_gc_total before, after; // size of the whole store
     rk_gc_total executables, programs, runs, quarantine, plugins, jobs, leftovers; // removed
-    uint64_t lost_compile_ns; // what compiling the removed executables took
-    rk_gc_total pinned;       // kept because of a pin, though it would have gone
-    rk_gc_total recent;       // kept because it was used in the last hour
+    uint64_t lost_compile_ns; // compile time of the removed executables
+    rk_gc_total pinned;       // would have been removed, but are pinned
+    rk_gc_total recent;       // would have been removed, but were used in the last hour
 } rk_gc_report;
 
-// Collects. The account (docs/format.md, usage/) is made new by the way. Fails with
-// RK_UNAVAILABLE if another process has been at it for 30 seconds. Blocks for as long as listing
-// the store takes.
+// Collects garbage, and counts a new usage account (docs/format.md, usage/). Blocks until the whole
+// store is listed. Unless dry_run, also waits for the gc lock: RK_UNAVAILABLE if another process
+// holds it for 30 seconds; RK_PERMISSION_DENIED if the store is readonly.
 RK_NODISCARD rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options,
                                  rk_gc_report *out_report);

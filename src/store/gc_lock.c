@@ -13,8 +13,9 @@ static rk_digest lease_key(void) {
     return key;
 }
 
-// Unlike a compilation, a collection gives no signs of life: it is late by its beginning. So is
-// what names nobody.
+// True if the lease may be taken over. Unlike a compilation, a collection writes no heartbeats, so
+// its lease is late a fixed time after its creation. An invalid lease has created_ns 0 and is late
+// at once.
 static bool is_stale(const rk_lease_view *view) {
     uint64_t now_ns = rk_realtime_ns(), then_ns = view->created_ns;
     uint64_t distance_ns = now_ns > then_ns ? now_ns - then_ns : then_ns - now_ns;
@@ -35,17 +36,17 @@ static rk_err *take(const rk_store *store, rk_lease *out_lease) {
     return is_stale(&view) ? rk_lease_take_over(store, &view, &key, &self, out_lease) : NULL;
 }
 
-rk_err *rk_gc_lock_try(const rk_store *store, rk_gc_lock *out_hold) {
-    *out_hold = (rk_gc_lock){0};
-    rk_err *err = take(store, &out_hold->lease);
-    bool held = !err && out_hold->lease.identity;
+rk_err *rk_gc_lock_try(const rk_store *store, rk_gc_lock *out_lock) {
+    *out_lock = (rk_gc_lock){0};
+    rk_err *err = take(store, &out_lock->lease);
+    bool held = !err && out_lock->lease.identity;
     if (rk_err_code(err) == RK_UNIMPLEMENTED || rk_err_errno(err) == ENOSPC ||
         rk_err_errno(err) == EDQUOT) {
         rk_err_drop(err, "no leases here, or no room for one, which only collecting makes");
         err = NULL;
         held = true;
     }
-    out_hold->store = held ? store : NULL;
+    out_lock->store = held ? store : NULL;
     return err;
 }
 
@@ -55,18 +56,18 @@ void rk_gc_lock_pause(unsigned milliseconds) {
     (void)nanosleep(&pause, NULL);
 }
 
-rk_err *rk_gc_lock_wait(const rk_store *store, unsigned timeout_ms, rk_gc_lock *out_hold) {
+rk_err *rk_gc_lock_wait(const rk_store *store, unsigned timeout_ms, rk_gc_lock *out_lock) {
     enum { POLL_MS = 20 };
     for (unsigned waited_ms = 0;; waited_ms += POLL_MS) {
-        RK_TRY(rk_gc_lock_try(store, out_hold));
-        if (out_hold->store || waited_ms >= timeout_ms)
+        RK_TRY(rk_gc_lock_try(store, out_lock));
+        if (out_lock->store || waited_ms >= timeout_ms)
             return NULL;
         rk_gc_lock_pause(POLL_MS);
     }
 }
 
-void rk_gc_lock_cleanup(rk_gc_lock *hold) {
-    if (hold->store)
-        rk_lease_release(hold->store, &hold->lease);
-    *hold = (rk_gc_lock){0};
+void rk_gc_lock_cleanup(rk_gc_lock *lock) {
+    if (lock->store)
+        rk_lease_release(lock->store, &lock->lease);
+    *lock = (rk_gc_lock){0};
 }

@@ -1,6 +1,6 @@
-// Who collects: at most one process at a time, as far as that can be told; private to src/store. A
-// lease (store/lease.h) like that of a compilation, which is late after five minutes. Two that
-// collect at once only do more than was needed.
+// The gc lock, so that one process at a time evicts or collects garbage; private to src/store. The
+// lock is a lease (store/lease.h), as for a compilation, that expires after five minutes. It is not
+// strict: two processes that collect at once only do more than necessary.
 #pragma once
 
 #include "store/lease.h"
@@ -11,13 +11,13 @@ typedef struct rk_gc_lock {
     rk_lease lease;
 } rk_gc_lock;
 
-// Takes the hold if nobody has it, or its holder is dead or late; else `out_hold->store` is NULL.
-// Where no lease can be had for lack of space, or because the file system knows no links, everybody
-// holds. Released by rk_gc_lock_cleanup.
-RK_HIDDEN RK_NODISCARD rk_err *rk_gc_lock_try(const rk_store *store, rk_gc_lock *out_hold);
+// Takes the lock if no process holds it, or if its holder is dead or late. Otherwise
+// `out_lock->store` is NULL. If no lease is possible, because the disk is full or the file system
+// has no hard links, every process gets the lock. Released by rk_gc_lock_cleanup.
+RK_HIDDEN RK_NODISCARD rk_err *rk_gc_lock_try(const rk_store *store, rk_gc_lock *out_lock);
 
-// As rk_gc_lock_try, for at most `timeout_ms`.
+// As rk_gc_lock_try, but waits up to `timeout_ms` for the lock.
 RK_HIDDEN RK_NODISCARD rk_err *rk_gc_lock_wait(const rk_store *store, unsigned timeout_ms,
-                                               rk_gc_lock *out_hold);
+                                               rk_gc_lock *out_lock);
 RK_HIDDEN void rk_gc_lock_pause(unsigned milliseconds);
-RK_HIDDEN void rk_gc_lock_cleanup(rk_gc_lock *hold);
+RK_HIDDEN void rk_gc_lock_cleanup(rk_gc_lock *lock);

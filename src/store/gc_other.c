@@ -9,18 +9,19 @@
 
 enum {
     MAX_NAMES = 1 << 20,
-    SHARE_DIVISOR = 20, // of the cap, for runs, and for what was set aside
+    SHARE_DIVISOR = 20, // runs, and quarantine/, may each take 1/20 of the cap
 };
-#define UNCAPPED_BYTES ((uint64_t)1 << 30) // instead, where the store has no cap
+#define UNCAPPED_BYTES ((uint64_t)1 << 30) // the same for a store without a cap
 #define DAY_NS         (UINT64_C(86400) * 1000000000)
 
-// What may lie in a place. The oldest goes first; what is younger than `least_age_ns` stays.
+// The limits of a place. The oldest items are removed first. Items younger than `least_age_ns`
+// stay; items older than `most_age_ns` are removed.
 typedef struct place_limit {
     unsigned place;
     const char *what;
     bool folders; // the items are folders of files
     bool capped;  // to a share of the store's cap
-    size_t items; // at most
+    size_t items; // at most so many
     uint64_t least_age_ns, most_age_ns;
 } place_limit;
 
@@ -52,6 +53,7 @@ static void items_cleanup(items *self) {
     rk_free(self->list);
 }
 
+// A walk through the files of one item that is a folder.
 typedef struct inner {
     const items *in;
     const char *top, *folder;
@@ -66,7 +68,7 @@ static bool stat_quietly(const char *top, const char *path, struct stat *out_inf
     return there;
 }
 
-// A file of a run: counted, or removed.
+// Counts or removes a file of a folder item.
 static rk_err *visit_inner(void *context, const char *name) {
     inner *self = context;
     struct stat info;
@@ -115,10 +117,12 @@ static rk_err *add_item(void *context, const char *name) {
         RK_TRY(walk_inner(self, path, &found, false));
     else
         found.count = (rk_usage_count){1, info.st_size};
-    // A folder is as old as what is ours in it: a summary that is added makes no run younger.
+    // The age of a folder is that of its newest own file. The folder's modification time does not
+    // count: it changes when a summary is added later. (A summary gets the modification time of the
+    // run's newest journal.)
     if (!self->folders || !found.count.files)
         found.modified_ns = rk_stat_modified_ns(&info);
-    // A folder in which nothing is ours is not ours either, but for a run that never began.
+    // A folder without own files is foreign, except a run that never began.
     if (!found.count.files && !(self->place == RK_PLACE_RUNS && rk_own_run_name(name)))
         return NULL;
     if (self->count == self->capacity) {
@@ -143,7 +147,7 @@ static int oldest_first(const void *a, const void *b) {
     return strcmp(left->name, right->name);
 }
 
-// It stays where something else lies in it.
+// Removes a folder, unless it still has other files.
 static rk_err *remove_folder(const items *self, const char *name) {
     rk_autofd fd = -1;
     RK_TRY(rk_tree_open(self->top, self->folder, O_PATH | O_DIRECTORY, 0, &fd));
@@ -186,7 +190,7 @@ static rk_err *drop_item(const rk_survey *survey, const place_limit *limit, cons
         .what = limit->what,
         .name = one->name,
         .bytes = (uint64_t)one->count.bytes,
-        .age_ns = rk_last_use_age(&survey->ages, one->modified_ns),
+        .age_ns = rk_last_use_age(&survey->clock, one->modified_ns),
     };
     if (options && options->removed)
         options->removed(options->context, &removal);
@@ -205,7 +209,7 @@ static rk_err *collect(const rk_survey *survey, const place_limit *limit, uint64
     size_t left = self->count;
     for (size_t i = 0; i < self->count; i++) {
         item *one = &self->list[i];
-        uint64_t age_ns = rk_last_use_age(&survey->ages, one->modified_ns);
+        uint64_t age_ns = rk_last_use_age(&survey->clock, one->modified_ns);
         bool too_much = left > limit->items || (uint64_t)count->bytes > quota_bytes;
         if (age_ns < limit->least_age_ns || (!too_much && age_ns <= limit->most_age_ns))
             break;

@@ -15,7 +15,7 @@
 
 enum {
     TOUCH_SECONDS = 600,
-    DRIFT_SECONDS = 60, // what a clock may wander without having jumped
+    DRIFT_SECONDS = 60, // a larger difference is a jump of the clock
     CLOCK_MAX_BYTES = 64 << 10,
     CLOCK_KEPT_SAMPLES = 48,
     SAMPLE_MAX_CHARS = 80,
@@ -23,13 +23,13 @@ enum {
 
 typedef struct sample {
     uint64_t boot[2];
-    int64_t offset_s; // realtime less boottime
+    int64_t offset_s; // file system's clock minus time since boot
 } sample;
 
 typedef struct samples {
-    sample items[CLOCK_KEPT_SAMPLES]; // the last ones, in the order in which they were taken
+    sample items[CLOCK_KEPT_SAMPLES]; // the last samples, oldest first
     size_t count;
-    bool foreign; // the file holds other things, or is none
+    bool foreign; // the file has other content, or is too large or not regular
 } samples;
 
 static int64_t offset_of(uint64_t realtime_ns) {
@@ -52,7 +52,7 @@ static void add_sample(samples *list, const sample *one) {
     list->items[list->count++] = *one;
 }
 
-// 16 hex digits.
+// Parses 16 hex digits.
 static uint64_t parse_hex(const char *digits) {
     char text[17];
     memcpy(text, digits, 16);
@@ -60,7 +60,7 @@ static uint64_t parse_hex(const char *digits) {
     return strtoull(text, NULL, 16);
 }
 
-// "<boot id, 32 hex digits> <seconds>"; false for anything else.
+// Parses "<boot id, 32 hex digits> <seconds>". False for any other text.
 static bool parse_sample(const char *line, sample *out) {
     enum { BOOT_DIGITS = 32, MAX_DIGITS = 18 };
     if (strspn(line, "0123456789abcdef") != BOOT_DIGITS || line[BOOT_DIGITS] != ' ')
@@ -97,7 +97,7 @@ static rk_err *read_samples(const rk_store *store, samples *out_samples) {
             add_sample(out_samples, &one);
         at += len + 1;
     }
-    // What a power cut left may be empty, or full of zeros.
+    // After a power cut, rekindle's own file may be empty or full of zeros.
     out_samples->foreign = out_samples->count == 0 && text.len && rk_buf_text(&text)[0];
     return NULL;
 }
@@ -107,7 +107,7 @@ static void write_sample(const sample *one, rk_buf *out) {
                       (unsigned long long)one->boot[1], (long long)one->offset_s);
 }
 
-// One line at the end of the file, which is not synced: the hit path must not wait for a disk.
+// Appends one line to the file. Does not sync the file, since a hit must not wait for a disk.
 static rk_err *append_sample(const rk_store *store, const sample *one) {
     RK_AUTO(rk_buf) line = {0};
     rk_autofree char *path = rk_usage_path("clock");
@@ -127,6 +127,7 @@ static rk_err *append_sample(const rk_store *store, const sample *one) {
     return rk_fs_write_all(fd, line.data, line.len);
 }
 
+// Records a sample unless the file has one of the same boot and nearly the same offset.
 static rk_err *keep_sample(const rk_store *store, int64_t offset_s) {
     rk_process self;
     rk_process_self(&self);
@@ -141,6 +142,8 @@ static rk_err *keep_sample(const rk_store *store, int64_t offset_s) {
     return append_sample(store, &one);
 }
 
+// Records a sample of the clock that set the file's modification time, if it differs from the last
+// one that this process saw.
 static void sample_clock(rk_store *store, int fd) {
     struct stat info;
     if (rk_sys()->fstat_fn(fd, &info) != 0)
@@ -153,7 +156,7 @@ static void sample_clock(rk_store *store, int fd) {
     rk_err_drop(keep_sample(store, offset_s), "the clock has hardly jumped just now");
 }
 
-// Opens an entry's file without a trace; -1 if that cannot be done.
+// Opens an entry's file; -1 if that fails, without an error.
 static int open_entry(const rk_store *store, rk_entry_kind kind, const char *hex) {
     RK_AUTO(rk_buf) path = {0};
     int fd = -1;
@@ -189,7 +192,7 @@ void rk_last_use_touch(rk_store *store, const char *hex) {
     rk_autofd fd = open_entry(store, RK_ENTRY_EXECUTABLE, hex);
     if (fd < 0 || rk_sys()->fstat_fn(fd, &info) != 0)
         return;
-    // The process's own clock is good enough to ask whether it is time again.
+    // The process's own clock suffices to decide whether ten minutes have passed.
     int64_t since_ns = (int64_t)rk_realtime_ns() - (int64_t)rk_stat_modified_ns(&info);
     if ((since_ns >= 0 && since_ns < TOUCH_SECONDS * NS_PER_SECOND) || !touch(store, fd))
         return;
@@ -199,7 +202,7 @@ void rk_last_use_touch(rk_store *store, const char *hex) {
         (void)touch(store, program);
 }
 
-// The time that the file system gives to a file made now.
+// Reads the file system's clock: the modification time of a new file.
 static rk_err *probe_now(const rk_store *store, uint64_t *out_now_ns) {
     RK_AUTO(rk_buf) name = {0};
     rk_buf_add_text(&name, "usage/");
@@ -210,7 +213,8 @@ static rk_err *probe_now(const rk_store *store, uint64_t *out_now_ns) {
     rk_autofd fd = -1;
     RK_TRY(rk_tree_open(store->directory, path, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd));
     struct stat info;
-    // The same call that candidates are looked at with: libraries that fake times know some only.
+    // Uses the same call as for candidates, because libraries that fake times replace only some
+    // calls.
     rk_err *err = rk_tree_stat(store->directory, path, &info);
     if (!err)
         *out_now_ns = rk_stat_modified_ns(&info);
@@ -218,10 +222,10 @@ static rk_err *probe_now(const rk_store *store, uint64_t *out_now_ns) {
     return err;
 }
 
-// What each sample's clock must be moved by to agree with the last one of its boot; of this boot,
-// with the clock as it is now.
-static void find_shifts(const samples *known, const sample *current, rk_last_use_clock *ages) {
-    for (size_t i = 0; i < known->count && ages->shift_count < RK_LAST_USE_MAX_SHIFTS; i++) {
+// Computes the correction of each sample's clock: the difference to the last sample of the same
+// boot, or for this boot, to the current clock.
+static void find_shifts(const samples *known, const sample *current, rk_last_use_clock *clock) {
+    for (size_t i = 0; i < known->count && clock->shift_count < RK_LAST_USE_MAX_SHIFTS; i++) {
         const sample *one = &known->items[i], *last = one;
         if (same_boot(one, current))
             last = current;
@@ -229,13 +233,14 @@ static void find_shifts(const samples *known, const sample *current, rk_last_use
             if (same_boot(&known->items[j], one))
                 last = &known->items[j];
         if (differs(one->offset_s, last->offset_s))
-            ages->shifts_ns[ages->shift_count++] = (last->offset_s - one->offset_s) * NS_PER_SECOND;
+            clock->shifts_ns[clock->shift_count++] =
+                (last->offset_s - one->offset_s) * NS_PER_SECOND;
     }
 }
 
-rk_err *rk_last_use_load_clock(const rk_store *store, rk_last_use_clock *out_ages) {
-    *out_ages = (rk_last_use_clock){.now_ns = rk_realtime_ns()};
-    rk_err *err = store->readonly ? NULL : probe_now(store, &out_ages->now_ns);
+rk_err *rk_last_use_load_clock(const rk_store *store, rk_last_use_clock *out_clock) {
+    *out_clock = (rk_last_use_clock){.now_ns = rk_realtime_ns()};
+    rk_err *err = store->readonly ? NULL : probe_now(store, &out_clock->now_ns);
     if (rk_err_errno(err) == ENOSPC || rk_err_errno(err) == EDQUOT) {
         rk_err_drop(err, "a full store is what is collected; our own clock has to do");
         err = NULL;
@@ -245,23 +250,23 @@ rk_err *rk_last_use_load_clock(const rk_store *store, rk_last_use_clock *out_age
     RK_TRY(read_samples(store, &known));
     rk_process self;
     rk_process_self(&self);
-    sample current = {{self.boot[0], self.boot[1]}, offset_of(out_ages->now_ns)};
-    find_shifts(&known, &current, out_ages);
+    sample current = {{self.boot[0], self.boot[1]}, offset_of(out_clock->now_ns)};
+    find_shifts(&known, &current, out_clock);
     return NULL;
 }
 
-bool rk_last_use_is_future(const rk_last_use_clock *ages, uint64_t stamp_ns) {
-    return stamp_ns > ages->now_ns + DRIFT_SECONDS * (uint64_t)NS_PER_SECOND;
+bool rk_last_use_is_future(const rk_last_use_clock *clock, uint64_t stamp_ns) {
+    return stamp_ns > clock->now_ns + DRIFT_SECONDS * (uint64_t)NS_PER_SECOND;
 }
 
-uint64_t rk_last_use_age(const rk_last_use_clock *ages, uint64_t stamp_ns) {
-    if (stamp_ns >= ages->now_ns)
+uint64_t rk_last_use_age(const rk_last_use_clock *clock, uint64_t stamp_ns) {
+    if (stamp_ns >= clock->now_ns)
         return 0;
-    uint64_t least_ns = ages->now_ns - stamp_ns;
-    for (size_t i = 0; i < ages->shift_count; i++) {
-        int64_t age_ns = (int64_t)(ages->now_ns - stamp_ns) - ages->shifts_ns[i];
+    uint64_t least_ns = clock->now_ns - stamp_ns;
+    for (size_t i = 0; i < clock->shift_count; i++) {
+        int64_t age_ns = (int64_t)(clock->now_ns - stamp_ns) - clock->shifts_ns[i];
         if (age_ns < -DRIFT_SECONDS * NS_PER_SECOND)
-            continue; // not by that clock
+            continue; // the stamp is in that clock's future, so another clock set it
         uint64_t this_ns = age_ns < 0 ? 0 : (uint64_t)age_ns;
         least_ns = this_ns < least_ns ? this_ns : least_ns;
     }

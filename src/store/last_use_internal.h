@@ -1,10 +1,11 @@
-// When an entry was last used; private to src/store. It is the modification time of its file, which
-// nothing else changes (an access time would be: by backups, and by nobody on most mounts). It is
-// set by the file system's own clock, so that a process with a clock of its own does no harm.
+// The last use of an entry; private to src/store. It is the modification time of the entry's file,
+// at first the time of the put. Nothing else changes that time. (Backups change access times, and
+// most mounts do not update access times on a read.) The file system's own clock sets the time, so
+// that a process with a wrong clock does no harm.
 //
-// Clocks jump, and then files look a year old that were used a minute ago. So whoever sets a time
-// sees to it that usage/clock holds a sample of that clock: how far it is ahead of the time since
-// boot, which never jumps. A file's age is then the least that any of these clocks makes it.
+// A clock may jump. Then a file that was used a minute ago may look a year old. So a process that
+// sets a last use also records a sample of that clock in usage/clock: the difference to the time
+// since boot, which never jumps. The age of a file is the smallest age by any of these clocks.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,29 +13,32 @@
 #include "base/sys.h"
 #include "store/store_path_internal.h"
 
-// Notes that the entry, and the program beside it, was used; at most once in ten minutes an entry.
-// Best effort, and quick: it never waits for a disk.
+// Records a use of an executable, and of its program; at most once in ten minutes per entry. Best
+// effort. Quick: never syncs to disk.
 RK_HIDDEN void rk_last_use_touch(rk_store *store, const char *hex);
 
-// Notes the clock by which an entry was written just now, unless it is known already. Best effort.
+// Records a sample of the clock by which the entry was just written, unless usage/clock has it
+// already. Best effort.
 RK_HIDDEN void rk_last_use_sample_clock(rk_store *store, rk_entry_kind kind, const char *hex);
 
 enum { RK_LAST_USE_MAX_SHIFTS = 64 };
 
 typedef struct rk_last_use_clock {
-    uint64_t now_ns; // of the file system's clock
+    uint64_t now_ns; // by the file system's clock
     size_t shift_count;
-    int64_t shifts_ns[RK_LAST_USE_MAX_SHIFTS]; // what a clock that has been wrong must be moved by
+    int64_t shifts_ns[RK_LAST_USE_MAX_SHIFTS]; // corrections for clocks that were wrong
 } rk_last_use_clock;
 
-// Reads usage/clock, and the file system's clock by making a file (the process's own clock where
-// the store is read-only).
+// Reads usage/clock, and reads the file system's clock by creating a file. If the store is readonly
+// or the disk is full, uses the process's own clock instead.
 RK_HIDDEN RK_NODISCARD rk_err *rk_last_use_load_clock(const rk_store *store,
-                                                      rk_last_use_clock *out_ages);
+                                                      rk_last_use_clock *out_clock);
 
-// The age of a time stamp. One of the future (by more than a minute) has age 0.
-RK_HIDDEN uint64_t rk_last_use_age(const rk_last_use_clock *ages, uint64_t stamp_ns);
-RK_HIDDEN bool rk_last_use_is_future(const rk_last_use_clock *ages, uint64_t stamp_ns);
+// The age of a time stamp; 0 for a stamp in the future.
+RK_HIDDEN uint64_t rk_last_use_age(const rk_last_use_clock *clock, uint64_t stamp_ns);
+// True if the stamp is more than a minute in the future.
+RK_HIDDEN bool rk_last_use_is_future(const rk_last_use_clock *clock, uint64_t stamp_ns);
 
-// Keeps usage/clock small. Best effort; for whoever collects.
+// Removes old samples from usage/clock if the file is large. Best effort. Called by eviction and
+// garbage collection.
 RK_HIDDEN void rk_last_use_trim_clock(const rk_store *store);

@@ -9,7 +9,7 @@
 #include "store/lease_text_internal.h"
 #include "store/store_path_internal.h"
 
-// All paths are relative to the store.
+// All paths in this file are relative to the store.
 
 static const char folder[] = "leases";
 
@@ -18,7 +18,7 @@ static void add_path(const rk_digest *key, rk_buf *out) {
     rk_buf_add_hex(out, rk_digest_span(key));
 }
 
-// Where the right to take one certain lease over is claimed.
+// The path of the claim to the lease with that identity (rk_lease_take_over).
 static void add_claim_path(const rk_digest *key, uint64_t identity, rk_buf *out) {
     rk_buf_add_format(out, "%s/.claim-", folder);
     rk_buf_add_hex(out, rk_digest_span(key));
@@ -51,13 +51,14 @@ bool rk_lease_is_over(const rk_lease_view *view) {
         return rk_process_liveness(&view->holder) == RK_LIVENESS_DEAD;
     if (view->state != RK_LEASE_NOT_KEPT)
         return false;
-    // A stamp from the future is of no use either, whichever clock is wrong.
+    // A stamp equally far in the future has expired too: some clock was wrong.
     uint64_t now_ns = rk_realtime_ns();
     uint64_t distance_ns =
         now_ns > view->created_ns ? now_ns - view->created_ns : view->created_ns - now_ns;
     return distance_ns >= view->valid_ns;
 }
 
+// True for errors that may be temporary.
 static bool may_pass(const rk_err *err) {
     int error_number = rk_err_errno(err);
     return error_number == EIO || error_number == EMFILE || error_number == ENFILE;
@@ -82,7 +83,7 @@ static rk_err *create(const rk_store *store, const char *path, int *out_fd) {
     return rk_tree_open(store->directory, path, flags, 0600, out_fd);
 }
 
-// Writes a lease to a file of a name of its own, which is added to the empty `out_path`.
+// Writes a lease to a temporary file. `out_path`, which must be empty, is its path.
 static rk_err *write_temporary(const rk_store *store, const rk_lease_view *lease, rk_buf *out_path,
                                uint64_t *out_identity) {
     enum { RANDOM_DIGITS = 16 };
@@ -92,12 +93,12 @@ static rk_err *write_temporary(const rk_store *store, const rk_lease_view *lease
     RK_TRY(rk_buf_status(out_path));
     const char *path = rk_buf_text(out_path);
     RK_AUTO(rk_buf) text = {0};
-    // The number that makes the name unlike any other does the same for the lease.
+    // The random number in the unique name makes the lease unique too.
     rk_lease_text_add(lease, path + out_path->len - RANDOM_DIGITS, &text);
     RK_TRY(rk_buf_status(&text));
     int fd = -1;
     RK_TRY(create(store, path, &fd));
-    // Not synced: after a power cut its holder is dead, and so is a lease of which nothing is left.
+    // Not synced: after a power cut the holder is dead, and the lease is not needed.
     rk_err *err = rk_fs_write_all(fd, text.data, text.len);
     if (rk_sys()->close_fn(fd) != 0 && !err)
         err = rk_error_errno(errno, "cannot close it");
@@ -107,7 +108,8 @@ static rk_err *write_temporary(const rk_store *store, const rk_lease_view *lease
     return rk_err_wrap(err, "%s", path);
 }
 
-// True if the file has two: NFS may have linked it and lost its answer.
+// True if the file has two names. On NFS, link(2) may fail with EEXIST although it succeeded,
+// because the answer was lost.
 static bool has_second_name(const rk_store *store, const char *path) {
     struct stat info;
     rk_err *err = rk_tree_stat(store->directory, path, &info);
@@ -116,8 +118,8 @@ static bool has_second_name(const rk_store *store, const char *path) {
     return has;
 }
 
-// Gives the file `temporary` the name `path`, unless something has it already; then it is not
-// `*out_linked`. Removes `temporary` either way.
+// Links the file `temporary` to the name `path`. `*out_linked` is false if the name is taken.
+// Removes `temporary` in both cases.
 static rk_err *link_or_drop(const rk_store *store, const char *temporary, const char *path,
                             bool *out_linked) {
     rk_err *err = rk_tree_link(store->directory, temporary, path);
@@ -133,7 +135,7 @@ static rk_err *link_or_drop(const rk_store *store, const char *temporary, const 
     return rk_error(RK_UNIMPLEMENTED, "the file system of %s has no hard links", store->directory);
 }
 
-// Writes a lease of our own and links it to `path`. `*out_identity` is 0 if that name was taken.
+// Writes a lease of this process and links it to `path`. `*out_identity` is 0 if the name is taken.
 static rk_err *link_new(const rk_store *store, const rk_process *self, const char *path,
                         uint64_t *out_identity) {
     *out_identity = 0;
@@ -169,7 +171,7 @@ static bool still_there(const rk_store *store, const char *path, uint64_t identi
     return same;
 }
 
-// A claim that a dead process left keeps nobody else from claiming.
+// Removes a claim whose process is dead, so that another process can claim the lease.
 static void remove_dead_claim(const rk_store *store, const char *claim) {
     rk_lease_view view;
     rk_err *err = read_file(store, claim, &view);
@@ -187,8 +189,8 @@ rk_err *rk_lease_take_over(const rk_store *store, const rk_lease_view *judged, c
     add_claim_path(key, judged->identity, &claim);
     RK_TRY(rk_buf_status(&path));
     RK_TRY(rk_buf_status(&claim));
-    // The claim is the new lease already, under another name. Only who has claimed a lease may
-    // replace it, so between the look and the rename nobody else does.
+    // The claim is the new lease under another name. Only the process with the claim may replace
+    // the old lease, so no other process replaces it between the check and the rename.
     uint64_t identity = 0;
     RK_TRY(link_new(store, self, rk_buf_text(&claim), &identity));
     if (!identity) {
@@ -207,7 +209,8 @@ rk_err *rk_lease_take_over(const rk_store *store, const rk_lease_view *judged, c
     return err;
 }
 
-// Appends to our own lease. One write(2), so that a reader sees all of it or nothing.
+// Appends to the caller's own lease with one write(2), so that a reader sees all of it or nothing.
+// Returns false if the caller no longer holds the lease.
 static bool append(const rk_store *store, const rk_lease *lease, rk_span text) {
     if (!rk_store_accepts(store))
         return true;
@@ -224,7 +227,7 @@ static bool append(const rk_store *store, const rk_lease *lease, rk_span text) {
     if (now.state != RK_LEASE_HELD || now.identity != lease->identity)
         return false;
     if (now.size_bytes + text.len > RK_LEASE_MAX_BYTES)
-        return true; // late from here on, after days
+        return true; // full after days of heartbeats: the lease becomes late
     rk_autofd fd = -1;
     err = rk_tree_open(store->directory, rk_buf_text(&path), O_WRONLY | O_APPEND | O_NONBLOCK, 0,
                        &fd);
@@ -257,6 +260,7 @@ void rk_lease_release(const rk_store *store, rk_lease *lease) {
         remove_file(store, rk_buf_text(&path));
 }
 
+// Replaces the lease by one in the state RK_LEASE_NOT_KEPT, if the caller still holds it.
 static rk_err *replace_by_word(const rk_store *store, const rk_lease *lease, const rk_process *self,
                                uint64_t valid_ns, const char *path) {
     const rk_lease_view word = {.state = RK_LEASE_NOT_KEPT,

@@ -1,75 +1,78 @@
-// Leases: who is compiling what, so that others wait for the result instead of compiling it too. A
-// file a key, leases/<key> (docs/format.md), that names its holder.
+// Leases, which record that a process is compiling the entry of a key, so that other processes wait
+// for the result instead of compiling it too. A lease is a file, leases/<key> (docs/format.md),
+// that names its holder.
 //
-// Correctness never rests on a lease. Two holders, or none where there should be one, mean a second
-// compilation and nothing else; so there are no locks, and a clock or a file system that misbehaves
-// does no harm. A lease is made and taken over by link(2) and rename(2), which are atomic on NFS
-// too.
+// Correctness does not depend on leases: two holders, or a missing lease, cause at most a second
+// compilation. So leases need no locks, and a wrong clock or a faulty file system does no harm. A
+// lease is created with link(2) and taken over with rename(2), which are atomic on NFS too.
 //
-// What the file says is told here; who waits how long for whom is the matter of src/cache. All
-// functions are thread-safe and block on the file system only.
+// This module reads and writes leases. src/cache decides how long a request waits. All functions
+// are thread-safe and block only on the file system.
 #pragma once
 
 #include "base/process.h"
 #include "store/store.h"
 
-// One's own lease: a plain value, nothing to free.
+// A lease that this process holds. A plain value: nothing to free.
 typedef struct rk_lease {
     rk_digest key;
-    uint64_t identity; // what tells it from every other lease; 0: none is held
+    uint64_t identity; // differs from that of every other lease; 0: no lease is held
 } rk_lease;
 
 typedef enum rk_lease_state {
-    RK_LEASE_NONE,     // nobody compiles it
-    RK_LEASE_HELD,     // the holder compiles it, or is about to publish it
-    RK_LEASE_NOT_KEPT, // the holder found that it cannot be kept: do not wait for anybody
+    RK_LEASE_NONE,     // no process compiles the key
+    RK_LEASE_HELD,     // the holder compiles the key, or publishes the entry
+    RK_LEASE_NOT_KEPT, // the executable cannot be stored: do not wait
 } rk_lease_state;
 
 typedef struct rk_lease_view {
     rk_lease_state state;
-    rk_process holder;   // pid 0 where the file could not be understood
-    uint64_t identity;   // as above
+    rk_process holder;   // pid 0: the file is no valid lease
+    uint64_t identity;   // as in rk_lease
     uint64_t created_ns; // since 1970, by the holder's clock
-    uint64_t valid_ns;   // not kept: for how long that counts
-    bool compiled;       // it is being published: what follows is known
-    uint64_t compile_ns; // how long compiling took
-    size_t size_bytes;   // grows with every sign of life
+    uint64_t valid_ns;   // for RK_LEASE_NOT_KEPT: how long that state is valid
+    bool compiled;       // compiling is done, and the entry is being published
+    uint64_t compile_ns; // valid if compiled: how long compiling took
+    size_t size_bytes;   // of the file; every heartbeat makes it larger
 } rk_lease_view;
 
-// Reads the lease of `key`. No file is RK_LEASE_NONE; bytes that are no lease count as held by
-// nobody known. Errors: what the system said; RK_OUT_OF_RANGE for what is no file at all.
+// Reads the lease of `key`. RK_LEASE_NONE if there is no file. A file that is no valid lease counts
+// as RK_LEASE_HELD with holder.pid 0. RK_OUT_OF_RANGE: not a regular file, or longer than 64 KiB.
+// Otherwise the error of the system call.
 RK_NODISCARD rk_err *rk_lease_read(const rk_store *store, const rk_digest *key,
                                    rk_lease_view *out_view);
 
-// True if what was read no longer counts, for certain: its holder is dead, or its time is over.
+// True if the lease is certainly over: its holder is dead, or its RK_LEASE_NOT_KEPT has expired.
 bool rk_lease_is_over(const rk_lease_view *view);
 
-// Takes the lease if nobody has it. Somebody had it: `out_lease->identity` is 0. Errors:
-// RK_PERMISSION_DENIED and RK_UNIMPLEMENTED (this store never takes leases), or what the system
-// said.
+// Takes the lease if it is free; otherwise `out_lease->identity` is 0. RK_PERMISSION_DENIED or
+// RK_UNIMPLEMENTED: no lease can ever be taken in this store. Otherwise the error of the system
+// call.
 RK_NODISCARD rk_err *rk_lease_take(const rk_store *store, const rk_digest *key,
                                    const rk_process *self, rk_lease *out_lease);
 
-// Takes the lease `judged` over, which the caller has seen to be dead, expired or late. Of all
-// processes that judge one lease alike, one gets it; the others, and those whose judgement is
-// outdated, get an identity of 0. Errors as for rk_lease_take.
+// Takes over the lease `judged`, which the caller found to be dead, expired or late. If several
+// processes try to take over the same lease, one gets it. The others get an identity of 0, and so
+// does the caller if `judged` is no longer the current lease. Errors as for rk_lease_take.
 RK_NODISCARD rk_err *rk_lease_take_over(const rk_store *store, const rk_lease_view *judged,
                                         const rk_digest *key, const rk_process *self,
                                         rk_lease *out_lease);
 
-// A sign of life, to be given every few seconds. False if the lease is no longer ours.
+// Writes a heartbeat; call every few seconds. Returns false if the caller no longer holds the
+// lease. A heartbeat that could not be written returns true.
 bool rk_lease_beat(const rk_store *store, const rk_lease *lease);
 
-// Notes that compiling took `compile_ns` and publishing has begun. Best effort.
+// Records that compiling took `compile_ns` and that publishing begins. Best effort.
 void rk_lease_note_compiled(const rk_store *store, const rk_lease *lease, uint64_t compile_ns);
 
-// Gives it back; nothing happens if it is no longer ours. Best effort: what stays behind is late
-// soon. `lease` is empty afterwards.
+// Releases the lease, and empties `lease`. Does nothing to a lease that the caller no longer holds.
+// Best effort: a file that stays behind expires, since it gets no heartbeats.
 void rk_lease_release(const rk_store *store, rk_lease *lease);
 
-// As above, but leaves word for `valid_ns` that nothing will be published.
+// As rk_lease_release, but leaves a lease in the state RK_LEASE_NOT_KEPT, valid for `valid_ns`.
 void rk_lease_release_not_kept(const rk_store *store, rk_lease *lease, const rk_process *self,
                                uint64_t valid_ns);
 
-// Removes what dead processes left in leases/, and what is over. `out_removed` may be NULL.
+// Removes leases that are over, leases and claims that were not changed for an hour, and temporary
+// files of dead processes. `out_removed` may be NULL.
 RK_NODISCARD rk_err *rk_lease_sweep(const rk_store *store, uint64_t *out_removed);

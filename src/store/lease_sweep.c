@@ -12,7 +12,7 @@ typedef struct sweep {
     uint64_t removed;
 } sweep;
 
-// Older than anything in use: signs of life keep a lease young.
+// True if the file was not changed for an hour. Heartbeats change a lease that is in use.
 static bool is_old(const rk_store *store, const char *path) {
     struct stat info;
     rk_err *err = rk_tree_stat(store->directory, path, &info);
@@ -25,12 +25,13 @@ static bool is_old(const rk_store *store, const char *path) {
     return now_ns > changed_ns && now_ns - changed_ns >= RK_TEMPORARY_LATE_NS;
 }
 
-// A lease is removed as it is taken over: by whoever has claimed it.
+// Removes a lease that is over or old. Takes it over first, so that no other process can take it in
+// between.
 static rk_err *sweep_lease(sweep *self, const rk_digest *key, const char *path) {
     rk_lease_view view;
     rk_lease mine;
     if (!rk_own_lease(self->store, path))
-        return NULL; // a file of somebody else's
+        return NULL; // a foreign file
     RK_TRY(rk_lease_read(self->store, key, &view));
     if (view.state == RK_LEASE_NONE || (!rk_lease_is_over(&view) && !is_old(self->store, path)))
         return NULL;
@@ -40,7 +41,7 @@ static rk_err *sweep_lease(sweep *self, const rk_digest *key, const char *path) 
     return NULL;
 }
 
-// A claim lasts as long as it takes to make it.
+// Removes an old claim. A claim in use exists only for moments.
 static rk_err *sweep_other(sweep *self, const char *name, const char *path) {
     if (!rk_own_claim_name(name) || !is_old(self->store, path))
         return NULL;

@@ -22,7 +22,7 @@ static bool take_text(rk_span *rest, const char *expected) {
     return true;
 }
 
-// A decimal number and the byte `end` behind it.
+// Takes a decimal number and the byte `end` after it.
 static bool take_number(rk_span *rest, char end, uint64_t *out_value) {
     uint64_t value = 0;
     size_t len = 0;

@@ -3,16 +3,19 @@
 #include "store/load_verdict.h"
 
 enum { MAX_FILES = 1 << 16 };
-// A process that compiled instead, and died within this time all the same, died without the load.
+// A process that compiled instead of loading, and was found dead within this time, did not die of
+// the load.
 #define ACQUITTAL_NS (UINT64_C(60) * 1000000000)
 
 typedef struct judging {
     rk_store *store;
-    const rk_process *only; // NULL: any that is dead
+    const rk_process *only; // NULL: all dead processes
     rk_load_death death;
     int signal;
 } judging;
 
+// Writes a verdict for a load that was in flight when the process died. `alone`: it was the only
+// one.
 static rk_err *blame(const judging *self, const rk_load_slot *slot, bool alone) {
     rk_load_verdict before;
     bool known = rk_load_verdict_read(self->store, &slot->key, &before);
@@ -31,6 +34,7 @@ static rk_err *blame(const judging *self, const rk_load_slot *slot, bool alone) 
     return NULL;
 }
 
+// Removes the suspicion of a key if the process died soon after compiling it.
 static rk_err *drop_suspicion(const judging *self, const rk_load_slot *slot) {
     rk_load_verdict before;
     uint64_t now_ns = rk_realtime_ns();
@@ -62,7 +66,8 @@ static rk_err *judge(const judging *self, const rk_load_note *note) {
     return first;
 }
 
-// Of a process that nobody can judge from here, and that has long been silent.
+// True for a note that was not changed for 30 days. Used if it is unknown whether the process
+// lives.
 static bool is_old(const rk_store *store, const char *path) {
     struct stat info;
     rk_err *err = rk_tree_stat(store->directory, path, &info);
@@ -81,8 +86,8 @@ static rk_err *visit_note(const judging *self, const rk_process *owner, const ch
     rk_load_note note;
     RK_TRY(rk_tree_read(self->store->directory, path, RK_LOAD_NOTE_BYTES, &data));
     bool sound = rk_load_note_decode(rk_buf_span(&data), &note);
-    // First the verdict: a process that starts meanwhile finds one of the two. Judging the same
-    // note twice gives the same verdict.
+    // Writes the verdict before it removes the note, so that a process that starts meanwhile finds
+    // one of them. Judging the same note twice gives the same verdict.
     if (dead && sound && self->death != RK_DEATH_HARMLESS)
         RK_TRY(judge(self, &note));
     return rk_tree_remove(self->store->directory, path);
@@ -92,7 +97,7 @@ static rk_err *visit_verdict(const judging *self, const char *hex, const char *p
     RK_AUTO(rk_buf) text = {0};
     rk_load_verdict verdict;
     RK_TRY(rk_tree_read(self->store->directory, path, RK_LOAD_NOTE_BYTES, &text));
-    // Anything else is of a later version, or not ours.
+    // Any other text is of a later version or foreign.
     bool ours = rk_load_verdict_parse(rk_buf_span(&text), &verdict);
     return ours && rk_load_verdict_is_over(&verdict) ? rk_load_verdict_remove(self->store, hex)
                                                      : NULL;

@@ -1,5 +1,5 @@
-// What a process is loading, as it stands in its file loads/note-<process>-<tag> (docs/format.md).
-// Private to src/store.
+// Encodes and decodes the load note of a process, loads/note-<process>-<tag>: the loads that it has
+// in flight (docs/format.md); private to src/store.
 #pragma once
 
 #include "base/process.h"
@@ -20,9 +20,10 @@ typedef struct rk_load_note {
 
 RK_HIDDEN void rk_load_note_encode(const rk_load_note *note, uint8_t out[RK_LOAD_NOTE_BYTES]);
 
-// False for anything else than rk_load_note_encode wrote. States of later versions count as none.
+// False if `data` has the wrong length or does not begin as a note. Unknown states count as
+// RK_LOAD_FREE.
 RK_HIDDEN RK_NODISCARD bool rk_load_note_decode(rk_span data, rk_load_note *out_note);
 
-// Appends the file's name. `tag` tells apart several of one process: letters only.
+// Appends the file's name. `tag`, letters only, distinguishes several notes of one process.
 RK_HIDDEN void rk_load_note_add_name(const rk_process *process, const char *tag, rk_buf *out);
 RK_HIDDEN RK_NODISCARD bool rk_load_note_parse_name(const char *name, rk_process *out_process);

@@ -16,7 +16,7 @@ void rk_load_verdict_add_text(const rk_load_verdict *verdict, rk_buf *out) {
                       (unsigned long long)verdict->judged_ns, verdict->signal);
 }
 
-// What is written again as it was is what was written.
+// Accepts a text only if the parsed verdict gives the same text again.
 bool rk_load_verdict_parse(rk_span text, rk_load_verdict *out_verdict) {
     *out_verdict = (rk_load_verdict){0};
     RK_AUTO(rk_buf) copy = {0};

@@ -11,7 +11,7 @@
 
 enum {
     MAX_FILES = 1 << 16,
-    COMPILED_SLOTS = 31, // at most; the others are for loads
+    COMPILED_SLOTS = 31, // at most so many RK_LOAD_COMPILED; the other slots are for loads
 };
 
 typedef struct known {
@@ -22,14 +22,14 @@ typedef struct known {
 struct rk_loads {
     rk_store *store;    // borrowed
     uint64_t opened_ns; // realtime clock
-    char *path;         // of the note, below the store; owned; NULL: nothing is noted
+    char *path;         // of the note, relative to the store; owned; NULL: no note is written
     pthread_mutex_t mutex;
     bool closed, made;
     bool has_folder;
     rk_load_note note;
     known *list; // owned
     size_t count, capacity;
-    atomic_size_t left; // of the list, without those acquitted: cheap to look at
+    atomic_size_t left; // equal to `count`; read without the mutex
 };
 
 static rk_err *add_known(rk_loads *self, const rk_digest *key, const rk_load_verdict *verdict) {
@@ -64,8 +64,8 @@ static rk_err *read_verdicts(rk_loads *self) {
     return NULL;
 }
 
-// A program that this process was before it called exec may have left a note under the same name.
-// Its loads ended with its threads, and blame nobody.
+// Removes the note that this process may have left before it called exec(2), under the same name.
+// Its loads ended with its threads and get no verdict.
 static void remove_earlier_note(const rk_loads *self) {
     rk_err_drop(rk_tree_remove(self->store->directory, self->path), "there is hardly ever one");
 }
@@ -118,7 +118,7 @@ void rk_loads_free(rk_loads *self) {
     rk_free(self);
 }
 
-// Called with the mutex held.
+// The caller holds the mutex.
 static void close_note(rk_loads *self) {
     self->closed = true;
     if (self->made)
@@ -160,8 +160,8 @@ rk_load_doubt rk_loads_doubt_key(rk_loads *self, const rk_digest *key, int *out_
     return verdict.aside ? RK_LOAD_ASIDE : RK_LOAD_SUSPECT;
 }
 
-// What was made since this process started is not tried in it, nor in those that started with it:
-// only the next start may find out.
+// An entry that was created after this process opened its loads is not tried here, but only in a
+// process that starts later.
 rk_load_doubt rk_loads_doubt_entry(rk_loads *self, const rk_digest *key, uint64_t created_ns) {
     rk_load_verdict verdict;
     if (!look(self, key, &verdict))
@@ -183,7 +183,7 @@ static rk_err *open_note(rk_loads *self, int *out_fd) {
     return NULL;
 }
 
-// All of it each time, so that one write that failed is made good by the next.
+// Writes the whole note each time, so that a write corrects an earlier one that failed.
 static rk_err *write_note(rk_loads *self) {
     uint8_t image[RK_LOAD_NOTE_BYTES];
     rk_autofd fd = -1;
@@ -192,7 +192,7 @@ static rk_err *write_note(rk_loads *self) {
     return rk_fs_write_all(fd, image, sizeof image);
 }
 
-// A folder that refuses to be written once refuses again.
+// True if later writes to the folder would fail as well.
 static bool is_refusal(const rk_err *err) {
     int error_number = rk_err_errno(err);
     return error_number == EROFS || error_number == EACCES || error_number == EPERM;
@@ -209,7 +209,7 @@ static int find_slot(const rk_loads *self, rk_load_state state) {
     return state == RK_LOAD_COMPILED && same >= COMPILED_SLOTS ? -1 : slot;
 }
 
-// Called with the mutex held.
+// The caller holds the mutex.
 static int begin(rk_loads *self, const rk_load_slot *what) {
     int slot = self->closed ? -1 : find_slot(self, what->state);
     if (slot < 0)

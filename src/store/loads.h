@@ -1,18 +1,19 @@
-// Loads that killed their process. Some entries crash the plugin that loads them, and would do so
-// at every start. So a process notes in a file of its own, before each load, what it loads; the
-// next process finds the note of one that died, and from it follows a verdict on the key:
+// Protects jobs from crashing entries, whose load crashes the plugin and with it the process at
+// every start. A process records each load in its own file, the load note, before the load begins.
+// A later process finds the note of a dead process, and writes a verdict on each key in the note:
 //
-// - Died of a signal that says crash, with this load alone in flight: the key is set aside. Nothing
-//   of it is loaded or stored; the entry goes to quarantine/.
-// - Died, and nobody knows of what (kill -9, out of memory and _exit look the same from outside):
-//   the entry is suspected. It is compiled and replaced; the new one is loaded only when it is
-//   asked for, by a process that starts later. If that one dies as well, the key is set aside; if
-//   it loads, the verdict goes.
-// - Died otherwise, as far as is known: nothing.
+// - The process died of a crash signal with one load in flight: the key is set aside. No entry of
+//   the key is loaded or stored, and the entry is moved to quarantine/.
+// - It died of a crash signal with several loads in flight, or of an unknown cause: the entry is
+//   suspected. It is compiled again and replaced. The new entry is on trial: it is not prefetched,
+//   and only a process that starts later loads it. If that process dies too, the key is set aside.
+//   If the load succeeds, the verdict is removed. (Only the parent of a process learns how it
+//   ended. To others, SIGKILL, out of memory and _exit look the same.)
+// - It ended in another known way: no verdict.
 //
-// A verdict counts for 30 days. A process that cannot be judged from here (of another host, boot or
-// pid namespace) is never called dead. The note is written with write(2), not mapped: a store to a
-// mapping would kill the job where the file system fails or is full.
+// A verdict is valid for 30 days. A process on another host, or of another boot or pid namespace,
+// never counts as dead. The note is written with write(2) and not mapped, because a write to a
+// mapping kills the process (SIGBUS) if the file system fails or is full.
 #pragma once
 
 #include "base/process.h"
@@ -25,45 +26,48 @@ typedef struct rk_loads rk_loads;
 typedef enum rk_load_state {
     RK_LOAD_FREE = 0,
     RK_LOAD_LOADING = 1,
-    RK_LOAD_COMPILED = 2, // compiled instead, since the entry is suspected
+    RK_LOAD_COMPILED = 2, // compiled instead of loaded, since the entry is suspected
 } rk_load_state;
 
 typedef enum rk_load_doubt {
     RK_LOAD_TRUSTED = 0,
-    RK_LOAD_SUSPECT, // this entry is not loaded; it is compiled and replaced
-    RK_LOAD_TRIAL,   // another entry of the key was suspected: this one may be loaded
-    RK_LOAD_ASIDE,   // nothing of this key is loaded or stored
+    RK_LOAD_SUSPECT, // this entry is not loaded: compile and replace it
+    RK_LOAD_TRIAL,   // an earlier entry of the key was suspected: this one may be loaded
+    RK_LOAD_ASIDE,   // no entry of this key is loaded or stored
 } rk_load_doubt;
 
 // How a process ended.
 typedef enum rk_load_death { RK_DEATH_UNKNOWN, RK_DEATH_HARMLESS, RK_DEATH_CRASH } rk_load_death;
 
-// Judges what dead processes left, and reads the verdicts. `tag`, letters, tells apart several of
-// these in one process. Nothing is written where the store is readonly, and nothing noted where
-// this process is not fully known. `store` is borrowed; `out_loads` is owned: rk_loads_free.
+// Judges the notes of dead processes, and reads the verdicts. `tag`, letters only, distinguishes
+// several rk_loads in one process. Writes nothing if the store is readonly, and no note if
+// rk_process_is_known is false for this process. `store` is borrowed for the life of `out_loads`,
+// which is owned: rk_loads_free.
 RK_NODISCARD rk_err *rk_loads_open(rk_store *store, const char *tag, rk_loads **out_loads);
-void rk_loads_free(rk_loads *loads); // closes it; NULL is fine
+void rk_loads_free(rk_loads *loads); // closes; NULL is fine
 
-// The process ends, or does not want to note any more: its note is removed. Loads that are still
-// in flight then blame nobody.
+// Removes the note of this process, and writes no more. Call before the process ends. Loads that
+// are still in flight then lead to no verdict.
 void rk_loads_close(rk_loads *loads);
 
-// What is known of a key before its entry is read (RK_LOAD_ASIDE, RK_LOAD_SUSPECT for any doubt
-// else), and of an entry. `out_signal` may be NULL: what killed the process, 0 if not known.
-// Cheap where there are no verdicts. NULL `loads`: RK_LOAD_TRUSTED.
+// Report the doubt about a key, before its entry is read, and about an entry. Of a key, every doubt
+// but RK_LOAD_ASIDE is RK_LOAD_SUSPECT. `out_signal`, which may be NULL, is the signal that killed
+// the process; 0: not known. Cheap if there are no verdicts. NULL `loads`: RK_LOAD_TRUSTED.
 rk_load_doubt rk_loads_doubt_key(rk_loads *loads, const rk_digest *key, int *out_signal);
 rk_load_doubt rk_loads_doubt_entry(rk_loads *loads, const rk_digest *key, uint64_t created_ns);
 
-// Notes that a load begins (or that it was compiled instead), and that it has ended. Best effort.
-// NULL `loads` is fine. -1 is not noted; rk_loads_end takes it. Some system calls each.
+// Record that a load begins (or that the entry was compiled instead), and that it has ended. Best
+// effort. NULL `loads` is fine. rk_loads_begin returns a slot, or -1 if nothing was recorded;
+// rk_loads_end accepts both. A few system calls each.
 int rk_loads_begin(rk_loads *loads, const rk_digest *key, uint64_t created_ns, rk_load_state state);
 void rk_loads_end(rk_loads *loads, int slot);
 
-// An entry on trial was loaded and the process lives: the verdict goes.
+// Removes the verdict, after an entry on trial was loaded. Keys that are set aside stay so.
 void rk_loads_acquit(rk_loads *loads, const rk_digest *key);
 
-// Judges notes of the dead; with `only`, those of this process alone, which is dead, by how it
-// ended. `signal` is 0 unless `death` is RK_DEATH_CRASH. Removes verdicts whose time is over. Fine
-// where there is nothing, or the store takes nothing.
+// Judges the notes of dead processes, writes the verdicts, and removes the notes and expired
+// verdicts. With `only`, a dead process that ended by `death`, judges the notes of that process
+// alone and leaves expired verdicts. `signal` is used only with RK_DEATH_CRASH. No error if there
+// are no notes or the store cannot be written.
 RK_NODISCARD rk_err *rk_loads_judge(rk_store *store, const rk_process *only, rk_load_death death,
                                     int signal);

@@ -35,7 +35,8 @@ uint64_t rk_manifest_add_run(rk_manifest *manifest, const char *id) {
     return run.number;
 }
 
-// Makes room for one more element. NULL when memory is short; the old array stays as it was.
+// Grows the array so that one more element fits. NULL if memory is short; the old array is
+// unchanged.
 static void *grow(void *items, size_t count, size_t *capacity, size_t size) {
     enum { FIRST_CAPACITY = 32 };
     if (count < *capacity)
@@ -66,7 +67,7 @@ static size_t all_options_bytes(const rk_manifest *manifest) {
     return bytes;
 }
 
-// Not noted where there is no room, which is no error.
+// Records compile options. `*out_noted` is false if a limit is reached, which is no error.
 static rk_err *note_options(rk_manifest *manifest, const rk_digest *digest, rk_span bytes,
                             bool *out_noted) {
     *out_noted = false;
@@ -137,7 +138,8 @@ static bool is_used(const rk_manifest *manifest, const rk_digest *options) {
     return false;
 }
 
-static void forget_unused(rk_manifest *manifest) {
+// Removes uses that are older than the listed runs, and compile options without a use.
+static void remove_unused(rk_manifest *manifest) {
     size_t kept = 0;
     uint64_t oldest = manifest->run_count ? manifest->runs[0].number : 0;
     for (size_t i = 0; i < manifest->use_count; i++)
@@ -157,12 +159,12 @@ static void forget_unused(rk_manifest *manifest) {
 
 rk_err *rk_manifest_merge(rk_manifest *manifest, const char *run_id, const rk_manifest *seen) {
     uint64_t run = rk_manifest_add_run(manifest, run_id);
-    forget_unused(manifest); // first, so that it makes room
+    remove_unused(manifest); // first, to free space for new uses
     for (size_t i = 0; i < seen->use_count; i++) {
         rk_manifest_use use = seen->uses[i];
         const rk_manifest_use *known = find_use(manifest, &use);
         use.run = run;
-        if (known && use.bytes == 0) { // compiled again: what loading took is known from before
+        if (known && use.bytes == 0) { // compiled, not loaded: keeps the earlier load time
             use.bytes = known->bytes;
             use.load_ns = known->load_ns;
         }
@@ -173,7 +175,7 @@ rk_err *rk_manifest_merge(rk_manifest *manifest, const char *run_id, const rk_ma
 
 // Files.
 
-// jobs/JOB/manifest, and with "-RANK" for ranks above 0. Owned: rk_free.
+// Returns jobs/JOB/manifest, with "-RANK" for ranks above 0. `*out_path` is owned: rk_free.
 static rk_err *path_of(const char *job, uint32_t rank, char **out_path) {
     RK_AUTO(rk_buf) path = {0};
     if (!*job || strchr(job, '/') || job[0] == '.')
@@ -210,7 +212,7 @@ rk_err *rk_manifest_read(const rk_store *store, const char *job, uint32_t rank,
     return found || rank == 0 ? NULL : read_file(store, job, 0, out_manifest, &found);
 }
 
-// Once a process, what dead writers left there goes.
+// Removes temporary files of dead writers from the folder, once per process.
 static void sweep_once(const rk_store *store, const char *folder) {
     static atomic_bool swept;
     if (!atomic_exchange(&swept, true))
@@ -250,7 +252,7 @@ rk_err *rk_manifest_update(rk_store *store, const char *job, uint32_t rank, cons
     RK_TRY(rk_store_check_accepts(store));
     RK_TRY(path_of(job, rank, &path));
     rk_manifest_lock lock = rk_manifest_lock_take(store, job);
-    rk_err *err = rk_store_check_accepts(store); // what refused the folder refuses the file
+    rk_err *err = rk_store_check_accepts(store); // a refusal of the folder holds for the file too
     if (!err)
         err = update(store, job, rank, path, run_id, seen);
     rk_manifest_unlock(&lock);

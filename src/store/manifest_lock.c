@@ -55,7 +55,8 @@ rk_manifest_lock rk_manifest_lock_take(rk_store *store, const char *job) {
     return lock;
 }
 
-// A program that became a daemon has closed every descriptor: the number may be another file's.
+// True if `fd` is still the locked folder. A program that becomes a daemon closes all descriptors,
+// and the number may then belong to another file.
 static bool is_ours(const rk_manifest_lock *lock) {
     struct stat info;
     if (rk_sys()->fstat_fn(lock->fd, &info) != 0)
@@ -65,7 +66,7 @@ static bool is_ours(const rk_manifest_lock *lock) {
 
 void rk_manifest_unlock(rk_manifest_lock *lock) {
     if (lock->fd >= 0 && is_ours(lock)) {
-        // A child that was forked meanwhile holds the same lock: closing is not enough.
+        // Closing alone does not unlock: a child that was forked meanwhile shares the lock.
         (void)rk_sys()->flock_fn(lock->fd, LOCK_UN);
         (void)rk_sys()->close_fn(lock->fd);
     }

@@ -1,4 +1,5 @@
-// One writer of a job's manifests at a time. Inside src/store only.
+// A lock for the manifests of a job, so that one process at a time updates them; private to
+// src/store.
 #pragma once
 
 #include <sys/types.h>
@@ -6,14 +7,15 @@
 #include "store/store.h"
 
 typedef struct rk_manifest_lock {
-    int fd; // of the job's folder; -1: not held
+    int fd; // owned; of the job's folder; -1: not held
     dev_t device;
     ino_t inode;
 } rk_manifest_lock;
 
-// Waits for the lock of jobs/<job>, which it makes, about a second at most. Not held where the file
-// system has no locks, or somebody holds it longer: the manifest is a hint, and is published whole
-// without the lock too. Always follow with rk_manifest_unlock.
+// Creates the folder jobs/<job> and waits for its lock, about one second at most. The lock is not
+// held if the file system has no locks, or if another process holds it longer. The caller may
+// publish without the lock, since a manifest is a hint and is published as a whole. Always call
+// rk_manifest_unlock afterwards.
 RK_HIDDEN rk_manifest_lock rk_manifest_lock_take(rk_store *store, const char *job);
 
 RK_HIDDEN void rk_manifest_unlock(rk_manifest_lock *lock);

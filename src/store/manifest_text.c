@@ -1,4 +1,4 @@
-// A manifest's bytes: docs/format.md.
+// Writes and parses the text of a manifest (docs/format.md).
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -71,7 +71,7 @@ typedef struct reader {
     bool sound;
 } reader;
 
-// What is left up to the next `end`, which is taken too; not sound where there is none.
+// Takes the text up to the next `end`, and `end` itself. Not sound if `end` is missing.
 static rk_span take(reader *r, char end) {
     const uint8_t *at = r->rest.len ? memchr(r->rest.data, end, r->rest.len) : NULL;
     if (!at) {
@@ -201,7 +201,7 @@ static rk_err *read_line(reader *r) {
     return NULL;
 }
 
-// The lines between the first and the last, if the digest in the last one is right.
+// Checks the first line, and the digest in the last line. `*out_lines` is the lines between them.
 static bool check_frame(rk_span data, rk_span *out_lines) {
     size_t first = sizeof first_line - 1, word = sizeof last_word - 1;
     size_t last = word + RK_DIGEST_HEX_CHARS + 1;

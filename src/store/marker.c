@@ -16,7 +16,7 @@ static const char marker_text[] =
 
 enum { MARKER_MAX_BYTES = 4096, MAX_NAMES = 1 << 20, MOST_LOOKS = 4096 };
 
-// The first line of a marker, without its start: "1" for this version.
+// Checks the version in a marker: the rest of its first line, "1" for this version.
 static rk_err *check_version(const rk_store *store, const char *version) {
     size_t len = strcspn(version, "\n");
     if (len == 1 && version[0] == '1')
@@ -28,7 +28,7 @@ static rk_err *check_version(const rk_store *store, const char *version) {
                     store->directory, (int)(len < 20 ? len : 20), version);
 }
 
-// `*out_ours`: there is a marker of ours. One that is damaged counts as none.
+// Sets `*out_ours` if the folder has rekindle's marker. A damaged marker counts as missing.
 static rk_err *read_marker(const rk_store *store, bool *out_ours) {
     RK_AUTO(rk_buf) text = RK_BUF_INIT(MARKER_MAX_BYTES + 4096);
     *out_ours = false;
@@ -43,15 +43,14 @@ static rk_err *read_marker(const rk_store *store, bool *out_ours) {
     return NULL;
 }
 
-// Without a marker.
+// Search for rekindle's files, in a folder without a marker.
 
-// What was found so far.
 typedef struct search {
     const rk_store *store;
-    const char *top;   // the folder of ours that is walked; borrowed
-    unsigned looks;    // that are left: a folder of others may be large
-    bool ours;         // something that only rekindle makes
-    char *other;       // owned; the first thing that is not known to be ours, NULL: none
+    const char *top;   // the folder of the store that is walked; borrowed
+    unsigned looks;    // files still to check at most: a foreign folder may be large
+    bool ours;         // found a file that only rekindle creates
+    char *other;       // owned; the first file not recognized as rekindle's; NULL: none
     const char *below; // the folder that is visited now; borrowed
 } search;
 
@@ -59,7 +58,7 @@ static void search_cleanup(search *self) {
     rk_free(self->other);
 }
 
-// The likeliest first.
+// Folders of a store, the most likely to prove a store first.
 static const char *const folders[] = {"usage", "objects", "programs", "quarantine",    "plugins",
                                       "pins",  "leases",  "jobs",     RK_LOADS_FOLDER, "runs"};
 
@@ -91,19 +90,19 @@ static rk_err *visit_top(void *context, const char *name) {
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
         if (strcmp(name, folders[i]) == 0 && stat_quietly(self, name, &info) &&
             S_ISDIR(info.st_mode))
-            return NULL; // walked later
+            return NULL; // look_around walks it later
     return note_other(self, name);
 }
 
 static bool is_entry(const search *self, rk_entry_kind kind, const char *path, const char *name) {
-    // path is <top>/ab/<name>
+    // `path` must be <top>/ab/<name>.
     const char *folder = path + strlen(self->top) + 1;
     return strlen(self->below) == strlen(self->top) + 3 &&
            rk_store_name_is_entry(kind, folder, name) &&
            rk_own_begins(self->store, path, rk_span_of(rk_entry_magic, sizeof rk_entry_magic));
 }
 
-// True if only rekindle makes such a file.
+// True if only rekindle creates such a file.
 static bool is_proof(const search *self, const char *path, const char *name,
                      const struct stat *info) {
     static const struct {
@@ -167,7 +166,8 @@ static rk_err *walk(search *self, const char *folder, unsigned depth) {
     return gone ? NULL : note_other(self, folder);
 }
 
-// `*out_ours`: nothing lies there but empty folders of ours, or something that only rekindle makes.
+// Sets `*out_ours` if the folder has a file that only rekindle creates, or nothing but empty
+// folders of a store.
 static rk_err *look_around(search *self, bool *out_ours) {
     enum { DEPTH = 1 }; // objects/ab/…, runs/<run>/…
     RK_TRY(rk_fs_list(self->store->directory, MAX_NAMES, visit_top, self));
@@ -206,7 +206,7 @@ rk_err *rk_marker_check(const rk_store *store) {
         write_marker(store);
         return NULL;
     }
-    // Another process may have made the store since the first look.
+    // Another process may have created the store since the first check.
     RK_TRY(read_marker(store, &ours));
     return ours ? NULL : refuse(store, self.other);
 }

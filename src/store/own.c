@@ -27,7 +27,7 @@ static bool take_text(const char **text, const char *expected) {
     return same;
 }
 
-// 64 digits, of a key.
+// Moves `*text` past the 64 digits of a key.
 static bool take_key(const char **text) {
     bool is_key = strspn(*text, hex_digits) == RK_DIGEST_HEX_CHARS;
     *text += is_key ? RK_DIGEST_HEX_CHARS : 0;
@@ -64,18 +64,18 @@ static bool is_journal(const char *name) {
     return false;
 }
 
-// Beside the journals of a run (journal/summary.h).
+// summary.json, the summary of a run (journal/summary.h).
 static bool is_summary(const char *name) {
     return strcmp(name, "summary.json") == 0;
 }
 
-// What the files of a place are called, and how they begin (NULL: anyhow; the name says enough).
+// A kind of rekindle's own files: the place, the form of the name, and the first bytes.
 typedef struct own_kind {
     unsigned place;
     bool (*is_name)(const char *name);
-    const char *begins;
-    const char *then; // further on in the first bytes; NULL: nothing
-    bool names_run;   // a summary, and names the run whose folder it lies in
+    const char *begins; // the file begins with this text; NULL: the name suffices
+    const char *then;   // a later text in the first HEAD_BYTES; NULL: none
+    bool names_run;     // a summary, which must name the run of its folder
 } own_kind;
 
 static const own_kind kinds[] = {
@@ -86,7 +86,7 @@ static const own_kind kinds[] = {
     {RK_PLACE_RUNS, is_summary, "{\"v\":", NULL, true},
 };
 
-// The file's first bytes as text; -1 where it cannot be read.
+// Reads the first bytes of a file as text. Returns their number, or -1 if they cannot be read.
 static ssize_t read_head(const rk_store *store, const char *path, char head[HEAD_BYTES + 1]) {
     rk_autofd fd = -1;
     rk_err *err = rk_tree_open(store->directory, path, O_RDONLY | O_NONBLOCK, 0, &fd);
@@ -109,7 +109,8 @@ bool rk_own_run_name(const char *name) {
            strncmp(name + DATE_DIGITS + 1 + TIME_DIGITS, "Z-", 2) == 0;
 }
 
-// A journal whose first line was never written, on a full disk: known by the name of its run.
+// True for a journal without a complete first line, which a full disk may cause. The name of its
+// run identifies it.
 static bool is_cut_journal(const own_kind *kind, const char *path, const char *head) {
     const char *folder = strchr(path, '/');
     size_t len = strlen(head), whole = strlen(kind->begins);
@@ -118,7 +119,8 @@ static bool is_cut_journal(const own_kind *kind, const char *path, const char *h
            len < HEAD_BYTES;
 }
 
-// {"v":<n>,"run":"<its folder>", as far as the first bytes reach.
+// True if the text begins {"v":<n>,"run":"<name of the folder>". Compares only as far as `head`
+// reaches.
 static bool is_summary_of(const char *path, const char *head) {
     const char *slash = strchr(path, '/'), *run = slash ? slash + 1 : path;
     if (!take_text(&head, "{\"v\":") || !take_some(&head, digits) ||
@@ -170,7 +172,7 @@ bool rk_own_lease(const rk_store *store, const char *path) {
     static const char begins[] = "rekindle lease ";
     char head[HEAD_BYTES + 1];
     ssize_t got = read_head(store, path, head);
-    // Leases are not synced: a power cut leaves an empty file.
+    // Leases are not synced, so a power cut may leave an empty file.
     return got == 0 || (got > 0 && strncmp(head, begins, sizeof begins - 1) == 0);
 }
 
@@ -213,7 +215,7 @@ bool rk_own_may_replace(const rk_store *store, const char *path, const char *sta
     char head[HEAD_BYTES + 1];
     ssize_t got = read_head(store, path, head);
     if (got < 0)
-        return (info.st_mode & S_IRUSR) != 0; // the disk is at fault
+        return (info.st_mode & S_IRUSR) != 0; // readable by its mode, so the disk is at fault
     size_t len = strlen(start), same = 0, zeros = 0;
     len = (size_t)got < len ? (size_t)got : len;
     for (size_t i = 0; i < len; i++) {

@@ -9,7 +9,7 @@
 
 enum { MAX_PINS = 100000 };
 
-// pins/<key>. Owned: rk_free.
+// Returns pins/<key>. `*out_path` is owned: rk_free.
 static rk_err *path_of(const char *hex, char **out_path) {
     rk_digest digest;
     if (!rk_digest_from_hex(rk_span_text(hex), &digest))

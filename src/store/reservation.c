@@ -9,15 +9,15 @@
 #include "store/gc_other_internal.h"
 
 enum {
-    MANY_LOGS = 16, // past this the logs of dead processes are folded
+    MANY_LOGS = 16, // with more logs, finished ones are folded
     WAIT_MS = 10000,
     POLL_MS = 20,
     FOLDERS = 256,
-    SAMPLE_ENTRIES = 4096, // a store of no more is looked at whole
+    SAMPLE_ENTRIES = 4096, // a store with at most so many files is visited in one batch
     FEWEST_FOLDERS = 16,
-    // A share of the store that holds this part of what is to go is looked at before more of it.
+    // Once 1/n of the folders are visited, up to SAMPLE_SHARE/n of the goal is removed.
     SAMPLE_SHARE = 4,
-    SLACK_DIVISOR = 20, // more goes than must, so that not every put evicts
+    SLACK_DIVISOR = 20, // frees a further 1/20 of the limit, so that not every put evicts
 };
 
 // One eviction.
@@ -25,11 +25,11 @@ typedef struct eviction {
     rk_store *store;
     rk_survey survey;
     rk_usage_state *state; // owned
-    rk_usage_table *gone;  // owned; of one batch
-    uint64_t need_bytes;   // must go
-    uint64_t goal_bytes;   // should go
+    rk_usage_table *gone;  // owned; files removed in the current batch
+    uint64_t need_bytes;   // must be freed
+    uint64_t goal_bytes;   // should be freed
     uint64_t freed_bytes;
-    double worth; // of what wants the room
+    double worth; // of the new entry
 } eviction;
 
 static void eviction_cleanup(eviction *self) {
@@ -42,7 +42,7 @@ static uint64_t sum_bytes(const rk_usage_state *state) {
     return (uint64_t)rk_usage_sum(state).bytes;
 }
 
-// The state of a store that was never counted, or whose base is damaged.
+// Reads the usage account. Counts the store if it was never counted or its base is damaged.
 static rk_err *read_known(const rk_store *store, rk_usage_state **out_state) {
     RK_TRY(rk_usage_read(store, out_state));
     if ((*out_state)->known)
@@ -61,7 +61,7 @@ static rk_err *remove_marked(eviction *self) {
     return rk_survey_remove_marked(&self->survey, self->gone, note_freed, self);
 }
 
-// Removes what is worth least, until `until_bytes` are freed.
+// Removes the candidates that are worth least, until `until_bytes` are freed. Skips recent ones.
 static rk_err *remove_least(eviction *self, uint64_t until_bytes) {
     rk_survey *survey = &self->survey;
     uint64_t bytes = self->freed_bytes;
@@ -76,8 +76,8 @@ static rk_err *remove_least(eviction *self, uint64_t until_bytes) {
     return remove_marked(self);
 }
 
-// What was used in the last hour goes only for something that is worth more, and only if that gives
-// room enough.
+// Removes entries that were used in the last hour, but only those that are worth less than the new
+// entry, and only if that frees enough space.
 static rk_err *remove_recent(eviction *self) {
     rk_survey *survey = &self->survey;
     RK_TRY(rk_survey_judge(survey, true, NULL));
@@ -95,8 +95,8 @@ static rk_err *remove_recent(eviction *self) {
     return NULL;
 }
 
-// The end of a batch: the folders were counted before anything went, so first that count is
-// published, then what went is noted.
+// Ends a batch. The state has the counts of the folders before the removals. So it is published
+// first, and the removals are recorded after it.
 static rk_err *settle(eviction *self) {
     RK_TRY(rk_usage_publish_if_space(self->store, self->state, NULL));
     rk_err *err = rk_usage_note_table(self->store, self->gone);
@@ -112,8 +112,8 @@ static unsigned batch_folders(const rk_usage_state *state) {
     return folders < FEWEST_FOLDERS ? FEWEST_FOLDERS : (unsigned)folders;
 }
 
-// Visits folders in an order that differs each time, batch by batch, and after each removes of what
-// it has seen so far.
+// Visits folders in batches, beginning at a random one. After each batch, removes the candidates
+// that are worth least among all visited so far.
 static rk_err *visit(eviction *self) {
     enum { ODD_STEP = 167 };
     uint8_t first = 0;
@@ -134,11 +134,11 @@ static rk_err *visit(eviction *self) {
     return NULL;
 }
 
-static rk_err *evict_held(eviction *self, uint64_t limit) {
+static rk_err *evict_locked(eviction *self, uint64_t limit) {
     rk_store *store = self->store;
     RK_TRY(read_known(store, &self->state));
     RK_TRY(rk_survey_begin(store, false, &self->survey));
-    (void)rk_usage_find_finished(self->state, self->survey.ages.now_ns);
+    (void)rk_usage_find_finished(self->state, self->survey.clock.now_ns);
     RK_TRY(rk_others_collect(&self->survey, limit, NULL, &self->state->table, NULL));
     uint64_t sum = sum_bytes(self->state);
     if (sum <= limit)
@@ -152,33 +152,34 @@ static rk_err *evict_held(eviction *self, uint64_t limit) {
     return visit(self);
 }
 
-// Evicts, or waits while another process does. `*out_fits` says whether there is room then.
+// Evicts, or waits while another process evicts. `*out_fits`: the sum is within the limit now.
+// After WAIT_MS without the lock, evicts without the lock.
 static rk_err *evict(rk_store *store, uint64_t limit, double worth, bool *out_fits) {
-    RK_AUTO(rk_gc_lock) hold = {0};
+    RK_AUTO(rk_gc_lock) lock = {0};
     for (unsigned waited_ms = 0;; waited_ms += POLL_MS) {
-        RK_TRY(rk_gc_lock_try(store, &hold));
+        RK_TRY(rk_gc_lock_try(store, &lock));
         RK_AUTO_USAGE state = NULL;
         RK_TRY(read_known(store, &state));
         *out_fits = sum_bytes(state) <= limit;
-        if (hold.store || *out_fits || waited_ms >= WAIT_MS)
+        if (lock.store || *out_fits || waited_ms >= WAIT_MS)
             break;
         rk_gc_lock_pause(POLL_MS);
     }
     if (*out_fits)
         return NULL;
     RK_AUTO(eviction) self = {.store = store, .worth = worth};
-    RK_TRY(evict_held(&self, limit));
+    RK_TRY(evict_locked(&self, limit));
     RK_AUTO_USAGE state = NULL;
     RK_TRY(read_known(store, &state));
     *out_fits = sum_bytes(state) <= limit;
     return NULL;
 }
 
-// Folds the logs of processes that have ended, so that a sum stays a matter of a few small files.
+// Folds finished logs into the base, so that reading the sum takes only a few small files.
 static rk_err *tidy(rk_store *store) {
-    RK_AUTO(rk_gc_lock) hold = {0};
-    RK_TRY(rk_gc_lock_try(store, &hold));
-    if (!hold.store)
+    RK_AUTO(rk_gc_lock) lock = {0};
+    RK_TRY(rk_gc_lock_try(store, &lock));
+    if (!lock.store)
         return NULL;
     RK_AUTO_USAGE state = NULL;
     RK_TRY(read_known(store, &state));
@@ -196,7 +197,7 @@ static rk_err *refuse(const rk_store *store, uint64_t bytes, uint64_t limit) {
                     (unsigned long long)(bytes / 1000));
 }
 
-static rk_err *make_room(rk_store *store, uint64_t limit, uint64_t bytes, double worth) {
+static rk_err *make_space(rk_store *store, uint64_t limit, uint64_t bytes, double worth) {
     if (rk_usage_has_space(store, bytes))
         return NULL;
     RK_AUTO_USAGE state = NULL;
@@ -216,7 +217,7 @@ static rk_err *make_room(rk_store *store, uint64_t limit, uint64_t bytes, double
     return refuse(store, bytes, limit);
 }
 
-// An entry that is replaced gives back what it took.
+// Returns the change that storing the entry makes. Replacing an entry frees its old size.
 static rk_usage_count change_of(const rk_store *store, rk_entry_kind kind, const char *hex,
                                 uint64_t bytes) {
     RK_AUTO(rk_buf) path = {0};
@@ -233,34 +234,34 @@ static rk_usage_count change_of(const rk_store *store, rk_entry_kind kind, const
 }
 
 rk_err *rk_reservation_take(rk_store *store, const rk_entry *entry, const char *hex, uint64_t bytes,
-                            rk_reservation *out_room) {
-    *out_room = (rk_reservation){.pending = {1, (int64_t)bytes}};
+                            rk_reservation *out_reservation) {
+    *out_reservation = (rk_reservation){.pending = {1, (int64_t)bytes}};
     if (!store->usage)
         return NULL;
     uint64_t limit = rk_usage_limit(store);
     if (bytes > limit)
         return refuse(store, bytes, limit);
-    RK_TRY(rk_usage_note(store, RK_PLACE_PENDING, out_room->pending));
+    RK_TRY(rk_usage_note(store, RK_PLACE_PENDING, out_reservation->pending));
     double worth = rk_evict_worth(entry->kind, bytes, entry->compile_ns, 0);
-    rk_err *err = make_room(store, limit, bytes, worth);
-    out_room->taken = true;
-    out_room->change = change_of(store, entry->kind, hex, bytes);
+    rk_err *err = make_space(store, limit, bytes, worth);
+    out_reservation->taken = true;
+    out_reservation->change = change_of(store, entry->kind, hex, bytes);
     if (err) {
-        rk_reservation_settle(store, out_room, entry->kind, hex, false);
-        out_room->taken = false;
+        rk_reservation_settle(store, out_reservation, entry->kind, hex, false);
+        out_reservation->taken = false;
     }
     return err;
 }
 
-void rk_reservation_settle(rk_store *store, const rk_reservation *room, rk_entry_kind kind,
+void rk_reservation_settle(rk_store *store, const rk_reservation *reservation, rk_entry_kind kind,
                            const char *hex, bool stored) {
-    if (!room->taken)
+    if (!reservation->taken)
         return;
     const rk_usage_count nothing = {0};
-    if (!stored) // where only the last sync failed it lies there all the same
-        stored = change_of(store, kind, hex, (uint64_t)room->pending.bytes).bytes == 0;
-    rk_err_drop(rk_usage_note_end(store, room->pending, rk_place_of(kind, hex),
-                                  stored ? room->change : nothing),
+    if (!stored) // if only the last sync failed, the file is in place
+        stored = change_of(store, kind, hex, (uint64_t)reservation->pending.bytes).bytes == 0;
+    rk_err_drop(rk_usage_note_end(store, reservation->pending, rk_place_of(kind, hex),
+                                  stored ? reservation->change : nothing),
                 "it counts as pending until this process ends, and is found when it is counted");
     if (stored)
         rk_last_use_sample_clock(store, kind, hex);

@@ -6,7 +6,7 @@
 #include "store/last_use_internal.h"
 #include "store/reservation_internal.h"
 
-// Slack for rk_tree_read, which asks for a little more than the file has.
+// More than an entry, since rk_tree_read reserves a little more than the size of the file.
 #define FILE_BUFFER_MAX_BYTES (RK_ENTRY_MAX_BYTES + ((size_t)1 << 20))
 
 void rk_store_lookup_cleanup(rk_store_lookup *lookup) {
@@ -15,8 +15,8 @@ void rk_store_lookup_cleanup(rk_store_lookup *lookup) {
     *lookup = (rk_store_lookup){0};
 }
 
-// Reads and decodes a file into the empty `lookup`. What is no regular file of a fitting size is a
-// fault; no file at all is neither found nor at fault.
+// Reads and decodes a file into the empty `lookup`. A file that is too large or not regular is a
+// fault. If there is no file, `lookup` is not found and has no fault.
 static rk_err *read_entry(const rk_store *store, rk_entry_kind kind, const char *hex,
                           const rk_key *expected, rk_entry_want want, rk_store_lookup *lookup) {
     RK_AUTO(rk_buf) path = {0};
@@ -25,7 +25,7 @@ static rk_err *read_entry(const rk_store *store, rk_entry_kind kind, const char 
     lookup->file = RK_BUF_INIT(FILE_BUFFER_MAX_BYTES);
     rk_err *err = rk_tree_read(store->directory, rk_store_below(store, &path), RK_ENTRY_MAX_BYTES,
                                &lookup->file);
-    // A symbolic link answers ELOOP, a socket ENXIO.
+    // Opening a symbolic link fails with ELOOP, a socket with ENXIO.
     bool not_a_file = rk_err_code(err) == RK_OUT_OF_RANGE || rk_err_errno(err) == ELOOP ||
                       rk_err_errno(err) == ENXIO;
     if (not_a_file || rk_err_code(err) == RK_NOT_FOUND) {
@@ -37,14 +37,14 @@ static rk_err *read_entry(const rk_store *store, rk_entry_kind kind, const char 
     RK_TRY(
         rk_entry_decode(rk_buf_span(&lookup->file), expected, want, &lookup->view, &lookup->fault));
     if (lookup->fault == RK_ENTRY_OK && lookup->view.entry.kind != kind)
-        lookup->fault = RK_ENTRY_OTHER_KEY; // the key's other file under this name
+        lookup->fault = RK_ENTRY_OTHER_KEY; // executable filed as program, or program as executable
     lookup->found = lookup->fault == RK_ENTRY_OK;
     if (lookup->found)
         lookup->trust = rk_store_judge(store, &lookup->view);
     return NULL;
 }
 
-// After a miss or an error nobody needs the bytes.
+// Frees the bytes after a miss or an error, and keeps the fault.
 static void drop_bytes(rk_store_lookup *lookup) {
     rk_entry_view_cleanup(&lookup->view);
     rk_buf_cleanup(&lookup->file);
@@ -59,8 +59,8 @@ rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lo
         drop_bytes(out_lookup);
     if (err)
         return err;
-    // Another process may have replaced the file since it was read: then a sound one is set aside,
-    // which costs one compile and nothing else.
+    // Another process may have replaced the file since it was read. Then a sound entry moves to
+    // quarantine/, which costs only one compilation.
     if (out_lookup->found)
         rk_last_use_touch(store, hex);
     else if (out_lookup->fault && out_lookup->fault != RK_ENTRY_UNKNOWN_VERSION && !store->readonly)
@@ -78,8 +78,8 @@ static atomic_bool *swept(rk_store *store, rk_entry_kind kind, const char *hex) 
     return &store->swept[kind - RK_ENTRY_EXECUTABLE][rk_place_of(kind, hex) & 0xffu];
 }
 
-// Once a process and folder, when something was put there: its last change, by the file system's
-// clock, is now.
+// Sweeps a folder once per process, after a put. The put has just changed the folder, so the
+// folder's modification time is the current time by the file system's clock.
 static void sweep_once(rk_store *store, rk_entry_kind kind, const char *hex) {
     if (atomic_exchange(swept(store, kind, hex), true))
         return;
@@ -91,7 +91,8 @@ static void sweep_once(rk_store *store, rk_entry_kind kind, const char *hex) {
     rk_err_drop(err, "what dead writers left costs space only, and gc sweeps too");
 }
 
-// Publishes; makes the folders on the way only where they turn out to be missing.
+// Publishes an entry. Creates the folders of its path only after a first attempt found them
+// missing.
 static rk_err *publish(rk_store *store, rk_entry_kind kind, const char *hex, rk_span file) {
     RK_AUTO(rk_buf) path = {0};
     RK_AUTO(rk_buf) folder = {0};
@@ -104,7 +105,7 @@ static rk_err *publish(rk_store *store, rk_entry_kind kind, const char *hex, rk_
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "the folder is made lazily");
         RK_TRY(rk_tree_make_dirs(store->directory, rk_store_below(store, &folder)));
-        atomic_store(swept(store, kind, hex), true); // it is new: nobody left anything there
+        atomic_store(swept(store, kind, hex), true); // a new folder has no temporary files
         err = rk_tree_publish(store->directory, below, file.data, file.len, 0600);
     }
     if (rk_err_errno(err) == EISDIR && rk_store_set_aside(store, kind, hex)) {
@@ -122,11 +123,11 @@ rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_store
         RK_TRY(rk_entry_sign(&store->signing.secret, &store->signing.public_key.key, &file));
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry->key.digest, hex);
-    rk_reservation room;
-    rk_err *err = rk_reservation_take(store, entry, hex, file.len, &room);
+    rk_reservation reservation;
+    rk_err *err = rk_reservation_take(store, entry, hex, file.len, &reservation);
     if (!err) {
         err = publish(store, entry->kind, hex, rk_buf_span(&file));
-        rk_reservation_settle(store, &room, entry->kind, hex, !err);
+        rk_reservation_settle(store, &reservation, entry->kind, hex, !err);
     }
     rk_store_note_refusal(store, err);
     RK_TRY(err);

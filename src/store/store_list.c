@@ -3,14 +3,14 @@
 #include "store/load_verdict.h"
 #include "store/usage_internal.h"
 
-// One walk through the folders of a kind.
+// A walk through the folders of one kind.
 typedef struct walk {
     const rk_store *store;
     rk_entry_kind kind;
     rk_store_visit_fn visit;
     void *context;
     const char *folder; // "ab"; borrowed while its files are visited
-    bool stopped;       // by the visitor's own error, whatever its code
+    bool stopped;       // the visitor returned an error, perhaps RK_NOT_FOUND
 } walk;
 
 enum { MAX_FOLDERS = 4096, MAX_FILES_IN_A_FOLDER = 1 << 20 };
@@ -45,7 +45,7 @@ static rk_err *visit_file(void *context, const char *name) {
     return err;
 }
 
-// A folder that is not there, or no longer, or no folder, holds no entries.
+// Drops RK_NOT_FOUND of a missing folder, which has no entries. Keeps errors of the visitor.
 static rk_err *ignore_absence(const walk *self, rk_err *err) {
     if (self->stopped || rk_err_code(err) != RK_NOT_FOUND)
         return err;

@@ -13,7 +13,8 @@ static rk_err *note_any(void *context, const char *name) {
     return NULL;
 }
 
-// Whether nobody else has any use for the folder: a store by its marker, or empty.
+// True if the folder serves rekindle alone: it has the marker of a store, or it is empty and lacks
+// the sticky bit, which /tmp has.
 static bool is_for_us_alone(const char *directory, const struct stat *info) {
     struct stat marker;
     rk_autofree char *path = rk_path_join(directory, RK_MARKER_NAME);
@@ -26,7 +27,8 @@ static bool is_for_us_alone(const char *directory, const struct stat *info) {
     return !holds_any && !holds_many && !(info->st_mode & S_ISVTX);
 }
 
-// Of /tmp, or of a project that a group shares, nobody should be told to take the others' rights.
+// Refuses a folder that other users may write to. The message suggests chmod only for a folder that
+// serves rekindle alone, and not for /tmp or a shared project.
 static rk_err *refuse_if_writable(const char *directory, const struct stat *info) {
     if (!(info->st_mode & (S_IWGRP | S_IWOTH)) || is_for_us_alone(directory, info))
         return rk_tree_check_folder(info, directory);
@@ -50,8 +52,8 @@ static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info
     return refuse_if_writable(directory, info);
 }
 
-// Following one's own link to another disk is fine; a link that someone else could turn is not.
-// Root could replace anything, so root's links count as one's own.
+// Refuses a symbolic link of another user, who could point it elsewhere. The user's own link, for
+// example to another disk, is allowed. So is a link of root, who could replace anything.
 static rk_err *refuse_foreign_link(const char *directory) {
     struct stat info;
     if (rk_sys()->lstat_fn(directory, &info) != 0)
@@ -77,7 +79,7 @@ static rk_err *fail_to_use(const char *directory, int error_number) {
 
 static rk_err *check_directory(const char *directory) {
     RK_TRY(refuse_foreign_link(directory));
-    // O_PATH asks for no permission; what is checked is what was opened, wherever a link points.
+    // O_PATH needs no permission. fstat(2) checks the folder that was opened, also behind a link.
     int opened = -1;
     do
         opened = rk_sys()->open_fn(directory, O_PATH | O_CLOEXEC, 0);
@@ -92,7 +94,7 @@ static rk_err *check_directory(const char *directory) {
 static rk_err *make_directory(const char *directory) {
     struct stat info;
     if (rk_sys()->lstat_fn(directory, &info) == 0)
-        return NULL; // whatever it is, the check that follows says
+        return NULL; // check_directory judges it
     rk_err *err = rk_fs_make_dirs(directory, 0700);
     return rk_err_wrap(err, "cannot make the store %s", directory);
 }

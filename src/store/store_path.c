@@ -36,7 +36,7 @@ bool rk_store_name_is_entry(rk_entry_kind kind, const char *folder, const char *
 typedef struct search {
     rk_entry_kind kind;
     const char *prefix;
-    char *hex; // the key found so far; "" for none
+    char *hex; // the key found so far; "": none
     bool ambiguous;
 } search;
 

@@ -3,7 +3,8 @@
 #include "base/sys.h"
 #include "store/store_path_internal.h"
 
-// A disk that was full may have room again; a system that refuses has its reasons.
+// A full disk is tried again after this time, since space may be free by then. Other refusals are
+// permanent.
 static const uint64_t full_pause_ns = (uint64_t)60 * 1000000000;
 
 bool rk_store_accepts(const rk_store *store) {

@@ -48,10 +48,10 @@ void rk_public_key_add_line(const rk_public_key *key, rk_buf *out) {
     rk_buf_add_format(out, "%s%s\n", key->name[0] ? " " : "", key->name);
 }
 
-// One line, as words. Borrowed from the text.
+// The words of one line. Borrowed from the text.
 typedef struct line {
     rk_span words[3];
-    size_t count; // may be more than there is room for
+    size_t count; // may exceed the size of `words`
 } line;
 
 static bool is_blank(uint8_t byte) {
@@ -107,11 +107,11 @@ bool rk_public_key_parse(rk_span text, rk_public_key *out_key) {
     return parse_public(split(text), out_key);
 }
 
-// Calls `take` with each line of a file that holds words.
 typedef rk_err *(*take_fn)(void *context, const char *path, size_t number, const line *words);
 
+// Calls `take` for each line of a file that has words. An error from `take` ends the reading.
 static rk_err *read_lines(const char *path, mode_t refused_mode, take_fn take, void *context) {
-    // A buffer that does not move, so that a secret is in memory once, and can be wiped.
+    // The buffer does not move, so that a secret is in memory only once and can be overwritten.
     RK_AUTO(rk_buf) text = RK_BUF_INIT(FILE_MAX_BYTES + 1);
     rk_err *err = rk_fs_read_trusted(path, FILE_MAX_BYTES, refused_mode, &text);
     size_t at = 0;
@@ -176,7 +176,7 @@ static rk_err *write_new(const char *path, const void *data, size_t len) {
     if (rk_sys()->close_fn(fd) != 0 && !err)
         err = rk_error_errno(errno, "cannot close %s", path);
     if (err)
-        (void)rk_sys()->unlink_fn(path); // half a key is of no use
+        (void)rk_sys()->unlink_fn(path); // an incomplete key is useless
     return err;
 }
 
@@ -192,7 +192,7 @@ rk_err *rk_signing_key_create(const char *path, const char *name, rk_signing_key
     rk_sign_from_seed(seed, &out_key->secret, &out_key->public_key.key);
     (void)snprintf(out_key->public_key.name, sizeof out_key->public_key.name, "%s", name);
     RK_AUTO(rk_buf) text = {0};
-    rk_buf_reserve(&text, 1024); // so that it does not move
+    rk_buf_reserve(&text, 1024); // so that the buffer does not move
     rk_buf_add_text(&text, "# A signing key of rekindle's. Whoever has it can put code into your "
                            "jobs: keep it to yourself.\n");
     rk_buf_add_format(&text, "%s ", secret_word);

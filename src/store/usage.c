@@ -11,28 +11,29 @@
 #include "store/last_use_internal.h"
 
 enum {
-    LOG_CLOSED_BYTES = 1 << 16, // past this the writer begins a new one
+    LOG_CLOSED_BYTES = 1 << 16, // the writer closes a longer log and begins a new one
     OWED_MAX_BYTES = 1 << 16,
 };
 
-// What others may add while a sum is believed: nobody writes so much in that time.
+// A sum is not read again for believed_ns if it is far below the limit: by a quarter of the limit
+// and by least_margin_bytes. All processes together add less than that in believed_ns.
 static const uint64_t believed_ns = 1000000000, least_margin_bytes = 1 << 30;
 
 static const char closed_line[] = RK_USAGE_CLOSED;
-static const char torn_line[] = "!\n"; // whatever it ends is no number then
+static const char torn_line[] = "!\n"; // after an incomplete line: makes that line invalid
 
 struct rk_usage {
     uint64_t max_bytes;
     pthread_mutex_t mutex;
     char *log;              // path of this process's log, owned; NULL: none yet
-    uint64_t log_bytes;     // written to it
-    bool torn;              // its last line is not complete
+    uint64_t log_bytes;     // written to `log`
+    bool torn;              // the last line of `log` is incomplete
     rk_buf owed;            // lines that could not be written yet
-    rk_usage_count pending; // what this process has announced and not ended
-    uint64_t refused_ns;    // monotonic: when room was refused last; 0 for never
-    double refused_worth;   // to what
-    uint64_t roomy_ns;      // monotonic: when the sum was found to be far below the limit; 0: never
-    uint64_t roomy_bytes;   // what may be put until it is asked for again
+    rk_usage_count pending; // pending files of this process
+    uint64_t refused_ns;    // monotonic; last time that an entry found no space; 0: never
+    double refused_worth;   // worth of that entry
+    uint64_t sum_read_ns;   // monotonic; when the sum was last read; 0: never
+    uint64_t spare_bytes;   // bytes that may be put before the sum is read again
 };
 
 rk_err *rk_usage_start(rk_store *store, uint64_t max_bytes) {
@@ -74,19 +75,20 @@ void rk_usage_note_sum(rk_store *store, uint64_t sum_bytes) {
     uint64_t margin_bytes = usage->max_bytes / 4;
     margin_bytes = margin_bytes < least_margin_bytes ? least_margin_bytes : margin_bytes;
     (void)pthread_mutex_lock(&usage->mutex);
-    bool roomy = usage->max_bytes > margin_bytes && sum_bytes < usage->max_bytes - margin_bytes;
-    usage->roomy_bytes = roomy ? usage->max_bytes - margin_bytes - sum_bytes : 0;
-    usage->roomy_ns = rk_monotonic_ns();
+    bool enough = usage->max_bytes > margin_bytes && sum_bytes < usage->max_bytes - margin_bytes;
+    usage->spare_bytes = enough ? usage->max_bytes - margin_bytes - sum_bytes : 0;
+    usage->sum_read_ns = rk_monotonic_ns();
     (void)pthread_mutex_unlock(&usage->mutex);
 }
 
 bool rk_usage_has_space(rk_store *store, uint64_t bytes) {
     rk_usage *usage = store->usage;
     (void)pthread_mutex_lock(&usage->mutex);
-    bool roomy = bytes <= usage->roomy_bytes && rk_monotonic_ns() - usage->roomy_ns < believed_ns;
-    usage->roomy_bytes -= roomy ? bytes : 0;
+    bool enough =
+        bytes <= usage->spare_bytes && rk_monotonic_ns() - usage->sum_read_ns < believed_ns;
+    usage->spare_bytes -= enough ? bytes : 0;
     (void)pthread_mutex_unlock(&usage->mutex);
-    return roomy;
+    return enough;
 }
 
 char *rk_usage_path(const char *name) {
@@ -102,7 +104,7 @@ rk_err *rk_usage_make_folder(const rk_store *store) {
 
 enum { LOG_FLAGS = O_WRONLY | O_APPEND | O_NONBLOCK };
 
-// What is pending when a new log is begun stands in the old one, which will soon count no more.
+// Writes the pending files into a new log. The old log has them too, but soon counts as finished.
 static rk_err *announce_again(rk_usage *usage, int fd) {
     RK_AUTO(rk_buf) line = {0};
     if (usage->pending.files == 0)
@@ -114,10 +116,10 @@ static rk_err *announce_again(rk_usage *usage, int fd) {
     return err;
 }
 
-// Creates the log of this process, whose name says whose it is. `out_fd` is owned.
+// Creates a log, whose name contains this process. `out_fd` is owned.
 static rk_err *create_log(rk_store *store, int *out_fd) {
     enum { ATTEMPTS = 64 };
-    static atomic_uint serial; // of several logs, of one store or of several
+    static atomic_uint serial; // distinguishes the logs of this process, in all its stores
     rk_process self;
     rk_process_self(&self);
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -149,7 +151,8 @@ static rk_err *create_log(rk_store *store, int *out_fd) {
     return rk_error(RK_ALREADY_EXISTS, "no name is left for a log in %s/usage", store->directory);
 }
 
-// Somebody may have taken the log for a dead process's and removed it; then there is a new one.
+// Opens the log. Creates a new one if another process removed the log, because it could not find
+// out that this process lives.
 static rk_err *open_log(rk_store *store, int *out_fd) {
     if (store->usage->log) {
         rk_err *err = rk_tree_open(store->directory, store->usage->log, LOG_FLAGS, 0, out_fd);
@@ -160,7 +163,7 @@ static rk_err *open_log(rk_store *store, int *out_fd) {
     return create_log(store, out_fd);
 }
 
-// Writes what it can, and says how much that was.
+// Writes as much as possible, and returns the number of bytes.
 static size_t write_some(int fd, rk_span data) {
     size_t written = 0;
     while (written < data.len) {
@@ -172,7 +175,7 @@ static size_t write_some(int fd, rk_span data) {
     return written;
 }
 
-// Writes lines; those that are not complete then are left in `out_rest`.
+// Writes lines. Adds those that were not written completely to `out_rest`.
 static rk_err *write_lines(rk_usage *usage, int fd, rk_span lines, rk_buf *out_rest) {
     size_t written = write_some(fd, lines), complete = written;
     int error_number = errno;
@@ -184,7 +187,7 @@ static rk_err *write_lines(rk_usage *usage, int fd, rk_span lines, rk_buf *out_r
     return written == lines.len ? NULL : rk_error_errno(error_number, "%s", usage->log);
 }
 
-// What could not be written before.
+// Writes the lines of `owed`, after ending an incomplete line.
 static rk_err *write_owed(rk_usage *usage, int fd) {
     if (usage->torn)
         RK_TRY(rk_fs_write_all(fd, torn_line, sizeof torn_line - 1));
@@ -198,7 +201,8 @@ static rk_err *write_owed(rk_usage *usage, int fd) {
     return err;
 }
 
-// Called with the mutex held.
+// Appends lines to the log. With `must`, lines that cannot be written now go to `owed`. The caller
+// holds the mutex.
 static rk_err *append(rk_store *store, rk_span lines, bool must) {
     rk_usage *usage = store->usage;
     RK_AUTO(rk_buf) rest = RK_BUF_INIT(OWED_MAX_BYTES);
@@ -210,7 +214,7 @@ static rk_err *append(rk_store *store, rk_span lines, bool must) {
         rk_buf_add_span(&rest, lines);
     else
         err = write_lines(usage, fd, lines, &rest);
-    if (err && must && !rest.failed) // else the next count finds what went amiss
+    if (err && must && !rest.failed) // else the next count corrects the sum
         rk_buf_add_span(&usage->owed, rk_buf_span(&rest));
     if (!err && usage->log_bytes > LOG_CLOSED_BYTES) {
         rk_err_drop(rk_fs_write_all(fd, closed_line, sizeof closed_line - 1),
@@ -220,8 +224,7 @@ static rk_err *append(rk_store *store, rk_span lines, bool must) {
     return err;
 }
 
-// With `must`, lines that cannot be written now are written before the next ones. `pending` is by
-// how much they change what is pending.
+// As append; takes the mutex. `pending` is the change that the lines make to the pending files.
 static rk_err *note(rk_store *store, rk_span lines, bool must, rk_usage_count pending) {
     if (!store->usage || lines.len == 0)
         return NULL;
@@ -240,7 +243,7 @@ rk_err *rk_usage_note(rk_store *store, unsigned place, rk_usage_count change) {
     if (change.files || change.bytes)
         rk_usage_write_line(place, change, &line);
     RK_TRY(rk_buf_status(&line));
-    // Who cannot announce what it is going to write does not write it.
+    // If a pending file cannot be recorded, the caller does not write it: the line is not owed.
     bool announces = place == RK_PLACE_PENDING;
     return note(store, rk_buf_span(&line), !announces, announces ? change : (rk_usage_count){0});
 }
@@ -266,7 +269,7 @@ rk_err *rk_usage_note_table(rk_store *store, const rk_usage_table *changes) {
     return note(store, rk_buf_span(&lines), true, (rk_usage_count){0});
 }
 
-// Says that no more comes, so that anybody may fold the log from now on.
+// Ends the log with a `closed` line, so that any process may fold and remove it from now on.
 static void close_log(rk_store *store) {
     rk_usage *usage = store->usage;
     rk_autofd fd = -1;

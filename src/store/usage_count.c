@@ -1,4 +1,4 @@
-// Counting what lies in the store by listing it: where the account is not known, or not believed.
+// Counts the files of the store by listing it, when the usage account is missing or is rebuilt.
 #include "base/alloc.h"
 #include "base/temporary.h"
 #include "base/tree.h"
@@ -9,16 +9,16 @@ enum { MAX_NAMES = 1 << 20 };
 
 typedef struct counting {
     const rk_store *store;
-    const char *folder; // below the store; borrowed
+    const char *folder; // relative to the store; borrowed
     unsigned place;
-    bool deep; // one more level: runs and jobs
+    bool deep; // the files are one level deeper: runs and jobs
     rk_usage_count *count;
 } counting;
 
 static rk_err *count_folder(const rk_store *store, unsigned place, const char *folder, bool deep,
                             rk_usage_count *count);
 
-// Files of others, which may lie in the same folders, are not counted.
+// True if the file is rekindle's own. Foreign files may lie in the same folders.
 static bool is_ours(const counting *self, const char *path, const char *name,
                     const struct stat *info) {
     if (self->place >= RK_PLACE_QUARANTINE)
@@ -31,7 +31,7 @@ static bool is_ours(const counting *self, const char *path, const char *name,
 static rk_err *count_file(void *context, const char *name) {
     const counting *self = context;
     if (rk_temporary_is_name(name))
-        return NULL; // pending of its writer, or nobody's
+        return NULL; // counted as pending by its writer, or the writer is dead
     rk_autofree char *path = rk_path_join(self->folder, name);
     if (!path)
         return rk_err_no_memory();
@@ -85,7 +85,7 @@ static rk_err *count_named(void *context, const char *name) {
     return rk_usage_count_place(self->store, place, &self->table->places[place]);
 }
 
-// Only the folders that are there: a new store has none of the 256.
+// Lists the folders instead of trying all 256, since a new store has none of them.
 static rk_err *count_kind(const rk_store *store, rk_entry_kind kind, rk_usage_table *table) {
     counting_all self = {store, kind, table};
     rk_err *err =

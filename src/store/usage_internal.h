@@ -1,20 +1,21 @@
-// How much the store holds, known without listing it; private to src/store. docs/format.md has the
-// files.
+// The usage account: the size of the store, known without listing the store; private to src/store.
+// docs/format.md describes the files in usage/.
 //
-// usage/base says what each place held when it was last counted. Whoever adds or removes something
-// appends a line to a log of its own, usage/log-…, so that base and logs together give the sum. Who
-// evicts or collects folds the logs into a new base and counts again what it visits anyway: what
-// was lost (a crash, files removed by hand) is found then. Nothing but the cap depends on the sum.
+// usage/base records the files and bytes of each place at the last count. A process that adds or
+// removes files appends lines to its own log, usage/log-…. Base and logs together give the sum. A
+// process that evicts or collects garbage folds the logs into a new base, and counts again the
+// folders that it visits. This corrects the sum after a crash, or after files were removed by hand.
+// Only the cap depends on the sum.
 //
-// What is being written counts from before its first byte, as pending of its writer, and as long as
-// the writer lives: however a count falls together with a write, the sum is too high rather than
-// too low.
+// A file that is being written counts as pending: from before its first byte until the writer
+// records the result or dies. So a count that runs during a write makes the sum too high, never too
+// low.
 #pragma once
 
 #include "store/store_path_internal.h"
 
-// Where files lie: the 256 folders of each kind of entry, by the first byte of the key, and the
-// rest.
+// The places of the store, each counted separately: the 256 folders of each kind of entry, by the
+// first byte of the key, and four other folders.
 enum {
     RK_PLACE_EXECUTABLES = 0,
     RK_PLACE_PROGRAMS = 256,
@@ -23,121 +24,127 @@ enum {
     RK_PLACE_PLUGINS,
     RK_PLACE_JOBS,
     RK_PLACE_COUNT,
-    RK_PLACE_PENDING = RK_PLACE_COUNT, // in lines of logs only: what is being written
+    RK_PLACE_PENDING = RK_PLACE_COUNT, // only in lines of logs: files that are being written
 };
 
-// "objects/ab", "runs", …: appended to `out`.
+// Appends the name of a place: "objects/ab", "runs", ….
 RK_HIDDEN void rk_place_add_name(unsigned place, rk_buf *out);
+// The place of an entry. `hex` has at least two digits.
 RK_HIDDEN unsigned rk_place_of(rk_entry_kind kind, const char *hex);
 
 typedef struct rk_usage_count {
-    int64_t files, bytes; // sums of st_size; signed, since logs also say what went
+    int64_t files, bytes; // bytes: sum of st_size; negative for files that were removed
 } rk_usage_count;
 
 typedef struct rk_usage_table {
     rk_usage_count places[RK_PLACE_COUNT];
 } rk_usage_table;
 
-// Begins to keep account of a store that is open for writing. `max_bytes`: what it may hold;
-// UINT64_MAX for no limit. Owned by the store.
+// Starts the usage account of a store that is open for writing, or changes its limit. `max_bytes`
+// is the limit of the whole store; UINT64_MAX: no limit. The store owns the account.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_start(rk_store *store, uint64_t max_bytes);
-// Closes the log of this process. NULL is fine.
+// Closes the log of this process and frees the account. Does nothing without an account.
 RK_HIDDEN void rk_usage_end(rk_store *store);
-// What the store may hold; UINT64_MAX where there is no limit, or no account.
+// The limit of the whole store; UINT64_MAX without a limit or without an account.
 RK_HIDDEN uint64_t rk_usage_limit(const rk_store *store);
 
-// Remembers, for a minute, that nothing could go for something of this worth
-// (store/evict_internal.h); and says whether that is so for another. Thread-safe.
+// rk_usage_refuse records that eviction found no space for an entry of this worth
+// (store/evict_internal.h). For one minute, rk_usage_refuses returns true for an entry of the same
+// or less worth. Both thread-safe.
 RK_HIDDEN void rk_usage_refuse(rk_store *store, double worth);
 RK_HIDDEN RK_NODISCARD bool rk_usage_refuses(rk_store *store, double worth);
 
-// Takes note of a sum that was just read; and says whether, as far as is known from that, `bytes`
-// fit so easily that it need not be read again. For a second, and only far below the limit. Both
-// thread-safe.
+// rk_usage_note_sum records a sum that was just read. For one second, and only while the sum is far
+// below the limit, rk_usage_has_space returns true if `bytes` more fit without reading the sum
+// again. Both thread-safe.
 RK_HIDDEN void rk_usage_note_sum(rk_store *store, uint64_t sum_bytes);
 RK_HIDDEN RK_NODISCARD bool rk_usage_has_space(rk_store *store, uint64_t bytes);
 
-// Appends what changed, at one place or at many, to the log of this process. Nothing where no
-// account is kept. Thread-safe.
+// Append changes, at one place or at many, to the log of this process. Do nothing without an
+// account. Thread-safe.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_note(rk_store *store, unsigned place,
                                              rk_usage_count change);
-// The end of something pending: `change` is what became of it, all 0 for nothing.
+// Ends the pending write that rk_usage_note recorded. `change` is the result of the write; all 0:
+// no change.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_note_end(rk_store *store, rk_usage_count pending,
                                                  unsigned place, rk_usage_count change);
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_note_table(rk_store *store, const rk_usage_table *changes);
 
 typedef struct rk_usage_log {
     char *name;             // in usage/; owned
-    uint64_t folded;        // its lines up to this byte are in the table, and in `pending`
-    rk_usage_count pending; // what its writer is writing
+    uint64_t folded;        // the table and `pending` contain the lines before this byte
+    rk_usage_count pending; // files that its writer is writing
     uint64_t modified_ns;   // of the file
-    bool present, finished; // the file is there; its writer will not write again
+    bool present, finished; // the file exists; its writer will not write again
 } rk_usage_log;
 
-// Base and logs as they were at one moment.
+// Base and logs, as read at one moment.
 typedef struct rk_usage_state {
-    bool known;            // false: no sound base, so `table` says nothing until all is counted
+    bool known;            // false: no sound base; `table` is wrong until everything is counted
     rk_usage_table table;  // base and logs together
     uint64_t published_ns; // when the base was written, by the file system's clock
     rk_usage_log *logs;    // owned
     size_t log_count, log_capacity;
 } rk_usage_state;
 
-// The sum over all places and all that is pending, at least 0. (One place may be below: a file that
-// was counted there was set aside, and then removed from quarantine/.)
+// The sum over all places and all pending files, at least 0. (A single place may be negative: a
+// file that was counted elsewhere was moved to quarantine/, and then removed there.)
 RK_HIDDEN rk_usage_count rk_usage_sum(const rk_usage_state *state);
 
-// rk_usage_state_free(NULL) is fine. On the heap: the table is too large for a stranger's stack.
+// Reads base and logs. `out_state` is owned: rk_usage_state_free, which accepts NULL. The state is
+// on the heap, since its table is too large for the stack of a thread of the job.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_read(const rk_store *store, rk_usage_state **out_state);
 RK_HIDDEN void rk_usage_state_free(rk_usage_state *state);
 RK_HIDDEN void rk_usage_state_cleanup(rk_usage_state **state);
 #define RK_AUTO_USAGE __attribute__((cleanup(rk_usage_state_cleanup))) rk_usage_state *
 
-// Marks the logs of writers that are dead, or silent for a day where that cannot be told. `now_ns`
-// by the file system's clock. Returns how many are finished.
+// Marks these logs as finished: closed logs; logs of dead writers; and logs that were not changed
+// for a day, if it is unknown whether the writer lives. `now_ns` is the time by the file system's
+// clock. Returns the number of finished logs.
 RK_HIDDEN size_t rk_usage_find_finished(rk_usage_state *state, uint64_t now_ns);
 
-// Writes the state as the new base, then removes the logs that are finished: all that they said is
-// in it.
+// Publishes the state as the new base, then removes the finished logs, which the base contains.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state);
 
-// The same after a removal, which must succeed on a full disk too: there the old base and the logs
-// stay as they were, which is no error. `out_published` may be NULL.
+// As rk_usage_publish, but a full disk is no error: the old base and the logs stay as they are. For
+// removals, which must succeed on a full disk. `out_published` may be NULL.
 RK_HIDDEN RK_NODISCARD rk_err *
 rk_usage_publish_if_space(const rk_store *store, const rk_usage_state *state, bool *out_published);
 
-// Counts one place by listing it, less temporary files; a place that does not exist holds nothing.
+// Count one place, or all, by listing. Temporary files and foreign files do not count. A place that
+// does not exist counts as empty.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_count_place(const rk_store *store, unsigned place,
                                                     rk_usage_count *out_count);
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_count_all(const rk_store *store, rk_usage_table *out_table);
 
-// usage/NAME, as base/tree.h takes it. Owned: rk_free. NULL when memory is short.
+// "usage/NAME", a path for base/tree.h. Owned: rk_free. NULL if memory is short.
 RK_HIDDEN RK_NODISCARD char *rk_usage_path(const char *name);
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_make_folder(const rk_store *store); // usage/
 
-// Inside usage*.c only.
+// Only for usage*.c, and for own.c and marker.c, which recognize these files.
 
-#define RK_USAGE_START "rekindle usage " // of the base
+#define RK_USAGE_START "rekindle usage " // the base begins with this
 
-// log-<serial>-<process>, the process as rk_process_add_text writes it.
+// A log is named log-<serial>-<process>, with the process as rk_process_add_text writes it.
 #define RK_USAGE_LOG_PREFIX "log-"
-#define RK_USAGE_CLOSED     "closed\n" // its last line
+#define RK_USAGE_CLOSED     "closed\n" // the last line of a closed log
 
 enum {
     RK_USAGE_MAX_LOGS = 4096,
     RK_USAGE_BASE_MAX_BYTES = 4 << 20,
 };
 
-// Text of the base, and back: false unless it is whole and sound.
+// Write and parse the text of the base. Parsing returns false unless the text is complete and its
+// digest is right.
 RK_HIDDEN void rk_usage_write_base(const rk_usage_state *state, rk_buf *out);
 RK_HIDDEN RK_NODISCARD bool rk_usage_parse_base(rk_span text, rk_usage_state *out_state);
 
-// "objects/ab +1 +4096\n" and back. A line is complete with its newline; `*out_used` is its length
-// with it. False if it says nothing that is understood: then `*out_used` says what to skip, 0 for
-// nothing more.
+// Write and parse one line: "objects/ab +1 +4096\n". `*out_used` is the length of the line with its
+// newline; 0 if there is no complete line. Parsing returns false if the line is not
+// understood; the caller may skip it.
 RK_HIDDEN void rk_usage_write_line(unsigned place, rk_usage_count change, rk_buf *out);
 RK_HIDDEN RK_NODISCARD bool rk_usage_parse_line(rk_span text, size_t *out_used, unsigned *out_place,
                                                 rk_usage_count *out_change);
 
-// The log of that name, which is added where it is not there. NULL when memory is short.
+// Returns the log of that name, and adds it if it is missing. NULL if memory is short.
 RK_HIDDEN RK_NODISCARD rk_usage_log *rk_usage_log_named(rk_usage_state *state, rk_span name);

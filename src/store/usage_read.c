@@ -1,4 +1,4 @@
-// The account as it is read: base and logs together; and how it becomes a new base.
+// Reads the usage account, base and logs together, and publishes it as a new base.
 #include <errno.h>
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 
 enum { LOG_MAX_BYTES = 1 << 20 };
 
-// Adds the log's lines that are not folded yet.
+// Adds the log's lines that the base does not contain.
 static void fold(rk_usage_state *state, rk_usage_log *log, rk_span text) {
     if (log->folded > text.len)
         log->folded = text.len;
@@ -64,7 +64,7 @@ static rk_err *visit(void *context, const char *name) {
     return read_log(self->store, self->state, name);
 }
 
-// Which base it is: a new one has another inode, or at least another time.
+// Identifies a base: a new base has another inode, or at least another time.
 typedef struct base_id {
     bool present;
     ino_t inode;
@@ -90,7 +90,7 @@ static rk_err *read_base(const rk_store *store, const char *path, rk_usage_state
     }
     RK_TRY(err);
     state->known = rk_usage_parse_base(rk_buf_span(&text), state);
-    if (!state->known) // half a base is none
+    if (!state->known) // a part of a base is useless
         state->table = (rk_usage_table){0};
     return NULL;
 }
@@ -122,7 +122,8 @@ rk_err *rk_usage_read(const rk_store *store, rk_usage_state **out_state) {
     if (!base)
         return rk_err_no_memory();
     bool stable = false;
-    // A log that was folded into a newer base and removed meanwhile would be missing in the sum.
+    // Reads again if the base changed meanwhile: another process may have folded a log into the new
+    // base and removed the log, which would then be missing in the sum.
     for (int i = 0; !stable && i < ATTEMPTS; i++) {
         rk_usage_state_free(RK_TAKE(*out_state));
         RK_TRY(read_once(store, base, out_state, &stable));

@@ -1,4 +1,4 @@
-// The texts of usage/: the base, and the lines of logs.
+// Writes and parses the text of the files in usage/: the base, and the lines of logs.
 #include "base/alloc.h"
 #include "store/usage_internal.h"
 
@@ -52,7 +52,7 @@ static bool parse_place(rk_span name, unsigned *out_place) {
            place_of_kind(name, RK_ENTRY_PROGRAM, out_place);
 }
 
-// The next word, which ends before `end`; `*text` moves past that. False if `end` does not come.
+// Takes the next word, up to `end`, and moves `*text` past `end`. False if `end` is missing.
 static bool take_word(rk_span *text, char end, rk_span *out_word) {
     const uint8_t *found = text->len ? memchr(text->data, end, text->len) : NULL;
     if (!found)
@@ -63,7 +63,7 @@ static bool take_word(rk_span *text, char end, rk_span *out_word) {
     return true;
 }
 
-// A decimal number with an optional sign, of at most 18 digits: nothing can overflow.
+// Parses a decimal number with an optional sign. At most 18 digits, so that nothing overflows.
 static bool parse_number(rk_span word, int64_t *out_number) {
     enum { MAX_DIGITS = 18 };
     bool negative = word.len && word.data[0] == '-';
@@ -145,7 +145,7 @@ void rk_usage_write_base(const rk_usage_state *state, rk_buf *out) {
     rk_buf_add_text(out, "\n");
 }
 
-// The text less its last line, if that is the digest of the rest.
+// Checks that the last line is the digest of all lines before it. `*out_content` is those lines.
 static bool check_digest(rk_span text, rk_span *out_content) {
     const size_t word_len = sizeof digest_word - 1;
     const size_t line_len = word_len + RK_DIGEST_HEX_CHARS + 1;

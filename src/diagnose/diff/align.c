@@ -6,10 +6,10 @@
 #include "diagnose/diff/hash.h"
 
 enum {
-    CELLS_MAX = 1 << 18, // of a table of a longest common subsequence
-    WINDOW = 500,        // of each side, where nothing is unique
-    LEVELS_MAX = 12,     // of anchors within anchors
-    GRAM_LENGTHS = 3,    // how many lengths of runs are tried for anchors
+    CELLS_MAX = 1 << 18, // cells of the table of a longest common subsequence
+    WINDOW = 500,        // items on each side, if no item is unique
+    LEVELS_MAX = 12,     // nested splits at anchors
+    GRAM_LENGTHS = 3,    // number of run lengths that are tried as anchors
 };
 static const uint32_t gram_lengths[GRAM_LENGTHS] = {1, 4, 16};
 
@@ -20,7 +20,7 @@ typedef struct range {
 
 typedef struct slot {
     uint64_t hash;
-    uint32_t a, b; // where it was seen
+    uint32_t a, b; // last position in each sequence
     uint8_t a_count, b_count;
     bool used;
 } slot;
@@ -29,9 +29,9 @@ typedef struct aligner {
     const uint64_t *a, *b;
     uint32_t *match;
     uint8_t *cells; // CELLS_MAX
-    slot *slots;    // for anchors; as many as a power of two
+    slot *slots;    // hash table of anchor candidates; size: a power of two
     uint32_t slot_capacity;
-    uint32_t *tails, *previous, *picked, *other; // of the longest increasing run, one per item of a
+    uint32_t *tails, *previous, *picked, *other; // scratch for anchors, one element per item of a
     range *open;
     size_t open_count, open_capacity;
 } aligner;
@@ -58,6 +58,7 @@ static rk_err *push(aligner *al, range r) {
     return NULL;
 }
 
+// Matches the common prefix and suffix of a range.
 static void strip(aligner *al, range *r) {
     while (r->a < r->a_end && r->b < r->b_end && al->a[r->a] == al->b[r->b])
         al->match[r->a++] = r->b++;
@@ -65,8 +66,9 @@ static void strip(aligner *al, range *r) {
         al->match[--r->a_end] = --r->b_end;
 }
 
-// The longest common subsequence by the whole table, of which only the directions are kept: 1 is a
-// match, 2 leaves out an item of a, 3 one of b.
+// Aligns a small range by the whole table of the longest common subsequence. The table keeps only
+// directions: 1 matches two items, 2 skips an item of a, 3 skips an item of b. It is filled from
+// the end, so that the walk afterwards starts at the beginning.
 static rk_err *align_table(aligner *al, const range *r) {
     uint32_t n = r->a_end - r->a, m = r->b_end - r->b;
     if (!al->cells && !(al->cells = rk_malloc(CELLS_MAX)))
@@ -75,7 +77,7 @@ static rk_err *align_table(aligner *al, const range *r) {
     if (!row)
         return rk_err_no_memory();
     for (uint32_t i = n; i-- > 0;) {
-        uint32_t diagonal = 0; // of (i + 1, j + 1)
+        uint32_t diagonal = 0; // length from (i + 1, j + 1) on
         for (uint32_t j = m; j-- > 0;) {
             uint32_t below = row[j], right = row[j + 1];
             uint8_t *cell = &al->cells[(size_t)i * m + j];
@@ -103,8 +105,8 @@ static bool fits_table(const range *r) {
     return (uint64_t)(r->a_end - r->a) * (r->b_end - r->b) <= CELLS_MAX;
 }
 
-// Nothing to hold on to: window after window, of which the last quarter is aligned again with what
-// follows it.
+// Aligns a range without anchors, window after window. The table of a window cannot see the items
+// behind it, so its last quarter is dropped and aligned again with the items that follow.
 static rk_err *align_windows(aligner *al, range r) {
     while (r.a < r.a_end && r.b < r.b_end) {
         if (fits_table(&r))
@@ -126,7 +128,8 @@ static rk_err *align_windows(aligner *al, range r) {
                 al->match[i] = RK_ALIGN_NONE;
             }
         }
-        // Little in common: what does not match is passed over on both sides.
+        // With few matches the window would hardly move. Then skip unmatched items on both sides,
+        // so that the time stays linear.
         bool is_far = a_next - r.a + (b_next - r.b) >= WINDOW / 4;
         r.a = is_far ? a_next : a_keep;
         r.b = is_far ? b_next : b_keep;
@@ -149,6 +152,7 @@ static slot *find_slot(aligner *al, uint32_t mask, uint64_t hash) {
     return &al->slots[at];
 }
 
+// Counts each run of `length` items on both sides; a count of 2 means more than once.
 static void count_grams(aligner *al, const range *r, uint32_t length, uint32_t mask) {
     memset(al->slots, 0, ((size_t)mask + 1) * sizeof *al->slots);
     for (uint32_t i = r->a; i + length <= r->a_end; i++) {
@@ -166,9 +170,9 @@ static void count_grams(aligner *al, const range *r, uint32_t length, uint32_t m
     }
 }
 
-// Of those unique on both sides, the most whose order is the same: the longest increasing
-// subsequence, as in patience sorting. Their number; they stand in `picked`, with partners in
-// `other`.
+// Picks anchors: the largest set of runs that are unique on both sides and in the same order on
+// both. This is the longest increasing subsequence, found as in patience sorting. Returns their
+// number. `picked` gets their positions in a, `other` those in b.
 static uint32_t pick_anchors(aligner *al, const range *r, uint32_t length, uint32_t mask) {
     uint32_t candidates = 0, piles = 0;
     for (uint32_t i = r->a; i + length <= r->a_end; i++) {
@@ -189,8 +193,8 @@ static uint32_t pick_anchors(aligner *al, const range *r, uint32_t length, uint3
         al->tails[low] = candidates++;
         piles += low == piles;
     }
-    // The chain is written over what was picked, from its end; indices only grow, so that nothing
-    // is overwritten that is still needed.
+    // Move the chain to the front of `picked` and `other`. An element only moves to the front, so
+    // that none is overwritten before it is read.
     uint32_t at = piles ? al->tails[piles - 1] : RK_ALIGN_NONE;
     for (uint32_t i = piles; i-- > 0; at = al->previous[at])
         al->tails[i] = at;
@@ -202,12 +206,13 @@ static uint32_t pick_anchors(aligner *al, const range *r, uint32_t length, uint3
     return piles;
 }
 
-// Splits the range at its anchors; false if it has none.
+// Splits the range at its anchors. `*out_split` is false if it has none. Single items are tried
+// first; longer runs are unique where single items repeat.
 static rk_err *split(aligner *al, const range *r, bool *out_split) {
     uint32_t n = r->a_end - r->a, mask = 1;
     while (mask < 2 * n)
         mask = 2 * mask + 1;
-    if (!al->tails) { // the first range is the largest
+    if (!al->tails) { // allocated once: the first range is the largest
         al->slots = rk_malloc(((size_t)mask + 1) * sizeof *al->slots);
         al->tails = rk_malloc(4 * (size_t)n * sizeof *al->tails);
         if (!al->slots || !al->tails)
@@ -228,7 +233,7 @@ static rk_err *split(aligner *al, const range *r, bool *out_split) {
     for (uint32_t i = 0; i < anchors; i++) {
         uint32_t a = al->picked[i], b = al->other[i];
         if (a < left.a || b < left.b)
-            continue; // within the run of the one before
+            continue; // inside the run of the previous anchor
         left.a_end = a;
         left.b_end = b;
         RK_TRY(push(al, left));
@@ -254,6 +259,8 @@ rk_err *rk_align(const uint64_t *a, size_t a_len, const uint64_t *b, size_t b_le
         strip(&al, &r);
         if (r.a == r.a_end || r.b == r.b_end)
             continue;
+        // A small range gets the exact table. A large one is split at anchors, or aligned in
+        // windows.
         bool is_split = false;
         if (fits_table(&r)) {
             RK_TRY(align_table(&al, &r));

@@ -1,5 +1,5 @@
-// Two sequences, aligned in order: which item of the one is which of the other. For operations of
-// programs, which are long, mostly equal, and full of repetition.
+// Aligns two sequences in order: finds which item of one is which item of the other. Made for the
+// operations of programs: long sequences, mostly equal, with many repetitions.
 #pragma once
 
 #include "base/status.h"
@@ -8,10 +8,11 @@
 
 #define RK_ALIGN_NONE UINT32_MAX
 
-// Items are equal where their hashes are. `out_match` has `a_len` places, the caller's: for each
-// item of `a` its partner's index in `b`, or RK_ALIGN_NONE; partners increase. What is equal at
-// both ends is always matched; in between the alignment is longest where it is looked for within
-// windows of some hundred items, and between items that are unique in both. Linear memory; time
-// linear but for a logarithm, whatever the input. Fails only with RK_RESOURCE_EXHAUSTED.
+// Items are equal if their hashes are equal. `out_match` is the caller's array of `a_len` elements.
+// It receives, for each item of `a`, the index of its partner in `b`, or RK_ALIGN_NONE; the indices
+// increase. A common prefix and a common suffix are always matched. In between, the result is a
+// longest common subsequence only within windows of some hundred items and between anchors (short
+// runs that are unique in both sequences). Memory O(n), time O(n log n) for any input. Fails only
+// with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_align(const uint64_t *a, size_t a_len, const uint64_t *b, size_t b_len,
                               uint32_t *out_match);

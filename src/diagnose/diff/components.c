@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "identity/components.h"
 
-// From kind and name, with a blank between them, to the value; borrowed values.
+// Fills `map`: "kind name" to value. The map holds references to the values.
 static rk_err *collect(const json_t *list, json_t *map) {
     size_t index;
     json_t *value;

@@ -1,21 +1,24 @@
-// What two keys differ in that is not the program: options, flags, variables, versions, topology,
-// as entries and journals hold them (identity/components.h). For the command line only: links
-// jansson.
+// Compares what two keys contain besides the program: options, flags, variables, versions and
+// topology, in the form of entries and journals (identity/components.h). For the command line only:
+// links jansson.
 #pragma once
 
 #include <jansson.h>
 
 #include "diagnose/diff/difference.h"
 
-// Two lists as identity/components.h writes them, or objects of such lists by name, as entries hold
-// them; NULL: an empty one. Those of one kind stand together. `list` is added to.
+// Appends the differences to `list`: changed and removed components in the order of `before`, then
+// added ones. Each side is a list as identity/components.h writes it, or an object of named lists
+// as entries contain it; NULL is an empty list. Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_diff_components(const json_t *before, const json_t *after,
                                         rk_differences *list);
 
-// Versions by name, as an entry's metadata has them ("toolchain"); NULL: not known, and nothing
-// differs.
+// Appends the versions that differ. Each side is an object of versions by name, as in an entry's
+// metadata ("toolchain"). Only versions that both sides have are compared; NULL means unknown.
+// Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_diff_toolchains(const json_t *before, const json_t *after,
                                         rk_differences *list);
 
-// The class that follows from such differences; RK_CAUSE_FIRST where there are none.
+// The class of cause of these differences: that of a version, else of the topology, else of a flag
+// or variable, else of an option. RK_CAUSE_FIRST if there are none.
 rk_cause rk_components_cause(const rk_differences *list);

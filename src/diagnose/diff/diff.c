@@ -35,23 +35,24 @@ static rk_err *allocate(rk_differ *d) {
 
 // Functions.
 
-static uint64_t hash_content(const rk_program_index *view,
+static uint64_t hash_content(const rk_program_index *index,
                              const rk_program_index_function *function) {
     uint64_t hash = function->name_hash;
     for (uint32_t i = 0; i < function->count; i++)
-        hash = rk_hash_mix(hash, view->items[function->first + i].kind);
+        hash = rk_hash_mix(hash, index->items[function->first + i].kind);
     return hash;
 }
 
-// Those of `view` that have no partner yet (all of them for NULL), by name, or by name and content.
-static uint32_t list_functions(const rk_program_index *view, const uint32_t *partner,
+// Lists the functions that have no partner yet, hashed by name, or by name and content. `partner`
+// NULL: no function has one. The module and the entry function are left out.
+static uint32_t list_functions(const rk_program_index *index, const uint32_t *partner,
                                bool by_content, uint64_t *hashes, uint32_t *ids) {
     uint32_t count = 0;
-    for (uint32_t f = 1; f < view->function_count; f++) {
-        if (f == view->entry || (partner && partner[f] != RK_NO_ID))
+    for (uint32_t f = 1; f < index->function_count; f++) {
+        if (f == index->entry || (partner && partner[f] != RK_NO_ID))
             continue;
-        const rk_program_index_function *function = &view->functions[f];
-        hashes[count] = by_content ? hash_content(view, function) : function->name_hash;
+        const rk_program_index_function *function = &index->functions[f];
+        hashes[count] = by_content ? hash_content(index, function) : function->name_hash;
         ids[count++] = f;
     }
     return count;
@@ -84,6 +85,7 @@ static rk_err *match_functions(rk_differ *d) {
     d->function[0] = 0;
     if (d->a->entry && d->b->entry)
         d->function[d->a->entry] = d->b->entry;
+    // Equal content first: a name without its number may belong to several functions.
     RK_TRY(match_functions_by(d, true, hashes, ids, back));
     return match_functions_by(d, false, hashes, ids, back);
 }
@@ -95,10 +97,10 @@ typedef struct hashes {
     uint32_t *by_kind, *by_place;
 } hashes;
 
-static void fill(const rk_program_index *view, const rk_program_index_function *function,
+static void fill(const rk_program_index *index, const rk_program_index_function *function,
                  bool placed, uint64_t *out) {
     for (uint32_t i = 0; i < function->count; i++) {
-        const rk_program_index_item *item = &view->items[function->first + i];
+        const rk_program_index_item *item = &index->items[function->first + i];
         out[i] = placed ? item->placed : item->kind;
     }
 }
@@ -110,8 +112,9 @@ static uint32_t count_matched(const uint32_t *match, uint32_t count) {
     return matched;
 }
 
-// In the order, by what the operations are. Where as many match if their lines are also the same,
-// that is the better one: of many that look alike it finds those that were written at one place.
+// Aligns the operations of two functions by kind, then by kind and line. The second alignment is
+// better if it matches as many operations: among many equal operations it pairs those of the same
+// line.
 static rk_err *match_ops_of(rk_differ *d, const rk_program_index_function *a,
                             const rk_program_index_function *b, const hashes *h) {
     fill(d->a, a, false, h->a);
@@ -121,6 +124,7 @@ static rk_err *match_ops_of(rk_differ *d, const rk_program_index_function *a,
     uint32_t matched = count_matched(h->by_kind, a->count);
     fill(d->a, a, true, h->a);
     fill(d->b, b, true, h->b);
+    // Equal sequences need no second alignment.
     if (memcmp(h->a, h->b, (a->count < b->count ? a->count : b->count) * sizeof *h->a) != 0 ||
         a->count != b->count) {
         RK_TRY(rk_align(h->a, a->count, h->b, b->count, h->by_place));
@@ -151,12 +155,14 @@ static rk_err *match_ops(rk_differ *d) {
     return NULL;
 }
 
-// The cause that explains the others.
+// The class of cause.
 
 static bool is_other_toolchain(const rk_model *a, const rk_model *b) {
     return a->producer && b->producer && strcmp(a->producer, b->producer) != 0;
 }
 
+// The first class in this order that occurs explains the others: changed inputs change the
+// operations inside.
 static rk_cause cause_of(const rk_differ *d) {
     if (!d->out->list.count)
         return RK_CAUSE_FIRST;
@@ -175,7 +181,8 @@ static rk_cause cause_of(const rk_differ *d) {
     return d->constants ? RK_CAUSE_CONSTANT : RK_CAUSE_STRUCTURE;
 }
 
-// Most of what the later program takes more is only added to what the earlier one made.
+// Returns whether the later program only adds most of its new inputs to its results. It must have
+// all inputs of the earlier program, as many results, and few other new operations.
 static bool is_accumulation(const rk_differ *d) {
     size_t added = 0;
     for (uint32_t i = 0; i < d->b->parameter_count; i++)
@@ -187,7 +194,8 @@ static bool is_accumulation(const rk_differ *d) {
            d->a->result_count == d->b->result_count;
 }
 
-// The framework writes otherwise: what differs in the program follows from that.
+// Another version of the framework writes the program in another way: all other differences follow
+// from the version.
 static rk_err *compare_producers(rk_differ *d) {
     if (!is_other_toolchain(d->a->model, d->b->model) || !d->out->list.count)
         return NULL;

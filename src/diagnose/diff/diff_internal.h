@@ -1,24 +1,24 @@
-// One comparison under way, shared by diff*.c. Inside src/diagnose only.
+// State of one comparison, shared by the files of diff/. Inside src/diagnose only.
 #pragma once
 
 #include "diagnose/diff/diff.h"
 
 typedef struct rk_differ {
     const rk_program_index *a, *b; // before, after
-    uint32_t *match;               // owned: of each item of a, the one of b; RK_NO_ID
-    uint32_t *back;                // owned: the other way round
-    uint32_t *parameter;           // owned: of each parameter of a, the one of b
-    uint32_t *parameter_back;      // owned
-    uint32_t *function;            // owned: of each function of a, the one of b
+    uint32_t *match;               // owned: partner in b of each item of a; RK_NO_ID: none
+    uint32_t *back;                // reverse of `match`, in the same allocation
+    uint32_t *parameter;           // owned: partner in b of each parameter of a
+    uint32_t *parameter_back;      // reverse of `parameter`, in the same allocation
+    uint32_t *function;            // owned: partner in b of each function of a
     rk_program_diff *out;          // borrowed
-    // What was found that is a cause.
+    // Differences found, by class. They decide the class of cause.
     size_t parameters, shapes, dtypes, shardings, donations, structures, constants;
-    size_t accumulated;   // additions of parameters that are new
-    size_t converts;      // operations that only change a type came or went
-    bool moved;           // lines of one are not those of the other: the source was edited
-    rk_source causes[64]; // the lines of operations that differ on their own account
+    size_t accumulated;   // additions of a new parameter whose sum is a result
+    size_t converts;      // added or removed conversions, and changed types inside the program
+    bool moved;           // most matched operations have another line: the source was edited
+    rk_source causes[64]; // lines of the operations that are causes
     size_t place_count;
-    // Changed sizes of parameters, to tell constants that follow from them.
+    // Changed sizes of parameters. A constant that changes with one of them is no cause.
     struct {
         int64_t before, after;
     } sizes[32];
@@ -30,50 +30,54 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_parameters(rk_differ *d);
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_results(rk_differ *d);
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_ops(rk_differ *d);
 
-// What differs: an operation, a parameter.
+// The operation or parameter that differs.
 typedef struct rk_differ_subject {
     rk_span op;       // "stablehlo.add"
-    rk_span function; // as the program calls it, where the user's is not known
+    rk_span function; // the program's name for it, used if the user's name is unknown
     rk_source place;
-    uint32_t order; // in the later program
+    uint32_t order; // position in the later program
     bool follows;
 } rk_differ_subject;
 
-// Adds one difference. Texts are copied; `attribute`, `before` and `after` may be empty.
+// Appends one difference. Copies the texts; `attribute`, `before` and `after` may be empty.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind,
                                              const rk_differ_subject *subject, rk_span attribute,
                                              rk_span before, rk_span after);
 
-// An operation, with its line; of one whose line is only that of the call, that of what uses it.
-RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_program_index *view, uint32_t item);
+// The operation of an item, with its line. If its only line is that of the call, it gets the line
+// of the operation that uses its result.
+RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t item);
 
-// One line of the source makes many operations, also those of its gradient: the first of them is
-// the cause. Remembers the line.
+// Returns whether a difference was found on this line before, and records the line. One line of the
+// source makes many operations, also those of its gradient; only the first one is a cause. False if
+// the line is unknown.
 RK_HIDDEN RK_NODISCARD bool rk_differ_is_known_line(rk_differ *d, const rk_source *place);
 
-// Whether the inputs of the program already explain whatever differs inside of it.
+// Returns whether differences of the inputs already explain the differences inside the program.
 RK_HIDDEN RK_NODISCARD bool rk_differ_inputs_differ(const rk_differ *d);
 
 RK_HIDDEN RK_NODISCARD bool rk_differ_is_about_sharding(rk_span name);
 RK_HIDDEN RK_NODISCARD bool rk_differ_begins(rk_span text, const char *with);
 RK_HIDDEN RK_NODISCARD bool rk_differ_ends(rk_span text, const char *with);
 
-// Two items that are partners.
+// Compares two matched items.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j);
 
-// Two types. `*out_kind` is RK_DIFFERENCE_KIND_COUNT where they are the same but for layouts.
+// Compares two types without their layouts. Returns RK_DIFFERENCE_KIND_COUNT if they are equal.
 RK_HIDDEN rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after);
 
-// A node as text, shortened; "none" where there is none.
-RK_HIDDEN void rk_differ_write_node(const rk_program_index *view, uint32_t node, rk_buf *out);
+// Appends a node as text, shortened; "none" for RK_NO_ID.
+RK_HIDDEN void rk_differ_write_node(const rk_program_index *index, uint32_t node, rk_buf *out);
 
-// The value of a constant as text: a number, or a list of the first of them.
-RK_HIDDEN void rk_differ_write_constant(const rk_program_index *view, uint32_t op, rk_buf *out);
-// Whether a constant says the same in both; types apart.
+// Appends the value of a constant: a number, or a list of its first numbers.
+RK_HIDDEN void rk_differ_write_constant(const rk_program_index *index, uint32_t op, rk_buf *out);
+// Returns whether two constants have the same value. Their types may differ.
 RK_HIDDEN bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after);
-// The number that a constant of one element is; false if it is none.
-RK_HIDDEN RK_NODISCARD bool rk_differ_number(const rk_program_index *view, uint32_t op,
+// Reads the number of a constant with one element. False for any other constant, and for a number
+// that is not finite.
+RK_HIDDEN RK_NODISCARD bool rk_differ_number(const rk_program_index *index, uint32_t op,
                                              double *out_number);
 
-// Whether a number went from one to the other because sizes of parameters changed.
+// Returns whether changed sizes of parameters explain that a number changed from `before` to
+// `after`.
 RK_HIDDEN bool rk_differ_is_explained(const rk_differ *d, double before, double after);

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 
-// What follows from a cause is shown on demand only, and must not crowd out other causes.
+// Differences that follow from others are shown on demand only. They must not fill the list before
+// all causes are in it.
 enum { FOLLOWERS_MAX = 64 };
 
 const char *rk_difference_kind_name(rk_difference_kind kind) {
@@ -68,11 +69,11 @@ rk_err *rk_differences_add(rk_differences *list, rk_difference *difference) {
     return NULL;
 }
 
-// Few, and nearly sorted: by insertion, which keeps what is equal in its order.
 static bool is_after(const rk_difference *a, const rk_difference *b) {
     return a->follows != b->follows ? a->follows : a->order > b->order;
 }
 
+// Insertion sort: the list is short and nearly sorted, and the order must be stable.
 void rk_differences_sort(rk_differences *list) {
     list->cause_count = 0;
     for (size_t i = 0; i < list->count; i++) {

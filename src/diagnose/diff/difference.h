@@ -1,5 +1,5 @@
-// What differs between two programs and what they were compiled with, one by one, and the class of
-// cause that follows. Words and values are those of `rekindle explain --json` (docs/explain.md).
+// Differences between two programs and between their compile settings, and the class of cause.
+// Names and values are those of `rekindle explain --json` (docs/explain.md).
 #pragma once
 
 #include "diagnose/diff/stack.h"
@@ -14,7 +14,7 @@ typedef enum rk_difference_kind {
     RK_DIFFERENCE_PARAMETER_ADDED,
     RK_DIFFERENCE_PARAMETER_REMOVED,
     RK_DIFFERENCE_SHARDING,
-    RK_DIFFERENCE_OPTION, // from here on: not of the program
+    RK_DIFFERENCE_OPTION, // this kind and all below: not of the program
     RK_DIFFERENCE_FLAG,
     RK_DIFFERENCE_VARIABLE,
     RK_DIFFERENCE_VERSION,
@@ -43,46 +43,49 @@ typedef enum rk_cause {
 } rk_cause;
 const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
 
-// The attribute of what keeps a program from being stored; `after` says why.
+// Attribute of the difference that reports why a program is not stored; `after` holds the reason.
 #define RK_WHY_NOT_KEPT "why it is not kept"
 
-// All text is owned and NULL where there is none.
+// All text is owned; NULL if there is none.
 typedef struct rk_difference {
     rk_difference_kind kind;
-    bool follows;   // from one that stands before it: no cause of its own
-    uint32_t order; // where in the program: causes are sorted by it
+    bool follows;   // it follows from another difference and is no cause
+    uint32_t order; // position in the program; the list is sorted by it
     char *function, *op, *attribute, *before, *after;
-    char *file; // the user's; of the later program, or of the earlier where it is gone there
+    char *file; // the user's file, of the later program; of the earlier one if the later has none
     uint32_t line;
-    rk_stack stack; // owned; of a cause only; empty where it is not known
+    rk_stack stack; // owned; only for a cause; empty if unknown
 } rk_difference;
 
 typedef struct rk_differences {
     rk_difference *items; // owned; causes first
     size_t count, capacity;
-    size_t cause_count; // those that follow from nothing
-    size_t left_out;    // beyond RK_DIFFERENCES_MAX
+    size_t cause_count; // differences that are causes
+    size_t left_out;    // differences that were not stored because the list was full
 } rk_differences;
 
 enum { RK_DIFFERENCES_MAX = 256 };
 
 void rk_differences_cleanup(rk_differences *list);
 
-// Adds one; consumes its text whatever happens. Beyond the maximum it is only counted.
+// Appends one difference. Consumes its text, also after an error. If the list is full, only counts
+// the difference in `left_out`. The list takes at most RK_DIFFERENCES_MAX differences, and fewer of
+// those that follow from others. RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_differences_add(rk_differences *list, rk_difference *difference);
 
-// Words of a difference; borrowed. An empty one becomes NULL.
+// Texts of a difference; borrowed. An empty one becomes NULL.
 typedef struct rk_difference_words {
     rk_span function, op, attribute, before, after;
 } rk_difference_words;
 
-// Adds one with copies of these words and of its place; `kind`, `follows` and `order` are of
-// `plain`, which has neither. RK_RESOURCE_EXHAUSTED is the only error.
+// Appends one difference with copies of `words` and `place`. `kind`, `follows` and `order` come
+// from `plain`, which has no texts and no place. RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
                                          const rk_difference_words *words, const rk_source *place);
 
-// Puts causes before what follows from them, each by `order`, otherwise as they were added.
+// Sorts causes before the other differences, and each group by `order`. Stable.
 void rk_differences_sort(rk_differences *list);
 
-// A copy of a span; NULL for an empty one. RK_RESOURCE_EXHAUSTED is the only error.
+// Copies a span; NULL for an empty one. `*out_text` is owned by the caller: rk_free.
+// RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_difference_text(rk_span text, char **out_text);

@@ -1,6 +1,6 @@
-// A quick hash of 64 bits, for comparing things within one process: what is told apart by it is
-// shown to people, never trusted. Stable all the same, since sketches that are kept hold some
-// (docs/format.md).
+// Fast 64-bit hash for comparisons inside one process. It is not secure: results of such
+// comparisons are only shown to people. The values must not change, because stored sketches contain
+// some of them (docs/format.md).
 #pragma once
 
 #include "base/buf.h"
@@ -14,7 +14,7 @@ static inline uint64_t rk_hash_mix(uint64_t hash, uint64_t value) {
     return hash ^ (hash >> 32);
 }
 
-// Length first, so that a run of spans is told apart from another cut of the same bytes.
+// Hashes the length first: the same bytes, split into other spans, give another hash.
 static inline uint64_t rk_hash_span(uint64_t hash, rk_span span) {
     hash = rk_hash_mix(hash, span.len);
     size_t i = 0;

@@ -1,4 +1,4 @@
-// Operations: what came, what went, and how those that stayed differ.
+// Compares operations: those added, those removed, and those in both programs.
 #include "base/alloc.h"
 #include "diagnose/diff/diff_internal.h"
 
@@ -30,33 +30,32 @@ rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t
     return rk_span_equal(a_element, b_element) ? RK_DIFFERENCE_KIND_COUNT : RK_DIFFERENCE_DTYPE;
 }
 
-// The line of an operation; of one whose line is only that of the call, of what uses it.
-static rk_source place_of(const rk_program_index *view, uint32_t op) {
+// The line of an operation. If it has none, or only that of the call, the line of the operation
+// that uses its result.
+static rk_source place_of(const rk_program_index *index, uint32_t op) {
     rk_source place = {0};
     for (unsigned steps = 0; steps < USERS_MAX && op != RK_NO_ID; steps++) {
-        bool found = rk_program_index_source(view, op, &place);
-        if (found && !(view->call.file.len && rk_source_same_line(&place, &view->call)))
+        bool found = rk_program_index_source(index, op, &place);
+        if (found && !(index->call.file.len && rk_source_same_line(&place, &index->call)))
             break;
-        uint32_t user = view->user[op];
-        if (user == RK_NO_ID || view->model->ops.items[user].end == op)
+        uint32_t user = index->user[op];
+        if (user == RK_NO_ID || index->model->ops.items[user].end == op)
             break;
         op = user;
     }
     return place;
 }
 
-rk_differ_subject rk_differ_subject_of(const rk_program_index *view, uint32_t item) {
-    uint32_t op = view->items[item].op;
+rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t item) {
+    uint32_t op = index->items[item].op;
     return (rk_differ_subject){
-        .op = rk_model_string(view->model, view->model->ops.items[op].name),
-        .function = view->functions[view->items[item].function].name,
-        .place = place_of(view, op),
+        .op = rk_model_string(index->model, index->model->ops.items[op].name),
+        .function = index->functions[index->items[item].function].name,
+        .place = place_of(index, op),
         .order = op,
     };
 }
 
-// One line of the source makes many operations, also those of its gradient: the first of them is
-// the cause.
 bool rk_differ_is_known_line(rk_differ *d, const rk_source *place) {
     if (!place->file.len)
         return false;
@@ -68,7 +67,6 @@ bool rk_differ_is_known_line(rk_differ *d, const rk_source *place) {
     return false;
 }
 
-// Whether the inputs of the program already explain whatever differs inside of it.
 bool rk_differ_inputs_differ(const rk_differ *d) {
     return d->parameters || d->shapes || d->dtypes || d->shardings;
 }
@@ -88,39 +86,40 @@ bool rk_differ_ends(rk_span text, const char *with) {
     return text.len >= len && memcmp(text.data + text.len - len, with, len) == 0;
 }
 
-// How many results there are is told apart from operations.
+// Returns are no differences: rk_differ_results compares the results.
 static bool is_terminator(rk_span name) {
     return rk_differ_ends(name, ".return") || rk_differ_ends(name, ".tuple");
 }
 
-static bool is_sharding_call(const rk_program_index *view, uint32_t item) {
-    const rk_op *op = &view->model->ops.items[view->items[item].op];
-    uint32_t target = rk_model_attr(view->model, op, "call_target_name");
-    return rk_differ_is_about_sharding(rk_model_string(view->model, op->name)) ||
-           (target != RK_NO_ID && rk_span_is(view->model->nodes.items[target].bytes, "Sharding"));
+static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
+    const rk_op *op = &index->model->ops.items[index->items[item].op];
+    uint32_t target = rk_model_attr(index->model, op, "call_target_name");
+    return rk_differ_is_about_sharding(rk_model_string(index->model, op->name)) ||
+           (target != RK_NO_ID && rk_span_is(index->model->nodes.items[target].bytes, "Sharding"));
 }
 
-// Before what only lays a value out otherwise.
-static uint32_t laid_out_from(const rk_program_index *view, uint32_t value) {
-    for (unsigned steps = 0; steps < USERS_MAX && view->producer[value] != RK_NO_ID; steps++) {
-        const rk_op *op = &view->model->ops.items[view->producer[value]];
-        rk_span name = rk_model_string(view->model, op->name);
+// The value before reshapes and transposes.
+static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
+    for (unsigned steps = 0; steps < USERS_MAX && index->producer[value] != RK_NO_ID; steps++) {
+        const rk_op *op = &index->model->ops.items[index->producer[value]];
+        rk_span name = rk_model_string(index->model, op->name);
         if (op->operand_count != 1 ||
             !(rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose")))
             break;
-        value = view->model->operands.items[op->first_operand];
+        value = index->model->operands.items[op->first_operand];
     }
     return value;
 }
 
-static bool is_result(const rk_program_index *view, uint32_t value) {
-    for (uint32_t i = 0; i < view->result_count; i++)
-        if (laid_out_from(view, view->results[i]) == value)
+static bool is_result(const rk_program_index *index, uint32_t value) {
+    for (uint32_t i = 0; i < index->result_count; i++)
+        if (laid_out_from(index, index->results[i]) == value)
             return true;
     return false;
 }
 
-// An addition of something that only the later program takes, and which gives it back: the sum.
+// Returns whether the operation adds to a parameter that only the later program has, and its sum is
+// a result.
 static bool adds_new_parameter(const rk_differ *d, uint32_t index) {
     const rk_model *m = d->b->model;
     const rk_op *op = &m->ops.items[index];
@@ -135,11 +134,12 @@ static bool adds_new_parameter(const rk_differ *d, uint32_t index) {
     return false;
 }
 
-// What is gone has no line in a source that was edited since: that of what used it.
+// Places a removed operation in the later program. If the source was edited, the old line is no
+// longer valid: the line of the operation that used its result replaces it.
 static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
                           rk_differ_subject *subject) {
     const rk_program_index *a = d->a, *b = d->b;
-    // After whatever took its place.
+    // Sorts it after the operations that were added in its place.
     subject->order = next < b->item_count ? b->items[next].op : UINT32_MAX;
     uint32_t op = a->items[item].op;
     for (unsigned steps = 0; d->moved && steps < USERS_MAX; steps++) {
@@ -155,32 +155,34 @@ static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
 }
 
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
-    const rk_program_index *view = added ? d->b : d->a;
-    rk_differ_subject subject = rk_differ_subject_of(view, item);
+    const rk_program_index *index = added ? d->b : d->a;
+    rk_differ_subject subject = rk_differ_subject_of(index, item);
     if (is_terminator(subject.op))
         return NULL;
     *(added ? &d->out->added : &d->out->removed) += 1;
-    d->accumulated += added && adds_new_parameter(d, view->items[item].op);
+    d->accumulated += added && adds_new_parameter(d, index->items[item].op);
     if (!added)
         place_removed(d, item, next, &subject);
     subject.follows = rk_differ_inputs_differ(d);
     rk_difference_kind kind = added ? RK_DIFFERENCE_OP_ADDED : RK_DIFFERENCE_OP_REMOVED;
-    if (is_sharding_call(view, item)) {
+    if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
         d->shardings += !subject.follows;
     } else if (!subject.follows) {
         subject.follows = rk_differ_is_known_line(d, &subject.place);
+        // A conversion only changes a type: the cause is a dtype, not the structure.
         *(rk_differ_ends(subject.op, ".convert") ? &d->converts : &d->structures) += 1;
     }
     RK_AUTO(rk_buf) type = {0};
-    const rk_op *op = &view->model->ops.items[view->items[item].op];
+    const rk_op *op = &index->model->ops.items[index->items[item].op];
     if (op->result_count)
-        rk_program_index_write_type(view->model, view->model->values.items[op->first_result].type,
+        rk_program_index_write_type(index->model, index->model->values.items[op->first_result].type,
                                     &type);
     rk_span text = rk_buf_span(&type), none = {0};
     return rk_differ_add(d, kind, &subject, none, added ? none : text, added ? text : none);
 }
 
+// Walks two matched functions in order. NULL: the function is only in the other program.
 static rk_err *compare_function(rk_differ *d, const rk_program_index_function *a,
                                 const rk_program_index_function *b) {
     uint32_t i = a ? a->first : 0, a_end = a ? a->first + a->count : 0;
@@ -202,7 +204,7 @@ static rk_err *compare_partners(rk_differ *d, uint32_t f) {
                             d->function[f] == RK_NO_ID ? NULL : &d->b->functions[d->function[f]]);
 }
 
-// Whether the lines of the source are others now, which moves most of them.
+// Returns whether the source was edited: most matched operations have another line.
 static bool is_moved(const rk_differ *d) {
     size_t same = 0, moved = 0;
     for (uint32_t i = 0; i < d->a->item_count; i++) {
@@ -216,7 +218,8 @@ static bool is_moved(const rk_differ *d) {
     return moved > same;
 }
 
-// The module's meshes first, then the main function, then what it calls.
+// Compares the module's own operations (meshes) first, then the entry function, then the others.
+// The order matters: the first difference of a source line becomes the cause.
 rk_err *rk_differ_ops(rk_differ *d) {
     rk_autofree bool *seen = rk_calloc((size_t)d->b->function_count + 1, sizeof *seen);
     if (!seen)

@@ -1,8 +1,10 @@
-// Two operations that are one and the same in kind: attributes, operands, types.
+// Compares two matched operations: attributes, operands and types.
 #include "diagnose/diff/diff_internal.h"
 
 // Attributes.
 
+// Names, numbering and layouts are no differences. Signatures and attributes of parameters are
+// compared elsewhere.
 static bool is_ignored(rk_span name) {
     static const char *const names[] = {
         "sym_name",
@@ -37,10 +39,10 @@ static bool is_ignored(rk_span name) {
     return false;
 }
 
-static bool is_number(const rk_program_index *view, uint32_t node) {
+static bool is_number(const rk_program_index *index, uint32_t node) {
     if (node == RK_NO_ID)
         return false;
-    switch ((rk_node_kind)view->model->nodes.items[node].kind) {
+    switch ((rk_node_kind)index->model->nodes.items[node].kind) {
     case RK_NODE_INT:
     case RK_NODE_FLOAT:
     case RK_NODE_INTS:
@@ -91,7 +93,8 @@ static bool same_fields(const rk_program_index *a, const rk_node *x, const rk_pr
     return x->field_count > 0;
 }
 
-// Down to what differs within dictionaries and structures that have the same fields.
+// Descends into dictionaries, structures and lists with the same fields, to report only the part
+// that differs.
 static rk_err *compare_nodes(rk_differ *d, const rk_differ_subject *subject, rk_span name,
                              uint32_t before, uint32_t after, unsigned depth) {
     if (before == RK_NO_ID || after == RK_NO_ID)
@@ -104,13 +107,13 @@ static rk_err *compare_nodes(rk_differ *d, const rk_differ_subject *subject, rk_
     for (uint32_t i = 0; i < x->field_count; i++) {
         const rk_field *f = &d->a->model->fields.items[x->first_field + i];
         const rk_field *g = &d->b->model->fields.items[y->first_field + i];
-        rk_span inner = rk_model_string(d->a->model, f->name); // parts of lists have no name
+        rk_span inner = rk_model_string(d->a->model, f->name); // list elements have no name
         RK_TRY(compare_nodes(d, subject, inner.len ? inner : name, f->node, g->node, depth + 1));
     }
     return NULL;
 }
 
-// Attributes are sorted by name on both sides.
+// Merges the attributes of both sides, which are sorted by name.
 static rk_err *compare_attrs(rk_differ *d, const rk_differ_subject *subject, const rk_op *a,
                              const rk_op *b) {
     const rk_model *m = d->a->model, *n = d->b->model;
@@ -133,19 +136,20 @@ static rk_err *compare_attrs(rk_differ *d, const rk_differ_subject *subject, con
 
 // Operands.
 
-// A constant that is spread for one user alone has a line of its own, which may be another.
+// The subject of a constant operand. An operation that broadcasts, converts or reshapes the
+// constant for this user has a line of its own, which is more exact than the user's line.
 static rk_differ_subject subject_of_literal(const rk_differ *d, const rk_differ_subject *of,
                                             uint32_t value, uint32_t user) {
-    const rk_program_index *view = d->b;
+    const rk_program_index *index = d->b;
     rk_differ_subject subject = *of;
-    uint32_t op = view->producer[value];
+    uint32_t op = index->producer[value];
     rk_source place;
-    if (op == RK_NO_ID || view->user[op] != user || !view->model->ops.items[op].operand_count ||
-        !rk_program_index_source(view, op, &place) || rk_source_same_line(&place, &view->call))
+    if (op == RK_NO_ID || index->user[op] != user || !index->model->ops.items[op].operand_count ||
+        !rk_program_index_source(index, op, &place) || rk_source_same_line(&place, &index->call))
         return subject;
     subject.place = place;
     subject.order = op;
-    subject.op = rk_model_string(view->model, view->model->ops.items[op].name);
+    subject.op = rk_model_string(index->model, index->model->ops.items[op].name);
     return subject;
 }
 
@@ -155,9 +159,10 @@ static rk_err *compare_constants(rk_differ *d, const rk_differ_subject *of, bool
         return NULL;
     rk_differ_subject subject = *of;
     double x, y;
+    // A constant that changes with the size of an input follows from that size.
     subject.follows = d->shapes && rk_differ_number(d->a, before, &x) &&
                       rk_differ_number(d->b, after, &y) && rk_differ_is_explained(d, x, y);
-    // Where operations came or went, what is aligned may not be the same.
+    // If operations were added or removed, the alignment may pair unrelated constants.
     if (!subject.follows && (d->structures || d->parameters) && !same_place)
         subject.follows = true;
     if (!subject.follows) {
@@ -172,17 +177,17 @@ static rk_err *compare_constants(rk_differ *d, const rk_differ_subject *of, bool
                          rk_buf_span(&was), rk_buf_span(&is));
 }
 
-static uint32_t item_of_value(const rk_program_index *view, uint32_t value) {
-    uint32_t op = view->producer[value];
-    return op == RK_NO_ID ? RK_NO_ID : view->item_of_op[op];
+static uint32_t item_of_value(const rk_program_index *index, uint32_t value) {
+    uint32_t op = index->producer[value];
+    return op == RK_NO_ID ? RK_NO_ID : index->item_of_op[op];
 }
 
-static uint32_t result_number(const rk_program_index *view, uint32_t value) {
-    return value - view->model->ops.items[view->producer[value]].first_result;
+static uint32_t result_number(const rk_program_index *index, uint32_t value) {
+    return value - index->model->ops.items[index->producer[value]].first_result;
 }
 
-// Whether two operands come from the same place in their programs. What comes from operations that
-// came or went is no difference of its own.
+// Returns whether two operands have the same origin. An operand from an added or removed operation
+// counts as the same: the operation itself is the difference.
 static bool same_source(const rk_differ *d, uint32_t a, uint32_t b) {
     if ((d->a->literal[a] == RK_NO_ID) != (d->b->literal[b] == RK_NO_ID))
         return false;
@@ -193,23 +198,23 @@ static bool same_source(const rk_differ *d, uint32_t a, uint32_t b) {
     if (p != RK_NO_ID || q != RK_NO_ID)
         return p != RK_NO_ID && q != RK_NO_ID && d->parameter[p] == q;
     if (i == RK_NO_ID || j == RK_NO_ID)
-        return i == j; // arguments of blocks: by where they stand, which is the same
+        return i == j; // two block arguments count as the same
     return d->match[i] == j && result_number(d->a, a) == result_number(d->b, b);
 }
 
-// "parameter x", "sine at train.py:8".
-static void write_source(const rk_program_index *view, uint32_t value, rk_buf *out) {
-    uint32_t parameter = view->parameter[value], op = view->producer[value];
+// Appends the origin of an operand: "input x", "stablehlo.sine of line 8".
+static void write_source(const rk_program_index *index, uint32_t value, rk_buf *out) {
+    uint32_t parameter = index->parameter[value], op = index->producer[value];
     rk_source place;
-    if (parameter != RK_NO_ID && view->parameters[parameter].name.len) {
+    if (parameter != RK_NO_ID && index->parameters[parameter].name.len) {
         rk_buf_add_text(out, "input ");
-        rk_buf_add_span(out, view->parameters[parameter].name);
+        rk_buf_add_span(out, index->parameters[parameter].name);
     } else if (parameter != RK_NO_ID) {
         rk_buf_add_format(out, "input %u", parameter);
     } else if (op != RK_NO_ID) {
-        rk_span name = rk_model_string(view->model, view->model->ops.items[op].name);
+        rk_span name = rk_model_string(index->model, index->model->ops.items[op].name);
         rk_buf_add_span(out, name);
-        if (rk_program_index_source(view, op, &place))
+        if (rk_program_index_source(index, op, &place))
             rk_buf_add_format(out, " of line %u", place.line);
     } else {
         rk_buf_add_text(out, "an argument");
@@ -239,7 +244,7 @@ static rk_err *add_type(rk_differ *d, const rk_differ_subject *of, rk_difference
     rk_differ_subject subject = *of;
     subject.follows = follows || rk_differ_inputs_differ(d) || d->structures || d->converts;
     if (!subject.follows) {
-        // A size that no input has is a number in the source; a type is one, too.
+        // No input explains it: a number in the source decides the size, a conversion the type.
         *(kind == RK_DIFFERENCE_DTYPE ? &d->converts : &d->constants) += 1;
         subject.follows = rk_differ_is_known_line(d, &subject.place);
     }
@@ -252,13 +257,13 @@ static rk_err *add_type(rk_differ *d, const rk_differ_subject *of, rk_difference
 
 typedef struct pair {
     const rk_op *a, *b;
-    uint32_t after; // which operation b is
+    uint32_t after; // operation number of b
     rk_differ_subject subject;
     bool same_place;
 } pair;
 
-static uint32_t type_of(const rk_program_index *view, uint32_t value) {
-    return view->model->values.items[value].type;
+static uint32_t type_of(const rk_program_index *index, uint32_t value) {
+    return index->model->values.items[value].type;
 }
 
 static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_differ) {
@@ -284,6 +289,8 @@ static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_dif
     if (wired != RK_NO_ID)
         RK_TRY(add_wiring(d, &p->subject, wired, m->operands.items[p->a->first_operand + wired],
                           n->operands.items[p->b->first_operand + wired]));
+    // The type of a constant is reported only if no other operand changed its type. Otherwise it
+    // follows from that operand.
     if (literal == RK_NO_ID || *out_types_differ)
         return NULL;
     *out_types_differ = true;
@@ -301,6 +308,7 @@ rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j) {
     size_t before = d->constants + d->structures;
     RK_TRY(compare_operands(d, &p, &types_differ));
     RK_TRY(compare_attrs(d, &p.subject, p.a, p.b));
+    // A result type follows from a changed operand, constant or attribute.
     types_differ |= d->constants + d->structures > before;
     for (uint32_t r = 0; r < p.a->result_count && r < p.b->result_count; r++) {
         uint32_t was = type_of(d->a, p.a->first_result + r);

@@ -1,4 +1,4 @@
-// Parameters and results of the program: what the user hands in and gets back.
+// Compares the parameters and results of two programs.
 #include <inttypes.h>
 
 #include "base/alloc.h"
@@ -6,53 +6,53 @@
 #include "diagnose/diff/diff_internal.h"
 #include "diagnose/diff/hash.h"
 
-// Matching: by the most that is the same first.
+// Matching. The strictest criterion comes first.
 
-typedef enum likeness { NAME_AND_TYPE, NAME, TYPE, RANK, LIKENESS_COUNT } likeness;
+typedef enum criterion { NAME_AND_TYPE, NAME, TYPE, RANK, CRITERION_COUNT } criterion;
 
-static uint64_t hash_type(const rk_program_index *view, uint32_t value, bool dims) {
+static uint64_t hash_type(const rk_program_index *index, uint32_t value, bool dims) {
     rk_span shape, element;
     if (value == RK_NO_ID)
         return 0;
-    uint32_t type = view->model->values.items[value].type;
-    if (!rk_program_index_tensor(view->model, type, &shape, &element))
-        return type == RK_NO_ID ? 0 : view->node_hash[type];
+    uint32_t type = index->model->values.items[value].type;
+    if (!rk_program_index_tensor(index->model, type, &shape, &element))
+        return type == RK_NO_ID ? 0 : index->node_hash[type];
     uint64_t hash = rk_hash_span(RK_HASH_SEED, element);
     return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
 }
 
-static uint64_t hash_parameter(const rk_program_index *view, const rk_program_index_parameter *p,
-                               likeness how) {
+static uint64_t hash_parameter(const rk_program_index *index, const rk_program_index_parameter *p,
+                               criterion how) {
     uint64_t hash = rk_hash_mix(RK_HASH_SEED, how);
     if (how <= NAME)
         hash = rk_hash_span(hash, p->name);
     if (how != NAME)
-        hash = rk_hash_mix(hash, hash_type(view, p->value, how != RANK));
+        hash = rk_hash_mix(hash, hash_type(index, p->value, how != RANK));
     return hash;
 }
 
-static uint32_t list_open(const rk_program_index *view, const uint32_t *partner, likeness how,
+static uint32_t list_open(const rk_program_index *index, const uint32_t *partner, criterion how,
                           uint64_t *hashes, uint32_t *ids) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < view->parameter_count; i++) {
-        const rk_program_index_parameter *p = &view->parameters[i];
-        // What has a name is not taken for something of another name.
+    for (uint32_t i = 0; i < index->parameter_count; i++) {
+        const rk_program_index_parameter *p = &index->parameters[i];
+        // A parameter with a name matches only a parameter of that name.
         if (partner[i] != RK_NO_ID || (how > NAME && p->name.len) || (how <= NAME && !p->name.len))
             continue;
-        hashes[count] = hash_parameter(view, p, how);
+        hashes[count] = hash_parameter(index, p, how);
         ids[count++] = i;
     }
     return count;
 }
 
-static bool have_names(const rk_program_index *view) {
-    for (uint32_t i = 0; i < view->parameter_count; i++)
-        if (!view->parameters[i].name.len)
+static bool have_names(const rk_program_index *index) {
+    for (uint32_t i = 0; i < index->parameter_count; i++)
+        if (!index->parameters[i].name.len)
             return false;
     return true;
 }
 
-static rk_err *match_by(rk_differ *d, likeness how, uint64_t *hashes, uint32_t *ids) {
+static rk_err *match_by(rk_differ *d, criterion how, uint64_t *hashes, uint32_t *ids) {
     uint32_t limit = d->a->parameter_count;
     uint32_t a_count = list_open(d->a, d->parameter, how, hashes, ids);
     uint32_t b_count = list_open(d->b, d->parameter_back, how, hashes + limit, ids + limit);
@@ -69,7 +69,8 @@ static rk_err *match_by(rk_differ *d, likeness how, uint64_t *hashes, uint32_t *
     return NULL;
 }
 
-// Where the types are the same, in whatever order, inputs without names have changed places.
+// Returns whether both programs have the same input types in any order. Inputs without names have
+// then only changed places.
 static bool same_types(const rk_differ *d) {
     uint64_t a = 0, b = 0;
     for (uint32_t i = 0; i < d->a->parameter_count; i++) {
@@ -82,7 +83,7 @@ static bool same_types(const rk_differ *d) {
 static void match_same_types(rk_differ *d) {
     for (uint32_t i = 0; i < d->a->parameter_count; i++) {
         uint64_t wanted = hash_type(d->a, d->a->parameters[i].value, true);
-        // Its own place first, then the nearest after it: mostly they are where they were.
+        // Try the same position first, then the positions after it: most inputs stay in place.
         for (uint32_t k = 0; k < d->b->parameter_count; k++) {
             uint32_t j = (i + k) % d->b->parameter_count;
             if (d->parameter_back[j] != RK_NO_ID ||
@@ -99,6 +100,8 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     enum { PERMUTED_MAX = 4096 };
     size_t all = (size_t)d->a->parameter_count + d->b->parameter_count;
     if (d->a->parameter_count == d->b->parameter_count && !(have_names(d->a) && have_names(d->b))) {
+        // Without names and with equal counts: by type if only the order differs, else by position.
+        // PERMUTED_MAX limits the quadratic search.
         if (d->a->parameter_count <= PERMUTED_MAX && same_types(d)) {
             match_same_types(d);
             return NULL;
@@ -111,45 +114,46 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     rk_autofree uint32_t *ids = rk_malloc((all + 1) * sizeof *ids);
     if (!hashes || !ids)
         return rk_err_no_memory();
-    for (likeness how = NAME_AND_TYPE; how < LIKENESS_COUNT; how++)
+    for (criterion how = NAME_AND_TYPE; how < CRITERION_COUNT; how++)
         RK_TRY(match_by(d, how, hashes, ids));
     return NULL;
 }
 
-// What a parameter is called: as the framework does, or by its number.
-static rk_span name_of(const rk_program_index *view, uint32_t index, char buffer[static 32]) {
-    rk_span name = view->parameters[index].name;
+// The framework's name of a parameter, else "parameter N", which `buffer` holds.
+static rk_span name_of(const rk_program_index *index, uint32_t number, char buffer[static 32]) {
+    rk_span name = index->parameters[number].name;
     if (name.len)
         return name;
     RK_AUTO(rk_buf) text = {0};
-    rk_buf_add_format(&text, "parameter %" PRIu32, index);
+    rk_buf_add_format(&text, "parameter %" PRIu32, number);
     size_t len = text.len < 31 ? text.len : 31;
     memcpy(buffer, rk_buf_text(&text), len);
     return rk_span_of(buffer, len);
 }
 
-// The place of a parameter is where the program was called; else where it is first used.
-static rk_differ_subject subject_of(const rk_program_index *view, uint32_t index) {
-    rk_differ_subject subject = {.op = rk_span_text("parameter"), .place = view->call};
-    uint32_t value = view->parameters[index].value;
-    uint32_t op = value == RK_NO_ID ? RK_NO_ID : view->producer[value];
+// The place of a parameter is the call of the program. If that is unknown, it is the parameter's
+// own operation (HLO), else the operation that uses it first.
+static rk_differ_subject subject_of(const rk_program_index *index, uint32_t number) {
+    rk_differ_subject subject = {.op = rk_span_text("parameter"), .place = index->call};
+    uint32_t value = index->parameters[number].value;
+    uint32_t op = value == RK_NO_ID ? RK_NO_ID : index->producer[value];
     bool found = subject.place.file.len != 0;
     if (!found && op != RK_NO_ID)
-        found = rk_program_index_source(view, op, &subject.place);
-    if (!found && op != RK_NO_ID && view->user[op] != RK_NO_ID &&
-        !rk_program_index_source(view, view->user[op], &subject.place))
+        found = rk_program_index_source(index, op, &subject.place);
+    if (!found && op != RK_NO_ID && index->user[op] != RK_NO_ID &&
+        !rk_program_index_source(index, index->user[op], &subject.place))
         subject.place = (rk_source){0};
-    subject.function = view->functions[view->entry].name;
+    subject.function = index->functions[index->entry].name;
     return subject;
 }
 
-static void write_parameter_type(const rk_program_index *view, uint32_t index, rk_buf *out) {
-    uint32_t value = view->parameters[index].value;
+static void write_parameter_type(const rk_program_index *index, uint32_t number, rk_buf *out) {
+    uint32_t value = index->parameters[number].value;
     if (value != RK_NO_ID)
-        rk_program_index_write_type(view->model, view->model->values.items[value].type, out);
+        rk_program_index_write_type(index->model, index->model->values.items[value].type, out);
 }
 
-// Notes sizes that changed; true if all of them had changed so before.
+// Records the sizes that changed. Returns true if each change was recorded before.
 static bool note_sizes(rk_differ *d, uint32_t before, uint32_t after) {
     rk_span a, b, element;
     bool known = true;
@@ -182,7 +186,7 @@ static rk_err *compare_type(rk_differ *d, uint32_t i, uint32_t j) {
     if (kind == RK_DIFFERENCE_KIND_COUNT)
         return NULL;
     rk_differ_subject subject = subject_of(d->b, j);
-    // The second of two arguments with the same batch is not a second cause.
+    // Two inputs with the same change of size, such as a batch size, are one cause.
     subject.follows = kind == RK_DIFFERENCE_SHAPE ? note_sizes(d, before, after) : d->dtypes > 0;
     *(kind == RK_DIFFERENCE_SHAPE ? &d->shapes : &d->dtypes) += 1;
     char buffer[32];
@@ -218,7 +222,7 @@ static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span pa
         d->a->node_hash[before] == d->b->node_hash[after])
         return NULL;
     rk_difference_kind kind = is_sharding(name) ? RK_DIFFERENCE_SHARDING : RK_DIFFERENCE_ATTRIBUTE;
-    // Results that are no longer of a parameter's shape cannot take its memory.
+    // A parameter cannot be donated if no result has its shape any more.
     bool follows = is_donation(name) && (d->shapes || d->dtypes || d->parameters || d->donations);
     subject->follows = follows || (kind == RK_DIFFERENCE_SHARDING && d->shardings > 0);
     d->shardings += kind == RK_DIFFERENCE_SHARDING;
@@ -234,8 +238,8 @@ static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span pa
     return rk_differ_add(d, kind, subject, rk_buf_span(&what), rk_buf_span(&was), rk_buf_span(&is));
 }
 
-static bool is_dict(const rk_program_index *view, uint32_t node) {
-    return node == RK_NO_ID || view->model->nodes.items[node].kind == RK_NODE_DICT;
+static bool is_dict(const rk_program_index *index, uint32_t node) {
+    return node == RK_NO_ID || index->model->nodes.items[node].kind == RK_NODE_DICT;
 }
 
 static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
@@ -245,17 +249,17 @@ static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
     rk_span parameter = name_of(d->b, j, buffer);
     if (before == after && before == RK_NO_ID)
         return NULL;
-    if (!is_dict(d->a, before) || !is_dict(d->b, after)) // HLO's: a sharding as it is
+    if (!is_dict(d->a, before) || !is_dict(d->b, after)) // HLO: the sharding itself
         return compare_attr(d, &subject, parameter, rk_span_text("sharding"), before, after);
-    const rk_program_index *views[] = {d->a, d->b};
+    const rk_program_index *indexes[] = {d->a, d->b};
     uint32_t dicts[] = {before, after};
     for (unsigned side = 0; side < 2; side++) {
-        const rk_model *m = views[side]->model;
+        const rk_model *m = indexes[side]->model;
         const rk_node *node = dicts[side] == RK_NO_ID ? NULL : &m->nodes.items[dicts[side]];
         for (uint32_t f = 0; node && f < node->field_count; f++) {
             const rk_field *field = &m->fields.items[node->first_field + f];
             rk_span name = rk_model_string(m, field->name);
-            uint32_t other = field_named(views[!side]->model, dicts[!side], name);
+            uint32_t other = field_named(indexes[!side]->model, dicts[!side], name);
             if (rk_span_is(name, "jax.arg_info") || (side && other != RK_NO_ID))
                 continue;
             RK_TRY(compare_attr(d, &subject, parameter, name, side ? RK_NO_ID : field->node,
@@ -265,18 +269,18 @@ static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
     return NULL;
 }
 
-static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t index) {
-    const rk_program_index *view = added ? d->b : d->a;
-    rk_differ_subject subject = subject_of(view, index);
+static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number) {
+    const rk_program_index *index = added ? d->b : d->a;
+    rk_differ_subject subject = subject_of(index, number);
     char buffer[32];
     RK_AUTO(rk_buf) type = {0};
-    write_parameter_type(view, index, &type);
+    write_parameter_type(index, number, &type);
     d->parameters++;
-    // Gone from the program, but the call is still where it is.
+    // Place a removed parameter at the call in the later program.
     if (!added && d->b->call.file.len)
         subject.place = d->b->call;
     return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
-                         &subject, name_of(view, index, buffer),
+                         &subject, name_of(index, number, buffer),
                          added ? (rk_span){0} : rk_buf_span(&type),
                          added ? rk_buf_span(&type) : (rk_span){0});
 }
@@ -297,38 +301,38 @@ rk_err *rk_differ_parameters(rk_differ *d) {
     return NULL;
 }
 
-// Results: which of them are new or gone follows from their types and from what makes them.
+// Results are matched by type and by the operation that makes them.
 
-static uint64_t hash_result(const rk_differ *d, bool after, uint32_t index, bool by_maker) {
-    const rk_program_index *view = after ? d->b : d->a;
-    uint32_t value = view->results[index], op = view->producer[value];
-    uint64_t hash = hash_type(view, value, true);
-    uint32_t item = op == RK_NO_ID ? RK_NO_ID : view->item_of_op[op];
+static uint64_t hash_result(const rk_differ *d, bool after, uint32_t number, bool by_maker) {
+    const rk_program_index *index = after ? d->b : d->a;
+    uint32_t value = index->results[number], op = index->producer[value];
+    uint64_t hash = hash_type(index, value, true);
+    uint32_t item = op == RK_NO_ID ? RK_NO_ID : index->item_of_op[op];
     if (!by_maker || item == RK_NO_ID)
         return hash;
-    // Of operations that are the same in both: by the earlier one's number.
+    // Matched operations get the same number: that of the earlier one.
     uint32_t maker = after ? d->back[item] : item;
     return rk_hash_mix(hash, maker == RK_NO_ID ? (uint64_t)item << 32 : maker);
 }
 
-static rk_err *add_result(rk_differ *d, bool added, uint32_t index) {
-    const rk_program_index *view = added ? d->b : d->a;
-    uint32_t value = view->results[index], op = view->producer[value];
+static rk_err *add_result(rk_differ *d, bool added, uint32_t number) {
+    const rk_program_index *index = added ? d->b : d->a;
+    uint32_t value = index->results[number], op = index->producer[value];
     rk_differ_subject subject = {.op = rk_span_text("result"),
-                                 .function = view->functions[view->entry].name};
-    if (op == RK_NO_ID || !rk_program_index_source(view, op, &subject.place))
+                                 .function = index->functions[index->entry].name};
+    if (op == RK_NO_ID || !rk_program_index_source(index, op, &subject.place))
         subject.place = d->b->call;
     RK_AUTO(rk_buf) name = {0};
     RK_AUTO(rk_buf) type = {0};
-    rk_buf_add_format(&name, "result %" PRIu32, index);
-    rk_program_index_write_type(view->model, view->model->values.items[value].type, &type);
+    rk_buf_add_format(&name, "result %" PRIu32, number);
+    rk_program_index_write_type(index->model, index->model->values.items[value].type, &type);
     rk_span text = rk_buf_span(&type), none = {0};
     d->parameters++;
     return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
                          &subject, rk_buf_span(&name), added ? none : text, added ? text : none);
 }
 
-// Those that have no partner, by what makes them, or else by their types.
+// Aligns the results by type, or by type and the operation that makes them.
 static rk_err *match_results(const rk_differ *d, bool by_maker, uint32_t *match) {
     uint32_t before = d->a->result_count, after = d->b->result_count;
     rk_autofree uint64_t *hashes = rk_malloc(((size_t)before + after + 1) * sizeof *hashes);
@@ -341,7 +345,8 @@ static rk_err *match_results(const rk_differ *d, bool by_maker, uint32_t *match)
     return rk_align(hashes, before, hashes + before, after, match);
 }
 
-// Where there are as many as before, what changed in one shows in the operation that makes it.
+// Reports added and removed results if their number changed. Otherwise a change of a result shows
+// in the operation that makes it.
 rk_err *rk_differ_results(rk_differ *d) {
     uint32_t before = d->a->result_count, after = d->b->result_count, matched = 0;
     if (before == after)
@@ -350,6 +355,8 @@ rk_err *rk_differ_results(rk_differ *d) {
     rk_autofree bool *seen = rk_calloc((size_t)after + 1, sizeof *seen);
     if (!match || !seen)
         return rk_err_no_memory();
+    // Operations distinguish results of one type. If some operations have no partner, types alone
+    // match more results.
     for (int by_maker = 1; by_maker >= 0; by_maker--) {
         RK_TRY(match_results(d, by_maker, match));
         matched = 0;

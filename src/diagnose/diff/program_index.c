@@ -7,14 +7,14 @@
 
 enum { CALLERS_MAX = 64, TYPE_DEPTH_MAX = 16 };
 
-void rk_program_index_cleanup(rk_program_index *view) {
-    rk_free(view->functions);
-    rk_free(view->items);
-    rk_free(view->parameters);
-    rk_free(view->results);
-    rk_free(view->node_hash);
-    rk_free(view->item_of_op);
-    *view = (rk_program_index){0};
+void rk_program_index_cleanup(rk_program_index *index) {
+    rk_free(index->functions);
+    rk_free(index->items);
+    rk_free(index->parameters);
+    rk_free(index->results);
+    rk_free(index->node_hash);
+    rk_free(index->item_of_op);
+    *index = (rk_program_index){0};
 }
 
 rk_span rk_program_index_bare_name(rk_span name) {
@@ -30,13 +30,13 @@ static bool is_name(const rk_model *m, uint32_t string, const char *text) {
     return rk_span_is(rk_model_string(m, string), text);
 }
 
-// What layouts and positions are called: nothing that a person would look for.
+// Names of layouts. A user does not look for a difference in these.
 static bool is_layout(rk_span name) {
     return rk_span_is(name, "layout") || rk_span_is(name, "host_program_shape");
 }
 
-static uint64_t hash_node(const rk_program_index *view, const rk_node *node) {
-    const rk_model *m = view->model;
+static uint64_t hash_node(const rk_program_index *index, const rk_node *node) {
+    const rk_model *m = index->model;
     rk_span bytes =
         node->kind == RK_NODE_SYMBOL ? rk_program_index_bare_name(node->bytes) : node->bytes;
     uint64_t hash = rk_hash_mix(RK_HASH_SEED, node->kind);
@@ -47,7 +47,7 @@ static uint64_t hash_node(const rk_program_index *view, const rk_node *node) {
         const rk_field *field = &m->fields.items[node->first_field + i];
         rk_span name = rk_model_string(m, field->name);
         if (!is_layout(name))
-            hash = rk_hash_mix(rk_hash_span(hash, name), view->node_hash[field->node]);
+            hash = rk_hash_mix(rk_hash_span(hash, name), index->node_hash[field->node]);
     }
     return hash;
 }
@@ -60,7 +60,7 @@ static bool is_constant(const rk_model *m, const rk_op *op) {
     return is_name(m, op->name, "stablehlo.constant") || is_name(m, op->name, "hlo.constant");
 }
 
-// Operations that say no more than their one operand.
+// Operations that only broadcast, convert or reshape their one operand.
 static bool spreads(const rk_model *m, const rk_op *op) {
     static const char *const names[] = {
         "stablehlo.broadcast_in_dim",
@@ -78,33 +78,33 @@ static bool spreads(const rk_model *m, const rk_op *op) {
     return false;
 }
 
-static rk_err *allocate(rk_program_index *view) {
-    const rk_model *m = view->model;
+static rk_err *allocate(rk_program_index *index) {
+    const rk_model *m = index->model;
     size_t nodes = m->nodes.count, ops = m->ops.count, values = m->values.count;
-    view->node_hash = rk_malloc((nodes + 1) * sizeof *view->node_hash);
-    view->items = rk_malloc((ops + 1) * sizeof *view->items);
-    view->item_of_op = rk_malloc((2 * ops + 3 * values + 1) * sizeof(uint32_t));
-    if (!view->node_hash || !view->items || !view->item_of_op)
+    index->node_hash = rk_malloc((nodes + 1) * sizeof *index->node_hash);
+    index->items = rk_malloc((ops + 1) * sizeof *index->items);
+    index->item_of_op = rk_malloc((2 * ops + 3 * values + 1) * sizeof(uint32_t));
+    if (!index->node_hash || !index->items || !index->item_of_op)
         return rk_err_no_memory();
-    memset(view->item_of_op, 0xFF, (2 * ops + 3 * values + 1) * sizeof(uint32_t)); // RK_NO_ID
-    view->user = view->item_of_op + ops;
-    view->producer = view->user + ops;
-    view->literal = view->producer + values;
-    view->parameter = view->literal + values;
+    memset(index->item_of_op, 0xFF, (2 * ops + 3 * values + 1) * sizeof(uint32_t)); // RK_NO_ID
+    index->user = index->item_of_op + ops;
+    index->producer = index->user + ops;
+    index->literal = index->producer + values;
+    index->parameter = index->literal + values;
     return NULL;
 }
 
-// The functions: the module's own operations come first, in one of their own.
-static rk_err *find_functions(rk_program_index *view) {
-    const rk_model *m = view->model;
+// Lists the functions. Function 0 holds the module's own operations.
+static rk_err *find_functions(rk_program_index *index) {
+    const rk_model *m = index->model;
     uint32_t count = 1;
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end)
         count += is_function(m, &m->ops.items[i]);
-    view->functions = rk_calloc(count, sizeof *view->functions);
-    if (!view->functions)
+    index->functions = rk_calloc(count, sizeof *index->functions);
+    if (!index->functions)
         return rk_err_no_memory();
-    view->functions[0] = (rk_program_index_function){.caller = RK_NO_ID};
-    view->function_count = 1;
+    index->functions[0] = (rk_program_index_function){.caller = RK_NO_ID};
+    index->function_count = 1;
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end) {
         const rk_op *op = &m->ops.items[i];
         if (!is_function(m, op))
@@ -113,18 +113,18 @@ static rk_err *find_functions(rk_program_index *view) {
         if (name == RK_NO_ID)
             name = rk_model_attr(m, op, "name");
         uint32_t visibility = rk_model_attr(m, op, "sym_visibility");
-        rk_program_index_function *function = &view->functions[view->function_count];
+        rk_program_index_function *function = &index->functions[index->function_count];
         *function = (rk_program_index_function){.op = i, .caller = RK_NO_ID};
         function->name = name == RK_NO_ID ? (rk_span){0} : m->nodes.items[name].bytes;
         function->name_hash =
             rk_hash_span(RK_HASH_SEED, rk_program_index_bare_name(function->name));
         bool is_entry = rk_model_attr(m, op, "entry") != RK_NO_ID ||
                         rk_span_is(function->name, "main") ||
-                        (visibility != RK_NO_ID && !view->entry &&
+                        (visibility != RK_NO_ID && !index->entry &&
                          rk_span_is(m->nodes.items[visibility].bytes, "public"));
         if (is_entry)
-            view->entry = view->function_count;
-        view->function_count++;
+            index->entry = index->function_count;
+        index->function_count++;
     }
     return NULL;
 }
@@ -139,131 +139,133 @@ static uint32_t first_attr_of(const rk_model *m, const rk_op *op, const char *co
     return RK_NO_ID;
 }
 
-// What an operation calls is part of what it is.
-static uint64_t hash_kind(const rk_program_index *view, const rk_op *op) {
+// The kind of an operation includes the function that it calls.
+static uint64_t hash_kind(const rk_program_index *index, const rk_op *op) {
     static const char *const names[] = {"callee", "call_target_name", "custom_call_target", "name"};
-    const rk_model *m = view->model;
+    const rk_model *m = index->model;
     uint64_t hash = rk_hash_span(RK_HASH_SEED, rk_model_string(m, op->name));
     hash = rk_hash_mix(hash, op->operand_count);
     hash = rk_hash_mix(hash, (uint64_t)op->result_count << 32 | op->region_count);
     uint32_t called = first_attr_of(m, op, names, RK_ARRAY_LEN(names));
-    return called == RK_NO_ID ? hash : rk_hash_mix(hash, view->node_hash[called]);
+    return called == RK_NO_ID ? hash : rk_hash_mix(hash, index->node_hash[called]);
 }
 
-static uint64_t hash_placed(const rk_program_index *view, uint64_t kind, const rk_op *op) {
+static uint64_t hash_placed(const rk_program_index *index, uint64_t kind, const rk_op *op) {
     rk_source place;
-    uint64_t hash = rk_hash_span(kind, rk_source_scope(view->model, op->location));
-    if (rk_source_of(view->model, op->location, &place))
+    uint64_t hash = rk_hash_span(kind, rk_source_scope(index->model, op->location));
+    if (rk_source_of(index->model, op->location, &place))
         hash = rk_hash_mix(rk_hash_span(hash, place.file), place.line);
     return hash;
 }
 
-static void add_item(rk_program_index *view, uint32_t function, uint32_t op) {
-    const rk_op *at = &view->model->ops.items[op];
-    view->item_of_op[op] = view->item_count;
-    uint64_t kind = hash_kind(view, at);
-    view->items[view->item_count++] = (rk_program_index_item){
-        .op = op, .function = function, .kind = kind, .placed = hash_placed(view, kind, at)};
+static void add_item(rk_program_index *index, uint32_t function, uint32_t op) {
+    const rk_op *at = &index->model->ops.items[op];
+    index->item_of_op[op] = index->item_count;
+    uint64_t kind = hash_kind(index, at);
+    index->items[index->item_count++] = (rk_program_index_item){
+        .op = op, .function = function, .kind = kind, .placed = hash_placed(index, kind, at)};
 }
 
-static void note_literal(rk_program_index *view, const rk_op *op, uint32_t index) {
-    const rk_model *m = view->model;
+static void note_literal(rk_program_index *index, const rk_op *op, uint32_t op_id) {
+    const rk_model *m = index->model;
     if (is_constant(m, op)) {
         for (uint32_t i = 0; i < op->result_count; i++)
-            view->literal[op->first_result + i] = index;
+            index->literal[op->first_result + i] = op_id;
     } else if (spreads(m, op)) {
-        view->literal[op->first_result] = view->literal[m->operands.items[op->first_operand]];
+        index->literal[op->first_result] = index->literal[m->operands.items[op->first_operand]];
     }
 }
 
-static bool is_literal(const rk_program_index *view, const rk_op *op) {
-    return op->result_count && view->literal[op->first_result] != RK_NO_ID;
+static bool is_literal(const rk_program_index *index, const rk_op *op) {
+    return op->result_count && index->literal[op->first_result] != RK_NO_ID;
 }
 
-static void note_uses(rk_program_index *view, uint32_t index, const rk_op *op) {
-    const rk_model *m = view->model;
+static void note_uses(rk_program_index *index, uint32_t op_id, const rk_op *op) {
+    const rk_model *m = index->model;
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        // Through what spreads a constant, down to the constant itself.
+        // If the operand is a literal, also record the operations down to its constant.
         uint32_t value = m->operands.items[op->first_operand + i];
         for (unsigned steps = 0; steps < CALLERS_MAX; steps++) {
-            uint32_t producer = view->producer[value];
-            if (producer == RK_NO_ID || view->user[producer] != RK_NO_ID)
+            uint32_t producer = index->producer[value];
+            if (producer == RK_NO_ID || index->user[producer] != RK_NO_ID)
                 break;
-            view->user[producer] = index;
+            index->user[producer] = op_id;
             const rk_op *made = &m->ops.items[producer];
-            if (!is_literal(view, made) || made->operand_count != 1)
+            if (!is_literal(index, made) || made->operand_count != 1)
                 break;
             value = m->operands.items[made->first_operand];
         }
     }
 }
 
-static void note_producer(rk_program_index *view, uint32_t index, const rk_op *op) {
+static void note_producer(rk_program_index *index, uint32_t op_id, const rk_op *op) {
     for (uint32_t i = 0; i < op->result_count; i++)
-        view->producer[op->first_result + i] = index;
+        index->producer[op->first_result + i] = op_id;
 }
 
-static void add_operations(rk_program_index *view, uint32_t function, uint32_t first,
+static void add_operations(rk_program_index *index, uint32_t function, uint32_t first,
                            uint32_t end) {
-    const rk_model *m = view->model;
-    bool in_entry = function == view->entry && function != 0;
+    const rk_model *m = index->model;
+    bool in_entry = function == index->entry && function != 0;
     for (uint32_t i = first; i < end; i++) {
         const rk_op *op = &m->ops.items[i];
-        view->op_count++;
-        note_producer(view, i, op);
-        note_literal(view, op, i);
-        if (is_literal(view, op) || (in_entry && is_name(m, op->name, "hlo.parameter")))
+        index->op_count++;
+        note_producer(index, i, op);
+        note_literal(index, op, i);
+        if (is_literal(index, op) || (in_entry && is_name(m, op->name, "hlo.parameter")))
             continue;
-        add_item(view, function, i);
-        note_uses(view, i, op);
+        add_item(index, function, i);
+        note_uses(index, i, op);
     }
 }
 
-static void add_items(rk_program_index *view) {
-    const rk_model *m = view->model;
-    add_item(view, 0, 0);
+static void add_items(rk_program_index *index) {
+    const rk_model *m = index->model;
+    // The module operation itself is the first item.
+    add_item(index, 0, 0);
     for (uint32_t i = 1; i < m->ops.count; i = m->ops.items[i].end)
         if (!is_function(m, &m->ops.items[i]))
-            add_operations(view, 0, i, m->ops.items[i].end);
-    view->functions[0].count = view->item_count;
-    for (uint32_t f = 1; f < view->function_count; f++) {
-        rk_program_index_function *function = &view->functions[f];
-        function->first = view->item_count;
-        add_operations(view, f, function->op + 1, m->ops.items[function->op].end);
-        function->count = view->item_count - function->first;
+            add_operations(index, 0, i, m->ops.items[i].end);
+    index->functions[0].count = index->item_count;
+    for (uint32_t f = 1; f < index->function_count; f++) {
+        rk_program_index_function *function = &index->functions[f];
+        function->first = index->item_count;
+        add_operations(index, f, function->op + 1, m->ops.items[function->op].end);
+        function->count = index->item_count - function->first;
     }
 }
 
-// Symbols in an attribute, at most two lists deep.
-static void note_calls(rk_program_index *view, uint32_t op, uint32_t node, unsigned depth) {
-    const rk_model *m = view->model;
+// Records the operation as the caller of each function that the attribute names. Looks into lists,
+// at most two deep.
+static void note_calls(rk_program_index *index, uint32_t op, uint32_t node, unsigned depth) {
+    const rk_model *m = index->model;
     const rk_node *at = &m->nodes.items[node];
     if (at->kind == RK_NODE_SYMBOL) {
-        for (uint32_t f = 1; f < view->function_count; f++) {
-            rk_program_index_function *function = &view->functions[f];
+        for (uint32_t f = 1; f < index->function_count; f++) {
+            rk_program_index_function *function = &index->functions[f];
             if (function->caller == RK_NO_ID && rk_span_equal(function->name, at->bytes))
                 function->caller = op;
         }
     } else if (at->kind == RK_NODE_LIST && depth < 2) {
         for (uint32_t i = 0; i < at->field_count; i++)
-            note_calls(view, op, m->fields.items[at->first_field + i].node, depth + 1);
+            note_calls(index, op, m->fields.items[at->first_field + i].node, depth + 1);
     }
 }
 
-// Who calls each function first. Only functions without a caller are looked for, so that the time
-// is that of the calls and, for each function, of one walk over the others.
-static void find_callers(rk_program_index *view) {
-    const rk_model *m = view->model;
-    uint32_t budget = 1u << 20; // of calls that are looked at, for programs made to be slow
-    for (uint32_t i = 0; i < view->item_count && budget; i++) {
-        const rk_op *op = &m->ops.items[view->items[i].op];
+// Finds the first caller of each function. Each symbol is compared with every function; a budget
+// limits the comparisons, for programs that were made to be slow.
+static void find_callers(rk_program_index *index) {
+    const rk_model *m = index->model;
+    uint32_t budget = 1u << 20; // comparisons; one attribute costs `function_count`
+    for (uint32_t i = 0; i < index->item_count && budget; i++) {
+        const rk_op *op = &m->ops.items[index->items[i].op];
         for (uint32_t a = 0; a < op->attr_count && budget; a++) {
             uint32_t node = m->fields.items[op->first_attr + a].node;
             uint8_t kind = m->nodes.items[node].kind;
             if (kind != RK_NODE_SYMBOL && kind != RK_NODE_LIST)
                 continue;
-            budget -= budget > view->function_count ? view->function_count : budget;
-            note_calls(view, view->items[i].op, node, 0);
+            budget -= budget > index->function_count ? index->function_count : budget;
+            note_calls(index, index->items[i].op, node, 0);
         }
     }
 }
@@ -276,53 +278,54 @@ static rk_span name_of_argument(const rk_model *m, uint32_t value) {
     return node->kind == RK_NODE_LOC_NAME ? node->bytes : (rk_span){0};
 }
 
-static rk_err *take_arguments(rk_program_index *view, const rk_op *function) {
-    const rk_model *m = view->model;
+static rk_err *take_arguments(rk_program_index *index, const rk_op *function) {
+    const rk_model *m = index->model;
     const rk_region *region = &m->regions.items[function->first_region];
     const rk_block *block = region->block_count ? &m->blocks.items[region->first_block] : NULL;
     uint32_t count = block ? block->arg_count : 0;
     uint32_t list = rk_model_attr(m, function, "arg_attrs");
-    view->parameters = rk_calloc((size_t)count + 1, sizeof *view->parameters);
-    if (!view->parameters)
+    index->parameters = rk_calloc((size_t)count + 1, sizeof *index->parameters);
+    if (!index->parameters)
         return rk_err_no_memory();
     for (uint32_t i = 0; i < count; i++) {
         const rk_node *attrs = list == RK_NO_ID ? NULL : &m->nodes.items[list];
         uint32_t value = block->first_arg + i;
-        view->parameters[i] = (rk_program_index_parameter){
+        index->parameters[i] = (rk_program_index_parameter){
             .value = value,
             .name = name_of_argument(m, value),
             .attrs = attrs && i < attrs->field_count ? m->fields.items[attrs->first_field + i].node
                                                      : RK_NO_ID,
         };
     }
-    view->parameter_count = count;
+    index->parameter_count = count;
     return NULL;
 }
 
-// HLO's parameters are operations with a number; what has no number is the first.
-static rk_err *take_hlo_parameters(rk_program_index *view, uint32_t first, uint32_t end) {
-    const rk_model *m = view->model;
+// HLO's parameters are operations with a number; a missing number means 0.
+static rk_err *take_hlo_parameters(rk_program_index *index, uint32_t first, uint32_t end) {
+    const rk_model *m = index->model;
     uint32_t count = 0;
     for (uint32_t i = first; i < end; i++)
         count += is_name(m, m->ops.items[i].name, "hlo.parameter");
-    view->parameters = rk_calloc((size_t)count + 1, sizeof *view->parameters);
-    if (!view->parameters)
+    index->parameters = rk_calloc((size_t)count + 1, sizeof *index->parameters);
+    if (!index->parameters)
         return rk_err_no_memory();
     for (uint32_t i = 0; i < count; i++)
-        view->parameters[i].value = RK_NO_ID;
+        index->parameters[i].value = RK_NO_ID;
     for (uint32_t i = first; i < end; i++) {
         const rk_op *op = &m->ops.items[i];
         uint32_t number = rk_model_attr(m, op, "parameter_number");
         uint64_t at = number == RK_NO_ID ? 0 : m->nodes.items[number].value;
         if (is_name(m, op->name, "hlo.parameter") && op->result_count && at < count)
-            view->parameters[at] = (rk_program_index_parameter){
+            index->parameters[at] = (rk_program_index_parameter){
                 .value = op->first_result, .attrs = rk_model_attr(m, op, "sharding")};
     }
-    view->parameter_count = count;
+    index->parameter_count = count;
     return NULL;
 }
 
-// The last operation of MLIR's function; HLO's root.
+// The operation that makes the results: the last one of an MLIR function, the root of an HLO
+// computation.
 static uint32_t find_end(const rk_model *m, uint32_t function) {
     const rk_op *op = &m->ops.items[function];
     uint32_t root = rk_model_attr(m, op, "root"), last = function + 1;
@@ -333,76 +336,77 @@ static uint32_t find_end(const rk_model *m, uint32_t function) {
     return last;
 }
 
-// What the function returns: a tuple's parts one by one.
-static rk_err *take_results(rk_program_index *view, uint32_t function) {
-    const rk_model *m = view->model;
+// Lists the results of the entry function; the elements of a tuple are separate results.
+static rk_err *take_results(rk_program_index *index, uint32_t function) {
+    const rk_model *m = index->model;
     if (function + 1 >= m->ops.items[function].end)
         return NULL;
     const rk_op *end = &m->ops.items[find_end(m, function)];
     bool is_list = is_name(m, end->name, "func.return") || is_name(m, end->name, "hlo.tuple");
     uint32_t count = is_list ? end->operand_count : end->result_count;
-    view->results = rk_malloc(((size_t)count + 1) * sizeof *view->results);
-    if (!view->results)
+    index->results = rk_malloc(((size_t)count + 1) * sizeof *index->results);
+    if (!index->results)
         return rk_err_no_memory();
     for (uint32_t i = 0; i < count; i++)
-        view->results[i] =
+        index->results[i] =
             is_list ? m->operands.items[end->first_operand + i] : end->first_result + i;
-    view->result_count = count;
-    // JAX gives what a function returns the place that it was called from.
-    if (!is_name(m, end->name, "func.return") || !rk_source_of(m, end->location, &view->call))
-        view->call = (rk_source){0};
+    index->result_count = count;
+    // JAX gives the return operation the location of the call.
+    if (!is_name(m, end->name, "func.return") || !rk_source_of(m, end->location, &index->call))
+        index->call = (rk_source){0};
     return NULL;
 }
 
-static rk_err *take_entry(rk_program_index *view) {
-    const rk_model *m = view->model;
-    if (!view->entry)
+static rk_err *take_entry(rk_program_index *index) {
+    const rk_model *m = index->model;
+    if (!index->entry)
         return NULL;
-    uint32_t index = view->functions[view->entry].op;
-    const rk_op *function = &m->ops.items[index];
+    uint32_t op_id = index->functions[index->entry].op;
+    const rk_op *function = &m->ops.items[op_id];
     if (is_name(m, function->name, "hlo.computation"))
-        RK_TRY(take_hlo_parameters(view, index + 1, function->end));
+        RK_TRY(take_hlo_parameters(index, op_id + 1, function->end));
     else if (function->region_count)
-        RK_TRY(take_arguments(view, function));
-    for (uint32_t i = 0; i < view->parameter_count; i++)
-        if (view->parameters[i].value != RK_NO_ID)
-            view->parameter[view->parameters[i].value] = i;
-    return take_results(view, index);
+        RK_TRY(take_arguments(index, function));
+    for (uint32_t i = 0; i < index->parameter_count; i++)
+        if (index->parameters[i].value != RK_NO_ID)
+            index->parameter[index->parameters[i].value] = i;
+    return take_results(index, op_id);
 }
 
-rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_view) {
-    *out_view = (rk_program_index){.model = model};
+rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_index) {
+    *out_index = (rk_program_index){.model = model};
     if (!model->ops.count)
         return rk_error(RK_RESOURCE_EXHAUSTED, "a program without a module");
-    RK_TRY(allocate(out_view));
+    RK_TRY(allocate(out_index));
     for (uint32_t i = 0; i < model->nodes.count; i++)
-        out_view->node_hash[i] = hash_node(out_view, &model->nodes.items[i]);
-    RK_TRY(find_functions(out_view));
-    add_items(out_view);
-    find_callers(out_view);
-    return take_entry(out_view);
+        out_index->node_hash[i] = hash_node(out_index, &model->nodes.items[i]);
+    RK_TRY(find_functions(out_index));
+    add_items(out_index);
+    find_callers(out_index);
+    return take_entry(out_index);
 }
 
-static uint32_t function_of(const rk_program_index *view, uint32_t op) {
-    uint32_t low = 1, high = view->function_count; // functions lie in the order of operations
+static uint32_t function_of(const rk_program_index *index, uint32_t op) {
+    uint32_t low = 1,
+             high = index->function_count; // functions are in the order of their operations
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (view->functions[middle].op <= op)
+        if (index->functions[middle].op <= op)
             low = middle + 1;
         else
             high = middle;
     }
     uint32_t function = low - 1;
-    if (!function || op >= view->model->ops.items[view->functions[function].op].end)
+    if (!function || op >= index->model->ops.items[index->functions[function].op].end)
         return 0;
     return function;
 }
 
-bool rk_program_index_source(const rk_program_index *view, uint32_t op, rk_source *out_place) {
+bool rk_program_index_source(const rk_program_index *index, uint32_t op, rk_source *out_place) {
     for (unsigned steps = 0; steps < CALLERS_MAX && op != RK_NO_ID; steps++) {
-        if (rk_source_of(view->model, view->model->ops.items[op].location, out_place))
+        if (rk_source_of(index->model, index->model->ops.items[op].location, out_place))
             return true;
-        op = view->functions[function_of(view, op)].caller;
+        op = index->functions[function_of(index, op)].caller;
     }
     *out_place = (rk_source){0};
     return false;

@@ -1,67 +1,69 @@
-// A program as diffs and sketches look at it: its functions, each a run of operations in order,
-// with constants apart. Constants, and what only spreads or converts them, are no items of their
-// own but literals, part of the operations that use them: compilers and frameworks share, move and
-// merge them for reasons of their own.
+// Index of a program for diffs and sketches: its functions, each a run of items (operations in
+// order). Constants are no items, nor are operations that only broadcast, convert or reshape a
+// constant. They are literals and belong to the operations that use them: compilers and frameworks
+// share, move and merge constants for reasons of their own.
 #pragma once
 
 #include "diagnose/diff/source.h"
 
 typedef struct rk_program_index_function {
-    rk_span name;          // as it stands; empty: the module itself
-    uint64_t name_hash;    // less the number at its end
-    uint32_t op;           // of the model
-    uint32_t first, count; // in `items`
-    uint32_t caller;       // the operation that refers to it first; RK_NO_ID: none does
+    rk_span name;          // as in the program; empty: the module itself
+    uint64_t name_hash;    // of the name without a number at its end
+    uint32_t op;           // operation of the model
+    uint32_t first, count; // range in `items`
+    uint32_t caller;       // first operation that refers to it; RK_NO_ID: none
 } rk_program_index_function;
 
 typedef struct rk_program_index_item {
     uint32_t op, function;
-    uint64_t kind;   // name and arity, less what shapes and constants decide
-    uint64_t placed; // the same with the line it comes from
+    uint64_t kind;   // hash of the name, the called function and the arity; no shapes, no constants
+    uint64_t placed; // hash of `kind`, the scope and the source line
 } rk_program_index_item;
 
 typedef struct rk_program_index_parameter {
-    uint32_t value; // of the model
-    rk_span name;   // as the framework calls it ("params['w1']"); empty if it does not
-    uint32_t attrs; // RK_NODE_DICT with sharding, donation, …; RK_NO_ID
+    uint32_t value; // of the model; RK_NO_ID: unknown
+    rk_span name;   // the framework's name ("params['w1']"); empty if it gives none
+    uint32_t attrs; // RK_NODE_DICT of sharding, donation, …; HLO: the sharding; RK_NO_ID: none
 } rk_program_index_parameter;
 
 typedef struct rk_program_index {
-    const rk_model *model; // borrowed
-    rk_program_index_function
-        *functions; // owned, as all that follow; 0 is the module, `entry` the main one
+    const rk_model *model;                // borrowed
+    rk_program_index_function *functions; // owned, as all arrays; [0]: module, [entry]: main
     uint32_t function_count, entry;
     rk_program_index_item *items;
     uint32_t item_count;
-    rk_program_index_parameter *parameters; // of the entry
+    rk_program_index_parameter *parameters; // of the entry function
     uint32_t parameter_count;
-    uint32_t *results; // of the entry: values
+    uint32_t *results; // values that the entry function returns
     uint32_t result_count;
-    uint64_t *node_hash;  // of what each node says, less layouts and private numbering
-    uint32_t *item_of_op; // RK_NO_ID: it has none
-    uint32_t *producer;   // of each value: the operation; RK_NO_ID: an argument of a block
-    uint32_t *literal;    // of each value: the constant that it is; RK_NO_ID: it is none
-    uint32_t *parameter;  // of each value: which parameter it is; RK_NO_ID: none
-    uint32_t *user;       // of each operation: the first item that uses it; RK_NO_ID
-    rk_source call;       // where the program was called, as far as it is known
-    uint32_t op_count;    // operations in all, literals too
+    uint64_t *node_hash;  // of each node, without layouts and private numbering
+    uint32_t *item_of_op; // item of each operation; RK_NO_ID: none
+    uint32_t *producer;   // operation that makes each value; RK_NO_ID: a block argument
+    uint32_t *literal;    // constant that each value is; RK_NO_ID: none
+    uint32_t *parameter;  // parameter that each value is; RK_NO_ID: none
+    uint32_t *user;       // first operation that uses a result of each operation; RK_NO_ID: none
+    rk_source call;       // where the program was called; empty if unknown
+    uint32_t op_count;    // operations, literals included
 } rk_program_index;
 
-// The model must outlive the view. Fails only with RK_RESOURCE_EXHAUSTED. `out_view` is owned:
-// rk_program_index_cleanup, also after an error.
-RK_NODISCARD rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_view);
-void rk_program_index_cleanup(rk_program_index *view);
+// Indexes a model, which must outlive the index. Fails only with RK_RESOURCE_EXHAUSTED. `out_index`
+// is owned by the caller: rk_program_index_cleanup, also after an error.
+RK_NODISCARD rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_index);
+void rk_program_index_cleanup(rk_program_index *index);
 
-// The user's place of an operation; of one that has none, of what calls its function.
-RK_NODISCARD bool rk_program_index_source(const rk_program_index *view, uint32_t op,
+// The user's source line of an operation. If it has none, the line of the first call of its
+// function, then of the first call of the caller, and so on. False if none is found.
+RK_NODISCARD bool rk_program_index_source(const rk_program_index *index, uint32_t op,
                                           rk_source *out_place);
 
-// Dimensions (as in RK_NODE_INTS) and element type of a tensor; false for other types.
+// Dimensions (as in RK_NODE_INTS) and element type of a tensor type, borrowed from the model. False
+// for other types.
 RK_NODISCARD bool rk_program_index_tensor(const rk_model *model, uint32_t type, rk_span *out_dims,
                                           rk_span *out_element);
 
-// Appends a type without layouts: "tensor<32x8xf32>".
+// Appends a type without its layout: "tensor<32x8xf32>".
 void rk_program_index_write_type(const rk_model *model, uint32_t type, rk_buf *out);
 
-// Less a number that was only added to tell names apart: "relu_3", "AddComputation.40".
+// A name without the number that only makes it unique: "relu_3" gives "relu", "AddComputation.40"
+// gives "AddComputation". Borrowed.
 rk_span rk_program_index_bare_name(rk_span name);

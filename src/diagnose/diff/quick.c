@@ -10,13 +10,13 @@ enum { FILES_MAX = 256 };
 
 typedef struct quick_item {
     uint32_t kind, line;
-    uint16_t file; // in `files`; FILES_MAX: not known
+    uint16_t file; // index in `files`; FILES_MAX: unknown
 } quick_item;
 
 typedef struct quick_literal {
-    uint64_t value; // a hash of its bytes
-    uint32_t item;  // that uses it
-    char text[12];  // cut
+    uint64_t value; // hash of its shortened text
+    uint32_t item;  // the item that uses it
+    char text[12];  // shortened
 } quick_literal;
 
 struct rk_quick_program {
@@ -52,28 +52,28 @@ static uint16_t file_number(rk_quick_program *program, rk_span file) {
         return i;
     program->files[i] = rk_strndup((const char *)file.data, file.len);
     if (!program->files[i])
-        return FILES_MAX; // its lines are not known
+        return FILES_MAX; // out of memory: its lines stay unknown
     program->file_count++;
     return i;
 }
 
-static uint32_t count_operands(const rk_program_index *view) {
+static uint32_t count_operands(const rk_program_index *index) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < view->item_count; i++)
-        count += view->model->ops.items[view->items[i].op].operand_count;
+    for (uint32_t i = 0; i < index->item_count; i++)
+        count += index->model->ops.items[index->items[i].op].operand_count;
     return count;
 }
 
-static void add_literals(rk_quick_program *program, const rk_program_index *view, uint32_t item) {
-    const rk_model *m = view->model;
-    const rk_op *op = &m->ops.items[view->items[item].op];
+static void add_literals(rk_quick_program *program, const rk_program_index *index, uint32_t item) {
+    const rk_model *m = index->model;
+    const rk_op *op = &m->ops.items[index->items[item].op];
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        uint32_t constant = view->literal[m->operands.items[op->first_operand + i]];
+        uint32_t constant = index->literal[m->operands.items[op->first_operand + i]];
         if (constant == RK_NO_ID)
             continue;
         quick_literal *literal = &program->literals[program->literal_count++];
         RK_AUTO(rk_buf) text = {0};
-        rk_differ_write_constant(view, constant, &text);
+        rk_differ_write_constant(index, constant, &text);
         *literal =
             (quick_literal){.value = rk_hash_span(RK_HASH_SEED, rk_buf_span(&text)), .item = item};
         size_t len = text.len < sizeof literal->text ? text.len : sizeof literal->text - 1;
@@ -81,21 +81,21 @@ static void add_literals(rk_quick_program *program, const rk_program_index *view
     }
 }
 
-static rk_err *fill(rk_quick_program *program, const rk_program_index *view) {
-    program->items = rk_malloc(((size_t)view->item_count + 1) * sizeof *program->items);
-    program->literals = rk_malloc(((size_t)count_operands(view) + 1) * sizeof *program->literals);
+static rk_err *fill(rk_quick_program *program, const rk_program_index *index) {
+    program->items = rk_malloc(((size_t)index->item_count + 1) * sizeof *program->items);
+    program->literals = rk_malloc(((size_t)count_operands(index) + 1) * sizeof *program->literals);
     if (!program->items || !program->literals)
         return rk_err_no_memory();
-    for (uint32_t i = 0; i < view->item_count; i++) {
-        rk_differ_subject subject = rk_differ_subject_of(view, i);
+    for (uint32_t i = 0; i < index->item_count; i++) {
+        rk_differ_subject subject = rk_differ_subject_of(index, i);
         program->items[i] = (quick_item){
-            .kind = (uint32_t)view->items[i].kind,
+            .kind = (uint32_t)index->items[i].kind,
             .line = subject.place.line,
             .file = subject.place.file.len ? file_number(program, subject.place.file) : FILES_MAX};
-        add_literals(program, view, i);
+        add_literals(program, index, i);
     }
-    program->item_count = view->item_count;
-    return rk_sketch_make(view, &program->sketch);
+    program->item_count = index->item_count;
+    return rk_sketch_make(index, &program->sketch);
 }
 
 rk_err *rk_quick_program_make(rk_span code, rk_span format, rk_quick_program **out_program) {
@@ -107,12 +107,12 @@ rk_err *rk_quick_program_make(rk_span code, rk_span format, rk_quick_program **o
     RK_TRY(rk_model_read(code, format, RK_READ_LOCATIONS, &model, &reason));
     if (!model)
         return NULL;
-    rk_program_index view;
+    rk_program_index index;
     rk_quick_program *program = rk_calloc(1, sizeof *program);
-    rk_err *err = rk_program_index_make(model, &view);
+    rk_err *err = rk_program_index_make(model, &index);
     if (!err)
-        err = program ? fill(program, &view) : rk_err_no_memory();
-    rk_program_index_cleanup(&view);
+        err = program ? fill(program, &index) : rk_err_no_memory();
+    rk_program_index_cleanup(&index);
     rk_model_free(model);
     if (err)
         rk_quick_program_free(program);
@@ -121,17 +121,17 @@ rk_err *rk_quick_program_make(rk_span code, rk_span format, rk_quick_program **o
     return err;
 }
 
-// Telling.
+// Verdicts.
 
 static void set_text(char *out, size_t size, rk_span text) {
     size_t len = text.len < size ? text.len : size - 1;
-    while (len && len < text.len && (text.data[len] & 0xC0) == 0x80) // within a code point
+    while (len && len < text.len && (text.data[len] & 0xC0) == 0x80) // do not cut a code point
         len--;
     memcpy(out, text.data, len);
     out[len] = '\0';
 }
 
-static void tell(rk_quick_verdict *verdict, rk_cause cause, rk_buf *words) {
+static void set_verdict(rk_quick_verdict *verdict, rk_cause cause, rk_buf *words) {
     verdict->cause = cause;
     if (words->len)
         set_text(verdict->words, sizeof verdict->words, rk_buf_span(words));
@@ -156,13 +156,14 @@ static void place_at_item(rk_quick_verdict *verdict, const rk_quick_program *pro
     verdict->line = at->line;
 }
 
+// Compares types as text. The element type begins at the last "x" of "tensor<32x8xf32>".
 static bool same_type(const char *a, const char *b, bool *out_dtype) {
     const char *x = strrchr(a, 'x'), *y = strrchr(b, 'x');
     *out_dtype = strcmp(x ? x : a, y ? y : b) != 0;
     return strcmp(a, b) == 0;
 }
 
-static bool tell_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_verdict *verdict) {
+static bool classify_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_verdict *verdict) {
     RK_AUTO(rk_buf) words = {0};
     bool is_dtype = false, more = b->input_count > a->input_count,
          less = b->input_count < a->input_count;
@@ -184,17 +185,17 @@ static bool tell_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_verdict
     else
         return false;
     bool counts = more || less || a->result_count != b->result_count;
-    tell(verdict,
-         counts     ? RK_CAUSE_PARAMETERS
-         : is_dtype ? RK_CAUSE_DTYPE
-                    : RK_CAUSE_SHAPE,
-         &words);
+    set_verdict(verdict,
+                counts     ? RK_CAUSE_PARAMETERS
+                : is_dtype ? RK_CAUSE_DTYPE
+                           : RK_CAUSE_SHAPE,
+                &words);
     place_at_call(verdict, b);
     return true;
 }
 
-static void tell_inside(const rk_quick_program *a, const rk_quick_program *b,
-                        rk_quick_verdict *verdict) {
+static void classify_inside(const rk_quick_program *a, const rk_quick_program *b,
+                            rk_quick_verdict *verdict) {
     RK_AUTO(rk_buf) words = {0};
     uint32_t i = 0;
     if (a->sketch.structure != b->sketch.structure) {
@@ -202,10 +203,11 @@ static void tell_inside(const rk_quick_program *a, const rk_quick_program *b,
             i++;
         rk_buf_add_format(&words, "other operations: %u instead of %u", b->sketch.op_count,
                           a->sketch.op_count);
-        tell(verdict, RK_CAUSE_STRUCTURE, &words);
+        set_verdict(verdict, RK_CAUSE_STRUCTURE, &words);
         place_at_item(verdict, b, i);
         return;
     }
+    // The operations are equal: only constants, sizes and attributes can differ.
     while (i < a->literal_count && i < b->literal_count &&
            a->literals[i].value == b->literals[i].value)
         i++;
@@ -216,7 +218,7 @@ static void tell_inside(const rk_quick_program *a, const rk_quick_program *b,
         rk_buf_add_text(&words, "a size, a sharding or another attribute inside of it");
         place_at_call(verdict, &b->sketch);
     }
-    tell(verdict, RK_CAUSE_CONSTANT, &words);
+    set_verdict(verdict, RK_CAUSE_CONSTANT, &words);
 }
 
 void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *const *seen,
@@ -226,6 +228,7 @@ void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *
     for (size_t i = 0; i < seen_count; i++) {
         double similarity =
             seen[i] ? rk_sketch_similarity(&seen[i]->sketch, &program->sketch, true) : 0;
+        // Of equally similar programs the latest wins.
         if (similarity > 0 && similarity >= best) {
             best = similarity;
             out_verdict->nearest = i;
@@ -238,6 +241,6 @@ void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *
         return;
     }
     const rk_quick_program *nearest = seen[out_verdict->nearest];
-    if (!tell_inputs(&nearest->sketch, &program->sketch, out_verdict))
-        tell_inside(nearest, program, out_verdict);
+    if (!classify_inputs(&nearest->sketch, &program->sketch, out_verdict))
+        classify_inside(nearest, program, out_verdict);
 }

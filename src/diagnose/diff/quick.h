@@ -1,7 +1,6 @@
-// Why a program is about to be compiled, told at once, inside the process that compiles it: from
-// what is remembered of the programs that this process has compiled or loaded before. For strict
-// mode. Rougher than rk_diff_programs, which needs both programs: the first thing that differs, not
-// all of them.
+// Classifies a program before it is compiled, inside the compiling process. Compares it with
+// summaries of the programs that this process compiled or loaded before. For strict mode. Reports
+// only the first difference; rk_diff_programs reports all of them, but needs both programs.
 #pragma once
 
 #include "diagnose/diff/difference.h"
@@ -9,28 +8,29 @@
 
 typedef struct rk_quick_program rk_quick_program;
 
-// Larger programs are not read: what reading takes stays well below 50 ms.
+// Larger programs are not read, so that reading takes well below 50 ms.
 #define RK_QUICK_PROGRAM_MAX_BYTES ((size_t)1 << 20)
 
-// Reads a program; `format` as in rk_program_inspect. `*out_program` is NULL where it is too large
-// or not of its format. Linear in the program; takes memory of some 16 bytes for an operation,
-// while it is read as rk_model_read. Owned: rk_quick_program_free. Thread-safe, as all of this.
-// Fails only with RK_RESOURCE_EXHAUSTED.
+// Reads a program; `format` as in rk_program_inspect. `*out_program` is NULL if the program is too
+// large or not of that format. Takes linear time, the memory of rk_model_read while it reads, and
+// keeps 12 bytes per operation and 24 per operand. Owned by the caller: rk_quick_program_free. All
+// functions of this header are thread-safe. Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_quick_program_make(rk_span code, rk_span format,
                                            rk_quick_program **out_program);
 void rk_quick_program_free(rk_quick_program *program); // NULL is fine
-// What it is like. Borrowed.
+// The sketch of the program. Borrowed.
 const rk_sketch *rk_quick_program_sketch(const rk_quick_program *program);
 
 typedef struct rk_quick_verdict {
-    rk_cause cause;  // RK_CAUSE_FIRST: nothing like it was seen; never what only journals know
+    rk_cause cause;  // RK_CAUSE_FIRST: no similar program; no causes that only journals show
     char words[256]; // "input x: tensor<32x8xf32> → tensor<24x8xf32>"; one line of UTF-8
-    char file[512];  // the user's; "" if it is not known
+    char file[512];  // the user's; "" if unknown
     uint32_t line;
-    size_t nearest; // which of those seen it nearly was; SIZE_MAX: none
+    size_t nearest; // index in `seen` of the most similar program; SIZE_MAX: none
 } rk_quick_verdict;
 
-// `seen`: the latest last; NULLs are passed over. The time is that of one comparison of sketches
-// for each, some microseconds, and one of all operations with the nearest. Fails never.
+// Compares a program with earlier ones. `seen` is in order of time, the latest last; NULL elements
+// are skipped. Takes some microseconds per element to compare sketches, and one pass over all
+// operations of the most similar program. Never fails.
 void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *const *seen,
                        size_t seen_count, rk_quick_verdict *out_verdict);

@@ -16,12 +16,12 @@ void rk_run_diff_cleanup(rk_run_diff *diff) {
     *diff = (rk_run_diff){0};
 }
 
-// What makes a program the same: its fingerprint; where there is none, its name.
+// The identity of a program: its fingerprint, or its name if it has none.
 static const char *identity_of(const rk_run_compile *request) {
     return request->program[0] ? request->program : request->name;
 }
 
-// The distinct programs of a run, each by its first request, sorted by what they are.
+// The distinct programs of a run, each with its first request, sorted by identity.
 typedef struct programs {
     const rk_run_compile **items; // owned
     size_t count;
@@ -35,7 +35,7 @@ static int by_identity(const void *a, const void *b) {
     const rk_run_compile *x = *(const rk_run_compile *const *)a;
     const rk_run_compile *y = *(const rk_run_compile *const *)b;
     int order = strcmp(identity_of(x), identity_of(y));
-    return order ? order : x < y ? -1 : x > y; // requests stand by time
+    return order ? order : x < y ? -1 : x > y; // requests are in order of time
 }
 
 static rk_err *collect(const rk_run_model *run, programs *out_list) {
@@ -59,7 +59,7 @@ static bool has_key(const rk_run_model *run, const char *key) {
     return false;
 }
 
-// Whether a run asked for this program under a key that the other one knows, too.
+// Returns whether the run requested this program under a key that the other run has, too.
 static bool shares_key(const rk_run_model *run, const rk_run_compile *program,
                        const rk_run_model *other) {
     for (size_t i = 0; i < run->compile_count; i++)
@@ -69,7 +69,7 @@ static bool shares_key(const rk_run_model *run, const rk_run_compile *program,
     return false;
 }
 
-static rk_err *add_only(rk_run_only_list *list, const rk_corpus *library,
+static rk_err *add_only(rk_run_only_list *list, const rk_corpus *corpus,
                         const rk_run_compile *request) {
     rk_run_only *items = rk_realloc(list->items, (list->count + 1) * sizeof *items);
     if (!items)
@@ -77,7 +77,7 @@ static rk_err *add_only(rk_run_only_list *list, const rk_corpus *library,
     list->items = items;
     list->items[list->count++] =
         (rk_run_only){.request = request,
-                      .program = request->key[0] ? rk_corpus_find(library, request->key) : NULL};
+                      .program = request->key[0] ? rk_corpus_find(corpus, request->key) : NULL};
     return NULL;
 }
 
@@ -87,8 +87,8 @@ static int by_time(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static rk_err *split(const rk_run_model *before, const rk_run_model *after,
-                     const rk_corpus *library, rk_run_diff *diff) {
+static rk_err *split(const rk_run_model *before, const rk_run_model *after, const rk_corpus *corpus,
+                     rk_run_diff *diff) {
     __attribute__((cleanup(programs_cleanup))) programs a = {0};
     __attribute__((cleanup(programs_cleanup))) programs b = {0};
     RK_TRY(collect(before, &a));
@@ -98,9 +98,9 @@ static rk_err *split(const rk_run_model *before, const rk_run_model *after,
                     : j == b.count ? -1
                                    : strcmp(identity_of(a.items[i]), identity_of(b.items[j]));
         if (order < 0) {
-            RK_TRY(add_only(&diff->only_before, library, a.items[i++]));
+            RK_TRY(add_only(&diff->only_before, corpus, a.items[i++]));
         } else if (order > 0) {
-            RK_TRY(add_only(&diff->only_after, library, b.items[j++]));
+            RK_TRY(add_only(&diff->only_after, corpus, b.items[j++]));
         } else {
             diff->in_both++;
             diff->under_other_keys += !shares_key(before, a.items[i], after);
@@ -115,13 +115,14 @@ static rk_err *split(const rk_run_model *before, const rk_run_model *after,
     return NULL;
 }
 
-// Of all programs of the other run, also those that both have.
-static const rk_known *find_nearest(const programs *others, const rk_corpus *library,
+// The most similar program of the other run, also among programs of both runs. NULL if none is
+// similar.
+static const rk_known *find_nearest(const programs *others, const rk_corpus *corpus,
                                     rk_run_only *item) {
     const rk_known *nearest = NULL;
     for (size_t i = 0; i < others->count && item->program && item->program->has_sketch; i++) {
         const char *key = others->items[i]->key;
-        const rk_known *other = *key ? rk_corpus_find(library, key) : NULL;
+        const rk_known *other = *key ? rk_corpus_find(corpus, key) : NULL;
         if (!other || !other->has_sketch)
             continue;
         double similarity = rk_sketch_similarity(&other->sketch, &item->program->sketch, false);
@@ -134,12 +135,12 @@ static const rk_known *find_nearest(const programs *others, const rk_corpus *lib
     return nearest;
 }
 
-static rk_err *compare(const rk_corpus *library, const rk_known *nearest, rk_run_only *item) {
+static rk_err *compare(const rk_corpus *corpus, const rk_known *nearest, rk_run_only *item) {
     RK_AUTO(rk_loaded) a = {0};
     RK_AUTO(rk_loaded) b = {0};
-    RK_TRY(rk_corpus_open(library, nearest, &a));
-    RK_TRY(rk_corpus_open(library, item->program, &b));
-    return a.loaded && b.loaded ? rk_diff_programs(&a.view, &b.view, &item->diff) : NULL;
+    RK_TRY(rk_corpus_open(corpus, nearest, &a));
+    RK_TRY(rk_corpus_open(corpus, item->program, &b));
+    return a.loaded && b.loaded ? rk_diff_programs(&a.index, &b.index, &item->diff) : NULL;
 }
 
 static json_t *components_of(const rk_run_model *run) {
@@ -149,28 +150,29 @@ static json_t *components_of(const rk_run_model *run) {
     return NULL;
 }
 
-// The framework's versions stand with the programs. Owned; NULL: no program was kept.
-static rk_err *find_toolchain(const rk_run_model *run, const rk_corpus *library,
+// The framework's versions, which are stored with the programs. Owned; NULL if no program of the
+// run was kept.
+static rk_err *find_toolchain(const rk_run_model *run, const rk_corpus *corpus,
                               json_t **out_toolchain) {
     for (size_t i = 0; i < run->compile_count && !*out_toolchain; i++) {
         RK_AUTO(rk_loaded) loaded = {0};
         const char *key = run->compiles[i].key;
-        const rk_known *known = *key ? rk_corpus_find(library, key) : NULL;
-        // Another run's, if that compiled it first.
+        const rk_known *known = *key ? rk_corpus_find(corpus, key) : NULL;
+        // A program that another run compiled first has the versions of that run.
         if (!known || strcmp(known->run, run->run) != 0)
             continue;
-        RK_TRY(rk_corpus_open(library, known, &loaded));
+        RK_TRY(rk_corpus_open(corpus, known, &loaded));
         *out_toolchain = json_incref(loaded.toolchain);
     }
     return NULL;
 }
 
 static rk_err *compare_environments(const rk_run_model *before, const rk_run_model *after,
-                                    const rk_corpus *library, rk_differences *list) {
+                                    const rk_corpus *corpus, rk_differences *list) {
     json_t *a = components_of(before), *b = components_of(after), *x = NULL, *y = NULL;
-    rk_err *err = find_toolchain(before, library, &x);
+    rk_err *err = find_toolchain(before, corpus, &x);
     if (!err)
-        err = find_toolchain(after, library, &y);
+        err = find_toolchain(after, corpus, &y);
     if (!err)
         err = rk_diff_toolchains(x, y, list);
     if (!err && a && b)
@@ -182,18 +184,18 @@ static rk_err *compare_environments(const rk_run_model *before, const rk_run_mod
     return err;
 }
 
-rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after,
-                     const rk_corpus *library, rk_run_diff *out_diff) {
+rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after, const rk_corpus *corpus,
+                     rk_run_diff *out_diff) {
     *out_diff = (rk_run_diff){0};
     __attribute__((cleanup(programs_cleanup))) programs others = {0};
-    RK_TRY(compare_environments(before, after, library, &out_diff->environment));
-    RK_TRY(split(before, after, library, out_diff));
+    RK_TRY(compare_environments(before, after, corpus, &out_diff->environment));
+    RK_TRY(split(before, after, corpus, out_diff));
     RK_TRY(collect(before, &others));
     for (size_t i = 0; i < out_diff->only_after.count; i++) {
         rk_run_only *item = &out_diff->only_after.items[i];
-        const rk_known *nearest = find_nearest(&others, library, item);
+        const rk_known *nearest = find_nearest(&others, corpus, item);
         if (nearest)
-            RK_TRY(compare(library, nearest, item));
+            RK_TRY(compare(corpus, nearest, item));
     }
     return NULL;
 }

@@ -1,33 +1,38 @@
-// Two runs compared: where they ran, which programs both asked for, and what each program of one
-// run alone nearly is in the other. For the command line only.
+// Compares two runs: their environments, the programs that both requested, and the programs that
+// only one requested. A program of the later run alone is compared with the most similar program of
+// the earlier run. For the command line only.
 #pragma once
 
 #include "diagnose/diff/diff.h"
 #include "diagnose/explain/corpus.h"
 #include "journal/read.h"
 
-// A program of one run alone.
+// A program that only one run requested.
 typedef struct rk_run_only {
-    const rk_run_compile *request; // the first for it; borrowed from the run
-    const rk_known *program;       // borrowed from the library; NULL: not kept
-    const rk_run_compile *nearest; // of the other run; NULL: it is like none there
+    const rk_run_compile *request; // its first request; borrowed from the run
+    const rk_known *program;       // borrowed from the corpus; NULL: not kept
+    const rk_run_compile *nearest; // most similar program of the other run; NULL: none
     double similarity;             // from 0 to 1
     rk_program_diff diff;          // from the nearest to this one
 } rk_run_only;
 
 typedef struct rk_run_only_list {
-    rk_run_only *items; // owned; in the order they were asked for
+    rk_run_only *items; // owned; in order of the requests
     size_t count;
 } rk_run_only_list;
 
 typedef struct rk_run_diff {
-    rk_differences environment; // of the runs' first clients; flags, variables, versions, topology
-    size_t in_both;             // distinct programs
-    size_t under_other_keys;    // those of them that no key is the same of: options or environment
-    rk_run_only_list only_before, only_after; // the former without nearest and differences
+    // Differences between the first clients of the two runs: flags, variables, versions, topology.
+    rk_differences environment;
+    size_t in_both; // distinct programs
+    // Programs in both runs that have no key in common: their options or environment differ.
+    size_t under_other_keys;
+    // `only_before` has no `nearest` and no `diff`.
+    rk_run_only_list only_before, only_after;
 } rk_run_diff;
 
-// Both runs and the library must outlive it. Owned: rk_run_diff_cleanup, also after an error.
+// Both runs and the corpus must outlive the result. Owned by the caller: rk_run_diff_cleanup, also
+// after an error.
 RK_NODISCARD rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after,
-                                  const rk_corpus *library, rk_run_diff *out_diff);
+                                  const rk_corpus *corpus, rk_run_diff *out_diff);
 void rk_run_diff_cleanup(rk_run_diff *diff);

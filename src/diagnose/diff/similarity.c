@@ -1,25 +1,26 @@
-// Whether two programs are versions of one, from their sketches alone.
+// Decides from two sketches whether their programs are versions of one program.
 #include <stdlib.h>
 
 #include "diagnose/diff/hash.h"
 #include "diagnose/diff/sketch.h"
 
-// Shares from which on two programs are versions of one.
-#define SAME_LINES           0.15 // of the lines of one source
-#define SAME_LINES_CONTAINED 0.6  // of the smaller one's
-#define SAME_FUNCTIONS       0.5  // where the source may have been edited
+// Minimum shares of operations for two programs to be versions of one program.
+#define SAME_LINES           0.15 // on common lines
+#define SAME_LINES_CONTAINED 0.6  // the same, of the smaller program's operations
+#define SAME_FUNCTIONS       0.5  // in common functions, if the source may have been edited
 #define SAME_KINDS           0.5
-#define SAME_KINDS_EDITED    0.2 // within the same functions
-// PyTorch/XLA calls all programs the same, and training and evaluation share the model's lines.
+#define SAME_KINDS_EDITED    0.2 // if SAME_FUNCTIONS is reached
+// PyTorch/XLA gives all programs one name, and training and evaluation share the lines of the
+// model.
 #define SAME_KINDS_NAMELESS 0.6
 #define SAME_LINES_NAMELESS 0.3
 
-enum { OPS_ALIKE_MIN = 8 }; // fewer are the same by chance
+enum { OPS_ALIKE_MIN = 8 }; // smaller programs may be equal by chance
 
 typedef struct shares {
     uint64_t common, all;
-    uint64_t sums[2];  // of either side
-    uint32_t lines[2]; // how many there are
+    uint64_t sums[2];  // operations of each side
+    uint32_t lines[2]; // distinct lines of each side
 } shares;
 
 static double share(shares s) {
@@ -49,9 +50,9 @@ static uint64_t key_of(const rk_sketch_line *line, bool by_function) {
     return by_function ? line->caller : line->hash;
 }
 
-// How many operations of each line, or each function, the two have in common. At most
-// RK_SKETCH_LINES_MAX of each, so that all may be compared with all. The line of the call, which
-// both may have by chance, counts only where there is nothing else.
+// Counts the operations that the two have in common, by line or by function. Each side has at most
+// RK_SKETCH_LINES_MAX lines, so that every line can be compared with every other. The line of the
+// call is left out if a program has other lines: two programs may share it by chance.
 static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_function) {
     uint32_t sums[2][RK_SKETCH_LINES_MAX] = {{0}};
     uint64_t keys[2][RK_SKETCH_LINES_MAX];
@@ -88,8 +89,9 @@ static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
     return s;
 }
 
-// How much of the smaller one is in the larger: a branch may take most operations with it. One line
-// may hold two functions.
+// The share of the smaller program that is in the larger one. A branch may remove most operations,
+// so that the share of all is small. 0 if a side has only one line: one line may hold two
+// functions.
 static double contained(shares s) {
     uint64_t smaller = s.sums[0] < s.sums[1] ? s.sums[0] : s.sums[1];
     bool several = s.lines[0] > 1 && s.lines[1] > 1;
@@ -98,7 +100,7 @@ static double contained(shares s) {
 
 static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
     shares s = {0};
-    uint32_t i = 0, j = 0; // mostly in the same order
+    uint32_t i = 0, j = 0; // the order is mostly the same: look one input ahead
     while (i < a->input_count && j < b->input_count) {
         if (a->inputs[i].hash == b->inputs[j].hash) {
             i++, j++;
@@ -125,12 +127,14 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
                          shares by_line) {
     double lines = share(by_line);
     bool lineless = !a->line_count || !b->line_count;
-    // The same operations one by one: only numbers and attributes differ.
+    // The same operations in the same order: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;
     if (!a->is_mlir)
         return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations);
+    // Operations of the framework's own are versions of each other only if one line calls both.
+    // Across runs the function must be the same, since lines move when the source is edited.
     if (rk_sketch_is_eager(a) || rk_sketch_is_eager(b)) {
         if (rk_sketch_is_eager(a) != rk_sketch_is_eager(b) || kinds < SAME_KINDS)
             return false;

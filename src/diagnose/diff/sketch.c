@@ -54,24 +54,24 @@ void rk_sketch_finish(rk_sketch *sketch) {
         qsort(sketch->kinds, sketch->kind_count, sizeof *sketch->kinds, by_hash);
 }
 
-// Making.
+// Making a sketch.
 
 static rk_err *copy(rk_span text, char **out_text) {
     *out_text = rk_strndup(text.len ? (const char *)text.data : "", text.len);
     return *out_text ? NULL : rk_err_no_memory();
 }
 
-static rk_err *make_value(const rk_program_index *view, uint32_t value, rk_span name,
+static rk_err *make_value(const rk_program_index *index, uint32_t value, rk_span name,
                           rk_sketch_value *out_value) {
     RK_AUTO(rk_buf) type = RK_BUF_INIT(1 << 16);
     if (value != RK_NO_ID)
-        rk_program_index_write_type(view->model, view->model->values.items[value].type, &type);
+        rk_program_index_write_type(index->model, index->model->values.items[value].type, &type);
     RK_TRY(copy(name, &out_value->name));
     return copy(rk_buf_span(&type), &out_value->type);
 }
 
-static rk_err *make_values(const rk_program_index *view, rk_sketch *sketch) {
-    uint32_t inputs = view->parameter_count, results = view->result_count;
+static rk_err *make_values(const rk_program_index *index, rk_sketch *sketch) {
+    uint32_t inputs = index->parameter_count, results = index->result_count;
     inputs = inputs < RK_SKETCH_VALUES_MAX ? inputs : RK_SKETCH_VALUES_MAX;
     results = results < RK_SKETCH_VALUES_MAX ? results : RK_SKETCH_VALUES_MAX;
     sketch->inputs = rk_calloc((size_t)inputs + 1, sizeof *sketch->inputs);
@@ -80,31 +80,31 @@ static rk_err *make_values(const rk_program_index *view, rk_sketch *sketch) {
         return rk_err_no_memory();
     for (uint32_t i = 0; i < inputs; i++) {
         sketch->input_count++;
-        RK_TRY(make_value(view, view->parameters[i].value, view->parameters[i].name,
+        RK_TRY(make_value(index, index->parameters[i].value, index->parameters[i].name,
                           &sketch->inputs[i]));
     }
     for (uint32_t i = 0; i < results; i++) {
         sketch->result_count++;
-        RK_TRY(make_value(view, view->results[i], (rk_span){0}, &sketch->results[i]));
+        RK_TRY(make_value(index, index->results[i], (rk_span){0}, &sketch->results[i]));
     }
     return NULL;
 }
 
-// The kinds of all items, counted: sorted first.
-static rk_err *make_kinds(const rk_program_index *view, rk_sketch *sketch) {
-    rk_sketch_kind *kinds = rk_malloc(((size_t)view->item_count + 1) * sizeof *kinds);
+// Counts the items of each kind. Sorts them first, so that equal kinds are adjacent.
+static rk_err *make_kinds(const rk_program_index *index, rk_sketch *sketch) {
+    rk_sketch_kind *kinds = rk_malloc(((size_t)index->item_count + 1) * sizeof *kinds);
     if (!kinds)
         return rk_err_no_memory();
     sketch->kinds = kinds;
     sketch->structure = RK_HASH_SEED;
-    for (uint32_t i = 0; i < view->item_count; i++) {
-        kinds[i] = (rk_sketch_kind){(uint32_t)view->items[i].kind, 1};
-        sketch->structure = rk_hash_mix(sketch->structure, view->items[i].kind);
+    for (uint32_t i = 0; i < index->item_count; i++) {
+        kinds[i] = (rk_sketch_kind){(uint32_t)index->items[i].kind, 1};
+        sketch->structure = rk_hash_mix(sketch->structure, index->items[i].kind);
     }
-    if (view->item_count)
-        qsort(kinds, view->item_count, sizeof *kinds, by_hash);
+    if (index->item_count)
+        qsort(kinds, index->item_count, sizeof *kinds, by_hash);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < view->item_count; i++) {
+    for (uint32_t i = 0; i < index->item_count; i++) {
         if (count && kinds[count - 1].hash == kinds[i].hash)
             kinds[count - 1].count++;
         else if (count < RK_SKETCH_KINDS_MAX)
@@ -133,14 +133,15 @@ static rk_err *make_line(const rk_source *place, uint32_t count, rk_sketch_line 
     return copy(place->function, &out_line->function);
 }
 
-// In a table of twice as many slots as there may be lines; those beyond are left out.
+// Hash table of lines, with twice as many slots as lines. Lines beyond LINES_COUNTED_MAX are left
+// out.
 enum { LINE_SLOTS = 4096, LINES_COUNTED_MAX = 2048 };
 
-static uint32_t count_lines(const rk_program_index *view, counted *table) {
+static uint32_t count_lines(const rk_program_index *index, counted *table) {
     uint32_t used = 0;
-    for (uint32_t i = 0; i < view->item_count; i++) {
+    for (uint32_t i = 0; i < index->item_count; i++) {
         rk_source place;
-        if (!rk_program_index_source(view, view->items[i].op, &place))
+        if (!rk_program_index_source(index, index->items[i].op, &place))
             continue;
         uint64_t hash = rk_hash_mix(rk_hash_span(RK_HASH_SEED, place.file), place.line);
         uint32_t at = (uint32_t)hash % LINE_SLOTS;
@@ -155,11 +156,11 @@ static uint32_t count_lines(const rk_program_index *view, counted *table) {
     return used;
 }
 
-static rk_err *make_lines(const rk_program_index *view, rk_sketch *sketch) {
+static rk_err *make_lines(const rk_program_index *index, rk_sketch *sketch) {
     rk_autofree counted *table = rk_calloc(LINE_SLOTS, sizeof *table);
     if (!table)
         return rk_err_no_memory();
-    uint32_t used = count_lines(view, table);
+    uint32_t used = count_lines(index, table);
     qsort(table, LINE_SLOTS, sizeof *table, most_first);
     used = used < RK_SKETCH_LINES_MAX ? used : RK_SKETCH_LINES_MAX;
     sketch->lines = rk_calloc((size_t)used + 1, sizeof *sketch->lines);
@@ -169,19 +170,19 @@ static rk_err *make_lines(const rk_program_index *view, rk_sketch *sketch) {
         sketch->line_count++;
         RK_TRY(make_line(&table[i].place, table[i].count, &sketch->lines[i]));
     }
-    return make_line(&view->call, 0, &sketch->call);
+    return make_line(&index->call, 0, &sketch->call);
 }
 
-rk_err *rk_sketch_make(const rk_program_index *view, rk_sketch *out_sketch) {
-    const rk_model *m = view->model;
-    *out_sketch = (rk_sketch){.op_count = view->op_count};
+rk_err *rk_sketch_make(const rk_program_index *index, rk_sketch *out_sketch) {
+    const rk_model *m = index->model;
+    *out_sketch = (rk_sketch){.op_count = index->op_count};
     uint32_t name = rk_model_attr(m, &m->ops.items[0], "sym_name");
     out_sketch->is_mlir = !rk_span_is(rk_model_string(m, m->ops.items[0].name), "hlo.module");
     RK_TRY(copy(name == RK_NO_ID ? (rk_span){0} : m->nodes.items[name].bytes, &out_sketch->module));
     RK_TRY(copy(rk_span_text(m->producer ? m->producer : ""), &out_sketch->producer));
-    RK_TRY(make_values(view, out_sketch));
-    RK_TRY(make_kinds(view, out_sketch));
-    RK_TRY(make_lines(view, out_sketch));
+    RK_TRY(make_values(index, out_sketch));
+    RK_TRY(make_kinds(index, out_sketch));
+    RK_TRY(make_lines(index, out_sketch));
     rk_sketch_finish(out_sketch);
     return NULL;
 }
@@ -196,18 +197,18 @@ rk_err *rk_sketch_of_program(rk_span code, rk_span format, rk_sketch *out_sketch
     RK_TRY(rk_model_read(code, format, RK_READ_LOCATIONS, &model, &reason));
     if (!model)
         return NULL;
-    RK_AUTO(rk_program_index) view = {0};
-    rk_err *err = rk_program_index_make(model, &view);
+    RK_AUTO(rk_program_index) index = {0};
+    rk_err *err = rk_program_index_make(model, &index);
     if (!err)
-        err = rk_sketch_make(&view, out_sketch);
-    rk_program_index_cleanup(&view);
-    view = (rk_program_index){0};
+        err = rk_sketch_make(&index, out_sketch);
+    rk_program_index_cleanup(&index);
+    index = (rk_program_index){0};
     rk_model_free(model);
     *out_made = !err;
     return err;
 }
 
-// Writing.
+// Writing a sketch.
 
 static void write_values(rk_json *json, const char *key, const rk_sketch_value *values,
                          uint32_t count, bool names) {

@@ -1,13 +1,13 @@
-// What is kept of a program so that a later one can be told apart from it, or recognised, without
-// reading it again: its name, inputs and results, how many operations of which kind, and the lines
-// of the user's source that they come from. A kilobyte or so. It is kept as JSON in the metadata of
-// the program's entry (docs/format.md), also where the program itself is not kept.
+// Summary of a program, about a kilobyte: its name, inputs and results, the number of operations of
+// each kind, and the lines of the user's source that they come from. A later program can be
+// compared with a sketch without reading the earlier program again. Stored as JSON in the metadata
+// of the program's entry (docs/format.md), also if the program itself is not kept.
 #pragma once
 
 #include "base/json.h"
 #include "diagnose/diff/program_index.h"
 
-// All text is owned; "" where it is not known.
+// All text is owned; "" if unknown.
 typedef struct rk_sketch_line {
     char *file, *function;
     uint32_t line;
@@ -17,7 +17,7 @@ typedef struct rk_sketch_line {
 } rk_sketch_line;
 
 typedef struct rk_sketch_value {
-    char *name; // as the framework calls it; "" for results and where it does not
+    char *name; // the framework's name; "" for results and for inputs without a name
     char *type; // "tensor<32x8xf32>"
     uint64_t hash;
 } rk_sketch_value;
@@ -31,14 +31,14 @@ typedef struct rk_sketch {
     char *producer;
     bool is_mlir;
     uint32_t op_count;
-    uint64_t structure; // equal where only shapes and constants differ
+    uint64_t structure; // hash of the kinds in order; equal if only shapes and constants differ
     rk_sketch_value *inputs, *results;
     uint32_t input_count, result_count;
-    rk_sketch_kind *kinds; // by hash
+    rk_sketch_kind *kinds; // sorted by hash
     uint32_t kind_count;
     rk_sketch_line *lines; // most operations first
     uint32_t line_count;
-    rk_sketch_line call; // where the program was called; line 0: not known
+    rk_sketch_line call; // where the program was called; line 0: unknown
 } rk_sketch;
 
 enum {
@@ -47,33 +47,35 @@ enum {
     RK_SKETCH_KINDS_MAX = 1024,
 };
 
-// Owned: rk_sketch_cleanup, also after an error. Fails only with RK_RESOURCE_EXHAUSTED.
-RK_NODISCARD rk_err *rk_sketch_make(const rk_program_index *view, rk_sketch *out_sketch);
+// Makes the sketch of a program. Owned by the caller: rk_sketch_cleanup, also after an error. Fails
+// only with RK_RESOURCE_EXHAUSTED.
+RK_NODISCARD rk_err *rk_sketch_make(const rk_program_index *index, rk_sketch *out_sketch);
 void rk_sketch_cleanup(rk_sketch *sketch);
 
-// Reads the program and makes its sketch, or none: `*out_made` false, where it is not of its format
-// or larger than RK_SKETCH_PROGRAM_MAX_BYTES.
+// Reads a program and makes its sketch. `*out_made` is false if the program is not of that format
+// or is larger than RK_SKETCH_PROGRAM_MAX_BYTES.
 #define RK_SKETCH_PROGRAM_MAX_BYTES ((size_t)64 << 20)
 RK_NODISCARD rk_err *rk_sketch_of_program(rk_span code, rk_span format, rk_sketch *out_sketch,
                                           bool *out_made);
 
 void rk_sketch_write(const rk_sketch *sketch, rk_json *json);
 
-// Fills in what is not kept but follows: hashes and the order of kinds. For whoever reads one.
+// Fills in what is not stored: the hashes and the order of kinds. For code that reads a stored
+// sketch.
 void rk_sketch_finish(rk_sketch *sketch);
 
-// The line that stands for the whole: of its call; else the one with the most operations. NULL if
-// there is none.
+// The line that represents the program: that of the call, else the one with the most operations.
+// Borrowed; NULL if there is none.
 const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch);
 
-// A line as a place, without a stack; `line` may be NULL. Borrowed.
+// A line as a place without a stack; `line` may be NULL. Borrowed.
 rk_source rk_sketch_source(const rk_sketch_line *line);
 
-// True if all that is known to be in it comes from the very line that called it: an operation of
-// the framework's own, rather than a function of the user's.
+// Returns whether all known operations come from the line of the call: the program is an operation
+// of the framework's own, not a function of the user's.
 bool rk_sketch_is_eager(const rk_sketch *sketch);
 
-// How alike two are, from 0 to 1 (the same kinds of operations, lines and inputs). 0: they are not
-// versions of one program, whatever their names. `same_source`: both are of one run, so that a line
-// is the same line.
+// Similarity of two programs, from 0 to 1, by their kinds of operations, lines and inputs. 0: they
+// are not versions of one program, whatever their names are. `same_source`: both are of one run, so
+// that equal lines have equal numbers.
 double rk_sketch_similarity(const rk_sketch *earlier, const rk_sketch *later, bool same_source);

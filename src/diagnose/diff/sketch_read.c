@@ -14,7 +14,7 @@ static uint32_t number(const json_t *json) {
     return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
-// Inputs are [name, type], results a type.
+// An input is [name, type], a result only its type.
 static rk_err *read_values(const json_t *list, rk_sketch_value **out_values, uint32_t *out_count) {
     size_t count = json_array_size(list);
     count = count < RK_SKETCH_VALUES_MAX ? count : RK_SKETCH_VALUES_MAX;

@@ -2,14 +2,16 @@
 
 #include <inttypes.h>
 
-// Locations are shared trees: a walk that meets more than this gives up, with what it has.
+// Locations are trees with shared parts. A walk visits at most STEPS_MAX nodes, with at most
+// OPEN_MAX nodes pending, and uses what it found until then.
 enum { STEPS_MAX = 4096, OPEN_MAX = 64 };
 
 static bool contains(rk_span text, const char *part) {
     return text.len && memmem(text.data, text.len, part, strlen(part)) != NULL;
 }
 
-// What comes after the last "/site-packages/" or "/dist-packages/"; empty if there is none.
+// The part of a path after "/site-packages/", else after "/dist-packages/"; empty if it has
+// neither.
 static rk_span installed_part(rk_span path) {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++) {
@@ -22,7 +24,7 @@ static rk_span installed_part(rk_span path) {
     return (rk_span){0};
 }
 
-// Packages whose own lines explain nothing to those who use them.
+// Packages whose source lines do not help their users.
 static bool is_framework(rk_span part) {
     static const char *const packages[] = {
         "jax",       "jaxlib",  "flax",    "optax",     "equinox",    "haiku",
@@ -49,10 +51,10 @@ rk_file_owner rk_file_owner_of(rk_span path) {
     return contains(path, "/lib/python3.") ? RK_FILE_FRAMEWORK : RK_FILE_USER;
 }
 
-// Frames of a location, the innermost first.
+// A walk over the frames of a location, the innermost first.
 typedef struct walk {
     const rk_model *model;
-    uint32_t open[OPEN_MAX]; // what is still to be visited, the next one last
+    uint32_t open[OPEN_MAX]; // nodes to visit, the next one last
     uint32_t count, steps;
 } walk;
 
@@ -70,7 +72,8 @@ static bool is_location(const rk_node *node) {
     return node->kind >= RK_NODE_LOC_UNKNOWN && node->kind <= RK_NODE_LOC_FUSED;
 }
 
-// The next frame; its function is the name that stands directly around the file.
+// Finds the next frame. Its function is the name location directly around the file location. False
+// at the end.
 static bool next_frame(walk *w, rk_source *out_place) {
     const rk_model *m = w->model;
     while (w->count && w->steps++ < STEPS_MAX) {
@@ -87,7 +90,8 @@ static bool next_frame(walk *w, rk_source *out_place) {
                 return true;
             }
         }
-        // A callee comes before its caller, and the first of fused locations before the others.
+        // Pushed in reverse order: a callee comes before its caller, and the first of fused
+        // locations before the others.
         for (uint32_t i = is_location(node) ? node->field_count : 0; i-- > 0;)
             push(w, fields[i].node);
     }

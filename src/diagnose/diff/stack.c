@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-enum { FRAMES_MAX = 128 }; // JAX writes a hundred at most
+enum { FRAMES_MAX = 128 }; // JAX writes at most a hundred
 
 static rk_err *take_frame(const rk_source *from, rk_stack_frame *out_frame) {
     out_frame->line = from->line;

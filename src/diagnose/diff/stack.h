@@ -1,10 +1,10 @@
-// The call stack that a place in the user's source was reached by, frameworks' frames and all.
+// Call stack of a position in the user's source, including the frames of frameworks.
 #pragma once
 
 #include "diagnose/diff/source.h"
 
 typedef struct rk_stack_frame {
-    char *file, *function; // owned; the function is NULL where it is not known
+    char *file, *function; // owned; the function is NULL if unknown
     uint32_t line;
 } rk_stack_frame;
 
@@ -13,7 +13,7 @@ typedef struct rk_stack {
     size_t count;
 } rk_stack;
 
-// Empty where the place is not known. Fails only with RK_RESOURCE_EXHAUSTED. Owned:
-// rk_stack_cleanup, also after an error.
+// Copies the call stack of a place; empty if the place is unknown. Fails only with
+// RK_RESOURCE_EXHAUSTED. Owned by the caller: rk_stack_cleanup, also after an error.
 RK_NODISCARD rk_err *rk_stack_take(const rk_source *place, rk_stack *out_stack);
 void rk_stack_cleanup(rk_stack *stack);

@@ -1,4 +1,4 @@
-// What stands on either side of a difference, as text, and whether two values are the same.
+// Writes the two sides of a difference as text, and compares constants.
 #include "program/text.h"
 #include "diagnose/diff/diff_internal.h"
 #include "diagnose/diff/hash.h"
@@ -11,15 +11,16 @@ static void add_shortened(rk_buf *out, rk_span text) {
         return;
     }
     size_t len = TEXT_MAX_BYTES;
-    while (len && (text.data[len] & 0xC0) == 0x80) // within a code point
+    while (len && (text.data[len] & 0xC0) == 0x80) // do not cut a code point
         len--;
     rk_buf_add(out, text.data, len);
     rk_buf_add_text(out, "…");
 }
 
-// Shardy's axes as it writes them itself: [{"data"}, {}].
-static bool write_sharding(const rk_program_index *view, uint32_t id, rk_buf *out) {
-    const rk_model *m = view->model;
+// Writes the axes of a Shardy sharding in Shardy's own form: [{"data"}, {}]. False if the node is
+// not one.
+static bool write_sharding(const rk_program_index *index, uint32_t id, rk_buf *out) {
+    const rk_model *m = index->model;
     const rk_node *node = &m->nodes.items[id];
     if (node->kind != RK_NODE_STRUCT || !rk_span_is(rk_model_string(m, node->name), "sharding"))
         return false;
@@ -48,33 +49,33 @@ static bool write_sharding(const rk_program_index *view, uint32_t id, rk_buf *ou
     return false;
 }
 
-void rk_differ_write_node(const rk_program_index *view, uint32_t node, rk_buf *out) {
+void rk_differ_write_node(const rk_program_index *index, uint32_t node, rk_buf *out) {
     if (node == RK_NO_ID) {
         rk_buf_add_text(out, "none");
         return;
     }
     RK_AUTO(rk_buf) text = RK_BUF_INIT(1 << 16);
-    if (!write_sharding(view, node, &text))
-        rk_node_print(view->model, node, ELEMENTS_SHOWN, &text);
+    if (!write_sharding(index, node, &text))
+        rk_node_print(index->model, node, ELEMENTS_SHOWN, &text);
     if (text.len)
         add_shortened(out, rk_buf_span(&text));
     else
         rk_buf_add_text(out, "…");
 }
 
-static uint32_t value_of(const rk_program_index *view, uint32_t op) {
-    const rk_op *constant = &view->model->ops.items[op];
-    uint32_t node = rk_model_attr(view->model, constant, "value");
-    return node != RK_NO_ID ? node : rk_model_attr(view->model, constant, "literal");
+static uint32_t value_of(const rk_program_index *index, uint32_t op) {
+    const rk_op *constant = &index->model->ops.items[op];
+    uint32_t node = rk_model_attr(index->model, constant, "value");
+    return node != RK_NO_ID ? node : rk_model_attr(index->model, constant, "literal");
 }
 
-// What stands between "dense<" and ">"; the type is told elsewhere.
-void rk_differ_write_constant(const rk_program_index *view, uint32_t op, rk_buf *out) {
-    uint32_t node = value_of(view, op);
+// Writes the text between "dense<" and ">". The type is reported elsewhere.
+void rk_differ_write_constant(const rk_program_index *index, uint32_t op, rk_buf *out) {
+    uint32_t node = value_of(index, op);
     if (node == RK_NO_ID)
         return;
     RK_AUTO(rk_buf) text = RK_BUF_INIT(1 << 16);
-    rk_node_print(view->model, node, ELEMENTS_SHOWN, &text);
+    rk_node_print(index->model, node, ELEMENTS_SHOWN, &text);
     rk_span whole = rk_buf_span(&text);
     const uint8_t *end = whole.len ? memmem(whole.data, whole.len, "> : ", 4) : NULL;
     if (!end || whole.len < 6 || memcmp(whole.data, "dense<", 6) != 0) {
@@ -92,39 +93,39 @@ static double size_of(double number) {
     return number < 0 ? -number : number;
 }
 
-// libm is no library that a guest may bring along.
+// Written without libm: the in-process library may link only libc.
 static bool near(double a, double b) {
     return size_of(a - b) <= 0.005 * (size_of(a) > size_of(b) ? size_of(a) : size_of(b));
 }
 
-static uint64_t hash_elements(const rk_program_index *view, uint32_t node) {
-    return node == RK_NO_ID ? 0 : rk_hash_span(RK_HASH_SEED, view->model->nodes.items[node].bytes);
+static uint64_t hash_elements(const rk_program_index *index, uint32_t node) {
+    return node == RK_NO_ID ? 0 : rk_hash_span(RK_HASH_SEED, index->model->nodes.items[node].bytes);
 }
 
-static rk_span element_type(const rk_program_index *view, uint32_t op) {
-    const rk_op *constant = &view->model->ops.items[op];
+static rk_span element_type(const rk_program_index *index, uint32_t op) {
+    const rk_op *constant = &index->model->ops.items[op];
     rk_span dims, element = {0};
     if (!constant->result_count ||
         !rk_program_index_tensor(
-            view->model, view->model->values.items[constant->first_result].type, &dims, &element))
+            index->model, index->model->values.items[constant->first_result].type, &dims, &element))
         return (rk_span){0};
     return element;
 }
 
-// One number, of the types that C knows.
-bool rk_differ_number(const rk_program_index *view, uint32_t op, double *out_number) {
+// Handles the number types of C, and bf16.
+bool rk_differ_number(const rk_program_index *index, uint32_t op, double *out_number) {
     static const struct {
         const char *type;
         size_t bytes;
-        char is; // signed, unsigned, float, or the upper half of one
+        char is; // signed, unsigned, float, or the upper half of a float
     } types[] = {{"f64", 8, 'f'},  {"f32", 4, 'f'}, {"bf16", 2, 'h'}, {"i64", 8, 's'},
                  {"i32", 4, 's'},  {"i16", 2, 's'}, {"i8", 1, 's'},   {"s64", 8, 's'},
                  {"s32", 4, 's'},  {"s16", 2, 's'}, {"s8", 1, 's'},   {"ui64", 8, 'u'},
                  {"ui32", 4, 'u'}, {"u64", 8, 'u'}, {"u32", 4, 'u'}};
-    uint32_t node = value_of(view, op);
-    rk_span type = element_type(view, op);
+    uint32_t node = value_of(index, op);
+    rk_span type = element_type(index, op);
     for (size_t i = 0; node != RK_NO_ID && i < RK_ARRAY_LEN(types); i++) {
-        rk_span bytes = view->model->nodes.items[node].bytes;
+        rk_span bytes = index->model->nodes.items[node].bytes;
         if (!rk_span_is(type, types[i].type) || bytes.len != types[i].bytes)
             continue;
         uint64_t bits = 0;
@@ -152,13 +153,14 @@ bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after
         return true;
     if (rk_span_equal(element_type(d->a, before), element_type(d->b, after)))
         return false;
-    // The same number in another type.
+    // Equal numbers of different types.
     double x, y;
     return rk_differ_number(d->a, before, &x) && rk_differ_number(d->b, after, &y) && near(x, y);
 }
 
-// A mean's divisor goes with the size or a product of sizes, a scale with its root, a last index
-// with the size less one.
+// Numbers in a program depend on its sizes in typical ways. The divisor of a mean changes with a
+// size or a product of sizes, a scale with the root of a size, and a last index by the change of
+// the size.
 bool rk_differ_is_explained(const rk_differ *d, double before, double after) {
     double ratio = before != 0 ? after / before : 0, all = 1;
     for (size_t i = 0; i < d->size_count; i++) {

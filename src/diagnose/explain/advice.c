@@ -1,4 +1,4 @@
-// What to do about a compilation, in the words of the framework that asked for it.
+// Advice on a compilation, in the terms of the framework that requested it.
 #include "base/alloc.h"
 #include "diagnose/explain/explain_internal.h"
 
@@ -18,7 +18,7 @@ static bool makes_sizes(const rk_explained *item) {
 
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
-    // A number on which the sizes of operations depend cannot be traced.
+    // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
         return "A number from Python makes the sizes inside this program: round it up to one upper "

@@ -1,9 +1,9 @@
-// What differs between a program and the earlier one that it nearly was.
+// Compares a program with the most similar earlier one.
 #include "base/alloc.h"
 #include "diagnose/diff/components.h"
 #include "diagnose/explain/explain_internal.h"
 
-// Options whose values only say how many inputs the program has, and on how many devices it runs.
+// Options whose values follow from the number of inputs and of devices.
 static bool follows_from_program(const rk_difference *d) {
     static const char *const parts[] = {"allow_spmd_sharding_propagation", "num_partitions",
                                         "num_replicas", "device_assignment"};
@@ -15,7 +15,7 @@ static bool follows_from_program(const rk_difference *d) {
 
 static rk_err *append(rk_differences *list, rk_differences *from) {
     for (size_t i = 0; i < from->count; i++) {
-        from->items[i].order = (uint32_t)list->count; // each list is sorted by itself already
+        from->items[i].order = (uint32_t)list->count; // both lists are sorted already
         RK_TRY(rk_differences_add(list, &from->items[i]));
     }
     list->left_out += from->left_out;
@@ -26,17 +26,18 @@ static bool rules_over_program(rk_cause cause) {
     return cause == RK_CAUSE_TOOLCHAIN || cause == RK_CAUSE_DEVICE;
 }
 
-// The program's own differences come first, unless another toolchain or machine explains them.
+// Joins both lists. The program's own differences come first, unless another toolchain or device
+// explains them.
 static rk_err *join(rk_explained *item, rk_program_diff *program, rk_differences *components) {
     rk_cause other = rk_components_cause(components);
     bool rules = program->cause == RK_CAUSE_FIRST || rules_over_program(other);
     for (size_t i = 0; i < components->count; i++)
         components->items[i].follows =
             program->list.cause_count && follows_from_program(&components->items[i]);
-    // A flag that the framework reads shows in the options, too.
+    // A flag that the framework reads also changes the options.
     for (size_t i = 0; i < components->count && other != RK_CAUSE_OPTIONS; i++)
         components->items[i].follows |= components->items[i].kind == RK_DIFFERENCE_OPTION;
-    // Another version may be another machine's; what devices there are decides what is on them.
+    // Another version or another set of devices explains the differences of the program.
     for (size_t i = 0; i < program->list.count && rules; i++)
         program->list.items[i].follows = true;
     item->cause = rules ? other : program->cause;
@@ -47,7 +48,7 @@ static rk_err *join(rk_explained *item, rk_program_diff *program, rk_differences
     return NULL;
 }
 
-// Where a program itself was not kept: what the sketches say.
+// Comparison by sketches, if a program itself was not kept.
 
 static rk_err *add_input(rk_program_diff *diff, rk_difference_kind kind, const rk_sketch *of,
                          const rk_sketch_value *before, const rk_sketch_value *after) {
@@ -97,17 +98,17 @@ static rk_err *compare_programs(const rk_explainer *e, rk_explained *item, rk_pr
                                 rk_differences *components) {
     RK_AUTO(rk_loaded) before = {0};
     RK_AUTO(rk_loaded) after = {0};
-    RK_TRY(rk_corpus_open(e->library, item->nearest, &before));
-    RK_TRY(rk_corpus_open(e->library, item->program, &after));
+    RK_TRY(rk_corpus_open(e->corpus, item->nearest, &before));
+    RK_TRY(rk_corpus_open(e->corpus, item->program, &after));
     RK_TRY(rk_diff_toolchains(before.toolchain, after.toolchain, components));
     if (before.components && after.components)
         RK_TRY(rk_diff_components(before.components, after.components, components));
     if (after.loaded)
-        RK_TRY(rk_find_blocks(&after.view, &item->blocks));
+        RK_TRY(rk_find_blocks(&after.index, &item->blocks));
     if (rk_digest_equal(&item->nearest->key.program, &item->program->key.program))
         return NULL;
     if (before.loaded && after.loaded)
-        return rk_diff_programs(&before.view, &after.view, diff);
+        return rk_diff_programs(&before.index, &after.index, diff);
     return item->nearest->has_sketch && item->program->has_sketch
                ? compare_sketches(&item->nearest->sketch, &item->program->sketch, diff)
                : NULL;

@@ -12,11 +12,11 @@ static void known_cleanup(rk_known *known) {
     rk_sketch_cleanup(&known->sketch);
 }
 
-void rk_corpus_cleanup(rk_corpus *library) {
-    for (size_t i = 0; i < library->count; i++)
-        known_cleanup(&library->items[i]);
-    rk_free(library->items);
-    *library = (rk_corpus){0};
+void rk_corpus_cleanup(rk_corpus *corpus) {
+    for (size_t i = 0; i < corpus->count; i++)
+        known_cleanup(&corpus->items[i]);
+    rk_free(corpus->items);
+    *corpus = (rk_corpus){0};
 }
 
 static rk_err *copy_member(const json_t *object, const char *name, char **out_text) {
@@ -34,11 +34,12 @@ static rk_err *fill_metadata(const json_t *metadata, rk_known *known) {
     return sketch ? rk_sketch_read(sketch, &known->sketch, &known->has_sketch) : NULL;
 }
 
-// Of an entry that has none: an older rekindle wrote it, or it was too large.
-static rk_err *make_sketch(const rk_corpus *library, rk_known *known) {
+// Makes the sketch of an entry that has none: an older rekindle wrote it, or the program was too
+// large.
+static rk_err *make_sketch(const rk_corpus *corpus, rk_known *known) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     rk_err *err =
-        rk_store_read(library->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD, &lookup);
+        rk_store_read(corpus->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD, &lookup);
     if (err || !lookup.found || !lookup.view.entry.payload.len) {
         rk_err_drop(err, "it is only not compared with");
         return NULL;
@@ -47,26 +48,26 @@ static rk_err *make_sketch(const rk_corpus *library, rk_known *known) {
                                 &known->sketch, &known->has_sketch);
 }
 
-static rk_err *add(rk_corpus *library, const char *hex, const rk_entry *entry) {
-    if (library->count == library->capacity) {
-        size_t capacity = library->capacity ? 2 * library->capacity : 256;
-        rk_known *items = rk_realloc(library->items, capacity * sizeof *items);
+static rk_err *add(rk_corpus *corpus, const char *hex, const rk_entry *entry) {
+    if (corpus->count == corpus->capacity) {
+        size_t capacity = corpus->capacity ? 2 * corpus->capacity : 256;
+        rk_known *items = rk_realloc(corpus->items, capacity * sizeof *items);
         if (!items)
             return rk_err_no_memory();
-        library->items = items;
-        library->capacity = capacity;
+        corpus->items = items;
+        corpus->capacity = capacity;
     }
-    rk_known *known = &library->items[library->count++];
+    rk_known *known = &corpus->items[corpus->count++];
     *known = (rk_known){.key = entry->key, .created_ns = entry->created_ns};
     memcpy(known->hex, hex, sizeof known->hex);
     json_t *metadata = json_loadb((const char *)entry->metadata.data, entry->metadata.len, 0, NULL);
     rk_err *err = fill_metadata(metadata, known);
     json_decref(metadata);
-    return err || known->has_sketch ? err : make_sketch(library, known);
+    return err || known->has_sketch ? err : make_sketch(corpus, known);
 }
 
 typedef struct loading {
-    rk_corpus *library;
+    rk_corpus *corpus;
     rk_corpus_watch watch;
 } loading;
 
@@ -74,37 +75,37 @@ static rk_err *visit(void *context, const rk_store_item *item) {
     loading *self = context;
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     rk_err *err =
-        rk_store_read(self->library->store, RK_ENTRY_PROGRAM, item->hex, RK_WANT_HEAD, &lookup);
+        rk_store_read(self->corpus->store, RK_ENTRY_PROGRAM, item->hex, RK_WANT_HEAD, &lookup);
     if (err || !lookup.found) {
         rk_err_drop(err, "one program less to compare with");
-        self->library->damaged++;
+        self->corpus->damaged++;
         return NULL;
     }
-    if (self->watch.step && self->library->count % 64 == 0)
-        self->watch.step(self->watch.context, self->library->count);
-    return add(self->library, item->hex, &lookup.view.entry);
+    if (self->watch.step && self->corpus->count % 64 == 0)
+        self->watch.step(self->watch.context, self->corpus->count);
+    return add(self->corpus, item->hex, &lookup.view.entry);
 }
 
 static int by_key(const void *a, const void *b) {
     return strcmp(((const rk_known *)a)->hex, ((const rk_known *)b)->hex);
 }
 
-rk_err *rk_corpus_load(rk_store *store, rk_corpus_watch watch, rk_corpus *out_library) {
-    *out_library = (rk_corpus){.store = store};
-    loading self = {out_library, watch};
+rk_err *rk_corpus_load(rk_store *store, rk_corpus_watch watch, rk_corpus *out_corpus) {
+    *out_corpus = (rk_corpus){.store = store};
+    loading self = {out_corpus, watch};
     RK_TRY(rk_store_each(store, RK_ENTRY_PROGRAM, visit, &self));
-    if (out_library->count)
-        qsort(out_library->items, out_library->count, sizeof *out_library->items, by_key);
+    if (out_corpus->count)
+        qsort(out_corpus->items, out_corpus->count, sizeof *out_corpus->items, by_key);
     return NULL;
 }
 
-const rk_known *rk_corpus_find(const rk_corpus *library, const char *hex) {
-    size_t low = 0, high = library->count;
+const rk_known *rk_corpus_find(const rk_corpus *corpus, const char *hex) {
+    size_t low = 0, high = corpus->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        int order = strcmp(library->items[middle].hex, hex);
+        int order = strcmp(corpus->items[middle].hex, hex);
         if (order == 0)
-            return &library->items[middle];
+            return &corpus->items[middle];
         if (order < 0)
             low = middle + 1;
         else
@@ -114,7 +115,7 @@ const rk_known *rk_corpus_find(const rk_corpus *library, const char *hex) {
 }
 
 void rk_loaded_cleanup(rk_loaded *loaded) {
-    rk_program_index_cleanup(&loaded->view);
+    rk_program_index_cleanup(&loaded->index);
     rk_model_free(loaded->model);
     json_decref(loaded->components);
     json_decref(loaded->toolchain);
@@ -122,9 +123,9 @@ void rk_loaded_cleanup(rk_loaded *loaded) {
     *loaded = (rk_loaded){0};
 }
 
-rk_err *rk_corpus_open(const rk_corpus *library, const rk_known *known, rk_loaded *out_loaded) {
+rk_err *rk_corpus_open(const rk_corpus *corpus, const rk_known *known, rk_loaded *out_loaded) {
     *out_loaded = (rk_loaded){0};
-    rk_err *err = rk_store_read(library->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD,
+    rk_err *err = rk_store_read(corpus->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD,
                                 &out_loaded->lookup);
     if (err || !out_loaded->lookup.found) {
         rk_err_drop(err, "it is explained from its sketch");
@@ -143,7 +144,7 @@ rk_err *rk_corpus_open(const rk_corpus *library, const rk_known *known, rk_loade
                          &out_loaded->model, &reason));
     if (!out_loaded->model)
         return NULL;
-    RK_TRY(rk_program_index_make(out_loaded->model, &out_loaded->view));
+    RK_TRY(rk_program_index_make(out_loaded->model, &out_loaded->index));
     out_loaded->loaded = true;
     return NULL;
 }

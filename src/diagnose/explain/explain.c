@@ -54,7 +54,8 @@ static bool same_key(const rk_run_compile *a, const rk_run_compile *b) {
     return has_key(a) && strcmp(a->key, b->key) == 0;
 }
 
-// The same request earlier in the same process.
+// An earlier request of the same process and client for the same key that did not fail; NULL if
+// there is none.
 static const rk_run_compile *find_duplicate(const rk_run_model *run, size_t index) {
     const rk_run_compile *of = &run->compiles[index];
     for (size_t i = 0; i < run->compile_count; i++) {
@@ -73,8 +74,8 @@ static size_t count_requests(const rk_run_model *run, const rk_run_compile *of) 
     return count;
 }
 
-// What earlier runs say of a key: that its executable was stored, or loaded; or that its process
-// left while it was being stored.
+// What earlier runs report about a key, in rising order: nothing; compiled; lost, since the process
+// ended before it stored the executable; stored or loaded.
 typedef enum past { PAST_UNKNOWN, PAST_COMPILED, PAST_LOST, PAST_STORED } past;
 
 static past look_back(const rk_run_model *run, const rk_run_compile *of) {
@@ -118,7 +119,8 @@ static bool was_damaged(const rk_run_compile *compile) {
     return is_word(compile->reason, reasons, RK_ARRAY_LEN(reasons));
 }
 
-// Reasons of a bypass that are texts for people: the program cannot be kept.
+// Returns whether the program cannot be stored. Such a bypass has a text for people as its reason,
+// not one of these words.
 static bool is_uncacheable(const rk_run_compile *compile) {
     static const char *const others[] = {"no_store", "no_key", "no_environment"};
     return compile->outcome == RK_OUTCOME_BYPASS &&
@@ -134,7 +136,7 @@ static rk_err *note_variable(rk_explained *item, const char *name, const char *b
     return rk_differences_note(&item->differences, &plain, &words, &(rk_source){0});
 }
 
-// A difference of the program as a whole.
+// Appends a difference of the whole program.
 static rk_err *note_at(rk_explained *item, const rk_source *place, rk_span op, const char *what,
                        const char *before, const char *after) {
     const rk_difference plain = {.kind = RK_DIFFERENCE_ATTRIBUTE};
@@ -146,7 +148,8 @@ static rk_err *note_at(rk_explained *item, const rk_source *place, rk_span op, c
     return rk_differences_note(&item->differences, &plain, &words, place);
 }
 
-// The same for what has no place of its own: where the program was called, as the sketch says it.
+// The same, placed at the call of the program, which the sketch holds. Appends nothing if the call
+// is unknown.
 static rk_err *note_call(rk_explained *item, const char *what, const char *before,
                          const char *after) {
     const rk_sketch *sketch =
@@ -168,7 +171,7 @@ static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,
     return note_call(item, "requests", "1 request", rk_buf_text(&times));
 }
 
-// The executable is gone, or never was kept, though the program is known from before.
+// An earlier run compiled the program, but the executable is gone or was never stored.
 static rk_err *be_known(rk_explained *item, past known, const char *run) {
     item->nearest = item->program;
     item->similarity = 1;
@@ -182,15 +185,17 @@ static rk_err *be_known(rk_explained *item, past known, const char *run) {
                      run ? run : "gone");
 }
 
-// The line of what ties it to its process, where it is found; else that of the call.
+// Places the difference at the process reference; if that is not found, at the call.
 static rk_err *be_uncacheable(const rk_explainer *e, rk_explained *item) {
     RK_AUTO(rk_loaded) loaded = {0};
     item->cause = RK_CAUSE_UNCACHEABLE;
     if (item->program)
-        RK_TRY(rk_corpus_open(e->library, item->program, &loaded));
-    rk_process_reference tie;
-    if (loaded.loaded && rk_find_process_reference(&loaded.view, item->compile->reason, &tie))
-        return note_at(item, &tie.place, tie.op, RK_WHY_NOT_KEPT, "", item->compile->reason);
+        RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
+    rk_process_reference reference;
+    if (loaded.loaded &&
+        rk_find_process_reference(&loaded.index, item->compile->reason, &reference))
+        return note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
+                       item->compile->reason);
     return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
 }
 
@@ -206,7 +211,7 @@ static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_expl
     RK_TRY(rk_explain_compare(e, item));
     if (item->cause != RK_CAUSE_FIRST)
         return NULL;
-    item->nearest = NULL; // nothing that explains anything
+    item->nearest = NULL; // the comparison explains nothing
     return NULL;
 }
 
@@ -235,11 +240,12 @@ static rk_err *look_for_blocks(const rk_explainer *e, rk_explained *item) {
     RK_AUTO(rk_loaded) loaded = {0};
     if (!item->program || item->blocks.count || item->cause == RK_CAUSE_DUPLICATE)
         return NULL;
-    RK_TRY(rk_corpus_open(e->library, item->program, &loaded));
-    return loaded.loaded ? rk_find_blocks(&loaded.view, &item->blocks) : NULL;
+    RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
+    return loaded.loaded ? rk_find_blocks(&loaded.index, &item->blocks) : NULL;
 }
 
-// Those that were compiled; and what was loaded, where it was asked for again and again.
+// Returns whether a request is explained: a compilation, or a load of a program that the process
+// requested three times or more.
 static bool is_to_be_explained(const rk_explainer *e, size_t index, bool *out_loaded) {
     enum { STORM = 3 };
     const rk_run_compile *compile = &e->run->compiles[index];
@@ -250,9 +256,6 @@ static bool is_to_be_explained(const rk_explainer *e, size_t index, bool *out_lo
            count_requests(e->run, compile) >= STORM;
 }
 
-// Operations of the framework's own are compiled for each shape that a job makes at its start, or
-// wherever it does something once. They are a cause only where one line goes on and on: with a
-// number that goes up, or a size along one axis.
 static bool is_same_line(const rk_explained *a, const rk_explained *b) {
     return a->is_eager && b->is_eager && a->compile->process == b->compile->process &&
            strcmp(a->compile->name, b->compile->name) == 0 &&
@@ -288,6 +291,9 @@ static bool is_of_program(rk_cause cause) {
     return cause >= RK_CAUSE_SHAPE && cause <= RK_CAUSE_SHARDING;
 }
 
+// Removes the cause of most framework operations. A job compiles them for each shape at its start,
+// or in code that runs once. They count only if one line keeps making variants: with a changing
+// number, or a changing size along one axis.
 static rk_err *forgive_eager(rk_explanation *x) {
     rk_autofree bool *forgiven = rk_calloc(x->count + 1, sizeof *forgiven);
     if (!forgiven)
@@ -325,16 +331,16 @@ static rk_err *explain_each(rk_explainer *e) {
     return NULL;
 }
 
-rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_corpus *library,
+rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_corpus *corpus,
                    rk_explanation *out_explanation) {
-    *out_explanation = (rk_explanation){.run = run, .library = library};
+    *out_explanation = (rk_explanation){.run = run, .corpus = corpus};
     rk_autofree const rk_known **seen = rk_calloc(run->compile_count + 1, sizeof(rk_known *));
     out_explanation->items = rk_calloc(run->compile_count + 1, sizeof *out_explanation->items);
     if (!seen || !out_explanation->items)
         return rk_err_no_memory();
     for (size_t i = 0; i < run->compile_count; i++)
-        seen[i] = has_key(&run->compiles[i]) ? rk_corpus_find(library, run->compiles[i].key) : NULL;
-    rk_explainer e = {run, earlier, library, out_explanation, seen};
+        seen[i] = has_key(&run->compiles[i]) ? rk_corpus_find(corpus, run->compiles[i].key) : NULL;
+    rk_explainer e = {run, earlier, corpus, out_explanation, seen};
     RK_TRY(explain_each(&e));
     RK_TRY(rk_find_patterns(&e));
     for (size_t i = 0; i < out_explanation->count; i++)

@@ -1,5 +1,5 @@
-// An explanation under way, shared by explain*.c, patterns*.c and advice.c. Inside src/diagnose
-// only.
+// State of an explanation, shared by the files of explain/ and by shapes/dims.c. Inside
+// src/diagnose only.
 #pragma once
 
 #include "diagnose/explain/explain.h"
@@ -7,45 +7,47 @@
 typedef struct rk_explainer {
     const rk_run_model *run;
     rk_earlier_runs earlier;
-    const rk_corpus *library;
+    const rk_corpus *corpus;
     rk_explanation *out;
-    const rk_known **seen; // owned: by request of the run, its program; NULL: not kept
+    const rk_known **seen; // borrowed: program of each request of the run; NULL: not kept
 } rk_explainer;
 
-// An earlier program, of this run or of another.
+// An earlier program, of this run or of an earlier one.
 typedef struct rk_nearest_candidate {
     const rk_known *known;
-    const rk_run_compile *request; // NULL: of an earlier run
+    const rk_run_compile *request; // NULL: the program is of an earlier run
     double similarity;
 } rk_nearest_candidate;
 
-// Of requests before `index`, then of earlier runs of the job, then of the rest of the store: the
-// first of these that has the same program with other options or in another environment; else the
-// most similar one. `known` is NULL where there is none.
+// Finds the earlier program to compare request `index` with. Searches earlier requests of this run,
+// then earlier runs of the job, then the rest of the store. First searches all of these for the
+// same program with other options or in another environment, then for the most similar program.
+// `known` is NULL if there is none.
 RK_HIDDEN rk_nearest_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index);
 
-// Compares, and fills in differences and cause.
+// Compares an item with its nearest program, and fills in the differences and the cause.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, rk_explained *item);
 
-// Looks for blocks in the program.
-RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *view, rk_blocks *out_blocks);
+// Finds repeated blocks in a program.
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks);
 
-// What ties a program to the process that made it: a callback into it, most often.
+// An operation that binds a program to the process that made it: most often a callback into the
+// process.
 typedef struct rk_process_reference {
     rk_span op;      // "stablehlo.custom_call"
     rk_source place; // the user's
 } rk_process_reference;
 
-// The first one that `reason` (of a bypass) names and whose place is known; false if there is none.
-// Spans are borrowed from the model.
-RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *view,
+// Finds the first process reference that `reason` (of a bypass) names and whose place is known;
+// false if there is none. Spans are borrowed from the model.
+RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *index,
                                                       const char *reason,
-                                                      rk_process_reference *out_tie);
+                                                      rk_process_reference *out_reference);
 
-// After all it is like nothing.
+// Resets an item to RK_CAUSE_FIRST, without a nearest program.
 RK_HIDDEN void rk_explained_be_first(rk_explained *item);
 
-// What to do about it; needs cause and differences.
+// Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(rk_explained *item);
 
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_patterns(rk_explainer *e);
@@ -56,15 +58,18 @@ static inline const rk_difference *rk_explained_head(const rk_explained *item) {
     return item->differences.cause_count ? &item->differences.items[0] : NULL;
 }
 
-// Dimensions of "tensor<32x8xf32>"; false if it has none.
+// The sizes in a type: 32 and 8 in "tensor<32x8xf32>", at most 16. rk_parse_dims returns false if
+// there are none.
 typedef struct rk_dims {
     long long sizes[16];
     size_t count;
 } rk_dims;
 RK_HIDDEN RK_NODISCARD bool rk_parse_dims(const char *type, rk_dims *out_dims);
 
-// The only axis along which two types differ; false if there are none or several.
+// Finds the only axis along which two types differ. False if they differ along none or several, or
+// have different ranks.
 RK_HIDDEN RK_NODISCARD bool rk_only_axis(const char *before, const char *after, size_t *out_axis);
 
-// Whether the heads of two are of one kind and, if they are shapes, differ along one same axis.
+// Returns whether the first causes of two items have the same kind and, if they are shapes, differ
+// along the same axis. Both items must have a cause in their differences.
 RK_HIDDEN RK_NODISCARD bool rk_same_axis(const rk_explained *a, const rk_explained *b);

@@ -1,4 +1,4 @@
-// The earlier program that one nearly was.
+// Finds the most similar earlier program.
 #include "diagnose/explain/explain_internal.h"
 
 static bool is_before(const rk_run_compile *a, const rk_run_compile *b) {
@@ -17,12 +17,12 @@ static void consider(rk_nearest_candidate *best, const rk_known *known,
                         : known->has_sketch && of->has_sketch
                             ? rk_sketch_similarity(&known->sketch, &of->sketch, same_source)
                             : 0;
-    // Of several that are as near, the latest.
+    // Of equally similar programs the latest wins.
     if (similarity > 0 && similarity >= best->similarity)
         *best = (rk_nearest_candidate){known, request, similarity};
 }
 
-// In this run: by any of its processes.
+// Searches the earlier requests of this run, of any process.
 static rk_nearest_candidate find_in_run(const rk_explainer *e, size_t index, bool exact) {
     const rk_run_compile *of = &e->run->compiles[index];
     rk_nearest_candidate best = {0};
@@ -40,19 +40,20 @@ static bool is_of_run(const rk_explainer *e, const rk_known *known) {
     return strcmp(known->run, e->run->run) == 0;
 }
 
-// Another job's program is only known for the same by the lines of its source, or where it has the
-// very same operations.
+// A program of another job is considered only if both programs have source lines, or the same
+// operations.
 static bool may_be_of_other_job(const rk_known *a, const rk_known *b) {
     return (a->sketch.line_count && b->sketch.line_count) ||
            a->sketch.structure == b->sketch.structure;
 }
 
+// Searches the programs of earlier runs: of this job, or of other jobs.
 static rk_nearest_candidate find_before(const rk_explainer *e, size_t index, bool same_job,
                                         bool exact) {
     const rk_known *of = e->seen[index];
     rk_nearest_candidate best = {0};
-    for (size_t i = 0; i < e->library->count; i++) {
-        const rk_known *known = &e->library->items[i];
+    for (size_t i = 0; i < e->corpus->count; i++) {
+        const rk_known *known = &e->corpus->items[i];
         bool is_job = *known->job && strcmp(known->job, e->run->job) == 0;
         if (known == of || is_of_run(e, known) || is_job != same_job ||
             known->created_ns >= e->run->start_ns || (exact && !same_program(known, of)))

@@ -71,7 +71,7 @@ static int costly_first(const void *a, const void *b) {
 }
 
 rk_err *rk_find_patterns(rk_explainer *e) {
-    RK_TRY(rk_find_fragments(e)); // which parts of one step are no versions of each other
+    RK_TRY(rk_find_fragments(e)); // first: resets causes between the parts of one step
     RK_TRY(rk_find_value_patterns(e));
     RK_TRY(rk_find_input_patterns(e));
     RK_TRY(rk_find_run_patterns(e));

@@ -1,26 +1,26 @@
-// A step in pieces: many small programs, executed again and again, with reads of their results in
-// between, where one program could do it all.
+// Finds steps in fragments: many small programs, executed again and again with reads of their
+// results in between, where one program could do the work.
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
 enum {
-    ROUNDS_MIN = 3, // executions that make a step
-    EAGER_MIN = 5,  // operations outside of any compiled function, in each step
+    ROUNDS_MIN = 3, // minimum executions of a recurring program
+    EAGER_MIN = 5,  // framework operations in each step
     EAGER_LINES_MIN = 2,
-    GRAPHS_MIN = 3, // of PyTorch/XLA, which records all operations itself
+    GRAPHS_MIN = 3, // graphs of PyTorch/XLA, which records all operations itself
 };
 
-// A program of a process that is executed in every step, or in every second.
+// A program that a process executes in every step, or in every other step.
 typedef struct piece {
     const rk_known *known;
-    const rk_explained *item; // its compilation, in this process; NULL: it was loaded
+    const rk_explained *item; // its compilation in this process; NULL: it was loaded
     uint64_t executions;
 } piece;
 
 typedef struct pieces {
     piece *items; // owned
     size_t count;
-    uint64_t rounds; // how often the most executed whole program was
+    uint64_t rounds; // executions of the most executed whole program
     bool torch;
 } pieces;
 
@@ -41,7 +41,7 @@ static bool is_whole(const rk_known *known) {
     return known->has_sketch && !rk_sketch_is_eager(&known->sketch);
 }
 
-// The last word on each program of the process.
+// Collects the executed programs of the process, with their last counts.
 static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces) {
     const rk_run_model *run = e->run;
     out_pieces->items = rk_calloc(run->executed_count + 1, sizeof *out_pieces->items);
@@ -50,7 +50,7 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
     for (size_t i = 0; i < run->executed_count; i++) {
         const rk_run_executed *executed = &run->executed[i];
         const rk_known *known =
-            executed->process == process ? rk_corpus_find(e->library, executed->key) : NULL;
+            executed->process == process ? rk_corpus_find(e->corpus, executed->key) : NULL;
         size_t at = 0;
         if (!known || !known->has_sketch)
             continue;
@@ -68,13 +68,14 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
     return NULL;
 }
 
-// Keeps what recurs in the steps, and is small where the framework has programs that are not.
+// Keeps the programs that recur in the steps. Except for PyTorch/XLA, keeps only framework
+// operations, which are small.
 static void keep_recurring(pieces *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const piece *one = &list->items[i];
         bool recurs = 2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN;
-        // One program in several versions is executed in turns, not in pieces.
+        // Versions of one program take turns; they are no fragments.
         for (size_t k = 0; k < kept && recurs && list->torch; k++)
             recurs =
                 rk_sketch_similarity(&list->items[k].known->sketch, &one->known->sketch, true) == 0;
@@ -96,7 +97,7 @@ static size_t count_lines(const pieces *list) {
     return count;
 }
 
-// The line that most of the pieces come from.
+// The line that most fragments come from.
 static const rk_sketch_line *busiest_line(const pieces *list) {
     const rk_sketch_line *best = NULL;
     size_t most = 0;
@@ -115,7 +116,7 @@ static const rk_sketch_line *busiest_line(const pieces *list) {
     return best;
 }
 
-// Of graphs: the line that makes the smallest one's result, which is where the graph was cut.
+// For graphs: the line that makes a result of the smallest graph. The graph was cut there.
 static rk_err *cut_of_graphs(const rk_explainer *e, const pieces *list, char **out_file,
                              uint32_t *out_line) {
     const piece *smallest = &list->items[0];
@@ -124,10 +125,10 @@ static rk_err *cut_of_graphs(const rk_explainer *e, const pieces *list, char **o
             smallest = &list->items[i];
     RK_AUTO(rk_loaded) loaded = {0};
     rk_source place;
-    RK_TRY(rk_corpus_open(e->library, smallest->known, &loaded));
-    for (uint32_t i = 0; loaded.loaded && i < loaded.view.result_count; i++) {
-        uint32_t op = loaded.view.producer[loaded.view.results[i]];
-        if (op == RK_NO_ID || !rk_program_index_source(&loaded.view, op, &place))
+    RK_TRY(rk_corpus_open(e->corpus, smallest->known, &loaded));
+    for (uint32_t i = 0; loaded.loaded && i < loaded.index.result_count; i++) {
+        uint32_t op = loaded.index.producer[loaded.index.results[i]];
+        if (op == RK_NO_ID || !rk_program_index_source(&loaded.index, op, &place))
             continue;
         *out_line = place.line;
         return rk_difference_text(place.file, out_file);
@@ -136,7 +137,7 @@ static rk_err *cut_of_graphs(const rk_explainer *e, const pieces *list, char **o
 }
 
 static void describe(const pieces *list, const rk_run_process *process, rk_pattern_text *text) {
-    // The CPU's results are read where they lie, which no plugin can count.
+    // On the CPU, results are read in place, and a plugin cannot count the reads.
     double reads = (double)process->counts.device_to_host / (double)list->rounds;
     if (list->torch)
         rk_buf_add_format(&text->summary, "a step is %zu programs, one after the other",
@@ -175,8 +176,8 @@ static bool recurs(const rk_explainer *e, size_t process, const char *key, uint6
     return 2 * executions >= rounds;
 }
 
-// Two graphs of every step may be much alike, and are still two parts of it, of which the one was
-// not compiled because of the other.
+// Resets the cause of graphs that recur in every step. Two such graphs may be similar, but they are
+// two parts of the step: neither was compiled because of the other.
 static void part(rk_explainer *e, size_t process, uint64_t rounds) {
     for (size_t i = 0; i < e->out->count; i++) {
         rk_explained *item = &e->out->items[i];
@@ -211,7 +212,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
                           busiest ? busiest->file : file, busiest ? busiest->line : line);
 }
 
-// Ranks do the same: one of them tells it for all.
+// All ranks do the same: the first process with fragments stands for all.
 rk_err *rk_find_fragments(rk_explainer *e) {
     bool found = false;
     for (size_t p = 0; p < e->run->process_count && !found; p++)

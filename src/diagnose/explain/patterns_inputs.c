@@ -1,4 +1,5 @@
-// Inputs that come and go: gradients that are created and then accumulated, optional keys.
+// Finds inputs that come and go: gradients that are created and then accumulated, and optional
+// keys.
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -96,7 +97,8 @@ static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     return NULL;
 }
 
-// One more set of inputs may be two ways of calling; two more are what a batch happened to hold.
+// One more set of inputs may be a second way to call the function. Two more mean that the inputs
+// depend on the batch.
 rk_err *rk_find_input_patterns(rk_explainer *e) {
     RK_TRY(find(e, RK_PATTERN_ALTERNATION, 1));
     return find(e, RK_PATTERN_OPTIONAL_INPUTS, 2);

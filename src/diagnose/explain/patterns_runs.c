@@ -1,8 +1,8 @@
-// Between runs, between ranks, and within one program.
+// Finds patterns between runs, between ranks, and within one program.
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
-// Flags and variables toggled between starts.
+// Flags and variables that changed between runs.
 
 static bool is_drift(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
@@ -54,7 +54,7 @@ static bool is_of_storm(const rk_explained *item, const rk_explained *first) {
 }
 
 static rk_err *find_duplicate_storms(rk_explainer *e) {
-    enum { AGAIN_MIN = 2 }; // three requests
+    enum { AGAIN_MIN = 2 }; // at least three requests
     const rk_explanation *x = e->out;
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *first = &x->items[i];
@@ -82,7 +82,7 @@ static rk_err *find_duplicate_storms(rk_explainer *e) {
     return NULL;
 }
 
-// Layers that are written out.
+// Unrolled layers.
 
 static rk_err *add_blocks(rk_explainer *e, const rk_explained *item) {
     const rk_blocks *blocks = &item->blocks;
@@ -111,7 +111,7 @@ static rk_err *add_blocks(rk_explainer *e, const rk_explained *item) {
                           blocks->line);
 }
 
-// Once for a function, of which the costliest program stands for all.
+// Reports a function once, by its costliest program.
 static rk_err *find_repeated_blocks(rk_explainer *e) {
     const rk_explanation *x = e->out;
     for (size_t i = 0; i < x->count; i++) {
@@ -138,7 +138,7 @@ rk_err *rk_find_run_patterns(rk_explainer *e) {
 
 // Ranks.
 
-// Requests of a process that count: programs of the user's own.
+// The next request of a process for a program of the user's own; NULL at the end.
 static const rk_run_compile *next_of(const rk_explainer *e, size_t process, size_t *at) {
     for (; *at < e->run->compile_count; ++*at) {
         const rk_run_compile *compile = &e->run->compiles[*at];
@@ -169,8 +169,9 @@ static bool is_program(const rk_run_compile *compile, const rk_run_compile *of) 
     return compile && of && strcmp(compile->program, of->program) == 0;
 }
 
-// How one of them differs from the other: the one that was compiled later has been compared with
-// it, by this rank or, where this one was handed what another compiled, by that one.
+// The difference between the programs of two ranks, from a comparison of one with the other by any
+// rank: a rank may have received an executable that another rank compiled. Else the difference of
+// one of them from its nearest program in this run. NULL if there is neither.
 static const rk_difference *find_difference(const rk_explainer *e,
                                             const rk_run_compile *const sides[2]) {
     const rk_difference *found = NULL;
@@ -225,7 +226,7 @@ static rk_err *add_divergence(rk_explainer *e, const size_t processes[2], const 
                                              : 0);
 }
 
-// The first program in which two ranks differ; later ones follow.
+// Finds the first program in which two ranks differ. Later differences follow from it.
 static rk_err *compare_ranks(rk_explainer *e, size_t first, size_t second, bool *out_differ) {
     size_t i = 0, k = 0;
     for (size_t at = 0;; at++, i++, k++) {
@@ -234,7 +235,7 @@ static rk_err *compare_ranks(rk_explainer *e, size_t first, size_t second, bool 
             return NULL;
         if (a && b && strcmp(a->program, b->program) == 0)
             continue;
-        // A rank that has only not come so far yet differs in nothing.
+        // A rank that is still running and has fewer programs does not differ.
         if ((!a && !e->run->processes[first].ended) || (!b && !e->run->processes[second].ended))
             return NULL;
         *out_differ = true;

@@ -1,4 +1,4 @@
-// One place that takes value after value: a counter, a size that grows.
+// Finds a place that takes one value after another: a counter, or a size that grows.
 #include <inttypes.h>
 
 #include "base/alloc.h"
@@ -15,7 +15,8 @@ static bool same_base_name(const rk_explained *a, const rk_explained *b) {
                          rk_program_index_bare_name(rk_span_text(b->compile->name)));
 }
 
-// The same thing of the same function, of which only the value is another.
+// Returns whether two compilations differ at the same place of the same function, only by the
+// value.
 static bool same_place(const rk_explained *a, const rk_explained *b) {
     const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
     return a->cause == b->cause && a->nearest_of && b->nearest_of && x && y &&
@@ -24,7 +25,7 @@ static bool same_place(const rk_explained *a, const rk_explained *b) {
            (x->line || same_text(x->op, y->op));
 }
 
-// Distinct values, in the order in which they came.
+// Distinct values in order of appearance.
 typedef struct values {
     const char *items[512];
     size_t count;

@@ -1,16 +1,16 @@
-// What ties a program to its process, so that its executable is not kept.
+// Finds the operation that binds a program to its process, so that its executable is not stored.
 #include "diagnose/explain/explain_internal.h"
 #include "program/program.h"
 
 enum {
-    DEPTH_MAX = 2,       // of attributes inside of attributes
-    LOOKS_MAX = 1 << 20, // at attributes, for programs made to be slow
+    DEPTH_MAX = 2,       // nested attributes
+    LOOKS_MAX = 1 << 20, // attributes visited; a limit for programs that were made to be slow
 };
 
-// One search.
+// State of a search.
 typedef struct search {
     const rk_model *model;
-    const char *reason; // names the one that is meant
+    const char *reason; // names the process reference to find
     uint32_t looks;
 } search;
 
@@ -19,7 +19,7 @@ static bool is_meant(const search *s, rk_span name) {
            memmem(s->reason, strlen(s->reason), name.data, name.len) != NULL;
 }
 
-static bool says_tie(search *s, uint32_t name, uint32_t node, unsigned depth) {
+static bool names_reference(search *s, uint32_t name, uint32_t node, unsigned depth) {
     const rk_model *m = s->model;
     const rk_node *at = &m->nodes.items[node];
     if (s->looks++ >= LOOKS_MAX)
@@ -28,29 +28,30 @@ static bool says_tie(search *s, uint32_t name, uint32_t node, unsigned depth) {
         return true;
     for (uint32_t i = 0; depth < DEPTH_MAX && i < at->field_count && s->looks < LOOKS_MAX; i++) {
         const rk_field *field = &m->fields.items[at->first_field + i];
-        if (says_tie(s, field->name, field->node, depth + 1))
+        if (names_reference(s, field->name, field->node, depth + 1))
             return true;
     }
     return false;
 }
 
-static bool is_tie(search *s, const rk_op *op) {
+static bool is_reference(search *s, const rk_op *op) {
     for (uint32_t i = 0; i < op->attr_count; i++) {
         const rk_field *attr = &s->model->fields.items[op->first_attr + i];
-        if (says_tie(s, attr->name, attr->node, 0))
+        if (names_reference(s, attr->name, attr->node, 0))
             return true;
     }
     return false;
 }
 
-bool rk_find_process_reference(const rk_program_index *view, const char *reason,
-                               rk_process_reference *out_tie) {
-    search s = {.model = view->model, .reason = reason};
-    for (uint32_t i = 1; i < view->item_count; i++) {
-        const rk_op *op = &view->model->ops.items[view->items[i].op];
-        if (!is_tie(&s, op) || !rk_program_index_source(view, view->items[i].op, &out_tie->place))
+bool rk_find_process_reference(const rk_program_index *index, const char *reason,
+                               rk_process_reference *out_reference) {
+    search s = {.model = index->model, .reason = reason};
+    for (uint32_t i = 1; i < index->item_count; i++) {
+        const rk_op *op = &index->model->ops.items[index->items[i].op];
+        if (!is_reference(&s, op) ||
+            !rk_program_index_source(index, index->items[i].op, &out_reference->place))
             continue;
-        out_tie->op = rk_model_string(view->model, op->name);
+        out_reference->op = rk_model_string(index->model, op->name);
         return true;
     }
     return false;

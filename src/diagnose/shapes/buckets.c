@@ -5,17 +5,17 @@
 
 #include "base/alloc.h"
 
-// All sizes up to here that are padded to the same multiple, with those before summed up.
+// The sizes that round up to the same bound.
 typedef struct step {
-    uint64_t bound;           // what they are padded to
-    uint64_t compile_ns;      // of the largest of them
-    double weights, elements; // of this one and all before
+    uint64_t bound;           // the sizes are padded to it
+    uint64_t compile_ns;      // of the largest of these sizes
+    double weights, elements; // sums over this step and all before it
 } step;
 
 typedef struct table {
-    step *steps;  // owned; [0] is before the first size
-    double *cost; // owned; [j]: the least padding for the sizes up to j, for one number of buckets
-    double *next; // owned; the same with one bucket more
+    step *steps;    // owned; [0] is before the first size
+    double *cost;   // owned; [j]: least padding of the first j steps, for one number of buckets
+    double *next;   // owned; the same with one more bucket
     uint16_t *from; // owned; [k * (count + 1) + j]: where the last of k + 1 buckets begins
     size_t count;
 } table;
@@ -52,20 +52,21 @@ static rk_err *add_size(table *t, const rk_bucket_size *size, uint64_t multiple)
         *last = last[-1];
         last->bound = bound;
     }
-    last->compile_ns = size->compile_ns; // they come by size
+    last->compile_ns = size->compile_ns; // sizes are sorted
     last->weights += (double)size->weight;
     last->elements += (double)size->weight * (double)size->size;
     return NULL;
 }
 
-// What is padded where the sizes after `from`, up to `to`, share a bucket.
+// The padding if the steps after `from`, up to `to`, share a bucket.
 static double padding(const table *t, size_t from, size_t to) {
     const step *first = &t->steps[from], *last = &t->steps[to];
     return (double)last->bound * (last->weights - first->weights) -
            (last->elements - first->elements);
 }
 
-// From the least padding with k buckets to that with one more; from none to one for k = 0.
+// Computes the least padding with k + 1 buckets from that with k buckets. For k = 0 the only bucket
+// begins at the first size.
 static void add_bucket(table *t, size_t k) {
     for (size_t to = k + 1; to <= t->count; to++) {
         size_t begin = k, end = k == 0 ? 1 : to;

@@ -1,4 +1,4 @@
-// Sizes of tensors, as differences write them.
+// Reads the sizes of tensors from the types in differences.
 #include <stdlib.h>
 
 #include "diagnose/explain/explain_internal.h"

@@ -5,19 +5,19 @@
 
 #include "base/alloc.h"
 
-// More axes that vary independently of each other than this are no padding problem.
+// A group with more independent axes than this gets no families: padding does not help there.
 enum { MAX_AXES = 8 };
 
-// A dimension that varies within a group, with the group's programs by rising size of it.
+// A dimension that varies within a group, with the group's programs in order of its size.
 typedef struct axis {
     size_t dim;
     size_t *order;     // owned; indices into the group
-    uint8_t *is_along; // owned; by dimension: goes with this axis
+    uint8_t *is_along; // owned; by dimension: whether it belongs to this axis
 } axis;
 
 typedef struct group {
     const rk_family_program *programs;
-    size_t *members; // owned; indices of programs, distinct dimensions, by first appearance
+    size_t *members; // owned; indices of programs with distinct dimensions
     size_t member_count;
     size_t dim_count;
     axis axes[MAX_AXES];
@@ -45,7 +45,7 @@ static int64_t dim_of(const group *g, size_t member, size_t dim) {
     return g->programs[g->members[member]].dims[dim];
 }
 
-// Sorting indices needs to know what they index.
+// Comparison functions for arrays of indices.
 
 static int by_kind(const void *a, const void *b, void *context) {
     const rk_family_program *programs = context;
@@ -60,7 +60,7 @@ static int by_kind(const void *a, const void *b, void *context) {
 typedef struct by_axis {
     const group *group;
     const axis *axis;
-    const uint8_t *is_fixed; // by dimension: compared first; NULL: none
+    const uint8_t *is_fixed; // by dimension: whether it is compared first; NULL: none
 } by_axis;
 
 static int compare_fixed(const by_axis *by, size_t one, size_t other) {
@@ -89,7 +89,8 @@ static bool varies(const group *g, size_t dim) {
     return false;
 }
 
-// Where the axis' size stays so does the dimension, and it never falls while that rises.
+// Returns whether a dimension belongs to an axis: it is constant while the size of the axis is
+// constant, and never falls while the size rises.
 static bool goes_along(const group *g, const axis *a, size_t dim) {
     for (size_t i = 1; i < g->member_count; i++) {
         int64_t size = dim_of(g, a->order[i - 1], a->dim), next = dim_of(g, a->order[i], a->dim);
@@ -122,7 +123,7 @@ static void drop_axis(group *g, size_t index) {
     g->axes[index] = g->axes[--g->axis_count];
 }
 
-// An axis that another one determines is no axis of its own. Of two that say the same the first
+// Removes an axis that another axis determines. Of two axes that determine each other the first
 // stays.
 static void merge_newest(group *g) {
     size_t newest = g->axis_count - 1;
@@ -134,7 +135,7 @@ static void merge_newest(group *g) {
             return;
         }
         if (g->axes[newest].is_along[g->axes[i].dim]) {
-            drop_axis(g, i); // the last one takes its place
+            drop_axis(g, i); // drop_axis moves the last axis here
             newest = newest == g->axis_count ? i : newest;
             i--;
         }
@@ -182,7 +183,8 @@ static rk_err *add_family(const group *g, const axis *a, const size_t *members, 
     return NULL;
 }
 
-// Members that are equal in all but the axis lie together, once sorted so.
+// Makes the families of one axis. Once sorted, members that are equal in all but the axis are
+// adjacent.
 static rk_err *split(const group *g, axis *a, rk_families *out) {
     rk_autofree uint8_t *is_fixed = rk_calloc(g->dim_count, 1);
     if (!is_fixed)
@@ -202,7 +204,7 @@ static rk_err *split(const group *g, axis *a, rk_families *out) {
     return NULL;
 }
 
-// `order`: indices of programs of one kind; equal dimensions lie together.
+// `order`: indices of programs of one kind; programs with equal dimensions are adjacent.
 static rk_err *add_group(const rk_family_program *programs, const size_t *order, size_t count,
                          rk_families *out) {
     __attribute__((cleanup(group_cleanup))) group g = {

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "program/text.h"
 
-// A program may have thousands of parameters, and a hostile one tuples within tuples.
+// Limits: a program may have thousands of parameters, and a malicious one nested tuples.
 enum { TEXT_MAX_BYTES = 16 << 20, DEPTH_MAX = 32, ELEMENTS_SHOWN = 4 };
 
 void rk_parameters_cleanup(rk_parameters *parameters) {
@@ -73,7 +73,7 @@ static rk_err *add_next(const rk_model *model, uint32_t type, rk_parameters *p) 
     return add_type(model, type, 0, p);
 }
 
-// A function's parameters are the arguments of its first block.
+// The parameters of a function are the arguments of its first block.
 static rk_err *read_function(const rk_model *model, const rk_op *op, rk_parameters *p) {
     const rk_block *block =
         &model->blocks.items[model->regions.items[op->first_region].first_block];
@@ -82,7 +82,7 @@ static rk_err *read_function(const rk_model *model, const rk_op *op, rk_paramete
     return rk_buf_status(&p->text);
 }
 
-// A computation's are operations of its own.
+// The parameters of an HLO computation are operations in its body.
 static rk_err *read_computation(const rk_model *model, const rk_op *op, rk_parameters *p) {
     const rk_block *block =
         &model->blocks.items[model->regions.items[op->first_region].first_block];

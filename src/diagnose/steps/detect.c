@@ -6,13 +6,13 @@
 #include "diagnose/steps/detect_internal.h"
 
 rk_err *rk_step_detector_new(rk_step_detector_emit_fn *emit, void *context,
-                             rk_step_detector **out_rhythm) {
-    *out_rhythm = rk_calloc(1, sizeof **out_rhythm);
-    if (!*out_rhythm)
+                             rk_step_detector **out_detector) {
+    *out_detector = rk_calloc(1, sizeof **out_detector);
+    if (!*out_detector)
         return rk_err_no_memory();
-    (*out_rhythm)->emit = emit;
-    (*out_rhythm)->context = context;
-    (*out_rhythm)->step_number = 1;
+    (*out_detector)->emit = emit;
+    (*out_detector)->context = context;
+    (*out_detector)->step_number = 1;
     return NULL;
 }
 
@@ -27,7 +27,8 @@ static void push_entry(rk_step_detector *r, const rk_step_detector_entry *e) {
     r->valid += r->valid < RK_STEP_DETECTOR_HISTORY;
 }
 
-// Accounts for what was only counted.
+// Accounts for the executions that the fast path only counted. Each of them is a step like the last
+// one.
 static void settle(rk_step_detector *r) {
     uint64_t times = r->repeats;
     r->repeats = 0;
@@ -35,8 +36,8 @@ static void settle(rk_step_detector *r) {
     if (times == 0)
         return;
     rk_step_detector_entry again = r->history[(r->executions - 1) % RK_STEP_DETECTOR_HISTORY];
-    uint64_t left_out =
-        times > RK_STEP_DETECTOR_HISTORY ? times - RK_STEP_DETECTOR_HISTORY : 0; // of the history
+    // The history needs only the last of these executions.
+    uint64_t left_out = times > RK_STEP_DETECTOR_HISTORY ? times - RK_STEP_DETECTOR_HISTORY : 0;
     r->executions += left_out;
     for (uint64_t i = left_out; i < times; i++)
         push_entry(r, &again);
@@ -48,12 +49,14 @@ static void settle(rk_step_detector *r) {
     r->open_from += times;
     r->last_match = r->executions;
     r->step_number += times;
+    // The last execution of the program is in the last closed step.
     uint64_t *step = rk_step_detector_step_of(r, again.program);
     if (step)
         *step = r->step_number - 1;
 }
 
-// Whether the same program once more is one step more, in all respects like the last one.
+// Returns whether one more execution of the same program would be a step that equals the last one
+// in all sums.
 static bool may_repeat(const rk_step_detector *r) {
     static const rk_step_sums alone = {.executions = 1, .programs = 1};
     return r->current && !r->is_marked && r->current->period == 1 && !r->current->by_name &&
@@ -67,15 +70,16 @@ static void note_new(rk_step_detector *r, uint32_t program) {
     r->programs += r->next.is_new;
 }
 
-static void execute(rk_step_detector *r, uint32_t program, uint32_t name, bool is_telling) {
+static void execute(rk_step_detector *r, uint32_t program, uint32_t name, bool is_user_name) {
     settle(r);
     note_new(r, program);
     r->next.program = program;
     r->next.name = name | RK_STEP_DETECTOR_NAMED;
-    r->next.token = is_telling ? r->next.name : program;
+    r->next.token = is_user_name ? r->next.name : program;
     push_entry(r, &r->next);
     r->next = (rk_step_detector_entry){0};
     const rk_step_detector_entry *e = rk_step_detector_entry_at(r, r->executions - 1);
+    // Without a pattern, or with marks, an execution is only added to the open sums.
     if (r->is_marked || !r->current) {
         rk_step_detector_add_entry(r, e);
         if (!r->is_marked)
@@ -83,6 +87,7 @@ static void execute(rk_step_detector *r, uint32_t program, uint32_t name, bool i
         return;
     }
     rk_step_detector_take_in(r, e);
+    // No match: the execution is a stray.
     if (r->last_match < r->executions) {
         rk_step_detector_look_after_stray(r);
     } else if (r->current->by_name) {
@@ -91,12 +96,12 @@ static void execute(rk_step_detector *r, uint32_t program, uint32_t name, bool i
 }
 
 void rk_step_detector_execute(rk_step_detector *r, uint32_t program, uint32_t name,
-                              bool is_telling) {
+                              bool is_user_name) {
     if (RK_LIKELY(r->may_repeat && program == r->repeated)) {
         r->repeats++;
         return;
     }
-    execute(r, program, name, is_telling);
+    execute(r, program, name, is_user_name);
     r->may_repeat = may_repeat(r);
     r->repeated = program;
 }
@@ -122,12 +127,13 @@ void rk_step_detector_skip(rk_step_detector *r, uint64_t executions) {
     settle(r);
     r->executions += executions;
     r->open.executions += executions;
+    // The history is broken. `last_match` moves as well, so that these executions are no strays.
     r->last_match += executions;
     r->valid = 0;
     r->at = 0;
 }
 
-// What came before the first mark belongs to the first step.
+// The first marked step begins with the first execution of the process: earlier ranges become void.
 static void begin_marks(rk_step_detector *r) {
     r->is_marked = true;
     rk_step_detector_emit(r);
@@ -137,11 +143,11 @@ static void begin_marks(rk_step_detector *r) {
 }
 
 void rk_step_detector_mark(rk_step_detector *r) {
-    enum { MARKED_RHYTHM = INT32_MAX };
+    enum { MARKED_PATTERN = INT32_MAX };
     settle(r);
     if (!r->is_marked)
         begin_marks(r);
-    // A value that was fetched after the last execution is a part of the step that it ends.
+    // Transfers and compilations after the last execution belong to the step that ends here.
     r->open.compiles += r->next.compiles;
     r->open.host_to_device += r->next.host_to_device;
     r->open.host_to_device_bytes += r->next.host_to_device_bytes;
@@ -149,7 +155,7 @@ void rk_step_detector_mark(rk_step_detector *r) {
     r->open.device_to_host_bytes += r->next.device_to_host_bytes;
     r->next = (rk_step_detector_entry){0};
     r->marked_steps++;
-    rk_step_detector_close(r, MARKED_RHYTHM);
+    rk_step_detector_close(r, MARKED_PATTERN);
 }
 
 void rk_step_detector_flush(rk_step_detector *r) {

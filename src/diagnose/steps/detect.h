@@ -1,21 +1,23 @@
-// Steps, found in what a process executes: which programs, in which order, with which transfers and
-// compilations between them. Fed while the job goes on, by whoever watches it; one thread at a
-// time. It costs some nanoseconds an execution, and 70 KiB.
+// Detects steps in what a process executes: which programs, in which order, with which transfers
+// and compilations between them. It is fed while the job runs. One thread at a time. Costs some
+// nanoseconds per execution, and 70 KiB of memory.
 //
-// A rhythm is a sequence of programs that came three times in a row, at most
-// RK_STEP_DETECTOR_MAX_PERIOD of them; each time round is a step. Programs are told apart by their
-// names (training on batches of another length is the same step), or, where a framework numbers all
-// its programs under one name, by themselves, and by name only if that shows nothing. What comes in
-// between (an evaluation every so often, a value that is printed) does not end a rhythm. Two things
-// do:
+// A step pattern is a sequence of programs that was executed three times in a row. Its length, the
+// period, is at most RK_STEP_DETECTOR_MAX_PERIOD executions. Each repetition is a step. Programs
+// are compared by name, so that training on batches of another length is the same step. Some
+// frameworks number all programs under one name: there the programs themselves are compared, and
+// names only if the programs show no pattern. Other executions in between (an evaluation now and
+// then, a value that is printed) do not end a pattern. Two things end it:
 //
-// - A longer one that explains more: G G G G U, again and again, is one step of four micro-steps
-//   and an update, at most RK_STEP_DETECTOR_MAX_MICRO_STEPS. (Not where what is added repeats
-//   itself: an evaluation of several batches.) It is taken back to where it began; what was found
-//   there before is void.
-// - Another one that has lasted as long, or that was there before.
+// - A longer pattern that explains more. G G G G U, again and again, is one step of four
+//   micro-steps and an update, with at most RK_STEP_DETECTOR_MAX_MICRO_STEPS micro-steps. But if
+//   the added programs repeat within the longer pattern, they are an evaluation of several batches
+//   and no part of the step. The longer pattern starts at its first repetition; earlier ranges from
+//   there on are void.
+// - Another pattern that has lasted as long, or that was detected before.
 //
-// A program that says where its steps end (rk_step_detector_mark) is believed, from then on.
+// If the program marks where its steps end (rk_step_detector_mark), only the marks count from then
+// on.
 #pragma once
 
 #include <stdbool.h>
@@ -25,55 +27,58 @@
 
 enum {
     RK_STEP_DETECTOR_MAX_PERIOD = 256,     // executions
-    RK_STEP_DETECTOR_MAX_MICRO_STEPS = 32, // executions of the shorter rhythm in the longer one
-    RK_STEP_DETECTOR_TIMES = 3,            // it came, before it is one
+    RK_STEP_DETECTOR_MAX_MICRO_STEPS = 32, // repetitions of the shorter pattern in a longer one
+    RK_STEP_DETECTOR_TIMES = 3,            // repetitions that make a pattern
 };
 
 typedef struct rk_step_sums {
     uint64_t executions;
-    uint64_t programs;     // distinct ones executed; of a range: the most in one step
-    uint64_t new_programs; // those never executed before
-    uint64_t compiles;     // real ones
+    uint64_t programs;     // distinct ones executed; in a range: the most in one step
+    uint64_t new_programs; // never executed before
+    uint64_t compiles;     // calls of the plugin's compiler
     uint64_t host_to_device, host_to_device_bytes;
     uint64_t device_to_host, device_to_host_bytes;
 } rk_step_sums;
 
-// Neighbouring steps of one rhythm. They are equal in all sums, unless there have been too many
-// ranges already.
+// Consecutive steps of one pattern. They are equal in all sums, unless too many ranges were emitted
+// before.
 typedef struct rk_step_range {
-    uint32_t rhythm;          // from 1; 0: not in steps, and `steps` is 0
-    uint64_t first_execution; // of the process, from 0. What was told before of it is void
+    uint32_t rhythm; // number of the pattern, from 1; 0: executions in no step, `steps` is 0
+    uint64_t first_execution; // in the process, from 0; earlier ranges are void from here on
     uint64_t steps;
-    bool is_marked;    // the program said where they end
-    rk_step_sums sums; // of all of them together
+    bool is_marked;    // the program marked where they end
+    rk_step_sums sums; // of all steps together
 } rk_step_range;
 
 typedef struct rk_step_detector rk_step_detector;
 typedef void rk_step_detector_emit_fn(void *context, const rk_step_range *range);
 
-// `emit` is called for each range, from within the functions below. Owned: rk_step_detector_free.
+// Makes a detector. Its functions call `emit` for each range. Owned by the caller:
+// rk_step_detector_free. Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_step_detector_new(rk_step_detector_emit_fn *emit, void *context,
-                                          rk_step_detector **out_rhythm);
-void rk_step_detector_free(rk_step_detector *rhythm); // NULL is fine
+                                          rk_step_detector **out_detector);
+void rk_step_detector_free(rk_step_detector *detector); // NULL is fine
 
-// `program`: number of a distinct program, from 0, small; `name`: of its name; `is_telling`: the
-// name is the user's.
-void rk_step_detector_execute(rk_step_detector *rhythm, uint32_t program, uint32_t name,
-                              bool is_telling);
-void rk_step_detector_transfer(rk_step_detector *rhythm, bool to_device, uint64_t bytes);
-void rk_step_detector_compile(rk_step_detector *rhythm);
-// Executions that nothing else is known of.
-void rk_step_detector_skip(rk_step_detector *rhythm, uint64_t executions);
-void rk_step_detector_mark(rk_step_detector *rhythm); // a step ends here
+// Records an execution. `program`: number of a distinct program, from 0; it must be small, since it
+// indexes an array. `name`: number of the program's name, below 2^31. `is_user_name`: the user gave
+// the name, so that programs are compared by it.
+void rk_step_detector_execute(rk_step_detector *detector, uint32_t program, uint32_t name,
+                              bool is_user_name);
+void rk_step_detector_transfer(rk_step_detector *detector, bool to_device, uint64_t bytes);
+void rk_step_detector_compile(rk_step_detector *detector);
+// Records executions of unknown programs.
+void rk_step_detector_skip(rk_step_detector *detector, uint64_t executions);
+void rk_step_detector_mark(rk_step_detector *detector); // a step ends here
 
-// Emits what is still held back. It may go on after that.
-void rk_step_detector_flush(rk_step_detector *rhythm);
+// Emits the steps that are held back. The detector can be used further.
+void rk_step_detector_flush(rk_step_detector *detector);
 
-// Where it stands.
+// Current counts.
 typedef struct rk_step_detector_state {
     uint64_t executions;
     uint64_t programs;   // distinct ones executed
-    uint64_t steps;      // of the rhythm that there is; 0 if there is none
-    uint64_t flat_steps; // the last ones of them, since a program was compiled or was new
+    uint64_t steps;      // of the current pattern; 0 without a pattern
+    uint64_t flat_steps; // the last of these steps, since a program was compiled or was new
 } rk_step_detector_state;
-void rk_step_detector_get_state(const rk_step_detector *rhythm, rk_step_detector_state *out_state);
+void rk_step_detector_get_state(const rk_step_detector *detector,
+                                rk_step_detector_state *out_state);

@@ -1,6 +1,7 @@
 #include "diagnose/steps/detect_internal.h"
 #include "diagnose/steps/period_internal.h"
 
+// Finds the longest repetition at the end of the last `count` executions. Returns its length, or 0.
 static uint32_t find(rk_step_detector *r, uint64_t count, uint32_t max_period, bool by_name,
                      uint32_t *out_period) {
     if (count > r->valid)
@@ -20,7 +21,8 @@ static bool is_at(const rk_step_detector *r, const rk_step_detector_pattern *p, 
     return true;
 }
 
-// The pattern that is known already, and begins a few executions later perhaps.
+// Finds a kept pattern that starts at `*from`, or less than one period later, and moves `*from`
+// there. NULL if there is none. The same pattern may be found from another of its positions.
 static rk_step_detector_pattern *find_known(rk_step_detector *r, uint64_t *from, uint32_t period,
                                             bool by_name) {
     for (uint32_t i = 0; i < r->known_count; i++) {
@@ -36,7 +38,8 @@ static rk_step_detector_pattern *find_known(rk_step_detector *r, uint64_t *from,
     return NULL;
 }
 
-// Instead of the one that mattered least, where there is no room.
+// Adds a pattern. If all places are taken, it replaces the pattern with the fewest matches, except
+// the current one.
 static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, uint32_t period,
                                            bool by_name) {
     rk_step_detector_pattern *p =
@@ -54,7 +57,8 @@ void rk_step_detector_take_in(rk_step_detector *r, const rk_step_detector_entry 
     rk_step_detector_pattern *p = r->current;
     uint32_t token = rk_step_detector_token(e, p->by_name);
     bool matches = token == p->tokens[r->at];
-    if (!matches && r->at > 0 && token == p->tokens[0]) { // it was cut short
+    // The pattern starts again before its end: the step was cut short.
+    if (!matches && r->at > 0 && token == p->tokens[0]) {
         rk_step_detector_close(r, p->id);
         p->steps++;
         r->at = 0;
@@ -72,7 +76,8 @@ void rk_step_detector_take_in(rk_step_detector *r, const rk_step_detector_entry 
     rk_step_detector_close(r, p->id);
 }
 
-// From `from` on that rhythm is the one.
+// Makes the pattern that starts at `from` the current one, and matches the executions since then
+// with it.
 static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_name) {
     rk_step_detector_pattern *p = find_known(r, &from, period, by_name);
     if (!p)
@@ -81,13 +86,16 @@ static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_n
     rk_step_detector_emit(r);
     r->step_number++;
     r->open = (rk_step_sums){0};
+    // If the pattern starts before the open step, it replaces steps that are closed already: the
+    // next range starts at `from`, and makes their ranges void. Else the executions before it are
+    // in no step.
     if (takes_back) {
         r->open_from = from;
     } else {
         for (uint64_t i = r->open_from; i < from; i++)
             if (r->executions - i <= r->valid)
                 rk_step_detector_add_entry(r, rk_step_detector_entry_at(r, i));
-        r->open.executions = from - r->open_from; // also of those that are no longer known
+        r->open.executions = from - r->open_from; // counts executions that left the history, too
         rk_step_detector_close(r, 0);
     }
     r->current = p;
@@ -99,8 +107,9 @@ static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_n
         rk_step_detector_take_in(r, rk_step_detector_entry_at(r, i));
 }
 
-// What is not in the shorter pattern, in the longer one: if it repeats itself, it is something
-// else than a part of each step.
+// Returns whether the longer pattern is one step with micro-steps. It must add programs to the
+// current pattern, each once. An added program that repeats is something else, for example an
+// evaluation of several batches.
 static bool is_longer_step(const rk_step_detector *r, uint64_t from, uint32_t period) {
     const rk_step_detector_pattern *p = r->current;
     uint32_t micro_steps = 0, strays[RK_STEP_DETECTOR_MAX_PERIOD], stray_count = 0;
@@ -120,6 +129,8 @@ static bool is_longer_step(const rk_step_detector *r, uint64_t from, uint32_t pe
 }
 
 static bool look_for_longer(rk_step_detector *r) {
+    // A search reads a large part of the history. After ALWAYS_UP_TO strays only every SELDOM-th
+    // stray starts one.
     enum { ALWAYS_UP_TO = 64, SELDOM = 64 };
     if (r->strays > ALWAYS_UP_TO && r->strays % SELDOM != 0)
         return false;
@@ -128,6 +139,8 @@ static bool look_for_longer(rk_step_detector *r) {
         len = find(r, (uint64_t)RK_STEP_DETECTOR_TIMES * RK_STEP_DETECTOR_LONGER_PERIOD_MAX,
                    RK_STEP_DETECTOR_LONGER_PERIOD_MAX, p->by_name, &period);
     uint64_t from = r->executions - len;
+    // The longer pattern must cover half of the executions since the current pattern began. Else it
+    // may be a passing interruption.
     if (len == 0 || period <= p->period || 2 * (uint64_t)len < r->executions - r->begun ||
         !is_longer_step(r, from, period))
         return false;
@@ -140,12 +153,15 @@ static void look_for_other(rk_step_detector *r) {
     uint64_t strays = r->executions - r->last_match;
     if (strays < RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK || r->executions < r->next_look)
         return;
+    // Look ever less often while the strays continue.
     r->next_look = r->executions + (strays < 64 ? 8 : strays < RK_STEP_DETECTOR_HISTORY ? 64 : 512);
     rk_step_detector_pattern *p = r->current;
     uint32_t period, len = find(r, strays, RK_STEP_DETECTOR_MAX_PERIOD, p->by_name, &period);
     if (len == 0)
         return;
     uint64_t from = r->executions - len, first = from;
+    // Another pattern must have lasted as long as the current one, or for LASTS executions, so that
+    // an interruption does not replace it. A kept pattern proved itself before and needs less.
     uint64_t needed = p->matched < LASTS ? p->matched : LASTS;
     if (find_known(r, &first, period, p->by_name))
         needed = KNOWN_LASTS;
@@ -156,6 +172,7 @@ static void look_for_other(rk_step_detector *r) {
 void rk_step_detector_look_for_first(rk_step_detector *r) {
     if (r->executions < r->next_look)
         return;
+    // Look ever less often: again after an eighth more executions.
     uint64_t since = r->executions - r->begun;
     uint64_t wait = since / 8;
     r->next_look = r->executions + (wait < 1 ? 1 : wait > 512 ? 512 : wait);
@@ -164,12 +181,13 @@ void rk_step_detector_look_for_first(rk_step_detector *r) {
     bool by_name = len == 0 && since >= RK_STEP_DETECTOR_BY_NAME_AFTER;
     if (by_name)
         len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, true, &period);
-    // Two programs in turn come three times sooner than they mean anything.
+    // A pattern of one program needs one repetition more: three in a row may be chance.
     if (len >= RK_STEP_DETECTOR_TIMES + 1)
         adopt(r, r->executions - len, period, by_name);
 }
 
-// Where one name is all there is, everything is a step, until the programs themselves show more.
+// If all programs have one name, each execution matches by name and is a step. A pattern of the
+// programs themselves is more exact, and replaces it after LASTS executions.
 void rk_step_detector_look_beyond_names(rk_step_detector *r) {
     enum { LASTS = 256 };
     if (r->executions < r->next_look)

@@ -1,7 +1,8 @@
 #include "diagnose/steps/period_internal.h"
 
-// From the end backwards: the borders of all beginnings, as Knuth, Morris and Pratt have them. What
-// has `len` items and a border of `border` repeats itself every `len - border`.
+// Reads the items backwards from the end. For each length it computes the border, as Knuth, Morris
+// and Pratt do: the longest proper prefix that is also a suffix. If `len` items have a border of
+// `matched` items, they repeat every `len - matched` items.
 uint32_t rk_step_detector_find(const uint32_t *items, uint32_t count, uint32_t max_period,
                                uint32_t times, uint16_t *border, uint32_t *out_period) {
     uint32_t best = 0, matched = 0;

@@ -14,7 +14,7 @@ void rk_steps_cleanup(rk_steps *steps) {
     *steps = (rk_steps){0};
 }
 
-// A process's ranges, after what is void was cut off.
+// The valid ranges of a process.
 typedef struct ranges {
     rk_journal_steps *items; // owned; rising
     size_t count;
@@ -24,17 +24,18 @@ static void ranges_cleanup(ranges *list) {
     rk_free(list->items);
 }
 
-// What a later range tells of the same executions takes the place of an earlier one's.
+// Adds a range. It replaces earlier ranges of the same executions, and cuts a range that overlaps
+// it.
 static void add_range(ranges *list, const rk_journal_steps *range) {
     while (list->count > 0 &&
            list->items[list->count - 1].first_execution >= range->first_execution)
         list->count--;
     rk_journal_steps *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
-    uint64_t room = last ? range->first_execution - last->first_execution : 0;
-    if (last && last->executions > room) {
-        double kept = (double)room / (double)last->executions;
+    uint64_t limit = last ? range->first_execution - last->first_execution : 0;
+    if (last && last->executions > limit) {
+        double kept = (double)limit / (double)last->executions;
         last->steps = (uint64_t)((double)last->steps * kept);
-        last->executions = room;
+        last->executions = limit;
     }
     list->items[list->count++] = *range;
 }
@@ -49,26 +50,26 @@ static rk_err *collect(const rk_run_model *model, size_t process, ranges *out_li
     return NULL;
 }
 
-static int by_rhythm(const void *a, const void *b) {
+static int by_pattern(const void *a, const void *b) {
     const rk_journal_steps *one = a, *other = b;
     return (one->rhythm > other->rhythm) - (one->rhythm < other->rhythm);
 }
 
-// 0 if there is none.
-static rk_err *find_rhythm(const ranges *list, uint32_t *out_rhythm) {
+// Finds the pattern that counts; 0 if there is none.
+static rk_err *find_pattern(const ranges *list, uint32_t *out_pattern) {
     rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
     uint64_t most = 0, sum = 0;
-    *out_rhythm = 0;
+    *out_pattern = 0;
     if (!sorted)
         return rk_err_no_memory();
     memcpy(sorted, list->items, list->count * sizeof *sorted);
-    qsort(sorted, list->count, sizeof *sorted, by_rhythm);
+    qsort(sorted, list->count, sizeof *sorted, by_pattern);
     for (size_t i = 0; i < list->count; i++) {
         sum = i > 0 && sorted[i].rhythm == sorted[i - 1].rhythm ? sum : 0;
         sum = sorted[i].marked ? UINT64_MAX : sum + sorted[i].executions;
         if (sorted[i].rhythm > 0 && sorted[i].steps > 0 && sum > most) {
             most = sum;
-            *out_rhythm = sorted[i].rhythm;
+            *out_pattern = sorted[i].rhythm;
         }
     }
     return NULL;
@@ -86,11 +87,12 @@ static void add_sums(rk_journal_steps *to, const rk_journal_steps *range) {
     to->transfers.device_to_host_bytes += range->transfers.device_to_host_bytes;
 }
 
-// Complete steps before that execution, and the one that it is in.
+// The step of an execution; 0 before the first step.
 static uint64_t step_at(const rk_process_steps *process, uint64_t execution) {
     if (process->span_count == 0 || execution < process->spans[0].first_execution)
         return 0;
-    size_t low = 0, high = process->span_count; // the last span that begins at it or before
+    // The last span that begins at or before the execution.
+    size_t low = 0, high = process->span_count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (process->spans[middle].first_execution <= execution)
@@ -106,14 +108,14 @@ static uint64_t step_at(const rk_process_steps *process, uint64_t execution) {
 }
 
 static rk_err *make_spans(const ranges *list, rk_process_steps *process) {
-    uint32_t rhythm;
-    RK_TRY(find_rhythm(list, &rhythm));
+    uint32_t pattern;
+    RK_TRY(find_pattern(list, &pattern));
     process->spans = rk_calloc(list->count + 1, sizeof *process->spans);
     if (!process->spans)
         return rk_err_no_memory();
-    for (size_t i = 0; rhythm > 0 && i < list->count; i++) {
+    for (size_t i = 0; pattern > 0 && i < list->count; i++) {
         const rk_journal_steps *range = &list->items[i];
-        if (range->rhythm != rhythm)
+        if (range->rhythm != pattern)
             continue;
         process->spans[process->span_count++] = (rk_step_span){
             range->first_execution, range->executions, process->count + 1, range->steps};
@@ -153,7 +155,8 @@ static int by_step(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
-// Where programs were new, or were compiled: the first long gap between two such steps.
+// Finds the first long gap between steps with a new program or a compilation. Then counts the
+// compilations after it.
 static rk_err *find_flat(const rk_run_model *model, size_t index, rk_process_steps *process) {
     rk_autofree uint64_t *grew =
         rk_calloc(process->point_count + model->compile_count + 1, sizeof *grew);

@@ -55,6 +55,9 @@ void rk_step_detector_emit(rk_step_detector *r) {
     r->ranges++;
 }
 
+// Returns whether the open step extends the current range. It must follow directly, be of the same
+// pattern and equal the last step in all sums. After many ranges only steps with a compilation or a
+// new program need a range of their own, so that the number of ranges stays small.
 static bool continues_range(const rk_step_detector *r, uint32_t id) {
     const rk_step_range *range = &r->range;
     if (range->steps == 0 || range->rhythm != id ||
