@@ -41,7 +41,7 @@ class Worker:
 
 
 class Cases:
-    """`make()` returns the Worker; it raises common.Unavailable where the machine lacks something."""
+    """`make()` returns the Worker, or raises common.Unavailable if the machine lacks something."""
 
     def __init__(self, name, make, batch, counted="cases", interleaved=True, has_jax_cache=True):
         self.name, self.make, self.batch, self.counted = name, make, batch, counted
@@ -89,7 +89,7 @@ class Cases:
                 if "case" in row:
                     results[row["case"]] = row["result"]
             if open_case is not None:
-                # `rekindle run` exits with what a shell says of a signal; a bare process is told apart by its sign.
+                # After a signal `rekindle run` exits with 128 plus its number; a bare process has the negative number.
                 status = done.returncode if done.returncode >= 0 else 128 - done.returncode
                 results[open_case] = [TIMED_OUT if status == 128 + signal.SIGALRM else f"died: {status}", ""]
             elif len(results) < len(cases):
@@ -98,27 +98,32 @@ class Cases:
         return results, common.events_of(folder / "store", runs, "compile") if watched else []
 
     def run_batch(self, worker, cases):
-        """What came out: verdicts of the bare run, and by way the cases that differ from it."""
+        """The verdicts of the bare run, and for each way the cases that differ from it."""
         with tempfile.TemporaryDirectory(prefix="rekindle-conformance-") as name:
             folder = Path(name)
             (folder / "tmp").mkdir()
-            bare, _ = self.run_way(worker, folder, "bare", cases)
-            # What differs from one bare process to the next is compared by its verdict alone, if that is the same.
-            other, _ = self.run_way(worker, folder, "bare", cases)
+            results, counts, asked = {}, {}, set()
+            for way in self.ways:
+                results[way], events = self.run_way(worker, folder, way, cases)
+                deadly = any(verdict.startswith("died") for verdict, _ in results["bare"].values())
+                counts[way] = count(events, asked if way != "cold" else None, deadly)
+                asked |= {event["key"] for event in events if event.get("key")}
+            bare = other = results["bare"]
+            # A case that differs between two bare processes is compared by its verdict only, if that is the same. The
+            # second bare run has all cases, like the first: a case may affect the next one.
+            if any(results[way] != bare for way in self.ways):
+                other, _ = self.run_way(worker, folder, "bare", cases)
             batch = {"cases": len(cases), "verdicts": {}, "ways": {}, "unsteady": []}
             batch["unsteady"] = [case for case in cases if bare[case] != other[case]]
             for verdict, _ in bare.values():
                 batch["verdicts"][verdict] = batch["verdicts"].get(verdict, 0) + 1
-            asked, deadly = set(), any(verdict.startswith("died") for verdict, _ in bare.values())
             for way in self.ways[1:]:
-                results, events = self.run_way(worker, folder, way, cases)
-                differ = [case for case in cases if is_other(bare[case], other[case], results[case])]
+                differ = [case for case in cases if is_other(bare[case], other[case], results[way][case])]
                 batch["ways"][way] = {
                     "equal": len(cases) - len(differ),
-                    "differ": {case: {"bare": bare[case], way: results[case]} for case in differ},
-                    "counts": count(events, asked if way != "cold" else None, deadly),
+                    "differ": {case: {"bare": bare[case], way: results[way][case]} for case in differ},
+                    "counts": counts[way],
                 }
-                asked |= {event["key"] for event in events if event.get("key")}
             return batch
 
     def run(self, record, arguments, save):
@@ -174,9 +179,9 @@ class Cases:
                 verdict = verdict.split(":")[0]
                 verdicts[verdict] = verdicts.get(verdict, 0) + number
         total, unsteady = sum(batch["cases"] for batch in batches), sum(len(batch["unsteady"]) for batch in batches)
-        told = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items()))
-        same = f"{unsteady} not the same in two bare runs" if unsteady else "two bare runs are equal"
-        return f"{total:,} of {record['head']['all']:,} {self.counted}; bare {told}; {same}"
+        shown = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items()))
+        same = f"; {unsteady} not the same in two bare runs" if unsteady else ""
+        return f"{total:,} of {record['head']['all']:,} {self.counted}; bare {shown}{same}"
 
     def table(self, record):
         lines = [
@@ -194,8 +199,8 @@ class Cases:
             cells.append(f"{sum(len(one['counts']['again']) for one in ways)}" if WAYS[way][0] else "–")
             lines.append(f"| {' | '.join(cells)} |")
         suspected = sum(way["counts"].get("suspected", 0) for batch in record["batches"].values() for way in batch["ways"].values())
-        notes = [f"Cases that kill their process did so while {suspected} programs were being loaded ahead; these were "
-                 "compiled once more, as a load could be the cause."] if suspected else []  # fmt: skip
+        notes = [f"Cases that kill their process did so during the prefetch of {suspected} programs; these were "
+                 "compiled once more, because a load could be the cause."] if suspected else []  # fmt: skip
         return [*lines, *[f"\n{note}" for note in [*notes, *record["head"]["notes"]]]]
 
 
@@ -215,8 +220,8 @@ def is_other(bare, again, result):
 
 
 def count(events, asked, deadly):
-    """Of one way. "again" lists programs that were compiled though an earlier way had asked for them and nothing
-    speaks against keeping them; programs that no earlier way asked for, where `asked` is given, are "new" there. Where a
+    """Counts the events of one way. "again" lists programs that were compiled although an earlier way requested them and
+    they can be cached. With `asked`, programs that no earlier way requested are listed as "new". If a
     case kills its process (`deadly`), what was being loaded at that moment is rightly compiled: "suspected"."""
     counts = {"hits": 0, "compiled": 0, "refused": 0, "bypassed": 0, "suspected": 0, "again": []}
     for event in events:

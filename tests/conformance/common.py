@@ -22,7 +22,7 @@ COUNTERS = ("hits", "misses", "compiled", "refused", "bypassed", "preloaded", "d
 
 
 class Unavailable(Exception):
-    """This machine lacks what a module needs; the text says what."""
+    """The machine lacks something that a module needs; the text names it."""
 
 
 def python_env(*words):

@@ -35,15 +35,16 @@ def op_db():
     )
 
 
-# Suites in source distributions: the folder with the tests in it, whose tests are collected, and how many run in one
-# process. Much of a process's time goes into importing; sampling, which BlackJAX tests, takes longer. Equinox and
-# Diffrax have no tests in theirs.
+# Suites in source distributions: the folder with the tests in it, whose tests are collected, how many run in one
+# process, and whether each process gets tests from all of the suite. Where it does, it has to import all of it; a few
+# batches of a suite that takes many hours then show something of each part. Sampling, which BlackJAX tests, takes
+# longer than most. Equinox and Diffrax have no tests in theirs.
 SUITES = {
-    "optax": ("0.2.8", "optax", 240),
-    "flax": ("0.12.8", "tests", 240),
-    "distrax": ("0.1.9", "distrax", 240),
-    "numpyro": ("0.22.0", "test", 240),
-    "blackjax": ("1.7.1", "tests", 30),
+    "optax": ("0.2.8", "optax", 240, False),
+    "flax": ("0.12.8", "tests", 400, False),
+    "distrax": ("0.1.9", "distrax", 620, True),
+    "numpyro": ("0.22.0", "test", 240, True),
+    "blackjax": ("1.7.1", "tests", 60, True),
 }
 
 
@@ -62,14 +63,14 @@ def source_of(name, version):
 
 
 def suite(name):
-    version, tests, batch = SUITES[name]
+    version, tests, batch, interleaved = SUITES[name]
 
     def make():
         env = harness.jax_environment(common.python_env("--print-plugin")) | {"PYTHONHASHSEED": "0"}
         argv = [common.python_env("--print-python", "conformance"), WORKERS / "pytest_cases.py", tests, "--"]
         return Worker(argv, env, {name: version}, source_of(name, version))
 
-    return Cases(name, make, batch, counted="tests", interleaved=False)
+    return Cases(name, make, batch, counted="tests", interleaved=interleaved)
 
 
 _ALL = [

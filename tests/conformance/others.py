@@ -58,16 +58,16 @@ def go_programs():
     folder = common.CACHE / f"go-xla-{GO_VERSION}"
     folder.mkdir(parents=True, exist_ok=True)
     cache = {"GOMODCACHE": str(folder / "modules"), "GOFLAGS": "-modcacherw"}
-    told = json.loads(command(["go", "mod", "download", "-json", f"{GO_MODULE}@{GO_VERSION}"], **cache))
-    if told["Sum"] != GO_SUM:
-        raise SystemExit(f"{GO_MODULE} {GO_VERSION} is {told['Sum']}, not {GO_SUM}")
+    module = json.loads(command(["go", "mod", "download", "-json", f"{GO_MODULE}@{GO_VERSION}"], **cache))
+    if module["Sum"] != GO_SUM:
+        raise SystemExit(f"{GO_MODULE} {GO_VERSION} is {module['Sum']}, not {GO_SUM}")
     env = harness.clean_environment() | {"PJRT_PLUGIN_LIBRARY_PATH": plugin_folder(folder)}
     programs = []
     for name, package in GO_PACKAGES.items():
         binary = folder / name.replace("/", "-")
         if not binary.exists():
-            command(["go", "-C", told["Dir"], "test", "-c", "-o", binary, f"./{package}"], **cache)
-        programs.append(Program(name, [binary, "-test.v"], env, verdicts, f"{told['Dir']}/{package}"))
+            command(["go", "-C", module["Dir"], "test", "-c", "-o", binary, f"./{package}"], **cache)
+        programs.append(Program(name, [binary, "-test.v"], env, verdicts, f"{module['Dir']}/{package}"))
     version = command(["go", "env", "GOVERSION"]).strip().removeprefix("go")
     return {"go-xla": GO_VERSION, "Go": version} | plugin(), programs
 

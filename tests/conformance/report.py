@@ -4,22 +4,22 @@ import json
 import re
 import textwrap
 
-HEAD = """# Conformance: what others wrote, with and without rekindle
+HEAD = """# Conformance: third-party programs and tests, with and without rekindle
 
-`make conformance` runs programs and tests that others wrote, bare and in several ways with rekindle, and compares each
-verdict and each result with the bare run; [tests/conformance](../tests/conformance/README.md) describes the ways. The
-figures below are of what ran, with how many of how many; `tests/conformance/run` goes on where an earlier run ended.
+`make conformance` runs third-party programs and tests bare and in several ways with rekindle, and compares each verdict
+and each result with the bare run. [tests/conformance](../tests/conformance/README.md) describes the ways. Each section
+says how many of how many tests ran. `tests/conformance/run` continues where an earlier run ended.
 
-In the tables, "compiled" counts calls of the compiler. It refuses some programs, in the bare run too, and is asked for
-them again at each start. "bypassed" are programs that cannot be kept, by the reasons in
-[keys.md](keys.md). "again" are programs that were compiled though they should have been loaded."""
+In the tables, "compiled" counts calls of the compiler. The compiler refuses some programs, in the bare run too, and each
+start requests them again. "bypassed" counts programs that cannot be cached, for the reasons in [keys.md](keys.md).
+"again" counts programs that were compiled although they should have been loaded."""
 
 LIMITS = """## What this does not show
 
-The source distributions of Equinox and Diffrax have no tests in them. Brax's PPO asks for a function that JAX 0.10 no
-longer has, so Brax trains by augmented random search. This CPU plugin has no LAPACK kernels, which Diffrax's implicit
-solvers ask for. Of an operation's samples in torch's `op_db` at most four run, in five types; torch_xla's own cache is
-not on, for with this plugin it loads nothing that it has stored, with or without rekindle."""
+The source distributions of Equinox and Diffrax contain no tests. Brax's PPO calls a function that JAX 0.10 removed, so
+Brax trains by augmented random search. This CPU plugin has no LAPACK kernels, which Diffrax's implicit solvers need. Of
+each operation's samples in torch's `op_db` at most four run, in five types. torch_xla's own cache is off: with this
+plugin it loads nothing that it stored, with or without rekindle."""
 
 ABOUT = {
     "programs": "Programs that use third-party libraries as their users do (`tests/conformance/programs`).",

@@ -8,7 +8,7 @@ import common
 from common import harness
 
 TIMEOUT_S = 1200
-# The last three in one store. The second start loads what the first one stored, the third one ahead of the requests.
+# The last three share a store. The second start loads what the first one stored; the third one prefetches it.
 WAYS = ("bare", "cold", "warm", "third")
 BARE = ("bare", "bare again")
 
@@ -55,7 +55,7 @@ class Programs:
     def run_program(self, program):
         with tempfile.TemporaryDirectory(prefix="rekindle-conformance-") as name:
             row = {way: self.start(program, way, Path(name)) for way in WAYS}
-            # Whether a difference is rekindle's: what differs from one bare process to the next is told apart.
+            # A second bare start shows whether the difference exists without rekindle.
             if any(row[way]["result"] != row["bare"]["result"] for way in WAYS):
                 row["bare again"] = self.start(program, "bare again", Path(name))
         return row
@@ -83,7 +83,7 @@ class Programs:
 
     def table(self, record):
         lines = [
-            "| program | bare | first start: compiled | second: loaded | third: loaded ahead | verdict |",
+            "| program | bare | first start: compiled | second: loaded | third: prefetched | verdict |",
             "| --- | --- | ---: | ---: | ---: | --- |",
         ]
         for name, row in record["rows"].items():
@@ -95,7 +95,7 @@ class Programs:
                 f"{cold['compiled']}",
                 f"{warm['hits']}, {warm['compiled']} compiled",
                 f"{third['preloaded']} of {third['hits']}"
-                + (f", {third['asked_first']} asked for first" if third["asked_first"] else ""),
+                + (f", {third['asked_first']} requested first" if third["asked_first"] else ""),
                 judge(row),
             ]
             lines.append(f"| {' | '.join(cells)} |")
@@ -107,7 +107,7 @@ SAMPLE = {"programs": ("orbax", "notebook", "multiprocessing-fork")}
 
 
 def asked_first(store):
-    """In the latest run: requests for what was to be loaded ahead, that came before its turn."""
+    """Requests of the latest run for programs on the prefetch list whose load had not begun."""
     return sum(event["taken"] for event in common.events_of(store, {max(common.runs_of(store))}, "preload"))
 
 
@@ -128,7 +128,7 @@ def judge(row):
     if warm["compiled"] or third["compiled"]:
         return f"compiled {warm['compiled']} at the second start, {third['compiled']} at the third"
     if third["preloaded"] + third["asked_first"] < third["hits"]:
-        return f"{third['hits'] - third['preloaded']} not loaded ahead"
+        return f"{third['hits'] - third['preloaded']} not prefetched"
     return GOOD if ending == 0 else GAIN
 
 

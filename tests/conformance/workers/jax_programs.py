@@ -1,6 +1,6 @@
 """Runs eight small programs on four devices, and prints a digest of each one's result as JSON.
 
-It is written for every JAX from 0.4.30 on. A program that fails is told by the first line of its error.
+It is written for every JAX from 0.4.30 on. A failed program is reported with the first line of its error.
 """
 
 import json
