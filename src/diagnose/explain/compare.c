@@ -1,6 +1,7 @@
 // Compares a program with the most similar earlier one.
 #include "base/alloc.h"
 #include "diagnose/diff/components.h"
+#include "diagnose/diff/diff.h"
 #include "diagnose/explain/explain_internal.h"
 
 // Options whose values follow from the number of inputs and of devices.

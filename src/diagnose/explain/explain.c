@@ -1,50 +1,7 @@
 #include "diagnose/explain/explain_internal.h"
 
 #include "base/alloc.h"
-
-static void item_cleanup(rk_explained *item) {
-    rk_differences_cleanup(&item->differences);
-    rk_free(item->blocks.file);
-    rk_free(item->advice);
-}
-
-static void pattern_cleanup(rk_pattern *pattern) {
-    rk_free(pattern->members);
-    rk_free(pattern->summary);
-    rk_free(pattern->advice);
-    rk_free(pattern->file);
-}
-
-void rk_explanation_cleanup(rk_explanation *explanation) {
-    for (size_t i = 0; i < explanation->count; i++)
-        item_cleanup(&explanation->items[i]);
-    rk_free(explanation->items);
-    for (size_t i = 0; i < explanation->pattern_count; i++)
-        pattern_cleanup(&explanation->patterns[i]);
-    rk_free(explanation->patterns);
-    rk_free(explanation->input_shapes.evidence);
-    rk_free(explanation->profile_or_sharding.evidence);
-    rk_free(explanation->hidden_branch.evidence);
-    *explanation = (rk_explanation){0};
-}
-
-uint64_t rk_explained_cost_ns(const rk_explained *explained) {
-    const rk_run_compile *compile = explained->compile;
-    return explained->is_loaded ? compile->request_ns : compile->compile_ns;
-}
-
-const char *rk_explained_name(const rk_explained *explained) {
-    const char *name = explained->compile->name;
-    return *name || !explained->program || !explained->program->has_sketch
-               ? name
-               : explained->program->sketch.module;
-}
-
-bool rk_explained_is_torch(const rk_explained *explained) {
-    return strncmp(explained->compile->name, "SyncTensorsGraph", 16) == 0 ||
-           (explained->program && explained->program->has_sketch &&
-            !explained->program->sketch.is_mlir);
-}
+#include "diagnose/shapes/dims_internal.h"
 
 static bool has_key(const rk_run_compile *compile) {
     return compile->key[0] != '\0';
@@ -276,15 +233,6 @@ static bool goes_on(const rk_explanation *x, const rk_explained *item) {
     }
     return same_axis && (shapes >= VARIANTS || constants >= VARIANTS) &&
            (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
-}
-
-void rk_explained_be_first(rk_explained *item) {
-    rk_differences_cleanup(&item->differences);
-    rk_free(RK_TAKE(item->advice));
-    item->cause = RK_CAUSE_FIRST;
-    item->nearest = NULL;
-    item->nearest_of = NULL;
-    item->similarity = 0;
 }
 
 static bool is_of_program(rk_cause cause) {
