@@ -1,5 +1,5 @@
-// State of one comparison, and what all its parts need: to add a difference, to place it, and to
-// compare types. Inside src/diagnose only.
+// State of one comparison, and the helpers that all its parts share: they add a difference, find
+// its line, and compare types. Inside src/diagnose only.
 #pragma once
 
 #include "diagnose/diff/diff.h"
@@ -47,7 +47,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_add(rk_differ *d, rk_difference_kind ki
 // that uses its result.
 RK_HIDDEN rk_source rk_differ_place(const rk_program_index *index, uint32_t op);
 
-// The operation of an item, with its line as above.
+// The operation of an item, with its line (rk_differ_place).
 RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t item);
 
 // Returns whether a difference was found on this line before, and records the line. One line of the

@@ -24,8 +24,10 @@ typedef struct rk_nearest_candidate {
 // `known` is NULL if there is none.
 RK_HIDDEN rk_nearest_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index);
 
-// Compares an item with its nearest program, and fills in the differences and the cause.
-RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, rk_explained *item);
+// Compares an item with its nearest program, and fills in the differences and the cause. `loaded`
+// is the item's own program.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, const rk_loaded *loaded,
+                                                  rk_explained *item);
 
 // Finds repeated blocks in a program.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks);
