@@ -2,90 +2,6 @@
 #include "base/alloc.h"
 #include "diagnose/diff/diff_internal.h"
 
-enum { USERS_MAX = 8 };
-
-rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind, const rk_differ_subject *subject,
-                      rk_span attribute, rk_span before, rk_span after) {
-    rk_span function = subject->place.function.len ? subject->place.function : subject->function;
-    const rk_difference plain = {
-        .kind = kind, .follows = subject->follows, .order = subject->order};
-    const rk_difference_words words = {.function = function,
-                                       .op = subject->op,
-                                       .attribute = attribute,
-                                       .before = before,
-                                       .after = after};
-    return rk_differences_note(&d->out->list, &plain, &words, &subject->place);
-}
-
-rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after) {
-    rk_span a_dims, a_element, b_dims, b_element;
-    if (before == RK_NO_ID || after == RK_NO_ID)
-        return RK_DIFFERENCE_KIND_COUNT;
-    if (!rk_program_index_tensor(d->a->model, before, &a_dims, &a_element) ||
-        !rk_program_index_tensor(d->b->model, after, &b_dims, &b_element))
-        return d->a->node_hash[before] == d->b->node_hash[after] ? RK_DIFFERENCE_KIND_COUNT
-                                                                 : RK_DIFFERENCE_SHAPE;
-    if (!rk_span_equal(a_dims, b_dims))
-        return RK_DIFFERENCE_SHAPE;
-    return rk_span_equal(a_element, b_element) ? RK_DIFFERENCE_KIND_COUNT : RK_DIFFERENCE_DTYPE;
-}
-
-// The line of an operation. If it has none, or only that of the call, the line of the operation
-// that uses its result.
-static rk_source place_of(const rk_program_index *index, uint32_t op) {
-    rk_source place = {0};
-    for (unsigned steps = 0; steps < USERS_MAX && op != RK_NO_ID; steps++) {
-        bool found = rk_program_index_source(index, op, &place);
-        if (found && !(index->call.file.len && rk_source_same_line(&place, &index->call)))
-            break;
-        uint32_t user = index->user[op];
-        if (user == RK_NO_ID || index->model->ops.items[user].end == op)
-            break;
-        op = user;
-    }
-    return place;
-}
-
-rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t item) {
-    uint32_t op = index->items[item].op;
-    return (rk_differ_subject){
-        .op = rk_model_string(index->model, index->model->ops.items[op].name),
-        .function = index->functions[index->items[item].function].name,
-        .place = place_of(index, op),
-        .order = op,
-    };
-}
-
-bool rk_differ_is_known_line(rk_differ *d, const rk_source *place) {
-    if (!place->file.len)
-        return false;
-    for (size_t i = 0; i < d->place_count; i++)
-        if (rk_source_same_line(&d->causes[i], place))
-            return true;
-    if (d->place_count < RK_ARRAY_LEN(d->causes))
-        d->causes[d->place_count++] = *place;
-    return false;
-}
-
-bool rk_differ_inputs_differ(const rk_differ *d) {
-    return d->parameters || d->shapes || d->dtypes || d->shardings;
-}
-
-bool rk_differ_begins(rk_span text, const char *with) {
-    size_t len = strlen(with);
-    return text.len >= len && memcmp(text.data, with, len) == 0;
-}
-
-bool rk_differ_is_about_sharding(rk_span name) {
-    return (name.len && memmem(name.data, name.len, "sharding", 8)) ||
-           rk_differ_begins(name, "sdy.") || rk_differ_begins(name, "xla.sdy");
-}
-
-bool rk_differ_ends(rk_span text, const char *with) {
-    size_t len = strlen(with);
-    return text.len >= len && memcmp(text.data + text.len - len, with, len) == 0;
-}
-
 // Returns are no differences: rk_differ_results compares the results.
 static bool is_terminator(rk_span name) {
     return rk_differ_ends(name, ".return") || rk_differ_ends(name, ".tuple");
@@ -100,7 +16,8 @@ static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
 
 // The value before reshapes and transposes.
 static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
-    for (unsigned steps = 0; steps < USERS_MAX && index->producer[value] != RK_NO_ID; steps++) {
+    for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
+         steps++) {
         const rk_op *op = &index->model->ops.items[index->producer[value]];
         rk_span name = rk_model_string(index->model, op->name);
         if (op->operand_count != 1 ||
@@ -142,14 +59,14 @@ static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
     // Sorts it after the operations that were added in its place.
     subject->order = next < b->item_count ? b->items[next].op : UINT32_MAX;
     uint32_t op = a->items[item].op;
-    for (unsigned steps = 0; d->moved && steps < USERS_MAX; steps++) {
+    for (unsigned steps = 0; d->moved && steps < RK_DIFFER_STEPS_MAX; steps++) {
         op = a->user[op];
         uint32_t user = op == RK_NO_ID ? RK_NO_ID : a->item_of_op[op];
         if (user == RK_NO_ID)
             return;
         if (d->match[user] == RK_NO_ID)
             continue;
-        subject->place = place_of(b, b->items[d->match[user]].op);
+        subject->place = rk_differ_place(b, b->items[d->match[user]].op);
         return;
     }
 }

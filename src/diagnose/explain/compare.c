@@ -1,6 +1,7 @@
 // Compares a program with the most similar earlier one.
 #include "base/alloc.h"
 #include "diagnose/diff/components.h"
+#include "diagnose/diff/diff.h"
 #include "diagnose/explain/explain_internal.h"
 
 // Options whose values follow from the number of inputs and of devices.
@@ -94,29 +95,26 @@ static rk_err *compare_sketches(const rk_sketch *a, const rk_sketch *b, rk_progr
     return NULL;
 }
 
-static rk_err *compare_programs(const rk_explainer *e, rk_explained *item, rk_program_diff *diff,
+static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after,
+                                const rk_explained *item, rk_program_diff *diff,
                                 rk_differences *components) {
     RK_AUTO(rk_loaded) before = {0};
-    RK_AUTO(rk_loaded) after = {0};
     RK_TRY(rk_corpus_open(e->corpus, item->nearest, &before));
-    RK_TRY(rk_corpus_open(e->corpus, item->program, &after));
-    RK_TRY(rk_diff_toolchains(before.toolchain, after.toolchain, components));
-    if (before.components && after.components)
-        RK_TRY(rk_diff_components(before.components, after.components, components));
-    if (after.loaded)
-        RK_TRY(rk_find_blocks(&after.index, &item->blocks));
+    RK_TRY(rk_diff_toolchains(before.toolchain, after->toolchain, components));
+    if (before.components && after->components)
+        RK_TRY(rk_diff_components(before.components, after->components, components));
     if (rk_digest_equal(&item->nearest->key.program, &item->program->key.program))
         return NULL;
-    if (before.loaded && after.loaded)
-        return rk_diff_programs(&before.index, &after.index, diff);
+    if (before.loaded && after->loaded)
+        return rk_diff_programs(&before.index, &after->index, diff);
     return item->nearest->has_sketch && item->program->has_sketch
                ? compare_sketches(&item->nearest->sketch, &item->program->sketch, diff)
                : NULL;
 }
 
-rk_err *rk_explain_compare(const rk_explainer *e, rk_explained *item) {
+rk_err *rk_explain_compare(const rk_explainer *e, const rk_loaded *loaded, rk_explained *item) {
     RK_AUTO(rk_program_diff) diff = {0};
     RK_AUTO(rk_differences) components = {0};
-    RK_TRY(compare_programs(e, item, &diff, &components));
+    RK_TRY(compare_programs(e, loaded, item, &diff, &components));
     return join(item, &diff, &components);
 }

@@ -1,50 +1,7 @@
 #include "diagnose/explain/explain_internal.h"
 
 #include "base/alloc.h"
-
-static void item_cleanup(rk_explained *item) {
-    rk_differences_cleanup(&item->differences);
-    rk_free(item->blocks.file);
-    rk_free(item->advice);
-}
-
-static void pattern_cleanup(rk_pattern *pattern) {
-    rk_free(pattern->members);
-    rk_free(pattern->summary);
-    rk_free(pattern->advice);
-    rk_free(pattern->file);
-}
-
-void rk_explanation_cleanup(rk_explanation *explanation) {
-    for (size_t i = 0; i < explanation->count; i++)
-        item_cleanup(&explanation->items[i]);
-    rk_free(explanation->items);
-    for (size_t i = 0; i < explanation->pattern_count; i++)
-        pattern_cleanup(&explanation->patterns[i]);
-    rk_free(explanation->patterns);
-    rk_free(explanation->input_shapes.evidence);
-    rk_free(explanation->profile_or_sharding.evidence);
-    rk_free(explanation->hidden_branch.evidence);
-    *explanation = (rk_explanation){0};
-}
-
-uint64_t rk_explained_cost_ns(const rk_explained *explained) {
-    const rk_run_compile *compile = explained->compile;
-    return explained->is_loaded ? compile->request_ns : compile->compile_ns;
-}
-
-const char *rk_explained_name(const rk_explained *explained) {
-    const char *name = explained->compile->name;
-    return *name || !explained->program || !explained->program->has_sketch
-               ? name
-               : explained->program->sketch.module;
-}
-
-bool rk_explained_is_torch(const rk_explained *explained) {
-    return strncmp(explained->compile->name, "SyncTensorsGraph", 16) == 0 ||
-           (explained->program && explained->program->has_sketch &&
-            !explained->program->sketch.is_mlir);
-}
+#include "diagnose/shapes/dims_internal.h"
 
 static bool has_key(const rk_run_compile *compile) {
     return compile->key[0] != '\0';
@@ -186,20 +143,18 @@ static rk_err *be_known(rk_explained *item, past known, const char *run) {
 }
 
 // Places the difference at the process reference; if that is not found, at the call.
-static rk_err *be_uncacheable(const rk_explainer *e, rk_explained *item) {
-    RK_AUTO(rk_loaded) loaded = {0};
+static rk_err *be_uncacheable(const rk_loaded *loaded, rk_explained *item) {
     item->cause = RK_CAUSE_UNCACHEABLE;
-    if (item->program)
-        RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
     rk_process_reference reference;
-    if (loaded.loaded &&
-        rk_find_process_reference(&loaded.index, item->compile->reason, &reference))
+    if (loaded->loaded &&
+        rk_find_process_reference(&loaded->index, item->compile->reason, &reference))
         return note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
                        item->compile->reason);
     return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
 }
 
-static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_explained *item) {
+static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, const rk_loaded *loaded,
+                                    rk_explained *item) {
     rk_nearest_candidate nearest = {0};
     if (item->program)
         nearest = rk_explain_find_nearest(e, index);
@@ -208,15 +163,16 @@ static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, rk_expl
     item->nearest = nearest.known;
     item->nearest_of = nearest.request;
     item->similarity = nearest.similarity;
-    RK_TRY(rk_explain_compare(e, item));
+    RK_TRY(rk_explain_compare(e, loaded, item));
     if (item->cause != RK_CAUSE_FIRST)
         return NULL;
     item->nearest = NULL; // the comparison explains nothing
     return NULL;
 }
 
-static rk_err *classify(const rk_explainer *e, size_t index, rk_explained *item) {
-    const rk_run_compile *compile = item->compile, *earlier = find_duplicate(e->run, index);
+static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *loaded,
+                        rk_explained *item) {
+    const rk_run_compile *compile = item->compile;
     const char *run;
     past known = look_at_past(e, compile, &run);
     if (was_damaged(compile)) {
@@ -225,22 +181,25 @@ static rk_err *classify(const rk_explainer *e, size_t index, rk_explained *item)
         item->similarity = 1;
         return note_call(item, "entry", "sound", compile->reason);
     }
-    if (earlier)
-        return be_duplicate(e, item, earlier);
     if (!is_uncacheable(compile) && known != PAST_UNKNOWN)
         return be_known(item, known, run);
     if (is_uncacheable(compile) && known != PAST_UNKNOWN)
-        return be_uncacheable(e, item);
-    RK_TRY(compare_with_nearest(e, index, item));
-    return item->cause == RK_CAUSE_FIRST && is_uncacheable(compile) ? be_uncacheable(e, item)
+        return be_uncacheable(loaded, item);
+    RK_TRY(compare_with_nearest(e, index, loaded, item));
+    return item->cause == RK_CAUSE_FIRST && is_uncacheable(compile) ? be_uncacheable(loaded, item)
                                                                     : NULL;
 }
 
-static rk_err *look_for_blocks(const rk_explainer *e, rk_explained *item) {
+// Opens the item's program once: the comparison, the process references and the blocks read it. A
+// duplicate needs none of them.
+static rk_err *explain_one(const rk_explainer *e, size_t index, rk_explained *item) {
+    const rk_run_compile *earlier = find_duplicate(e->run, index);
+    if (earlier && !was_damaged(item->compile))
+        return be_duplicate(e, item, earlier);
     RK_AUTO(rk_loaded) loaded = {0};
-    if (!item->program || item->blocks.count || item->cause == RK_CAUSE_DUPLICATE)
-        return NULL;
-    RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
+    if (item->program)
+        RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
+    RK_TRY(classify(e, index, &loaded, item));
     return loaded.loaded ? rk_find_blocks(&loaded.index, &item->blocks) : NULL;
 }
 
@@ -278,15 +237,6 @@ static bool goes_on(const rk_explanation *x, const rk_explained *item) {
            (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
 }
 
-void rk_explained_be_first(rk_explained *item) {
-    rk_differences_cleanup(&item->differences);
-    rk_free(RK_TAKE(item->advice));
-    item->cause = RK_CAUSE_FIRST;
-    item->nearest = NULL;
-    item->nearest_of = NULL;
-    item->similarity = 0;
-}
-
 static bool is_of_program(rk_cause cause) {
     return cause >= RK_CAUSE_SHAPE && cause <= RK_CAUSE_SHARDING;
 }
@@ -318,8 +268,7 @@ static rk_err *explain_each(rk_explainer *e) {
             .compile = &e->run->compiles[i], .program = e->seen[i], .is_loaded = is_loaded};
         item->is_eager = item->program && item->program->has_sketch &&
                          rk_sketch_is_eager(&item->program->sketch);
-        RK_TRY(classify(e, i, item));
-        RK_TRY(look_for_blocks(e, item));
+        RK_TRY(explain_one(e, i, item));
     }
     RK_TRY(forgive_eager(x));
     RK_AUTO(rk_steps) steps = {0};

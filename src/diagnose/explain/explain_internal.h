@@ -1,5 +1,4 @@
-// State of an explanation, shared by the files of explain/ and by shapes/dims.c. Inside
-// src/diagnose only.
+// State of an explanation, shared by the files of explain/. Inside src/diagnose only.
 #pragma once
 
 #include "diagnose/explain/explain.h"
@@ -25,8 +24,10 @@ typedef struct rk_nearest_candidate {
 // `known` is NULL if there is none.
 RK_HIDDEN rk_nearest_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index);
 
-// Compares an item with its nearest program, and fills in the differences and the cause.
-RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, rk_explained *item);
+// Compares an item with its nearest program, and fills in the differences and the cause. `loaded`
+// is the item's own program.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, const rk_loaded *loaded,
+                                                  rk_explained *item);
 
 // Finds repeated blocks in a program.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks);
@@ -44,32 +45,8 @@ RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *in
                                                       const char *reason,
                                                       rk_process_reference *out_reference);
 
-// Resets an item to RK_CAUSE_FIRST, without a nearest program.
-RK_HIDDEN void rk_explained_be_first(rk_explained *item);
-
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(rk_explained *item);
 
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_patterns(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_answer_questions(rk_explanation *explanation);
-
-// The first difference that is a cause; NULL if there is none.
-static inline const rk_difference *rk_explained_head(const rk_explained *item) {
-    return item->differences.cause_count ? &item->differences.items[0] : NULL;
-}
-
-// The sizes in a type: 32 and 8 in "tensor<32x8xf32>", at most 16. rk_parse_dims returns false if
-// there are none.
-typedef struct rk_dims {
-    long long sizes[16];
-    size_t count;
-} rk_dims;
-RK_HIDDEN RK_NODISCARD bool rk_parse_dims(const char *type, rk_dims *out_dims);
-
-// Finds the only axis along which two types differ. False if they differ along none or several, or
-// have different ranks.
-RK_HIDDEN RK_NODISCARD bool rk_only_axis(const char *before, const char *after, size_t *out_axis);
-
-// Returns whether the first causes of two items have the same kind and, if they are shapes, differ
-// along the same axis. Both items must have a cause in their differences.
-RK_HIDDEN RK_NODISCARD bool rk_same_axis(const rk_explained *a, const rk_explained *b);

@@ -208,7 +208,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
     describe(&list, &e->run->processes[process], &text);
     *out_found = true;
     part(e, process, list.rounds);
-    return rk_add_pattern(e, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
+    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           busiest ? busiest->file : file, busiest ? busiest->line : line);
 }
 

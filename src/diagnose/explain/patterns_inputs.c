@@ -67,7 +67,8 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_
     write_names(members, &text.summary);
     rk_buf_add_text(&text.summary, ")");
     rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
-    return rk_add_pattern(e, kind, members->items, members->count, &text, head->file, head->line);
+    return rk_pattern_add(e->out, kind, members->items, members->count, &text, head->file,
+                          head->line);
 }
 
 static bool belongs(const rk_explained *item, rk_pattern_kind kind) {

@@ -38,7 +38,8 @@ static rk_err *find_flag_drift(rk_explainer *e) {
         rk_buf_add_format(&text.summary, ", and %zu more",
                           first->differences.cause_count - FLAGS_SHOWN);
     rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
-    return rk_add_pattern(e, RK_PATTERN_FLAG_DRIFT, members.items, members.count, &text, NULL, 0);
+    return rk_pattern_add(e->out, RK_PATTERN_FLAG_DRIFT, members.items, members.count, &text, NULL,
+                          0);
 }
 
 // The same program again and again in one process.
@@ -76,8 +77,8 @@ static rk_err *find_duplicate_storms(rk_explainer *e) {
                           "traced it anew each time",
                           rk_explained_name(first), members.count + 1);
         rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
-        RK_TRY(rk_add_pattern(e, RK_PATTERN_DUPLICATE_STORM, members.items, members.count, &text,
-                              place ? place->file : NULL, place ? place->line : 0));
+        RK_TRY(rk_pattern_add(e->out, RK_PATTERN_DUPLICATE_STORM, members.items, members.count,
+                              &text, place ? place->file : NULL, place ? place->line : 0));
     }
     return NULL;
 }
@@ -107,7 +108,7 @@ static rk_err *add_blocks(rk_explainer *e, const rk_explained *item) {
                           "shapes and structure), no Pallas kernel that scan cannot hold, and no "
                           "side effects.");
     const rk_explained *const members[] = {item};
-    return rk_add_pattern(e, RK_PATTERN_REPEATED_BLOCKS, members, 1, &text, blocks->file,
+    return rk_pattern_add(e->out, RK_PATTERN_REPEATED_BLOCKS, members, 1, &text, blocks->file,
                           blocks->line);
 }
 
@@ -220,7 +221,7 @@ static rk_err *add_divergence(rk_explainer *e, const size_t processes[2], const 
                     "logs, and let only the printing depend on the rank; no rank as a number in "
                     "the program.");
     const char *file = head && head->file ? head->file : place ? place->file : NULL;
-    return rk_add_pattern(e, RK_PATTERN_RANK_DIVERGENCE, members, count, &text, file,
+    return rk_pattern_add(e->out, RK_PATTERN_RANK_DIVERGENCE, members, count, &text, file,
                           head && head->file ? head->line
                           : place            ? place->line
                                              : 0);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 enum { VALUES_MIN = 3, VALUES_SHOWN = 8 };
 
@@ -84,7 +85,7 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     describe(members, &list, &text);
-    return rk_add_pattern(e, is_shape ? RK_PATTERN_SHAPE_FAMILY : RK_PATTERN_COUNTER,
+    return rk_pattern_add(e->out, is_shape ? RK_PATTERN_SHAPE_FAMILY : RK_PATTERN_COUNTER,
                           members->items, members->count, &text, head->file, head->line);
 }
 

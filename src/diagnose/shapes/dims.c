@@ -1,7 +1,6 @@
-// Reads the sizes of tensors from the types in differences.
-#include <stdlib.h>
+#include "diagnose/shapes/dims_internal.h"
 
-#include "diagnose/explain/explain_internal.h"
+#include <stdlib.h>
 
 bool rk_parse_dims(const char *type, rk_dims *out_dims) {
     const char *at = type ? strchr(type, '<') : NULL;

@@ -1,5 +1,6 @@
 // A run explained.
 #include "run_fixture.h"
+#include "support/faults.h"
 
 static char empty[] = "", job_name[] = "job";
 static rk_explanation explanation;
@@ -136,6 +137,31 @@ static void damage_and_bypass_have_causes_of_their_own(void **state) {
     expect_cause(1, RK_CAUSE_UNCACHEABLE);
 }
 
+// The search for the process reference and the search for blocks read one program.
+static void a_program_is_opened_once(void **state) {
+    fixture *f = *state;
+    static char callback[] = "host callback (xla_python_cpu_callback)";
+    const rk_fault_plan counting = {.nth = 0, .calls = RK_FAULT_OPEN};
+    run_fixture_keep(f, "branch", 1, true);
+    rk_run_compile *bypassed = run_fixture_ask(&f->run, "branch", 1);
+    bypassed->outcome = RK_OUTCOME_BYPASS;
+    bypassed->reason = callback;
+    run_fixture_load(f);
+    RK_AUTO(rk_loaded) loaded = {0};
+    rk_fault_begin(&counting);
+    rk_expect_ok(rk_corpus_open(&f->library, &f->library.items[0], &loaded));
+    unsigned opens = rk_fault_count();
+    rk_fault_end();
+    assert_true(loaded.loaded && opens > 0);
+    rk_fault_begin(&counting);
+    rk_err *err = rk_explain(&f->run.model, (rk_earlier_runs){NULL, 0}, &f->library, &explanation);
+    unsigned explained = rk_fault_count();
+    rk_fault_end();
+    rk_expect_ok(err);
+    expect_cause(0, RK_CAUSE_UNCACHEABLE);
+    assert_int_equal(explained, opens);
+}
+
 static void expect_divergence(uint32_t line) {
     bool found = false;
     for (size_t i = 0; i < explanation.pattern_count; i++) {
@@ -189,6 +215,7 @@ int main(void) {
         TEST(the_same_again_is_a_storm),
         TEST(what_was_stored_and_is_gone_was_evicted),
         TEST(damage_and_bypass_have_causes_of_their_own),
+        TEST(a_program_is_opened_once),
         TEST(the_first_program_in_which_ranks_differ_is_told),
         TEST(a_rank_that_was_handed_its_program_differs_in_the_same_line),
     };

@@ -1,0 +1,66 @@
+// State of one comparison, and the helpers that all its parts share: they add a difference, find
+// its line, and compare types. Inside src/diagnose only.
+#pragma once
+
+#include "diagnose/diff/diff.h"
+
+typedef struct rk_differ {
+    const rk_program_index *a, *b; // before, after
+    uint32_t *match;               // owned: partner in b of each item of a; RK_NO_ID: none
+    uint32_t *back;                // reverse of `match`, in the same allocation
+    uint32_t *parameter;           // owned: partner in b of each parameter of a
+    uint32_t *parameter_back;      // reverse of `parameter`, in the same allocation
+    uint32_t *function;            // owned: partner in b of each function of a
+    rk_program_diff *out;          // borrowed
+    // Differences found, by class. They decide the class of cause.
+    size_t parameters, shapes, dtypes, shardings, donations, structures, constants;
+    size_t accumulated;   // additions of a new parameter whose sum is a result
+    size_t converts;      // added or removed conversions, and changed types inside the program
+    bool moved;           // most matched operations have another line: the source was edited
+    rk_source causes[64]; // lines of the operations that are causes
+    size_t place_count;
+    // Changed sizes of parameters. A constant that changes with one of them is no cause.
+    struct {
+        int64_t before, after;
+    } sizes[32];
+    size_t size_count;
+} rk_differ;
+
+// Operations followed from a result to its user, or back.
+enum { RK_DIFFER_STEPS_MAX = 8 };
+
+// The operation or parameter that differs.
+typedef struct rk_differ_subject {
+    rk_span op;       // "stablehlo.add"
+    rk_span function; // the program's name for it, used if the user's name is unknown
+    rk_source place;
+    uint32_t order; // position in the later program
+    bool follows;
+} rk_differ_subject;
+
+// Appends one difference. Copies the texts; `attribute`, `before` and `after` may be empty.
+RK_HIDDEN RK_NODISCARD rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind,
+                                             const rk_differ_subject *subject, rk_span attribute,
+                                             rk_span before, rk_span after);
+
+// The line of an operation. If it has none, or only that of the call, the line of the operation
+// that uses its result.
+RK_HIDDEN rk_source rk_differ_place(const rk_program_index *index, uint32_t op);
+
+// The operation of an item, with its line (rk_differ_place).
+RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t item);
+
+// Returns whether a difference was found on this line before, and records the line. One line of the
+// source makes many operations, also those of its gradient; only the first one is a cause. False if
+// the line is unknown.
+RK_HIDDEN RK_NODISCARD bool rk_differ_is_known_line(rk_differ *d, const rk_source *place);
+
+// Returns whether differences of the inputs already explain the differences inside the program.
+RK_HIDDEN RK_NODISCARD bool rk_differ_inputs_differ(const rk_differ *d);
+
+RK_HIDDEN RK_NODISCARD bool rk_differ_is_about_sharding(rk_span name);
+RK_HIDDEN RK_NODISCARD bool rk_differ_begins(rk_span text, const char *with);
+RK_HIDDEN RK_NODISCARD bool rk_differ_ends(rk_span text, const char *with);
+
+// Compares two types without their layouts. Returns RK_DIFFERENCE_KIND_COUNT if they are equal.
+RK_HIDDEN rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after);

@@ -1,0 +1,64 @@
+#include "diagnose/explain/explanation.h"
+
+#include "base/alloc.h"
+
+const char *rk_pattern_kind_name(rk_pattern_kind kind) {
+    static const char *const names[RK_PATTERN_KIND_COUNT] = {
+        "counter",    "alternation",     "shape_family",    "optional_inputs", "fragments",
+        "flag_drift", "rank_divergence", "repeated_blocks", "duplicate_storm",
+    };
+    return names[kind];
+}
+
+static void item_cleanup(rk_explained *item) {
+    rk_differences_cleanup(&item->differences);
+    rk_free(item->blocks.file);
+    rk_free(item->advice);
+}
+
+static void pattern_cleanup(rk_pattern *pattern) {
+    rk_free(pattern->members);
+    rk_free(pattern->summary);
+    rk_free(pattern->advice);
+    rk_free(pattern->file);
+}
+
+void rk_explanation_cleanup(rk_explanation *explanation) {
+    for (size_t i = 0; i < explanation->count; i++)
+        item_cleanup(&explanation->items[i]);
+    rk_free(explanation->items);
+    for (size_t i = 0; i < explanation->pattern_count; i++)
+        pattern_cleanup(&explanation->patterns[i]);
+    rk_free(explanation->patterns);
+    rk_free(explanation->input_shapes.evidence);
+    rk_free(explanation->profile_or_sharding.evidence);
+    rk_free(explanation->hidden_branch.evidence);
+    *explanation = (rk_explanation){0};
+}
+
+uint64_t rk_explained_cost_ns(const rk_explained *explained) {
+    const rk_run_compile *compile = explained->compile;
+    return explained->is_loaded ? compile->request_ns : compile->compile_ns;
+}
+
+const char *rk_explained_name(const rk_explained *explained) {
+    const char *name = explained->compile->name;
+    return *name || !explained->program || !explained->program->has_sketch
+               ? name
+               : explained->program->sketch.module;
+}
+
+bool rk_explained_is_torch(const rk_explained *explained) {
+    return strncmp(explained->compile->name, "SyncTensorsGraph", 16) == 0 ||
+           (explained->program && explained->program->has_sketch &&
+            !explained->program->sketch.is_mlir);
+}
+
+void rk_explained_be_first(rk_explained *item) {
+    rk_differences_cleanup(&item->differences);
+    rk_free(RK_TAKE(item->advice));
+    item->cause = RK_CAUSE_FIRST;
+    item->nearest = NULL;
+    item->nearest_of = NULL;
+    item->similarity = 0;
+}

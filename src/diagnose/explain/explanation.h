@@ -1,0 +1,94 @@
+// The explanation of a run: its compilations with their causes, the patterns over them, and the
+// answers to three questions. rk_explain makes it (explain.h).
+#pragma once
+
+#include "diagnose/diff/difference.h"
+#include "diagnose/explain/corpus.h"
+#include "diagnose/steps/steps.h"
+#include "journal/read.h"
+
+// A block of operations that a program repeats several times in a row.
+typedef struct rk_blocks {
+    uint32_t count;     // 0: no such part
+    uint32_t op_count;  // operations of one block
+    bool custom_kernel; // it contains Pallas or Triton kernels
+    char *file;         // owned
+    uint32_t line;
+} rk_blocks;
+
+typedef struct rk_explained {
+    const rk_run_compile *compile; // borrowed from the run
+    const rk_known *program;       // borrowed from the corpus; NULL: not kept
+    rk_cause cause;
+    bool is_eager;           // an operation of the framework, outside of any compiled function
+    bool was_lost;           // an earlier run compiled it, and ended before it was stored
+    bool is_loaded;          // not compiled: a repeated request, answered from the store
+    const rk_known *nearest; // the most similar earlier program; NULL: none
+    const rk_run_compile *nearest_of; // its request in this run; NULL: it is of an earlier run
+    double similarity;                // from 0 to 1
+    rk_differences differences;       // causes first
+    bool accumulates;                 // as in rk_program_diff
+    rk_blocks blocks;
+    uint64_t step; // step of the process in or for which it was compiled; RK_NO_STEP: unknown
+    char *advice;  // owned; NULL: none
+} rk_explained;
+
+typedef enum rk_pattern_kind {
+    RK_PATTERN_COUNTER,
+    RK_PATTERN_ALTERNATION,
+    RK_PATTERN_SHAPE_FAMILY,
+    RK_PATTERN_OPTIONAL_INPUTS,
+    RK_PATTERN_FRAGMENTS,
+    RK_PATTERN_FLAG_DRIFT,
+    RK_PATTERN_RANK_DIVERGENCE,
+    RK_PATTERN_REPEATED_BLOCKS,
+    RK_PATTERN_DUPLICATE_STORM,
+    RK_PATTERN_KIND_COUNT,
+} rk_pattern_kind;
+const char *rk_pattern_kind_name(rk_pattern_kind kind); // "counter"; static
+
+typedef struct rk_pattern {
+    rk_pattern_kind kind;
+    const rk_explained **members; // owned array; the elements are borrowed
+    size_t member_count;
+    uint64_t lost_ns;
+    char *summary, *advice; // owned
+    char *file;             // owned; NULL: unknown
+    uint32_t line;
+} rk_pattern;
+
+typedef struct rk_question {
+    bool answer;
+    char *evidence; // owned; one sentence
+} rk_question;
+
+typedef struct rk_explanation {
+    const rk_run_model *run; // borrowed
+    const rk_corpus *corpus; // borrowed
+    rk_explained *items;     // owned; by time
+    size_t count;
+    rk_pattern *patterns; // owned; the costliest first
+    size_t pattern_count;
+    rk_question input_shapes, profile_or_sharding, hidden_branch;
+    uint64_t lost_ns; // cost of all items with a cause other than RK_CAUSE_FIRST
+} rk_explanation;
+
+void rk_explanation_cleanup(rk_explanation *explanation);
+
+// Cost of an item: the time in the compiler; for a repeated request, the time of the request.
+uint64_t rk_explained_cost_ns(const rk_explained *explained);
+
+// The name of the program. A failed compilation has no executable with a name: then the name in its
+// sketch. Borrowed.
+const char *rk_explained_name(const rk_explained *explained);
+
+// Returns whether the program is from PyTorch/XLA. Advice uses the terms of the framework.
+bool rk_explained_is_torch(const rk_explained *explained);
+
+// The first difference that is a cause; NULL if there is none.
+static inline const rk_difference *rk_explained_head(const rk_explained *item) {
+    return item->differences.cause_count ? &item->differences.items[0] : NULL;
+}
+
+// Resets an item to RK_CAUSE_FIRST, without a nearest program.
+void rk_explained_be_first(rk_explained *item);

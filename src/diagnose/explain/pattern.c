@@ -1,0 +1,53 @@
+#include "diagnose/explain/pattern_internal.h"
+
+#include "base/alloc.h"
+
+void rk_pattern_text_cleanup(rk_pattern_text *text) {
+    rk_buf_cleanup(&text->summary);
+    rk_buf_cleanup(&text->advice);
+}
+
+void rk_members_cleanup(rk_members *members) {
+    rk_free(members->items);
+    *members = (rk_members){0};
+}
+
+rk_err *rk_members_add(rk_members *members, const rk_explained *item) {
+    if (members->count == members->capacity) {
+        size_t capacity = members->capacity ? 2 * members->capacity : 16;
+        const rk_explained **items = rk_realloc(members->items, capacity * sizeof(rk_explained *));
+        if (!items)
+            return rk_err_no_memory();
+        members->items = items;
+        members->capacity = capacity;
+    }
+    members->items[members->count++] = item;
+    return NULL;
+}
+
+static rk_err *fill(rk_pattern *pattern, const rk_explained *const *members, size_t count,
+                    rk_pattern_text *text, const char *file) {
+    pattern->members = rk_calloc(count + 1, sizeof(rk_explained *));
+    pattern->summary = rk_strdup(rk_buf_text(&text->summary));
+    pattern->advice = rk_strdup(rk_buf_text(&text->advice));
+    if (!pattern->members || !pattern->summary || !pattern->advice || text->summary.failed ||
+        text->advice.failed)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        pattern->members[i] = members[i];
+        pattern->lost_ns += rk_explained_cost_ns(members[i]);
+    }
+    pattern->member_count = count;
+    return rk_difference_text(rk_span_text(file ? file : ""), &pattern->file);
+}
+
+rk_err *rk_pattern_add(rk_explanation *x, rk_pattern_kind kind, const rk_explained *const *members,
+                       size_t count, rk_pattern_text *text, const char *file, uint32_t line) {
+    rk_pattern *patterns = rk_realloc(x->patterns, (x->pattern_count + 1) * sizeof *patterns);
+    if (!patterns)
+        return rk_err_no_memory();
+    x->patterns = patterns;
+    rk_pattern *pattern = &patterns[x->pattern_count++];
+    *pattern = (rk_pattern){.kind = kind, .line = file ? line : 0};
+    return fill(pattern, members, count, text, file);
+}

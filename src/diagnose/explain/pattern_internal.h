@@ -1,0 +1,23 @@
+// Adds a pattern to an explanation: its members and its texts. Inside src/diagnose only.
+#pragma once
+
+#include "diagnose/explain/explanation.h"
+
+typedef struct rk_pattern_text {
+    rk_buf summary, advice;
+} rk_pattern_text;
+void rk_pattern_text_cleanup(rk_pattern_text *text);
+
+// Adds a pattern. Copies the members and the texts. `file` may be NULL.
+RK_HIDDEN RK_NODISCARD rk_err *rk_pattern_add(rk_explanation *x, rk_pattern_kind kind,
+                                              const rk_explained *const *members, size_t count,
+                                              rk_pattern_text *text, const char *file,
+                                              uint32_t line);
+
+// Growing list of members of a pattern.
+typedef struct rk_members {
+    const rk_explained **items; // owned
+    size_t count, capacity;
+} rk_members;
+void rk_members_cleanup(rk_members *members);
+RK_HIDDEN RK_NODISCARD rk_err *rk_members_add(rk_members *members, const rk_explained *item);

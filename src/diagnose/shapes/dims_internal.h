@@ -1,0 +1,20 @@
+// The sizes of tensors in the types of differences. Inside src/diagnose only.
+#pragma once
+
+#include "diagnose/explain/explanation.h"
+
+// The sizes in a type: 32 and 8 in "tensor<32x8xf32>", at most 16. rk_parse_dims returns false if
+// there are none.
+typedef struct rk_dims {
+    long long sizes[16];
+    size_t count;
+} rk_dims;
+RK_HIDDEN RK_NODISCARD bool rk_parse_dims(const char *type, rk_dims *out_dims);
+
+// Finds the only axis along which two types differ. False if they differ along none or several, or
+// have different ranks.
+RK_HIDDEN RK_NODISCARD bool rk_only_axis(const char *before, const char *after, size_t *out_axis);
+
+// Returns whether the first causes of two items have the same kind and, if they are shapes, differ
+// along the same axis. Both items must have a cause in their differences.
+RK_HIDDEN RK_NODISCARD bool rk_same_axis(const rk_explained *a, const rk_explained *b);
