@@ -2,6 +2,7 @@
 // others. Used only inside src/pjrt.
 #pragma once
 
+#include "pjrt/clients.h"
 #include "pjrt/runtime.h"
 #include "program/program.h"
 

@@ -5,12 +5,13 @@
 #include "pjrt/buffer_size.h"
 #include "pjrt/changes_internal.h"
 #include "pjrt/compile.h"
+#include "pjrt/counts.h"
 #include "pjrt/error.h"
+#include "pjrt/lifecycle.h"
 #include "pjrt/memory.h"
 #include "pjrt/optimized.h"
 #include "pjrt/origin.h"
 #include "pjrt/prefetch_internal.h"
-#include "pjrt/runtime.h"
 #include "pjrt/steps.h"
 
 // The hooks' behaviour, for any plugin.
@@ -55,7 +56,7 @@ static PJRT_Error *error_for_each_payload(const rk_plugin *plugin,
 static void add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *args) {
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    rk_runtime_add_client(plugin, args);
+    rk_lifecycle_add_client(plugin, args);
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
@@ -80,15 +81,15 @@ static void note_failure(rk_plugin *plugin, const char *what, const PJRT_Error *
     rk_buf_add_text(&reason, what);
     rk_buf_add(&reason, text.data, text.len < REASON_MAX_BYTES ? text.len : REASON_MAX_BYTES);
     if (!reason.failed)
-        rk_plugin_note_unwatched((const void *)(uintptr_t)plugin->real->PJRT_Client_Create,
-                                 rk_buf_text(&reason));
+        rk_lifecycle_note_unwatched((const void *)(uintptr_t)plugin->real->PJRT_Client_Create,
+                                    rk_buf_text(&reason));
     (void)pthread_setcancelstate(cancel_state, NULL);
 }
 
 static bool remove_client(rk_plugin *plugin, PJRT_Client *client) {
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    bool removed = rk_runtime_remove_client(plugin, client);
+    bool removed = rk_lifecycle_remove_client(plugin, client);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return removed;
 }
@@ -178,7 +179,7 @@ static void look_now_and_then(rk_plugin *plugin, uint64_t before) {
     if (RK_UNLIKELY((before & (BETWEEN_LOOKS - 1)) == BETWEEN_LOOKS - 1))
         rk_memory_look(plugin);
     if (RK_UNLIKELY((before & (BETWEEN_WRITES - 1)) == BETWEEN_WRITES - 1))
-        rk_runtime_write_counts(false);
+        rk_counts_write(false);
 }
 
 static void count_to_device(rk_plugin *plugin, uint64_t bytes) {

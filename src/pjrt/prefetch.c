@@ -16,7 +16,6 @@
 #include "pjrt/optimized.h"
 #include "pjrt/record_internal.h"
 #include "pjrt/subset.h"
-#include "pjrt/verify_internal.h"
 #include "store/manifest.h"
 
 // The limits of prefetched executables that no request has claimed.
