@@ -17,6 +17,7 @@
 #include "pjrt/optimized.h"
 #include "pjrt/origin.h"
 #include "pjrt/prefetch_internal.h"
+#include "pjrt/publish_internal.h"
 #include "pjrt/record_internal.h"
 #include "pjrt/steps.h"
 #include "pjrt/strict.h"

@@ -10,6 +10,7 @@
 #include "pjrt/compile_internal.h"
 #include "pjrt/lifecycle.h"
 #include "pjrt/optimized.h"
+#include "pjrt/publish_internal.h"
 
 static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     rk_changes_note(r->plugin, RK_USE_COMPILE);

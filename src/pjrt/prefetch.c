@@ -14,6 +14,7 @@
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/optimized.h"
+#include "pjrt/publish_internal.h"
 #include "pjrt/record_internal.h"
 #include "pjrt/subset.h"
 #include "store/manifest.h"
