@@ -72,12 +72,13 @@ static void write_client(const rk_runtime *runtime, const rk_client *client, con
                           });
 }
 
+// Either `args` or `topology` is NULL.
 static rk_err *identify_client(const rk_runtime *runtime, rk_client *client,
                                const PJRT_Client_Create_Args *args,
                                const PJRT_TopologyDescription *topology, description *d) {
     const PJRT_Api *api = client->plugin->real;
-    RK_TRY(topology ? rk_facts_gather_described(api, topology, &d->facts)
-                    : rk_facts_gather(api, args->client, &d->facts));
+    RK_TRY(args ? rk_facts_gather(api, args->client, &d->facts)
+                : rk_facts_gather_described(api, topology, &d->facts));
     if (args)
         RK_TRY(rk_facts_gather_options(args, &d->facts));
     rk_plugin_facts *facts = &d->facts.facts;

@@ -6,7 +6,6 @@
 
 #include <stdatomic.h>
 
-#include "base/status.h"
 #include "pjrt/bridge.h"
 
 // Expands M(n) for each slot. A function that needs its plugin exists once per slot.
