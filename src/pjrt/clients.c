@@ -1,13 +1,10 @@
-// Watched clients, and targets: substitutes for a client in AOT compilations.
+#include "pjrt/clients.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
 #include "pjrt/facts.h"
-#include "pjrt/memory.h"
-#include "pjrt/prefetch_internal.h"
-#include "pjrt/record_internal.h"
-#include "pjrt/runtime.h"
 #include "pjrt/toolchain.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -75,12 +72,13 @@ static void write_client(const rk_runtime *runtime, const rk_client *client, con
                           });
 }
 
+// Either `args` or `topology` is NULL.
 static rk_err *identify_client(const rk_runtime *runtime, rk_client *client,
                                const PJRT_Client_Create_Args *args,
                                const PJRT_TopologyDescription *topology, description *d) {
     const PJRT_Api *api = client->plugin->real;
-    RK_TRY(topology ? rk_facts_gather_described(api, topology, &d->facts)
-                    : rk_facts_gather(api, args->client, &d->facts));
+    RK_TRY(args ? rk_facts_gather(api, args->client, &d->facts)
+                : rk_facts_gather_described(api, topology, &d->facts));
     if (args)
         RK_TRY(rk_facts_gather_options(args, &d->facts));
     rk_plugin_facts *facts = &d->facts.facts;
@@ -102,13 +100,13 @@ static void free_client(rk_client *client) {
 static rk_client *new_client(rk_plugin *plugin, PJRT_Client *handle) {
     rk_client *client = rk_calloc(1, sizeof *client);
     if (!client)
-        return NULL; // not watched: its compilations pass through
+        return NULL;
     client->handle = handle;
     client->plugin = plugin;
     return client;
 }
 
-static void add_to_list(rk_client *client) {
+void rk_clients_add(rk_client *client) {
     (void)pthread_mutex_lock(&mutex);
     client->next = clients;
     clients = client;
@@ -120,12 +118,11 @@ static uint64_t next_client_number(void) {
     return atomic_fetch_add(&count, 1) + 1;
 }
 
-void rk_runtime_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *args) {
-    PJRT_Client *handle = args->client;
-    const rk_runtime *runtime = rk_runtime_start();
-    rk_client *client = runtime ? new_client(plugin, handle) : NULL;
+rk_client *rk_clients_new(const rk_runtime *runtime, rk_plugin *plugin,
+                          const PJRT_Client_Create_Args *args) {
+    rk_client *client = new_client(plugin, args->client);
     if (!client)
-        return;
+        return NULL;
     RK_AUTO(description) d = {0};
     client->number = next_client_number();
     rk_err *err = identify_client(runtime, client, args, NULL, &d);
@@ -133,10 +130,7 @@ void rk_runtime_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *arg
     if (err)
         rk_warn_once(RK_WARNING_KEY,
                      rk_err_wrap(err, "this client's programs get no key and are not kept"));
-    rk_record_client(client);
-    rk_prefetch_begin(runtime, plugin, client);
-    rk_memory_begin(plugin, handle, client->number);
-    add_to_list(client);
+    return client;
 }
 
 // Returns the target that is equal to `client`, and the number of all targets.
@@ -158,11 +152,11 @@ static const rk_client *find_target(const rk_client *client, size_t *out_count) 
 
 // A topology's destruction is not visible here, so its handle identifies nothing. Each topology is
 // queried again, and its description identifies the target.
-const rk_client *rk_runtime_target(rk_plugin *plugin, const PJRT_TopologyDescription *topology) {
+const rk_client *rk_clients_target(const rk_runtime *runtime, rk_plugin *plugin,
+                                   const PJRT_TopologyDescription *topology) {
     enum { TARGETS_MAX = 1024 };
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    const rk_runtime *runtime = rk_runtime_start();
-    rk_client *client = runtime ? new_client(plugin, NULL) : NULL;
+    rk_client *client = new_client(plugin, NULL);
     if (!client)
         return NULL;
     RK_AUTO(description) d = {0};
@@ -175,7 +169,7 @@ const rk_client *rk_runtime_target(rk_plugin *plugin, const PJRT_TopologyDescrip
     } else {
         client->number = next_client_number();
         write_client(runtime, client, &d);
-        add_to_list(client);
+        rk_clients_add(client);
         found = client;
     }
     (void)pthread_mutex_unlock(&one_at_a_time);
@@ -185,7 +179,7 @@ const rk_client *rk_runtime_target(rk_plugin *plugin, const PJRT_TopologyDescrip
     return found;
 }
 
-const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *handle) {
+const rk_client *rk_clients_find(const rk_plugin *plugin, const PJRT_Client *handle) {
     (void)pthread_mutex_lock(&mutex);
     const rk_client *client = handle ? clients : NULL;
     while (client && (client->handle != handle || client->plugin != plugin))
@@ -194,7 +188,7 @@ const rk_client *rk_runtime_client(const rk_plugin *plugin, const PJRT_Client *h
     return client;
 }
 
-size_t rk_runtime_list_clients(const rk_plugin *plugin, rk_client_name *out_clients, size_t max) {
+size_t rk_clients_list(const rk_plugin *plugin, rk_client_name *out_clients, size_t max) {
     size_t count = 0;
     (void)pthread_mutex_lock(&mutex);
     for (const rk_client *client = clients; client && count < max; client = client->next)
@@ -204,7 +198,7 @@ size_t rk_runtime_list_clients(const rk_plugin *plugin, rk_client_name *out_clie
     return count;
 }
 
-static void forget_client(const rk_plugin *plugin, const PJRT_Client *handle) {
+void rk_clients_remove(const rk_plugin *plugin, const PJRT_Client *handle) {
     (void)pthread_mutex_lock(&mutex);
     for (rk_client **link = &clients; *link; link = &(*link)->next) {
         rk_client *client = *link;
@@ -215,33 +209,4 @@ static void forget_client(const rk_plugin *plugin, const PJRT_Client *handle) {
         }
     }
     (void)pthread_mutex_unlock(&mutex);
-}
-
-bool rk_runtime_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
-    const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime) // a thread that is still inside the plugin may work for this client
-        return !rk_runtime_left_inside();
-    uint64_t drain_ns = runtime->settings->drain_ns;
-    bool loaded = rk_prefetch_end(runtime, handle);
-    bool stored = !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, drain_ns);
-    bool verified = !runtime->verifier || rk_verifier_drain(runtime->verifier, handle, drain_ns);
-    rk_runtime_write_counts(true);
-    rk_record_write();
-    const rk_client *client = rk_runtime_client(plugin, handle);
-    bool out = loaded && stored && verified;
-    if (client && out)
-        rk_memory_end(plugin, handle, client->number);
-    if (out) {
-        forget_client(plugin, handle);
-        rk_memory_quiesce();
-    } else {
-        rk_warn_once(RK_WARNING_DRAIN,
-                     rk_error(RK_DEADLINE_EXCEEDED,
-                              "the plugin is still %s an executable of a client that is being "
-                              "destroyed; the client is left alive",
-                              !loaded   ? "loading"
-                              : !stored ? "serializing"
-                                        : "compiling, for REKINDLE_VERIFY,"));
-    }
-    return out;
 }

@@ -17,6 +17,7 @@
 #include "pjrt/optimized.h"
 #include "pjrt/origin.h"
 #include "pjrt/prefetch_internal.h"
+#include "pjrt/publish_internal.h"
 #include "pjrt/record_internal.h"
 #include "pjrt/steps.h"
 #include "pjrt/strict.h"
@@ -283,7 +284,7 @@ static void abandon(void *context) {
 
 PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
     rk_runtime *runtime = rk_runtime_get();
-    const rk_client *client = runtime ? rk_runtime_client(plugin, args->client) : NULL;
+    const rk_client *client = runtime ? rk_clients_find(plugin, args->client) : NULL;
     if (!client || args->struct_size < PJRT_Client_Compile_Args_STRUCT_SIZE || !args->program)
         return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, args);
     rk_request r = {

@@ -8,7 +8,9 @@
 #include "pjrt/changes_internal.h"
 #include "pjrt/compile.h"
 #include "pjrt/compile_internal.h"
+#include "pjrt/lifecycle.h"
 #include "pjrt/optimized.h"
+#include "pjrt/publish_internal.h"
 
 static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     rk_changes_note(r->plugin, RK_USE_COMPILE);
@@ -53,7 +55,8 @@ static void abandon(void *context) {
 }
 
 static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_state) {
-    const rk_client *target = rk_runtime_target(plugin, args->topology);
+    const rk_runtime *started = rk_lifecycle_start();
+    const rk_client *target = started ? rk_clients_target(started, plugin, args->topology) : NULL;
     rk_runtime *runtime = rk_runtime_get();
     rk_request r = {
         .plugin = plugin,

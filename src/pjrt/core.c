@@ -6,9 +6,7 @@
 
 #include "base/macros.h"
 #include "pjrt/plugin.h"
-#include "pjrt/way_in.h"
-
-const char rk_way_in[] = "preload";
+#include "pjrt/wrap.h"
 
 typedef const PJRT_Api *get_api_fn(void);
 
@@ -17,7 +15,7 @@ static get_api_fn *real_get_api[RK_PLUGIN_SLOTS];
 
 #define SUBSTITUTE(n)                                                                              \
     static const PJRT_Api *get_api_##n(void) {                                                     \
-        return rk_plugin_wrap(real_get_api[n]());                                                  \
+        return rk_wrap_table(real_get_api[n]());                                                   \
     }
 RK_FOR_EACH_SLOT(SUBSTITUTE)
 #define SUBSTITUTE_NAME(n) get_api_##n,
@@ -48,6 +46,6 @@ RK_EXPORT void *rekindle_core_stand_in(void *get_api) {
     if (instead)
         memcpy(&answer, &instead, sizeof instead);
     else
-        rk_plugin_warn_too_many(get_api);
+        rk_wrap_warn_too_many(get_api);
     return answer;
 }

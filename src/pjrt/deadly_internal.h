@@ -2,7 +2,7 @@
 // src/pjrt.
 #pragma once
 
-#include "pjrt/compile_internal.h"
+#include "pjrt/request_internal.h"
 
 // False if no entry of the request's key may be loaded or stored. The request records this in
 // `doubt`.

@@ -1,6 +1,7 @@
 // The functions that the program may call (pjrt/rekindle.h). A note in own_note.c contains their
 // address.
 #include "base/buf.h"
+#include "pjrt/counts.h"
 #include "pjrt/rekindle.h"
 #include "pjrt/runtime.h"
 #include "pjrt/steps.h"
@@ -10,7 +11,7 @@ RK_HIDDEN extern const rekindle_functions rk_guest_functions;
 
 static void flush(void) {
     if (rk_runtime_get())
-        rk_runtime_write_counts(true);
+        rk_counts_write(true);
 }
 
 static void copy_text(char *to, size_t size, const char *text) {

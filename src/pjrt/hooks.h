@@ -6,7 +6,3 @@
 // Puts the hooks of `plugin->slot` into `plugin->wrapped`, for each watched entry that the plugin
 // has.
 void rk_hooks_install(rk_plugin *plugin);
-
-// True if `function` is a hook of rekindle, in this library or in another copy of it in the
-// process.
-bool rk_hooks_contain(const void *function);

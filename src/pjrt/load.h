@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/span.h"
+#include "base/status.h"
 #include "pjrt/plugin.h"
 
 // True unless the plugin is known to be unable to load executables. Warns once if this follows from

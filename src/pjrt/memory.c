@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/sys.h"
+#include "pjrt/clients.h"
 #include "pjrt/error.h"
 #include "pjrt/facts.h"
 #include "pjrt/runtime.h"
@@ -115,7 +116,7 @@ void rk_memory_look(rk_plugin *plugin) {
     if (pthread_mutex_trylock(&asking) == 0) {
         rk_client_name clients[CLIENTS_MAX];
         bool ended = !rk_runtime_get(); // in the meantime
-        size_t count = ended ? 0 : rk_runtime_list_clients(plugin, clients, CLIENTS_MAX);
+        size_t count = ended ? 0 : rk_clients_list(plugin, clients, CLIENTS_MAX);
         for (size_t i = 0; i < count; i++)
             (void)sample(runtime, plugin, clients[i].handle, clients[i].number, "interval");
         (void)pthread_mutex_unlock(&asking);

@@ -1,9 +1,9 @@
-// Recognizes other libraries of rekindle in the same process.
+#include "pjrt/own_note.h"
+
 #include <elf.h>
 #include <link.h>
+#include <stdint.h>
 #include <string.h>
-
-#include "pjrt/hooks.h"
 
 // The first ELF note marks every library of rekindle. It identifies hooks of another copy in the
 // same process, so that a table is never wrapped twice.
@@ -63,7 +63,7 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *context) {
     return contains;
 }
 
-bool rk_hooks_contain(const void *function) {
+bool rk_own_note_covers(const void *function) {
     search wanted = {.address = (uintptr_t)function};
     (void)dl_iterate_phdr(visit_object, &wanted);
     return wanted.found;

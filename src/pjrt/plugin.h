@@ -6,7 +6,6 @@
 
 #include <stdatomic.h>
 
-#include "base/status.h"
 #include "pjrt/bridge.h"
 
 // Expands M(n) for each slot. A function that needs its plugin exists once per slot.
@@ -30,7 +29,7 @@ typedef enum rk_load_way {
 typedef struct rk_plugin {
     const PJRT_Api *real; // the plugin's own; lives as long as the process
     PJRT_Api *wrapped;    // rekindle's copy, of the same size; lives as long as the process
-    size_t bytes;         // of either table; more than an old plugin declares (see plugin.c)
+    size_t bytes;         // of either table; more than an old plugin declares (see wrap.c)
     int slot;
     int first_state; // of the environment, when the plugin was opened (pjrt/changes_internal.h)
     _Atomic(rk_load_way) load_way;
@@ -41,24 +40,14 @@ typedef struct rk_plugin {
     rk_plugin_counts counts;
 } rk_plugin;
 
-// Returns the table to give to a framework instead of `real`: a copy with the watched entries
-// replaced. Returns `real` itself if rekindle is off or inert or the table is already wrapped, and,
-// with a warning, if its format or API version is unknown or no slot is left. The same table gives
-// the same result every time. NULL only if `real` is NULL. Thread-safe.
-const PJRT_Api *rk_plugin_wrap(const PJRT_Api *real);
-
-// Warns, once, that a plugin is not watched because no slot is left. `get_api`: its GetPjrtApi.
-void rk_plugin_warn_too_many(const void *get_api);
-
-// Like rk_runtime_note_unwatched, for the plugin whose library contains `address`.
-void rk_plugin_note_unwatched(const void *address, const char *reason);
-
 // The slots, for the hooks. Only the hooks of a slot's own table read it.
 extern rk_plugin rk_plugin_slots[RK_PLUGIN_SLOTS];
 
 // Returns the plugin in the slot; NULL while the slot is empty.
 rk_plugin *rk_plugin_at(int slot);
 
-// Returns a table for a missing plugin: every entry returns an error with the text of `problem`,
-// which is consumed. A later call keeps the first problem. Lives as long as the process.
-const PJRT_Api *rk_plugin_absent(rk_err *problem);
+// Returns the number of slots in use.
+int rk_plugin_count(void);
+
+// Marks the slot as used. Called by pjrt/wrap.h after it has filled the slot, in order.
+void rk_plugin_publish(int slot);

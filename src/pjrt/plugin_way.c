@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "pjrt/plugin.h"
+#include "pjrt/absent.h"
 #include "pjrt/runtime.h"
-#include "pjrt/way_in.h"
-
-const char rk_way_in[] = "plugin";
+#include "pjrt/wrap.h"
 
 typedef const PJRT_Api *get_api_fn(void);
 
@@ -57,7 +55,7 @@ static void load_once(void) {
     const char *path =
         settings && settings->plugin[0] ? settings->plugin : getenv("REKINDLE_PLUGIN");
     rk_err *err = load_plugin(path, &real);
-    the_api = err ? rk_plugin_absent(err) : rk_plugin_wrap(real);
+    the_api = err ? rk_absent_table(err) : rk_wrap_table(real);
 }
 
 const PJRT_Api *GetPjrtApi(void) {

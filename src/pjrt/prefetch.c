@@ -14,9 +14,9 @@
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/optimized.h"
+#include "pjrt/publish_internal.h"
 #include "pjrt/record_internal.h"
 #include "pjrt/subset.h"
-#include "pjrt/verify_internal.h"
 #include "store/manifest.h"
 
 // The limits of prefetched executables that no request has claimed.

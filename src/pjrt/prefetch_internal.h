@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "cache/prefetcher.h"
-#include "pjrt/compile_internal.h"
+#include "pjrt/request_internal.h"
 
 // Creates the runtime's prefetcher if the settings allow it. Called once, as the runtime starts.
 RK_HIDDEN void rk_prefetch_start(rk_runtime *runtime);

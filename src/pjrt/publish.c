@@ -1,8 +1,9 @@
+#include "pjrt/publish_internal.h"
+
 #include "base/alloc.h"
 #include "base/sys.h"
 #include "diagnose/diff/sketch.h"
 #include "pjrt/changes_internal.h"
-#include "pjrt/compile_internal.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
 #include "pjrt/optimized.h"

@@ -4,6 +4,7 @@
 
 #include "base/sys.h"
 #include "base/thread.h"
+#include "pjrt/publish_internal.h"
 #include "store/manifest.h"
 
 enum {

@@ -6,7 +6,7 @@
 // The end of a client and the end of the process write it as well.
 #pragma once
 
-#include "pjrt/compile_internal.h"
+#include "pjrt/request_internal.h"
 
 // Called after a client was created.
 RK_HIDDEN void rk_record_client(const rk_client *client);

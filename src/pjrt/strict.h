@@ -2,7 +2,7 @@
 // real compilation is warned about (REKINDLE_STRICT=warn) or refused (fail).
 #pragma once
 
-#include "pjrt/compile_internal.h"
+#include "pjrt/request_internal.h"
 
 enum {
     // Warm-up "auto" ends after this many steps and this much time without a new program compiled

@@ -2,7 +2,7 @@
 // src/pjrt.
 #pragma once
 
-#include "pjrt/compile_internal.h"
+#include "pjrt/request_internal.h"
 
 typedef struct rk_late {
     rk_buf name;   // the program's own name

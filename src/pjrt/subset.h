@@ -2,7 +2,7 @@
 // does not begin at device 0 has crashed (jax#38004), and no test has shown since that it works.
 #pragma once
 
-#include "pjrt/runtime.h"
+#include "pjrt/clients.h"
 
 // True if the compile options place the program on such a subset of the client's devices. `options`
 // are the fields of the canonical options (identity/options.h).

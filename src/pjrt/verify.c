@@ -1,14 +1,15 @@
-#include "pjrt/changes_internal.h"
 #include "pjrt/verify_internal.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "pjrt/changes_internal.h"
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/executable_digest.h"
 #include "pjrt/load.h"
 #include "pjrt/prefetch_internal.h"
+#include "pjrt/publish_internal.h"
 
 // One hit that is being verified.
 typedef struct verification {

@@ -2,7 +2,7 @@
 // compares the new executable with the loaded one. Used only inside src/pjrt.
 #pragma once
 
-#include "pjrt/compile_internal.h"
+#include "pjrt/request_internal.h"
 
 // Records the entry that a request is about to load. Called only if there is a verifier.
 RK_HIDDEN void rk_verify_note(rk_request *r, const rk_entry *entry);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pjrt/absent.h"
 #include "pjrt/error.h"
-#include "pjrt/hooks.h"
+#include "pjrt/own_note.h"
 #include "pjrt/plugin.h"
+#include "pjrt/wrap.h"
 
 // Stands for any entry of a plugin. It is never called, and lies in libc: entries in this program
 // would be taken for hooks, since the code under test is linked into it (and so are a sanitizer's
@@ -50,19 +52,19 @@ enum { WATCHED_ENTRIES = 25, LATER_WATCHED_ENTRIES = 3 };
 static void the_whole_table_is_copied(void **state) {
     (void)state;
     PJRT_Api *real = make_table(0);
-    const PJRT_Api *wrapped = rk_plugin_wrap(real);
+    const PJRT_Api *wrapped = rk_wrap_table(real);
     assert_ptr_not_equal(wrapped, real);
     assert_int_equal(wrapped->struct_size, real->struct_size);
     assert_int_equal(differences(real, wrapped), WATCHED_ENTRIES);
-    assert_ptr_equal(rk_plugin_wrap(real), wrapped);
-    assert_ptr_equal(rk_plugin_wrap(wrapped), wrapped); // ours already
-    assert_true(rk_hooks_contain((const void *)(uintptr_t)wrapped->PJRT_Client_Compile));
+    assert_ptr_equal(rk_wrap_table(real), wrapped);
+    assert_ptr_equal(rk_wrap_table(wrapped), wrapped); // ours already
+    assert_true(rk_own_note_covers((const void *)(uintptr_t)wrapped->PJRT_Client_Compile));
 }
 
 static void a_newer_table_keeps_its_tail(void **state) {
     (void)state;
     PJRT_Api *real = make_table(LATER_ENTRIES);
-    const PJRT_Api *wrapped = rk_plugin_wrap(real);
+    const PJRT_Api *wrapped = rk_wrap_table(real);
     assert_int_equal(wrapped->struct_size, real->struct_size);
     assert_int_equal(differences(real, wrapped), WATCHED_ENTRIES + LATER_WATCHED_ENTRIES);
     assert_ptr_not_equal(rk_pjrt_later(wrapped, RK_PJRT_ERROR_FOR_EACH_PAYLOAD),
@@ -74,7 +76,7 @@ static void an_older_table_stays_short(void **state) {
     (void)state;
     enum { SHORT_BY = 30, BEHIND = 5 }; // ends before PJRT_Compile, and four more that are watched
     PJRT_Api *real = make_table(-SHORT_BY);
-    const PJRT_Api *wrapped = rk_plugin_wrap(real);
+    const PJRT_Api *wrapped = rk_wrap_table(real);
     assert_ptr_not_equal(wrapped, real);
     assert_int_equal(wrapped->struct_size, real->struct_size);
     assert_int_equal(differences(real, wrapped), WATCHED_ENTRIES - BEHIND);
@@ -85,14 +87,14 @@ static void what_is_no_usable_table_is_handed_on(void **state) {
     (void)state;
     PJRT_Api *major = make_table(0);
     major->pjrt_api_version.major_version = 1;
-    assert_ptr_equal(rk_plugin_wrap(major), major);
+    assert_ptr_equal(rk_wrap_table(major), major);
     PJRT_Api *tiny = make_table(0);
     tiny->struct_size = offsetof(PJRT_Api, PJRT_Client_Create);
-    assert_ptr_equal(rk_plugin_wrap(tiny), tiny);
+    assert_ptr_equal(rk_wrap_table(tiny), tiny);
     PJRT_Api *huge = make_table(0);
     huge->struct_size = (size_t)1 << 40;
-    assert_ptr_equal(rk_plugin_wrap(huge), huge);
-    assert_null(rk_plugin_wrap(NULL));
+    assert_ptr_equal(rk_wrap_table(huge), huge);
+    assert_null(rk_wrap_table(NULL));
     free(major);
     free(tiny);
     free(huge);
@@ -104,7 +106,7 @@ static void the_extension_chain_is_the_plugins_own(void **state) {
     static PJRT_Extension_Base first = {sizeof first, PJRT_Extension_Type_Example, &second};
     PJRT_Api *real = make_table(0);
     real->extension_start = &first;
-    assert_ptr_equal(rk_plugin_wrap(real)->extension_start, &first);
+    assert_ptr_equal(rk_wrap_table(real)->extension_start, &first);
     assert_ptr_equal(first.next, &second);
 }
 
@@ -127,7 +129,7 @@ static void a_registered_transform_is_noticed(void **state) {
     static PJRT_Extension_Base first = {sizeof first, PJRT_Extension_Type_Example, &transform.base};
     PJRT_Api *real = make_table(0);
     real->extension_start = &first;
-    const PJRT_Api *wrapped = rk_plugin_wrap(real);
+    const PJRT_Api *wrapped = rk_wrap_table(real);
     const PJRT_Extension_Base *node = wrapped->extension_start;
     assert_int_equal(node->type, first.type);
     node = node->next;
@@ -153,18 +155,18 @@ static void plugins_beyond_the_slots_work_unwatched(void **state) {
     PJRT_Api *reals[MANY];
     for (int i = 0; i < MANY; i++) {
         reals[i] = make_table(0);
-        wrapped += rk_plugin_wrap(reals[i]) != reals[i];
+        wrapped += rk_wrap_table(reals[i]) != reals[i];
     }
     assert_true(wrapped < MANY);
     assert_non_null(rk_plugin_at(RK_PLUGIN_SLOTS - 1));
-    assert_ptr_equal(rk_plugin_wrap(reals[MANY - 1]), reals[MANY - 1]);
+    assert_ptr_equal(rk_wrap_table(reals[MANY - 1]), reals[MANY - 1]);
     for (int i = wrapped; i < MANY; i++)
         free(reals[i]); // a watched table lives as long as the process
 }
 
 static void an_absent_plugin_gives_its_reason_everywhere(void **state) {
     (void)state;
-    const PJRT_Api *table = rk_plugin_absent(rk_error(RK_NOT_FOUND, "no plugin at all"));
+    const PJRT_Api *table = rk_absent_table(rk_error(RK_NOT_FOUND, "no plugin at all"));
     PJRT_Plugin_Initialize_Args initialize = {.struct_size = sizeof initialize};
     PJRT_Error *error = table->PJRT_Plugin_Initialize(&initialize);
     assert_non_null(error);

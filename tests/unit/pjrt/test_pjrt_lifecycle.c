@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "pjrt/runtime.h"
+#include "pjrt/lifecycle.h"
 #include "support/tempdir.h"
 
 #ifndef __has_feature
@@ -32,7 +32,7 @@ static void *fork_a_child(void *argument) {
     if (child == 0) {
         (void)alarm(LONG_SECONDS);
         rk_sys_replace(NULL);
-        (void)rk_runtime_start();
+        (void)rk_lifecycle_start();
         _exit(0);
     }
     if (waitpid(child, &child_status, 0) != child)
@@ -61,7 +61,7 @@ static void a_child_forked_while_the_runtime_starts_does_not_hang(void **state) 
     rk_sys_table table = rk_sys_libc;
     table.openat_fn = fork_and_open;
     rk_sys_replace(&table);
-    const rk_runtime *runtime = rk_runtime_start();
+    const rk_runtime *runtime = rk_lifecycle_start();
     rk_sys_replace(NULL);
     assert_non_null(runtime);
     assert_true(forks >= 2);
