@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/temporary.h"
 
 int rk_at_open(int dir_fd, const char *name, int flags, mode_t mode) {
@@ -103,7 +104,7 @@ static rk_err *create_temporary(int dir_fd, const char *shown, mode_t mode, rk_b
 }
 
 static rk_err *write_and_sync(int fd, const char *shown, const void *data, size_t len) {
-    rk_err *err = rk_fs_write_all(fd, data, len);
+    rk_err *err = rk_fd_write_all(fd, data, len);
     if (err)
         return rk_err_wrap(err, "%s", shown);
     if (sync_retry(fd) != 0)

@@ -5,14 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/at_internal.h"
-
-void rk_autofd_cleanup(int *fd) {
-    if (*fd >= 0) {
-        int saved = errno;
-        (void)rk_sys()->close_fn(*fd);
-        errno = saved;
-    }
-}
+#include "base/fd.h"
 
 rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
     // O_NONBLOCK: a FIFO in place of the file must not hang the job.
@@ -28,22 +21,6 @@ rk_err *rk_fs_read_trusted(const char *path, size_t max_bytes, mode_t refused_mo
     if (fd < 0)
         return rk_error_errno(errno, "cannot open %s", path);
     return rk_at_read(fd, path, max_bytes, refused_mode, out_data);
-}
-
-rk_err *rk_fs_write_all(int fd, const void *data, size_t len) {
-    const uint8_t *next = data;
-    while (len) {
-        ssize_t written = rk_sys()->write_fn(fd, next, len);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return rk_error_errno(errno, "cannot write");
-        if (written == 0)
-            return rk_error(RK_DATA_LOSS, "write(2) took no bytes");
-        next += written;
-        len -= (size_t)written;
-    }
-    return NULL;
 }
 
 // Opens the directory that contains `path`. `out_fd` is owned.

@@ -3,11 +3,8 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/sys.h"
-
-// Closes a descriptor at the end of its scope, unless it is negative.
-void rk_autofd_cleanup(int *fd);
-#define rk_autofd __attribute__((cleanup(rk_autofd_cleanup))) int
 
 // Appends the whole file to `out_data`. Errors: RK_NOT_FOUND, RK_OUT_OF_RANGE (longer than
 // `max_bytes`, or not a regular file), or the code for the errno of a system call. Does not follow
@@ -29,9 +26,6 @@ RK_NODISCARD rk_err *rk_fs_publish(const char *path, const void *data, size_t le
 
 // Works like mkdir -p. New directories get `mode`. Does nothing for "" and "/".
 RK_NODISCARD rk_err *rk_fs_make_dirs(const char *path, mode_t mode);
-
-// Writes all bytes to `fd`. Continues after a short write and after EINTR.
-RK_NODISCARD rk_err *rk_fs_write_all(int fd, const void *data, size_t len);
 
 // Calls `visit` with every name in a directory except ".", ".." and NFS's own .nfs…, in byte order.
 // Reads at most `max_entries` names and ignores the rest. Stops at the first error from `visit` and

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/fd.h"
+#include "base/sys.h"
 
 enum { STAT_MAX_BYTES = 1024, MAX_HEX_DIGITS = 16, BOOT_HEX_DIGITS = 32 };
 

@@ -37,6 +37,13 @@ struct rk_flights {
     bool heartbeat_runs, heartbeat_idles, heartbeat_stops;
 };
 
+// Begins a flight with one reference, for the compiling thread. NULL if memory is short. Called
+// with the mutex held.
+RK_HIDDEN rk_flight *rk_flight_begin(rk_flights *flights, const rk_digest *key);
+
+// Drops a reference, and frees the flight after the last one. Called with the mutex held.
+RK_HIDDEN void rk_flight_drop(rk_flight *flight);
+
 // Takes the lease of the key, or waits for its holder.
 RK_HIDDEN rk_flight_advice rk_flight_join(rk_flights *flights, rk_flight_wait *wait);
 

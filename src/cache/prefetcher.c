@@ -37,174 +37,6 @@ void rk_prefetcher_free(rk_prefetcher *prefetch) {
     rk_free(prefetch);
 }
 
-static rk_prefetcher_list *find_list(const rk_prefetcher *prefetch, const void *owner) {
-    for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
-        if (list->owner == owner)
-            return list;
-    return NULL;
-}
-
-static void remove_list(rk_prefetcher *prefetch, rk_prefetcher_list *list) {
-    rk_prefetcher_list **link = &prefetch->lists;
-    while (*link != list)
-        link = &(*link)->next;
-    *link = list->next;
-    atomic_fetch_sub(&prefetch->list_count, 1);
-    if (prefetch->options.settled)
-        prefetch->options.settled(&list->total);
-    rk_free(list->known);
-    rk_free(list);
-}
-
-void rk_prefetcher_unlink(rk_prefetcher *prefetch, rk_prefetcher_list *list,
-                          rk_prefetcher_job *job) {
-    rk_prefetcher_job **link = &list->jobs;
-    while (*link != job)
-        link = &(*link)->next;
-    *link = job->next;
-    if (!list->jobs)
-        remove_list(prefetch, list);
-    (void)pthread_cond_broadcast(&prefetch->changed);
-}
-
-void rk_prefetcher_free_job(const rk_prefetcher *prefetch, rk_prefetcher_job *job) {
-    rk_answer_cleanup(&job->answer);
-    prefetch->actions.release(job->what.context);
-    rk_free(job);
-}
-
-void rk_prefetcher_waste(rk_prefetcher *prefetch, rk_prefetcher_list *list,
-                         rk_prefetcher_job *job) {
-    job->state = RK_PREFETCHER_DESTROYING;
-    list->total.wasted++;
-    list->total.wasted_load_ns += job->load_ns;
-    (void)pthread_mutex_unlock(&prefetch->mutex);
-    prefetch->actions.destroy(job->what.context, RK_TAKE(job->answer.handle));
-    (void)pthread_mutex_lock(&prefetch->mutex);
-    prefetch->held--;
-    prefetch->held_bytes -= job->what.bytes;
-    rk_prefetcher_unlink(prefetch, list, job);
-    rk_prefetcher_free_job(prefetch, job); // no plugin call, so it may run with the mutex held
-}
-
-// `key` NULL: every job matches.
-static bool is_of(const rk_prefetcher_job *job, const rk_key *key) {
-    return !key || rk_key_equal(&job->what.key, key);
-}
-
-// Drops queued and failed jobs, and marks jobs that are being loaded as discarded. Keeps the mutex
-// locked, so that no load begins before the loaded executables are destroyed. The list may be gone
-// afterwards.
-static void discard_unloaded(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key) {
-    for (rk_prefetcher_job *job = list->jobs, *next; job; job = next) {
-        next = job->next;
-        if (!is_of(job, key))
-            continue;
-        job->discarded |= job->state == RK_PREFETCHER_LOADING && !job->awaited;
-        bool queued = job->state == RK_PREFETCHER_QUEUED;
-        if (!queued && (job->state != RK_PREFETCHER_FAILED || job->awaited))
-            continue;
-        list->total.dropped += queued;
-        rk_prefetcher_unlink(prefetch, list, job); // frees the list after the last job
-        rk_prefetcher_free_job(prefetch, job);
-    }
-}
-
-static rk_prefetcher_job *find_ready(const rk_prefetcher_list *list, const rk_key *key) {
-    for (rk_prefetcher_job *job = list->jobs; job; job = job->next)
-        if (job->state == RK_PREFETCHER_READY && !job->awaited && is_of(job, key))
-            return job;
-    return NULL;
-}
-
-size_t rk_prefetcher_forget(rk_prefetcher *prefetch, const void *owner) {
-    size_t destroyed = 0;
-    rk_prefetcher_list *list = find_list(prefetch, owner);
-    if (list)
-        discard_unloaded(prefetch, list, NULL);
-    while ((list = find_list(prefetch, owner)) != NULL) { // it may be freed while unlocked
-        rk_prefetcher_job *job = find_ready(list, NULL);
-        if (!job)
-            break;
-        rk_prefetcher_waste(prefetch, list, job);
-        destroyed++;
-    }
-    return destroyed;
-}
-
-static bool matches_owner(const rk_prefetcher_list *list, const void *owner) {
-    return !owner || list->owner == owner;
-}
-
-typedef enum reason {
-    NOT_NEEDED,
-    MEMORY_IS_SHORT,
-    MEMORY_IS_MEASURED,
-} reason;
-
-static size_t discard_lists(rk_prefetcher *prefetch, const void *owner, const rk_key *key,
-                            reason why) {
-    size_t destroyed = 0;
-    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
-        return 0;
-    (void)pthread_mutex_lock(&prefetch->mutex);
-    for (rk_prefetcher_list *list = prefetch->lists, *next; list; list = next) {
-        next = list->next;
-        if (!matches_owner(list, owner))
-            continue;
-        list->total.relieved |= why == MEMORY_IS_SHORT;
-        list->total.measured |= why == MEMORY_IS_MEASURED;
-        discard_unloaded(prefetch, list, key);
-    }
-    for (rk_prefetcher_list *list = prefetch->lists; list;) {
-        rk_prefetcher_job *job = matches_owner(list, owner) ? find_ready(list, key) : NULL;
-        if (job) {
-            rk_prefetcher_waste(prefetch, list, job);
-            destroyed++;
-        }
-        list = job ? prefetch->lists : list->next; // the mutex was unlocked: start again
-    }
-    (void)pthread_mutex_unlock(&prefetch->mutex);
-    return destroyed;
-}
-
-size_t rk_prefetcher_relieve(rk_prefetcher *prefetch) {
-    return discard_lists(prefetch, NULL, NULL, MEMORY_IS_SHORT);
-}
-
-size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch) {
-    return discard_lists(prefetch, NULL, NULL, MEMORY_IS_MEASURED);
-}
-
-void rk_prefetcher_let_go(rk_prefetcher *prefetch, const void *owner) {
-    (void)discard_lists(prefetch, owner, NULL, NOT_NEEDED);
-}
-
-void rk_prefetcher_distrust(rk_prefetcher *prefetch, const rk_key *key) {
-    (void)discard_lists(prefetch, NULL, key, NOT_NEEDED);
-}
-
-// True if discarded executables still use memory: they are being destroyed or loaded.
-static bool is_freeing_memory(const rk_prefetcher *prefetch) {
-    for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
-        for (const rk_prefetcher_job *job = list->jobs; job; job = job->next)
-            if (job->state == RK_PREFETCHER_DESTROYING ||
-                (job->state == RK_PREFETCHER_LOADING && job->discarded))
-                return true;
-    return false;
-}
-
-void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns) {
-    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
-        return;
-    uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
-    (void)pthread_mutex_lock(&prefetch->mutex);
-    while (is_freeing_memory(prefetch))
-        if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
-            break;
-    (void)pthread_mutex_unlock(&prefetch->mutex);
-}
-
 // Adding a list.
 
 static rk_err *start_threads(rk_prefetcher *prefetch) {
@@ -221,12 +53,6 @@ static rk_err *start_threads(rk_prefetcher *prefetch) {
         prefetch->thread_count++;
     }
     return NULL;
-}
-
-bool rk_prefetcher_comes_before(const rk_prefetcher_item *a, const rk_prefetcher_item *b) {
-    if (a->stale != b->stale)
-        return b->stale;
-    return a->wanted_ns < b->wanted_ns;
 }
 
 static int compare_digests(const void *a, const void *b) {
@@ -270,7 +96,7 @@ static void free_list(rk_prefetcher_list *list) {
 }
 
 static rk_err *insert_list(rk_prefetcher *prefetch, rk_prefetcher_list *list) {
-    if (prefetch->closed || find_list(prefetch, list->owner))
+    if (prefetch->closed || rk_prefetcher_find_list(prefetch, list->owner))
         return rk_error(RK_FAILED_PRECONDITION, "the process ends, or there is a list already");
     RK_TRY(start_threads(prefetch));
     list->next = prefetch->lists;
@@ -374,7 +200,7 @@ bool rk_prefetcher_take(rk_prefetcher *prefetch, const void *owner, const rk_key
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return false;
     (void)pthread_mutex_lock(&prefetch->mutex);
-    rk_prefetcher_list *list = find_list(prefetch, owner);
+    rk_prefetcher_list *list = rk_prefetcher_find_list(prefetch, owner);
     bool taken = list && take(prefetch, list, key, out_claim);
     (void)pthread_mutex_unlock(&prefetch->mutex);
     return taken;
@@ -395,7 +221,7 @@ void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return;
     (void)pthread_mutex_lock(&prefetch->mutex);
-    rk_prefetcher_list *list = find_list(prefetch, owner);
+    rk_prefetcher_list *list = rk_prefetcher_find_list(prefetch, owner);
     if (list)
         meet(prefetch, list, key);
     (void)pthread_mutex_unlock(&prefetch->mutex);
@@ -406,13 +232,13 @@ void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key
 // True if the owner (NULL: every owner) has no list left; then no thread is inside the plugin for
 // it.
 static bool is_out(const rk_prefetcher *prefetch, const void *owner) {
-    return owner ? !find_list(prefetch, owner) : !prefetch->lists;
+    return owner ? !rk_prefetcher_find_list(prefetch, owner) : !prefetch->lists;
 }
 
 // False if every list of the owner has already reached a timeout: no second wait.
 static bool is_worth_waiting(const rk_prefetcher *prefetch, const void *owner) {
     for (const rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
-        if (matches_owner(list, owner) && !list->gave_up)
+        if (rk_prefetcher_matches_owner(list, owner) && !list->gave_up)
             return true;
     return false;
 }
@@ -423,7 +249,7 @@ static bool wait_until_out(rk_prefetcher *prefetch, const void *owner, uint64_t 
         if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
             break;
     for (rk_prefetcher_list *list = prefetch->lists; list; list = list->next)
-        list->gave_up |= matches_owner(list, owner);
+        list->gave_up |= rk_prefetcher_matches_owner(list, owner);
     return is_out(prefetch, owner);
 }
 

@@ -58,6 +58,13 @@ struct rk_prefetcher {
 // True if `a` is to be loaded before `b`.
 RK_HIDDEN bool rk_prefetcher_comes_before(const rk_prefetcher_item *a, const rk_prefetcher_item *b);
 
+// True if `list` belongs to `owner`, or if `owner` is NULL.
+RK_HIDDEN bool rk_prefetcher_matches_owner(const rk_prefetcher_list *list, const void *owner);
+
+// Returns the list of `owner`; NULL if there is none. Called with the mutex held.
+RK_HIDDEN rk_prefetcher_list *rk_prefetcher_find_list(const rk_prefetcher *prefetch,
+                                                      const void *owner);
+
 // Frees a job that is on no list and has nothing loaded.
 RK_HIDDEN void rk_prefetcher_free_job(const rk_prefetcher *prefetch, rk_prefetcher_job *job);
 

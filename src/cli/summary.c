@@ -136,7 +136,7 @@ static rk_err *try_to_write(const char *directory) {
                                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return rk_error_errno(errno, "%s cannot be written", directory);
-    rk_err *err = rk_fs_write_all(fd, "\n", 1);
+    rk_err *err = rk_fd_write_all(fd, "\n", 1);
     (void)rk_sys()->unlink_fn(rk_need_text(&path));
     return rk_err_wrap(err, "%s", directory);
 }

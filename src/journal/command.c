@@ -55,5 +55,5 @@ rk_err *rk_run_add_command(const char *store_directory, const char *run,
         rk_buf_add_byte(&line, '\n');
     add_line(command, &line);
     RK_TRY(rk_buf_status(&line));
-    return rk_fs_write_all(fd, line.data, line.len);
+    return rk_fd_write_all(fd, line.data, line.len);
 }

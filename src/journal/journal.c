@@ -53,7 +53,7 @@ static rk_err *end_line(rk_journal *journal, rk_json *json) {
     rk_buf_add_byte(&journal->line, '\n');
     RK_TRY(rk_buf_status(&journal->line));
     RK_TRY(check_descriptor(journal));
-    return rk_fs_write_all(journal->fd, journal->line.data, journal->line.len);
+    return rk_fd_write_all(journal->fd, journal->line.data, journal->line.len);
 }
 
 // Marks the file as incomplete by its sticky bit, which needs no disk space. Opens the file again

@@ -133,7 +133,7 @@ static rk_err *write_temporary(const char *top, const char *path, rk_span text, 
                                 .tv_nsec = (long)(time_ns % second_ns)};
     rk_autofd fd = -1;
     RK_TRY(rk_tree_open(top, path, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd));
-    RK_TRY(rk_fs_write_all(fd, text.data, text.len));
+    RK_TRY(rk_fd_write_all(fd, text.data, text.len));
     if (rk_sys()->futimens_fn(fd, (const struct timespec[2]){at, at}) != 0)
         return rk_error_errno(errno, "cannot set the time of %s/%s", top, path);
     return NULL;

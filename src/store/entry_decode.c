@@ -1,4 +1,5 @@
 #include "store/entry_head_internal.h"
+#include "store/entry_signature_internal.h"
 #include "store/entry_zstd_internal.h"
 
 const char *rk_entry_fault_text(rk_entry_fault fault) {

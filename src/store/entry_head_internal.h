@@ -59,9 +59,3 @@ RK_HIDDEN void rk_entry_head_read(const uint8_t data[RK_ENTRY_HEADER_BYTES],
 // least RK_ENTRY_HEADER_BYTES. The signature's fields count as zero, so that signing does not
 // change the digest.
 RK_HIDDEN void rk_entry_digest(const uint8_t *data, size_t content_bytes, rk_digest *out_digest);
-
-// True if the entry is unsigned, or if every bit of its signature is right; `*out_signer` is then
-// the signer's key. The caller has checked the entry's digest and size.
-RK_HIDDEN RK_NODISCARD bool rk_entry_signature_check(const rk_entry_head *head, const uint8_t *data,
-                                                     size_t content_bytes,
-                                                     rk_sign_public *out_signer);

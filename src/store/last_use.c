@@ -124,7 +124,7 @@ static rk_err *append_sample(const rk_store *store, const sample *one) {
         err = rk_tree_open(store->directory, path, flags, 0600, &fd);
     }
     RK_TRY(err);
-    return rk_fs_write_all(fd, line.data, line.len);
+    return rk_fd_write_all(fd, line.data, line.len);
 }
 
 // Records a sample unless the file has one of the same boot and nearly the same offset.

@@ -99,7 +99,7 @@ static rk_err *write_temporary(const rk_store *store, const rk_lease_view *lease
     int fd = -1;
     RK_TRY(create(store, path, &fd));
     // Not synced: after a power cut the holder is dead, and the lease is not needed.
-    rk_err *err = rk_fs_write_all(fd, text.data, text.len);
+    rk_err *err = rk_fd_write_all(fd, text.data, text.len);
     if (rk_sys()->close_fn(fd) != 0 && !err)
         err = rk_error_errno(errno, "cannot close it");
     if (err)

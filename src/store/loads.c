@@ -189,7 +189,7 @@ static rk_err *write_note(rk_loads *self) {
     rk_autofd fd = -1;
     RK_TRY(open_note(self, &fd));
     rk_load_note_encode(&self->note, image);
-    return rk_fs_write_all(fd, image, sizeof image);
+    return rk_fd_write_all(fd, image, sizeof image);
 }
 
 // True if later writes to the folder would fail as well.

@@ -170,7 +170,7 @@ static rk_err *write_new(const char *path, const void *data, size_t len) {
                               errno == EEXIST ? "%s is there already, and is not replaced"
                                               : "cannot create %s",
                               path);
-    rk_err *err = rk_err_wrap(rk_fs_write_all(fd, data, len), "%s", path);
+    rk_err *err = rk_err_wrap(rk_fd_write_all(fd, data, len), "%s", path);
     if (!err && rk_sys()->fsync_fn(fd) != 0)
         err = rk_error_errno(errno, "cannot sync %s", path);
     if (rk_sys()->close_fn(fd) != 0 && !err)

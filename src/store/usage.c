@@ -111,7 +111,7 @@ static rk_err *announce_again(rk_usage *usage, int fd) {
         return NULL;
     rk_usage_write_line(RK_PLACE_PENDING, usage->pending, &line);
     RK_TRY(rk_buf_status(&line));
-    rk_err *err = rk_fs_write_all(fd, line.data, line.len);
+    rk_err *err = rk_fd_write_all(fd, line.data, line.len);
     usage->torn = err != NULL;
     return err;
 }
@@ -190,7 +190,7 @@ static rk_err *write_lines(rk_usage *usage, int fd, rk_span lines, rk_buf *out_r
 // Writes the lines of `owed`, after ending an incomplete line.
 static rk_err *write_owed(rk_usage *usage, int fd) {
     if (usage->torn)
-        RK_TRY(rk_fs_write_all(fd, torn_line, sizeof torn_line - 1));
+        RK_TRY(rk_fd_write_all(fd, torn_line, sizeof torn_line - 1));
     usage->torn = false;
     if (usage->owed.len == 0)
         return NULL;
@@ -217,7 +217,7 @@ static rk_err *append(rk_store *store, rk_span lines, bool must) {
     if (err && must && !rest.failed) // else the next count corrects the sum
         rk_buf_add_span(&usage->owed, rk_buf_span(&rest));
     if (!err && usage->log_bytes > LOG_CLOSED_BYTES) {
-        rk_err_drop(rk_fs_write_all(fd, closed_line, sizeof closed_line - 1),
+        rk_err_drop(rk_fd_write_all(fd, closed_line, sizeof closed_line - 1),
                     "it is collected when this process has ended");
         rk_free(RK_TAKE(usage->log));
     }
@@ -277,7 +277,7 @@ static void close_log(rk_store *store) {
     if (!err)
         err = write_owed(usage, fd);
     if (!err)
-        err = rk_fs_write_all(fd, closed_line, sizeof closed_line - 1);
+        err = rk_fd_write_all(fd, closed_line, sizeof closed_line - 1);
     rk_err_drop(err, "it is collected when this process has ended");
     rk_free(RK_TAKE(usage->log));
 }

@@ -81,7 +81,7 @@ static void write_then_rename(const char *path, const char *content, bool sync_f
     (void)snprintf(temporary, sizeof temporary, "%s.tmp", path);
     rk_autofd fd = rk_sys()->open_fn(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
-    rk_expect_ok(rk_fs_write_all(fd, content, strlen(content)));
+    rk_expect_ok(rk_fd_write_all(fd, content, strlen(content)));
     if (sync_file)
         assert_int_equal(rk_sys()->fsync_fn(fd), 0);
     assert_int_equal(rk_sys()->rename_fn(temporary, path), 0);
@@ -98,7 +98,7 @@ static void without_the_directory(const char *path, const char *content) {
 static void in_place(const char *path, const char *content) {
     rk_autofd fd = rk_sys()->open_fn(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
-    rk_expect_ok(rk_fs_write_all(fd, content, strlen(content)));
+    rk_expect_ok(rk_fd_write_all(fd, content, strlen(content)));
     assert_int_equal(rk_sys()->fsync_fn(fd), 0);
 }
 

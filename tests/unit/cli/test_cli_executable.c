@@ -78,7 +78,7 @@ static char *write_program(const void *data, size_t len) {
     rk_buf_add_format(&path, "%s/program", directory);
     rk_autofd fd = open(rk_buf_text(&path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
     assert_true(fd >= 0);
-    rk_autoerr err = rk_fs_write_all(fd, data, len);
+    rk_autoerr err = rk_fd_write_all(fd, data, len);
     assert_null(err);
     return rk_strdup(rk_buf_text(&path));
 }

@@ -199,7 +199,7 @@ static void set_time(const char *path, time_t seconds) {
 static void append(const char *path, const char *text) {
     rk_autofd fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0600);
     assert_true(fd >= 0);
-    fixture_ok(rk_fs_write_all(fd, text, strlen(text)));
+    fixture_ok(rk_fd_write_all(fd, text, strlen(text)));
 }
 
 static void any_other_journal_leads_back_to_all_of_them(void **state) {
