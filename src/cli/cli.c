@@ -1,12 +1,8 @@
 #include "cli/cli.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/out.h"
-#include "cli/term.h"
-#include "cli/text.h"
 
 const rk_verb rk_verbs[] = {
     {"run", "run a job with rekindle in it", rk_verb_run},
@@ -39,46 +35,14 @@ const rk_verb *rk_verb_find(const char *name) {
     return NULL;
 }
 
-static int status_of(rk_code code) {
-    switch (code) {
-    case RK_INVALID_ARGUMENT:
-    case RK_NOT_FOUND:
-    case RK_PERMISSION_DENIED:
-    case RK_FAILED_PRECONDITION:
-        return RK_EXIT_USAGE;
-    default:
-        return RK_EXIT_FAILED;
-    }
-}
-
 int rk_cli_fail(rk_err *err, bool json) {
-    int status = status_of(rk_err_code(err));
-    RK_AUTO(rk_buf) message = RK_BUF_INIT(0);
-    rk_text_add_printable(&message, rk_span_text(rk_err_message(err)));
-    // Keeps the order of the output: earlier output on stdout comes first.
-    (void)fflush(stdout);
-    (void)fprintf(stderr, "%srekindle:%s %s\n", rk_style(RK_STYLE_BAD, stderr),
-                  rk_style(RK_STYLE_NONE, stderr), rk_buf_text(&message));
+    json_t *object = NULL;
     if (json) {
-        json_t *object = rk_out_object();
+        object = rk_out_object();
         rk_out_set(object, "error", rk_out_text(rk_span_text(rk_err_message(err))));
+    }
+    int status = rk_fail_print(err);
+    if (object)
         rk_out_print(object);
-    }
-    rk_err_free(err);
     return status;
-}
-
-void *rk_need(void *ptr) {
-    if (!ptr) {
-        (void)fputs("rekindle: out of memory\n", stderr);
-        exit(RK_EXIT_FAILED);
-    }
-    return ptr;
-}
-
-const char *rk_need_text(const rk_buf *buf) {
-    rk_err *err = rk_buf_status(buf);
-    if (err)
-        exit(rk_cli_fail(err, false));
-    return rk_buf_text(buf);
 }

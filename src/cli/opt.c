@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/term.h"
 #include "cli/text.h"
 
@@ -182,7 +182,7 @@ bool rk_opt_begin(const rk_opt_usage *usage, int argc, char **argv, rk_opt_opera
     rk_opt_result result = RK_OPT_PROCEED;
     rk_err *err = rk_opt_parse(usage, argc, argv, &result, out_operands);
     if (err) {
-        *out_status = rk_cli_fail(err, false);
+        *out_status = rk_fail_print(err);
         return false;
     }
     if (result == RK_OPT_HELP) {
