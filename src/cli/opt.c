@@ -176,20 +176,3 @@ void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out) {
         rk_term_print_wrapped(usage->details, 0, columns, out);
     }
 }
-
-bool rk_opt_begin(const rk_opt_usage *usage, int argc, char **argv, rk_opt_operands *out_operands,
-                  int *out_status) {
-    rk_opt_result result = RK_OPT_PROCEED;
-    rk_err *err = rk_opt_parse(usage, argc, argv, &result, out_operands);
-    if (err) {
-        *out_status = rk_fail_print(err);
-        return false;
-    }
-    if (result == RK_OPT_HELP) {
-        size_t columns = rk_term_columns(stdout);
-        rk_opt_print_help(usage, columns > 0 && columns < 100 ? columns : 100, stdout);
-        *out_status = RK_EXIT_OK;
-        return false;
-    }
-    return true;
-}
