@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/text.h"
 
 // Changed signal state of this process, to restore in the child and at the end.

@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/redact.h"
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/table.h"
+#include "cli/verbs.h"
 
 // Redacts each word separately: blanks separate the tiers of REKINDLE_REMOTE.
 static char *shown_value(const rk_setting *setting) {
@@ -54,29 +54,27 @@ static void print_text(const rk_settings *settings) {
     (void)printf("\nThe config file is %s/config.\n", rk_settings_get(settings)->dir);
 }
 
-int rk_verb_config(int argc, char **argv) {
-    bool json = false;
-    const char *dir = NULL;
-    const rk_opt options[] = {RK_OPT_JSON(&json), RK_OPT_DIR(&dir)};
-    const rk_opt_usage usage = {
-        .verb = "config",
-        .summary = "Prints every setting and where its value came from: the environment, the "
-                   "config file in the store, or the default.",
-        .details = "Environment variables win over the config file, whose lines read `name = "
-                   "value` with the same names in lower case, without REKINDLE_. Passwords and "
-                   "keys in addresses are shown as ***.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings(&settings);
-    if (err)
-        return rk_cli_fail(err, json);
-    (json ? print_json : print_text)(settings);
-    return RK_EXIT_OK;
+static rk_err *run(rk_verb_call *call) {
+    (call->json ? print_json : print_text)(call->settings);
+    return NULL;
 }
+
+static const rk_opt options[] = {RK_VERB_JSON, RK_VERB_DIR};
+
+static const rk_opt_usage usage = {
+    .verb = "config",
+    .summary = "Prints every setting and where its value came from: the environment, the "
+               "config file in the store, or the default.",
+    .details = "Environment variables win over the config file, whose lines read `name = "
+               "value` with the same names in lower case, without REKINDLE_. Passwords and "
+               "keys in addresses are shown as ***.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_config = {
+    .brief = "every setting, and where it came from",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS,
+    .run = run,
+};

@@ -2,13 +2,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/fs.h"
-#include "cli/cli.h"
 #include "cli/diff_runs.h"
 #include "cli/diff_view.h"
 #include "cli/entries.h"
-#include "cli/opt.h"
 #include "cli/place.h"
+#include "cli/verbs.h"
 #include "diagnose/diff/components.h"
 #include "diagnose/diff/diff.h"
 
@@ -125,37 +125,37 @@ static rk_err *diff(const rk_settings *settings, char **what, bool stacks, bool 
     return compare(&a, &b, stacks, json);
 }
 
-int rk_verb_diff(int argc, char **argv) {
-    bool json = false, stacks = false;
-    const char *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_FLAG("stack", 's', &stacks, "the whole call stack of each difference"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "diff",
-        .operands = "A B",
-        .summary = "Compares two programs and what they were compiled with, and names the cause; "
-                   "or two runs.",
-        .details = "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
-                   "with MLIR bytecode or an HloModuleProto, or runs as `rekindle runs` shows "
-                   "them: then where they ran is compared, and which programs they asked for.\n\n"
-                   "What follows from another difference, such as the shapes of all operations "
-                   "behind an input whose shape changed, is counted and not listed.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .min_operands = 2,
-        .max_operands = 2,
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings_of_runs(&settings);
-    if (!err)
-        err = diff(settings, operands.items, stacks, json);
-    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+static bool with_stacks;
+
+static rk_err *run(rk_verb_call *call) {
+    return diff(call->settings, call->operands->items, with_stacks, call->json);
 }
+
+static const rk_opt options[] = {
+    RK_OPT_FLAG("stack", 's', &with_stacks, "the whole call stack of each difference"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "diff",
+    .operands = "A B",
+    .summary = "Compares two programs and what they were compiled with, and names the cause; "
+               "or two runs.",
+    .details = "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
+               "with MLIR bytecode or an HloModuleProto, or runs as `rekindle runs` shows "
+               "them: then where they ran is compared, and which programs they asked for.\n\n"
+               "What follows from another difference, such as the shapes of all operations "
+               "behind an input whose shape changed, is counted and not listed.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+    .min_operands = 2,
+    .max_operands = 2,
+};
+
+const rk_verb rk_verb_diff = {
+    .brief = "what differs between two of them, and which line it comes from",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS_OF_RUNS,
+    .run = run,
+};

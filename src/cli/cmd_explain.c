@@ -1,12 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "base/alloc.h"
 #include "cli/explain_view.h"
-#include "cli/opt.h"
 #include "cli/place.h"
 #include "cli/run_names.h"
 #include "cli/term.h"
+#include "cli/verbs.h"
 
 // How many earlier runs are searched for programs that they stored.
 enum { EARLIER_RUNS = 20 };
@@ -79,34 +79,37 @@ static rk_err *explain(const rk_settings *settings, const char *run_prefix,
     return NULL;
 }
 
-int rk_verb_explain(int argc, char **argv) {
-    bool json = false;
-    const char *dir = NULL, *run = NULL;
-    rk_explain_how how = {0};
-    const rk_opt options[] = {
-        RK_OPT_VALUE("run", 'r', &run, "RUN", "another run than the last; the beginning is enough"),
-        RK_OPT_FLAG("all", 'a', &how.all, "every compilation, with everything that differs"),
-        RK_OPT_FLAG("stack", 's', &how.stacks, "the whole call stack of each difference"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "explain",
-        .summary = "Says of every compilation of a run which earlier program it nearly was, what "
-                   "differs, which line of the source that comes from, and what to change.",
-        .details = "What cost most comes first. A program that was never seen before is no cause, "
-                   "and only counted. docs/explain.md has the causes and patterns.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings_of_runs(&settings);
-    if (!err)
-        err = explain(settings, run, &how, json);
-    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+static struct {
+    const char *run;
+    rk_explain_how how;
+} given;
+
+static rk_err *run(rk_verb_call *call) {
+    return explain(call->settings, given.run, &given.how, call->json);
 }
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("run", 'r', &given.run, "RUN",
+                 "another run than the last; the beginning is enough"),
+    RK_OPT_FLAG("all", 'a', &given.how.all, "every compilation, with everything that differs"),
+    RK_OPT_FLAG("stack", 's', &given.how.stacks, "the whole call stack of each difference"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "explain",
+    .summary = "Says of every compilation of a run which earlier program it nearly was, what "
+               "differs, which line of the source that comes from, and what to change.",
+    .details = "What cost most comes first. A program that was never seen before is no cause, "
+               "and only counted. docs/explain.md has the causes and patterns.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_explain = {
+    .brief = "why a run compiled what it compiled, and what to do",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS_OF_RUNS,
+    .run = run,
+};

@@ -1,11 +1,11 @@
 #include <stdio.h>
 
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "store/fsck.h"
 
 typedef struct request {
@@ -97,37 +97,39 @@ static rk_err *check(request *r, const rk_settings *settings, int *out_status) {
     return NULL;
 }
 
-int rk_verb_fsck(int argc, char **argv) {
-    request r = {0};
-    const char *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_FLAG("repair", 0, &r.repair,
-                    "set aside what is damaged, remove leftovers, take permissions away from "
-                    "others, make a new account"),
-        RK_OPT_FLAG("dry-run", 'n', &r.dry_run, "repair nothing, whatever else is asked for"),
-        RK_OPT_JSON(&r.json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "fsck",
-        .summary = "Reads every entry and checks every byte of it; looks for files in wrong "
-                   "places, leftovers of dead writers, permissions that are too wide, and an "
-                   "account that is wrong. Exit status 1 if there is damage.",
-        .details = "Damage does no harm to jobs: what is damaged is never loaded, but compiled "
-                   "again, and then replaced.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    r.findings = rk_out_array();
-    rk_err *err = rk_place_settings(&settings);
-    if (!err)
-        err = check(&r, settings, &status);
-    json_decref(r.findings);
-    return err ? rk_cli_fail(err, r.json) : status;
+static request given;
+
+static rk_err *run(rk_verb_call *call) {
+    given.json = call->json;
+    given.findings = rk_out_array();
+    rk_err *err = check(&given, call->settings, &call->status);
+    json_decref(given.findings);
+    return err;
 }
+
+static const rk_opt options[] = {
+    RK_OPT_FLAG("repair", 0, &given.repair,
+                "set aside what is damaged, remove leftovers, take permissions away from "
+                "others, make a new account"),
+    RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "repair nothing, whatever else is asked for"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "fsck",
+    .summary = "Reads every entry and checks every byte of it; looks for files in wrong "
+               "places, leftovers of dead writers, permissions that are too wide, and an "
+               "account that is wrong. Exit status 1 if there is damage.",
+    .details = "Damage does no harm to jobs: what is damaged is never loaded, but compiled "
+               "again, and then replaced.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_fsck = {
+    .brief = "check every byte that is kept, and repair",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS,
+    .run = run,
+};

@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/gc_select.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "store/gc.h"
 
 typedef struct request {
@@ -156,41 +156,42 @@ static rk_err *collect(request *r, const rk_settings *settings, int *out_status)
     return NULL;
 }
 
-int rk_verb_gc(int argc, char **argv) {
-    request r = {0};
-    const char *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_VALUE("max-size", 0, &r.max_size, "SIZE",
-                     "how large the store may be, instead of REKINDLE_MAX_SIZE: 20G, 500M; what "
-                     "was used in the last hour goes too then, last of all"),
-        RK_OPT_OLDER_THAN(&r.older_than),
-        RK_OPT_NAMESPACE(&r.name_space),
-        RK_OPT_FLAG("dry-run", 'n', &r.dry_run, "only say what would be removed"),
-        RK_OPT_JSON(&r.json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "gc",
-        .summary = "Makes the store as small as it is meant to be: what saves the fewest seconds "
-                   "for its size and was not used for long goes first. Removes what dead writers "
-                   "left, old runs, and what was set aside long ago, and counts anew.",
-        .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves; this is for doing "
-                   "it now, or for less.\n\nWhat is pinned stays. With --namespace, --max-size is "
-                   "for its entries alone.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    rk_place_set_variable("REKINDLE_MAX_SIZE", r.max_size);
-    RK_AUTO_SETTINGS settings = NULL;
-    r.removed = rk_out_array();
-    rk_err *err = rk_place_settings(&settings);
-    if (!err)
-        err = collect(&r, settings, &status);
-    json_decref(r.removed);
-    return err ? rk_cli_fail(err, r.json) : status;
+static request given;
+
+static rk_err *run(rk_verb_call *call) {
+    given.json = call->json;
+    given.removed = rk_out_array();
+    rk_err *err = collect(&given, call->settings, &call->status);
+    json_decref(given.removed);
+    return err;
 }
+
+static const rk_opt options[] = {
+    RK_OPT_SETTING("max-size", 0, &given.max_size, "REKINDLE_MAX_SIZE", "SIZE",
+                   "how large the store may be, instead of REKINDLE_MAX_SIZE: 20G, 500M; what "
+                   "was used in the last hour goes too then, last of all"),
+    RK_OPT_OLDER_THAN(&given.older_than),
+    RK_OPT_NAMESPACE(&given.name_space),
+    RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "only say what would be removed"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "gc",
+    .summary = "Makes the store as small as it is meant to be: what saves the fewest seconds "
+               "for its size and was not used for long goes first. Removes what dead writers "
+               "left, old runs, and what was set aside long ago, and counts anew.",
+    .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves; this is for doing "
+               "it now, or for less.\n\nWhat is pinned stays. With --namespace, --max-size is "
+               "for its entries alone.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_gc = {
+    .brief = "make the store smaller: what saves the least for its size goes first",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS,
+    .run = run,
+};

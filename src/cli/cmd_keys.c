@@ -5,11 +5,11 @@
 
 #include "base/fs.h"
 #include "base/process.h"
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/table.h"
+#include "cli/verbs.h"
 #include "store/trust.h"
 
 // One call of `keys`.
@@ -299,37 +299,37 @@ static rk_err *act(request *r, const rk_opt_operands *operands) {
                     operands->items[0]);
 }
 
-int rk_verb_keys(int argc, char **argv) {
-    request r = {0};
-    const char *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_VALUE("file", 'f', &r.file, "FILE", "the signing key to make, or the list to use"),
-        RK_OPT_VALUE("name", 0, &r.name, "NAME", "what to call the key; else the host's name"),
-        RK_OPT_FLAG("dry-run", 'n', &r.dry_run, "trust, distrust: only say what would change"),
-        RK_OPT_JSON(&r.json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "keys",
-        .operands = "generate | trust KEY | distrust KEY | list",
-        .summary = "Makes the key that entries are signed with, and keeps the list of keys whose "
-                   "signatures are trusted.",
-        .details = details,
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .min_operands = 1,
-        .max_operands = 2,
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings(&settings);
-    if (!err) {
-        r.settings = rk_settings_get(settings);
-        err = act(&r, &operands);
-    }
-    return err ? rk_cli_fail(err, r.json) : RK_EXIT_OK;
+static request given;
+
+static rk_err *run(rk_verb_call *call) {
+    given.json = call->json;
+    given.settings = rk_settings_get(call->settings);
+    return act(&given, call->operands);
 }
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("file", 'f', &given.file, "FILE", "the signing key to make, or the list to use"),
+    RK_OPT_VALUE("name", 0, &given.name, "NAME", "what to call the key; else the host's name"),
+    RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "trust, distrust: only say what would change"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "keys",
+    .operands = "generate | trust KEY | distrust KEY | list",
+    .summary = "Makes the key that entries are signed with, and keeps the list of keys whose "
+               "signatures are trusted.",
+    .details = details,
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+    .min_operands = 1,
+    .max_operands = 2,
+};
+
+const rk_verb rk_verb_keys = {
+    .brief = "make signing keys, and say which are trusted",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS,
+    .run = run,
+};

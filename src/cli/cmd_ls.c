@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/sys.h"
-#include "cli/cli.h"
 #include "cli/entries.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 
 enum { KEY_DIGITS_SHOWN = 12 };
 
@@ -215,34 +215,41 @@ static rk_err *show(const rk_settings *settings, order_fn order, bool reverse, b
     return NULL;
 }
 
-int rk_verb_ls(int argc, char **argv) {
-    bool json = false, reverse = false;
-    const char *dir = NULL, *sort_name = NULL;
-    const rk_opt options[] = {
-        RK_OPT_VALUE("sort", 's', &sort_name, "BY",
-                     "time (the default), name, size, seconds or key; ascending"),
-        RK_OPT_FLAG("reverse", 'r', &reverse, "descending"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "ls",
-        .summary = "Lists the executables that are kept: the beginning of the key, the program's "
-                   "name, the size in the store, what compiling it took, its age and platform.",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    order_fn order;
-    rk_err *err = find_order(sort_name, &order);
-    if (!err)
-        err = rk_place_settings(&settings);
-    if (!err)
-        err = show(settings, order, reverse, json);
-    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+static struct {
+    const char *sort;
+    bool reverse;
+    order_fn order; // from `sort`
+} given;
+
+static rk_err *check(const rk_verb_call *call) {
+    (void)call;
+    return find_order(given.sort, &given.order);
 }
+
+static rk_err *run(rk_verb_call *call) {
+    return show(call->settings, given.order, given.reverse, call->json);
+}
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("sort", 's', &given.sort, "BY",
+                 "time (the default), name, size, seconds or key; ascending"),
+    RK_OPT_FLAG("reverse", 'r', &given.reverse, "descending"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "ls",
+    .summary = "Lists the executables that are kept: the beginning of the key, the program's "
+               "name, the size in the store, what compiling it took, its age and platform.",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_ls = {
+    .brief = "the executables that are kept",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS,
+    .check = check,
+    .run = run,
+};

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/place.h"
 #include "cli/run_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 
 // One device of one process: a summary of its samples in the run.
 typedef struct device {
@@ -236,34 +236,35 @@ static rk_err *show(const char *directory, const char *run_prefix, bool json, bo
     return NULL;
 }
 
-int rk_verb_memory(int argc, char **argv) {
-    bool json = false, complete = false;
-    const char *run = NULL, *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_VALUE("run", 'r', &run, "RUN", "this run; the beginning of its name is enough"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "memory",
-        .summary = "Prints the memory of every physical device in the last run, or in another, as "
-                   "the plugin told it.",
-        .details = "The devices are those of the plugin, also where the framework shows a virtual "
-                   "one instead of them. A run that is still going shows what was told last. Exit "
-                   "status 1 if a plugin does not tell.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings_of_runs(&settings);
-    if (!err)
-        err = show(rk_settings_get(settings)->dir, run, json, &complete);
-    if (err)
-        return rk_cli_fail(err, json);
-    return complete ? RK_EXIT_OK : RK_EXIT_FAILED;
+static const char *run_prefix;
+
+static rk_err *run(rk_verb_call *call) {
+    bool complete = false;
+    RK_TRY(show(rk_settings_get(call->settings)->dir, run_prefix, call->json, &complete));
+    call->status = complete ? RK_EXIT_OK : RK_EXIT_FAILED;
+    return NULL;
 }
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("run", 'r', &run_prefix, "RUN", "this run; the beginning of its name is enough"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "memory",
+    .summary = "Prints the memory of every physical device in the last run, or in another, as "
+               "the plugin told it.",
+    .details = "The devices are those of the plugin, also where the framework shows a virtual "
+               "one instead of them. A run that is still going shows what was told last. Exit "
+               "status 1 if a plugin does not tell.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_memory = {
+    .brief = "memory of every physical device in a run",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS_OF_RUNS,
+    .run = run,
+};

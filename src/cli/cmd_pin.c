@@ -1,12 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/entries.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "store/pins.h"
 
 // One call of `pin` or `unpin`.
@@ -103,57 +103,65 @@ static rk_err *act(request *r, const rk_settings *settings, const rk_opt_operand
     return NULL;
 }
 
-static int run(const rk_opt_usage *usage, request *r, const char *const *dir, int argc,
-               char **argv) {
-    rk_opt_operands keys;
-    int status;
-    if (!rk_opt_begin(usage, argc, argv, &keys, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", *dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = NULL;
-    if (r->unpin && !r->all && keys.count == 0)
-        err = rk_error(RK_INVALID_ARGUMENT,
-                       "unpin needs to know what: keys as `rekindle pin` lists them, or --all");
-    r->changed = rk_out_array();
-    if (!err)
-        err = rk_place_settings(&settings);
-    if (!err)
-        err = act(r, settings, &keys);
-    return err ? rk_cli_fail(err, r->json) : RK_EXIT_OK;
+static rk_err *pin(rk_verb_call *call) {
+    RK_AUTO(request) r = {.json = call->json, .changed = rk_out_array()};
+    return act(&r, call->settings, call->operands);
 }
 
-int rk_verb_pin(int argc, char **argv) {
-    RK_AUTO(request) r = {0};
-    const char *dir = NULL;
-    const rk_opt options[] = {RK_OPT_JSON(&r.json), RK_OPT_DIR(&dir)};
-    const rk_opt_usage usage = {
-        .verb = "pin",
-        .operands = "[KEY…]",
-        .summary = "Keeps executables, each with its program, whatever the size of the store. "
-                   "Without keys, lists what is pinned.",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .max_operands = SIZE_MAX,
-    };
-    return run(&usage, &r, &dir, argc, argv);
+static const rk_opt pin_options[] = {RK_VERB_JSON, RK_VERB_DIR};
+
+static const rk_opt_usage pin_usage = {
+    .verb = "pin",
+    .operands = "[KEY…]",
+    .summary = "Keeps executables, each with its program, whatever the size of the store. "
+               "Without keys, lists what is pinned.",
+    .options = pin_options,
+    .option_count = RK_ARRAY_LEN(pin_options),
+    .max_operands = SIZE_MAX,
+};
+
+const rk_verb rk_verb_pin = {
+    .brief = "keep executables whatever the size of the store",
+    .usage = &pin_usage,
+    .settings = RK_VERB_SETTINGS,
+    .run = pin,
+};
+
+static bool unpin_all;
+
+static rk_err *check_unpin(const rk_verb_call *call) {
+    if (!unpin_all && call->operands->count == 0)
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "unpin needs to know what: keys as `rekindle pin` lists them, or --all");
+    return NULL;
 }
 
-int rk_verb_unpin(int argc, char **argv) {
-    RK_AUTO(request) r = {.unpin = true};
-    const char *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_FLAG("all", 'a', &r.all, "whatever is pinned"),
-        RK_OPT_JSON(&r.json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "unpin",
-        .operands = "[KEY…]",
-        .summary = "Lets go of what was pinned: it may be evicted as everything else.",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .max_operands = SIZE_MAX,
-    };
-    return run(&usage, &r, &dir, argc, argv);
+static rk_err *unpin(rk_verb_call *call) {
+    RK_AUTO(request) r = {.json = call->json, .changed = rk_out_array()};
+    r.unpin = true;
+    r.all = unpin_all;
+    return act(&r, call->settings, call->operands);
 }
+
+static const rk_opt unpin_options[] = {
+    RK_OPT_FLAG("all", 'a', &unpin_all, "whatever is pinned"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage unpin_usage = {
+    .verb = "unpin",
+    .operands = "[KEY…]",
+    .summary = "Lets go of what was pinned: it may be evicted as everything else.",
+    .options = unpin_options,
+    .option_count = RK_ARRAY_LEN(unpin_options),
+    .max_operands = SIZE_MAX,
+};
+
+const rk_verb rk_verb_unpin = {
+    .brief = "let go of them",
+    .usage = &unpin_usage,
+    .settings = RK_VERB_SETTINGS,
+    .check = check_unpin,
+    .run = unpin,
+};

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/probe_child.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "pjrt/bridge.h"
 #include "probe/probe.h"
 
@@ -292,34 +292,45 @@ static rk_err *probe_and_show(const char *plugin, uint64_t timeout_ms, bool json
     return NULL;
 }
 
-int rk_verb_probe(int argc, char **argv) {
-    bool json = false, alive = false;
-    const char *timeout_text = NULL;
-    const rk_opt options[] = {
-        RK_OPT_VALUE("timeout", 0, &timeout_text, "SECONDS", "give up after that long (120)"),
-        RK_OPT_JSON(&json),
-    };
-    const rk_opt_usage usage = {
-        .verb = "probe",
-        .operands = "PLUGIN",
-        .summary = "Tells whether a PJRT plugin is alive or only installed: loads it, makes a "
-                   "client, compiles and runs a small program, and keeps and loads it again.",
-        .details = "PLUGIN is the shared object, for instance libtpu.so. All of it happens in a "
-                   "process of its own. Exit status 1 if the plugin is not alive.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .min_operands = 1,
-        .max_operands = 1,
-    };
-    rk_opt_operands operands;
-    int status;
-    uint64_t timeout_ms;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_err *err = parse_timeout(timeout_text, &timeout_ms);
-    if (!err)
-        err = probe_and_show(operands.items[0], timeout_ms, json, &alive);
-    if (err)
-        return rk_cli_fail(err, json);
-    return alive ? RK_EXIT_OK : RK_EXIT_FAILED;
+static struct {
+    const char *timeout;
+    uint64_t timeout_ms; // from `timeout`
+} given;
+
+static rk_err *check(const rk_verb_call *call) {
+    (void)call;
+    return parse_timeout(given.timeout, &given.timeout_ms);
 }
+
+static rk_err *run(rk_verb_call *call) {
+    bool alive = false;
+    RK_TRY(probe_and_show(call->operands->items[0], given.timeout_ms, call->json, &alive));
+    call->status = alive ? RK_EXIT_OK : RK_EXIT_FAILED;
+    return NULL;
+}
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("timeout", 0, &given.timeout, "SECONDS", "give up after that long (120)"),
+    RK_VERB_JSON,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "probe",
+    .operands = "PLUGIN",
+    .summary = "Tells whether a PJRT plugin is alive or only installed: loads it, makes a "
+               "client, compiles and runs a small program, and keeps and loads it again.",
+    .details = "PLUGIN is the shared object, for instance libtpu.so. All of it happens in a "
+               "process of its own. Exit status 1 if the plugin is not alive.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+    .min_operands = 1,
+    .max_operands = 1,
+};
+
+const rk_verb rk_verb_probe = {
+    .brief = "whether a PJRT plugin is alive, or only installed",
+    .usage = &usage,
+    .settings = RK_VERB_NO_SETTINGS,
+    .check = check,
+    .run = run,
+};

@@ -2,14 +2,21 @@
 #include <string.h>
 
 #include "base/tree.h"
-#include "cli/cli.h"
 #include "cli/entries.h"
+#include "cli/fail.h"
 #include "cli/gc_select.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "store/pins.h"
+
+// The options of one call of `rm`.
+typedef struct request {
+    bool all, quarantine, dry_run;
+    const char *older_than, *name_space;
+    uint64_t older_than_ns; // from `older_than`; 0: any age
+} request;
 
 typedef struct removal {
     rk_store *store;
@@ -154,12 +161,12 @@ static void print_end(removal *r) {
     rk_out_print(object);
 }
 
-static rk_err *act(removal *r, const rk_settings *settings, bool all, bool quarantine,
+static rk_err *act(removal *r, const rk_settings *settings, const request *options,
                    const rk_opt_operands *keys) {
     RK_AUTO_STORE store = NULL;
     __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list kept = {0};
     RK_TRY(rk_place_open_store(settings, r->dry_run, &store));
-    if (store && (all || keys->count > 0))
+    if (store && (options->all || keys->count > 0))
         RK_TRY(rk_kept_collect(store, &kept));
     r->store = store;
     if (store)
@@ -167,69 +174,75 @@ static rk_err *act(removal *r, const rk_settings *settings, bool all, bool quara
     rk_err *err = NULL;
     if (keys->count > 0)
         err = remove_some(r, &kept, keys);
-    if (!err && all)
+    if (!err && options->all)
         err = remove_all(r, &kept);
-    if (!err && quarantine && store)
+    if (!err && options->quarantine && store)
         err = remove_quarantine(r);
     if (!err)
         print_end(r);
     return err;
 }
 
-static rk_err *check_choice(const removal *r, bool all, bool quarantine,
-                            const rk_opt_operands *keys) {
-    if (!all && (r->name_space || r->older_than_ns))
+static rk_err *check_choice(const request *r, const rk_opt_operands *keys) {
+    if (!r->all && (r->name_space || r->older_than_ns))
         return rk_error(RK_INVALID_ARGUMENT, "--namespace and --older-than go with --all");
-    if (keys->count == 0 && !all && !quarantine)
+    if (keys->count == 0 && !r->all && !r->quarantine)
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm needs to know what: keys as `rekindle ls` shows them, --all, or "
                         "--quarantine");
-    if (keys->count > 0 && all)
+    if (keys->count > 0 && r->all)
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm takes keys or --all, not both: '%s' would make no difference",
                         keys->items[0]);
     return NULL;
 }
 
-int rk_verb_rm(int argc, char **argv) {
-    bool json = false, all = false, quarantine = false, dry_run = false;
-    const char *dir = NULL, *older_than = NULL, *name_space = NULL;
-    const rk_opt options[] = {
-        RK_OPT_FLAG("all", 'a', &all, "every executable and program"),
-        RK_OPT_FLAG("quarantine", 'q', &quarantine, "what was set aside as damaged"),
-        RK_OPT_OLDER_THAN(&older_than),
-        RK_OPT_NAMESPACE(&name_space),
-        RK_OPT_FLAG("dry-run", 'n', &dry_run, "only say what would be removed"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "rm",
-        .operands = "[KEY…]",
-        .summary = "Removes executables, each with its program, by their keys or the beginnings "
-                   "of them. What is removed is compiled again when it is needed.",
-        .details = "--older-than and --namespace leave of --all what is meant. Runs and their "
-                   "counters stay, and so does what is pinned.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .max_operands = SIZE_MAX,
-    };
-    rk_opt_operands keys;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &keys, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    removal r = {
-        .dry_run = dry_run, .json = json, .list = rk_out_array(), .name_space = name_space};
-    rk_err *err = older_than ? rk_select_age(older_than, &r.older_than_ns) : NULL;
-    if (!err)
-        err = check_choice(&r, all, quarantine, &keys);
-    if (!err)
-        err = rk_place_settings(&settings);
-    if (!err)
-        err = act(&r, settings, all, quarantine, &keys);
+static request given;
+
+static rk_err *check(const rk_verb_call *call) {
+    if (given.older_than)
+        RK_TRY(rk_select_age(given.older_than, &given.older_than_ns));
+    return check_choice(&given, call->operands);
+}
+
+static rk_err *run(rk_verb_call *call) {
+    removal r = {.dry_run = given.dry_run,
+                 .json = call->json,
+                 .list = rk_out_array(),
+                 .name_space = given.name_space,
+                 .older_than_ns = given.older_than_ns};
+    rk_err *err = act(&r, call->settings, &given, call->operands);
     json_decref(r.list);
     rk_pins_cleanup(&r.pins);
-    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+    return err;
 }
+
+static const rk_opt options[] = {
+    RK_OPT_FLAG("all", 'a', &given.all, "every executable and program"),
+    RK_OPT_FLAG("quarantine", 'q', &given.quarantine, "what was set aside as damaged"),
+    RK_OPT_OLDER_THAN(&given.older_than),
+    RK_OPT_NAMESPACE(&given.name_space),
+    RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "only say what would be removed"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "rm",
+    .operands = "[KEY…]",
+    .summary = "Removes executables, each with its program, by their keys or the beginnings "
+               "of them. What is removed is compiled again when it is needed.",
+    .details = "--older-than and --namespace leave of --all what is meant. Runs and their "
+               "counters stay, and so does what is pinned.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+    .max_operands = SIZE_MAX,
+};
+
+const rk_verb rk_verb_rm = {
+    .brief = "remove some or all of them, or what was set aside",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS,
+    .check = check,
+    .run = run,
+};

@@ -5,20 +5,16 @@
 #include <sys/wait.h>
 
 #include "cli/child.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/launch.h"
-#include "cli/opt.h"
 #include "cli/place.h"
 #include "cli/run_keep.h"
 #include "cli/summary.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "journal/command.h"
 #include "store/loads.h"
-
-typedef struct run_options {
-    const char *dir, *mode, *job, *log;
-} run_options;
 
 static const char details[] =
     "The job starts as if rekindle were not there, with its library preloaded, which watches every "
@@ -49,7 +45,7 @@ static int command_failed(const char *command, int error_number) {
                                  quoted ? " (a command and its arguments are words of their own, "
                                           "without quotes around them all)"
                                         : "");
-    int ignored = rk_cli_fail(err, false);
+    int ignored = rk_fail_print(err);
     (void)ignored;
     return missing ? RK_EXIT_NOT_FOUND : RK_EXIT_NOT_EXECUTABLE;
 }
@@ -89,7 +85,7 @@ static void print_summary(const rk_settings *settings, const char *run, const ch
         return;
     }
     if (err) {
-        int ignored = rk_cli_fail(rk_err_wrap(err, "cannot sum this run up"), false);
+        int ignored = rk_fail_print(rk_err_wrap(err, "cannot sum this run up"));
         (void)ignored;
         return;
     }
@@ -181,27 +177,30 @@ static rk_err *judge_loads(const rk_settings *settings, const rk_child_end *end)
     return store ? rk_loads_judge(store, &end->process, death, signal_number) : NULL;
 }
 
-static int run_command(const rk_settings *settings, const rk_opt_operands *command) {
+// Fails only for a wrong setting, before the command starts.
+static rk_err *run_command(const rk_settings *settings, const rk_opt_operands *command,
+                           int *out_status) {
     rk_autofree char *run = NULL;
-    rk_err *err = NULL;
     if (settings && rk_settings_get(settings)->mode != RK_MODE_OFF)
-        err = prepare(settings, command, &run);
-    if (err)
-        return rk_cli_fail(err, false);
+        RK_TRY(prepare(settings, command, &run));
     rk_child_end end = {0};
-    err = rk_child_run(command->items, rk_place_environment()->items, &end);
+    rk_err *err = rk_child_run(command->items, rk_place_environment()->items, &end);
     if (err) {
-        int ignored = rk_cli_fail(err, false);
+        int ignored = rk_fail_print(err);
         (void)ignored;
-        return RK_EXIT_NO_PROCESS;
+        *out_status = RK_EXIT_NO_PROCESS;
+        return NULL;
     }
-    if (end.exec_errno != 0)
-        return command_failed(command->items[0], end.exec_errno);
+    if (end.exec_errno != 0) {
+        *out_status = command_failed(command->items[0], end.exec_errno);
+        return NULL;
+    }
     if (run) {
         rk_err_drop(judge_loads(settings, &end), "the next start judges without knowing the end");
         print_summary(settings, run, command->items[0], &end);
     }
-    return rk_child_exit_status(&end);
+    *out_status = rk_child_exit_status(&end);
+    return NULL;
 }
 
 // Fails only for a wrong setting. `*out_settings` is NULL if memory ran out.
@@ -219,41 +218,42 @@ static rk_err *load_settings(rk_settings **out_settings) {
     return NULL;
 }
 
-int rk_verb_run(int argc, char **argv) {
-    run_options given = {0};
-    const rk_opt options[] = {
-        RK_OPT_DIR(&given.dir),
-        RK_OPT_VALUE("mode", 0, &given.mode, "MODE", "readwrite, readonly, refresh or off"),
-        RK_OPT_VALUE("job", 0, &given.job, "JOB",
-                     "what counts as the same job; else derived from the command"),
-        RK_OPT_VALUE("log", 0, &given.log, "LEVEL",
-                     "error (not even the summary), warn, info or debug"),
-    };
-    const rk_opt_usage usage = {
-        .verb = "run",
-        .operands = "[--] COMMAND [ARGUMENT…]",
-        .summary = "Runs a command with rekindle in it, so that what it compiles is kept, and what "
-                   "was kept is not compiled.",
-        .details = details,
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .min_operands = 1,
-        .max_operands = SIZE_MAX,
-        .options_first = true,
-    };
-    rk_opt_operands command;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &command, &status))
-        return status;
-    rk_child_outlive_streams();
-    rk_place_set_variable("REKINDLE_DIR", given.dir);
-    rk_place_set_variable("REKINDLE_MODE", given.mode);
-    rk_place_set_variable("REKINDLE_JOB", given.job);
-    rk_place_set_variable("REKINDLE_LOG", given.log);
+static const char *mode, *job, *log_level;
+
+static rk_err *run(rk_verb_call *call) {
     RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = load_settings(&settings);
-    if (err)
-        return rk_cli_fail(err, false);
+    rk_child_outlive_streams();
+    RK_TRY(load_settings(&settings));
     warn_of_misspelt();
-    return run_command(settings, &command);
+    return run_command(settings, call->operands, &call->status);
 }
+
+static const rk_opt options[] = {
+    RK_VERB_DIR,
+    RK_OPT_SETTING("mode", 0, &mode, "REKINDLE_MODE", "MODE",
+                   "readwrite, readonly, refresh or off"),
+    RK_OPT_SETTING("job", 0, &job, "REKINDLE_JOB", "JOB",
+                   "what counts as the same job; else derived from the command"),
+    RK_OPT_SETTING("log", 0, &log_level, "REKINDLE_LOG", "LEVEL",
+                   "error (not even the summary), warn, info or debug"),
+};
+
+static const rk_opt_usage usage = {
+    .verb = "run",
+    .operands = "[--] COMMAND [ARGUMENT…]",
+    .summary = "Runs a command with rekindle in it, so that what it compiles is kept, and what "
+               "was kept is not compiled.",
+    .details = details,
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .options_first = true,
+};
+
+const rk_verb rk_verb_run = {
+    .brief = "run a job with rekindle in it",
+    .usage = &usage,
+    .settings = RK_VERB_NO_SETTINGS,
+    .run = run,
+};

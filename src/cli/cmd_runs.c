@@ -3,14 +3,13 @@
 #include <string.h>
 
 #include "base/sys.h"
-#include "cli/cli.h"
-#include "cli/opt.h"
 #include "cli/place.h"
 #include "cli/run_keep.h"
 #include "cli/run_names.h"
 #include "cli/run_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 
 static void add_row(rk_table *table, const rk_run_summary *summary) {
     const rk_run_model *model = &summary->run;
@@ -106,35 +105,40 @@ static rk_err *parse_last(const char *text, size_t *out_last) {
     return NULL;
 }
 
-int rk_verb_runs(int argc, char **argv) {
-    bool json = false;
-    const char *dir = NULL, *last_text = NULL;
-    const rk_opt options[] = {
-        RK_OPT_VALUE("last", 'n', &last_text, "N", "only the last N runs"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "runs",
-        .summary = "Lists the runs there were, the newest last.",
-        .details =
-            "Cut short: a signal killed the command, or it crashed. Not known: a process left "
-            "without the usual clean-up (os._exit, or killed), and `rekindle run` was not "
-            "there to see why.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    size_t last;
-    rk_err *err = parse_last(last_text, &last);
-    if (!err)
-        err = rk_place_settings_of_runs(&settings);
-    if (!err)
-        err = show(settings, last, json);
-    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+static struct {
+    const char *last_text;
+    size_t last; // from `last_text`
+} given;
+
+static rk_err *check(const rk_verb_call *call) {
+    (void)call;
+    return parse_last(given.last_text, &given.last);
 }
+
+static rk_err *run(rk_verb_call *call) {
+    return show(call->settings, given.last, call->json);
+}
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("last", 'n', &given.last_text, "N", "only the last N runs"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "runs",
+    .summary = "Lists the runs there were, the newest last.",
+    .details = "Cut short: a signal killed the command, or it crashed. Not known: a process left "
+               "without the usual clean-up (os._exit, or killed), and `rekindle run` was not "
+               "there to see why.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_runs = {
+    .brief = "the runs there were",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS_OF_RUNS,
+    .check = check,
+    .run = run,
+};

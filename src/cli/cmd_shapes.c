@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/place.h"
 #include "cli/run_view.h"
 #include "cli/shapes_seen.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "diagnose/shapes/buckets.h"
 
 // The advice for one family.
@@ -290,43 +290,51 @@ static rk_err *parse_number(const char *option, const char *text, uint64_t max, 
     return NULL;
 }
 
-int rk_verb_shapes(int argc, char **argv) {
+static struct {
+    const char *run, *multiple, *waste;
+    request request; // from the others
+} given = {.multiple = "1"};
+
+static rk_err *check(const rk_verb_call *call) {
     enum { DEFAULT_WASTE_PERCENT = 20, MAX_MULTIPLE = 1 << 20 };
-    const char *run = NULL, *dir = NULL, *multiple = "1", *waste = NULL;
-    request r = {0};
-    const rk_opt options[] = {
-        RK_OPT_VALUE("run", 'r', &run, "RUN", "this run; the beginning of its name is enough"),
-        RK_OPT_VALUE("multiple", 'm', &multiple, "N",
-                     "buckets are multiples of N, for instance 128 for a TPU's lanes"),
-        RK_OPT_VALUE("waste", 'w', &waste, "PERCENT",
-                     "recommend the fewest buckets that waste no more than this (20)"),
-        RK_OPT_JSON(&r.json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "shapes",
-        .summary = "Finds the programs of the last run, or of another, that differ in the size of "
-                   "one axis alone, and recommends the sizes to pad that axis to.",
-        .details = "For 1 to 8 buckets: how much of what is computed would be padding, how many "
-                   "compilations are left, and the seconds that they save. The sizes are the best "
-                   "there are for that many buckets.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
     uint64_t percent = DEFAULT_WASTE_PERCENT;
-    rk_err *err = parse_number("--multiple", multiple, MAX_MULTIPLE, &r.multiple);
-    if (!err && waste)
-        err = parse_number("--waste", waste, 99, &percent);
-    r.max_waste = (double)percent / 100;
-    if (!err)
-        err = rk_place_settings_of_runs(&settings);
-    if (!err)
-        err = show(settings, run, &r);
-    return err ? rk_cli_fail(err, r.json) : RK_EXIT_OK;
+    RK_TRY(parse_number("--multiple", given.multiple, MAX_MULTIPLE, &given.request.multiple));
+    if (given.waste)
+        RK_TRY(parse_number("--waste", given.waste, 99, &percent));
+    given.request.max_waste = (double)percent / 100;
+    given.request.json = call->json;
+    return NULL;
 }
+
+static rk_err *run(rk_verb_call *call) {
+    return show(call->settings, given.run, &given.request);
+}
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("run", 'r', &given.run, "RUN", "this run; the beginning of its name is enough"),
+    RK_OPT_VALUE("multiple", 'm', &given.multiple, "N",
+                 "buckets are multiples of N, for instance 128 for a TPU's lanes"),
+    RK_OPT_VALUE("waste", 'w', &given.waste, "PERCENT",
+                 "recommend the fewest buckets that waste no more than this (20)"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "shapes",
+    .summary = "Finds the programs of the last run, or of another, that differ in the size of "
+               "one axis alone, and recommends the sizes to pad that axis to.",
+    .details = "For 1 to 8 buckets: how much of what is computed would be padding, how many "
+               "compilations are left, and the seconds that they save. The sizes are the best "
+               "there are for that many buckets.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_shapes = {
+    .brief = "which sizes to pad to, so that fewer programs are compiled",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS_OF_RUNS,
+    .check = check,
+    .run = run,
+};

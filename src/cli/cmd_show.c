@@ -1,15 +1,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/component_view.h"
 #include "cli/entries.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/show_program.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 
 typedef struct shown {
     const rk_kept *kept;
@@ -206,40 +206,49 @@ static rk_err *show(const rk_settings *settings, const char *prefix, const rk_sh
     return how ? rk_show_program(store, kept, how, json) : show_entry(store, kept, json);
 }
 
-int rk_verb_show(int argc, char **argv) {
-    bool json = false, program = false;
-    rk_show_how how = {0};
-    const char *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_FLAG("program", 'p', &program, "the program that it was compiled from"),
-        RK_OPT_FLAG("raw", 'r', &how.raw, "with --program: its bytes as they came"),
-        RK_OPT_VALUE("output", 'o', &how.output, "FILE", "with --program: write it to this file"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "show",
-        .operands = "KEY",
-        .summary = "Prints one entry with everything that its key was made of: options, flags, "
-                   "variables, versions and topology. The beginning of the key is enough.",
-        .details = "With --program: the program as text, one operation a line, with the lines of "
-                   "the Python source behind each. With --raw as well: byte by byte as the "
-                   "framework handed it over.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .min_operands = 1,
-        .max_operands = 1,
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    if ((how.output || how.raw) && !program)
-        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "-o and --raw go with --program"), json);
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    rk_err *err = rk_place_settings(&settings);
-    if (!err)
-        err = show(settings, operands.items[0], program ? &how : NULL, json);
-    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+static struct {
+    bool program;
+    rk_show_how how;
+} given;
+
+static rk_err *check(const rk_verb_call *call) {
+    (void)call;
+    if ((given.how.output || given.how.raw) && !given.program)
+        return rk_error(RK_INVALID_ARGUMENT, "-o and --raw go with --program");
+    return NULL;
 }
+
+static rk_err *run(rk_verb_call *call) {
+    return show(call->settings, call->operands->items[0], given.program ? &given.how : NULL,
+                call->json);
+}
+
+static const rk_opt options[] = {
+    RK_OPT_FLAG("program", 'p', &given.program, "the program that it was compiled from"),
+    RK_OPT_FLAG("raw", 'r', &given.how.raw, "with --program: its bytes as they came"),
+    RK_OPT_VALUE("output", 'o', &given.how.output, "FILE", "with --program: write it to this file"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "show",
+    .operands = "KEY",
+    .summary = "Prints one entry with everything that its key was made of: options, flags, "
+               "variables, versions and topology. The beginning of the key is enough.",
+    .details = "With --program: the program as text, one operation a line, with the lines of "
+               "the Python source behind each. With --raw as well: byte by byte as the "
+               "framework handed it over.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+    .min_operands = 1,
+    .max_operands = 1,
+};
+
+const rk_verb rk_verb_show = {
+    .brief = "one of them, with all components of its key; its program",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS,
+    .check = check,
+    .run = run,
+};

@@ -2,14 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "cli/fail.h"
 #include "cli/place.h"
 #include "cli/run_keep.h"
 #include "cli/run_view.h"
 #include "cli/steps_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 
 enum { MAX_LISTED = 10 };
 
@@ -313,55 +313,62 @@ static rk_err *count_run(void *context, const rk_run_item *item) {
 
 // Handles a store without runs. With --json this is an error: counters that are all zero would look
 // like a restart that compiled nothing.
-static int nothing_yet(const rk_settings *settings, bool json) {
+static rk_err *nothing_yet(const rk_settings *settings, bool json) {
     if (!json) {
         rk_place_print_nothing_yet(settings);
-        return RK_EXIT_OK;
+        return NULL;
     }
-    return rk_cli_fail(rk_error(RK_UNAVAILABLE,
-                                "there is no run in %s yet: run `rekindle run -- CMD` first",
-                                rk_settings_get(settings)->dir),
-                       true);
+    return rk_error(RK_UNAVAILABLE, "there is no run in %s yet: run `rekindle run -- CMD` first",
+                    rk_settings_get(settings)->dir);
 }
 
-int rk_verb_stats(int argc, char **argv) {
-    bool json = false, all = false, peers = false;
-    const char *run = NULL, *dir = NULL;
-    const rk_opt options[] = {
-        RK_OPT_VALUE("run", 'r', &run, "RUN", "this run; the beginning of its name is enough"),
-        RK_OPT_FLAG("all", 'a', &all, "all runs together, distinct programs counted once"),
-        RK_OPT_FLAG("peers", 'p', &peers,
-                    "also by the names that PyTorch/XLA counts its own cache by"),
-        RK_OPT_JSON(&json),
-        RK_OPT_DIR(&dir),
-    };
-    const rk_opt_usage usage = {
-        .verb = "stats",
-        .summary = "Prints what happened in the last run, in another, or in all of them: what was "
-                   "loaded, what was compiled, and the time that took and saved.",
-        .details = "A run is one `rekindle run`, with all its processes. Hits are compilations "
-                   "that were avoided; misses were compiled and stored; bypassed programs cannot "
-                   "be kept.\n",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
-    if (run && all)
-        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT, "--run and --all exclude each other"),
-                           json);
-    rk_place_set_variable("REKINDLE_DIR", dir);
-    RK_AUTO_SETTINGS settings = NULL;
-    uint64_t count = 0;
-    rk_err *err = rk_place_settings_of_runs(&settings);
-    if (!err && !all)
-        err = rk_run_list(rk_settings_get(settings)->dir, count_run, &count);
-    if (!err && !all && count == 0 && !run)
-        return nothing_yet(settings, json);
-    if (!err)
-        err = all ? show_all(settings, json, peers)
-                  : show_one(rk_settings_get(settings)->dir, run, json, peers);
-    return err ? rk_cli_fail(err, json) : RK_EXIT_OK;
+static struct {
+    const char *run;
+    bool all, peers;
+} given;
+
+static rk_err *check(const rk_verb_call *call) {
+    (void)call;
+    if (given.run && given.all)
+        return rk_error(RK_INVALID_ARGUMENT, "--run and --all exclude each other");
+    return NULL;
 }
+
+static rk_err *run(rk_verb_call *call) {
+    const char *directory = rk_settings_get(call->settings)->dir;
+    uint64_t count = 0;
+    if (given.all)
+        return show_all(call->settings, call->json, given.peers);
+    RK_TRY(rk_run_list(directory, count_run, &count));
+    if (count == 0 && !given.run)
+        return nothing_yet(call->settings, call->json);
+    return show_one(directory, given.run, call->json, given.peers);
+}
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("run", 'r', &given.run, "RUN", "this run; the beginning of its name is enough"),
+    RK_OPT_FLAG("all", 'a', &given.all, "all runs together, distinct programs counted once"),
+    RK_OPT_FLAG("peers", 'p', &given.peers,
+                "also by the names that PyTorch/XLA counts its own cache by"),
+    RK_VERB_JSON,
+    RK_VERB_DIR,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "stats",
+    .summary = "Prints what happened in the last run, in another, or in all of them: what was "
+               "loaded, what was compiled, and the time that took and saved.",
+    .details = "A run is one `rekindle run`, with all its processes. Hits are compilations "
+               "that were avoided; misses were compiled and stored; bypassed programs cannot "
+               "be kept.\n",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_stats = {
+    .brief = "counters of the last run, of another, or of all",
+    .usage = &usage,
+    .settings = RK_VERB_SETTINGS_OF_RUNS,
+    .check = check,
+    .run = run,
+};

@@ -10,12 +10,12 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "cli/child.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/launch.h"
-#include "cli/opt.h"
 #include "cli/place.h"
 #include "cli/term.h"
 #include "cli/unseen.h"
+#include "cli/verbs.h"
 #include "journal/command.h"
 
 enum { RUNS_LEAST = 2, RUNS_MOST = 100, RUNS_DEFAULT = 3 };
@@ -221,57 +221,68 @@ static void add_unseen(const rk_verify_run *cold, const char *command, rk_buf *r
         rk_buf_add_format(reason, "; %s", rk_need_text(&why));
 }
 
-static int verify(request *r, const rk_opt_operands *command) {
-    rk_err *err = read_count(r);
+// Prints the verdict. Returns the exit status.
+static int show_verdict(const request *r, const char *command) {
+    RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
+    rk_verify_judge(r->runs, r->count, &reason);
+    add_unseen(&r->runs[0], command, &reason);
+    if (r->json)
+        rk_verify_print_json(r->runs, r->count, rk_buf_text(&reason), r->keep ? r->store : "");
+    else
+        rk_verify_print_text(r->runs, r->count, rk_buf_text(&reason));
+    return reason.len ? RK_EXIT_FAILED : RK_EXIT_OK;
+}
+
+static rk_err *verify(request *r, const rk_opt_operands *command, int *out_status) {
+    rk_err *err = run_all(r, command);
     if (!err)
-        err = run_all(r, command);
-    int status = RK_EXIT_OK;
-    if (err) {
-        status = rk_cli_fail(err, r->json);
-    } else {
-        RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
-        rk_verify_judge(r->runs, r->count, &reason);
-        add_unseen(&r->runs[0], command->items[0], &reason);
-        status = reason.len ? RK_EXIT_FAILED : RK_EXIT_OK;
-        if (r->json)
-            rk_verify_print_json(r->runs, r->count, rk_buf_text(&reason), r->keep ? r->store : "");
-        else
-            rk_verify_print_text(r->runs, r->count, rk_buf_text(&reason));
-    }
+        *out_status = show_verdict(r, command->items[0]);
     if (r->store && !r->keep)
         rk_err_drop(remove_tree(r->store), "it is in a place for temporary files");
     for (size_t i = 0; i < RUNS_MOST; i++)
         rk_verify_run_cleanup(&r->runs[i]);
     rk_free(r->store);
-    return status;
+    return err;
 }
 
-int rk_verb_verify(int argc, char **argv) {
-    static request r; // large
-    const rk_opt options[] = {
-        RK_OPT_VALUE("runs", 'n', &r.runs_text, "N",
-                     "starts in all, the cold one included; 3 by default: cold, warm, zero-wait"),
-        RK_OPT_VALUE("keep", 0, &r.keep, "DIR",
-                     "use DIR, which must be empty or not there, and keep it"),
-        RK_OPT_VALUE("job", 0, &r.job, "JOB",
-                     "what counts as the same job; else derived from the command"),
-        RK_OPT_JSON(&r.json),
-    };
-    const rk_opt_usage usage = {
-        .verb = "verify",
-        .operands = "[--] COMMAND [ARGUMENT…]",
-        .summary = "Runs a command cold and then warm, and fails if a warm run compiled anything.",
-        .details = details,
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-        .min_operands = 1,
-        .max_operands = SIZE_MAX,
-        .options_first = true,
-    };
-    rk_opt_operands command;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &command, &status))
-        return status;
-    rk_place_set_variable("REKINDLE_JOB", r.job);
-    return verify(&r, &command);
+static request given; // large
+
+static rk_err *check(const rk_verb_call *call) {
+    (void)call;
+    return read_count(&given);
 }
+
+static rk_err *run(rk_verb_call *call) {
+    given.json = call->json;
+    return verify(&given, call->operands, &call->status);
+}
+
+static const rk_opt options[] = {
+    RK_OPT_VALUE("runs", 'n', &given.runs_text, "N",
+                 "starts in all, the cold one included; 3 by default: cold, warm, zero-wait"),
+    RK_OPT_VALUE("keep", 0, &given.keep, "DIR",
+                 "use DIR, which must be empty or not there, and keep it"),
+    RK_OPT_SETTING("job", 0, &given.job, "REKINDLE_JOB", "JOB",
+                   "what counts as the same job; else derived from the command"),
+    RK_VERB_JSON,
+};
+
+static const rk_opt_usage usage = {
+    .verb = "verify",
+    .operands = "[--] COMMAND [ARGUMENT…]",
+    .summary = "Runs a command cold and then warm, and fails if a warm run compiled anything.",
+    .details = details,
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .options_first = true,
+};
+
+const rk_verb rk_verb_verify = {
+    .brief = "run a job cold and warm, and fail if a restart compiled anything",
+    .usage = &usage,
+    .settings = RK_VERB_NO_SETTINGS,
+    .check = check,
+    .run = run,
+};

@@ -1,11 +1,11 @@
 #include <stdio.h>
 
-#include "cli/cli.h"
-#include "cli/opt.h"
+#include "base/alloc.h"
 #include "cli/out.h"
 #include "cli/self.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "store/entry.h"
 
 typedef struct library {
@@ -44,20 +44,7 @@ static void print_text(const char *executable, const library *libraries, size_t 
     (void)printf("  %-15s %s\n", "jansson", jansson_version_str());
 }
 
-int rk_verb_version(int argc, char **argv) {
-    bool json = false;
-    const rk_opt options[] = {RK_OPT_JSON(&json)};
-    const rk_opt_usage usage = {
-        .verb = "version",
-        .summary = "Prints rekindle's version, and the libraries by which it gets into a job: "
-                   "where they should be, and whether they are there.",
-        .options = options,
-        .option_count = RK_ARRAY_LEN(options),
-    };
-    rk_opt_operands operands;
-    int status;
-    if (!rk_opt_begin(&usage, argc, argv, &operands, &status))
-        return status;
+static rk_err *run(rk_verb_call *call) {
     library libraries[] = {
         {.name = "preload", .what = "preload library"},
         {.name = "core", .what = "core library"},
@@ -71,13 +58,26 @@ int rk_verb_version(int argc, char **argv) {
         err = rk_self_library(RK_CORE_LIBRARY, &libraries[1].path, &libraries[1].found);
     if (!err)
         err = rk_self_library(RK_PLUGIN_LIBRARY, &libraries[2].path, &libraries[2].found);
-    if (err) {
-        status = rk_cli_fail(err, json);
-    } else {
-        (json ? print_json : print_text)(executable, libraries, RK_ARRAY_LEN(libraries));
-        status = RK_EXIT_OK;
-    }
+    if (!err)
+        (call->json ? print_json : print_text)(executable, libraries, RK_ARRAY_LEN(libraries));
     for (size_t i = 0; i < RK_ARRAY_LEN(libraries); i++)
         rk_free(libraries[i].path);
-    return status;
+    return err;
 }
+
+static const rk_opt options[] = {RK_VERB_JSON};
+
+static const rk_opt_usage usage = {
+    .verb = "version",
+    .summary = "Prints rekindle's version, and the libraries by which it gets into a job: "
+               "where they should be, and whether they are there.",
+    .options = options,
+    .option_count = RK_ARRAY_LEN(options),
+};
+
+const rk_verb rk_verb_version = {
+    .brief = "the version, and the libraries that were found",
+    .usage = &usage,
+    .settings = RK_VERB_NO_SETTINGS,
+    .run = run,
+};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/table.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/diff_view.h"
+#include "cli/fail.h"
 #include "cli/place.h"
 #include "cli/run_view.h"
 #include "cli/term.h"

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/term.h"
 #include "cli/text.h"
 #include "diagnose/diff/components.h"

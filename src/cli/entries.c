@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 
 enum { MIN_PREFIX_DIGITS = 4 };
 

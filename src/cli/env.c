@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 
 void rk_env_cleanup(rk_env *env) {
     for (size_t i = 0; i < env->count; i++)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/cli.h"
 #include "cli/diff_view.h"
+#include "cli/fail.h"
 #include "cli/term.h"
 #include "cli/text.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/place.h"
 #include "cli/self.h"
 #include "journal/run_id.h"

@@ -6,24 +6,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 
 static int unknown_verb(const char *name) {
-    const rk_verb *best = &rk_verbs[0];
-    for (size_t i = 1; i < rk_verb_count; i++)
-        if (rk_text_distance(name, rk_verbs[i].name) < rk_text_distance(name, best->name))
-            best = &rk_verbs[i];
-    if (rk_text_is_near(name, best->name))
-        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
-                                    "there is no command '%s'; did you mean `rekindle %s`?", name,
-                                    best->name),
-                           false);
-    return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
-                                "there is no command '%s' in rekindle " REKINDLE_VERSION
-                                "; `rekindle help` lists those there are",
-                                name),
-                       false);
+    const char *best = rk_verbs.items[0]->usage->verb;
+    for (size_t i = 1; i < rk_verbs.count; i++) {
+        const char *other = rk_verbs.items[i]->usage->verb;
+        if (rk_text_distance(name, other) < rk_text_distance(name, best))
+            best = other;
+    }
+    if (rk_text_is_near(name, best))
+        return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
+                                      "there is no command '%s'; did you mean `rekindle %s`?", name,
+                                      best));
+    return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
+                                  "there is no command '%s' in rekindle " REKINDLE_VERSION
+                                  "; `rekindle help` lists those there are",
+                                  name));
 }
 
 // Opens /dev/null for each closed standard stream. Otherwise the next file that is opened would get
@@ -37,27 +38,25 @@ static void hold_standard_streams(void) {
 
 static int dispatch(int argc, char **argv) {
     if (argc < 2)
-        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
-                                    "what should it do? For instance: rekindle run -- python "
-                                    "train.py (`rekindle help` lists all commands)"),
-                           false);
+        return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
+                                      "what should it do? For instance: rekindle run -- python "
+                                      "train.py (`rekindle help` lists all commands)"));
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
     if (strcmp(name, "--version") == 0)
         name = "version";
-    const rk_verb *verb = rk_verb_find(name);
+    const rk_verb *verb = rk_verb_find(&rk_verbs, name);
     if (verb) {
-        if (verb->run != rk_verb_run)
+        if (verb != &rk_verb_run)
             hold_standard_streams();
-        return verb->run(argc - 1, argv + 1);
+        return rk_verb_start(&rk_verbs, verb, argc - 1, argv + 1);
     }
     if (name[0] == '-')
-        return rk_cli_fail(rk_error(RK_INVALID_ARGUMENT,
-                                    "'%s' stands before any command: options follow the command, "
-                                    "as in `rekindle stats --json`",
-                                    name),
-                           false);
+        return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
+                                      "'%s' stands before any command: options follow the command, "
+                                      "as in `rekindle stats --json`",
+                                      name));
     return unknown_verb(name);
 }
 
@@ -69,9 +68,8 @@ static int finish(int status) {
         return status;
     if (errno == EPIPE) // the reader closed the pipe early, as `head` does
         return RK_EXIT_FAILED;
-    return rk_cli_fail(errno ? rk_error_errno(errno, "cannot write the output")
-                             : rk_error(RK_INTERNAL, "cannot write the output"),
-                       false);
+    return rk_fail_print(errno ? rk_error_errno(errno, "cannot write the output")
+                               : rk_error(RK_INTERNAL, "cannot write the output"));
 }
 
 int main(int argc, char **argv) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/term.h"
 #include "cli/text.h"
 
@@ -175,21 +175,4 @@ void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out) {
         (void)fputc('\n', out);
         rk_term_print_wrapped(usage->details, 0, columns, out);
     }
-}
-
-bool rk_opt_begin(const rk_opt_usage *usage, int argc, char **argv, rk_opt_operands *out_operands,
-                  int *out_status) {
-    rk_opt_result result = RK_OPT_PROCEED;
-    rk_err *err = rk_opt_parse(usage, argc, argv, &result, out_operands);
-    if (err) {
-        *out_status = rk_cli_fail(err, false);
-        return false;
-    }
-    if (result == RK_OPT_HELP) {
-        size_t columns = rk_term_columns(stdout);
-        rk_opt_print_help(usage, columns > 0 && columns < 100 ? columns : 100, stdout);
-        *out_status = RK_EXIT_OK;
-        return false;
-    }
-    return true;
 }

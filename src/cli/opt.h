@@ -14,6 +14,7 @@ typedef struct rk_opt {
     char letter;            // 0 for none
     bool *flag;             // set to true; NULL for an option with a value
     const char **value;     // set to the value, which is never empty; borrowed from argv
+    const char *variable;   // the environment variable that the value is for; NULL for none
     const char *value_name; // "DIR"
     const char *help;
 } rk_opt;
@@ -25,11 +26,12 @@ typedef struct rk_opt {
         .name = (long_name), .letter = (short_name), .value = (target), .value_name = (what),      \
         .help = (help_text)                                                                        \
     }
-
-// Options that many verbs share.
-#define RK_OPT_JSON(target) RK_OPT_FLAG("json", 0, target, "JSON for programs, on stdout")
-#define RK_OPT_DIR(target)                                                                         \
-    RK_OPT_VALUE("dir", 0, target, "DIR", "the store, instead of REKINDLE_DIR or the default")
+// An option that overrides a setting, by the variable of the setting.
+#define RK_OPT_SETTING(long_name, short_name, target, setting, what, help_text)                    \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .value = (target), .variable = (setting),     \
+        .value_name = (what), .help = (help_text)                                                  \
+    }
 
 typedef struct rk_opt_usage {
     const char *verb;
@@ -58,8 +60,3 @@ RK_NODISCARD rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **ar
 
 // Prints usage, options and details, wrapped at `columns`.
 void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out);
-
-// Parses the options of a verb, and prints the help or the error. Returns false if the verb is
-// done; `*out_status` is then its exit status.
-RK_NODISCARD bool rk_opt_begin(const rk_opt_usage *usage, int argc, char **argv,
-                               rk_opt_operands *out_operands, int *out_status);

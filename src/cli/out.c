@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 
 json_t *rk_out_object(void) {
     return rk_need(json_object());

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/sys.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 
 // The environment of this process after the first change, until the process ends.
 static rk_env environment;

@@ -1,7 +1,7 @@
 #include "cli/run_names.h"
 
 #include "base/alloc.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "journal/read.h"
 
 void rk_run_names_cleanup(rk_run_names *names) {

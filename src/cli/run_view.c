@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/text.h"
 
 // If the command is not the process itself (a shell, a launcher), its exit status shows only that

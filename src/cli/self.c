@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 
 rk_err *rk_self_executable(char **out_path) {
     char path[PATH_MAX];

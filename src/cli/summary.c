@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 #include "base/temporary.h"
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/run_view.h"
 #include "cli/text.h"
 #include "cli/unseen.h"

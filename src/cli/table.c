@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/text.h"
 
 enum { GAP = 2, MAX_COLUMNS = 16 };

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cli/cli.h"
 #include "cli/executable.h"
+#include "cli/fail.h"
 #include "cli/self.h"
 #include "cli/text.h"
 

@@ -1,7 +1,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/table.h"
 #include "cli/term.h"
