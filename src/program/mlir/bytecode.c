@@ -100,12 +100,6 @@ rk_span rk_bytecode_gathered(rk_bytecode *file) {
     return rk_buf_span(&file->ints);
 }
 
-rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_bytecode_entry *entry) {
-    uint64_t offset = entry->offset;
-    return rk_span_of(file->sections[RK_SECTION_ATTR_TYPE].data + offset,
-                      (size_t)(entry[1].offset - offset));
-}
-
 void rk_bytecode_fail_entry(rk_bytecode *file, uint32_t index, const char *why) {
     const uint8_t *at = rk_bytecode_entry_bytes(file, &file->entries[index]).data;
     rk_bytecode_fail(file, SECTION_NAMES[RK_SECTION_ATTR_TYPE], at, why);

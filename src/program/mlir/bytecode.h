@@ -136,7 +136,13 @@ RK_NODISCARD bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *ca
                                    size_t item_bytes);
 
 // Returns the bytes of an entry.
-rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_bytecode_entry *entry);
+static inline rk_span rk_bytecode_entry_bytes(const rk_bytecode *file,
+                                              const rk_bytecode_entry *entry) {
+    uint64_t offset = entry->offset;
+    return rk_span_of(file->sections[RK_SECTION_ATTR_TYPE].data + offset,
+                      (size_t)(entry[1].offset - offset));
+}
+
 // Sets `failed` with the position of an entry.
 void rk_bytecode_fail_entry(rk_bytecode *file, uint32_t index, const char *why);
 // Pushes an entry to be decoded (entries.c). Sets `failed` if memory is short.
