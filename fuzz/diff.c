@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "diagnose/diff/diff.h"
 #include "diagnose/diff/sketch.h"
+#include "program/read.h"
 
 enum { HEAD_BYTES = 5, DIFF_MAX_BYTES = 1 << 20 };
 

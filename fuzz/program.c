@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "program/canon/fingerprint.h"
+#include "program/read.h"
 #include "program/text.h"
 
 enum { TEXT_MAX_BYTES = 1 << 16 };

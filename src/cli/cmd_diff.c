@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "diagnose/diff/components.h"
 #include "diagnose/diff/diff.h"
+#include "program/read.h"
 
 enum { FILE_MAX_BYTES = 1 << 30 };
 

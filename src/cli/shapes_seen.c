@@ -7,6 +7,7 @@
 #include "cli/out.h"
 #include "cli/term.h"
 #include "diagnose/diff/program_index.h"
+#include "program/read.h"
 
 void rk_seen_list_cleanup(rk_seen_list *list) {
     for (size_t i = 0; i < list->count; i++) {

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "cli/out.h"
 #include "cli/text.h"
+#include "program/read.h"
 #include "program/text.h"
 
 // The text shows at most this many elements of a constant.

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "program/canon/canon.h"
-#include "program/canon/fingerprint.h"
 
 // Bytes owned by the model: a list of chunks, freed together. New bytes go to the first chunk.
 typedef struct rk_model_scratch {
@@ -253,90 +251,4 @@ rk_err *rk_model_status(const rk_model *model) {
     if (!model->out_of_memory)
         return NULL;
     return rk_error(RK_RESOURCE_EXHAUSTED, "a program needs more memory than its size allows");
-}
-
-static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model *model,
-                         rk_canon *canon, bool *out_good, rk_buf *reason) {
-    static const uint8_t bytecode_magic[] = {0x4D, 0x4C, 0xEF, 0x52};
-    *out_good = false;
-    if (rk_span_is(format, "hlo"))
-        return rk_read_hlo(code, false, flags, model, canon, out_good, reason);
-    if (rk_span_is(format, "hlo_with_config"))
-        return rk_read_hlo(code, true, flags, model, canon, out_good, reason);
-    if (!rk_span_is(format, "mlir")) {
-        rk_buf_add_text(reason, "programs of this format are not read");
-        return NULL;
-    }
-    if (code.len < sizeof bytecode_magic ||
-        memcmp(code.data, bytecode_magic, sizeof bytecode_magic) != 0) {
-        rk_buf_add_text(reason, "MLIR text is not read, only bytecode");
-        return NULL;
-    }
-    return rk_read_bytecode(code, flags, model, canon, out_good, reason);
-}
-
-static rk_model *new_model(rk_span code) {
-    enum { BUDGET_FACTOR = 60, BUDGET_LEAST_BYTES = 1 << 16 };
-    rk_model *model = rk_calloc(1, sizeof *model);
-    if (!model)
-        return NULL;
-    model->budget_bytes = code.len * BUDGET_FACTOR + BUDGET_LEAST_BYTES;
-    model->payload_bytes_left = code.len;
-    return model;
-}
-
-static rk_err *read_checked(rk_span code, rk_span format, unsigned flags, rk_model *model,
-                            rk_canon *canon, bool *out_good, char **out_reason) {
-    RK_AUTO(rk_buf) reason = {0};
-    size_t len;
-    RK_TRY(read_into(code, format, flags, model, canon, out_good, &reason));
-    RK_TRY(rk_model_status(model));
-    if (!*out_good)
-        *out_reason = (char *)rk_buf_detach(&reason, &len);
-    return *out_good || *out_reason ? NULL : rk_err_no_memory();
-}
-
-rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **out_model,
-                      char **out_reason) {
-    *out_model = NULL;
-    *out_reason = NULL;
-    rk_model *model = new_model(code);
-    if (!model)
-        return rk_err_no_memory();
-    bool good = false;
-    rk_err *err = read_checked(code, format, flags, model, NULL, &good, out_reason);
-    if (!err && good)
-        *out_model = model;
-    else
-        rk_model_free(model);
-    return err;
-}
-
-// Reads the program without storing its operations in the model: they are hashed as they are read.
-static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
-                           rk_digest *out_fingerprint, char **out_reason) {
-    bool good = false;
-    RK_TRY(rk_canon_open(canon, canon->model));
-    RK_TRY(read_checked(code, format, 0, canon->model, canon, &good, out_reason));
-    if (!good)
-        return NULL;
-    if (!canon->model->opaque_count)
-        return rk_canon_finish(canon, out_fingerprint);
-    *out_reason = rk_strdup(canon->model->opaque_reason);
-    return *out_reason ? NULL : rk_err_no_memory();
-}
-
-rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fingerprint,
-                               char **out_reason, rk_traits *out_traits, bool *out_has_traits) {
-    *out_reason = NULL;
-    rk_model *model = new_model(code);
-    if (!model)
-        return rk_err_no_memory();
-    rk_canon canon = {.model = model};
-    rk_err *err = fingerprint(code, format, &canon, out_fingerprint, out_reason);
-    *out_traits = canon.traits;
-    *out_has_traits = canon.has_traits;
-    rk_canon_cleanup(&canon);
-    rk_model_free(model);
-    return err;
 }

@@ -1,5 +1,5 @@
 // A program in one neutral form, read from MLIR bytecode or HloModuleProto. The readers
-// (mlir/read*.c, hlo/*.c) fill the model; fingerprint, text and diff read it.
+// (mlir/read*.c, hlo/*.c; read.h calls them) fill the model; fingerprint, text and diff read it.
 //
 // All parts are in flat arrays and refer to each other by index. A program of a hundred thousand
 // operations needs only a few allocations and is freed quickly. Strings and constants are borrowed
@@ -9,8 +9,6 @@
 #include "base/buf.h"
 
 #define RK_NO_ID UINT32_MAX
-
-typedef struct rk_canon rk_canon; // program/canon/canon.h
 
 // Types, attributes and locations are nodes of one tree. Nodes may be shared. There are no cycles:
 // children have lower numbers than their parents.
@@ -111,19 +109,14 @@ typedef struct rk_model {
     bool out_of_memory;        // the budget is used up, or an allocation failed
 } rk_model;
 
+// Flags of rk_model_read (program/read.h) and of the readers.
 typedef enum rk_read_flags {
     RK_READ_LOCATIONS = 1 << 0, // otherwise all locations are RK_NO_ID
 } rk_read_flags;
 
-// Reads a program. `code` and `format` are those of rk_program_inspect; `code` is borrowed until
-// rk_model_free. If the bytes are not a program of that format, `*out_model` is NULL and
-// `*out_reason` (owned, rk_free) is the reason. The only error is RK_RESOURCE_EXHAUSTED. The model
-// takes at most 60 bytes per byte of `code`, plus 64 KiB. Recursion is bounded; time is linear.
-// `*out_model` is owned: rk_model_free.
-RK_NODISCARD rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags,
-                                   rk_model **out_model, char **out_reason);
 void rk_model_free(rk_model *model); // accepts NULL
-// Reading.
+
+// Looking up.
 static inline rk_span rk_model_string(const rk_model *model, uint32_t id) {
     return id == RK_NO_ID ? (rk_span){0} : model->strings.items[id];
 }
@@ -157,11 +150,3 @@ RK_NODISCARD bool rk_model_take_budget(rk_model *model, size_t bytes);
 void rk_model_sort_fields(rk_model *model, uint32_t first, uint32_t count); // by name
 void rk_model_count_opaque(rk_model *model, const char *static_reason);
 RK_NODISCARD rk_err *rk_model_status(const rk_model *model);
-
-// Readers. If the bytes are not of the format, `*out_good` is false and a reason is appended to
-// `out_reason`. `canon`: receives the operations in place of the model; NULL: the model receives
-// them.
-RK_NODISCARD rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model,
-                                      rk_canon *canon, bool *out_good, rk_buf *out_reason);
-RK_NODISCARD rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model,
-                                 rk_canon *canon, bool *out_good, rk_buf *out_reason);

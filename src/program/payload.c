@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "program/canon/canon.h"
+#include "program/mlir/magic.h"
+#include "program/mlir/read.h"
 
 typedef enum target { TARGET_OTHER, TARGET_TPU, TARGET_MOSAIC_GPU } target;
 
@@ -69,18 +71,14 @@ static bool decode_base64(rk_model *model, rk_span text, rk_span *out_bytes) {
     return !model->out_of_memory;
 }
 
-static bool is_bytecode(rk_span bytes) {
-    return bytes.len >= 4 && memcmp(bytes.data, "ML\xEFR", 4) == 0;
-}
-
 // Reads bytecode into a model, which may contain a program already, or into a canonical form. False
-// if it cannot be read completely.
+// if it cannot be read completely. Payloads have no payloads of their own.
 static bool read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon *canon) {
     RK_AUTO(rk_buf) reason = {0};
     bool good;
-    if (!is_bytecode(code))
+    if (!rk_mlir_is_bytecode(code))
         return false;
-    rk_err *err = rk_read_bytecode(code, flags, model, canon, &good, &reason);
+    rk_err *err = rk_read_bytecode(code, flags, model, canon, NULL, &good, &reason);
     if (err)
         rk_err_drop(err, "the model knows that it is out of room");
     return !err && good && !model->opaque_count;
@@ -256,7 +254,7 @@ static uint32_t read_mosaic_gpu_field(const reader *r, const rk_field *field, bo
         return field->node;
     if (rk_span_is(key, "kernel_hash") && node->bytes.len == HASH_BYTES)
         return rk_model_add_node(m, (rk_node){.kind = RK_NODE_UNIT, .name = RK_NO_ID});
-    *out_is_module = rk_span_is(key, "module") && is_bytecode(node->bytes);
+    *out_is_module = rk_span_is(key, "module") && rk_mlir_is_bytecode(node->bytes);
     if (!*out_is_module)
         return field->node;
     source from = {.code = node->bytes};

@@ -19,11 +19,11 @@ bool rk_payload_may_be(rk_span target, rk_span attr);
 // Returns the substitute for such an attribute: a dictionary with an RK_NODE_PROGRAM in it. Returns
 // `node` itself if the payload has another form or is not understood completely. If memory is
 // short, rk_model_status returns an error. `keeps_programs`: store the programs in the model, for
-// people. `flags`: those of rk_model_read. All calls for one model together take linear time.
+// people. `flags`: rk_read_flags. All calls for one model together take linear time.
 uint32_t rk_payload_read_node(rk_model *model, unsigned flags, bool keeps_programs, rk_span target,
                               uint32_t node);
 
-// Replaces the payload of an MLIR operation, stablehlo.custom_call, whose attributes are complete.
+// An rk_payload_fn (mlir/read.h). Replaces the payload of an MLIR operation, stablehlo.custom_call.
 // Reads each attribute once, even if many operations share it: its node must not change.
 void rk_payload_read(rk_model *model, unsigned flags, bool keeps_programs, rk_op *op);
 

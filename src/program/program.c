@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/proto.h"
-#include "program/canon/fingerprint.h"
+#include "program/mlir/magic.h"
+#include "program/read.h"
 #include "program/traits.h"
 
 // HloModuleProtoWithConfig: the module is field 1.
@@ -22,7 +23,7 @@ static rk_err *find_traits(rk_span code, rk_span format, rk_traits *traits) {
     } else if (rk_span_is(format, "hlo_with_config")) {
         rk_traits_read_hlo(module_of_pair(code), traits);
     } else if (rk_span_is(format, "mlir")) {
-        if (rk_traits_is_bytecode(code))
+        if (rk_mlir_is_bytecode(code))
             return rk_traits_read_bytecode(code, traits);
         rk_traits_see_text(traits, code);
     }

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "program/mlir/magic.h"
+
 enum {
     MAX_CHECKS = 1 << 16, // address lookups per program, about 10 ms
     MAX_NAME_BYTES = 128,
@@ -135,7 +137,7 @@ static void see_packed(rk_traits *traits, rk_span bytes) {
 void rk_traits_see_config(rk_traits *traits, rk_span config) {
     // Skips kernels in bytecode (Pallas on GPUs): bytecode packs numbers in varying widths, so
     // eight bytes in a row are not a number.
-    if (!config.len || rk_traits_is_bytecode(config))
+    if (!config.len || rk_mlir_is_bytecode(config))
         return;
     see_words(traits, config);
     if (memchr(config.data, 0, config.len))

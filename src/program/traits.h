@@ -35,9 +35,9 @@ void rk_traits_see_text(rk_traits *traits, rk_span text);
 RK_NODISCARD rk_err *rk_traits_describe(const rk_traits *traits, char **out_reason);
 
 // Readers. Reading stops at bytes that are not of the format. No recursion; linear time.
-// rk_traits_read_bytecode fails only if memory is short.
+// rk_traits_read_bytecode needs bytes that begin as bytecode (mlir/magic.h), and fails only if
+// memory is short.
 RK_NODISCARD rk_err *rk_traits_read_bytecode(rk_span code, rk_traits *traits);
-bool rk_traits_is_bytecode(rk_span code);
 void rk_traits_read_hlo(rk_span module, rk_traits *traits);
 
 // For a reader that walks over HLO instructions itself. Call rk_traits_note_hlo for each field of

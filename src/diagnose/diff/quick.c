@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "diagnose/diff/diff_internal.h"
 #include "diagnose/diff/hash.h"
+#include "program/read.h"
 
 enum { FILES_MAX = 256 };
 

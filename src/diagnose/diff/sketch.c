@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "diagnose/diff/hash.h"
+#include "program/read.h"
 
 static void free_line(rk_sketch_line *line) {
     rk_free(line->file);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "program/read.h"
 
 static void known_cleanup(rk_known *known) {
     rk_free(known->run);

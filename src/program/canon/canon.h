@@ -56,7 +56,7 @@ typedef struct rk_canon_map {
     uint32_t capacity;
 } rk_canon_map;
 
-struct rk_canon {
+typedef struct rk_canon {
     rk_model *model; // borrowed; its budget also covers the form
     bool failed;     // memory was short
     // For rk_program_inspect: traits that the reader found. Complete if `has_traits`.
@@ -95,7 +95,7 @@ struct rk_canon {
     uint32_t *queue;   // unit indices in the order of `rk_unit.number`
     uint32_t queued;
     uint8_t *followed; // by node: functions that it names are in the queue
-};
+} rk_canon;
 
 // Prepares a form. `model` is borrowed until rk_canon_cleanup. Fails only with
 // RK_RESOURCE_EXHAUSTED.
@@ -205,15 +205,15 @@ static inline void rk_canon_put_few(rk_canon *c, uint32_t results, uint32_t oper
     rk_canon_put_number(c, results << 3 | operands);
 }
 
-// Grows an array within the model's budget, zeroed. Returns false and sets `failed` if memory is
-// short.
+// Memory (memory.c). Grows an array within the model's budget, zeroed. Returns false and sets
+// `failed` if memory is short.
 RK_NODISCARD bool rk_canon_grow(rk_canon *canon, void **array, uint32_t *capacity, uint32_t needed,
                                 size_t item_bytes);
 
+// For canon.c, which starts and finishes the form (content.c, symbols.c).
+
 // Adds the content RK_CANON_NONE.
 void rk_canon_add_none(rk_canon *canon);
-
-// For rk_canon_finish (content.c, symbols.c).
 
 // Numbers every function; reachable functions first.
 RK_NODISCARD rk_err *rk_canon_number_symbols(rk_canon *canon);

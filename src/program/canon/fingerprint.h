@@ -4,17 +4,8 @@
 
 #include "base/digest.h"
 #include "program/model.h"
-#include "program/traits.h"
 
 // Fingerprints a model. Linear time; no recursion. Valid only for a model without opaque parts
 // (`model->opaque_count` is 0): otherwise the caller uses the raw bytes. Takes memory from the
 // model's budget. Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_fingerprint(rk_model *model, rk_digest *out_fingerprint);
-
-// Returns the same fingerprint without building a model in memory. If the program cannot be read
-// completely, `*out_reason` (owned, rk_free) is the reason, else NULL. `*out_has_traits`:
-// `*out_traits` has all traits of the program; else the caller must look for them. Fails only with
-// RK_RESOURCE_EXHAUSTED.
-RK_NODISCARD rk_err *rk_fingerprint_program(rk_span code, rk_span format,
-                                            rk_digest *out_fingerprint, char **out_reason,
-                                            rk_traits *out_traits, bool *out_has_traits);

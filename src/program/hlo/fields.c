@@ -1,6 +1,6 @@
 // Reads messages by their definitions. One pass over the fields is enough if they are in ascending
 // order; otherwise they are sorted first.
-#include "program/hlo/read.h"
+#include "program/hlo/read_internal.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // Resolves ids of instructions and computations, and finds the order of computations.
-#include "program/hlo/read.h"
+#include "program/hlo/read_internal.h"
 
 // One pass of merge sort: merges sorted runs of `width` in `from` into runs of twice that width in
 // `into`.

@@ -1,6 +1,6 @@
 // Reads LiteralProto (xla/xla_data.proto) as a constant. Borrows fixed-width bytes in place;
 // decodes other encodings.
-#include "program/hlo/read.h"
+#include "program/hlo/read_internal.h"
 
 enum { LITERAL_SHAPE = 1, LITERAL_PARTS = 10, LITERAL_SPARSE_INDICES = 14, LITERAL_SIZES = 34 };
 

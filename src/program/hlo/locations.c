@@ -1,6 +1,6 @@
 // Reads OpMetadata and StackFrameIndexProto as locations. Ignores errors in them: locations do not
 // affect the program.
-#include "program/hlo/read.h"
+#include "program/hlo/read_internal.h"
 
 #include "base/alloc.h"
 

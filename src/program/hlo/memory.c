@@ -71,18 +71,6 @@ bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes) {
     return true;
 }
 
-void rk_hlo_reader_cleanup(rk_hlo_reader *reader) {
-    rk_hlo_array *arrays[] = {
-        &reader->memo,  &reader->pending,         &reader->scratch,      &reader->computations,
-        &reader->calls, &reader->instruction_ids, &reader->ordinals,     &reader->computation_ids,
-        &reader->order, &reader->attrs_memo,      &reader->attrs_fields, &reader->same,
-    };
-    for (size_t i = 0; i < RK_ARRAY_LEN(arrays); i++)
-        rk_hlo_shrink(reader, arrays[i]);
-    rk_hlo_frames_free(reader->frames);
-    reader->frames = NULL;
-}
-
 // The hash needs no secret: a collision only makes the reader decode something again.
 static uint64_t hash(const void *owner, rk_span data, uint64_t number) {
     // Owners are static objects, so the distances between them are the same in every process.

@@ -2,7 +2,7 @@
 // passes over instructions that every program needs. Internal to hlo/*.c.
 #pragma once
 
-#include "program/hlo/read.h"
+#include "program/hlo/read_internal.h"
 
 typedef struct rk_hlo_step {
     uint32_t number, wire;

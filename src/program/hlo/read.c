@@ -1,6 +1,6 @@
-#include "program/hlo/quick.h"
+#include "program/hlo/read.h"
 
-#include "program/canon/canon.h"
+#include "program/hlo/quick.h"
 
 // xla/service/hlo.proto
 enum {
@@ -281,6 +281,18 @@ static bool split_pair(rk_hlo_reader *reader, rk_span pair, rk_span *out_module,
     return (modules == 1 && configs <= 1) || rk_hlo_fail(reader, "there is no module, or two");
 }
 
+static void reader_cleanup(rk_hlo_reader *reader) {
+    rk_hlo_array *arrays[] = {
+        &reader->memo,  &reader->pending,         &reader->scratch,      &reader->computations,
+        &reader->calls, &reader->instruction_ids, &reader->ordinals,     &reader->computation_ids,
+        &reader->order, &reader->attrs_memo,      &reader->attrs_fields, &reader->same,
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(arrays); i++)
+        rk_hlo_shrink(reader, arrays[i]);
+    rk_hlo_frames_free(reader->frames);
+    reader->frames = NULL;
+}
+
 rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *model,
                     rk_canon *canon, bool *out_good, rk_buf *out_reason) {
     rk_hlo_reader reader = {.model = model, .canon = canon, .flags = flags};
@@ -299,6 +311,6 @@ rk_err *rk_read_hlo(rk_span code, bool with_config, unsigned flags, rk_model *mo
         rk_buf_add_text(out_reason, reader.reason ? reader.reason : "the program is damaged");
     if (model->out_of_memory)
         *out_good = false;
-    rk_hlo_reader_cleanup(&reader);
+    reader_cleanup(&reader);
     return NULL;
 }

@@ -1,8 +1,19 @@
-// Makes nodes of numbers, enumeration values and strings. Programs repeat them, so most are found
-// in the cache.
-#include "program/hlo/read.h"
+// Makes nodes of element types, numbers, enumeration values and strings. Programs repeat them, so
+// most are found in the cache.
+#include "program/hlo/read_internal.h"
 
 enum { MEMO_MAX_BYTES = 256 }; // of cached strings; longer strings rarely repeat
+
+// xla/xla_data.proto: PrimitiveType. The numbers in definitions, and OPAQUE_TYPE.
+enum {
+    TYPE_S32 = 4,
+    TYPE_S64 = 5,
+    TYPE_U32 = 8,
+    TYPE_U64 = 9,
+    TYPE_F32 = 11,
+    TYPE_F64 = 12,
+    TYPE_OPAQUE = 14,
+};
 
 uint32_t rk_hlo_add_string(rk_hlo_reader *reader, rk_span text) {
     static const char owner;
@@ -17,8 +28,40 @@ uint32_t rk_hlo_add_string(rk_hlo_reader *reader, rk_span text) {
     return id;
 }
 
-// PrimitiveType values of the numbers in definitions.
-enum { TYPE_S32 = 4, TYPE_S64 = 5, TYPE_U32 = 8, TYPE_U64 = 9, TYPE_F32 = 11, TYPE_F64 = 12 };
+// Spells a type as XLA prints it: "f8e4m3fn" for F8E4M3FN, "opaque" for OPAQUE_TYPE. An unknown
+// number becomes "type_N".
+static rk_span spell_type(rk_hlo_reader *reader, uint64_t type) {
+    RK_AUTO(rk_buf) text = {0};
+    const char *name = NULL;
+    for (uint16_t i = 0; i < rk_hlo_primitive_type.count && !name; i++)
+        if ((uint64_t)rk_hlo_primitive_type.values[i].number == type)
+            name = rk_hlo_primitive_type.values[i].name;
+    if (type == 0)
+        name = "INVALID";
+    else if (type == TYPE_OPAQUE)
+        name = "OPAQUE";
+    for (size_t i = 0; name && name[i]; i++) {
+        bool is_upper = name[i] >= 'A' && name[i] <= 'Z';
+        rk_buf_add_byte(&text, (uint8_t)(is_upper ? name[i] - 'A' + 'a' : name[i]));
+    }
+    if (!name) {
+        rk_buf_add_format(&text, "type_%lld", (long long)type);
+        rk_model_count_opaque(reader->model, "an element type is not known");
+    }
+    return rk_hlo_keep_text(reader, &text);
+}
+
+uint32_t rk_hlo_element_type(rk_hlo_reader *reader, uint64_t type) {
+    bool is_known = type < RK_ARRAY_LEN(reader->types);
+    if (is_known && reader->types[type] != RK_NO_ID)
+        return reader->types[type];
+    rk_span text = spell_type(reader, type);
+    rk_node node = {.kind = RK_NODE_TYPE, .name = rk_model_add_string(reader->model, text)};
+    uint32_t id = rk_model_add_node(reader->model, node);
+    if (is_known)
+        reader->types[type] = id;
+    return id;
+}
 
 static uint32_t add_number(rk_hlo_reader *reader, uint64_t type, rk_node node) {
     uint32_t mark = reader->pending_count;

@@ -1,5 +1,5 @@
 // The fields of HloModuleProto, HloModuleConfigProto and all messages reachable from them, as
-// tables. Internal to the HLO reader (hlo/read.h). schema.py writes the tables.
+// tables. Internal to the HLO reader (hlo/read_internal.h). schema.py writes the tables.
 #pragma once
 
 #include <stdbool.h>

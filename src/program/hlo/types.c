@@ -1,5 +1,5 @@
 // Reads ShapeProto as a type.
-#include "program/hlo/read.h"
+#include "program/hlo/read_internal.h"
 
 // xla/xla_data.proto: ShapeProto
 enum { SHAPE_ELEMENT_TYPE = 2, SHAPE_DIMENSIONS = 3, SHAPE_TUPLE_SHAPES = 4, SHAPE_DYNAMIC = 6 };
@@ -10,41 +10,6 @@ enum { TYPE_TUPLE = 13, TYPE_OPAQUE = 14, TYPE_TOKEN = 17, TYPE_BUFFER = 34 };
 static bool is_array(uint64_t type) {
     return type != 0 && type != TYPE_TUPLE && type != TYPE_OPAQUE && type != TYPE_TOKEN &&
            type != TYPE_BUFFER;
-}
-
-// Spells a type as XLA prints it: "f8e4m3fn" for F8E4M3FN, "opaque" for OPAQUE_TYPE. An unknown
-// number becomes "type_N".
-static rk_span spell_type(rk_hlo_reader *reader, uint64_t type) {
-    RK_AUTO(rk_buf) text = {0};
-    const char *name = NULL;
-    for (uint16_t i = 0; i < rk_hlo_primitive_type.count && !name; i++)
-        if ((uint64_t)rk_hlo_primitive_type.values[i].number == type)
-            name = rk_hlo_primitive_type.values[i].name;
-    if (type == 0)
-        name = "INVALID";
-    else if (type == TYPE_OPAQUE)
-        name = "OPAQUE";
-    for (size_t i = 0; name && name[i]; i++) {
-        bool is_upper = name[i] >= 'A' && name[i] <= 'Z';
-        rk_buf_add_byte(&text, (uint8_t)(is_upper ? name[i] - 'A' + 'a' : name[i]));
-    }
-    if (!name) {
-        rk_buf_add_format(&text, "type_%lld", (long long)type);
-        rk_model_count_opaque(reader->model, "an element type is not known");
-    }
-    return rk_hlo_keep_text(reader, &text);
-}
-
-uint32_t rk_hlo_element_type(rk_hlo_reader *reader, uint64_t type) {
-    bool is_known = type < RK_ARRAY_LEN(reader->types);
-    if (is_known && reader->types[type] != RK_NO_ID)
-        return reader->types[type];
-    rk_span text = spell_type(reader, type);
-    rk_node node = {.kind = RK_NODE_TYPE, .name = rk_model_add_string(reader->model, text)};
-    uint32_t id = rk_model_add_node(reader->model, node);
-    if (is_known)
-        reader->types[type] = id;
-    return id;
 }
 
 static uint32_t type_name(rk_hlo_reader *reader, uint64_t type) {

@@ -3,6 +3,7 @@
 #include <endian.h>
 
 #include "base/alloc.h"
+#include "program/mlir/magic.h"
 
 enum {
     MAX_DIALECTS = 1024, // the maximum of rk_bytecode_entry.dialect
@@ -99,6 +100,21 @@ rk_span rk_bytecode_gathered(rk_bytecode *file) {
     return rk_buf_span(&file->ints);
 }
 
+void rk_bytecode_fail_entry(rk_bytecode *file, uint32_t index, const char *why) {
+    const uint8_t *at = rk_bytecode_entry_bytes(file, &file->entries[index]).data;
+    rk_bytecode_fail(file, SECTION_NAMES[RK_SECTION_ATTR_TYPE], at, why);
+}
+
+void rk_bytecode_push_entry(rk_bytecode *file, uint32_t index) {
+    if (file->stack_count == file->stack_capacity) {
+        void *array = file->stack;
+        if (!rk_bytecode_grow(file, &array, &file->stack_capacity, sizeof *file->stack))
+            return;
+        file->stack = array;
+    }
+    file->stack[file->stack_count++] = index;
+}
+
 void rk_bytecode_cleanup(rk_bytecode *file) {
     rk_free(file->dialects);
     rk_free(file->op_names);
@@ -121,12 +137,11 @@ bool rk_bytecode_take_section(rk_bytecode *file, rk_cursor *cursor, uint8_t *out
 }
 
 static bool open_head(rk_bytecode *file, rk_cursor *cursor) {
-    static const char magic[] = {'M', 'L', (char)0xEF, 'R'};
-    rk_span start = rk_cursor_span(cursor, sizeof magic);
-    if (!rk_span_equal(start, rk_span_of(magic, sizeof magic))) {
+    if (!rk_mlir_is_bytecode(file->code)) {
         rk_bytecode_fail(file, "head", file->code.data, "not MLIR bytecode");
         return false;
     }
+    (void)rk_cursor_span(cursor, RK_MLIR_MAGIC_BYTES);
     file->version = rk_cursor_varint(cursor);
     if (file->version > MAX_VERSION) {
         rk_bytecode_fail(file, "head", cursor->at, "a bytecode version newer than 6");

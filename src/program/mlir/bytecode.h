@@ -135,6 +135,19 @@ RK_NODISCARD void *rk_bytecode_allocate(rk_bytecode *file, uint64_t count, size_
 RK_NODISCARD bool rk_bytecode_grow(rk_bytecode *file, void **array, uint32_t *capacity,
                                    size_t item_bytes);
 
+// Returns the bytes of an entry.
+static inline rk_span rk_bytecode_entry_bytes(const rk_bytecode *file,
+                                              const rk_bytecode_entry *entry) {
+    uint64_t offset = entry->offset;
+    return rk_span_of(file->sections[RK_SECTION_ATTR_TYPE].data + offset,
+                      (size_t)(entry[1].offset - offset));
+}
+
+// Sets `failed` with the position of an entry.
+void rk_bytecode_fail_entry(rk_bytecode *file, uint32_t index, const char *why);
+// Pushes an entry to be decoded (entries.c). Sets `failed` if memory is short.
+void rk_bytecode_push_entry(rk_bytecode *file, uint32_t index);
+
 // Returns the content of `ints`, borrowed until `ints` changes. Sets `failed` if memory was short.
 rk_span rk_bytecode_gathered(rk_bytecode *file);
 
@@ -156,7 +169,5 @@ static inline uint32_t rk_bytecode_type(rk_bytecode *file, uint64_t index) {
     return rk_bytecode_resolve_type(file, index);
 }
 
-// Returns the bytes of an entry.
-rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_bytecode_entry *entry);
 // Finds the bytes of a resource. False if there are none. Sets `failed` if the section is damaged.
 bool rk_bytecode_resource(rk_bytecode *file, uint64_t handle, rk_span *out_bytes);

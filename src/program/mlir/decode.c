@@ -2,6 +2,22 @@
 
 #include "program/canon/cosmetics.h"
 
+uint32_t rk_decode_child(rk_bytecode *file, uint32_t index) {
+    rk_bytecode_entry *entry = &file->entries[index];
+    if (RK_LIKELY(entry->state == RK_ENTRY_DONE)) {
+        if (entry->depth > file->depth)
+            file->depth = (uint32_t)entry->depth;
+        return entry->node;
+    }
+    file->missing = true;
+    // An entry is open only while it waits for entries above it on the stack.
+    if (entry->state == RK_ENTRY_OPEN)
+        rk_bytecode_fail_entry(file, index, "an attribute or type contains itself");
+    else
+        rk_bytecode_push_entry(file, index);
+    return RK_NO_ID;
+}
+
 uint32_t rk_decode_attr(rk_bytecode *file) {
     uint64_t index = rk_cursor_varint(&file->in);
     return index < file->attr_count ? rk_decode_child(file, (uint32_t)index) : rk_decode_bad(file);

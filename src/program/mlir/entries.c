@@ -7,43 +7,6 @@ enum {
     DEPTH_SATURATED = 2047,
 };
 
-rk_span rk_bytecode_entry_bytes(const rk_bytecode *file, const rk_bytecode_entry *entry) {
-    uint64_t offset = entry->offset;
-    return rk_span_of(file->sections[RK_SECTION_ATTR_TYPE].data + offset,
-                      (size_t)(entry[1].offset - offset));
-}
-
-static void fail_entry(rk_bytecode *file, uint32_t index, const char *why) {
-    rk_bytecode_fail(file, "AttrType", rk_bytecode_entry_bytes(file, &file->entries[index]).data,
-                     why);
-}
-
-static void push(rk_bytecode *file, uint32_t index) {
-    if (file->stack_count == file->stack_capacity) {
-        void *array = file->stack;
-        if (!rk_bytecode_grow(file, &array, &file->stack_capacity, sizeof *file->stack))
-            return;
-        file->stack = array;
-    }
-    file->stack[file->stack_count++] = index;
-}
-
-uint32_t rk_decode_child(rk_bytecode *file, uint32_t index) {
-    rk_bytecode_entry *entry = &file->entries[index];
-    if (RK_LIKELY(entry->state == RK_ENTRY_DONE)) {
-        if (entry->depth > file->depth)
-            file->depth = (uint32_t)entry->depth;
-        return entry->node;
-    }
-    file->missing = true;
-    if (entry->state ==
-        RK_ENTRY_OPEN) // an entry is open only while it waits for entries above it on the stack
-        fail_entry(file, index, "an attribute or type contains itself");
-    else
-        push(file, index);
-    return RK_NO_ID;
-}
-
 static bool contains(rk_span text, const char *part) {
     return memmem(text.data, text.len, part, strlen(part)) != NULL;
 }
@@ -138,7 +101,7 @@ static void finish_entry(rk_bytecode *file, uint32_t index, uint32_t node) {
     if (node == RK_NO_ID)
         file->failed = true;
     else if (depth > MAX_DEPTH && file->model->nodes.items[node].kind < RK_NODE_LOC_UNKNOWN)
-        fail_entry(file, index, "attributes or types are nested too deeply");
+        rk_bytecode_fail_entry(file, index, "attributes or types are nested too deeply");
     entry->depth = depth & DEPTH_SATURATED;
     entry->node = node;
     entry->state = RK_ENTRY_DONE;
@@ -148,7 +111,7 @@ static void finish_entry(rk_bytecode *file, uint32_t index, uint32_t node) {
 // entries that it waits for, and is decoded again after them.
 static uint32_t resolve(rk_bytecode *file, uint32_t index) {
     file->stack_count = 0;
-    push(file, index);
+    rk_bytecode_push_entry(file, index);
     while (file->stack_count && !file->failed) {
         uint32_t top = file->stack[file->stack_count - 1];
         if (file->entries[top].state == RK_ENTRY_DONE) {

@@ -1,14 +1,12 @@
 // Reads the operations of MLIR bytecode. Walks regions with an explicit stack: one frame per
 // operation with regions.
-#include "program/mlir/read_internal.h"
+#include "program/mlir/read.h"
 
 #include "base/alloc.h"
-#include "program/payload.h"
+#include "program/mlir/read_internal.h"
 
 enum {
-    MAX_NESTING = 512,
     LIKELY_OP_BYTES = 10, // average size of an operation in JAX programs
-    VERSION_ISOLATED_SECTIONS = 2,
     VERSION_USE_LISTS = 3,
     VERSION_ELIDED_LOCATIONS = 4,
 };
@@ -21,27 +19,6 @@ static void reader_cleanup(reader *r) {
     rk_free(r->frames);
     rk_free(r->attrs);
     rk_free(r->types);
-}
-
-void rk_ir_fail(reader *r, const char *why) {
-    rk_bytecode_fail(&r->file, "IR", r->file.ir.at, why);
-}
-
-void rk_ir_out_of_budget(reader *r) {
-    r->file.failed = true;
-}
-
-// Finds the frame that defines the place. Places of outer regions come first.
-uint32_t rk_ir_outer_id(const reader *r, uint32_t place) {
-    uint32_t low = 0, high = r->frame_count - 1;
-    while (low < high) { // find the last frame that begins at or before the place
-        uint32_t middle = high - (high - low) / 2;
-        if (r->frames[middle].first_value <= place)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return place + r->frames[low].to_id;
 }
 
 // Fast paths for rk_model_add_operand and rk_model_add_op, which are called only if the array is
@@ -67,21 +44,6 @@ static uint32_t read_location(reader *r, uint64_t index) {
     return node != RK_NO_ID && r->file.model->nodes.items[node].kind >= RK_NODE_LOC_UNKNOWN
                ? node
                : RK_NO_ID;
-}
-
-// Skips use-list orders. They describe the order of a value's uses in memory and have no meaning.
-void rk_ir_skip_use_lists(reader *r, uint64_t values) {
-    uint64_t lists = values == 1 ? 1 : rk_cursor_count(&r->file.ir);
-    for (; lists && !r->file.ir.bad; lists--) {
-        bool pairs;
-        if (values != 1)
-            (void)rk_cursor_varint(&r->file.ir);
-        uint64_t count = rk_cursor_flagged(&r->file.ir, &pairs);
-        if (count > rk_cursor_left(&r->file.ir))
-            r->file.ir.bad = true;
-        for (; count && !r->file.ir.bad; count--)
-            (void)rk_cursor_varint(&r->file.ir);
-    }
 }
 
 // Defines the next value of the current region. Outside all regions, values have no place.
@@ -123,75 +85,12 @@ static void read_operands(reader *r, rk_op *op) {
     }
 }
 
-// Returns the block's index in the region.
-uint32_t rk_ir_read_successor(reader *r) {
-    uint64_t block = rk_cursor_varint(&r->file.ir), blocks = 0;
-    if (r->frame_count) {
-        const frame *top = &r->frames[r->frame_count - 1];
-        blocks = top->end_block - top->first_block;
-    }
-    if (block >= blocks)
-        rk_ir_fail(r, "a block that the region has not");
-    return (uint32_t)block;
-}
-
 static void read_successors(reader *r, rk_op *op) {
     uint64_t count = rk_cursor_count(&r->file.ir);
     op->successor_count = (uint32_t)count;
     for (; count && !r->file.failed; count--)
         if (rk_model_add_successor(r->file.model, rk_ir_read_successor(r)) == RK_NO_ID)
             rk_ir_out_of_budget(r);
-}
-
-// Pushes a frame for an operation with regions.
-void rk_ir_open_op(reader *r, uint32_t id, uint32_t first_region, bool is_func, uint64_t regions,
-                   bool is_isolated) {
-    if (r->frame_count == MAX_NESTING) {
-        rk_ir_fail(r, "operations are nested too deeply");
-        return;
-    }
-    if (r->frame_count == r->frame_capacity) {
-        void *array = r->frames;
-        if (!rk_bytecode_grow(&r->file, &array, &r->frame_capacity, sizeof *r->frames))
-            return;
-        r->frames = array;
-    }
-    frame *top = &r->frames[r->frame_count];
-    *top = (frame){.op = id,
-                   .is_func = is_func,
-                   .region = first_region,
-                   .end_region = first_region + (uint32_t)regions,
-                   .is_isolated = is_isolated,
-                   .outer_scope = r->scope,
-                   .outer_end = r->file.ir.end};
-    // An isolated operation numbers its values from zero. From version 2 on, its regions are a
-    // section of their own.
-    if (is_isolated) {
-        r->scope = r->value_count;
-        if (r->file.version >= VERSION_ISOLATED_SECTIONS) {
-            uint8_t section;
-            rk_span payload;
-            if (!rk_bytecode_take_section(&r->file, &r->file.ir, &section, &payload) ||
-                section != RK_SECTION_IR) {
-                rk_ir_fail(r, "the regions of an operation have no section");
-                return;
-            }
-            r->file.ir = rk_cursor_over(payload);
-        }
-    }
-    r->frame_count++;
-}
-
-static void close_op(reader *r) {
-    frame *top = &r->frames[--r->frame_count];
-    if (!r->canon)
-        r->file.model->ops.items[top->op].end = r->file.model->ops.count;
-    r->scope = top->outer_scope;
-    if (!top->is_isolated || r->file.version < VERSION_ISOLATED_SECTIONS)
-        return;
-    if (!rk_cursor_done(&r->file.ir))
-        rk_ir_fail(r, "regions do not fill their section");
-    r->file.ir.end = top->outer_end;
 }
 
 // Reserves places, and numbers of the model, for the values that the region defines.
@@ -302,13 +201,6 @@ static uint32_t name_of(reader *r, const rk_op_name *name) {
     return r->func_return;
 }
 
-uint64_t rk_ir_read_regions(reader *r, bool *out_is_isolated) {
-    uint64_t regions = rk_cursor_flagged(&r->file.ir, out_is_isolated);
-    if (regions > rk_cursor_left(&r->file.ir))
-        r->file.ir.bad = true;
-    return regions;
-}
-
 // Reads the rest of an operation into the model.
 static void keep_op(reader *r, const rk_op_name *name, uint8_t mask, rk_op op) {
     rk_model *model = r->file.model;
@@ -358,8 +250,8 @@ static void read_op(reader *r) {
         rk_read_op_attrs(&r->file, (uint32_t)index, attrs, properties, &op);
     if (r->file.failed)
         return;
-    if (RK_UNLIKELY(name->is_custom_call))
-        rk_payload_read(model, r->with_locations ? RK_READ_LOCATIONS : 0, !r->canon, &op);
+    if (RK_UNLIKELY(name->is_custom_call && r->read_payload))
+        r->read_payload(model, r->with_locations ? RK_READ_LOCATIONS : 0, !r->canon, &op);
     if (r->canon)
         rk_ir_stream_op(r, name, mask, &op);
     else
@@ -388,7 +280,7 @@ static void step(reader *r) {
     } else if (top->region < top->end_region) {
         open_region(r, top);
     } else {
-        close_op(r);
+        rk_ir_close_op(r);
     }
     if (r->file.ir.bad)
         rk_ir_fail(r, "a region is cut");
@@ -413,7 +305,7 @@ static void read_ir(reader *r) {
 }
 
 rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon *canon,
-                         bool *out_good, rk_buf *out_reason) {
+                         rk_payload_fn *read_payload, bool *out_good, rk_buf *out_reason) {
     __attribute__((cleanup(reader_cleanup))) reader r = {
         .file = {.code = code,
                  .model = model,
@@ -421,6 +313,7 @@ rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon
                  .without_debug = canon != NULL},
         .with_locations = flags & RK_READ_LOCATIONS,
         .canon = canon,
+        .read_payload = read_payload,
     };
     *out_good = false;
     if (rk_bytecode_open(&r.file) && (!canon || rk_ir_open_stream(&r)))

@@ -1,5 +1,5 @@
 // Converts attributes to one form, so that a program is the same in VHLO and in StableHLO.
-#include "program/mlir/read.h"
+#include "program/mlir/read_ops.h"
 
 #include "base/alloc.h"
 
@@ -119,8 +119,8 @@ const rk_node *rk_read_dictionary(rk_bytecode *file, const rk_op_name *op, uint6
         return NULL;
     rk_bytecode_entry *entry = &file->entries[index];
     if (model->nodes.items[id].kind != RK_NODE_DICT) {
-        rk_bytecode_fail(file, "AttrType", rk_bytecode_entry_bytes(file, entry).data,
-                         "an operation's attributes are no dictionary");
+        rk_bytecode_fail_entry(file, (uint32_t)index,
+                               "an operation's attributes are no dictionary");
         return NULL;
     }
     if (!op->has_other_forms)

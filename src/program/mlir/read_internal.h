@@ -1,9 +1,10 @@
 // Walks the operations of MLIR bytecode, into a model (read.c) or into the canonical form
-// (read_stream.c). Internal to these two files.
+// (read_stream.c). Internal to these two files and read_parts.c, which both use.
 #pragma once
 
 #include "program/canon/canon.h"
 #include "program/mlir/read.h"
+#include "program/mlir/read_ops.h"
 
 // Parts of an operation, as bits of its mask.
 enum {
@@ -40,7 +41,8 @@ typedef struct rk_ir_frame {
 typedef struct rk_ir_reader {
     rk_bytecode file;
     bool with_locations;
-    rk_canon *canon; // receives the operations in place of the model; or NULL
+    rk_canon *canon;             // receives the operations in place of the model; or NULL
+    rk_payload_fn *read_payload; // or NULL
     uint32_t *attrs; // with `canon`; owned: content number plus one, or zero, of each dictionary
                      // (two forms)
     uint32_t *types; // with `canon`; owned: the same for each type
@@ -81,13 +83,15 @@ static inline uint32_t rk_ir_id(const rk_ir_reader *reader, uint32_t place) {
                                                 : rk_ir_outer_id(reader, place);
 }
 
-// Parts of an operation.
+// Parts of an operation (read_parts.c).
 uint32_t rk_ir_read_successor(rk_ir_reader *reader); // returns the block's index in the region
 void rk_ir_skip_use_lists(rk_ir_reader *reader, uint64_t values);
 uint64_t rk_ir_read_regions(rk_ir_reader *reader, bool *out_is_isolated);
 // Pushes a frame for an operation with regions.
 void rk_ir_open_op(rk_ir_reader *reader, uint32_t op, uint32_t first_region, bool is_func,
                    uint64_t regions, bool is_isolated);
+// Pops the frame of an operation whose regions are read.
+void rk_ir_close_op(rk_ir_reader *reader);
 
 // Canonical form (read_stream.c). Allocates the tables for it. False if memory is short.
 RK_NODISCARD bool rk_ir_open_stream(rk_ir_reader *reader);

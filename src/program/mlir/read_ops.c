@@ -1,4 +1,4 @@
-#include "program/mlir/read.h"
+#include "program/mlir/read_ops.h"
 
 #include "base/alloc.h"
 #include "program/mlir/dialect_ops.h"

@@ -4,6 +4,7 @@
 #include "program/traits.h"
 
 #include "base/alloc.h"
+#include "program/mlir/magic.h"
 
 enum {
     SECTION_STRING = 0,
@@ -102,7 +103,7 @@ static bool take_section(rk_span code, rk_span *rest, uint8_t *out_id, rk_span *
 }
 
 static bool read_sections(reader *r, rk_span code) {
-    rk_span rest = rk_span_of(code.data + 4, code.len - 4);
+    rk_span rest = rk_span_of(code.data + RK_MLIR_MAGIC_BYTES, code.len - RK_MLIR_MAGIC_BYTES);
     if (!take_varint(&rest, &r->version))
         return false;
     const uint8_t *end = rest.len ? memchr(rest.data, 0, rest.len) : NULL; // of the producer's name
@@ -239,10 +240,6 @@ static void read_attributes(reader *r, bool configs) {
                               r->dialects[owner] == DIALECT_VHLO ? configs : builtin_configs);
         }
     }
-}
-
-bool rk_traits_is_bytecode(rk_span code) {
-    return code.len >= 4 && memcmp(code.data, "ML\xEFR", 4) == 0;
 }
 
 rk_err *rk_traits_read_bytecode(rk_span code, rk_traits *traits) {

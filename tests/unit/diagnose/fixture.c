@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "program/read.h"
 #include "support/expect.h"
 
 void rk_test_read(const char *file, rk_test_view *out_view) {

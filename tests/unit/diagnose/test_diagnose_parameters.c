@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "program/read.h"
 #include "support/expect.h"
 
 static rk_model *read(const char *file, rk_buf *code) {

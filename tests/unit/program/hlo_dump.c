@@ -7,7 +7,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
-#include "program/model.h"
+#include "program/read.h"
 #include "support/peak.h"
 
 static const rk_model *model;

@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/sys.h"
-#include "program/model.h"
+#include "program/read.h"
 #include "program/text.h"
 #include "support/peak.h"
 

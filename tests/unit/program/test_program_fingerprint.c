@@ -13,6 +13,7 @@
 #include "fixture.h"
 #include "program/canon/fingerprint.h"
 #include "program/program.h"
+#include "program/read.h"
 #include "test_read_hlo_support.h"
 
 enum { // fields

@@ -12,6 +12,7 @@
 #include "fixture.h"
 #include "program/canon/fingerprint.h"
 #include "program/payload.h"
+#include "program/read.h"
 #include "program/text.h"
 #include "support/faults.h"
 #include "support/peak.h"

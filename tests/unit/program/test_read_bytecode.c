@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "fixture.h"
-#include "program/model.h"
+#include "program/read.h"
 
 typedef struct program {
     rk_buf code;

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "program/model.h"
+#include "program/read.h"
 #include "support/peak.h"
 
 enum {

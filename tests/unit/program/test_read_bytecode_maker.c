@@ -1,5 +1,7 @@
 #include "test_read_bytecode_maker.h"
 
+#include "program/read.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

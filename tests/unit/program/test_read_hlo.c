@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "fixture.h"
 #include "program/canon/fingerprint.h"
+#include "program/read.h"
 #include "test_read_hlo_support.h"
 
 static const char *const FIXTURES[] = {

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "fixture.h"
+#include "program/read.h"
 #include "support/faults.h"
 #include "support/peak.h"
 #include "test_read_hlo_support.h"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "program/read.h"
 #include "program/text.h"
 
 // What model.h promises.
