@@ -21,13 +21,13 @@ ALLOWED = [
 ]  # fmt: skip
 
 
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+
+
 def objects(build):
-    """By source file, relative to src/: the object file."""
-    return {
-        source_of(path, build): path
-        for path in sorted((build / "src").rglob("*.c.o"))
-        if (build / "src" / source_of(path, build)).suffix == ".c"
-    }
+    """By source file, relative to src/: the object file. Objects of sources that are gone are left out."""
+    paths = {source_of(path, build): path for path in sorted((build / "src").rglob("*.c.o"))}
+    return {source: path for source, path in paths.items() if (SOURCES / source).exists()}
 
 
 def source_of(path, build):
