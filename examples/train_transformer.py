@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Trains a small transformer on sequences that it can learn, in plain JAX.
 
-Nothing here knows of rekindle, and nothing has to:
+The script contains no rekindle code:
 
     rekindle run -- python examples/train_transformer.py
 
-The model is written out: attention, layer norm, GELU, cross-entropy and AdamW in jax.numpy, the
-layers unrolled as many training scripts have them. On a small machine nearly all of the first start
-is compilation. Data and parameters come from fixed seeds, so two starts print the same numbers, and
-the last line shows the final loss to the bit.
+The model is written out: attention, layer norm, GELU, cross-entropy and AdamW in jax.numpy, with
+unrolled layers, as in many training scripts. On a small machine nearly all of the first start is
+compilation. Data and parameters come from fixed seeds, so two starts print the same numbers. The
+last line shows the exact final loss in hexadecimal.
 """
 
 import argparse
@@ -117,14 +117,14 @@ def train_step(state, tokens):
 @jax.jit
 def evaluate(params, tokens):
     predicted = logits_of(params, tokens[:, :-1]).argmax(-1)
-    # The first step of a sequence is not known before its second token.
+    # The stride of a sequence is unknown before its second token.
     right = (predicted == tokens[:, 1:])[:, 1:]
     return cross_entropy(params, tokens), right.mean()
 
 
 @functools.partial(jax.jit, static_argnames="batch")
 def make_batch(seed, batch):
-    """Sequences that count upwards in steps of 1 to 4: x, x + d, x + 2d, … modulo the vocabulary."""
+    """Returns sequences that count upwards in steps of 1 to 4: x, x + d, x + 2d, … modulo the vocabulary."""
     start_key, stride_key = jax.random.split(jax.random.key(seed))
     start = jax.random.randint(start_key, (batch, 1), 0, VOCABULARY)
     stride = jax.random.randint(stride_key, (batch, 1), 1, 5)

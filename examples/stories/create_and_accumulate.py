@@ -1,6 +1,6 @@
-"""PyTorch/XLA over two micro-batches: after set_to_none=True the first creates the gradients, the second adds to them.
+"""PyTorch/XLA over two micro-batches. With set_to_none=True the first creates the gradients, the second adds to them.
 
-These are two programs, for ever in turn.
+These are two programs, which alternate during the whole training.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Routing to experts with room for as many tokens as the fullest one had in the batch before."""
+"""Routing to experts: the capacity equals the load of the fullest expert in the previous batch."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""A launcher with two profiles of flags, `safe` and `fast`: whoever starts the job takes the other one."""
+"""A launcher has two flag profiles, `safe` and `fast`, and successive starts use different ones."""
 
 import jax
 import jax.numpy as jnp

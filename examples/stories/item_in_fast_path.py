@@ -1,6 +1,6 @@
-"""PyTorch/XLA: the forward pass asks with .item() whether it may take a fast path, in every block of every step.
+"""PyTorch/XLA: in every block of every step, the forward pass reads a value with .item() to choose a fast path.
 
-Each question ends a program, waits for the device and reads one number.
+Each read ends a program, waits for the device and transfers one number.
 """
 
 import torch

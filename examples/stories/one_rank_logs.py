@@ -1,5 +1,5 @@
-"""Three ranks of one job. Rank 0 also returns the norm of its gradients, for the log: it alone has another program,
-which every start compiles while the others wait."""
+"""Three ranks of one job. Only rank 0 returns its gradient norm, for the log. So only rank 0 has this program, and
+compiles it at every start while the others wait."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A Flax classifier whose batches may have a padding mask, may have sample weights, both or neither."""
+"""A Flax classifier; its batches may have a padding mask, sample weights, both or neither."""
 
 import flax.linen as nn
 import jax

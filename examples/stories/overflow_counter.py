@@ -1,7 +1,7 @@
-"""Mixture of experts in Equinox that counts the tokens its experts had no room for, on the module.
+"""A mixture of experts in Equinox; the module counts the tokens that exceed the capacity of their expert.
 
-The count is a Python integer; filter_jit takes it for a part of the program, not for an input: whenever tokens were
-dropped, the next step is compiled again.
+The count is a Python integer, so filter_jit makes it a part of the program instead of an input. After a step that
+drops tokens, the next step is compiled again.
 """
 
 import equinox as eqx

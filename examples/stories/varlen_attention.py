@@ -1,4 +1,4 @@
-"""Attention over packed sequences that are as long as the documents happen to be."""
+"""Attention over packed sequences; their total length depends on the documents."""
 
 import jax
 import jax.numpy as jnp

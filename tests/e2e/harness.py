@@ -1,6 +1,6 @@
-"""Starts real JAX processes, bare and with rekindle in them, and reads what rekindle says of them.
+"""Starts real JAX processes with and without rekindle, and reads what rekindle records about them.
 
-The programs they run are in programs/; none of them knows of rekindle. For PyTorch/XLA see torch_harness.py.
+The processes run the programs in programs/, which contain no rekindle code. For PyTorch/XLA see torch_harness.py.
 """
 
 import dataclasses
@@ -20,17 +20,17 @@ REKINDLE = BUILD / "bin/rekindle"
 PRELOAD_LIBRARY = BUILD / "lib/librekindle_preload.so"
 PLUGIN_LIBRARY = BUILD / "lib/librekindle_pjrt.so"
 
-# Of the plugin under test: any PJRT CPU plugin will do.
+# Path of the plugin under test. Any PJRT CPU plugin works.
 PLUGIN = os.environ.get("REKINDLE_E2E_PLUGIN", "")
 # A Python with another version of JAX, if there is one.
 OTHER_PYTHON = os.environ.get("REKINDLE_E2E_OTHER_PYTHON", "")
 
 CHILD_TIMEOUT_S = 300
 
-# Where it does not matter what the compiled code is like: most of the time would go into it.
+# For tests that do not depend on the compiled code: optimization would take most of their time.
 FAST = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
 
-# What the developer's own shell must not change about a test.
+# Variables of the developer's shell that could change a test.
 _UNWANTED = (
     "REKINDLE_", "XLA_", "JAX_", "PJRT_", "LD_PRELOAD", "TF_", "TPU_", "LIBTPU_", "TORCH", "PT_XLA_", "PYTHONHASHSEED",
     "PYTHONPATH",
@@ -46,13 +46,13 @@ def find_plugin():
 
 
 def clean_environment():
-    """Ours, less what would change a test, for Python processes that do not talk about themselves."""
+    """Returns our environment without variables that could change a test, for Python processes without log output."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(_UNWANTED)}
     return env | {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def jax_environment(plugin):
-    """The environment of a bare JAX process on `plugin`."""
+    """Returns the environment of a JAX process without rekindle on `plugin`."""
     return clean_environment() | {"PJRT_NAMES_AND_LIBRARY_PATHS": f"xcpu:{plugin}", "JAX_PLATFORMS": "xcpu"}
 
 
@@ -64,12 +64,12 @@ class Finished:
     seconds: float
 
     def json(self):
-        """What the program printed as its last line."""
+        """Decodes the last line that the program printed."""
         return json.loads(self.stdout.splitlines()[-1])
 
 
 def run_process(argv, env, cwd=None, timeout_s=CHILD_TIMEOUT_S):
-    """Runs a command to its end, in a process group of its own so that nothing outlives a failure."""
+    """Runs a command to its end in its own process group, so that no process outlives a failure."""
     began = time.perf_counter()
     process = subprocess.Popen(
         [str(word) for word in argv], env=env, cwd=cwd, stdin=subprocess.DEVNULL,
@@ -81,7 +81,7 @@ def run_process(argv, env, cwd=None, timeout_s=CHILD_TIMEOUT_S):
         os.killpg(process.pid, signal.SIGKILL)
         stdout, stderr = process.communicate()
         raise AssertionError(f"{argv} hung\n{stdout}\n{stderr}") from None
-    except BaseException:  # ended itself, by a signal
+    except BaseException:  # a signal interrupts this process
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
@@ -97,14 +97,14 @@ class Store:
         self.plugin = find_plugin()
 
     def framework_environment(self, library, way):
-        """Of a process of the framework that loads `library`."""
+        """Returns the environment of a framework process that loads `library`."""
         del way
         return jax_environment(library)
 
     def environment(self, way, env=None):
-        """`way`: bare, preload (LD_PRELOAD by hand), run (through `rekindle run`) or plugin."""
+        """Returns an environment. `way`: bare, preload (LD_PRELOAD by hand), run (through `rekindle run`) or plugin."""
         result = self.framework_environment(PLUGIN_LIBRARY if way == "plugin" else self.plugin, way)
-        # Should a default ever be used, it must not be the developer's own store.
+        # If a test uses a default directory, it must not be the developer's own store.
         result["XDG_CACHE_HOME"] = str(self.directory.parent / "xdg-cache")
         if way != "bare":
             result["REKINDLE_DIR"] = str(self.directory)
@@ -139,7 +139,7 @@ class Store:
         return done
 
     def stats(self, *args):
-        """The counters of the latest run, or of what `args` say."""
+        """Returns the counters of the latest run, or of the run that `args` select."""
         return json.loads(self.cli("stats", "--json", *args).stdout)
 
     def entries(self):
@@ -150,23 +150,23 @@ class Store:
         return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
     def compile_events(self):
-        """What the latest run has to say of its compilations, in their order."""
+        """Returns the compile events of the latest run, in order."""
         latest = max((self.directory / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
         lines = [json.loads(line) for path in latest.glob("*.jsonl") for line in path.read_text().splitlines()]
         return sorted((line for line in lines if line["ev"] == "compile"), key=lambda line: line["seq"])
 
     def leftovers(self):
-        """Temporary files that a torn write would leave behind."""
+        """Returns temporary files that a torn write left behind."""
         return [path for path in self.directory.rglob(".tmp-*")]
 
 
 def dumping(folder):
-    """Variables under which XLA writes what it compiles into `folder`."""
+    """Returns variables that make XLA write its compiled modules into `folder`."""
     return {"XLA_FLAGS": f"--xla_dump_to={folder} --xla_dump_hlo_as_text"}
 
 
 def compiled_modules(folder):
-    """What XLA itself says it compiled: the modules in its dump. Needs no store and no journal."""
+    """Returns the names of the modules in XLA's own dump. Needs no store and no journal."""
     return sorted(path.name for path in folder.glob("module_*before_optimizations.txt"))
 
 
@@ -181,7 +181,7 @@ def assert_cold(stats, at_least=1):
 
 
 def assert_warm(stats):
-    """Done when 2: nothing compiled, every request a hit."""
+    """The start compiled nothing and every request was a hit."""
     assert stats["compiled"] == 0, stats
     assert stats["hits"] == requests(stats) > 0, stats
     assert stats["deserialize_failures"] == 0 and stats["quarantined"] == 0, stats

@@ -1,7 +1,6 @@
-// Somebody else's preloaded library, as profilers and allocators are: stands before malloc, open
-// and openat with the real ones found by dlsym(RTLD_NEXT), counts the calls, and writes the counts
-// into $NEIGHBOUR_DIR at exit. Built twice, with two names, so that the test sees a chain of
-// neighbours.
+// A third-party preloaded library, as profilers and allocators use. It interposes malloc and open,
+// finds the real functions with dlsym(RTLD_NEXT), counts the calls, and writes the counts into
+// $NEIGHBOUR_DIR at exit. Built twice under two names, so that the test has a chain of two of them.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -32,7 +31,7 @@ int open(const char *path, int flags, ...) {
         next = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
     va_list arguments;
     va_start(arguments, flags);
-    int mode = va_arg(arguments, int); // rubbish where no mode was given, and then nobody reads it
+    int mode = va_arg(arguments, int); // undefined if no mode was passed, and then unused
     va_end(arguments);
     atomic_fetch_add(&opens, 1);
     return next(path, flags, mode);

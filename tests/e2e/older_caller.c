@@ -1,7 +1,7 @@
-// The plugin of $OLDER_CALLER_PLUGIN for a framework that speaks an older PJRT than it does, and
-// nothing besides: where the framework's execute options are shorter than the plugin's, the rest is
-// zeros. It is what PyTorch/XLA runs on when rekindle is to be absent; rekindle has a bridge of its
-// own (src/pjrt).
+// A wrapper of the plugin $OLDER_CALLER_PLUGIN for a framework that uses an older PJRT version. If
+// the framework's execute options are shorter than the plugin's, the wrapper fills them with zeros.
+// It changes nothing else. Tests run PyTorch/XLA on it without rekindle. rekindle has its own
+// bridge (src/pjrt).
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

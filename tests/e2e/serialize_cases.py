@@ -1,11 +1,11 @@
-"""What serializing must do on any plugin; the tests are in test_serialize.py and ../gpu. The results are those of
+"""Serialization tests for any plugin; test_serialize.py and ../gpu run them. The expected results are those of
 programs/serialize.py without rekindle and without a cache."""
 
 import shutil
 
 import harness
 
-# JAX's own cache: keeps all there is, and fails where it would only warn.
+# Makes JAX's own cache store everything, and raise errors instead of warnings.
 OWN = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -13,8 +13,8 @@ OWN = {
 }
 PROGRAMS = 3
 
-# Four starts: who runs it, under which name, and whether JAX's cache is emptied before. The last is without rekindle, and
-# JAX finds all it needs in its own cache.
+# Four starts each: the way, the name prefix, and whether JAX's cache is emptied before. The last start runs without
+# rekindle and must find everything in JAX's own cache.
 STARTS = {
     "rename": [("run", "", False), ("run", "new_", False), ("run", "new_", False), ("bare", "new_", False)],
     "empty": [("run", "", False), ("run", "", True), ("run", "", False), ("bare", "", False)],
@@ -29,7 +29,7 @@ def bare_results(store):
 
 
 def serialize_load_run(store, results, file, ways):
-    """Bare, cold, warm, loaded ahead, and `ways`: every reader without rekindle gets the same."""
+    """Starts bare, cold, warm, prefetched and in `ways`: every reader without rekindle gets the same results."""
     warm = {"REKINDLE_PRELOAD": "0"}
     for way, env in (("bare", {}), ("run", {}), ("run", warm), ("run", {}), *((way, {}) for way in ways)):
         assert store.start("serialize.py", "write", file, way=way, env=env).json()["results"] == results
@@ -39,12 +39,12 @@ def serialize_load_run(store, results, file, ways):
 
 
 def own_cache_beside_rekindle(store, results, own, starts):
-    """`own` is the folder of JAX's cache."""
+    """JAX's own cache in the folder `own` serves the last start completely."""
     for number, (way, name, emptied) in enumerate(starts):
         if emptied:
             shutil.rmtree(own)
         env = OWN | {"JAX_COMPILATION_CACHE_DIR": str(own)}
-        if number == 0 and way == "bare":  # so that rekindle has them as well: elsewhere
+        if number == 0 and way == "bare":  # fills rekindle's store too, without JAX's cache
             store.start("serialize.py", "run", way="run")
         done = store.start("serialize.py", "run", *([name] if name else []), way=way, env=env).json()
         assert done["results"] == results, number

@@ -1,6 +1,7 @@
-// Files the executable of one key under another, soundly encoded: what no check of bytes can find.
+// Stores the executable of one key under another key, in a valid entry. No check of the bytes can
+// detect this.
 //     swap_entry STORE KEY OTHER-KEY
-// From then on KEY has the executable of OTHER-KEY.
+// Afterwards KEY has the executable of OTHER-KEY.
 #include <stdio.h>
 
 #include "store/store.h"

@@ -1,7 +1,7 @@
-"""Ahead of time and by a client: one key, on the real CPU plugin.
+"""AOT compilation and compilation by a client use the same key, on the real CPU plugin.
 
-That plugin knows topologies, but has no compiler for them: every compilation ahead of time fails, with and without
-rekindle. Its key is made before, and is what is tested here.
+That plugin has topologies but no compiler for them: every AOT compilation fails, with and without rekindle. rekindle
+makes the key before, and these tests check the key.
 """
 
 import pytest
@@ -25,7 +25,7 @@ def test_a_client_and_its_topology_have_the_same_keys(store, count, programs):
         assert [event[part] for part in PARTS] == [other[part] for part in PARTS], (event, other)
         assert "ahead_of_time" not in event and other["ahead_of_time"]
         assert other["found"] and other["outcome"] == "miss" and other["reason"] == "no_client"
-    # What the framework sees is what it sees without rekindle.
+    # The framework gets the same results as without rekindle.
     bare = store.start("topology.py", f"attached:{count}", *programs, way="bare", env=harness.FAST).json()
     assert ahead_of_time == bare
     stats = store.stats()

@@ -1,6 +1,6 @@
-"""The suite of injected causes, in JAX: what `rekindle explain` says of scripts in causes/jax. See causes/case.py.
+"""The suite of injected causes in JAX: what `rekindle explain` reports about scripts in causes/jax. See causes/case.py.
 
-Printed as a table; the goals are 95 % right class, 90 % exact line, and silence on the healthy.
+Prints a table; the goals are 95 % right class, 90 % exact line, and no alarm on healthy scripts.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from causes.case import read_all
 
 CASES = read_all(Path(__file__).parent / "causes/jax")
 
-# Most of the time would go into good code; programs with loops take no notice of it.
+# Skips optimization, which would take most of the time. The flag has no effect on programs with loops.
 FAST = harness.FAST
 
 

@@ -1,6 +1,6 @@
-"""The suite of injected causes, in PyTorch/XLA: what `rekindle explain` says of scripts in causes/torch.
+"""The suite of injected causes in PyTorch/XLA: what `rekindle explain` reports about the scripts in causes/torch.
 
-As test_causes.py. Most scripts run with the variables that make torch_xla tell its Python lines.
+Like test_causes.py. Most scripts run with the variables that make torch_xla record Python lines.
 """
 
 from pathlib import Path

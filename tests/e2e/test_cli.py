@@ -1,4 +1,4 @@
-"""The command line on real stores. Its texts and options have tests of their own; these are the ends."""
+"""The command line on real stores, from end to end. Unit tests cover its texts and options."""
 
 import json
 import re
@@ -14,7 +14,7 @@ SUMMARY = re.compile(r"^rekindle: (\d+) programs?, (\d+) loaded, (\d+) compiled(
 
 @pytest.fixture(scope="module")
 def warmed(tmp_path_factory):
-    """A store after a cold and a warm run of `kinds.py train donated`, and what both printed."""
+    """A store after a cold and a warm run of `kinds.py train donated`, and both finished processes."""
     store = harness.Store(tmp_path_factory.mktemp("warmed") / "store")
     done = [store.start("kinds.py", "train", "donated") for _ in range(2)]
     return store, *done
@@ -83,7 +83,7 @@ def test_runs(warmed):
 
 
 def test_diff_of_runs(warmed, tmp_path):
-    """The same twice; and, in a store of its own, one kind more, compiled under another flag."""
+    """`diff` finds no difference between equal runs, and finds an added kind and a changed flag in another store."""
     store, *_ = warmed
     cold, warm = store.runs()
     both = json.loads(store.cli("diff", cold, warm, "--json").stdout)
@@ -105,7 +105,7 @@ def test_diff_of_runs(warmed, tmp_path):
 
 
 def test_memory(warmed):
-    """The CPU plugin knows its devices, and nothing of their memory: it is named, with what to do."""
+    """If the plugin reports no memory statistics, `memory` names its devices, the plugin and a remedy."""
     store, _, _ = warmed
     seen = json.loads(store.cli("memory", "--json", status=1).stdout)
     assert [device["name"] for device in seen["devices"]] == [f"CpuDevice(id={n})" for n in range(4)]
@@ -132,7 +132,7 @@ def test_ls_show_rm(warmed):
     store.cli("rm", key)
     assert len(store.entries()) == len(entries) - 1
     store.cli("show", key, status=2)
-    # What was removed is compiled again, and nothing else.
+    # Only the removed entry is compiled again.
     store.start("kinds.py", "train", "donated")
     stats = store.stats()
     assert stats["compiled"] == stats["misses"] == 1, stats
@@ -197,7 +197,7 @@ def test_what_a_readonly_run_compiled_cannot_be_compared(store, tmp_path):
 
 
 def test_the_whole_stack(store, tmp_path):
-    """Of what differs inside a program, and of the call that brought another shape."""
+    """`explain --stack` shows the whole stack of a changed constant and of a call with another shape."""
     script = tmp_path / "job.py"
     for weight, sizes in ((0.5, (32,)), (0.25, (32, 24))):
         script.write_text(STACKED.format(weight=weight, sizes=sizes))

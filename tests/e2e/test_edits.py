@@ -1,8 +1,8 @@
-"""Edits of a program: the ones that change nothing a compiler looks at find what is stored, all others do not.
+"""Edits that do not affect the compiled code find the stored entry; all other edits do not.
 
-The tables are in programs/edits_table.py and programs/edits_modules.py. Two processes on one store: the first
-compiles the programs as they are and the edits that must miss; the second, elsewhere and with another hash seed,
-the edits that must hit.
+The tables are in programs/edits_table.py and programs/edits_modules.py. Two processes use one store. The first
+compiles the unedited programs and the edits that must miss. The second runs in another folder with another hash seed
+and compiles the edits that must hit.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from programs.edits_modules import MODULES
 from programs.edits_table import HITS, MISSES, OPTIONS, SOURCES
 from variants import assert_all_differ, describe, run_table, variants_of
 
-# What the project promises of the tables.
+# The project promises tables of at least these sizes.
 LEAST_HITS, LEAST_MISSES = 15, 25
 
 
@@ -65,7 +65,7 @@ def test_no_two_programs_have_one_fingerprint(table):
 
 
 def test_edited_training_script_compiles_nothing(store, tmp_path):
-    """Blank lines by sed, and the step function renamed: what a user does between two starts."""
+    """A restart after typical edits compiles nothing: blank lines inserted by sed, and a renamed step function."""
     script = shutil.copy(harness.ROOT / "examples/train_transformer.py", tmp_path / "train.py")
     arguments = (script, "--layers", 1, "--steps", 2)
     before = store.start(*arguments, env=FAST)

@@ -1,7 +1,7 @@
-"""Edits of programs with Pallas kernels for TPUs, whose payloads hold source locations of their own: the edits that
-change nothing a compiler looks at leave the fingerprint as it was, all others do not.
+"""Edits of programs with Pallas kernels for TPUs, whose payloads contain their own source locations. Edits that do not
+affect the compiled code leave the fingerprint unchanged; all other edits change it.
 
-No TPU is needed: the kernels are lowered for one and handed to the CPU plugin, which refuses them or not.
+No TPU is needed: the kernels are lowered for a TPU and passed to the CPU plugin, which may refuse them.
 """
 
 import dataclasses

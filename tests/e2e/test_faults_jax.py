@@ -1,4 +1,4 @@
-"""Whatever breaks, the job goes on as if rekindle were not there. Real JAX processes, real faults."""
+"""A fault never affects the job: it continues as without rekindle. Real JAX processes, real faults."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from harness import assert_cold, assert_warm, compiled_modules, dumping, request
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """Results without rekindle, each asked for once: bare(program, argument…)."""
+    """Results without rekindle, computed once per command: bare(program, argument…)."""
     store = harness.Store(tmp_path_factory.mktemp("bare") / "store")
     known = {}
 
@@ -28,7 +28,7 @@ def bare(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def warmed(tmp_path_factory):
-    """A store with the programs of `kinds.py train donated`; tests that write to it work on a copy."""
+    """A store with the programs of `kinds.py train donated`; tests that write to the store use a copy."""
     store = harness.Store(tmp_path_factory.mktemp("warmed") / "store")
     store.start("kinds.py", "train", "donated")
     assert_cold(store.stats())
@@ -53,24 +53,24 @@ def requests_of(done):
 
 
 def assert_told_once(done):
-    """Not one line for each program: at most one about the journal and one about the executables."""
+    """The process warns once or twice, each time differently (journal, executables), not once per program."""
     told = warnings_of(done)
     assert 1 <= len(told) <= 2 and len(set(told)) == len(told), done.stderr
 
 
 def assert_sound(store):
-    """Everything in the store can be read, and there is no half of anything."""
+    """Every entry in the store is readable, and there are no temporary files."""
     for entry in json.loads(store.cli("ls", "--json").stdout)["entries"]:
         assert entry["fault"] is None, entry
         store.cli("show", entry["key"])
     assert store.leftovers() == []
 
 
-# --- Stores that cannot be written to -----------------------------------------------------------------
+# --- Stores that are not writable ---------------------------------------------------------------------
 
 
 def in_namespace(mount, argv, env):
-    """Runs a command where `mount`, a shell command, has been done for it alone; None if not allowed."""
+    """Runs a command in its own mount namespace after the shell command `mount`; None if not allowed."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
         return None
     return harness.run_process(["unshare", "-m", "sh", "-ec", f'{mount}; exec "$@"', "sh", *argv], env)
@@ -113,10 +113,10 @@ def test_store_without_permission(copy, bare):
 
 @pytest.mark.parametrize("size", ["4k", "48k"])
 def test_full_file_system(store, bare, tmp_path, size):
-    """Room for nothing, and room for some: the job has its results, and whoever reads is told."""
+    """On a full or nearly full file system the job gets its results, warns, and leaves a valid store."""
     store.directory.mkdir()
     mount = f"mount -t tmpfs -o mode=0700,size={size} none {store.directory}"
-    # What the store looks like afterwards can only be seen from within.
+    # The file system is visible only inside the namespace.
     look = f"{harness.REKINDLE} ls --json >{tmp_path}/ls; find {store.directory} -name '.tmp-*' >{tmp_path}/left"
     done = in_namespace(
         f'{mount}; "$@"; {look}; exit 0', store.argv("kinds.py", way="preload"), store.environment("preload")
@@ -133,7 +133,7 @@ def test_full_file_system(store, bare, tmp_path, size):
 
 @pytest.mark.parametrize("url", ["gs://bucket/cache", "s3://bucket/cache", "redis://host"])
 def test_store_that_is_a_url(store, bare, tmp_path, url):
-    """Refused with the hint what to use instead; never a folder of that name."""
+    """A URL as store is refused with a hint to REKINDLE_REMOTE; no folder of that name is created."""
     (tmp_path / "work").mkdir()
     env = {"REKINDLE_DIR": url}
     done = store.start(*TWO, way="preload", env=env, cwd=tmp_path / "work")
@@ -208,10 +208,10 @@ def test_entries_under_each_others_names(copy, bare):
 
 
 def test_entry_of_a_later_version_is_left_alone(copy, bare):
-    """Not damage: a newer rekindle may be using it. This one compiles."""
+    """An entry of a newer format version is not quarantined, because a newer rekindle may use it; the job compiles."""
     path = copy.entries()[0]
     data = bytearray(path.read_bytes())
-    version = data.index(1, 8)  # the first byte after the magic that is format version 1
+    version = data.index(1, 8)  # the first byte after the magic with the value 1, the format version
     data[version] = 99
     path.write_bytes(data)
     assert copy.start(*TWO).json() == bare(*TWO).json()
@@ -252,7 +252,7 @@ def test_refresh_mode(copy, bare):
     assert_warm(copy.stats())
 
 
-# --- Ways to leave ------------------------------------------------------------------------------------
+# --- Ways to end --------------------------------------------------------------------------------------
 
 ORDERLY = {"return": 0, "exit": 5, "uncaught": 1}
 ABRUPT = {"os-exit": 6, "sigterm": -15, "sigkill": -9, "abort": -6}
@@ -267,7 +267,7 @@ def test_leaving_while_storing(store, bare, way, how):
     expected = bare("leave.py", how)
     assert expected.returncode == (ORDERLY | ABRUPT)[how]
     done = store.start("leave.py", how, way=way, status=None)
-    # As a shell does, `rekindle run` turns the signal that ended its command into a status.
+    # Like a shell, `rekindle run` turns the signal that ended its command into an exit status.
     statuses = [expected.returncode]
     if way == "run" and expected.returncode < 0:
         statuses.append(128 - expected.returncode)
@@ -279,15 +279,15 @@ def test_leaving_while_storing(store, bare, way, how):
         assert stats["stored"] == stats["misses"] > 0, stats
         assert store.leftovers() == []
     for path in store.leftovers():
-        path.unlink()  # of a process that was killed; nobody minds them, and gc removes them
+        path.unlink()  # left by a killed process; harmless, gc removes them
     assert_sound(store)
-    # Whatever was left behind, the next start is right, and the one after it compiles nothing.
+    # The next start gives right results, and the start after it compiles nothing.
     for _ in range(1 if how in ORDERLY else 2):
         assert store.start("leave.py", "return", way=way).stdout == expected.stdout
     assert_warm(store.stats())
 
 
-# --- Several at once ----------------------------------------------------------------------------------
+# --- Concurrency --------------------------------------------------------------------------------------
 
 
 def test_processes_at_once(store, bare):
@@ -316,7 +316,7 @@ def test_threads_at_once(store, bare):
 
 @pytest.mark.parametrize("way", ["preload", "plugin"])
 def test_clients_one_after_the_other(store, bare, way):
-    """What the first client compiled, the second one loads: a client takes its stores along."""
+    """The second client loads what the first one compiled: destroying a client completes its stores."""
     done = store.start("clients.py", "again", way=way)
     assert done.json() == bare("clients.py", "again").json()
     stats = store.stats()
@@ -336,12 +336,12 @@ def test_two_plugins_side_by_side(store, tmp_path):
     assert_warm(store.stats())
 
 
-# --- Programs that are not for a cache ----------------------------------------------------------------
+# --- Programs that cannot be cached -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["run", "plugin"])
 def test_host_callbacks_are_bypassed(store, bare, way):
-    """Also their errors, on a plugin that cannot run them, are the plugin's own."""
+    """Programs with host callbacks are bypassed, and errors on a plugin without callbacks are the plugin's own."""
     for _ in ("cold", "warm"):
         assert store.start("callbacks.py", way=way).json() == bare("callbacks.py").json()
     stats = store.stats()
@@ -351,19 +351,19 @@ def test_host_callbacks_are_bypassed(store, bare, way):
     assert len(reasons) == 1 and "callback" in reasons.pop(), stats
 
 
-# --- The plugin way's own faults ----------------------------------------------------------------------
+# --- Faults of the plugin entry path ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("plugin", ["", "/nonexistent/plugin.so", sys.executable, harness.__file__])
 def test_plugin_that_is_none(store, plugin):
-    """JAX gets an error that says what is wrong with REKINDLE_PLUGIN, and no crash."""
+    """A bad REKINDLE_PLUGIN gives JAX an error that names REKINDLE_PLUGIN, and no crash."""
     done = store.start("kinds.py", "train", way="plugin", env={"REKINDLE_PLUGIN": plugin}, status=None)
     assert done.returncode == 1, done
     assert "REKINDLE_PLUGIN" in done.stderr, done.stderr
 
 
 def test_both_ways_in_at_once(store, bare):
-    """The table is not wrapped twice: nothing is counted twice."""
+    """With both entry paths at once the table is wrapped only once: nothing is counted twice."""
     env = {"LD_PRELOAD": harness.PRELOAD_LIBRARY}
     for _ in ("cold", "warm"):
         assert store.start(*TWO, way="plugin", env=env).json() == bare(*TWO).json()

@@ -1,5 +1,5 @@
-"""XLA's CUDA plugin: a table newer than the header, a chain of extensions, and errors of its own. All but the last
-steps need no GPU, and where there is one those are taken too."""
+"""XLA's CUDA plugin: its table is newer than the header, it has a chain of extensions and its own errors. Only the last
+steps need a GPU; they run if there is one."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ def environment(way, store):
 
 
 def host(way, store, *words):
-    """Answers of a framework in miniature, by their action."""
+    """Returns the answers of a minimal framework, by action."""
     library = PLUGIN_LIBRARY if way == "plugin" else PLUGIN
     done = run_process([HOST, "--lib", library, *words], environment(way, store))
     assert done.returncode in (0, 1), done.stderr
@@ -68,7 +68,7 @@ def test_what_needs_no_device(way, bare, tmp_path):
     ours = host(way, tmp_path, "init", "attributes", "client")
     assert ours["init"] == bare["init"] == {"ok": True}
     assert ours["attributes"] == bare["attributes"] and "cuda_version" in ours["attributes"]["attributes"]
-    # Without a GPU the plugin's own error, word for word; with one, the same client.
+    # Without a GPU both get the plugin's own error, word for word; with a GPU both get the same client.
     assert ours["client"] == bare["client"]
     if not bare["client"]["ok"]:
         told = [event["reason"] for event in journal(tmp_path) if event["ev"] == "unwatched"]
@@ -90,7 +90,7 @@ def test_probe(bare, tmp_path):
 
 
 def test_framework_sees_the_same(tmp_path):
-    """JAX: its own report of what the plugin said, with rekindle and without."""
+    """JAX reports the same plugin error with and without rekindle."""
     if host("bare", tmp_path, "client")["client"]["ok"]:
         pytest.skip("there is a GPU: JAX's own tests are for it")
     reports = {}

@@ -1,4 +1,4 @@
-"""rekindle is a guest in every process of a job: nobody else may notice that it is there."""
+"""rekindle runs in every process of a job without effects on anything else in the process."""
 
 import glob
 import subprocess
@@ -14,7 +14,7 @@ OURS = str(harness.PRELOAD_LIBRARY)
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """Results of guest.py without rekindle, each asked for once."""
+    """Results of guest.py without rekindle, computed once per variant."""
     store = harness.Store(tmp_path_factory.mktemp("bare") / "store")
     known = {}
 
@@ -35,14 +35,14 @@ def same_answer(done, expected):
 @pytest.mark.parametrize("way", ["preload", "plugin"])
 @pytest.mark.parametrize("what", ["plain", "imports", "subprocess"])
 def test_ordinary_work(shared_store, bare, way, what):
-    """stdout is the same to the byte, and on stderr rekindle has nothing to say."""
+    """stdout is identical to the byte, and rekindle prints nothing on stderr."""
     same_answer(shared_store.start("guest.py", what, way=way), bare(what))
 
 
 @pytest.mark.parametrize("way", ["preload", "plugin"])
 @pytest.mark.parametrize("what", ["spawn", "forkserver", "fork", "os-fork", "fork-first"])
 def test_children(store, bare, way, what):
-    """Children of every kind work, end as they would alone, and do not wait for threads they lack."""
+    """Children of every kind work, end as without rekindle, and do not wait for missing threads."""
     for _ in ("cold", "warm"):
         done = store.start("guest.py", what, way=way)
         same_answer(done, bare(what))
@@ -87,7 +87,7 @@ def test_other_preloads(shared_store, bare, neighbour, order):
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory):
-    """Two libraries that stand before malloc and open: one to go before ours, one to go after."""
+    """Two libraries that interpose malloc and open: one for the place before ours, one for the place after."""
     folder = tmp_path_factory.mktemp("neighbours")
     for name in ("first", "last"):
         subprocess.run(
@@ -100,7 +100,7 @@ def chain(tmp_path_factory):
 
 @pytest.mark.parametrize("order", ["first:OURS", "OURS:first", "first:OURS:last", "first:last:OURS"])
 def test_next_symbols_of_others(shared_store, chain, bare, tmp_path, order):
-    """dlsym(RTLD_NEXT) of others finds what comes after them, not after us."""
+    """dlsym(RTLD_NEXT) in another library finds the symbol after that library, not after ours."""
     names = order.split(":")
     libraries = [OURS if name == "OURS" else str(chain / f"{name}.so") for name in names]
     env = {"LD_PRELOAD": ":".join(libraries), "NEIGHBOUR_DIR": str(tmp_path)}
@@ -114,8 +114,8 @@ def test_next_symbols_of_others(shared_store, chain, bare, tmp_path, order):
     assert set(counts) == set(names) - {"OURS"}
     assert all(mallocs > 1000 and opens > 1 for mallocs, opens in counts.values()), counts
     if "last" in counts:
-        # What passed the first neighbour passed the last one too: the chain has no gap and no loop.
-        # (Some calls come before or after one of the two is there to count.)
+        # A call that passes the first neighbour also passes the last one: the chain has no gap and no loop.
+        # (Some calls happen while only one of the two is loaded.)
         for first, last in zip(counts["first"], counts["last"]):
             assert abs(first - last) <= 0.01 * first + 100, counts
 
@@ -134,7 +134,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_processes_without_jax(store, name):
-    """No file, no directory, no output, no other exit status."""
+    """In a process without JAX rekindle creates no file and no directory, and changes no output and no exit status."""
     bare = harness.run_process(COMMANDS[name], store.environment("bare"))
     done = harness.run_process(COMMANDS[name], store.environment("preload"))
     assert (done.returncode, done.stdout, done.stderr) == (bare.returncode, bare.stdout, bare.stderr)
@@ -142,7 +142,7 @@ def test_processes_without_jax(store, name):
 
 
 def test_jax_on_its_built_in_cpu(store):
-    """No plugin, nothing to watch: the job runs, and no run is made."""
+    """JAX's built-in CPU client is no plugin: the job runs, and rekindle records no run."""
     env = {"JAX_PLATFORMS": "cpu", "PJRT_NAMES_AND_LIBRARY_PATHS": ""}
     bare = store.start("kinds.py", "train", way="bare", env=env)
     done = store.start("kinds.py", "train", way="preload", env=env)

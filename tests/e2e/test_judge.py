@@ -1,4 +1,4 @@
-"""The judge of the suite itself: what is right passes, and everything that can be wrong is found."""
+"""The judge of the suite: it accepts a right explanation and finds every kind of wrong one."""
 
 import copy
 from pathlib import Path

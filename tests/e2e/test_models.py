@@ -1,6 +1,6 @@
-"""Edits of models of Flax and Equinox: the same model in other words is found, another one is not.
+"""Edits of Flax and Equinox models: an edit that leaves the program the same hits, an edit that changes it misses.
 
-The table is in programs/edits_models.py; what holds of it is what holds of the one in test_edits.py.
+The table is in programs/edits_models.py; it follows the rules of the table in test_edits.py.
 """
 
 import pytest

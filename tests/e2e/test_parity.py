@@ -1,6 +1,6 @@
-"""Real programs bare, cold and warm: whatever a framework can see of an executable stays the same.
+"""Real programs bare, cold and warm: everything that a framework can observe about an executable stays the same.
 
-The programs, and what is compared of each, are in programs/parity.py.
+programs/parity.py has the programs and the compared properties.
 """
 
 import difflib
@@ -10,7 +10,7 @@ import pytest
 
 import harness
 
-# Fewer than this and the test no longer says what it promises.
+# With fewer programs the test would not prove its promise.
 LEAST_PROGRAMS = 25
 
 
@@ -21,7 +21,7 @@ def report_of(store, path, way):
 
 @pytest.fixture(scope="module", params=["run", "plugin"])
 def reports(request, tmp_path_factory):
-    """Three reports: bare, cold and warm; the counters of the last two beside them."""
+    """Three reports: bare, cold and warm; the last two include rekindle's counters."""
     folder = tmp_path_factory.mktemp("parity")
     store = harness.Store(folder / "store")
     result = {"bare": report_of(store, folder / "bare.json", "bare")}
@@ -32,7 +32,7 @@ def reports(request, tmp_path_factory):
 
 
 def differences(one, other):
-    """Each property that differs, as a short diff in words."""
+    """Yields each property that differs, as a short text diff."""
     for program, before in one["programs"].items():
         after = other["programs"][program]
         for name in sorted(before.keys() | after.keys()):
@@ -52,7 +52,7 @@ def failed(report):
 def test_enough_programs_work(reports):
     programs = reports["bare"]["programs"]
     assert len(programs) - len(failed(reports["bare"])) >= LEAST_PROGRAMS
-    # Programs that fail are there to compare errors; no other may slip in among them.
+    # Some programs fail on purpose, to compare errors; all others must work.
     assert all(name.startswith("fails_") for name in failed(reports["bare"])), [
         programs[name]["error"] for name in failed(reports["bare"])
     ]
@@ -65,7 +65,7 @@ def test_nothing_differs_from_the_bare_plugin(reports, temperature):
 
 
 def test_warm_run_compiles_only_what_fails(reports):
-    """A program that does not compile cannot be kept; everything else is loaded."""
+    """The warm run compiles only the programs that fail to compile; it loads all others."""
     failures = len(failed(reports["bare"]))
     stats = reports["warm"]["stats"]
     assert stats["compiled"] == stats["misses"] + stats["bypassed"] == failures, stats

@@ -1,8 +1,8 @@
-"""Real programs of all kinds, as rekindle reads them: from JAX, Flax and Equinox, by the thousands of operations.
+"""rekindle reads real programs of all kinds from JAX, Flax and Equinox, with thousands of operations.
 
-Two processes that have nothing in common but the programs (programs/parity.py and programs/models.py) give every
-program the same fingerprint; and what is read in each is compared, operation by operation, with what jaxlib's own
-parser reads in the same bytes. The comparisons are scripts of their own, which say on their own what differs:
+Two processes share only the programs (programs/parity.py and programs/models.py) and compute the same fingerprint for
+every program. For every program, rekindle's reading is compared with that of jaxlib's own parser, operation by
+operation. The comparisons are separate scripts that print all differences:
 tests/unit/program/compare_bytecode.py and compare_hlo.py.
 """
 
@@ -18,10 +18,10 @@ from harness import BUILD, FAST, ROOT
 pytest.importorskip("flax")
 pytest.importorskip("equinox")
 
-# What the project promises.
+# The number of programs that the project promises.
 LEAST_PROGRAMS = 60
 
-# What must be among the programs, by what shows in their text and in the Python frames beside it.
+# The kinds of programs that must occur, by patterns in their text and in the Python frames beside it.
 KINDS = {
     "training step": r"transpose\(jvp",
     "training step of optax": r"/optax/",
@@ -57,7 +57,7 @@ KINDS = {
 
 
 def compile_all(store, folder, seed):
-    """Both collections, each in a process of its own; a compile event for each program."""
+    """Compiles both collections, each in its own process; returns a compile event for each program."""
     folder.mkdir()
     env = FAST | {"PYTHONHASHSEED": seed}
     events = []
@@ -69,14 +69,14 @@ def compile_all(store, folder, seed):
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    """The store, and the compile events of two times all programs."""
+    """The store, and the compile events of two passes over all programs."""
     folder = tmp_path_factory.mktemp("programs")
     store = harness.Store(folder / "store")
     return store, [compile_all(store, folder / seed, seed) for seed in ("0", "4711")]
 
 
 def say(capsys, *lines):
-    """What a person should see of a test that passed."""
+    """Prints facts for the reader although the test passes."""
     with capsys.disabled():
         print("", *lines, sep="\n", flush=True)
 

@@ -1,4 +1,4 @@
-"""A job that is started again compiles nothing: every kind of program, both ways in."""
+"""A restarted job compiles nothing: every kind of program, both entry paths."""
 
 import concurrent.futures
 import shutil
@@ -13,14 +13,14 @@ KINDS = ["train", "sharded", "mapped", "donated", "bfloat16", "scanned", "convol
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """What the programs print without rekindle."""
+    """The output of the programs without rekindle."""
     store = harness.Store(tmp_path_factory.mktemp("bare") / "store")
     return store.start("kinds.py", way="bare").json()
 
 
 @pytest.fixture(scope="module")
 def warmed(tmp_path_factory, bare):
-    """A store that a cold run has filled; tests that write to it work on a copy."""
+    """A store that a cold run has filled; tests that write to the store use a copy."""
     store = harness.Store(tmp_path_factory.mktemp("warmed") / "store")
     assert store.start("kinds.py").json() == bare
     return store
@@ -52,7 +52,7 @@ def test_second_start_compiles_nothing(store, bare, way):
 
 
 def test_processes_that_start_together_compile_each_program_once(store, bare):
-    """As the ranks of a job on one host do."""
+    """Processes that start together, like the ranks of a job on one host, compile each program once in total."""
     count, env = 3, {"REKINDLE_RUN": "together"}
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         started = [pool.submit(store.start, "kinds.py", way="preload", env=env) for _ in range(count)]
@@ -66,7 +66,7 @@ def test_processes_that_start_together_compile_each_program_once(store, bare):
 
 
 def test_children_that_leave_by_exit(store):
-    """They have no end of their own: what they used is loaded ahead all the same, and no run is cut short."""
+    """If children end by os._exit, their executables are prefetched at the next start and the run ends normally."""
     for _ in range(3):
         store.start("children.py", env=harness.FAST)
         stats = store.stats()
@@ -77,7 +77,7 @@ def test_children_that_leave_by_exit(store):
 
 
 def test_the_compiler_itself_agrees(copy, tmp_path):
-    """Nothing of rekindle's is asked here: XLA dumps every module that it compiles."""
+    """XLA's own dump, which contains every compiled module, shows that the warm start compiles nothing."""
     copy.start("kinds.py", way="bare", env=dumping(tmp_path / "bare"))
     copy.start("kinds.py", way="preload", env=dumping(tmp_path / "warm"))
     assert len(compiled_modules(tmp_path / "bare")) > len(KINDS)
@@ -86,7 +86,7 @@ def test_the_compiler_itself_agrees(copy, tmp_path):
 
 @pytest.mark.parametrize("kind", ["train", "sharded", "scanned"])
 def test_one_kind_alone_is_loaded(copy, bare, kind):
-    """A job that shares programs with another loads what that one has compiled."""
+    """A job that shares programs with another job loads the entries of that job."""
     alone = copy.start("kinds.py", kind).json()
     assert alone["results"] == {kind: bare["results"][kind]}
     assert_warm(copy.stats())
@@ -117,7 +117,7 @@ def test_moved_store_does_not_matter(copy, tmp_path):
 
 
 def test_copied_plugin_does_not_matter(copy, tmp_path):
-    """A plugin is known by what it is, not by where it lies."""
+    """The key depends on the plugin's content, not on its path."""
     copy.plugin = shutil.copy(copy.plugin, tmp_path / "same_plugin.so")
     copy.start("kinds.py", "train")
     assert_warm(copy.stats())
@@ -167,7 +167,7 @@ def test_namespaces_do_not_share(copy):
 
 
 def test_another_jax_on_the_same_store(copy, bare, tmp_path):
-    """Another JAX sends other programs: it gets its own results, and its restart compiles nothing."""
+    """Another JAX version sends other programs: it gets its own results, and its restart compiles nothing."""
     if not harness.OTHER_PYTHON:
         pytest.skip("no Python with another JAX version is set up")
     elsewhere = harness.Store(tmp_path / "none", python=harness.OTHER_PYTHON)
@@ -183,7 +183,7 @@ def test_another_jax_on_the_same_store(copy, bare, tmp_path):
 
 @pytest.mark.parametrize("way", ["run", "plugin"])
 def test_programs_that_cannot_be_serialized_later(store, way):
-    """Some executables cannot be serialized any more once they have run: they are kept nevertheless."""
+    """Executables that cannot be serialized after their first execution are stored, too."""
     expected = store.start("sorts.py", way="bare").json()
     assert store.start("sorts.py", way=way).json() == expected
     stats = store.stats()

@@ -1,7 +1,7 @@
-"""What rekindle loaded can be serialized again: by jax.experimental.serialize_executable, and by JAX's own cache, which
-must be as good afterwards without rekindle.
+"""A loaded executable can be serialized again, by jax.experimental.serialize_executable and by JAX's own cache. The
+result must also work without rekindle.
 
-With FULL=1 on every CPU plugin that this machine has (scripts/python-env --print-plugins), else on the first.
+With FULL=1 on every CPU plugin of this machine (scripts/python-env --print-plugins), otherwise on the first.
 """
 
 import os
@@ -20,7 +20,7 @@ def plugins():
         command = [harness.ROOT / "scripts/python-env", "--print-plugins"]
         listed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
         named = dict(map(str.split, listed.splitlines()))
-        # Each environment has a copy of the default one.
+        # Each environment has a copy of the default plugin.
         default = os.path.basename(found["default"])
         found |= {name: path for name, path in named.items() if os.path.basename(path) != default}
     return found
@@ -28,7 +28,7 @@ def plugins():
 
 @pytest.fixture(scope="module", params=plugins().items(), ids=lambda item: item[0])
 def plugin(request, tmp_path_factory):
-    """A plugin, and what the programs print on it without rekindle and without a cache."""
+    """A plugin, and the output of the programs on it without rekindle and without a cache."""
     made = harness.Store(tmp_path_factory.mktemp("bare") / "store")
     made.plugin = request.param[1]
     return made.plugin, serialize_cases.bare_results(made)

@@ -1,4 +1,4 @@
-"""`rekindle shapes` on what a job left that pads nothing."""
+"""`rekindle shapes` on the records of a job that does not pad."""
 
 import json
 
@@ -21,7 +21,7 @@ def test_lengths_make_a_family(store):
     assert waste == sorted(waste, reverse=True) and family["recommended"] == 3
     assert "Pad n to " in store.cli("shapes").stdout
 
-    # A restart that loads everything knows them all the same, and what they once took.
+    # A restart that loads everything still reports all sizes and their former compile times.
     store.start("lengths.py", *LENGTHS)
     assert store.stats()["compiled"] == 0
     (again,) = [

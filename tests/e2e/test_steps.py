@@ -1,4 +1,4 @@
-"""Steps, found by themselves and marked by the program, both ways in."""
+"""Steps, detected automatically or marked by the program, on both entry paths."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ def test_steps_are_found(store, way):
     store.start("steps.py", 120, "late", way=way, env=PYTHON)
     steps = store.stats()["steps"]
     assert steps["count"] == 120 and not steps["marked"], steps
-    # Four micro-steps and an update; evaluate() comes twice in between, twice.
+    # A step has four micro-steps and an update; evaluate() runs twice after steps 50 and 100.
     assert steps["per_step"]["executions"] == pytest.approx((120 * 5 + 4) / 120), steps
     assert steps["per_step"]["host_to_device"]["count"] >= 4, steps
     assert steps["flat_after"] <= 2 and steps["late"] == 2, steps  # evaluate(), and another length
@@ -52,7 +52,7 @@ def test_a_restart_that_loads_has_no_late_compilation(store):
 
 
 def test_a_program_without_a_device(store):
-    """The functions are there before anything is watched."""
+    """The functions also work if nothing is watched."""
     code = "import rekindle; rekindle.step(); rekindle.mark_warm(); print(rekindle.stats())"
     env = store.environment("preload", PYTHON)
     done = run_process([sys.executable, "-c", code], env, cwd=PROGRAMS)

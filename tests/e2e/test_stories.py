@@ -1,4 +1,4 @@
-"""The stories of examples/stories that run in JAX: explained in one screen, with the remedy. See causes/case.py."""
+"""The JAX stories of examples/stories: explained on one screen, with the remedy. See causes/case.py."""
 
 import pytest
 

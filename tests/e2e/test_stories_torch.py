@@ -1,4 +1,4 @@
-"""The stories of examples/stories that run in PyTorch/XLA, as test_stories.py has those in JAX."""
+"""The PyTorch/XLA stories of examples/stories; test_stories.py has the JAX stories."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""REKINDLE_STRICT with JAX: a late compilation is an exception that shows cause and line; what is kept is loaded."""
+"""REKINDLE_STRICT with JAX: a late compilation is an exception with cause and line; stored programs are loaded."""
 
 import harness
 import pytest
@@ -53,7 +53,7 @@ def test_warnings_go_to_stderr_at_once(store):
     assert told[0].startswith(f"rekindle: {line_of('shape')}: jit_step is compiled after warm-up, in step 31"), told
     assert "cause: shape, input x: tensor<16x8xf32> → tensor<12x8xf32>" in told[0], told
     assert "cause: constant" in told[1], told
-    # And now it is kept.
+    # All programs are stored now.
     done = store.start("late.py", *ALL, env=FAIL)
     assert set(errors(done).values()) == {None}
 

@@ -1,7 +1,7 @@
-"""libtpu on a machine without a TPU: real programs, compiled ahead of time for topologies that are not there.
+"""libtpu on a machine without a TPU: AOT compilation of real programs for absent topologies.
 
-Nothing is loaded here, since nothing here can: a later start finds what an earlier one stored, and compiles all the
-same. Needs FULL=1 (two versions of libtpu, 1.3 GB).
+This machine cannot load the executables: a later start finds the stored entries, but still compiles. Needs FULL=1 (two
+versions of libtpu, 1.3 GB).
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ COUNT = len(table.ON_TPU)
 
 
 class TpuStore(harness.Store):
-    """Its processes compile for TPUs; of the plugins at hand they see libtpu alone."""
+    """A store whose processes compile for TPUs and see only the libtpu plugin."""
 
     def __init__(self, directory, python=None):
         super().__init__(directory, python or harness.sys.executable)
@@ -28,8 +28,8 @@ class TpuStore(harness.Store):
         del way
         return harness.clean_environment() | {
             "TPU_LIBRARY_PATH": str(library),
-            "JAX_PLATFORMS": "cpu",  # for what is not compiled for the topology
-            "TPU_SKIP_MDS_QUERY": "1",  # nobody answers: this is no TPU machine
+            "JAX_PLATFORMS": "cpu",  # for everything that is not compiled for the topology
+            "TPU_SKIP_MDS_QUERY": "1",  # no TPU machine, so no metadata server answers
             "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
             "TPU_LOG_DIR": str(self.directory.parent),
         }
@@ -49,7 +49,7 @@ def libtpu_of(python):
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    """A store that a first start has filled for all topologies, what the programs said, and its events."""
+    """A store that a first start has filled for all topologies, the output of that start, and its events."""
     store = TpuStore(tmp_path_factory.mktemp("tpu") / "store")
     said, events = {}, {}
     for name in TOPOLOGIES:
@@ -95,7 +95,7 @@ def test_keys_differ_between_topologies(stored):
     keys = [event["key"] for of_one in events.values() for event in of_one]
     assert len(set(keys)) == len(keys) == COUNT * len(TOPOLOGIES) == len(store.entries())
     assert len({event["environment"] for of_one in events.values() for event in of_one}) == len(TOPOLOGIES)
-    # What runs on one device is the same program everywhere.
+    # A program for one device is the same on every topology.
     for name in table.ON_ONE_DEVICE:
         place = list(table.ON_TPU).index(name)
         assert len({of_one[place]["program"] for of_one in events.values()}) == 1, name
@@ -139,7 +139,7 @@ def test_how_an_entry_is_shown(stored):
     shown = json.loads(store.cli("show", event["key"], "--json").stdout)
     assert shown["ahead_of_time"] is True and shown["metadata"]["ahead_of_time"] is True
     assert shown["metadata"]["platform"] == "tpu" and shown["metadata"]["devices"] == 8
-    assert shown["metadata"]["addressable_devices"] == 4  # of the two processes that such a topology has
+    assert shown["metadata"]["addressable_devices"] == 4  # the topology has two processes
     values = {part["name"]: part.get("value") for part in shown["components"]["environment"]}
     assert values["topology.devices"] == "8 TPU v6 lite\naddressable 4\n" and values["topology.fingerprint"]
     program = store.cli("show", event["key"], "--program").stdout

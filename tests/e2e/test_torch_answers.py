@@ -1,7 +1,7 @@
-"""Whatever torch_xla sees of an executable is the same after a load as after a compile.
+"""Everything that torch_xla observes about an executable is the same after a load as after a compilation.
 
-The programs, and what is compared of each, are in programs/torch_answers.py: optimized program, memory statistics,
-shardings of results, and on which device each shard lies.
+programs/torch_answers.py has the programs and the compared properties: optimized program, memory statistics,
+shardings of results, and the device of each shard.
 """
 
 import pytest
@@ -9,12 +9,12 @@ import pytest
 import harness
 import torch_harness
 
-# What torch_xla writes of each program that it compiled: its memory statistics. (Paths and hashes are its own.)
+# Lines of torch_xla with the memory statistics of a compiled program. (Other lines contain paths and hashes.)
 STATISTICS = "Post Compilation Analysis:"
 
 
 def answers(store, folder, way, mode, temperature):
-    """What the program says, and the statistics that torch_xla wrote beside it."""
+    """Returns the program's output and the statistics that torch_xla wrote beside it."""
     path = folder / f"{temperature}.txt"
     env = {"XLA_DUMP_POST_OPTIMIZATIONS": 1, "PT_XLA_DEBUG_LEVEL": 1, "PT_XLA_DEBUG_FILE": path}
     done = store.start("torch_answers.py", mode, way=way, env=env).json()

@@ -1,8 +1,8 @@
-"""What PyTorch/XLA's own tests ask of its persistent cache, asked of rekindle from outside.
+"""Tests of rekindle that correspond to PyTorch/XLA's own tests of its persistent cache.
 
-A second process loads what the first one compiled, whichever way it came to its program; a cache that is only read
-serves and takes nothing; a damaged file is compiled again. And the report of pytorch/xla #9094 (train, restart,
-compare), whose cache was written and never read: with rekindle beneath the restart hits.
+A second process loads the executables of the first, in every torch_xla mode. A read-only cache serves entries and
+stores none. A damaged file is compiled again. In the report of pytorch/xla #9094 (train, restart, compare) torch_xla's
+cache was written but never read: with rekindle below it, the restart hits.
 """
 
 import json
@@ -18,13 +18,13 @@ MODES = ("single", "spmd", "devices", "dynamo", "eager")
 
 def new_store(folder):
     store = torch_harness.Store(folder / "store")
-    store.loader = "device_plugin"  # torch_xla.launch asks it how many processes to make
+    store.loader = "device_plugin"  # torch_xla.launch asks the plugin for the number of processes
     return store
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """What each mode prints without rekindle, asked once."""
+    """The output of each mode without rekindle, computed once."""
     store = new_store(tmp_path_factory.mktemp("bare"))
     known = {}
 
@@ -92,7 +92,7 @@ def test_damaged_files_are_compiled_again(copy, bare, damage):
 
 
 def test_the_report_of_issue_9094(tmp_path, capsys):
-    """torch_xla's own cache finds its files and loads none; beneath it, everything is found and loaded."""
+    """torch_xla's own cache finds its files and loads none; rekindle below it finds and loads everything."""
     store, own = new_store(tmp_path), tmp_path / "own"
     first = store.start("torch_9094.py", own).json()
     cold = store.stats()
@@ -118,8 +118,8 @@ def test_the_report_of_issue_9094(tmp_path, capsys):
 
 
 def test_what_torch_keeps_of_a_hit_is_whole(tmp_path):
-    """torch_xla's own cache, emptied once rekindle's store is full, gets executables as large as those that the compiler
-    made (the bytes differ between any two compilations, with and without rekindle), and the same each time."""
+    """After a hit, torch_xla's own cache gets an executable as large as a compiled one, always with the same bytes.
+    (Bytes are not compared with a compilation: they differ between any two compilations, also without rekindle.)"""
     store = new_store(tmp_path)
     kept = {}
     for name, way in (("bare", "bare"), ("cold", "run"), ("warm", "run"), ("again", "run")):

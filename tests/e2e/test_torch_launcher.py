@@ -1,4 +1,4 @@
-"""`rekindle run -- torchrun …`: its workers are of one run; and what becomes of them where `rekindle run` is killed."""
+"""`rekindle run -- torchrun …`: all workers belong to one run; and the effect of killing `rekindle run`."""
 
 import os
 import signal
@@ -64,7 +64,7 @@ def wait_until(condition, seconds=60):
 
 
 def killed(way, store, folder):
-    """Kills what was started. Whether torchrun went too, and how many of its workers stayed."""
+    """Kills the started process. Returns whether torchrun ended too, and how many of its workers stayed."""
     folder.mkdir()
     process = subprocess.Popen(
         command(way, store, "wait", folder), env=environment(way, store), start_new_session=True,
@@ -90,7 +90,7 @@ def killed(way, store, folder):
 
 
 def test_a_killed_run_leaves_what_a_killed_torchrun_leaves(store, tmp_path):
-    """torchrun dies with `rekindle run`; its workers stay, as where torchrun itself is killed (docs/cli.md)."""
+    """Killing `rekindle run` kills torchrun and leaves its workers, like killing torchrun itself (docs/cli.md)."""
     bare = killed("bare", store, tmp_path / "bare")
     assert killed("run", store, tmp_path / "run") == bare
     assert bare == (True, 2)

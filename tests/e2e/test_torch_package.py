@@ -1,4 +1,4 @@
-"""PJRT_DEVICE=REKINDLE with nothing but the installed Python package: no preload, no path to any of our libraries."""
+"""PJRT_DEVICE=REKINDLE works with only the installed Python package: no preload, no path to our libraries."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ def pip(python, *arguments, **env):
 
 
 class Store(torch_harness.Store):
-    """Its processes ask for the device by name, and get only what `variables` say."""
+    """A store whose processes request the device by name and get only the environment in `variables`."""
 
     variables = {}
 
@@ -37,7 +37,7 @@ class Store(torch_harness.Store):
 
 @pytest.fixture(scope="module", params=["wheel", "editable", "target"])
 def installed(request, tmp_path_factory):
-    """A way to install the package, and a store whose processes have it so: (python, variables)."""
+    """Installs the package in one of three ways. Returns a Python and its environment: (python, variables)."""
     folder = tmp_path_factory.mktemp(request.param)
     package = harness.ROOT / "python"
     build = {"REKINDLE_BUILD": harness.BUILD}
@@ -70,7 +70,7 @@ def test_the_device_trains_and_restarts_warm(installed, bare, store):
     assert cold.json()["results"] == bare.json()["results"]
     harness.assert_cold(store.stats())
     torch_harness.assert_warm(store, store.start(*SMALL, way="device", env=env), bare)
-    # The device and the preload share a store.
+    # The device and LD_PRELOAD share a store.
     torch_harness.assert_warm(store, store.start(*SMALL), bare)
 
 

@@ -1,8 +1,8 @@
-"""Real programs of PyTorch/XLA in both formats, as rekindle reads them.
+"""rekindle reads real programs of PyTorch/XLA in both formats.
 
-Models and small computations of many kinds (programs/torch_train.py, programs/torch_ops.py), without and with the
-locations that torch_xla adds on request. What is read in each program is compared, operation by operation, with what
-jaxlib's own parser reads in the same bytes; and two processes give every program the same fingerprint.
+The programs are models and small computations of many kinds (programs/torch_train.py, programs/torch_ops.py), with and
+without the locations that torch_xla adds on request. For every program, rekindle's reading is compared with that of
+jaxlib's own parser, operation by operation. Two processes compute the same fingerprint for every program.
 """
 
 import json
@@ -16,12 +16,12 @@ import torch_harness
 from harness import BUILD, FAST, ROOT
 from torch_harness import FORMATS
 
-# What the project promises of each format.
+# The number of programs of each format that the project promises.
 LEAST_PROGRAMS = 35
 
 DEBUG = {"XLA_HLO_DEBUG": "1", "XLA_IR_DEBUG": "1"}
 
-# What must be among the programs, by what shows in their text.
+# The kinds of programs that must occur, by patterns in their text.
 KINDS = {
     "convolution": r"\.convolution", "dot": r"\.dot", "sort": r"\.sort", "gather": r"\.gather",
     "scatter": r"\.scatter", "while": r"\.while", "reduce window": r"\.reduce.window",
@@ -33,7 +33,7 @@ KINDS = {
 
 
 def send_all(store, form, env):
-    """Both collections, each in a process of its own; what is said of each compilation, and which could not be done."""
+    """Runs both collections, each in its own process. Returns the compile events and the failed computations."""
     events, failed = [], {}
     for program, *arguments in (("torch_train.py", "--steps", 2), ("torch_ops.py",)):
         done = store.start(program, *arguments, env=FAST | FORMATS[form] | env).json()
@@ -44,7 +44,7 @@ def send_all(store, form, env):
 
 @pytest.fixture(scope="module", params=FORMATS)
 def programs(request, tmp_path_factory):
-    """The store, the format, and what two times all programs came to: with locations, and then without."""
+    """The store, the format, and two results of all programs: with locations, then without."""
     store = torch_harness.Store(tmp_path_factory.mktemp("programs") / "store")
     return store, request.param, [send_all(store, request.param, env) for env in (DEBUG, {})]
 

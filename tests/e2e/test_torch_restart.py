@@ -1,6 +1,6 @@
-"""PyTorch/XLA jobs that are started again compile nothing and train to the same bits.
+"""Restarted PyTorch/XLA jobs compile nothing and train to the same bits.
 
-Both ways in, both formats in which torch_xla hands its programs over, and every way to tell it about a plugin.
+Both entry paths, both program formats of torch_xla, and every way to give torch_xla a plugin.
 """
 
 import json
@@ -66,12 +66,12 @@ def test_no_program_is_known_by_its_bytes_alone(trained):
 
 
 def test_torch_xla_itself_sees_no_difference(trained):
-    """Of its own counters; its own cache is off."""
+    """torch_xla's own counters are the same with and without rekindle; its own cache is off."""
     bare, warm = (trained[which].json()["counters"] for which in ("bare", "warm"))
     assert warm == bare
 
 
-# One small model from here on.
+# The remaining tests use one small model.
 
 SMALL = ("torch_train.py", "--steps", 3, "lstm")
 
@@ -83,7 +83,7 @@ def bare(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=FORMATS)
 def filled(request, bare, tmp_path_factory):
-    """A store that a cold run has filled, and the variables of its format; tests that write to it take a copy."""
+    """A store that a cold run has filled, and the variables of its format; tests that write to the store use a copy."""
     store = torch_harness.Store(tmp_path_factory.mktemp("filled") / "store")
     env = FORMATS[request.param]
     assert store.start(*SMALL, env=env).json()["results"] == bare.json()["results"]
@@ -119,7 +119,7 @@ def test_locations_are_shown_where_torch_xla_gives_them(store, bare, form):
     harness.assert_cold(store.stats())
     shown = [store.cli("show", "--program", path.stem).stdout for path in store.entries()]
     assert any("torch_train.py:" in text for text in shown)
-    # And the other way round: what was compiled with locations is found without them.
+    # Entries that were compiled with locations are found without them.
     assert_warm(store, store.start(*SMALL, env=FORMATS[form]), bare)
 
 

@@ -1,4 +1,4 @@
-"""Steps and REKINDLE_STRICT with PyTorch/XLA, in both formats that it speaks."""
+"""Steps and REKINDLE_STRICT with PyTorch/XLA, in both of its program formats."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_late_compilation_is_an_exception(store, form):
     stats = store.stats()
     assert (stats["refused"], stats["compiled"], stats["steps"]["count"]) == (1, 1, 30), stats
 
-    # Once it is kept it is loaded.
+    # After the program is stored, it is loaded.
     env = LINES | torch_harness.FORMATS[form]
     assert store.start("torch_late.py", "late", env=env).json()["error"] is None
     assert store.start("torch_late.py", "late", env=env | FAIL).json()["error"] is None

@@ -1,4 +1,4 @@
-"""PyTorch/XLA: what a job used last is loaded before it asks, in both formats, and trains to the same bits."""
+"""PyTorch/XLA: the executables of a job's last run are prefetched, in both formats, and train to the same bits."""
 
 import pytest
 

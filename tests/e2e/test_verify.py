@@ -1,5 +1,5 @@
-"""REKINDLE_VERIFY=1: every hit is compiled once more and found to be the same; an entry that holds something else
-is named and set aside. And REKINDLE_MODE=refresh: a run compiles each program once."""
+"""REKINDLE_VERIFY=1: every hit is compiled again and must be the same; an entry with another executable is reported and
+quarantined. REKINDLE_MODE=refresh: a run compiles each program once."""
 
 import concurrent.futures
 import json
@@ -22,7 +22,7 @@ def events(store, run, kind):
 
 
 def start_verified(store, tmp_path, *words, env=None):
-    """Runs a program that stays until all its hits are verified; the counters of that run."""
+    """Runs a program until all its hits are verified. Returns the process, the counters and the name of the run."""
     run = f"verified-{time.monotonic_ns()}"
     until, through = tmp_path / run, tmp_path / f"{run}.through"
     over = threading.Event()
@@ -69,7 +69,7 @@ def test_parity_programs(store, tmp_path):
 
 
 def test_programs_of_other_names_and_lines(store, tmp_path):
-    """Entries that were made from another text of the same meaning."""
+    """Verification passes for entries that were made from another text with the same meaning."""
     originals = [{"file": f"/job/{name}.py", "source": source} for name, source in SOURCES.items()]
     for name, variants in (("first", originals), ("second", variants_of(HITS))):
         (tmp_path / f"{name}.json").write_text(json.dumps(variants))
@@ -80,8 +80,8 @@ def test_programs_of_other_names_and_lines(store, tmp_path):
 
 
 def test_an_entry_that_holds_another_program(store, tmp_path):
-    """Whole, of the right key, and of a program that takes and gives the same: nothing but compiling it again can
-    find it."""
+    """Verification finds a valid entry with the right key that contains another program of the same signature. Only a
+    new compilation can find it."""
     right = store.start("pair.py").json()["results"]
     keys = {event["name"]: event["key"] for event in store.compile_events()}
     tool = harness.BUILD / "tests/swap_entry"
@@ -96,7 +96,7 @@ def test_an_entry_that_holds_another_program(store, tmp_path):
     assert "optimized program" in different[0]["differs"] and different[0]["quarantined"]
     assert keys["jit_double"] in done.stderr and keys["jit_double"] in stats["warnings"][0]
     assert keys["jit_double"] in [path.name[:64] for path in (store.directory / "quarantine").iterdir()]
-    # The next start compiles that one alone, and is right.
+    # The next start compiles only that program, and its results are right.
     assert store.start("pair.py").json()["results"] == right
     stats = store.stats()
     assert stats["compiled"] == stats["misses"] == 1, stats

@@ -1,4 +1,4 @@
-"""Zero-wait restart: what a job used last is loaded before it asks, and is what it would have got."""
+"""Zero-wait restart: the executables of a job's last run are prefetched and give the same results as compiled ones."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from harness import FAST, PROGRAMS, assert_cold, assert_warm, requests
 
-PATIENCE_S = 4  # for all of kinds.py to be loaded meanwhile
+PATIENCE_S = 4  # time to prefetch all of kinds.py
 
 
 def preload_events(store):
@@ -41,7 +41,7 @@ def test_every_request_is_answered_from_memory(store, way):
 
 
 def test_asked_for_while_it_is_being_loaded(store):
-    """Nothing is compiled, whatever was ready when it was asked for."""
+    """Nothing is compiled, no matter which executables are ready at the time of the request."""
     job = {"REKINDLE_JOB": "hasty"}
     cold = store.start("patient.py", 0, env=job).json()
     for patience in (0, 0.2, 0.5):
@@ -52,7 +52,7 @@ def test_asked_for_while_it_is_being_loaded(store):
 
 
 def test_another_program_of_the_job_is_not_handed_out(store):
-    """Half of what is loaded ahead is never asked for."""
+    """An executable that is prefetched but never requested does not replace another one."""
     job = {"REKINDLE_JOB": "changing"}
     store.start("patient.py", 0, "train", "scanned", env=job | FAST)
     alone = store.start("patient.py", PATIENCE_S, "train", env=job | FAST).json()
@@ -70,7 +70,7 @@ def test_other_flags_load_nothing_ahead(store):
 
 
 def test_the_last_runs_executables_are_still_verified(store):
-    """REKINDLE_VERIFY compiles a preloaded hit once more, as any other, and finds nothing."""
+    """REKINDLE_VERIFY also compiles prefetched hits again, and finds no difference."""
     job = {"REKINDLE_JOB": "verified"} | FAST
     store.start("patient.py", 0, "train", env=job)
     store.start("patient.py", PATIENCE_S, "train", env=job | {"REKINDLE_VERIFY": "1", "REKINDLE_DRAIN_SECONDS": "60"})

@@ -1,7 +1,7 @@
-"""Starts real PyTorch/XLA processes, as harness.py does those of JAX.
+"""Starts real PyTorch/XLA processes; harness.py starts JAX processes.
 
-torch_xla 2.9 speaks an older PJRT than the CPU plugin, which refuses it. With rekindle in between it works; a bare
-process gets older_caller.c in between instead, a plugin that does nothing but that.
+torch_xla 2.9 uses an older PJRT version than the CPU plugin, which refuses it. rekindle bridges the versions. A process
+without rekindle uses older_caller.c instead, a plugin that does nothing but bridge.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ if importlib.util.find_spec("torch_xla") is None:
 CHILD_TIMEOUT_S = 600
 OLDER_CALLER = BUILD / "tests/older_caller.so"
 
-# How torch_xla is told to load a plugin; `Store.loader` is one of them.
+# The ways to make torch_xla load a plugin; `Store.loader` is one of them.
 LOADERS = {
     "library": lambda path: {"PJRT_DEVICE": "LIBRARY", "PJRT_LIBRARY_PATH": path},
     "tpu": lambda path: {"PJRT_DEVICE": "TPU", "TPU_LIBRARY_PATH": path},
@@ -25,7 +25,7 @@ LOADERS = {
     "device_plugin": lambda path: {"PJRT_DEVICE": "XCPU", "TEST_DEVICE_PLUGIN": path},
 }
 
-# The two formats in which torch_xla hands its programs over.
+# The two program formats of torch_xla.
 FORMATS = {"hlo": {}, "mlir": {"XLA_STABLEHLO_COMPILE": "1"}}
 
 
@@ -46,7 +46,7 @@ class Store(harness.Store):
 
 
 def assert_warm(store, done, same_as):
-    """Nothing was compiled, and what came out is the same to the bit. Returns the counters."""
+    """Checks that nothing was compiled and that the results are the same to the bit. Returns the counters."""
     assert done.json()["results"] == same_as.json()["results"]
     stats = store.stats()
     harness.assert_warm(stats)

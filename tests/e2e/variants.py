@@ -1,4 +1,4 @@
-"""Runs programs that are edits of others, and says what became of each. The tables are in programs/."""
+"""Compiles edited programs and describes the outcomes. The tables of edits are in programs/."""
 
 import json
 
@@ -6,7 +6,7 @@ import harness
 
 
 def run_variants(store, path, variants, seed, cwd=None, script="edits.py", env=harness.FAST):
-    """Runs the variants in one process of `script`; a compile event for each."""
+    """Runs the variants in one process of `script`; returns a compile event for each."""
     path.write_text(json.dumps(variants))
     results = store.start(script, path, env=env | {"PYTHONHASHSEED": seed}, cwd=cwd).json()["results"]
     events = store.compile_events()
@@ -19,11 +19,11 @@ def variants_of(rows):
 
 
 def run_table(folder, sources, hits, first, **how):
-    """Two processes on one store: the first runs the programs as they are and the variants of `first` (lists by
-    their names), the second, elsewhere and with another hash seed, the edits that must hit.
+    """Runs two processes on one store. The first runs the unedited programs and the variants of `first` (named lists).
+    The second runs the edits that must hit, in another folder and with another hash seed.
 
-    Compile events: "bases" by the names of the programs, "hits", and each list of `first`, in their order;
-    "hit_stats" of the second process.
+    Returns compile events: "bases" by program name, "hits", and each list of `first` in order; and "hit_stats", the
+    counters of the second process.
     """
     (folder / "elsewhere").mkdir()
     store = harness.Store(folder / "store")
@@ -39,14 +39,14 @@ def run_table(folder, sources, hits, first, **how):
 
 
 def describe(table, rows, part, same_program, outcome=None):
-    """Prints the rows with what came of them, and gives those that are wrong. Without `outcome`, only what program
-    each is counts."""
+    """Prints the rows with their outcomes and returns the wrong ones. Without `outcome`, only the sameness of the
+    programs counts."""
     wrong = []
     for row, event in zip(rows, table[part], strict=True):
         base = table["bases"][row.base]
         same = event["program"] == base["program"]
         good = same == same_program and "by_bytes" not in event
-        # What could not be compiled is not stored, so that nothing but its fingerprint can be looked at.
+        # A program that failed to compile is not stored, so only its fingerprint can be checked.
         good = good and (outcome in (None, event["outcome"]) or event["failed"])
         wanted = f"{'same' if same_program else 'other'} program, {outcome or 'any outcome'}"
         got = f"{'same' if same else 'other'} program, {event['outcome']} {event.get('by_bytes', '')}"
@@ -58,7 +58,7 @@ def describe(table, rows, part, same_program, outcome=None):
 
 
 def assert_all_differ(table, misses):
-    """Not only do all edits differ from what they edit: they differ from each other."""
+    """All edited programs differ from their originals and from each other."""
     seen = {}
     for name, event in table["bases"].items():
         assert event["program"] not in seen, f"{name} and {seen[event['program']]}"

@@ -1,4 +1,4 @@
-// Buffers and execution: every output is the sum of all inputs, plus the program's `add`, plus the
+// Buffers and execution. Every output is the sum of all inputs, plus the program's `add`, plus the
 // number of the output.
 #include "fake.h"
 
@@ -69,7 +69,7 @@ FAKE_ENTRY(PJRT_Client_BufferFromHostBuffer) {
     return NULL;
 }
 
-// The view is a copy, taken at once.
+// The new buffer holds a copy of the data.
 FAKE_ENTRY(PJRT_Client_CreateViewOfDeviceBuffer) {
     enum { WITH_MEMORY = 66 };
     fake_object_check(FAKE_CLIENT, args->client);
@@ -257,7 +257,7 @@ FAKE_ENTRY(PJRT_LoadedExecutable_Execute) {
     return error;
 }
 
-// Contexts; and what this plugin does not do.
+// Execute contexts, and unsupported entries.
 
 struct PJRT_ExecuteContext {
     fake_object head;

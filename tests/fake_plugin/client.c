@@ -21,7 +21,7 @@ static void *new_list(size_t count) {
     return list;
 }
 
-// The other devices belong to other processes, as in a job of several.
+// The other devices belong to other processes, as in a multi-process job.
 size_t fake_addressable_count(size_t count) {
     int64_t wanted = fake_setting_int("FAKE_PJRT_ADDRESSABLE_DEVICES", (int64_t)count);
     return wanted >= 0 && (size_t)wanted < count ? (size_t)wanted : count;
@@ -52,7 +52,7 @@ FAKE_ENTRY(PJRT_Client_Create) {
     if (fake_fails("crash_client"))
         fake_crash();
     if (fake_fails("exit_client"))
-        _exit(3); // as a library that gives up does; exit() would be misuse from inside a call
+        _exit(3); // as a library that gives up does; exit() inside a call would be misuse
     int64_t count = fake_setting_int("FAKE_PJRT_DEVICES", 2);
     PJRT_Client *client = fake_object_new(FAKE_CLIENT, sizeof *client, NULL);
     client->count = count > 0 ? (size_t)count : 0;
@@ -67,8 +67,9 @@ FAKE_ENTRY(PJRT_Client_Create) {
     return NULL;
 }
 
-// Executables, buffers and events of the framework may outlive the client, but must not be used
-// then. What was handed to nobody (devices, memories, descriptions, the topology) goes with it.
+// The framework's executables, buffers and events may outlive the client but must not be used
+// afterwards. Devices, memories, descriptions and the topology belong to the client and are
+// destroyed with it.
 FAKE_ENTRY(PJRT_Client_Destroy) {
     PJRT_Client *client = args->client;
     fake_object_check(FAKE_CLIENT, client);
@@ -208,9 +209,9 @@ FAKE_ENTRY(PJRT_Device_DefaultMemory) {
     return NULL;
 }
 
-// Every figure that this version has is its distance from the first.
+// The value of each figure is its position, from 1, so that tests can distinguish them.
 FAKE_ENTRY(PJRT_Device_MemoryStats) {
-    enum { STRIDE = 2 * sizeof(int64_t) }; // a figure, and whether it is set
+    enum { STRIDE = 2 * sizeof(int64_t) }; // a figure and its is_set flag
     fake_object_enter(FAKE_DEVICE, args->device);
     fake_sleep_ms(fake_setting_int("FAKE_PJRT_MEMORY_MS", 0));
     fake_object_leave(args->device);

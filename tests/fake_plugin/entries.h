@@ -1,5 +1,6 @@
-// The entries of the PJRT_Api table up to API 0.81, in the order of the table. Used by the fake
-// plugin to fill its table, and by pjrt_host to name what it finds in one. Source: pjrt_c_api.h.
+// The entries of the PJRT_Api table up to API 0.81, in the order of the table. The fake plugin
+// fills its table from this list, and pjrt_host names the entries of a table with it. Source:
+// pjrt_c_api.h.
 #pragma once
 
 #define FAKE_PJRT_ENTRIES(X)                                                                       \

@@ -1,4 +1,5 @@
-// Errors and events. Events are ready from the start: the fake works in the caller's thread.
+// Errors and events. Events are ready from the start, because the fake plugin works in the caller's
+// thread.
 #include "fake.h"
 
 #include <stdarg.h>
@@ -57,7 +58,7 @@ FAKE_ENTRY(PJRT_Error_GetCode) {
     return NULL;
 }
 
-// PJRT_Error_ForEachPayload_Args, as API 0.99 has it.
+// PJRT_Error_ForEachPayload_Args of API 0.99.
 typedef struct for_each_payload_args {
     size_t struct_size;
     PJRT_Extension_Base *extension_start;

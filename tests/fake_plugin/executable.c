@@ -46,7 +46,7 @@ static PJRT_LoadedExecutable *new_loaded(fake_program *program, PJRT_Client *cli
     return loaded;
 }
 
-// Devices with room for so many executables, as FAKE_PJRT_MAX_EXECUTABLES says.
+// Refuses a new executable if the devices have FAKE_PJRT_MAX_EXECUTABLES already.
 static PJRT_Error *refuse_if_full(void) {
     int64_t most = fake_setting_int("FAKE_PJRT_MAX_EXECUTABLES", 0);
     if (most > 0 && fake_object_count(FAKE_LOADED) >= (uint64_t)most)
@@ -85,11 +85,12 @@ FAKE_ENTRY(PJRT_Compile) {
     return NULL;
 }
 
-// FAKE_PJRT_LOAD_ENDS="NAME:HOW": what loading the program of that name does to the process.
+// Ends the process if FAKE_PJRT_LOAD_ENDS is "NAME:HOW" and the program has that name.
 static void end_in_load(const char *name) {
-    const char *told = fake_setting("FAKE_PJRT_LOAD_ENDS", "");
-    const char *colon = strrchr(told, ':');
-    if (!colon || strlen(name) != (size_t)(colon - told) || strncmp(told, name, strlen(name)) != 0)
+    const char *setting = fake_setting("FAKE_PJRT_LOAD_ENDS", "");
+    const char *colon = strrchr(setting, ':');
+    if (!colon || strlen(name) != (size_t)(colon - setting) ||
+        strncmp(setting, name, strlen(name)) != 0)
         return;
     const char *how = colon + 1;
     fake_trace("ends", "%s", how);
@@ -100,7 +101,7 @@ static void end_in_load(const char *name) {
     if (strcmp(how, "_exit") == 0)
         _exit(3);
     if (strcmp(how, "hang") != 0)
-        fake_misuse("FAKE_PJRT_LOAD_ENDS=%s: segv, abort, _exit, hang", told);
+        fake_misuse("FAKE_PJRT_LOAD_ENDS=%s: segv, abort, _exit, hang", setting);
     for (;;)
         (void)pause();
 }
@@ -179,7 +180,7 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
     serialized->data = fake_program_encode(args->executable->program, &size);
     args->serialized_bytes = serialized->data;
     args->serialized_bytes_size = fake_fails("empty_serialize") ? 0 : size;
-    // As XLA's CPU plugin does it: half of the bytes are missing, and it does not say so.
+    // XLA's CPU plugin does this: it omits half of the bytes and reports no error.
     if (args->executable->program->deserialized && fake_fails("reserialize"))
         args->serialized_bytes_size = size / 2;
     args->serialized_executable = serialized;
@@ -192,7 +193,7 @@ FAKE_ENTRY(PJRT_Executable_Serialize) {
 FAKE_ENTRY(PJRT_LoadedExecutable_Destroy) {
     fake_sleep_ms(fake_setting_int("FAKE_PJRT_DESTROY_MS", 0));
     fake_object_check(FAKE_LOADED, args->executable);
-    fake_program *program = args->executable->program; // afterwards its place may be another's
+    fake_program *program = args->executable->program; // the next line allows reuse of its memory
     fake_object_kill(FAKE_LOADED, args->executable);
     fake_program_release(program);
     return NULL;
@@ -205,7 +206,7 @@ FAKE_ENTRY(PJRT_LoadedExecutable_GetExecutable) {
     args->executable = NULL;
     if (fake_fails("null_executable"))
         return NULL;
-    // As in a real plugin, it shares the loaded one's insides, and so needs the client.
+    // As in a real plugin, it shares memory with the loaded executable, so it requires the client.
     PJRT_Executable *executable =
         fake_object_new(FAKE_EXECUTABLE, sizeof *executable, args->loaded_executable->client);
     executable->program = fake_program_share(args->loaded_executable->program);
@@ -241,7 +242,7 @@ FAKE_ENTRY(PJRT_LoadedExecutable_Fingerprint) {
 
 FAKE_ENTRY_UNIMPLEMENTED(PJRT_LoadedExecutable_GetDeviceAssignment)
 
-// What an executable tells.
+// Queries of an executable.
 
 FAKE_ENTRY(PJRT_Executable_Destroy) {
     fake_object_check(FAKE_EXECUTABLE, args->executable);
@@ -291,7 +292,7 @@ FAKE_ENTRY(PJRT_Executable_GetCostAnalysis) {
 
 FAKE_ENTRY(PJRT_Executable_GetCompiledMemoryStats) {
     fake_object_check(FAKE_EXECUTABLE, args->executable);
-    // Every figure that this version has is its place among them, from 1.
+    // The value of each figure is its position among the figures, from 1.
     size_t size = fake_args_size("PJRT_Executable_GetCompiledMemoryStats",
                                  PJRT_Executable_GetCompiledMemoryStats_Args_STRUCT_SIZE);
     char *first = (char *)&args->generated_code_size_in_bytes;

@@ -1,4 +1,4 @@
-// The registry of live objects: every handle that comes in is looked up here.
+// The registry of live objects, which checks every incoming handle.
 #include "fake.h"
 
 #include <inttypes.h>
@@ -13,15 +13,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fake_object *buckets[BUCKETS];
 static uint64_t last_number[FAKE_KIND_COUNT];
 static uint64_t live_count[FAKE_KIND_COUNT];
-static fake_object
-    *dead[FAKE_KIND_COUNT]; // with FAKE_PJRT_REUSE: whose places are free, the last one first
+static fake_object *dead[FAKE_KIND_COUNT]; // for FAKE_PJRT_REUSE, the last destroyed first
 
 static const char *const kind_names[FAKE_KIND_COUNT] = {
     "error",    "event",      "client", "device",     "description", "memory",
     "topology", "executable", "loaded", "serialized", "buffer",      "context",
 };
 
-// A child of fork must not inherit a registry that some other thread had locked.
+// A forked child must not inherit a registry that another thread has locked.
 static void lock_for_fork(void) {
     pthread_mutex_lock(&lock);
 }
@@ -30,7 +29,7 @@ static void unlock_after_fork(void) {
     pthread_mutex_unlock(&lock);
 }
 
-// The other threads, and with them the calls they were in, are the parent's.
+// The other threads and their calls exist only in the parent.
 static void begin_as_child(void) {
     for (size_t i = 0; i < BUCKETS; i++) {
         for (fake_object *object = buckets[i]; object; object = object->next)
@@ -56,7 +55,7 @@ static size_t bucket_of(const void *handle) {
     return ((uintptr_t)handle >> 4) % BUCKETS;
 }
 
-// The place of the last one of the kind that died. Called with the lock held.
+// Reuses the memory of the last destroyed object of the kind. Called with the lock held.
 static fake_object *reuse_locked(fake_kind kind, size_t size) {
     fake_object *object = dead[kind];
     if (!object || object->users > 0)
@@ -92,8 +91,8 @@ void *fake_object_new(fake_kind kind, size_t size, PJRT_Client *client) {
     return object;
 }
 
-// Finds the object behind a handle and aborts on anything wrong with it. Called with the lock held;
-// misuse never returns, so the lock does not matter then.
+// Finds the object of a handle. Aborts if the handle is wrong. Called with the lock held.
+// fake_misuse never returns, so the lock may stay locked.
 static fake_object *find_locked(fake_kind kind, const void *handle) {
     fake_object *object = buckets[bucket_of(handle)];
     while (object && (const void *)object != handle)

@@ -1,4 +1,4 @@
-// A shared object that is no plugin: it has no GetPjrtApi.
+// A shared object that is not a plugin: it has no GetPjrtApi.
 extern __attribute__((visibility("default"))) int not_a_plugin(void);
 
 int not_a_plugin(void) {

@@ -1,4 +1,4 @@
-// GetPjrtApi and the table, cut to the API version that the test asks for.
+// GetPjrtApi and the table, cut to the selected API version.
 #include "fake.h"
 
 #include <pthread.h>
@@ -48,7 +48,7 @@ FAKE_ENTRY(PJRT_Plugin_Attributes) {
     return NULL;
 }
 
-// Entries that the header does not have.
+// Entries that are not in the header.
 
 static const char *extra_name(int64_t slot) {
     switch (slot) {
@@ -73,7 +73,7 @@ static PJRT_Error *extra_called(fake_extra_args *args, int64_t slot) {
     static PJRT_Error *extra_##n(void *args) {                                                     \
         return extra_called(args, n);                                                              \
     }
-// All but 14 and 15, which are entries of their own.
+// All slots except 14 and 15, which have their own functions.
 #define EXTRAS_0_TO_9(X)   X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9)
 #define EXTRAS_10_TO_19(X) X(10) X(11) X(12) X(13) X(16) X(17) X(18) X(19)
 EXTRAS_0_TO_9(EXTRA)
@@ -144,7 +144,7 @@ static void make_table(void) {
     int minor = fake_api_minor();
     table.api.pjrt_api_version.minor_version = minor;
     table.api.struct_size = pjrt_table_declared(minor);
-    // What lies behind the end belongs to nobody: whoever reads it there sees garbage.
+    // Bytes after the end of the table are garbage, so that a read beyond the end fails.
     size_t end = pjrt_table_real(minor);
     memset((char *)&table + end, 0xa5, sizeof table - end);
     const char *absent = fake_setting("FAKE_PJRT_NULL_ENTRIES", "");

@@ -1,4 +1,4 @@
-// Programs of the fake: one line of text, "name=foo outputs=2 add=1.5 elements=4 sleep_ms=0
+// Programs of the fake plugin: one line of text, "name=foo outputs=2 add=1.5 elements=4 sleep_ms=0
 // fail=why".
 #include "fake.h"
 
@@ -103,7 +103,7 @@ PJRT_Error *fake_program_parse(const char *code, size_t code_size, const char *o
     program->options = copy_bytes(options, options_size);
     program->options_size = options_size;
     PJRT_Error *error = NULL;
-    static const char module[] = "module @"; // text of any one-line sum will do
+    static const char module[] = "module @"; // MLIR text of a sum of inputs
     bool is_module = code_size > strlen(module) && memcmp(code, module, strlen(module)) == 0;
     if (is_module)
         (void)snprintf(program->name, sizeof program->name, "module");
@@ -142,7 +142,7 @@ void fake_program_release(fake_program *program) {
     free(program);
 }
 
-// As bytes.
+// Serialization.
 
 typedef struct encoded_head {
     char magic[8];
@@ -151,7 +151,7 @@ typedef struct encoded_head {
     uint64_t version_size;
     uint64_t codegen_size;
     uint64_t padding_size;
-    uint64_t digest; // of all that follows
+    uint64_t digest; // of all bytes after the head
 } encoded_head;
 
 static const char encoded_magic[8] = {'F', 'A', 'K', 'E', 'E', 'X', 'E', '1'};
@@ -161,7 +161,7 @@ static void *append(void *where, const void *data, size_t size) {
     return (char *)where + size;
 }
 
-// Padding that no compressor makes smaller, and always the same.
+// Appends incompressible padding, which is the same each time.
 static void *append_padding(void *where, size_t size) {
     unsigned char *bytes = where;
     uint64_t state = 88172645463325252u;

@@ -1,4 +1,5 @@
-// Environment variables: read when they are needed, so that a test may choose for each process.
+// Settings from environment variables. Most are read at each use, so that each test process can set
+// them.
 #include "fake.h"
 
 #include <pthread.h>
@@ -41,7 +42,7 @@ const char *fake_flags(const char *moment) {
 
 enum { MAX_COUNTED = 16 };
 
-// How often each "what:N" has struck so far; `what` points into string literals of this plugin.
+// Number of past calls per "what:N". `what` points to string literals of this plugin.
 static struct {
     const char *what;
     int64_t times;
@@ -96,7 +97,7 @@ int fake_api_minor(void) {
     return value;
 }
 
-// "NAME:SIZE,…": structs that this plugin knows longer than any version does.
+// Parses "NAME:SIZE,…": structs that are longer in this plugin than in any API version.
 static size_t grown_size(const char *struct_name) {
     const char *list = fake_setting("FAKE_PJRT_GROWN", "");
     size_t len = strlen(struct_name);
@@ -127,9 +128,10 @@ PJRT_Error *fake_check_size(const char *name, const char *ending, const void *ar
     return NULL;
 }
 
-// What a caller of that version cannot have set must be unset: not whatever lay behind its struct.
+// Fields that a caller of that version cannot have set must be unset. Otherwise the bytes after the
+// caller's struct were passed on.
 void fake_check_unset(const char *name, const void *args, size_t header_size) {
-    enum { TRANSPOSE_FOR_CALLBACKS = 120 }; // in PJRT_ExecuteOptions; older callers mean "yes"
+    enum { TRANSPOSE_FOR_CALLBACKS = 120 }; // in PJRT_ExecuteOptions; must be 1 for older callers
     int64_t caller = fake_setting_int("FAKE_PJRT_CALLER_MINOR", 0);
     if (caller == 0 || caller >= fake_api_minor())
         return;

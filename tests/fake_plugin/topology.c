@@ -55,7 +55,7 @@ void fake_topology_kill(PJRT_TopologyDescription *topology) {
     topology->descriptions = NULL;
 }
 
-// Names are "fake:<devices>" or "fake:<devices>/<of each process>".
+// Names have the form "fake:<devices>" or "fake:<devices>/<devices of each process>".
 FAKE_ENTRY(PJRT_TopologyDescription_Create) {
     static const char prefix[] = "fake:";
     char name[32] = "";
@@ -138,7 +138,7 @@ FAKE_ENTRY(PJRT_TopologyDescription_Serialize) {
 
 FAKE_ENTRY_UNIMPLEMENTED(PJRT_TopologyDescription_Deserialize)
 
-// PJRT_TopologyDescription_Fingerprint_Args, as API 0.101 has it.
+// PJRT_TopologyDescription_Fingerprint_Args of API 0.101.
 typedef struct fingerprint_args {
     size_t struct_size;
     PJRT_Extension_Base *extension_start;

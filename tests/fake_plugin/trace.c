@@ -1,4 +1,4 @@
-// The trace (one JSON object a line, each by one write), misuse, and the plugin's own teardown.
+// The trace (one JSON object per line, each in one write), misuse, and the plugin's teardown.
 #include "fake.h"
 
 #include <dlfcn.h>
@@ -78,7 +78,7 @@ void fake_misuse(const char *format, ...) {
 }
 
 void fake_crash(void) {
-    volatile uintptr_t nowhere = 16; // volatile: no compiler may see that nothing is there
+    volatile uintptr_t nowhere = 16; // volatile hides the null access from the compiler
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     *(volatile int *)nowhere = 1;
 }
@@ -87,8 +87,8 @@ static void unlock(void *mutex) {
     (void)pthread_mutex_unlock(mutex);
 }
 
-// Waits for what nobody signals. Not by nanosleep: ThreadSanitizer does not see the locks that a
-// thread takes in its cleanup handlers after it was cancelled there.
+// Waits on a condition that is never signalled. nanosleep is not used: if a thread is cancelled in
+// nanosleep, ThreadSanitizer misses the locks of the thread's cleanup handlers.
 void fake_sleep_ms(int64_t milliseconds) {
     if (milliseconds <= 0)
         return;
@@ -116,8 +116,8 @@ void fake_wait_for_file(const char *path) {
 
 // Teardown.
 
-// A call that meets the teardown. FAKE_PJRT_TEARDOWN=note writes a line and goes on: for tests of
-// what happens when a call cannot be waited for.
+// Reports a call during or after the teardown. FAKE_PJRT_TEARDOWN=note only writes a line, for
+// tests of calls that cannot be waited for.
 static void teardown_violated(const char *what) {
     if (strcmp(fake_setting("FAKE_PJRT_TEARDOWN", "abort"), "note") == 0)
         trace_line("TEARDOWN_VIOLATED", what);
@@ -125,7 +125,7 @@ static void teardown_violated(const char *what) {
         fake_misuse("%s", what);
 }
 
-// As the static destructors of a real plugin: from here on its insides are gone.
+// Like the static destructors of a real plugin: no entry may be called afterwards.
 static void tear_down(void) {
     atomic_store(&torn_down, true);
     if (atomic_load(&in_flight) > 0)
@@ -144,7 +144,7 @@ void fake_trace_begin_as_child(void) {
     atomic_store(&in_flight, 0);
 }
 
-// Entering and leaving.
+// Begin and end of entries.
 
 fake_call fake_enter(const char *entry, const void *args, size_t header_size) {
     fake_call call = {entry, NULL, now_ns()};

@@ -1,4 +1,4 @@
-// Entries that answer UNIMPLEMENTED, as many real plugins do.
+// Entries that return UNIMPLEMENTED, as in many real plugins.
 #include "fake.h"
 
 FAKE_ENTRY_UNIMPLEMENTED(PJRT_Buffer_DynamicDimensionIndices)

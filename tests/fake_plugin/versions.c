@@ -6,15 +6,15 @@
 
 #include "fake_extension.h"
 
-// Measured: the STRUCT_SIZE constants of pjrt_c_api.h in versions 0.31, 0.54, 0.55, 0.57, 0.60,
-// 0.67, 0.68, 0.75, 0.78, 0.81, 0.90, 0.97, 0.98, 0.103, 0.106, 0.110, 0.113 and 0.114. Which
-// version between two of them it was, is told by the API's change log; where that is silent (0.69,
-// 0.107, 0.111), the earliest is taken.
+// Measured from the STRUCT_SIZE constants of pjrt_c_api.h in versions 0.31, 0.54, 0.55, 0.57, 0.60,
+// 0.67, 0.68, 0.75, 0.78, 0.81, 0.90, 0.97, 0.98, 0.103, 0.106, 0.110, 0.113 and 0.114. The API's
+// change log gives the exact version between two of these. If the log is silent (0.69, 0.107,
+// 0.111), this table uses the earliest possible version.
 static const struct {
     const char *name;
     int since;
     size_t declared;
-    size_t real; // 0: as declared
+    size_t real; // 0: equals `declared`
 } steps[] = {
     {"PJRT_Plugin_Attributes", 0, 24, 32},
     {"PJRT_Plugin_Attributes", 69, 32, 0},
@@ -64,7 +64,7 @@ size_t pjrt_struct_real(const char *name, int minor, size_t header_size) {
     return size;
 }
 
-// Where the table ends from a version on. Sources: as above; the table of a plugin of 0.117.
+// The end of the table from each version on. Sources: as above, and the table of a plugin of 0.117.
 static const struct {
     int minor;
     size_t size;
@@ -111,7 +111,7 @@ size_t pjrt_table_real(int minor) {
     return size;
 }
 
-// Before 0.57 the size had been forgotten to grow.
+// Before 0.57, struct_size was not increased when entries were added.
 size_t pjrt_table_declared(int minor) {
     if (minor < 57)
         return offsetof(PJRT_Api, PJRT_Client_TopologyDescription) + sizeof(void *);

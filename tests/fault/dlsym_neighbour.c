@@ -1,6 +1,6 @@
-// Somebody else's library that stands before dlsym, as some profilers do, and finds the next one
-// with dlvsym(RTLD_NEXT). At exit it writes how often it was called with GetPjrtApi, and with other
-// names, into $DLSYM_COUNTS.NEIGHBOUR_NAME.
+// A third-party library that interposes dlsym, as some profilers do, and finds the next dlsym with
+// dlvsym(RTLD_NEXT). At exit it writes the number of its calls for GetPjrtApi and for other names
+// into $DLSYM_COUNTS.NEIGHBOUR_NAME.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static unsigned plugins, others;
 
 void *dlsym(void *handle, const char *name) {
     static void *(*next)(void *, const char *);
-    // Versions of x86-64 and aarch64.
+    // The symbol versions of dlsym on x86-64 and aarch64.
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
     for (unsigned i = 0; i < sizeof versions / sizeof *versions && !next; i++) {
         void *found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);

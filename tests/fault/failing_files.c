@@ -1,13 +1,13 @@
-// Preloaded into a job: what libc does with files below one directory is counted, and the n-th call
-// fails, or is the process's last. So the whole library is put to the test, inside a process, where
-// the tables that unit tests replace cannot be reached.
+// A library to preload into a job. It counts libc calls on files below one directory. The n-th call
+// fails, or the process is killed there. This tests the whole library inside a process, where unit
+// tests cannot replace its tables.
 //
 //   FAILING_FILES_DIR      the directory
-//   FAILING_FILES_WRITES   only writes to files whose names end so are counted
+//   FAILING_FILES_WRITES   a suffix: counts only writes to files whose names end with it
 //   FAILING_FILES_AT       n, from 1
-//   FAILING_FILES_ERRNO    what errno becomes; 0: SIGKILL
-//   FAILING_FILES_LASTING  1: so does every call after the n-th that could change something
-//   FAILING_FILES_MARK     a file that gets a line, the call and its file, each time it happens
+//   FAILING_FILES_ERRNO    the errno of the failed call; 0: SIGKILL
+//   FAILING_FILES_LASTING  if set, later calls that could change something fail too
+//   FAILING_FILES_MARK     a file that gets one line per failed call: the call and its file
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static bool path_of_fd(int fd, char path[static PATH_MAX]) {
     return true;
 }
 
-// `path` is "" where it is not known.
+// `path` is "" if it is not known.
 static bool fd_lies_below(int fd, char path[static PATH_MAX]) {
     path[0] = '\0';
     return path_of_fd(fd, path) && lies_below(path);
@@ -74,7 +74,7 @@ static bool is_counted_write(const char *path) {
     return len > ending && strcmp(path + len - ending, plan.writes) == 0;
 }
 
-// True if the call is to fail; errno is set.
+// True if the call must fail; errno is set.
 static bool strikes(bool concerned, bool changes, const char *call, const char *path) {
     if (!concerned || !plan.at)
         return false;

@@ -1,11 +1,11 @@
-// Preloaded into a job: allocations that come from one shared library are counted, and the n-th
-// finds no memory. So the whole library is put to the test, inside a process, where the table that
-// unit tests replace cannot be reached.
+// A library to preload into a job. It counts the allocations of one shared library. The n-th
+// returns NULL. This tests the whole library inside a process, where unit tests cannot replace its
+// table.
 //
-//   FAILING_MEMORY_LIBRARY  the library's file name, as the loader knows it
+//   FAILING_MEMORY_LIBRARY  part of the library's path, as the loader names it
 //   FAILING_MEMORY_AT       n, from 1
-//   FAILING_MEMORY_LASTING  1: so does every allocation after the n-th
-//   FAILING_MEMORY_MARK     a file that grows by one byte each time it happens
+//   FAILING_MEMORY_LASTING  if set, every later allocation fails too
+//   FAILING_MEMORY_MARK     a file that grows by one byte per failed allocation
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static const char *library, *mark;
 static unsigned long at;
 static bool lasting;
 static atomic_ulong counted;
-static _Atomic uintptr_t start, end; // of the library, once it is there
+static _Atomic uintptr_t start, end; // addresses of the library, once it is loaded
 
 __attribute__((constructor)) static void read_plan(void) {
     const char *number = getenv("FAILING_MEMORY_AT");
@@ -56,8 +56,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context) {
     return 1;
 }
 
-// Looked for until it is loaded. The loader's lock may be held by the same thread, and then it may
-// be taken again.
+// Searches for the library until it is loaded. The calling thread may already hold the loader's
+// lock, which is recursive.
 static bool comes_from_library(uintptr_t caller) {
     static _Thread_local bool looking;
     if (!library || !mark || looking)

@@ -1,7 +1,7 @@
-"""What the fault tests share: running pjrt_host against the fake plugin, bare and through both ways in, and
-looking at what it left: its answers, the plugin's trace, rekindle's journal and store.
+"""Shared code of the fault tests: runs pjrt_host on the fake plugin, with and without rekindle, and reads the results:
+the host's answers, the plugin's trace, rekindle's journal and store.
 
-Where things were built comes from the environment that ctest sets (CMakeLists.txt).
+The paths of the binaries come from environment variables that ctest sets (CMakeLists.txt).
 """
 
 import json
@@ -18,14 +18,14 @@ FAKE = os.environ["FAULT_FAKE"]
 NO_API = os.environ["FAULT_NO_API"]
 PRELOAD = os.environ["FAULT_PRELOAD"]
 PLUGIN_WAY = os.environ["FAULT_PLUGIN_WAY"]
-SANITIZER = os.environ.get("FAULT_SANITIZER", "")  # address, thread or nothing
+SANITIZER = os.environ.get("FAULT_SANITIZER", "")  # address, thread or empty
 
 WAYS = ("preload", "plugin")
-TIMEOUT_SECONDS = 120  # of one host process: nothing here takes longer than a few, sanitized or not
+TIMEOUT_SECONDS = 120  # for one host process, which takes a few seconds at most, sanitized or not
 
 
 class Outcome:
-    """What one host process did."""
+    """The results of one host process."""
 
     def __init__(self, status, stdout, stderr, trace_path):
         self.status = status
@@ -47,16 +47,16 @@ class Outcome:
         return [answer for answer in self.answers if answer["action"] == action]
 
     def told(self):
-        """Lines of rekindle on stderr."""
+        """Returns rekindle's lines on stderr."""
         return [line for line in self.stderr.splitlines() if line.startswith("rekindle")]
 
     def story(self):
-        """What to show of it when a test fails: its last answers, its errors, its misuse."""
+        """Returns details for a failure message: last answers, stderr, misuse."""
         answers = [{key: value for key, value in answer.items() if key != "replaced"} for answer in self.answers[-8:]]
         return "\n".join([*map(str, answers), self.stderr, *self.traced("MISUSE")])
 
     def plain(self):
-        """The answers without what differs between any two processes."""
+        """Returns the answers without values that differ between any two processes."""
         plain = []
         for answer in self.answers:
             answer = dict(answer)
@@ -67,9 +67,9 @@ class Outcome:
 
 
 def unprivileged():
-    """A command prefix for a process to which the permissions of files apply; None where there is no way to that.
+    """Returns a command prefix for a process that obeys file permissions; None if that is impossible.
 
-    Root keeps its uid and gives up the capabilities that pass over permissions. Another uid may be unable to reach
+    Root keeps its user ID and drops the capabilities that override permissions. Another user might be unable to reach
     the build, the temporary directory or the root directory itself.
     """
     if os.geteuid() != 0:
@@ -102,7 +102,7 @@ def sanitizer_settings(fork=False, crash=False):
 
 
 class Place:
-    """A directory of its own: a store, a trace, copies of plugins."""
+    """A temporary directory with a store, traces, and copies of plugins."""
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="rekindle-fault-")
@@ -113,7 +113,7 @@ class Place:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def command(self, way, words, *, fake=None, wrapper=(), environment=None, **settings):
-        """(argv, environment, trace) of a host process. `wrapper` is a command that ends in "$@"."""
+        """Returns (argv, environment, trace) of a host process. `wrapper` is a command that ends in "$@"."""
         self.count += 1
         trace = os.path.join(self.path, f"trace-{self.count}.jsonl")
         fake = fake or FAKE
@@ -133,7 +133,7 @@ class Place:
             own = ["LD_PRELOAD=" + PRELOAD]
             library = PLUGIN_WAY
             env.setdefault("REKINDLE_PLUGIN", fake)
-        # LD_PRELOAD is for the host alone: under a sanitizer no wrapper could load the library.
+        # Only the host gets LD_PRELOAD: a wrapper could not load a sanitized library.
         argv = [*wrapper, "/usr/bin/env", *own, HOST, "--lib", library, *words]
         return argv, env, trace
 
@@ -147,7 +147,7 @@ class Place:
         process, trace = self.start(way, words, **options)
         return finish(process, trace, timeout)
 
-    # ---- what rekindle left -------------------------------------------------------------------------
+    # ---- Files of rekindle --------------------------------------------------------------------------
 
     def files(self, folder, ending=""):
         found = []
@@ -165,7 +165,7 @@ class Place:
         return self.files("quarantine")
 
     def verdicts(self):
-        """{key: "suspect" or "aside"} of what deaths during a load said."""
+        """Returns {key: "suspect" or "aside"}: the verdicts after deaths during a load."""
         found = {}
         for path in self.files("loads"):
             if not os.path.basename(path).startswith((".", "note-")):
@@ -174,7 +174,7 @@ class Place:
         return found
 
     def events(self, kind=None):
-        """Journal events of all runs: process by process, in the order in which they began."""
+        """Returns the journal events of all runs: process by process, in the order of their starts."""
         journals = [read_json_lines(path) for path in self.files("runs", ".jsonl")]
         journals.sort(key=lambda events: events[0]["t"] if events else 0)
         return [event for events in journals for event in events if kind is None or event.get("ev") == kind]
@@ -184,7 +184,7 @@ class Place:
 
 
 def finish(process, trace, timeout=TIMEOUT_SECONDS):
-    """Waits; a process that hangs is killed with its children, and fails the test."""
+    """Waits for the process. If it hangs, kills it with its children and fails the test."""
     try:
         stdout, stderr = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -198,7 +198,7 @@ SANITIZER_REPORT = re.compile(r"(Address|Thread|Leak|UndefinedBehavior)Sanitizer
 
 
 class FaultCase(unittest.TestCase):
-    """A test with a place of its own."""
+    """A test with its own Place."""
 
     maxDiff = None
 
@@ -207,19 +207,19 @@ class FaultCase(unittest.TestCase):
         self.addCleanup(self.place.close)
 
     def fresh(self):
-        """Another place, for the next round of a loop."""
+        """Replaces the place with a new one, for the next round of a loop."""
         self.place = Place()
         self.addCleanup(self.place.close)
         return self.place
 
     def check_sound(self, outcome, status=0):
-        """No misuse of the plugin, no sanitizer report, the expected end."""
+        """The process used the plugin correctly, caused no sanitizer report, and ended as expected."""
         story = outcome.story()
         self.assertEqual(outcome.traced("MISUSE"), [], story)
         self.assertIsNone(SANITIZER_REPORT.search(outcome.stderr), outcome.stderr)
         if status is not None:
             self.assertEqual(outcome.status, status, story)
-        # Whatever is printed by rekindle goes to stderr.
+        # rekindle prints to stderr only.
         self.assertEqual(outcome.other_output, [], story)
         return outcome
 
@@ -227,7 +227,7 @@ class FaultCase(unittest.TestCase):
         return self.check_sound((place or self.place).run(way, words, **options), status)
 
     def check_nothing_left(self, outcome, **expected):
-        """The plugin's objects at its teardown: what the host left itself, and nothing of ours."""
+        """At its teardown the plugin has only the host's objects, none of rekindle's."""
         census = dict(pair.split("=") for pair in outcome.traced("teardown")[-1].split())
         ours = {kind: int(census[kind]) for kind in ("error", "event", "executable", "serialized")}
         wanted = dict.fromkeys(ours, 0)
@@ -235,14 +235,14 @@ class FaultCase(unittest.TestCase):
         self.assertEqual(ours, wanted)
 
     def check_warm(self, way, words, place=None, **options):
-        """A further start of the same words compiles nothing."""
+        """Another start with the same words compiles nothing."""
         outcome = self.run_sound(way, words, place=place, **options)
         self.assertEqual(outcome.real_compiles(), [])
         return outcome
 
 
 def each_way(test):
-    """Runs a test once for each way in, in a place of its own."""
+    """Runs a test once per entry path, each time with a new Place."""
 
     def run(self):
         for way in WAYS:

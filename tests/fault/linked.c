@@ -1,4 +1,4 @@
-// A program that is linked to its plugin, so that no dlsym finds it: makes a client.
+// A program that is linked to its plugin, so that it calls no dlsym. Creates a client.
 #include <stdio.h>
 
 #include "pjrt_c_api.h"

@@ -1,9 +1,11 @@
-// A child of a job, for test_children.py, which builds it with several C libraries. Each argument
-// is a word:
-//   PATH      opens it and looks GetPjrtApi up, twice: is it the plugin's own, what does dlerror
-//   say threads=PATH  the same by eight threads at once: do all get the same core      whether
-//   rekindle's core is mapped cd=PATH   changes the directory
-// The static one knows no words but "core" and "cd".
+// A child process of a job. test_children.py builds it with several C libraries. Each argument is a
+// command:
+//   PATH          opens PATH and looks up GetPjrtApi twice; prints whether the plugin's own
+//                 function was found, and whether dlerror has an error
+//   threads=PATH  looks it up in eight threads at once; prints how many got the same function
+//   core          prints whether rekindle's core is mapped
+//   cd=PATH       changes the directory
+// The static build has only the commands "core" and "cd".
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,7 @@ static void look_up(const char *path) {
                         : "missing",
            first == again ? "the same again" : "another one", after);
     printf("; no_such_name: %s", dlsym(library, "no_such_name") ? "found" : error_text());
-    // The plugin of this test gives no table.
+    // This test's plugin returns no table.
     void *(*get)(void);
     memcpy(&get, &first, sizeof get);
     printf("; table: %s\n", first && get() ? "some" : "none");
@@ -66,7 +68,7 @@ static void look_up_in_threads(const char *path) {
 }
 #endif
 
-static void tell_core(void) {
+static void report_core(void) {
     char line[4096];
     int mapped = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -80,7 +82,7 @@ static void tell_core(void) {
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "core") == 0)
-            tell_core();
+            report_core();
         else if (strncmp(argv[i], "cd=", 3) == 0)
             printf("cd: %s\n", chdir(argv[i] + 3) == 0 ? "done" : "failed");
 #ifndef LOOK_UP_STATIC

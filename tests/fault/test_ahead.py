@@ -1,4 +1,4 @@
-"""Compiling ahead of time (PJRT_Compile): kept under the key of a client's compilation, and none of the job's harm."""
+"""AOT compilation (PJRT_Compile) uses the key of a client's compilation and never harms the job."""
 
 import json
 import unittest
@@ -14,7 +14,7 @@ PARTS = ("key", "program", "options", "environment")
 
 class Ahead(FaultCase):
     def ahead_then_client(self, way, ahead=(), client=(), words=AHEAD, then=CLIENT):
-        """Both with their variables: what the journal says of either."""
+        """Runs both with their variables. Returns the compile events of both, and the client's outcome."""
         self.place.forget_runs()
         self.run_sound(way, list(words), environment=dict(ahead))
         first = self.place.events("compile")
@@ -26,7 +26,7 @@ class Ahead(FaultCase):
 
     @each_way
     def test_a_client_loads_what_was_compiled_ahead_of_time(self, way):
-        for minor in ("40", "76", "81", "100", "101", "116"):  # the topology is serialized, or has a fingerprint
+        for minor in ("40", "76", "81", "100", "101", "116"):  # serialized or fingerprint
             with self.subTest(minor=minor):
                 self.fresh()
                 version = {"FAKE_PJRT_API_MINOR": minor}
@@ -44,7 +44,7 @@ class Ahead(FaultCase):
     def test_what_was_loaded_is_what_a_client_would_compile(self, way):
         self.run_sound(way, AHEAD)
         self.place.forget_runs()
-        stay = [*CLIENT[:-1], "sleep=1000", CLIENT[-1]]  # what is not verified by then is not
+        stay = [*CLIENT[:-1], "sleep=1000", CLIENT[-1]]  # time for the verification to finish
         outcome = self.run_sound(way, stay, environment={"REKINDLE_VERIFY": "1"})
         self.assertEqual(len(outcome.real_loads()), 2)
         self.assertEqual([event["outcome"] for event in self.place.events("verified")], ["same", "same"])
@@ -86,7 +86,7 @@ class Ahead(FaultCase):
 
     @each_way
     def test_a_topology_of_several_processes(self, way):
-        """A client that has its own part of the devices has what was compiled for the whole."""
+        """A client with a part of the devices loads the executable that was compiled for the whole topology."""
         words = ["topology=fake:8/4", *AHEAD[1:]]
         part = {"FAKE_PJRT_DEVICES": "8", "FAKE_PJRT_ADDRESSABLE_DEVICES": "4"}
         ahead, client, _ = self.ahead_then_client(way, client=part, words=words)
@@ -111,7 +111,7 @@ class Ahead(FaultCase):
             self.assertEqual([event["found"] for event in events], [False, False], environment)
             keys |= {event["key"] for event in events}
         self.assertEqual(len(keys), 14)
-        # Where a plugin cannot say what its topology is, kinds and numbers of devices are all there is.
+        # If a plugin cannot describe its topology, the key uses only device kinds and counts.
         for fail in ("topology_serialize", "topology_unimplemented,topology_serialize"):
             with self.subTest(fail=fail):
                 self.fresh()

@@ -1,15 +1,15 @@
-"""A framework and a plugin of different PJRT versions: it works, or the error names the gap."""
+"""A framework and a plugin of different PJRT versions work together, or the error names both versions."""
 
 import unittest
 
 from faultlib import FaultCase, each_way
 
 VERSIONS = (40, 60, 81, 104, 116)
-# Every entry whose struct grew, and what depends on them.
+# Every entry whose struct has grown, and the entries that they need.
 WORDS = ["init", "attributes", "client", "memories", "device-stats", "compile=name=a outputs=2 add=1", "memory-stats",
          "location=train.py:7", "execute=0:2", "tohost", "destroy-buffers", "view", "tohost", "serialize", "load",
          "execute=1", "tohost", "destroy-exec=0"]
-DEVICE_FIGURES = 12, 111  # one more from then on
+DEVICE_FIGURES = 12, 111  # from each of these versions on there is one more
 MEMORY_FIGURES = {40: 5, 43: 10, 72: 11, 90: 12, 104: 15}
 
 
@@ -25,13 +25,13 @@ class Pairs(FaultCase):
     def check_pair(self, way, caller, minor):
         words = [f"minor={caller}", *WORDS]
         alike = self.run_sound("bare", words, environment=plugin(caller))
-        # In the second start rekindle itself calls PJRT_Executable_DeserializeAndLoad, in a version of its own.
+        # In the second start rekindle itself calls PJRT_Executable_DeserializeAndLoad, with its own version's struct.
         for compiled, checked in ((1, {"FAKE_PJRT_CALLER_MINOR": str(caller)}), (0, {})):
             outcome = self.run_sound(way, words, environment=plugin(minor, **checked))
             self.assertEqual(len(outcome.real_compiles()), compiled)
             for one, other in zip(outcome.plain(), alike.plain(), strict=True):
                 if one["action"] == "memory-stats":
-                    # The plugin fills what it knows; the rest stays as the caller left it.
+                    # The plugin fills the fields of its version; the caller's other fields stay unchanged.
                     known = min(memory_figures(caller), memory_figures(minor))
                     self.assertEqual(one["figures"][:known], list(range(1, known + 1)))
                     self.assertEqual(one["figures"][known:], [0] * (memory_figures(caller) - known))
@@ -54,14 +54,14 @@ class Pairs(FaultCase):
 
     @each_way
     def test_tables_that_understate_their_size(self, way):
-        """Before 0.57; what lies behind is used, and its structs grew."""
+        """Tables before 0.57 give a size that is too small; the entries beyond it work, and their structs grew."""
         for caller, minor in ((40, 55), (55, 40), (55, 55), (47, 52)):
             with self.subTest(caller=caller, plugin=minor):
                 self.fresh()
                 self.check_pair(way, caller, minor)
 
     def test_without_rekindle_older_callers_are_refused(self):
-        """What the bridge is for, and that the fake plugin refuses as real ones do."""
+        """Without the bridge, the fake plugin refuses older callers as real plugins do."""
         for caller in VERSIONS:
             for minor in VERSIONS:
                 outcome = self.place.run("bare", [f"minor={caller}", *WORDS], environment=plugin(minor))
@@ -70,7 +70,7 @@ class Pairs(FaultCase):
 
     @each_way
     def test_later_entries(self, way):
-        """PJRT_Client_CreateErrorBuffer and PJRT_Device_PoisonExecution, which came after the header and grew."""
+        """PJRT_Client_CreateErrorBuffer and PJRT_Device_PoisonExecution, newer than the header, are bridged too."""
         words = ["minor=90", "extra=0", "extra=3"]
         environment = plugin(104, FAKE_PJRT_CALLER_MINOR="90")
         bare = self.run_sound("bare", words, status=1, environment=environment)
@@ -80,7 +80,7 @@ class Pairs(FaultCase):
 
     @each_way
     def test_many_threads(self, way):
-        """The first calls of all of them learn together."""
+        """Concurrent first calls of many threads all work."""
         words = ["minor=60", "client", "thread=8{", "compile=name=a{t}", "repeat=20{", "execute", "destroy-buffers", "}",
                  "}"]
         outcome = self.run_sound(way, words, environment=plugin(116, FAKE_PJRT_CALLER_MINOR="60"))
@@ -89,11 +89,11 @@ class Pairs(FaultCase):
 
 
 class Unknown(FaultCase):
-    """Plugins that no table knows."""
+    """Plugins with struct sizes that no version table contains."""
 
     @each_way
     def test_a_watched_struct_grew(self, way):
-        """Its refusal tells how long it must be."""
+        """If a watched struct has grown, rekindle takes its size from the plugin's error."""
         words = ["client", "compile=name=a", "execute=0:1", "execute=0:1", "tohost", "serialize", "load"]
         grown = "PJRT_ExecuteOptions:160,PJRT_LoadedExecutable_Execute:96,PJRT_Client_Compile:72,"
         grown += "PJRT_Executable_DeserializeAndLoad:88,PJRT_Client_BufferFromHostBuffer:128"
@@ -109,7 +109,7 @@ class Unknown(FaultCase):
 
     @each_way
     def test_an_unwatched_struct_grew(self, way):
-        """The plugin's own error, and which versions there are."""
+        """If an unwatched struct has grown, the error is the plugin's own plus both versions."""
         environment = plugin(81, FAKE_PJRT_GROWN="PJRT_Client_PlatformName:48")
         for caller, speaks in ((60, "0.60 or older"), (71, "0.80 or older")):
             words = [f"minor={caller}", "attributes", "client", "client"]
@@ -126,7 +126,7 @@ class Unknown(FaultCase):
 
     @each_way
     def test_a_plugin_that_takes_no_longer_structs(self, way):
-        """A newer framework works as long as it uses nothing that is new."""
+        """On a plugin that refuses longer structs, a newer framework works as long as it uses no newer field."""
         words = ["minor=116", "init", "attributes", "client", "memories", "device-stats", "compile=name=a",
                  "memory-stats", "execute=0:1", "tohost", "view", "serialize"]
         environment = plugin(60, FAKE_PJRT_STRICT="1")

@@ -1,4 +1,4 @@
-"""Flags that a process changes while it uses the plugin: never an executable that bare would not have made."""
+"""After a process changes flags, rekindle never returns an executable that the plugin would not have made."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def program(name):
     return [f"compile=name={name}", "inspect"]
 
 
-# Each kind of process that may meet another's entries. All begin with A, but those that say so.
+# Kinds of processes that share entries. All begin with flags A unless their name says otherwise.
 PROCESSES = {
     "one client": ["client", *program("p"), *program("q")],
     "begins with B": ["client", *program("q")],
@@ -30,7 +30,7 @@ PROCESSES = {
     "changed back and forth": ["client", *program("p"), flags(B), *program("q"), flags(A), *program("r")],
     "taken away": ["client", *program("p"), flags(""), "client", *program("q")],
 }
-if SANITIZER:  # where each process takes its time
+if SANITIZER:  # sanitized processes are slow
     PROCESSES = {name: PROCESSES[name] for name in ("begins with B", "changed between two clients", "taken away")}
 
 
@@ -55,14 +55,14 @@ class Changes(FaultCase):
                     self.assertEqual(outcome.real_compiles(), [], f"{name}, read: {when}")
 
     def test_read_when_the_first_client_is_made(self):
-        """As XLA's CPU plugins do."""
+        """Holds for plugins that read the flags when the first client is made, as XLA's CPU plugins do."""
         self.check_all("preload", "client")
 
     def test_read_at_every_compilation(self):
         self.check_all("plugin", "always")
 
     def test_read_at_the_first_compilation(self):
-        """A hit is none, so only cold starts can be as bare; what they leave must not harm the others."""
+        """Holds for cold starts and later processes. A hit is no first compilation, so warm starts are not compared."""
         bare = self.all_bare("compile")
         other = "begins with B"
         for name in PROCESSES:
@@ -78,7 +78,7 @@ class Changes(FaultCase):
         self.assertEqual(len(keys), 1)
 
     def test_too_many_changes(self):
-        """Then nothing is kept any more, and everything is compiled."""
+        """After too many changes rekindle stores nothing more and compiles everything."""
         words = ["client", "repeat=40{", *program("p"), flags(B), *program("p"), flags(A), "}"]
         outcome = self.start("preload", "toggle", "always", words)
         made = self.made(outcome)

@@ -1,4 +1,4 @@
-"""The preload stub in children of a job: any C library, any age, any linking; and beside others that stand before dlsym."""
+"""The preload stub in children of a job with any C library, age and linking, and beside other dlsym libraries."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def setUpModule():
 
 
 def build(name, compiler, *arguments):
-    """A program in FOLDER, made once. Sources are beside this file."""
+    """Builds a program or library in FOLDER once. Sources are beside this file."""
     path = FOLDER / name
     if not path.exists():
         if not shutil.which(compiler):
@@ -71,14 +71,14 @@ class ChildCase(FaultCase):
 
 class Kinds(ChildCase):
     def test_all_run_as_bare(self):
-        """In `rekindle run`, beside what the user set: same status, stdout and stderr."""
+        """Under `rekindle run` every child has the same status, stdout and stderr, even with a user's ASAN_OPTIONS."""
         for kind in KINDS:
             for set_before in ({}, {"ASAN_OPTIONS": "exitcode=86"}):
                 with self.subTest(kind=kind, set_before=set_before):
                     bare = self.start(child(kind), "core", **set_before)
                     self.assertEqual((bare[0], bare[2]), (7, ""))
                     job = self.start(REKINDLE, "run", "--", child(kind), "core", **set_before)
-                    if kind == "32-bit":  # ld.so's own words, as docs/limits.md quotes them
+                    if kind == "32-bit":  # ld.so's own message, quoted in docs/limits.md
                         self.assertIn("from LD_PRELOAD cannot be preloaded (wrong ELF class: ELFCLASS64): ignored.", job[2])
                         self.assertEqual(job[2].count("\n"), 1)
                         job = (*job[:2], "")
@@ -91,7 +91,7 @@ class Kinds(ChildCase):
         self.assertIn("ASan runtime does not come first", stderr)
 
     def test_a_missing_library_is_ignored(self):
-        """As in a container that does not have the path: ld.so says so, and goes on."""
+        """If the library's path does not exist, as in a container, ld.so prints a message and the program runs."""
         status, stdout, stderr = self.start(child("glibc"), "core", preload="/nowhere/librekindle_preload.so")
         self.assertEqual((status, stdout), (7, "core: not mapped\n"))
         self.assertEqual(stderr, "ERROR: ld.so: object '/nowhere/librekindle_preload.so' from LD_PRELOAD cannot be "
@@ -100,7 +100,7 @@ class Kinds(ChildCase):
                          (7, "core: not mapped\n", ""))
 
     def test_with_a_plugin(self):
-        """Core comes with the first look-up, and where glibc is not, that is said once and all is as bare."""
+        """Core is loaded at the first look-up of GetPjrtApi. Without glibc, rekindle warns once and changes nothing."""
         words = ["core", PLUGIN, "core", PLUGIN]
         for kind in ("glibc", "gcc-asan", "gcc-tsan", "clang-asan"):
             with self.subTest(kind=kind):
@@ -131,7 +131,7 @@ class Linked(ChildCase):
         self.assertEqual(self.place.events(), [])
 
     def test_the_plugin_way_in_preloaded(self):
-        """As docs/settings.md says."""
+        """Preloading the plugin library works as docs/settings.md describes."""
         status, stdout, stderr = self.start(REKINDLE, "run", "--", "env", f"LD_PRELOAD={PLUGIN_WAY}",
                                             f"REKINDLE_PLUGIN={FAKE}", self.LINKED, REKINDLE_LOG="warn")
         self.assertEqual((status, stdout, stderr), (7, "a client\n", "rekindle: 0 programs, 0 loaded, 0 compiled\n"))
@@ -140,7 +140,7 @@ class Linked(ChildCase):
 
 
 class Unseen(ChildCase):
-    """`rekindle run` says why it saw no plugin, where the command's own file tells it."""
+    """`rekindle run` prints why it saw no plugin, if the command's file shows the reason."""
 
     def said(self, *command, **variables):
         _, _, stderr = self.start(REKINDLE, "run", "--", *command, REKINDLE_LOG="warn", **variables)
@@ -168,7 +168,7 @@ class Unseen(ChildCase):
                     self.assertRegex(found, r"\A \(the built-in CPU backends of JAX .*\)\Z")
 
     def test_by_its_name_and_in_scripts(self):
-        """What is looked at is what execvp(3) finds, and of a script what runs it."""
+        """The reason comes from the file that execvp(3) finds, and for a script from its interpreter."""
         static, path = child("static"), f"{FOLDER}:{os.environ['PATH']}"
         reason = f": {static} is linked statically, "
         self.assertTrue(self.said("child-static", PATH=path).startswith(reason))
@@ -186,7 +186,7 @@ class Unseen(ChildCase):
         self.assertRegex(json.loads(stdout)["reason"], f"no PJRT plugin was seen, .*; {nothing} is linked statically, ")
 
     def test_another_user(self):
-        """As an ordinary user, whom a set-user-ID program makes root."""
+        """An ordinary user runs a set-user-ID program: the message explains that nothing can be preloaded into it."""
         programs = [path for path in ("/usr/bin/passwd", "/usr/bin/su", "/bin/su", "/usr/bin/chsh", "/usr/bin/mount")
                     if os.path.exists(path) and os.stat(path).st_mode & stat.S_ISUID]
         if not programs:
@@ -211,19 +211,19 @@ class Unseen(ChildCase):
         self.assertIn(f"rekindle: {NO_PLUGIN}: {programs[0]} changes its user as it starts (set-user-ID), and what is "
                       "preloaded is ignored in such a program: start `rekindle run` as the user that the job runs as\n",
                       stderr)
-        if os.geteuid() == 0:  # it changes nothing for root
+        if os.geteuid() == 0:  # set-user-ID changes nothing for root
             self.assertIn(" (the built-in CPU backends", self.said(programs[0], "--help", REKINDLE_DIR=self.place.path + "/own"))
 
 
 class Places(ChildCase):
     def test_a_link(self):
-        """Core lies beside what the link leads to."""
+        """Through a symbolic link to the stub, core is found beside the link's target."""
         link = os.path.join(self.place.path, "preload.so")
         os.symlink(PRELOAD, link)
         self.assertEqual(self.start(child("glibc"), PLUGIN, preload=link), (7, WATCHED, ""))
 
     def test_a_relative_path(self):
-        """Core is beside the stub, also after a change of directory."""
+        """With a relative LD_PRELOAD, core is found beside the stub, also after a change of directory."""
         folder, name = os.path.split(PRELOAD)
         for preload in (f"./{name}", name):
             with self.subTest(preload=preload):
@@ -240,7 +240,7 @@ class Places(ChildCase):
                                  "this process runs without rekindle\n")
 
     def test_two_installations(self):
-        """Another copy of both stands beside ours: a table is wrapped once."""
+        """With two preloaded installations, a table is wrapped only once."""
         other = os.path.join(self.place.path, "lib")
         shutil.copytree(os.path.dirname(PRELOAD), other)
         preload = f"{PRELOAD}:{other}/{os.path.basename(PRELOAD)}"
@@ -250,7 +250,7 @@ class Places(ChildCase):
 
 
 class Neighbours(ChildCase):
-    """Another library before dlsym, which finds the next one with dlvsym(RTLD_NEXT)."""
+    """Another library that interposes dlsym and finds the next one with dlvsym(RTLD_NEXT)."""
 
     def neighbour(self, name, *options):
         return build(f"{name}.so", "gcc", "-shared", "-fPIC", f'-DNEIGHBOUR_NAME="{name}"', *options, "dlsym_neighbour.c")
@@ -259,7 +259,7 @@ class Neighbours(ChildCase):
         first = self.neighbour("first")
         last = self.neighbour("last", "-Wl,--hash-style=sysv")
         counts = os.path.join(self.place.path, "counts")
-        # Two such neighbours in a row: the first passes the second over, with rekindle or without.
+        # Not tested: two such neighbours in a row. The first skips the second, with and without rekindle.
         for libraries in ([first, PRELOAD], [PRELOAD, first], [PRELOAD, last], [first, PRELOAD, last]):
             with self.subTest(libraries=[os.path.basename(path) for path in libraries]):
                 self.fresh()
@@ -276,7 +276,7 @@ class Neighbours(ChildCase):
                         os.remove(f"{counts}.{name}")
 
 
-# Looks GetPjrtApi up with what every Debian has: DynaLoader of perl-base.
+# Looks up GetPjrtApi with DynaLoader of perl-base, which every Debian has.
 PERL = """
 use DynaLoader;
 my $library = DynaLoader::dl_load_file($ARGV[0], 1) or die DynaLoader::dl_error();

@@ -1,4 +1,4 @@
-"""Options with which a client is created: in the key, unless they are known not to change code."""
+"""Client creation options are part of the key, unless they are known not to change code."""
 
 import unittest
 
@@ -10,7 +10,7 @@ HARMLESS = ["platform_name=fake", "allocator=default", "preallocate=false", "ena
 
 class CreateOptions(FaultCase):
     def key(self, way, *options, words=()):
-        """Of the one request; and how it was answered."""
+        """Returns key and outcome of the only request."""
         self.place.forget_runs()
         chosen = [f"option={option}" for option in options]
         self.run_sound(way, [*chosen, *words, "client", "sleep=100", "compile=name=a", "execute"],

@@ -1,5 +1,5 @@
-"""Every end that a process can have, in the middle of storing. The fake plugin aborts when a call is inside it, or
-comes, while the process tears it down."""
+"""Every way to end a process while rekindle is storing. The fake plugin aborts if a call is inside it, or begins,
+during the teardown of the process."""
 
 import json
 import os
@@ -19,7 +19,7 @@ SUDDEN = {"_exit": 0, "abort": -signal.SIGABRT, "sigterm": -signal.SIGTERM, "sig
 
 class Exits(FaultCase):
     def check_store(self, way):
-        """Whatever the end was: what is in the store is sound, and the next start works with it."""
+        """After any end the entries in the store are valid, and the next start uses them."""
         here = len(self.place.entries())
         outcome = self.run_sound(way, PROGRAMS)
         self.assertEqual((len(outcome.real_loads()), len(outcome.real_compiles())), (here, 2 - here))
@@ -41,7 +41,7 @@ class Exits(FaultCase):
 
     @each_way
     def test_client_destroyed_first(self, way):
-        """The client's executables are stored before it goes, so that any end may follow."""
+        """Destroying a client first stores its executables, so any end may follow."""
         for name in [*ORDERLY, *SUDDEN]:
             with self.subTest(end=name):
                 self.fresh()
@@ -52,7 +52,7 @@ class Exits(FaultCase):
 
     @each_way
     def test_sudden(self, way):
-        """Sudden ends store nothing that is half there."""
+        """Sudden ends leave no partial entries."""
         for name, status in SUDDEN.items():
             with self.subTest(end=name):
                 self.fresh()
@@ -61,7 +61,7 @@ class Exits(FaultCase):
 
     @each_way
     def test_sudden_while_writing(self, way):
-        """The same a little later, when large files are being written."""
+        """Sudden ends leave no partial entries while large files are being written."""
         environment = {"FAKE_PJRT_PAYLOAD_BYTES": str(8 << 20)}
         for name, status in SUDDEN.items():
             with self.subTest(end=name):
@@ -83,8 +83,8 @@ class Exits(FaultCase):
 
     @each_way
     def test_compiled_after_the_last_client_was_made(self, way):
-        """Exit handlers run in reverse order: ours must come before the plugin's, also for the third program,
-        and for a second client."""
+        """rekindle's exit handler runs before the plugin's, for the third program and for a second client, too. Exit
+        handlers run in reverse order of registration."""
         words = ["client", "compile=name=a", "compile=name=b", "client", "compile=name=c", "compile=name=d",
                  "compile=name=e"]
         self.run_sound(way, words, environment={"FAKE_PJRT_SERIALIZE_MS": "50"})
@@ -92,10 +92,10 @@ class Exits(FaultCase):
 
 
 class NoEnd(FaultCase):
-    """Processes that never end orderly: children of multiprocessing, Go programs."""
+    """Processes that never end orderly, such as children of multiprocessing and Go programs."""
 
     def wait_until_known(self, count):
-        """How long a busy disk takes to write it does not matter."""
+        """Waits for the manifest and the entries, however slow the disk is."""
         end = time.monotonic() + 50
         while time.monotonic() < end:
             for path in self.place.files("jobs", "manifest"):
@@ -108,7 +108,7 @@ class NoEnd(FaultCase):
 
     @each_way
     def test_loaded_ahead_all_the_same(self, way):
-        """What they asked for is in the manifest, so that it is loaded ahead at the next start."""
+        """The programs of a killed process are in the manifest and are prefetched at the next start."""
         compiles = ["repeat=17{", "compile=name=p{r}", "}"]
         job = {"REKINDLE_JOB": "job"}
         process, trace = self.place.start(way, ["client", *compiles, "sleep=60000"], environment=job)
@@ -122,7 +122,7 @@ class NoEnd(FaultCase):
     BIG = {"FAKE_PJRT_PAYLOAD_BYTES": str(48 << 20), "REKINDLE_JOB": "job"}
 
     def start_big(self, is_time):
-        """A process that compiles a big program, and is gone, without an end, as soon as `is_time`."""
+        """Starts a process that compiles a big program, and kills it as soon as `is_time()` is true."""
         process, trace = self.place.start("preload", ["client", "compile=name=big", "execute", "sleep=60000"],
                                           environment=self.BIG)
         end = time.monotonic() + 50
@@ -142,8 +142,8 @@ class NoEnd(FaultCase):
         return stats["compiled"], stats["stored"], stats["not_stored"], stats["lost"]
 
     def test_what_is_big_is_stored_while_the_job_runs(self):
-        """And where the process leaves while it is being written, that is counted, and told at the next start."""
-        for _ in range(5):  # the end of writing may come before the kill
+        """A big executable is stored while the job runs. A kill during writing is counted, and `explain` reports it."""
+        for _ in range(5):  # writing may end before the kill
             self.fresh()
             self.start_big(lambda: self.place.files("objects", ""))
             if not self.place.events("stored"):
@@ -158,7 +158,7 @@ class NoEnd(FaultCase):
 
     @each_way
     def test_what_is_lost_can_be_told(self, way):
-        """The journal says of each program that storing it began, and of those that were stored that they were."""
+        """The journal records for each program the begin of its storing, and its end if it was stored."""
         words = ["client", "compile=name=a", "compile=name=b"]
         self.run_sound(way, [*words, "exit=_exit"], environment={"FAKE_PJRT_SERIALIZE_MS": "60000"})
         self.assertEqual([event.get("storing") for event in self.place.events("compile")], [True, True])
@@ -172,9 +172,9 @@ class NoEnd(FaultCase):
 
 
 class Deadline(FaultCase):
-    """A plugin that takes for ever. REKINDLE_DRAIN_SECONDS (10 by default) bounds what an exit waits for."""
+    """A plugin whose serialization takes a minute. REKINDLE_DRAIN_SECONDS (default 10) limits the wait at exit."""
 
-    # The limit is generous: what matters is that 60 s of serializing are not waited for.
+    # Generous: the test only shows that the exit does not wait for 60 s of serialization.
     LIMIT_SECONDS = 30
     ENVIRONMENT = {"FAKE_PJRT_SERIALIZE_MS": "60000", "REKINDLE_DRAIN_SECONDS": "1", "FAKE_PJRT_TEARDOWN": "note"}
 
@@ -184,18 +184,18 @@ class Deadline(FaultCase):
         self.assertLess(time.monotonic() - start, self.LIMIT_SECONDS)
         self.assertEqual(self.place.entries(), [])
         self.assertEqual(len(outcome.told()), 1, outcome.stderr)
-        # Those not begun were cancelled, and say so.
+        # Programs whose storing had not begun are cancelled and recorded.
         self.assertIn("out_of_time", {event.get("reason") for event in self.place.events("stored")})
         return outcome
 
     @each_way
     def test_exit(self, way):
-        """Past the deadline the process ends with the call still inside the plugin: nothing else is left."""
+        """After the deadline the process ends although a call is still inside the plugin."""
         self.check_ends(way, ["client", "compile=name=a", "compile=name=b"])
 
     @each_way
     def test_client_destroy(self, way):
-        """A client that is still being worked with is left alive rather than destroyed under the call."""
+        """After the deadline a client in use stays alive; it is not destroyed during the call."""
         outcome = self.check_ends(way, ["client", "compile=name=a", "compile=name=b", "destroy-client"])
         self.assertEqual(outcome.traced("PJRT_Client_Destroy"), [])
 
@@ -210,9 +210,9 @@ class Deadline(FaultCase):
 class Kills(FaultCase):
     @each_way
     def test_fifty_random_kills(self, way):
-        """kill -9 at any moment: every entry that is there afterwards is sound, and is served. What was being loaded at
-        a kill may be what ended the process, as far as anybody knows: it is compiled once more. What was being loaded
-        at two kills is set aside."""
+        """After kill -9 at random moments every entry is valid and is loaded. A program whose load was in flight at a
+        kill is compiled once more, because the load may have caused the end. A program whose load was in flight at two
+        kills is set aside."""
         seed = random.randrange(1 << 32)
         chance = random.Random(seed)
         words = ["client", "repeat=40{", "compile=name=p{r}", "destroy-exec", "}", "exit=exit"]

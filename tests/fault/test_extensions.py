@@ -1,12 +1,12 @@
-"""Extensions that a framework adds to a compilation: what they ask for is in no key, so nothing that is compiled with an
-unknown one is kept, and nothing from the store answers it."""
+"""Extensions that a framework adds to a compilation are not part of the key. So a compilation with an unknown extension
+is neither stored nor answered from the store."""
 
 import unittest
 
 from faultlib import FaultCase, each_way
 
 JOB = {"REKINDLE_JOB": "job"}
-HARMLESS = ["", "1", "1,1"]  # 1 is the profiler's: jaxlib and torch_xla send it with every compilation
+HARMLESS = ["", "1", "1,1"]  # type 1 is the profiler: jaxlib and torch_xla send it with every compilation
 UNKNOWN = ["0", "99", "1,99", "99,1"]
 AHEAD = ["topology=fake:2", "compile-topology=name=a", "destroy-topology"]
 
@@ -17,7 +17,7 @@ class Extensions(FaultCase):
         return self.run_sound(way, words, environment=JOB)
 
     def client(self, way, *words):
-        """A start that leaves time for what is loaded ahead."""
+        """Starts with a pause in which prefetching finishes."""
         return self.start(way, ["client", "sleep=300", *words, "compile=name=a", "execute", "tohost"])
 
     def check_bypass(self, kind):
@@ -35,7 +35,7 @@ class Extensions(FaultCase):
 
     @each_way
     def test_what_is_stored_does_not_answer_an_unknown_one(self, way):
-        """Neither from the store nor loaded ahead; and the next request without it is answered as ever."""
+        """An unknown extension gets no stored or prefetched executable; the next request without it is a hit."""
         self.client(way)
         for word in ("extension", "program-extension"):
             for types in UNKNOWN:

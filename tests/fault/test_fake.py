@@ -1,4 +1,4 @@
-"""The fake plugin itself: it notices what it is there to notice."""
+"""The fake plugin itself: it detects every misuse and shows every fault."""
 
 import signal
 import time

@@ -1,5 +1,5 @@
-"""Each call on a file of the store fails once, or for good, or is the process's last: the job gets all its results
-as it does bare, is told at most once, and no later start sees anything wrong."""
+"""Each file operation on the store fails once, fails from then on, or is the last before a kill. The job gets all its
+results, warns at most once, and no later start is affected."""
 
 import errno
 import json
@@ -14,19 +14,19 @@ from faultlib import FAKE, HOST, PLUGIN_WAY, FaultCase, Place
 
 SHIM = os.environ["FAULT_FAILING_FILES"]
 WORDS = ["client", "compile=name=a outputs=2 add=2", "compile=name=b", "execute=0:1", "tohost", "destroy-client"]
-MOST_CALLS = 1000  # of a job that compiles two programs into a new store: some 600
+MOST_CALLS = 1000  # a job that compiles two programs into a new store makes about 600
 AT_ONCE = 6
-LINE = 7  # of a journal: after its start, the client, two devices' memory and one compilation
-# Once a call has failed for good, each kind of file is tried once more at most, with the clean-up after it: a lease, an
-# entry, a program, the journal, the usage log, its clock, the manifest. However many programs the job has.
+LINE = 7  # of a journal: after the lines for start, client, two devices' memory and one compilation
+# After a lasting failure each kind of file is tried at most once more, with its clean-up: a lease, an entry, a program,
+# the journal, the usage log, its clock, the manifest. The number of programs of the job does not matter.
 MOST_FAILING_CALLS = 14
 MANY_PROGRAMS = 40
-GIVES_A_LEASE_BACK = re.compile(r"unlinkat [0-9a-f]{64}")  # tried for each lease that is held
+GIVES_A_LEASE_BACK = re.compile(r"unlinkat [0-9a-f]{64}")  # tried for each held lease
 
 
 class FailingFiles(FaultCase):
     def start(self, place, nth, number, lasting=False, words=WORDS):
-        """A run whose n-th call fails: its outcome, and the calls that failed."""
+        """Starts a job whose n-th call fails. Returns its outcome and the failed calls."""
         mark = os.path.join(place.path, "mark")
         environment = {
             "LD_PRELOAD": SHIM,
@@ -48,15 +48,15 @@ class FailingFiles(FaultCase):
         self.assertLessEqual(len(tried), MOST_FAILING_CALLS, "\n".join(tried))
 
     def check_entries_are_whole(self, place):
-        """A further start finds nothing damaged, and says nothing."""
+        """Another start finds no damage and prints nothing."""
         outcome = self.run_sound("plugin", WORDS, place=place)
         self.assertEqual(outcome.told(), [], outcome.stderr)
         self.assertEqual(place.quarantined(), [])
         self.check_warm("plugin", WORDS, place=place)
 
     def for_each_call(self, check):
-        """Calls check(place, nth), which says whether the n-th call was reached, for all n; returns how many there
-        were. Most of the time goes by waiting for the disk, so several are tried at once."""
+        """Calls check(place, nth) for all n until it returns False: n-th call not reached. Returns the number of
+        calls. Most of the time is disk waits, so several run in parallel."""
 
         def one(nth):
             place = Place()
@@ -136,7 +136,7 @@ class FailingFiles(FaultCase):
 
 
 class Journal(FaultCase):
-    """A journal whose n-th line cannot be written, whatever the reason, while the disk has room."""
+    """A journal whose n-th line cannot be written for any reason, while the disk has space."""
 
     WORDS = ["client", "compile=name=a", "compile=name=b", "compile=name=c", "execute", "sleep=200"]
 
@@ -160,7 +160,7 @@ class Journal(FaultCase):
         self.assertEqual({name: stats[name] for name in wanted}, wanted)
         self.assertIn("a write to its journal failed", self.rekindle("stats").stdout)
         self.assertNotIn("lost", self.rekindle("stats").stdout)
-        for _ in range(2):  # nothing is kept of it that says less
+        for _ in range(2):  # no cached totals may hide that the journal is incomplete
             run, = json.loads(self.rekindle("runs", "--json").stdout)["runs"]
             self.assertEqual((run["state"], run["incomplete_journals"]), ("incomplete", 1))
         self.assertIn("incomplete", self.rekindle("runs").stdout)
@@ -184,7 +184,7 @@ class Journal(FaultCase):
                 self.check_incomplete()
 
     def test_a_descriptor_that_the_program_closes(self):
-        """As what becomes a daemon does it."""
+        """If the program closes the journal's descriptor, as daemons do, the run is reported as incomplete."""
         words = ["client", "compile=name=a", "close-files=/0.jsonl", "compile=name=b", "sleep=200"]
         self.run_sound("plugin", words)
         self.check_incomplete()

@@ -1,5 +1,5 @@
-"""Single flight: of many processes that want one executable, one compiles; and whatever happens to that one, the
-others get theirs."""
+"""Single flight: of many processes that need one executable, one compiles. Whatever happens to that process, the others
+get the executable."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import unittest
 
 from faultlib import SANITIZER, FaultCase, each_way, finish, unprivileged
 
-# A sanitized process takes longer to start than the others may compile.
+# Sanitized processes start so slowly that a compilation would end before they join.
 SLOW = 3 if SANITIZER else 1
 WORDS = ["client", "compile=name=a add=3", "execute", "tohost"]
 
@@ -61,7 +61,7 @@ class Processes(Flight):
 
     @each_way
     def test_many_programs(self, way):
-        """Each process wants them in another order."""
+        """Processes that request the programs in different orders compile each program once in total."""
         names = [f"p{number}" for number in range(8)]
         started = []
         for turn in range(8):
@@ -102,7 +102,7 @@ class Processes(Flight):
 
     @each_way
     def test_a_job_of_several_processes_does_not_wait(self, way):
-        """Their compilations may need each other."""
+        """A job of several processes never waits for a lease, because its compilations may need each other."""
         environment = {"FAKE_PJRT_COMPILE_MS": str(1000 * SLOW), "FAKE_PJRT_ADDRESSABLE_DEVICES": "1"}
         outcomes = self.finish_all(self.start_many(way, WORDS, 2, environment=environment))
         self.assertEqual(self.compiled(outcomes), 2)
@@ -118,7 +118,7 @@ class Processes(Flight):
 
 
 class Ends(Flight):
-    """What may happen to the one who compiles."""
+    """Ends of the compiling process."""
 
     def start_holder(self, way, words=WORDS, **environment):
         environment = {"FAKE_PJRT_COMPILE_MS": "100000", **environment}
@@ -127,14 +127,14 @@ class Ends(Flight):
         return holder
 
     def check_others(self, way, holder, end):
-        """Four wait for the holder; once it has ended, one of them compiles, at once."""
+        """Four processes wait for the holder; after its end one of them compiles at once."""
         started = self.start_many(way, WORDS, 4, environment={"FAKE_PJRT_COMPILE_MS": "200"})
         time.sleep(0.3)
         self.assertEqual([process.poll() for process, _ in started], [None] * 4)
         began = time.monotonic()
         end(holder)
         outcomes = self.finish_all(started)
-        self.assertLess(time.monotonic() - began, 20)  # a silent one would be late after 30
+        self.assertLess(time.monotonic() - began, 20)  # a lease without heartbeat would expire only after 30 s
         self.check_answers(outcomes)
         self.assertEqual(self.compiled(outcomes), 1)
         self.assertEqual(len(self.place.entries()), 1)
@@ -156,7 +156,7 @@ class Ends(Flight):
 
     @each_way
     def test_exits_while_a_thread_compiles(self, way):
-        """exit() gives the leases back, whoever may still be compiling."""
+        """exit() releases the leases, also while a thread is compiling."""
         environment = {"FAKE_PJRT_TEARDOWN": "note"}
         leaver = self.place.start(way, ["client", "misuse=teardown"], environment=environment)
         self.wait_for_lease()
@@ -166,7 +166,7 @@ class Ends(Flight):
 
     @each_way
     def test_a_cancelled_thread_that_waits(self, way):
-        """It gets out at once, and leaves nothing behind that the others would run into."""
+        """A cancelled thread stops waiting at once and leaves nothing locked."""
         holder = self.start_holder(way)
         words = ["client", "cancel=300{", WORDS[1], "}", "compile=name=b add=3", "execute", "tohost"]
         began = time.monotonic()
@@ -181,7 +181,7 @@ class Ends(Flight):
 
     @each_way
     def test_a_cancelled_thread_that_compiles(self, way):
-        """Cancelled inside the plugin: of those who want the same program next, one compiles it."""
+        """After a thread is cancelled inside the plugin, one of the next requests for the same program compiles it."""
         words = ["client", "cancel=300{", "compile=name=a sleep_ms=3000", "}", "compile=name=b",
                  "thread=2{", "compile=name=a sleep_ms=3000", "}"]
         outcome = self.run_sound(way, words, fork=True, environment={"FAKE_PJRT_TEARDOWN": "note"})
@@ -206,7 +206,7 @@ class Ends(Flight):
         self.check_answers(outcomes)
         self.assertEqual(self.compiled(outcomes), 4)
         self.assertEqual(self.place.entries(), [])
-        # The word that it is not kept stays for a while: nobody who comes now waits.
+        # The lease stays for a while with the state "not stored": later requests do not wait.
         self.assertEqual(len(self.leases()), 1)
         later = self.run_sound(way, WORDS, environment=environment)
         self.assertEqual(len(later.real_compiles()), 1)
@@ -221,8 +221,8 @@ class Ends(Flight):
 
     @each_way
     def test_a_store_that_breaks(self, way):
-        """leases/ is no folder, or refuses, also root's jobs without the right to pass over permissions: what refuses
-        one write is not asked for others, so nothing is stored."""
+        """If leases/ is a file, jobs store their entries. If leases/ refuses writes (for root: without the capabilities
+        that override permissions), nothing is stored, because after one refused write rekindle tries no others."""
         for spoil, stored in ((lambda path: open(path, "w").close(), 1), (lambda path: os.mkdir(path, 0o500), 0)):
             self.fresh()
             os.makedirs(self.place.store, mode=0o700)
@@ -236,7 +236,7 @@ class Ends(Flight):
 
     @each_way
     def test_rubbish_for_a_lease(self, way):
-        """What is no lease counts as held by nobody known: waited for, and not for ever."""
+        """An invalid lease counts as held by an unknown process: a request waits for it, but not forever."""
         self.run_sound(way, WORDS)
         name = os.path.basename(self.place.entries()[0]).removesuffix(".rkx")
         for rubbish in (b"", b"\0" * 100000):

@@ -1,5 +1,5 @@
-"""Inside the job: a home or a config that cannot be read, and homes of other users. The job runs as if rekindle were
-absent, one line says why, and nothing is made.
+"""A home or config that is not readable, and homes of other users. The job runs as without rekindle, one line gives the
+reason, and no file is created.
 """
 
 import os
@@ -37,8 +37,8 @@ class Home(FaultCase):
             self.assertEqual((outcome.plain(), outcome.told()), (bare.plain(), []))
 
     def somebody(self):
-        """A command prefix to become another user; the host and the libraries are copied to where that user can reach
-        them. None where there is no way to that."""
+        """Returns a command prefix for another user, after copying the host and the libraries to a place that this user
+        can reach. Skips the test if that is impossible."""
         place = self.place.path
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
@@ -46,7 +46,7 @@ class Home(FaultCase):
         os.mkdir(folder)
         core = os.path.join(os.path.dirname(PRELOAD), "librekindle_core.so")
         copies = {path: shutil.copy(path, folder) for path in (HOST, FAKE, PRELOAD, PLUGIN_WAY, core)}
-        os.chown(place, SOMEBODY, SOMEBODY)  # traces are written there
+        os.chown(place, SOMEBODY, SOMEBODY)  # the user writes traces there
         os.chmod(place, 0o755)
         patch = mock.patch.multiple(faultlib, HOST=copies[HOST], FAKE=copies[FAKE], PRELOAD=copies[PRELOAD],
                                     PLUGIN_WAY=copies[PLUGIN_WAY])
@@ -87,7 +87,7 @@ class Home(FaultCase):
         self.assertEqual(os.listdir(self.home), [])
 
     def test_told_once_by_rekindle_run(self):
-        """The plugin way in reads the settings again in each process of the job."""
+        """Under `rekindle run` a bad config is reported once, although the plugin library reads the settings again."""
         self.fresh()
         os.makedirs(os.path.join(self.place.store, "config"), 0o700)
         key = {"REKINDLE_SIGNING_KEY": os.path.join(self.place.path, "nowhere")}

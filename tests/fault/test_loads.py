@@ -1,5 +1,5 @@
-"""An entry whose load kills the process: the next start compiles and ends well; a second death sets the key aside; and
-who is killed while it loads a healthy entry sets nothing aside."""
+"""An entry whose load kills the process: the next start compiles and runs; after a second death the key is set aside. A
+kill during the load of a healthy entry sets nothing aside."""
 
 import glob
 import os
@@ -25,7 +25,7 @@ def deadly(how):
 
 class Loads(FaultCase):
     def start(self, way, settings, status=0, words=WORDS):
-        """A further start: its journal alone is left."""
+        """Starts again; afterwards only this start's journal exists."""
         self.place.forget_runs()
         outcome = self.place.run(way, words, environment=settings, crash=status not in (0, None))
         return self.check_sound(outcome, status)
@@ -56,7 +56,7 @@ class Loads(FaultCase):
         return done.stdout
 
     def begin(self, settings, words=WORDS):
-        """`rekindle run` with the host as its child."""
+        """Starts `rekindle run` with the host as its child."""
         _, env, trace = self.place.command("bare", words, environment=settings, crash=True)
         argv = [REKINDLE, "run", "--", HOST, "--lib", FAKE, *words]
         return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -67,7 +67,7 @@ class Loads(FaultCase):
         return finish(*self.begin(settings))
 
     def wait_for_a_load(self, process):
-        """The process that has a load in flight; None where `process` ended, or loads nothing for a second."""
+        """Returns the ID of a process with a load in flight; None if `process` ended or loads nothing for a second."""
         until = time.monotonic() + 1
         while time.monotonic() < until and process.poll() is None:
             for path in self.notes():
@@ -81,9 +81,9 @@ class Loads(FaultCase):
 
 class Deaths(Loads):
     def check_story(self, way, settings, how, status):
-        """Died once: compiled and replaced. Died again: set aside. Until it is removed."""
+        """After one death the entry is compiled and replaced; after a second it is set aside until it is removed."""
         asked = os.path.join(self.place.path, "asked")
-        pause = ["sleep=400"] if settings is AHEAD else []  # to be loaded ahead meanwhile
+        pause = ["sleep=400"] if settings is AHEAD else []  # time for the prefetch
         words = ["client", *pause, f"touch={asked}", "compile=name=bad", "execute", "tohost"]
         self.start(way, settings, words=words)
         self.assertEqual(self.place.files("loads"), [])
@@ -94,7 +94,7 @@ class Deaths(Loads):
         outcome = self.start(way, {**settings, **deadly(how)}, words=words)
         self.check_compiled_instead(outcome, "the stored executable is replaced")
         self.assertEqual(self.words(), ["suspect"])
-        # The new entry kills as well: it is on trial, and loaded when it is asked for.
+        # Loading the new entry also kills. The entry is on trial, so it is loaded on request only.
         os.remove(asked)
         self.start(way, {**settings, **deadly(how)}, status, words)
         self.assertTrue(os.path.exists(asked))
@@ -125,7 +125,7 @@ class Deaths(Loads):
         self.start(way, AHEAD)
         self.start(way, {**ASKED, **deadly("segv")}, -signal.SIGSEGV)
         self.check_compiled_instead(self.start(way, AHEAD), "the stored executable is replaced")
-        outcome = self.start(way, AHEAD, words=WARMED)  # asked for, not ahead
+        outcome = self.start(way, AHEAD, words=WARMED)  # loaded on request, not prefetched
         self.assertEqual(outcome.real_compiles(), [])
         self.assertEqual(outcome.told(), [])
         self.assertEqual(sorted(event["source"] for event in self.place.events("compile")), ["local", "preload"])
@@ -180,7 +180,7 @@ class Known(Loads):
 
 class Killed(Loads):
     def test_kills_of_a_healthy_job_set_nothing_aside(self):
-        """Each in the middle of loading ahead, where nobody sees how it ended."""
+        """Kills in the middle of prefetching, whose cause is unknown, set nothing aside."""
         rounds = int(os.environ.get("REKINDLE_TEST_KILLS", "8"))
         words = ["client", "sleep=60", *[f"compile=name=p{n}" for n in range(6)]]
         self.start("preload", AHEAD, words=words)

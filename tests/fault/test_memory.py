@@ -1,4 +1,4 @@
-"""Memory of each device: sampled while a client works, told by `rekindle memory`, and never in the way."""
+"""The memory of each device is sampled during the life of a client and reported by `rekindle memory`."""
 
 import json
 import os
@@ -48,7 +48,7 @@ class Memory(FaultCase):
         seen = json.loads(self.memory("--json").stdout)
         self.assertEqual([device["name"] for device in seen["devices"]], ["FakeDevice(id=0)", "FakeDevice(id=1)"])
         for device in seen["devices"]:
-            # More is in use than the plugin calls its peak: what was seen counts.
+            # The plugin reports a peak below the current use: the observed use counts.
             self.assertEqual({key: device[key] for key in FIGURES}, FIGURES | {"peak_bytes_in_use": 1000})
             self.assertGreaterEqual(device["samples"], 4)
             self.assertIsNone(device["problem"])
@@ -70,7 +70,7 @@ class Memory(FaultCase):
 
     @each_way
     def test_a_plugin_that_cannot_tell(self, way):
-        """Asked once, and named with what to do; nothing of it on the job's stderr."""
+        """A plugin without memory statistics is asked once and named with a remedy; stderr stays empty."""
         for settings, words in (({"FAKE_PJRT_FAIL": "memory_unimplemented"}, "fake: has no memory statistics"),
                                 ({"FAKE_PJRT_NULL_ENTRIES": "PJRT_Device_MemoryStats"}, "PJRT_Device_MemoryStats")):
             with self.subTest(settings=settings):
@@ -111,7 +111,7 @@ class Memory(FaultCase):
 
     @each_way
     def test_clients_that_go_while_others_are_asked(self, way):
-        """A client is destroyed only when nobody asks its devices any more; the fake would notice."""
+        """A client is destroyed only while no thread queries its devices; the fake plugin checks that."""
         words = ["client", "compile=name=a", "thread=6{", "repeat=5{", "client", "compile=name=b", "execute", "tohost",
                  "destroy-buffers", "destroy-exec", "destroy-client", "}", "}", "destroy-client"]
         environment = {"REKINDLE_MEMORY_SECONDS": "0.001", "FAKE_PJRT_MEMORY_MS": "2"}

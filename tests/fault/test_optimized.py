@@ -1,5 +1,5 @@
-"""An executable's optimized program: frameworks ask for it twice, the plugin makes it once, or once for the store and
-never again, and nobody gets that of another executable."""
+"""An executable's optimized program: frameworks request it twice, but the plugin makes it once, or once for the store
+and never again. Each executable has its own."""
 
 import unittest
 
@@ -7,16 +7,16 @@ from faultlib import FaultCase, each_way
 
 CALL = "PJRT_Executable_OptimizedProgram"
 JOB = {"REKINDLE_JOB": "job"}
-SETTLE = "sleep=600"  # until a few quick ones are loaded
+SETTLE = "sleep=600"  # time to prefetch a few quick ones
 
 
 class Optimized(FaultCase):
     def asked(self, outcome):
-        """How often the plugin was asked, for size or content."""
+        """Returns how often the plugin was called, for size or content."""
         return sum(detail.startswith("begin") for detail in outcome.traced(CALL))
 
     def asked_for_the_job(self, outcome):
-        """And on threads of the job: not for the store, and not ahead."""
+        """Returns how often the plugin was called on threads of the job, not for the store or for prefetching."""
         clients = {line["tid"] for line in outcome.trace if line["call"] == "PJRT_Client_Create"}
         asked = (line for line in outcome.trace if line["call"] == CALL and line["detail"].startswith("begin"))
         return sum(line["tid"] in clients for line in asked)
@@ -47,7 +47,7 @@ class Optimized(FaultCase):
     @each_way
     def test_read_with_the_load(self, way):
         words = ["client", SETTLE, "compile=name=a add=1", "optimized=0:2", "compile=name=b", "optimized=1:2"]
-        environment = JOB | {"REKINDLE_KEEP_PROGRAMS": "0"}  # then it is not in the store
+        environment = JOB | {"REKINDLE_KEEP_PROGRAMS": "0"}  # keeps the optimized program out of the store
         self.run_sound(way, words, environment=environment)
         outcome = self.run_sound(way, words, environment=environment)
         self.assertEqual([event.get("source") for event in self.place.events("compile")][-2:], ["preload"] * 2)
@@ -56,7 +56,7 @@ class Optimized(FaultCase):
 
     @each_way
     def test_from_the_store(self, way):
-        """Loaded ahead or when asked for: the plugin is not asked at all, unless more often than twice."""
+        """For a prefetched or a requested hit the plugin is called only after the second request."""
         words = ["client", SETTLE, "compile=name=a add=1", "optimized=0:2", "compile=name=b", "optimized=1:2"]
         self.run_sound(way, words, environment=JOB)
         for preload in ("0", "1"):
@@ -73,7 +73,7 @@ class Optimized(FaultCase):
 
     @each_way
     def test_not_in_the_store(self, way):
-        """Where programs are not to be kept, and where what is left out of the key may be in it."""
+        """If the store has no programs, or if settings remove options from the key, the plugin makes the program."""
         words = ["client", "compile=name=a add=1", "optimized=0:2"]
         for name, value in (("REKINDLE_KEEP_PROGRAMS", "0"), ("REKINDLE_KEY_IGNORE", "xla_dump_to")):
             environment = {name: value, "REKINDLE_PRELOAD": "0", "REKINDLE_NAMESPACE": name}
@@ -86,7 +86,7 @@ class Optimized(FaultCase):
 
     @each_way
     def test_each_has_its_own(self, way):
-        """New executables, and new handles for old ones, come where others were destroyed."""
+        """New executables, and new handles for old ones, at the addresses of destroyed ones keep their own program."""
         words = ["client"]
         for number in range(12):
             words += [f"compile=name=p{number} add={number}", f"optimized={number}"]
@@ -106,7 +106,7 @@ class Optimized(FaultCase):
 
     @each_way
     def test_many(self, way):
-        """Each is made once."""
+        """Of many programs, each is made once."""
         words = ["client", "repeat=40{", "compile=name=p{r} add={r}", "optimized=:2", "}"]
         outcome = self.run_sound(way, words)
         self.check_same_as_bare(outcome, words)
@@ -121,12 +121,12 @@ class Optimized(FaultCase):
 
     @each_way
     def test_a_plugin_that_fails(self, way):
-        """Once, and then it has an answer; or always: the framework gets the plugin's own error."""
+        """If the plugin fails once, the next call works; if it always fails, the framework gets the plugin's error."""
         words = ["client", "compile=name=a", "optimized=0:2"]
-        once = {"FAKE_PJRT_FAIL": "optimized:1", "REKINDLE_KEEP_PROGRAMS": "0"}  # not for the store
+        once = {"FAKE_PJRT_FAIL": "optimized:1", "REKINDLE_KEEP_PROGRAMS": "0"}  # without the call for the store
         outcome = self.run_sound(way, words, environment=once)
         self.assertEqual(self.programs(outcome), self.programs(self.run_sound("bare", words)))
-        environment = {"FAKE_PJRT_FAIL": "optimized", "REKINDLE_NAMESPACE": "failing"}  # nothing was stored there
+        environment = {"FAKE_PJRT_FAIL": "optimized", "REKINDLE_NAMESPACE": "failing"}  # a namespace without entries
         for preload in ("0", "1"):
             environment["REKINDLE_PRELOAD"] = preload
             outcome = self.place.run(way, words, environment=environment)

@@ -1,4 +1,4 @@
-"""Many threads, many processes, and forks in between."""
+"""Many threads, many processes, and forks among them."""
 
 import unittest
 
@@ -50,7 +50,7 @@ class Threads(FaultCase):
 
     @each_way
     def test_every_execution_is_counted(self, way):
-        """Also where threads put more into the ring than one of them reads at a time."""
+        """Every execution is counted, even if threads fill the ring faster than one reader empties it."""
         words = ["client", "compile=name=a", "thread=8{", "compile=name=a", "repeat=500{", "execute", "destroy-buffers",
                  "}", "}"]
         self.run_sound(way, words)
@@ -98,7 +98,7 @@ class Forks(FaultCase):
 
     @each_way
     def test_child_compiles(self, way):
-        """The child's compilations go to the plugin as if rekindle were absent; the parent's are kept."""
+        """The child's compilations bypass rekindle; the parent's are stored."""
         for end in ([], ["exit=_exit"], ["exit=exit"]):
             self.fresh()
             words = ["client", "compile=name=before", "fork{", "compile=name=child", "execute", *end, "}",
@@ -113,7 +113,7 @@ class Forks(FaultCase):
 
     @each_way
     def test_child_of_a_busy_parent(self, way):
-        """The parent is storing: the child has no such thread, and must neither wait for it nor store."""
+        """The child of a parent that is storing has no storing thread: it neither waits nor stores."""
         words = ["client", "compile=name=a", "compile=name=b", "fork{", "compile=name=c", "}", "fork{",
                  "exit=exit", "}", "fork{", "exit=_exit", "}"]
         outcome = self.run_sound(way, words, fork=True, environment={"FAKE_PJRT_SERIALIZE_MS": "400"})
@@ -122,7 +122,7 @@ class Forks(FaultCase):
 
     @each_way
     def test_child_destroys(self, way):
-        """A child may tear down what it inherited."""
+        """A child may destroy inherited objects."""
         words = ["client", "compile=name=a", "fork{", "destroy-exec", "destroy-client", "}", "execute"]
         outcome = self.run_sound(way, words, fork=True, environment={"FAKE_PJRT_SERIALIZE_MS": "0"})
         self.check_child(outcome)
@@ -137,7 +137,7 @@ class Forks(FaultCase):
 
     @each_way
     def test_fork_before_the_first_client(self, way):
-        """Such a child is a process like any other: multiprocessing's and torchrun's workers."""
+        """A child forked before the first client is an ordinary process, like multiprocessing and torchrun workers."""
         words = ["init", "fork{", "client", "compile=name=a", "}", "fork{", "client", "compile=name=a", "}",
                  "client", "compile=name=a"]
         outcome = self.run_sound(way, words, fork=True)
@@ -147,7 +147,7 @@ class Forks(FaultCase):
 
     @each_way
     def test_forks_among_threads(self, way):
-        """Forks while other threads hold any lock."""
+        """Forks are safe while other threads hold any lock."""
         words = ["client", "thread=4{", "repeat=10{", "compile=name=p{t}-{r}", "fork{", "compile=name=c{t}-{r}",
                  "exit=_exit", "}", "destroy-exec", "}", "}"]
         outcome = self.run_sound(way, words, fork=True)

@@ -1,4 +1,4 @@
-"""A plugin that is not there, or does not do what it should."""
+"""A plugin that is missing or misbehaves."""
 
 import os
 import re
@@ -13,7 +13,7 @@ WORDS = ["client", "compile=name=a outputs=2 add=2", "compile=name=b", "inspect=
 
 
 class AbsentPlugin(FaultCase):
-    """The plugin way in, where REKINDLE_PLUGIN is wrong: an error that a framework can show."""
+    """The plugin entry path with a wrong REKINDLE_PLUGIN: the framework gets an error that it can show."""
 
     def check(self, plugin, *expected):
         environment = {"REKINDLE_PLUGIN": plugin}
@@ -61,12 +61,12 @@ class AbsentPlugin(FaultCase):
 
 
 def asked_for(fault):
-    """That fault where requests load for themselves; of what is loaded ahead: test_prefetch*.py."""
+    """Returns variables for a fault in requested loads, without prefetching; for prefetching see test_prefetch*.py."""
     return {"FAKE_PJRT_FAIL": fault, "REKINDLE_PRELOAD": "0"}
 
 
 class Loading(FaultCase):
-    """The store has an entry, and the plugin does not load it."""
+    """The store has an entry that the plugin does not load."""
 
     @each_way
     def test_refused_entries_are_replaced(self, way):
@@ -101,7 +101,7 @@ class Loading(FaultCase):
 
     @each_way
     def test_unimplemented(self, way):
-        """Compiled as ever, told once, and the entries are kept for a plugin that can."""
+        """If the plugin cannot load, the job compiles and warns once; the entries stay for another plugin."""
         bare = self.run_sound("bare", WORDS)
         self.run_sound(way, WORDS)
         outcome = self.run_sound(way, WORDS, environment=asked_for("deserialize_unimplemented"))
@@ -116,7 +116,7 @@ class Loading(FaultCase):
 
     @each_way
     def test_one_that_cannot_be_loaded_here(self, way):
-        """What it calls is not registered in this process: the plugin has loaded another one, and is asked again."""
+        """If one executable cannot be loaded here and others can, only that one is compiled, and loading goes on."""
         words = ["client", *[f"compile=name=p{number}" for number in range(3)]]
         self.run_sound(way, words)
         self.place.forget_runs()
@@ -131,7 +131,7 @@ class Loading(FaultCase):
 
     @each_way
     def test_options_that_cannot_be_overridden(self, way):
-        """Then the executable's own are used, which are the same in all that is in the key."""
+        """If options cannot be overridden, the executable's own are used; they agree in all that the key covers."""
         bare = self.run_sound("bare", WORDS)
         self.run_sound(way, WORDS)
         outcome = self.check_warm(way, WORDS, environment=asked_for("deserialize_override"))
@@ -155,7 +155,7 @@ class Loading(FaultCase):
 
     @each_way
     def test_damaged_entries_never_reach_the_plugin(self, way):
-        """The fake aborts on damaged bytes; each kind of damage is caught before."""
+        """Every kind of damage is found before the load; the fake plugin aborts on damaged bytes."""
 
         def flip(data):
             data[len(data) // 2] ^= 0x10
@@ -188,7 +188,7 @@ class Loading(FaultCase):
 
 
 class Storing(FaultCase):
-    """What was compiled cannot be had as bytes."""
+    """Executables that cannot be serialized."""
 
     def check_not_stored(self, way, fail, told=1):
         bare = self.run_sound("bare", WORDS)
@@ -197,7 +197,7 @@ class Storing(FaultCase):
         self.assertEqual(self.place.entries(), [], fail)
         self.assertLessEqual(len(outcome.told()), told, outcome.stderr)
         self.check_nothing_left(outcome)
-        # The next start has nothing to load, and stores.
+        # The next start finds no entry, compiles and stores.
         self.run_sound(way, WORDS)
         self.check_warm(way, WORDS)
         return outcome
@@ -221,7 +221,7 @@ class Storing(FaultCase):
         self.check_not_stored(way, "empty_serialize")
 
     def compile_only(self, way, fail):
-        """Where the host itself needs what fails: compile, and look at the store alone."""
+        """Only compiles and checks the store, because the host itself needs the failing call."""
         words = ["client", "compile=name=a", "compile=name=b"]
         bare = self.run_sound("bare", words)
         outcome = self.run_sound(way, words, environment={"FAKE_PJRT_FAIL": fail})
@@ -246,19 +246,19 @@ class Storing(FaultCase):
 
     @each_way
     def test_serialize_crashes(self, way):
-        """A plugin that crashes takes the process with it. Nothing torn is left."""
+        """A plugin that crashes ends the process, but leaves no torn entry."""
         words = ["client", "compile=name=a", "sleep=5000"]
         outcome = self.place.run(way, words, environment={"FAKE_PJRT_FAIL": "crash_serialize"}, crash=True)
         self.assertEqual(outcome.status, -signal.SIGSEGV)
         self.assertEqual(self.place.entries(), [])
-        # A mode that stores nothing is the way round it.
+        # The workaround is a mode that stores nothing.
         self.run_sound(way, words[:2], environment={"FAKE_PJRT_FAIL": "crash_serialize", "REKINDLE_MODE": "readonly"})
         self.run_sound(way, words[:2])
         self.check_warm(way, words[:2])
 
 
 class Describing(FaultCase):
-    """Facts that the key is made of cannot be had."""
+    """Facts for the key that the plugin does not give."""
 
     @each_way
     def test_facts_that_may_be_absent(self, way):
@@ -273,7 +273,7 @@ class Describing(FaultCase):
 
     @each_way
     def test_facts_that_must_be_there(self, way):
-        """No platform name or version: no key, so nothing is kept, and the job goes on."""
+        """Without platform name or version there is no key: nothing is stored and the job continues."""
         for fail in ("platform_name", "platform_version"):
             self.fresh()
             environment = {"FAKE_PJRT_FAIL": fail}
@@ -303,7 +303,7 @@ class Describing(FaultCase):
 
     @each_way
     def test_entries_that_are_null(self, way):
-        """A plugin without optional entries: the job runs as it does bare."""
+        """On a plugin without optional entries the job runs as without rekindle."""
         words = ["client", "compile=name=a", "compile=name=b"]
         for absent in ("PJRT_Executable_Serialize", "PJRT_Executable_DeserializeAndLoad", "PJRT_Executable_Name",
                        "PJRT_LoadedExecutable_GetExecutable", "PJRT_Client_TopologyDescription",

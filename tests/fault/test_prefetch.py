@@ -1,5 +1,5 @@
-"""Zero-wait restart: what the last run used is loaded before it is asked for, handed to the request of the same key
-alone, and never in the way of an end, a fork, or a plugin that is short of memory."""
+"""Zero-wait restart: the executables of the last run are prefetched, answer only requests with the same key, and never
+disturb an end, a fork, or a plugin that is short of memory."""
 
 import os
 import subprocess
@@ -10,13 +10,13 @@ from faultlib import FaultCase, each_way, finish
 
 NAMES = "abcd"
 WORDS = ["client", *[word for name in NAMES for word in (f"compile=name={name} add=3", "execute")], "tohost"]
-SETTLE = "sleep=600"  # until a few quick ones are loaded
+SETTLE = "sleep=600"  # time to prefetch a few quick ones
 JOB = {"REKINDLE_JOB": "job"}
 
 
 class Prefetch(FaultCase):
     def start(self, way, words, status=0, **environment):
-        """A further start: its journal alone is left."""
+        """Starts again; afterwards only this start's journal exists."""
         self.place.forget_runs()
         return self.run_sound(way, words, status, environment={**JOB, **environment}, fork="fork{" in words)
 
@@ -26,7 +26,7 @@ class Prefetch(FaultCase):
         return outcome
 
     def check_left(self, outcome, loaded):
-        """At the plugin's teardown: what the host loaded itself, and nothing of ours."""
+        """At its teardown the plugin has only what the host loaded itself, nothing of rekindle's."""
         self.check_nothing_left(outcome)
         self.assertIn(f"loaded={loaded}", outcome.traced("teardown")[-1].split())
 
@@ -48,7 +48,7 @@ class Prefetch(FaultCase):
 
 
 def warmed(words=WORDS):
-    """The same words with time for what is loaded ahead to be there."""
+    """Returns the same words with a pause for prefetching after the first."""
     return [words[0], SETTLE, *words[1:]]
 
 
@@ -102,7 +102,7 @@ class Loaded(Prefetch):
 
     @each_way
     def test_nothing_waits_behind_others(self, way):
-        """Both threads load slowly; what was not begun is loaded by the request itself, at once."""
+        """While both prefetch threads load slowly, a request for a queued executable loads it itself at once."""
         words = ["client", *[f"compile=name=p{n}" for n in range(8)]]
         self.cold(way, words)
         outcome = self.start(way, ["client", "sleep=100", "compile=name=p7"], FAKE_PJRT_LOAD_MS="1000")
@@ -113,7 +113,7 @@ class Loaded(Prefetch):
 
     @each_way
     def test_a_journal_and_a_manifest_after_a_kill(self, way):
-        """Who is killed leaves what he asked for all the same, a few seconds later."""
+        """A few seconds after its requests a process has written them, so a kill does not lose them."""
         outcome = self.place.run(way, [*WORDS, "sleep=4000", "exit=sigkill"], environment=JOB)
         self.assertEqual(outcome.status, -9)
         self.assertEqual(len(self.uses()), len(NAMES))
@@ -175,7 +175,7 @@ class Mismatch(Prefetch):
 
     @each_way
     def test_other_options(self, way):
-        """Loaded for nothing, and never handed out."""
+        """An executable with other options is prefetched in vain and never answers a request."""
         data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "host", "data")
         plain = [f"compile=@{data}/add.mlir", "execute=:2", "tohost"]
         with_options = [f"compile=@{data}/add.mlir:{data}/options.pb", "execute=:2", "tohost"]
@@ -255,7 +255,8 @@ class Mismatch(Prefetch):
 class Unwanted(Prefetch):
     @each_way
     def test_a_framework_that_registers_a_pass(self, way):
-        """From then on no request is for the cache: what is loaded ahead goes, and no more of it is loaded."""
+        """Once a framework registers a compiler pass, nothing uses the cache: prefetched executables are destroyed and
+        prefetching ends."""
         words = ["client", *[f"compile=name=p{n}" for n in range(30)]]
         self.cold(way, words)
         warm = ["client", "sleep=100", "transform", "compile=name=p0", "sleep=300"]
@@ -300,7 +301,7 @@ class Ends(Prefetch):
 
     @each_way
     def test_two_clients_at_once(self, way):
-        """What was loaded for one is not handed to the other."""
+        """An executable that was prefetched for one client does not answer another client."""
         words = ["client", "client", "use-client=0", "compile=name=a", "execute", "use-client=1", "compile=name=a",
                  "execute", "tohost"]
         bare = self.run_sound("bare", words)
@@ -321,7 +322,7 @@ class Ends(Prefetch):
                 self.check_sound(outcome, status)
             else:
                 self.assertEqual(outcome.traced("MISUSE"), [], how)
-                # What was in flight may be what killed it: it is compiled once, by the next start.
+                # A load in flight may have caused the end, so the next start compiles its program once.
                 after = self.start(way, self.MANY)
                 self.assertLessEqual(len(after.real_compiles()), 2, how)
                 self.assertEqual(self.place.quarantined(), [])
@@ -335,7 +336,7 @@ class Ends(Prefetch):
 
     @each_way
     def test_a_load_that_does_not_end_in_time(self, way):
-        """The client is left alive rather than destroyed under a thread of ours, and that is told."""
+        """If a load does not end in time, the client stays alive, with one warning, instead of being destroyed."""
         self.cold(way, ["client", "compile=name=a"])
         outcome = self.start(way, ["client", "sleep=100", "destroy-client", "sleep=1500"], FAKE_PJRT_LOAD_MS="1000",
                              REKINDLE_DRAIN_SECONDS="0.2")
@@ -344,19 +345,19 @@ class Ends(Prefetch):
 
     @each_way
     def test_a_client_that_is_destroyed_after_our_end(self, way):
-        """As a framework's own exit handlers do: not under a thread that was left inside the plugin."""
+        """If a framework destroys its client after rekindle's end, the client stays alive during a load in flight."""
         self.cold(way, ["client", "compile=name=a"])
         outcome = self.start(way, ["destroy-at-exit", "client", "sleep=100"], FAKE_PJRT_LOAD_MS="2000",
                              FAKE_PJRT_TEARDOWN="note", REKINDLE_DRAIN_SECONDS="0.2")
         self.assertEqual(len(outcome.told()), 1, outcome.stderr)
         self.assertIn("did not finish loading", outcome.told()[0])
         self.assertEqual(outcome.traced("PJRT_Client_Destroy"), [])
-        outcome = self.start(way, ["destroy-at-exit", "client", "sleep=100"])  # but where nothing is
+        outcome = self.start(way, ["destroy-at-exit", "client", "sleep=100"])  # but not if no load is in flight
         self.assertEqual((outcome.told(), len(outcome.traced("PJRT_Client_Destroy"))), ([], 2))
 
     @each_way
     def test_a_child_passes_through(self, way):
-        """Forked while threads load: it neither hangs nor writes, and compiles for itself."""
+        """A child forked during prefetching does not hang, writes nothing, and compiles itself."""
         words = ["client", "sleep=100", "fork{", "client", "compile=name=p3", "execute", "}", "compile=name=p3"]
         outcome = self.check_end(way, words)
         self.assertEqual(outcome.of("fork")[0]["status"], 0)
@@ -390,7 +391,7 @@ class Ends(Prefetch):
 
     @each_way
     def test_many_processes_of_one_job(self, way):
-        """Starting and ending together, all of one rank."""
+        """Processes with the same rank that start and end together all prefetch, and the manifest stays correct."""
         self.cold(way)
         processes = [self.place.start(way, warmed(), environment=JOB) for _ in range(6)]
         for process, trace in processes:
@@ -404,7 +405,7 @@ class Ends(Prefetch):
 class Memory(Prefetch):
     @each_way
     def test_what_is_held_goes_before_a_call_fails(self, way):
-        """The plugin has room for so many executables: what nobody asked for makes way, and nobody sees an error."""
+        """If the plugin is out of memory, unclaimed prefetched executables are destroyed and the request succeeds."""
         self.cold(way)
         words = ["client", SETTLE, "compile=name=new", "execute", "compile=name=a add=3", "execute", "tohost"]
         outcome = self.start(way, words, FAKE_PJRT_MAX_EXECUTABLES="4")
@@ -447,7 +448,7 @@ class Memory(Prefetch):
 
 
 class Measured(Prefetch):
-    """An engine that sizes its cache by the memory in use finds as much of it as without rekindle."""
+    """An engine that sizes its cache by the memory in use finds the same amount in use as without rekindle."""
 
     BYTES = {"FAKE_PJRT_BYTES_OF_EXECUTABLE": "100000"}
     MEASURING = ["client", "sleep=600", "device-stats", "compile=name=a add=3", "device-stats", "memory-stats",

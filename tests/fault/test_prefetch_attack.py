@@ -1,5 +1,5 @@
-"""Loading ahead under attack: what is loaded too early, what is destroyed while others want it, threads that are
-cancelled, ends at the worst moment, manifests that nobody wrote. Whatever happens, the job is as without it."""
+"""Attacks on prefetching: loads that come too early, executables destroyed while others need them, cancelled threads,
+ends at the worst moment, foreign manifests. The job always runs as without prefetching."""
 
 import hashlib
 import os
@@ -11,15 +11,15 @@ from faultlib import FaultCase, each_way
 JOB = {"REKINDLE_JOB": "job"}
 NAMES = "abcd"
 WORDS = ["client", *[word for name in NAMES for word in (f"compile=name={name} add=3", "execute")], "tohost"]
-SETTLE = "sleep=600"  # until a few quick ones are loaded
+SETTLE = "sleep=600"  # time to prefetch a few quick ones
 WARM = [WORDS[0], SETTLE, *WORDS[1:]]
 
 
 class Attack(FaultCase):
     def start(self, way, words, status=0, **environment):
-        """A further start: its journal alone is left."""
+        """Starts again; afterwards only this start's journal exists."""
         self.place.forget_runs()
-        # Forked children, and cancelled threads of the host, leave what they had.
+        # Forked children and cancelled threads of the host leak their objects.
         leaves = any(word.startswith(("fork", "cancel")) for word in words)
         return self.run_sound(way, words, status, environment={**JOB, **environment}, fork=leaves)
 
@@ -28,8 +28,8 @@ class Attack(FaultCase):
 
 
 class TooEarly(Attack):
-    """What a framework registers with the plugin after it made its client (custom calls, say) is not there when we
-    load ahead: then the plugin refuses what it takes a moment later."""
+    """A framework may register things with the plugin (custom calls, for example) after it made its client. A prefetch
+    runs before that, so the plugin may refuse an executable that it accepts a moment later."""
 
     def check_harmless(self, way, words, fail):
         self.start(way, words)
@@ -47,7 +47,7 @@ class TooEarly(Attack):
 
     @each_way
     def test_what_was_not_implemented_ahead_is_asked_for_again(self, way):
-        """One load asks twice, with options and without."""
+        """One load calls the plugin twice, with options and without."""
         self.check_harmless(way, ["client", "compile=name=a", "execute"], "deserialize_unimplemented:2")
 
     @each_way
@@ -74,7 +74,7 @@ class TooEarly(Attack):
 class ShortOfMemory(Attack):
     @each_way
     def test_threads_that_are_short_of_memory_at_once(self, way):
-        """One of them has what is held destroyed; the others wait for it, and none sees an error."""
+        """One thread destroys the prefetched executables; the others wait for it; no thread sees an error."""
         threads = ["thread=4{", "compile=name=a", "execute", "}"]
         self.start(way, ["client", *threads, *[f"compile=name={name}" for name in "bcd"]])
         outcome = self.start(way, ["client", SETTLE, *threads], FAKE_PJRT_MAX_TO_EXECUTE="4",
@@ -94,18 +94,18 @@ class ShortOfMemory(Attack):
 class Ends(Attack):
     @each_way
     def test_a_thread_that_is_cancelled_while_it_destroys_its_client(self, way):
-        """It waits for what is being loaded, and must not take a lock with it when it goes."""
+        """A thread that waits for a load in flight releases its locks when it is cancelled."""
         words = ["client", *[f"compile=name={name}" for name in NAMES]]
         self.start(way, words)
         began = time.monotonic()
         outcome = self.start(way, ["client", "sleep=50", "cancel=100{", "destroy-client", "}"],
-                             FAKE_PJRT_LOAD_MS="500", FAKE_PJRT_TEARDOWN="note")  # it may go inside the plugin
+                             FAKE_PJRT_LOAD_MS="500", FAKE_PJRT_TEARDOWN="note")  # may end in the plugin
         self.assertLess(time.monotonic() - began, 30)
         self.assertEqual(outcome.told(), [])
 
     @each_way
     def test_a_plugin_that_ends_the_process_while_it_loads_ahead(self, way):
-        """exit() on a thread of ours: who waits for itself waits for ever."""
+        """exit() called on a prefetch thread does not deadlock by waiting for itself."""
         self.start(way, WORDS)
         began = time.monotonic()
         self.start(way, ["client", "sleep=20000"], status=3, FAKE_PJRT_FAIL="exit_deserialize:1",
@@ -114,7 +114,7 @@ class Ends(Attack):
 
     @each_way
     def test_a_load_without_end_is_waited_for_once(self, way):
-        """As the client is destroyed; not again at the exit."""
+        """The destruction of the client waits for a hanging load; the exit does not wait again."""
         self.start(way, WORDS)
         began = time.monotonic()
         self.start(way, ["client", "sleep=50", "destroy-client"], FAKE_PJRT_LOAD_MS="60000",
@@ -123,8 +123,8 @@ class Ends(Attack):
 
 
 class Departing(Attack):
-    """A run that asks for other things than the last one lets go of what it does not want; but no run does so that
-    only asks for what cannot stand in a manifest."""
+    """A run that requests other programs than the last one stops prefetching and destroys what it does not need. A run
+    whose other requests cannot be in a manifest must not do so."""
 
     def check_last_is_loaded(self, way, words, **environment):
         self.start(way, words, **environment)
@@ -134,21 +134,21 @@ class Departing(Attack):
 
     @each_way
     def test_programs_that_are_too_cheap_to_store(self, way):
-        """Compiled in every run, and in no manifest."""
+        """Programs that are compiled in every run and in no manifest do not stop prefetching."""
         words = ["client", *[f"compile=name=cheap{n}" for n in range(20)], "compile=name=dear sleep_ms=400"]
         outcome = self.check_last_is_loaded(way, words, REKINDLE_MIN_COMPILE_SECONDS="0.3")
         self.assertEqual(len(outcome.real_compiles()), 20)
 
     @each_way
     def test_a_program_that_is_asked_for_again_and_again(self, way):
-        """More often than a manifest says."""
+        """More requests than the manifest lists for a program do not stop prefetching."""
         words = ["client", "repeat=40{", "compile=name=again", "destroy-exec", "}", "compile=name=last"]
         outcome = self.check_last_is_loaded(way, words)
         self.assertEqual((outcome.real_compiles(), self.sources().count("preload")), ([], 17))
 
     @each_way
     def test_entries_that_were_evicted(self, way):
-        """On the list, but not in the store."""
+        """Entries that are in the manifest but not in the store do not stop prefetching."""
         words = ["client", *[f"compile=name=gone{n}" for n in range(20)], "compile=name=last"]
         self.start(way, words[:-1])
         for path in self.place.entries():
@@ -160,7 +160,7 @@ class Departing(Attack):
 
 class Manifests(Attack):
     def rewrite(self, change):
-        """The manifest as `change` makes it, with a digest that is right."""
+        """Rewrites the manifest with `change` and gives it a correct digest."""
         path = os.path.join(self.place.store, "jobs", "job", "manifest")
         with open(path, "rb") as file:
             lines = file.read().splitlines(keepends=True)[:-1]
@@ -170,7 +170,7 @@ class Manifests(Attack):
 
     @each_way
     def test_options_that_are_not_those_of_the_key(self, way):
-        """Nothing is loaded with options other than those in the key, whoever wrote them there."""
+        """Nothing is loaded with options that differ from those of the key, even if the manifest lists such options."""
         self.start(way, WORDS)
         self.rewrite(lambda lines: [b" ".join([*line.split()[:2], b"08011a00"]) + b"\n" if line.startswith(b"options")
                                     else line for line in lines])
@@ -181,7 +181,7 @@ class Manifests(Attack):
 
     @each_way
     def test_what_is_rewritten_with_a_right_digest_is_read(self, way):
-        """Or the other tests here would attack nothing."""
+        """A rewritten manifest with a correct digest is used. Otherwise the other tests here would attack nothing."""
         self.start(way, WORDS)
         self.rewrite(lambda lines: lines)
         self.start(way, WARM)

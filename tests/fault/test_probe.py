@@ -1,4 +1,4 @@
-"""`rekindle probe`: alive, or only installed; whatever the plugin does."""
+"""`rekindle probe` reports whether a plugin works or is only installed, whatever the plugin does."""
 
 import json
 import os
@@ -55,7 +55,7 @@ class Probe(FaultCase):
     def test_as_text(self):
         text = self.probe().stdout
         self.assertTrue(text.endswith("\nalive, and what it compiles can be kept\n"), text)
-        # What the bridge does, and how far that was tried.
+        # The text shows the bridged versions and the range that was tried.
         self.assertRegex(text, re.compile(r"^  rekindle +0\.\d+; bridges the structs of frameworks from 0\.40 on$", re.M))
         self.assertRegex(text, re.compile(rf"^  tried +{re.escape(self.seen()['bridge_tried'])}$", re.M))
         self.assertRegex(self.seen()["bridge_tried"], r"^JAX 0\.4\.\d+ to 0\.\d+ on three CPU plugins")

@@ -1,5 +1,5 @@
-"""Serializing an executable that came from the store gives the bytes in the store, with a plugin whose own bytes of
-what it loaded are bad; where the store no longer has them, an error."""
+"""Serializing an executable from the store gives the bytes in the store, although the plugin's own bytes of a loaded
+executable are bad. If the entry is gone, serializing fails with an error."""
 
 import os
 import shutil
@@ -9,9 +9,9 @@ from faultlib import FAKE, FaultCase, each_way, finish
 
 JOB = {"REKINDLE_JOB": "job", "FAKE_PJRT_FAIL": "reserialize"}
 CALL = "PJRT_Executable_Serialize"
-SETTLE = "sleep=600"  # until a few quick ones are loaded
+SETTLE = "sleep=600"  # time to prefetch a few quick ones
 PROGRAM = "compile=name=a add=1 outputs=2"
-KEEP = ["serialize=0", "load", "execute", "tohost"]  # as a framework with a cache of its own
+KEEP = ["serialize=0", "load", "execute", "tohost"]  # a framework with its own cache does this
 
 
 class Serialize(FaultCase):
@@ -25,14 +25,14 @@ class Serialize(FaultCase):
         return sum(detail.startswith("begin") for detail in outcome.traced(CALL))
 
     def test_the_fake_shows_the_fault(self):
-        """Bare, what was loaded from bytes gives bytes that cannot be loaded."""
+        """Without rekindle, serializing a loaded executable gives bytes that cannot be loaded."""
         words = ["client", PROGRAM, "serialize", "load", "serialize", "load"]
         outcome = self.run_sound("bare", words, status=1, environment=JOB)
         self.assertEqual([answer["ok"] for answer in outcome.of("load")], [True, False])
 
     @each_way
     def test_same_as_bare(self, way):
-        """Cold, warm, loaded ahead, for reading only, and made anew."""
+        """A cold, a warm, a prefetched, a readonly and a refresh start give the same answers as without rekindle."""
         words = ["client", SETTLE, PROGRAM, *KEEP]
         bare = self.run_sound("bare", words, environment=JOB)
         for changes in ({}, {"REKINDLE_PRELOAD": "0"}, {}, {"REKINDLE_MODE": "readonly"}, {"REKINDLE_MODE": "refresh"}, {}):
@@ -62,7 +62,7 @@ class Serialize(FaultCase):
 
     @each_way
     def test_an_entry_that_is_gone(self, way):
-        """Removed, damaged, of another key, or the whole store, after it was loaded."""
+        """If the entry is removed, damaged or replaced after its load, or the store is gone, serializing fails."""
         self.fill(way, ["client", PROGRAM, "compile=name=b add=2"])
         stored = self.place.entries()
         saved = self.place.path + "/saved"
@@ -104,7 +104,7 @@ class Serialize(FaultCase):
 
     @each_way
     def test_fork(self, way):
-        """A child has the parent's executables."""
+        """A forked child can serialize the parent's executables."""
         words = ["client", PROGRAM, "fork{", *KEEP, "}", *KEEP]
         self.fill(way)
         outcome = self.run_sound(way, words, fork=True, environment=JOB)
@@ -125,7 +125,7 @@ class Serialize(FaultCase):
 
     @each_way
     def test_handles_are_used_again(self, way):
-        """Compiled ones where loaded ones were, and the other way round."""
+        """Executables at the addresses of destroyed ones serialize correctly, loaded after compiled and vice versa."""
         self.fill(way, ["client", "repeat=12{", "compile=name=p{r} add={r}", "}"])
         words = ["client"]
         for number in range(12):
@@ -142,7 +142,7 @@ class Serialize(FaultCase):
 
     @each_way
     def test_threads(self, way):
-        """All at once, of the same entries, while others are destroyed."""
+        """All threads serialize the same entries at once while others destroy executables."""
         words = ["client", "thread=8{", "repeat=6{", "compile=name=p{r} add={r}", "serialize", "load", "execute",
                  "destroy-exec", "}", "tohost", "}"]
         bare = self.run_sound("bare", words, environment=JOB)

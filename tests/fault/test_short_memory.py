@@ -1,5 +1,5 @@
-"""Each allocation of the library finds no memory, once or from there on, in a run that is loaded ahead: the job gets
-all its results as ever, is told at most once, and nothing is left over or spoilt for the next start."""
+"""Each allocation of the library fails, once or from then on, in a prefetched run. The job gets all its results and
+warns at most once; nothing is left over and the next start is not affected."""
 
 import os
 import unittest
@@ -10,7 +10,7 @@ from faultlib import PLUGIN_WAY, FaultCase, Place
 SHIM = os.environ["FAULT_FAILING_MEMORY"]
 WORDS = ["client", "sleep=40", "compile=name=a", "execute", "compile=name=b", "tohost", "destroy-client"]
 JOB = {"REKINDLE_JOB": "job"}
-MOST_CALLS = 2000  # of such a run: some 230
+MOST_CALLS = 2000  # such a run makes about 230
 AT_ONCE = 4
 
 

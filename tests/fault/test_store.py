@@ -1,4 +1,4 @@
-"""A store that cannot be used: the job runs as it does bare, and is told once what to do about it."""
+"""With an unusable store the job runs as without rekindle and gets one warning with a remedy."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ WORDS = ["client", "compile=name=a outputs=2 add=2", "compile=name=b", "inspect=
 
 
 def mount_wrapper(script):
-    """A command prefix that runs `script` (as root of a mount namespace) before the rest; None if not permitted."""
+    """Returns a command prefix that runs `script` as root of a mount namespace first; None if not permitted."""
     for unshare in (["unshare", "-m"], ["unshare", "-rm"]):
         prefix = [*unshare, "sh", "-ec", script + '\nexec "$@"', "sh"]
         if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0:
@@ -23,7 +23,7 @@ def mount_wrapper(script):
 
 class Unusable(FaultCase):
     def check_bare(self, way, *texts, told=1, **options):
-        """As bare, at most `told` warnings, each of which holds each of `texts`, nothing loaded or kept."""
+        """The job runs as bare with 1 to `told` warnings, each with all `texts`; nothing is loaded or stored."""
         bare = self.run_sound("bare", WORDS)
         outcome = self.run_sound(way, WORDS, **options)
         self.assertEqual(outcome.plain(), bare.plain())
@@ -51,7 +51,7 @@ class Unusable(FaultCase):
 
     @each_way
     def test_no_room_below_the_cap(self, way):
-        """REKINDLE_MAX_SIZE too small for anything: told once, and the job is none the worse."""
+        """If REKINDLE_MAX_SIZE is too small for any entry, the job runs normally and gets one warning."""
         bare = self.run_sound("bare", WORDS)
         outcome = self.run_sound(way, WORDS, environment={"REKINDLE_MAX_SIZE": "100"})
         self.assertEqual(outcome.plain(), bare.plain())
@@ -85,7 +85,7 @@ class Unusable(FaultCase):
 
     @each_way
     def test_the_default_place(self, way):
-        """Without REKINDLE_DIR: below XDG_CACHE_HOME, else below HOME."""
+        """Without REKINDLE_DIR the store is below XDG_CACHE_HOME, or else below HOME."""
         home = os.path.join(self.place.path, "home")
         os.makedirs(home)
         for environment, directory in (({"XDG_CACHE_HOME": os.path.join(home, "xdg")}, "xdg/rekindle"),
@@ -103,11 +103,11 @@ class Unusable(FaultCase):
         os.makedirs(self.place.store)
         os.chmod(self.place.store, 0o500)
         self.addCleanup(os.chmod, self.place.store, 0o700)
-        self.check_bare(way, self.place.store, told=2, wrapper=wrapper)  # of the journal and of the entries
+        self.check_bare(way, self.place.store, told=2, wrapper=wrapper)  # for the journal and for the entries
 
 
 class OfOthers(FaultCase):
-    """REKINDLE_DIR points at a folder that holds other things."""
+    """REKINDLE_DIR points to a folder with other contents."""
 
     FILES = ("train.py", "runs/exp/events.out.tfevents.1", "runs/exp/0.jsonl", "runs/20260101/0.log", "jobs/train/manifest",
              "jobs/queue.json", "objects/pack/pack-1.idx", "usage/base", "usage/clock", "plugins/loader.py", "config")
@@ -124,7 +124,7 @@ class OfOthers(FaultCase):
         os.symlink("train.py", os.path.join(self.place.store, "REKINDLE_STORE"))
 
     def look(self):
-        """Everything there, with its content and when it was changed."""
+        """Returns everything in the folder, with content and modification time."""
         seen = {}
         for where, folders, names in os.walk(self.place.store):
             for name in (*folders, *names):
@@ -156,7 +156,7 @@ class OfOthers(FaultCase):
 
     @each_way
     def test_a_config_of_others(self, way):
-        """As in the folders of git, ssh, kubectl and aws: it is not ours to find wrong."""
+        """A foreign config (git, ssh, kubectl and aws have such files) is never reported as invalid."""
         for text in ("[core]\n\tbare = true\n", "Host *\n  User somebody\n", None):
             self.fresh()
             self.make_project()
@@ -211,7 +211,7 @@ class OfOthers(FaultCase):
 
     @each_way
     def test_a_store_without_a_marker(self, way):
-        """As earlier versions made it."""
+        """A store of an earlier version, which has no marker file, is still used."""
         marker = os.path.join(self.place.store, "REKINDLE_STORE")
         self.run_sound(way, WORDS)
         os.remove(marker)
@@ -224,7 +224,7 @@ class OfOthers(FaultCase):
 
 
 class Mounted(FaultCase):
-    """File systems of one's own, in a mount namespace."""
+    """Private file systems in a mount namespace."""
 
     def wrapper(self, script):
         prefix = mount_wrapper(script)
@@ -246,7 +246,7 @@ class Mounted(FaultCase):
 
     @each_way
     def test_read_only_with_entries(self, way):
-        """Hits are served from a store that cannot be written."""
+        """Hits are served from a store that is not writable."""
         self.run_sound(way, WORDS)
         before = self.place.files("")
         wrapper = self.wrapper(f"mount --bind {self.place.store} {self.place.store}\n"
@@ -259,11 +259,11 @@ class Mounted(FaultCase):
 
     @each_way
     def test_full(self, way):
-        """A file system of 1 MiB and executables of 2 MiB: all results are delivered, no part is left."""
+        """On a file system of 1 MiB with executables of 2 MiB all results are delivered and no partial file stays."""
         os.makedirs(self.place.store)
         listing = os.path.join(self.place.path, "listing")
         wrapper = self.wrapper(f"mount -t tmpfs -o size=1m,mode=700 tmpfs {self.place.store}")
-        # The same namespace must see the second start, so both hosts run inside of it.
+        # The second start must see the same namespace, so both hosts run inside it.
         argv, environment, trace = self.place.command(
             way, WORDS, environment={"FAKE_PJRT_PAYLOAD_BYTES": str(2 << 20)})
         script = f'"$@" && "$@" && find {self.place.store} -type f > {listing}'
@@ -283,7 +283,7 @@ class Mounted(FaultCase):
         self.assertEqual([path for path in left if path.endswith(".rkx") or "/.tmp" in path], [])
 
     def test_what_is_said_of_a_full_disk(self):
-        """No room for the journal, or for all of it: the summary says so, and removing works."""
+        """If the disk has no space for some or all of the journal, the summary says so, and `gc` works."""
         self.place.store = os.path.join(self.place.path, "mount", "store")
         mount = os.path.dirname(self.place.store)
         os.makedirs(mount)
@@ -292,7 +292,7 @@ class Mounted(FaultCase):
         argv, environment, _ = self.place.command("bare", ["client", *[f"compile=name=n{n}" for n in range(40)],
                                                            "destroy-client"])
         script = (f'fill() {{ dd if=/dev/zero of={mount}/fill bs=4k 2>/dev/null || true; }}; '
-                  f'{tool} gc; '  # without a store there is nothing to do
+                  f'{tool} gc; '  # without a store gc has nothing to do
                   f'{tool} run -- true; mkdir -m 700 {self.place.store}; fill; '
                   f'{tool} run -- "$@" >&2; {tool} gc >&2; echo "gc $?" >&2; '
                   f'truncate -s -8k {mount}/fill; {tool} run -- "$@" >&2; {tool} gc >&2; echo "gc $?" >&2')
@@ -306,7 +306,7 @@ class Mounted(FaultCase):
 
     @each_way
     def test_full_and_then_not(self, way):
-        """Once there is room again, the next start stores."""
+        """Once the disk has space again, the next start stores."""
         os.makedirs(self.place.store, mode=0o700)
         wrapper = self.wrapper(f"mount -t tmpfs -o size=64k,mode=700 tmpfs {self.place.store}")
         self.run_sound(way, WORDS, wrapper=wrapper, environment={"FAKE_PJRT_PAYLOAD_BYTES": str(1 << 20)})
@@ -315,7 +315,7 @@ class Mounted(FaultCase):
 
 
 class Keys(FaultCase):
-    """Signed entries, and key files that cannot be used."""
+    """Signed entries, and unusable key files."""
 
     def key_file(self, mode=0o600):
         path = os.path.join(self.place.path, "signing.key")
@@ -325,7 +325,7 @@ class Keys(FaultCase):
         return {"REKINDLE_SIGNING_KEY": path}
 
     def signed(self):
-        """For each entry, whether its head says that it is signed."""
+        """Returns for each file of an entry or program whether its header says that it is signed."""
         flags = []
         for path in self.place.files("objects") + self.place.files("programs"):
             with open(path, "rb") as file:
@@ -336,7 +336,7 @@ class Keys(FaultCase):
     def test_signed_and_loaded(self, way):
         self.run_sound(way, WORDS, environment=self.key_file())
         self.assertEqual(self.signed(), [True] * 4)
-        self.check_warm(way, WORDS)  # whether the key is there or not
+        self.check_warm(way, WORDS)  # also without the signing key
         self.check_warm(way, WORDS, environment=self.key_file())
 
     @each_way
@@ -355,7 +355,7 @@ class Keys(FaultCase):
 
     @each_way
     def test_keys_that_cannot_be_used(self, way):
-        """Told once; everything else is as without them."""
+        """An unusable key causes one warning; entries are stored unsigned and loaded."""
         readable = self.key_file(mode=0o644)
         missing = {"REKINDLE_TRUSTED_KEYS": os.path.join(self.place.path, "nowhere")}
         for environment, name in ((readable, "REKINDLE_SIGNING_KEY"), (missing, "REKINDLE_TRUSTED_KEYS")):
@@ -368,7 +368,7 @@ class Keys(FaultCase):
 
 
 class Vanishing(FaultCase):
-    """The store changes under a running job."""
+    """The store changes during a running job."""
 
     @each_way
     def test_removed_between_starts(self, way):

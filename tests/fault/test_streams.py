@@ -1,5 +1,5 @@
-"""Streams and limits under which a job runs as it is: a standard error that nobody reads, standard streams that are
-closed, files that may not grow. rekindle writes, and the job does not; so nothing of it may end the job."""
+"""Streams and limits that do not disturb the job itself: an unread stderr, closed standard streams, a file size limit.
+Only rekindle writes there, so its writes must not end the job."""
 
 import os
 import subprocess
@@ -9,12 +9,12 @@ from faultlib import FaultCase, each_way
 
 REKINDLE = os.environ["FAULT_REKINDLE"]
 WORDS = ["init", "client", "compile=name=first", "compile=name=second", "execute", "tohost"]
-BARE_LINES = len(WORDS) + 1  # `lib` answers as well
+BARE_LINES = len(WORDS) + 1  # `lib` answers, too
 
 
 class Streams(FaultCase):
     def run_unread(self, argv, env):
-        """Its exit status and lines on stdout, with a standard error that nobody reads."""
+        """Runs a command with an unread stderr. Returns its exit status and the number of lines on stdout."""
         unread, stderr = os.pipe()
         os.close(unread)
         try:
@@ -28,7 +28,7 @@ class Streams(FaultCase):
     def test_a_warning_that_nobody_reads(self, way):
         os.mkdir(self.place.store, 0o700)
         with open(os.path.join(self.place.store, "train.py"), "w", encoding="utf-8"):
-            pass  # a project: each process says that it is no store
+            pass  # looks like a project: each process warns that it is no store
         self.assertEqual(len(self.run_sound(way, WORDS).told()), 1)
         for wrapper in ((), (REKINDLE, "run", "--")):
             argv, env, _ = self.place.command(way, WORDS, wrapper=wrapper)
@@ -36,7 +36,7 @@ class Streams(FaultCase):
 
     @each_way
     def test_files_that_may_not_grow(self, way):
-        """Of 512 bytes: the marker fits, a journal does not."""
+        """With a file size limit of 512 bytes the marker fits but a journal does not; the job is not affected."""
         limit = ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
         no_trace = {"FAKE_PJRT_TRACE": ""}
         bare = self.place.run("bare", WORDS, wrapper=limit, environment=no_trace)

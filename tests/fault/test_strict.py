@@ -1,5 +1,5 @@
-"""Strict mode: after warm-up what is not in the store is refused before the plugin is called, or told; and a refusal
-stands in nobody's way."""
+"""Strict mode: after warm-up, a program that is not in the store is refused before the plugin is called, or reported. A
+refusal blocks nothing else."""
 
 import os
 import time
@@ -33,7 +33,7 @@ class Strict(FaultCase):
         first, second, third = outcome.of("compile")
         self.check_refused(second)
         self.assertTrue(first["ok"] and third["ok"], outcome.story())
-        self.assertEqual(len(outcome.real_compiles()), 1)  # the plugin never saw the second
+        self.assertEqual(len(outcome.real_compiles()), 1)  # the second one never reached the plugin
         self.assertEqual(len(outcome.real_loads()), 1)
         self.check_nothing_left(outcome)
         first, second, third = self.place.events("compile")
@@ -59,7 +59,7 @@ class Strict(FaultCase):
         (line,) = outcome.told()
         self.assertIn("is compiled after warm-up", line)
         self.assertEqual([event.get("late", False) for event in self.place.events("compile")], [False, True])
-        # It is stored as ever.
+        # The program is stored as usual.
         self.check_warm(way, words, environment=strict("fail", "0 compiles"))
 
     @each_way
@@ -78,7 +78,7 @@ class Strict(FaultCase):
 
     @each_way
     def test_so_many_steps(self, way):
-        """Three of two executions each, and transfers in between."""
+        """Warm-up ends after the set number of steps: three steps of two executions each, with transfers in between."""
         words = ["client", "compile=name=a", "compile=name=b", "repeat=3{", "execute=0", "execute=1", "tohost", "}"]
         late = ["compile=name=c"]
         more = self.run_sound(way, words + late, status=0, environment=strict("fail", "4 steps"))
@@ -104,7 +104,7 @@ class Strict(FaultCase):
 
     @each_way
     def test_when_nothing_new_came_for_long(self, way):
-        """Steps alone do not end the warm-up, nor does time."""
+        """Warm-up ends automatically only after both enough steps and enough time without new programs."""
         steps = ["repeat=25{", "execute=0", "}"]
         words = ["client", "compile=name=a", *steps, "compile=name=b", "sleep=3200", "compile=name=c"]
         words += [*steps, "sleep=3200", "compile=name=d"]
@@ -141,7 +141,7 @@ class Strict(FaultCase):
 
     @each_way
     def test_other_processes_decide_for_themselves(self, way):
-        """One that is warm refuses; those that are not compile once, and then it is loaded."""
+        """A warm process refuses; the others compile once in total, and then the entry is loaded."""
         words = ["client", "compile=name=a", "execute"]
         started = [self.place.start(way, words, environment=strict("fail", "0 compiles")) for _ in range(4)]
         started += [self.place.start(way, words, environment={"FAKE_PJRT_COMPILE_MS": "300"}) for _ in range(4)]

@@ -1,5 +1,5 @@
-"""On a TPU nothing is kept for a subset of the devices that does not begin at device 0: loading it was seen to crash the
-process (jax#38004)."""
+"""On a TPU rekindle stores no executable for a subset of the devices that does not begin at device 0, because loading
+one has crashed the process (jax#38004)."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ def member(number, payload):
 
 
 def assigned(computations):
-    """CompileOptionsProto with a device assignment: the ids of each computation's replicas."""
+    """Returns a CompileOptionsProto with a device assignment: for each computation the IDs of its replicas."""
     devices = b"".join(member(3, member(1, bytes(ids))) for ids in computations)
     assignment = bytes([1 << 3, len(computations[0]), 2 << 3, len(computations)]) + devices
     return member(3, member(9, assignment))
@@ -58,7 +58,7 @@ class Subset(FaultCase):
         self.check_bypassed("preload", member(3, bytes([1 << 3, 2])))
 
     def test_others_are_kept(self):
-        everything = [[3], [2], [1], [0]]  # in whatever order: no subset
+        everything = [[3], [2], [1], [0]]  # all devices, in any order, are no subset
         for options in (b"", member(3, bytes([1 << 3, 0])), assigned([[0]]), assigned([[0], [1]]),
                         assigned([[0, 2]]), assigned(everything)):
             with self.subTest(options=options):
@@ -69,7 +69,7 @@ class Subset(FaultCase):
         self.check_kept("preload", assigned([[2], [3]]), FAKE_PJRT_PLATFORM="fake")
 
     def test_what_a_manifest_names_is_not_loaded_ahead(self):
-        """As one that was written before such subsets were bypassed."""
+        """A manifest from before such subsets were bypassed does not cause a prefetch."""
         options = assigned([[2]])
         self.start("preload", options)
         event, = self.place.events("compile")

@@ -1,5 +1,4 @@
-"""REKINDLE_VERIFY: hits are compiled once more, beside the job; and REKINDLE_MODE=refresh: a run compiles each
-program once."""
+"""REKINDLE_VERIFY compiles hits again in the background. REKINDLE_MODE=refresh compiles each program once per run."""
 
 import os
 import time
@@ -8,7 +7,7 @@ import unittest
 from faultlib import FaultCase, each_way, finish
 
 VERIFY = {"REKINDLE_VERIFY": "1"}
-# Long enough for what is verified to be through: the process stays so long.
+# The process stays long enough for all verifications to finish.
 STAY = "sleep=1000"
 WORDS = ["client", "compile=name=a add=3", "execute", "tohost", "inspect"]
 
@@ -18,7 +17,7 @@ class Verify(FaultCase):
         return [(event["name"], event["outcome"]) for event in self.place.events("verified")]
 
     def verify_sound(self, way, words, status=0, **environment):
-        """A further start with verification: its journal alone is left."""
+        """Starts again with verification; afterwards only this start's journal exists."""
         self.place.forget_runs()
         return self.run_sound(way, words, status, environment={**VERIFY, **environment}, fork="fork{" in words)
 
@@ -29,7 +28,7 @@ class Verify(FaultCase):
 class Sound(Verify):
     @each_way
     def test_nothing_differs(self, way):
-        """As many compilations as hits, none of which the job asked for."""
+        """There are as many compilations as hits, and the job requested none of them."""
         self.run_sound(way, WORDS)
         outcome = self.verify_sound(way, [*WORDS, "compile=name=a add=3", STAY])
         self.assertEqual(outcome.real_compiles(), ["name=a"] * 2)
@@ -75,7 +74,7 @@ class Sound(Verify):
 
     @each_way
     def test_devices_of_other_processes(self, way):
-        """Compiling for them may need all those processes."""
+        """Programs for devices of several processes are not verified: compiling them may need all these processes."""
         environment = {"FAKE_PJRT_ADDRESSABLE_DEVICES": "1"}
         self.run_sound(way, WORDS, environment=environment)
         outcome = self.verify_sound(way, [*WORDS, STAY], **environment)
@@ -83,7 +82,7 @@ class Sound(Verify):
 
     @each_way
     def test_executables_that_go_at_once(self, way):
-        """What is destroyed is described first, and verified nevertheless."""
+        """An executable that is destroyed at once is described first and still verified."""
         words = ["client", "repeat=6{", "compile=name=p{r}", "destroy-exec", "}"]
         self.run_sound(way, words)
         outcome = self.verify_sound(way, [*words, STAY])
@@ -97,7 +96,7 @@ class Different(Verify):
 
     @each_way
     def test_what_was_loaded_ahead_of_it_goes_too(self, way):
-        """The same program twice, both loaded ahead of the same entry: the second one is compiled."""
+        """If two prefetched executables come from one different entry, the second one is discarded and compiled."""
         words = ["client", STAY, "compile=name=a add=3", STAY, "compile=name=a add=3"]
         job = {"REKINDLE_JOB": "job"}
         self.run_sound(way, words, environment={"FAKE_PJRT_CODEGEN": "other", **job})
@@ -123,7 +122,7 @@ class Different(Verify):
         self.assertIn(event["key"], self.place.events("warning")[0]["message"])
         self.assertEqual((len(self.place.quarantined()), self.place.entries()), (1, []))
         self.check_nothing_left(outcome)
-        # The next one compiles, and from then on all is well.
+        # The next start compiles, and later verifications find no difference.
         again = self.verify_sound(way, WORDS)
         self.assertEqual(again.real_compiles(), ["name=a"])
         self.verify_sound(way, [*WORDS, STAY])
@@ -133,7 +132,7 @@ class Different(Verify):
     def test_told_once_an_entry(self, way):
         words = ["client", "compile=name=a", "compile=name=a", "compile=name=a", "compile=name=b"]
         self.store_other_code(way, words)
-        # The first difference sets the entry aside: nothing is found before all were loaded.
+        # The first difference sets the entry aside, so no verification may end before all hits are loaded.
         loaded = os.path.join(self.place.path, "loaded")
         outcome = self.verify_sound(way, [*words, "touch=" + loaded, STAY], FAKE_PJRT_COMPILE_UNTIL=loaded)
         self.assertEqual(sorted(self.verified()), [("a", "different")] * 3 + [("b", "different")])
@@ -149,9 +148,9 @@ class Different(Verify):
 
 
 class Ends(Verify):
-    """A verification is inside the plugin's compiler, which takes its time."""
+    """The process ends while a verification is inside the plugin's slow compiler."""
 
-    SECONDS = 30  # of which none may be waited for
+    SECONDS = 30  # the test must not wait for the slow compilation
 
     def slow(self, way, words, seconds=1, **environment):
         self.run_sound(way, WORDS)
@@ -168,7 +167,7 @@ class Ends(Verify):
 
     @each_way
     def test_client_destroyed_with_many_waiting(self, way):
-        """Those that were not begun are not waited for."""
+        """Destroying a client cancels verifications that have not begun."""
         words = ["client", "repeat=40{", "compile=name=p{r}", "destroy-exec", "}", "destroy-client"]
         self.run_sound(way, words)
         outcome = self.verify_sound(way, words, FAKE_PJRT_COMPILE_MS="500")
@@ -184,7 +183,7 @@ class Ends(Verify):
 
     @each_way
     def test_exit(self, way):
-        """One that was begun is waited for."""
+        """The exit waits for a verification that has begun."""
         outcome = self.slow(way, [*WORDS, "sleep=200"])
         self.assertEqual(self.verified(), [("a", "same")])
         self.check_nothing_left(outcome)

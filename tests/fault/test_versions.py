@@ -1,12 +1,12 @@
-"""Plugins older and newer than the header that rekindle was built with."""
+"""Plugins that are older or newer than the header that rekindle was built with."""
 
 import os
 import unittest
 
 from faultlib import FAKE, FaultCase, each_way
 
-# The ends of the table and the argument structs that differ: see tests/fake_plugin. 0.56 has no place here:
-# its table is in an order of its own.
+# Versions in which the end of the table or an argument struct changed: see tests/fake_plugin. 0.56 is missing because
+# its table has another order.
 MINORS = (40, 47, 48, 52, 55, 57, 59, 60, 61, 63, 66, 70, 71, 72, 76, 78, 79, 81, 82, 90, 97, 99, 101, 106, 110, 116)
 WORDS = ["init", "attributes", "client", "compile=name=a outputs=2 add=1", "compile=name=b", "compile=nonsense",
          "execute=0:2", "tohost", "destroy-buffers", "destroy-exec=1", "destroy-client"]
@@ -19,7 +19,7 @@ LATER_WATCHED = {82: 0, 85: 3, 99: 14}
 class Versions(FaultCase):
     @each_way
     def test_every_version(self, way):
-        """Also those that refuse a framework of the header's version."""
+        """Every plugin version works, including versions that refuse a framework of the header's version."""
         for minor in MINORS:
             with self.subTest(minor=minor):
                 self.fresh()
@@ -32,7 +32,7 @@ class Versions(FaultCase):
                 warm = self.run_sound(way, WORDS, status=1, environment=environment)
                 self.assertEqual(warm.plain(), bare.plain())
                 self.assertEqual(warm.real_compiles(), [])
-                # The caller's options are passed on where the plugin's struct has a field for them (0.71).
+                # The plugin's struct has a field for the caller's options since 0.71.
                 override = "yes" if minor >= 71 else "no"
                 self.assertEqual({detail.split("override=")[1] for detail in warm.real_loads()}, {override})
                 self.check_nothing_left(cold)
@@ -40,7 +40,7 @@ class Versions(FaultCase):
 
     @each_way
     def test_the_version_with_an_order_of_its_own(self, way):
-        """0.56 had its entries rearranged: it is handed on as it is, which is told once."""
+        """0.56 has another order of entries: its table is passed on unchanged, with one warning."""
         environment = {"FAKE_PJRT_API_MINOR": "56"}
         outcome = self.run_sound(way, ["table", "minor=56", *WORDS], status=1, environment=environment)
         self.assertTrue(outcome.of("table")[0]["is_bare"])
@@ -73,7 +73,7 @@ class Versions(FaultCase):
 
     @each_way
     def test_payloads_of_errors(self, way):
-        """PJRT_Error_ForEachPayload (0.99): of the plugin's errors and of rekindle's own."""
+        """PJRT_Error_ForEachPayload (0.99) works for errors of the plugin and of rekindle."""
         environment = {"FAKE_PJRT_API_MINOR": "105"}
         outcome = self.run_sound(way, ["client", "compile=nonsense"], status=1, environment=environment)
         answer = outcome.of("compile")[0]

@@ -1,4 +1,4 @@
-"""Both ways in, on a plugin that behaves: cold and warm, parity with the bare plugin, modes, tables."""
+"""Both entry paths on a plugin without faults: cold and warm starts, parity with the bare plugin, modes, tables."""
 
 import os
 import shutil
@@ -95,7 +95,7 @@ class Basics(FaultCase):
 
     @each_way
     def test_destroyed_right_after_compilation(self, way):
-        """The executable and the client go before anything can have been stored."""
+        """Executables are stored even if executable and client are destroyed right after the compilation."""
         words = ["client", "repeat=20{", "compile=name=p{r}", "destroy-exec", "}", "destroy-client"]
         slow = {"FAKE_PJRT_SERIALIZE_MS": "5"}
         self.run_sound(way, words, environment=slow)
@@ -116,7 +116,7 @@ class Basics(FaultCase):
 
 
 class NoClient(FaultCase):
-    """A plugin that is there, and of which nothing is watched: `rekindle run` says so, with the reason."""
+    """A plugin exists but is not watched: `rekindle run` says so and gives the reason."""
 
     def summary(self, words, place=None, status=None, **environment):
         argv, env, _ = (place or self.place).command("bare", words, environment=environment)
@@ -146,7 +146,7 @@ class NoClient(FaultCase):
 
     @each_way
     def test_a_client_after_all(self, way):
-        """The first attempt fails, the second does not: one process, one journal, everything kept."""
+        """If only the first attempt to make a client fails, there is one process and one journal, and all is stored."""
         words = ["client", "client", "compile=name=a"]
         fails = {"FAKE_PJRT_FAIL": "client_create:1"}
         cold = self.run_sound(way, words, status=1, environment=fails)
@@ -159,7 +159,7 @@ class NoClient(FaultCase):
 
     @each_way
     def test_a_client_in_a_child(self, way):
-        """The parent has none, which does not make its children inert."""
+        """If the parent has no client, rekindle still works in its children."""
         words = ["client", "fork{", "client", "compile=name=a", "}", "fork{", "client", "compile=name=a", "}"]
         outcome = self.run_sound(way, words, status=1, environment={"FAKE_PJRT_FAIL": "client_create:1"}, fork=True)
         self.assertEqual([answer["ok"] for answer in outcome.of("client")], [False, True, True])
@@ -218,7 +218,7 @@ class Tables(FaultCase):
 
     @each_way
     def test_handles_are_the_plugins(self, way):
-        """All but a few entries, the version and the whole extension chain are the plugin's own."""
+        """All entries but a few, the version and the whole extension chain are the plugin's own."""
         table = self.run_sound(way, ["table"]).of("table")[0]
         self.assertTrue(table["fake"])
         self.assertFalse(table["is_bare"])
@@ -259,7 +259,7 @@ class Tables(FaultCase):
         self.assertEqual([table["is_bare"] for table in tables], [False] * 9)
         for table in tables:
             self.assertEqual(table["extension_start"], table["bare_extension_start"])
-        # Each compiled its own program.
+        # Each plugin compiled its own program.
         compiled = {line["copy"]: line["detail"] for line in cold.trace if line["call"] == "compiled"}
         self.assertEqual(compiled, {f"fake-{i}.so": f"name=p{i}" for i in range(9)})
         self.assertEqual(self.place.events("counts")[-1]["executions"], 9)
@@ -267,7 +267,7 @@ class Tables(FaultCase):
         self.assertEqual(warm.real_compiles(), [])
 
     def test_more_plugins_than_slots(self):
-        """Those past the limit work bare, which is told once."""
+        """Plugins beyond the limit work unwatched, with one warning."""
         paths = self.copies(19)
         outcome = self.run_sound("preload", self.words_for(paths), status=1)
         self.assertEqual(len(outcome.real_compiles()), 19)
@@ -280,7 +280,7 @@ class Tables(FaultCase):
         self.assertEqual(len(warm.real_compiles()), 19 - sum(watched))
 
     def test_a_library_without_the_symbol(self):
-        """Looking GetPjrtApi up where it is not gives what it gives without rekindle."""
+        """Looking up GetPjrtApi in a library without it fails in the same way as without rekindle."""
         bare = self.place.run("bare", [], fake=os.environ["FAULT_NO_API"])
         outcome = self.place.run("preload", [], fake=os.environ["FAULT_NO_API"])
         self.assertEqual(outcome.plain(), bare.plain())

@@ -1,4 +1,4 @@
-"""One line for each case, and one that counts them. See run."""
+"""Prints one line for each case, and a last line with the counts. See run."""
 
 import sys
 from pathlib import Path
@@ -68,7 +68,7 @@ def store(tmp_path):
 
 @pytest.fixture(scope="session")
 def jax_devices(tmp_path_factory):
-    """What JAX sees. A GPU that is there and that JAX does not see is a failure."""
+    """JAX's devices. If JAX does not see an existing GPU, the tests fail."""
     seen = gpu.seen("jax", str(tmp_path_factory.mktemp("jax")))
     if "error" in seen:
         pytest.fail("\n".join([f"{gpu.PYTHON}: JAX sees no GPU:", *seen["error"]]), pytrace=False)

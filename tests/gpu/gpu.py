@@ -1,4 +1,4 @@
-"""A store whose processes run on a GPU, and what there is to run on. See run."""
+"""A store whose processes run on a GPU, and checks for a GPU and a Python. See run."""
 
 import functools
 import glob
@@ -14,11 +14,11 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import harness  # noqa: E402
 
-# "cpu" for a test of these tests.
+# "cpu" for tests of these tests themselves.
 PLATFORM = os.environ.get("REKINDLE_GPU_PLATFORM", "cuda")
 PYTHON = os.environ.get("REKINDLE_GPU_PYTHON", "")
 
-# Compiling times kernels and takes the fastest, so two compilations may differ to the bit. Under these flags not.
+# Compilation times kernels and takes the fastest, so two compilations may differ in bits. These flags prevent that.
 SAME_BITS = {"XLA_FLAGS": "--xla_gpu_autotune_level=0 --xla_gpu_deterministic_ops=true"}
 
 
@@ -28,7 +28,7 @@ def device_files():
 
 @functools.cache
 def missing():
-    """Why nothing can be run here; None where all is there."""
+    """Returns the reason why nothing can run here; None if everything is present."""
     if PLATFORM != "cpu" and not device_files():
         return "this machine has no NVIDIA GPU (/dev/nvidia0)"
     if not PYTHON:
@@ -47,13 +47,13 @@ class Store(harness.Store):
     def framework_environment(self, library, way):
         if PLATFORM == "cpu":
             return super().framework_environment(library, way)
-        # JAX would take three quarters of the GPU's memory, and PyTorch needs some of it too.
+        # By default JAX takes three quarters of the GPU's memory, but PyTorch needs some of it.
         return harness.clean_environment() | {"JAX_PLATFORMS": PLATFORM, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 
 @functools.cache
 def seen(framework, folder):
-    """What programs/devices.py says of `framework`; the end of its stderr where it fails."""
+    """Returns the output of programs/devices.py for `framework`, or the end of its stderr if it fails."""
     done = Store(Path(folder) / "store").start(PROGRAMS / "devices.py", framework, PLATFORM, way="bare", status=None)
     if done.returncode == 0:
         return done.json()
@@ -62,7 +62,7 @@ def seen(framework, folder):
 
 
 def said(done):
-    """What rekindle wrote on stderr at the end."""
+    """Returns rekindle's lines on stderr."""
     return [line for line in done.stderr.splitlines() if line.startswith("rekindle:")]
 
 

@@ -1,4 +1,4 @@
-"""What must hold on a GPU as on the CPU. The first line of each test is what `make check-gpu` prints of it."""
+"""Tests of rekindle on a GPU. `make check-gpu` prints the first line of each test's docstring."""
 
 import pytest
 
@@ -13,14 +13,14 @@ KINDS = ["train", "donated", "bfloat16", "scanned", "convolution", "updated"]
 
 @pytest.fixture(autouse=True)
 def _devices(request, record_property):
-    """Which devices a case ran on stands in its line."""
+    """Adds the devices of a case to its line."""
     name = "torch_device" if "torch_device" in request.fixturenames else "jax_devices"
     seen = request.getfixturevalue(name)
     record_property("detail", f"{name.split('_')[0]} {seen['version']}, {seen['count']} × {seen['kind']}")
 
 
 def assert_restarts(store, program, *args, env, results):
-    """Cold, warm by request, warm by loading ahead: all with the same results."""
+    """A cold start, a warm start without prefetching and prefetched starts give the same results."""
     cold = store.start(program, *args, env=env).json()
     stats = store.stats()
     assert_cold(stats)
@@ -38,18 +38,18 @@ def assert_restarts(store, program, *args, env, results):
 
 
 def test_training_steps(store):
-    """Training steps and more: cold, warm and loaded ahead, with the bits of a run without rekindle"""
+    """Training steps and more: cold, warm and prefetched, with the same bits as without rekindle"""
     bare = store.start("kinds.py", *KINDS, way="bare", env=SAME_BITS).json()["results"]
     assert_restarts(store, "kinds.py", *KINDS, env=SAME_BITS, results=bare)
 
 
 def test_tuned_kernels(store):
-    """Kernels chosen by timing them: what was chosen in the cold run is what is loaded"""
+    """Kernels chosen by timing: a warm start loads the kernels chosen by the cold start"""
     assert_restarts(store, "kinds.py", "train", "scanned", env={}, results=None)
 
 
 def test_collectives(store, record_property):
-    """Collective programs over all GPUs: cold, warm and loaded ahead"""
+    """Collective programs over all GPUs: cold, warm and prefetched"""
     bare = store.start(PROGRAMS / "collective.py", way="bare", env=SAME_BITS).json()
     if bare["devices"] == 1:
         record_property("detail", "the form for one device, since there is one")
@@ -58,7 +58,7 @@ def test_collectives(store, record_property):
 
 @pytest.fixture(scope="module")
 def serialized(tmp_path_factory, jax_devices):
-    """Results of the programs that are serialized, without rekindle. They do not depend on the kernels chosen."""
+    """The results of the serialized programs without rekindle. They do not depend on the chosen kernels."""
     return serialize_cases.bare_results(SameBits(tmp_path_factory.mktemp("bare") / "store"))
 
 
@@ -73,13 +73,13 @@ def same_bits(tmp_path):
 
 
 def test_serialize(same_bits, serialized, tmp_path):
-    """Serialize, load, run: bare, cold, warm and loaded ahead"""
+    """Serialize, load, run: bare, cold, warm and prefetched"""
     serialize_cases.serialize_load_run(same_bits, serialized, tmp_path / "kept", ways=[])
 
 
 @pytest.mark.parametrize("starts", STARTS.values(), ids=STARTS)
 def test_own_cache(same_bits, serialized, tmp_path, starts):
-    """JAX's own cache beside rekindle, the last of four starts without rekindle"""
+    """JAX's own cache beside rekindle; the last of four starts runs without rekindle"""
     serialize_cases.own_cache_beside_rekindle(same_bits, serialized, tmp_path / "own", starts)
 
 
@@ -95,7 +95,7 @@ def test_explain_a_changed_shape(store):
 
 
 def test_torch_compile(store, torch_device, tmp_path):
-    """torch.compile: the same results with the preload and without, at the first start and the second"""
+    """torch.compile: the same results with and without the preload, at the first and the second start"""
     device = "cpu" if gpu.PLATFORM == "cpu" else "cuda"
     bare = None
     for way in ("bare", "run", "run"):

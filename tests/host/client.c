@@ -1,4 +1,4 @@
-// Words about clients and devices.
+// Words for clients and devices.
 #include "host/host.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ PJRT_Client *host_current_client(const host *h) {
     return h->clients[h->client];
 }
 
-// Everything that a framework asks a new client; the first error ends it.
+// Makes the calls that a framework makes on a new client. Stops at the first error.
 static PJRT_Error *describe(const host *h, PJRT_Client *client, rk_json *json) {
     PJRT_Client_PlatformName_Args name = HOST_ARGS(PJRT_Client_PlatformName_Args, .client = client);
     PJRT_Error *error = h->api->PJRT_Client_PlatformName(&name);
@@ -46,7 +46,7 @@ static PJRT_Error *describe(const host *h, PJRT_Client *client, rk_json *json) {
     return error;
 }
 
-// "NAME=VALUE": a number, true, false, or text.
+// Parses "NAME=VALUE". VALUE is a number, true, false, or text.
 static PJRT_NamedValue read_option(const char *text) {
     size_t len = strcspn(text, "=");
     const char *value = text[len] ? text + len + 1 : "";
@@ -113,7 +113,7 @@ void host_destroy_client(host *h, const char *value) {
     (void)host_end(&line, h, h->api->PJRT_Client_Destroy(&args));
 }
 
-static host *ends; // whose client is destroyed at exit
+static host *ends; // its current client is destroyed at exit
 
 static void destroy_ours(void) {
     host_destroy_client(ends, "");

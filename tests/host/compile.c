@@ -1,4 +1,4 @@
-// Words about programs and executables.
+// Words for programs and executables.
 #include "host/host.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 // num_replicas (4), num_partitions (5) }.
 static const char default_options[] = {0x1a, 4, 0x20, 1, 0x28, 1};
 
-// What to compile.
+// Programs to compile.
 
 typedef struct source {
     rk_buf code;
@@ -35,7 +35,8 @@ static bool ends_with(const char *text, const char *end) {
     return text_len >= end_len && strcmp(text + text_len - end_len, end) == 0;
 }
 
-// Inline text, in which {t}, {t%8} and {r} stand for the thread, the thread modulo 8 and the round.
+// Appends inline text and replaces {t}, {t%8} and {r} by the thread, the thread modulo 8, and the
+// round.
 static void add_inline_text(const host *h, const char *text, rk_buf *out_code) {
     while (*text) {
         if (strncmp(text, "{t}", 3) == 0) {
@@ -53,7 +54,7 @@ static void add_inline_text(const host *h, const char *text, rk_buf *out_code) {
     }
 }
 
-// "@FILE[:OPTIONS-FILE]" or a program of the fake as text.
+// Reads "@FILE[:OPTIONS-FILE]", or takes the text of a program for the fake plugin.
 static void read_source(const host *h, const char *value, source *out_source) {
     *out_source = (source){.format = "mlir"};
     if (*value != '@') {
@@ -97,7 +98,7 @@ typedef struct extensions {
     PJRT_Extension_Base nodes[8];
 } extensions;
 
-// "1,99" as a chain; NULL for none.
+// Parses a list like "1,99" into a chain of extensions; NULL if the list is empty.
 static PJRT_Extension_Base *make_chain(const char *types, extensions *out) {
     size_t count = 0;
     for (char *end; types && *types; types = *end == ',' ? end + 1 : end) {
@@ -169,7 +170,7 @@ void host_compile(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// The topology in use, else that of the client.
+// Returns the topology in use, or the client's topology if there is none.
 static PJRT_Error *find_topology(const host *h, const PJRT_TopologyDescription **out_topology) {
     *out_topology = h->topology;
     if (h->topology)
@@ -181,7 +182,7 @@ static PJRT_Error *find_topology(const host *h, const PJRT_TopologyDescription *
     return error;
 }
 
-// Through PJRT_Compile.
+// Compiles through PJRT_Compile.
 void host_compile_topology(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "compile-topology");
@@ -204,7 +205,7 @@ void host_compile_topology(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// What a framework asks an executable.
+// The queries that a framework makes on an executable.
 
 static PJRT_Error *describe_shape(const host *h, PJRT_Executable *executable, rk_json *json) {
     PJRT_Executable_NumOutputs_Args outputs =
@@ -227,7 +228,7 @@ static PJRT_Error *describe_shape(const host *h, PJRT_Executable *executable, rk
     return error;
 }
 
-// First its size, then the program itself.
+// Queries the size first, then the program.
 static PJRT_Error *read_program(const host *h, PJRT_Executable *executable, PJRT_Program *program,
                                 rk_buf *code) {
     *program = HOST_NO_ARGS(PJRT_Program);
@@ -250,7 +251,7 @@ static PJRT_Error *describe_program(const host *h, PJRT_Executable *executable, 
     return error;
 }
 
-// The same handle is asked again and again.
+// Repeats the query on one handle.
 void host_optimized(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "optimized");
@@ -303,7 +304,7 @@ void host_inspect(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// Serializing and loading, as a framework with a cache of its own does.
+// Serializing and loading, as in a framework with its own cache.
 
 void host_serialize(host *h, const char *value) {
     host_line line;

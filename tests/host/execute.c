@@ -1,4 +1,4 @@
-// Words about running executables and fetching what they made.
+// Words that run executables and fetch their outputs.
 #include "host/host.h"
 
 #include <stdlib.h>
@@ -109,7 +109,7 @@ void host_execute(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// Prints all outputs that are there, as lists of f32.
+// Prints all current outputs as lists of f32.
 void host_tohost(host *h, const char *value) {
     (void)value;
     host_line line;

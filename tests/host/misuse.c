@@ -1,4 +1,4 @@
-// Words that use the plugin wrongly: to see that the fake notices.
+// Words that misuse the plugin, to check that the fake plugin detects it.
 #include "host/host.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void misuse_client(host *h) {
     (void)h->api->PJRT_Client_PlatformName(&args);
 }
 
-// An executable outlives its client and is used.
+// Uses an executable after its client was destroyed.
 static void misuse_orphan(host *h) {
     host_destroy_client(h, "");
     host_inspect(h, "");
@@ -30,7 +30,7 @@ static void *compile_slowly(void *untyped) {
     return NULL;
 }
 
-// Leaves while a thread of its own is inside the plugin.
+// Exits while another thread is inside the plugin.
 static void misuse_teardown(host *h) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, compile_slowly, h) != 0)

@@ -1,4 +1,4 @@
-// Words about the plugin as a library and its table.
+// Words that open the plugin and inspect its table.
 #include "host/host.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 
 typedef const PJRT_Api *get_pjrt_api_fn(void);
 
-// dlsym gives an object pointer; ISO C knows no cast from there to a function.
+// dlsym returns an object pointer. ISO C has no cast from it to a function pointer.
 static get_pjrt_api_fn *find_get_pjrt_api(void *handle) {
     void *symbol = dlsym(handle, "GetPjrtApi");
     get_pjrt_api_fn *function = NULL;
@@ -36,7 +36,7 @@ void host_lib(host *h, const char *value) {
         (void)host_end(&line, h, NULL);
 }
 
-// Looks the table up a second time: a framework may, and must get the same one.
+// Looks up the table a second time. A framework may do this and must get the same table.
 void host_again(host *h, const char *value) {
     (void)value;
     host_line line;
@@ -119,7 +119,7 @@ static const struct {
 #undef HOST_ENTRY
 };
 
-// The fake's own node in the chain, or NULL: another plugin, or the chain was meddled with.
+// The fake plugin's own extension node; NULL if this is another plugin or its chain was changed.
 static const fake_extension *find_fake_extension(const PJRT_Api *api) {
     const PJRT_Extension_Base *node = api->extension_start;
     for (; node; node = node->next) {
@@ -168,7 +168,7 @@ static void add_extra_slots(rk_json *json, const PJRT_Api *api, const PJRT_Api *
     rk_json_end_array(json);
 }
 
-// [type, struct_size] of each node.
+// Adds [type, struct_size] for each node.
 static void add_extensions(rk_json *json, const PJRT_Api *api) {
     rk_json_key(json, "extensions");
     rk_json_begin_array(json);
@@ -218,7 +218,7 @@ void host_transform(host *h, const char *value) {
         host_end_failed(&line, h, "the plugin has no such extension");
 }
 
-// Calls a slot behind the header's table, as a newer framework would.
+// Calls a slot after the end of the header's table, as a newer framework would.
 void host_extra(host *h, const char *value) {
     host_line line;
     host_begin(&line, h, "extra");
@@ -228,7 +228,7 @@ void host_extra(host *h, const char *value) {
         host_end_failed(&line, h, "the table does not reach so far");
         return;
     }
-    // Two of them have structs that grew; the others take fake_extra_args.
+    // The structs of two slots grew between versions. The other slots take fake_extra_args.
     const char *name = slot == FAKE_EXTRA_CREATE_ERROR_BUFFER ? "PJRT_Client_CreateErrorBuffer"
                        : slot == FAKE_EXTRA_POISON_EXECUTION  ? "PJRT_Device_PoisonExecution"
                                                               : "extra_slot";

@@ -1,4 +1,4 @@
-// The lines on stdout, and errors as the plugin describes them.
+// Writes JSON lines to stdout, with errors as the plugin describes them.
 #include "host/host.h"
 
 #include <stdio.h>
@@ -27,8 +27,8 @@ void host_begin(host_line *line, const host *h, const char *action) {
     rk_json_member_uint(&line->json, "pid", (uint64_t)getpid());
 }
 
-// One write a line: lines of threads and of forked children stay whole, and nothing is lost by
-// _exit.
+// Uses one write per line, so that lines of threads and of forked children stay whole, and _exit
+// loses nothing.
 static void write_line(host_line *line) {
     rk_json_end_object(&line->json);
     rk_buf_add_byte(&line->text, '\n');
@@ -55,7 +55,7 @@ static void count_payload(const char *key, size_t key_size, const char *value, s
     (*(uint64_t *)user_arg)++;
 }
 
-// PJRT_Error_ForEachPayload, where the table is long enough to have it.
+// Calls PJRT_Error_ForEachPayload if the table contains it.
 static void add_payloads(host_line *line, const host *h, const PJRT_Error *error) {
     const size_t end =
         offsetof(fake_long_table, extra[FAKE_EXTRA_ERROR_FOR_EACH_PAYLOAD]) + sizeof(void *);

@@ -1,6 +1,6 @@
-// A host of another API version: structs that are as long as that version has them. What lies
-// behind them is marked, so that who writes there is caught, and who reads there gets what no
-// field is ever set to.
+// Structs of another API version: each struct has the size that it has in that version. Marker
+// bytes follow the struct. A write to them is detected. A read from them gives a value that no
+// field ever has.
 #include "host/host.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { MARK = 0xc5, MARK_BYTES = 64 };
 
-// In front of every copy.
+// Precedes every copy.
 typedef struct copy_head {
     size_t bytes, pad;
 } copy_head;
@@ -22,7 +22,7 @@ static size_t size_in(const void *args) {
     return size;
 }
 
-void *host_struct_new(const host *h, const char *name, const void *from, size_t room) {
+void *host_struct_new(const host *h, const char *name, const void *from, size_t capacity) {
     int minor = h->minor ? h->minor : PJRT_API_MINOR;
     size_t declared = pjrt_struct_declared(name, minor, size_in(from));
     size_t real = pjrt_struct_real(name, minor, size_in(from));
@@ -33,7 +33,7 @@ void *host_struct_new(const host *h, const char *name, const void *from, size_t 
     unsigned char *copy = (unsigned char *)(head + 1);
     memset(copy, 0, real);
     memset(copy + real, MARK, MARK_BYTES);
-    memcpy(copy, from, room < real ? room : real);
+    memcpy(copy, from, capacity < real ? capacity : real);
     memcpy(copy, &declared, sizeof declared);
     return copy;
 }
@@ -47,11 +47,12 @@ void host_struct_free(const char *name, void *copy) {
     rk_free(head);
 }
 
-PJRT_Error *host_call(const host *h, const char *name, host_entry *entry, void *args, size_t room) {
-    void *copy = host_struct_new(h, name, args, room);
+PJRT_Error *host_call(const host *h, const char *name, host_entry *entry, void *args,
+                      size_t capacity) {
+    void *copy = host_struct_new(h, name, args, capacity);
     size_t size = size_in(args), real = ((copy_head *)copy - 1)->bytes;
     PJRT_Error *error = entry(copy);
-    memcpy(args, copy, room < real ? room : real);
+    memcpy(args, copy, capacity < real ? capacity : real);
     memcpy(args, &size, sizeof size);
     host_struct_free(name, copy);
     return error;
@@ -69,7 +70,7 @@ void host_location(host *h, const char *value) {
 
 // Words that call the entries whose structs grew.
 
-// Room for every version of a struct, by its words.
+// A union large enough for every version of a struct, with access by machine words.
 typedef union any_args {
     size_t words[64];
     PJRT_Device_AddressableMemories_Args memories;
@@ -148,7 +149,7 @@ void host_memory_stats(host *h, const char *value) {
     (void)host_end(&line, h, error);
 }
 
-// A buffer of f32[4]: (1, 2, 3, 4), which joins the outputs.
+// Adds a buffer f32[4] with (1, 2, 3, 4) to the outputs.
 void host_view(host *h, const char *value) {
     (void)value;
     static float values[] = {1, 2, 3, 4};

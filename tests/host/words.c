@@ -1,4 +1,4 @@
-// The words: single ones, and blocks of them between "word{" and "}".
+// The words: single words, and blocks of words between "word{" and "}".
 #include "host/host.h"
 
 #include <signal.h>
@@ -55,13 +55,13 @@ static const struct {
     {"misuse", host_misuse, true},
 };
 
-// Leaving.
+// Ends of the process.
 
 static void *exit_from_thread(void *status) {
     exit(*(int *)status);
 }
 
-// Every way that a process has to end, but returning from main, which main does itself.
+// Ends the process in the given way. Returning from main is not among them; main does that itself.
 static void leave(const host *h, const char *how) {
     int status = h->failed ? 1 : 0;
     pthread_t thread;
@@ -93,7 +93,7 @@ static void touch(const char *path) {
         host_usage("%s cannot be written", path);
 }
 
-// "NAME=VALUE"; without a value the variable is unset. The text stays in the environment.
+// Sets "NAME=VALUE"; without a value, unsets the variable. The text stays in the environment.
 static void change_variable(const char *text) {
     static struct kept {
         struct kept *before;
@@ -112,7 +112,7 @@ static void change_variable(const char *text) {
         host_usage("setenv=%s failed", text);
 }
 
-// As a program does that becomes a daemon, which closes all it did not open.
+// Closes files that this program did not open, as a program does that becomes a daemon.
 static void close_files(const char *ending) {
     enum { END = 1024 };
     for (int fd = 3; fd < END; fd++) {
@@ -127,8 +127,8 @@ static void close_files(const char *ending) {
 
 // Blocks.
 
-// The child runs the words and, if none of them ended it, calls exit. The parent waits and says how
-// the child ended.
+// The child runs the words. If none of them ends it, the child calls exit. The parent waits and
+// reports the child's end.
 static void run_fork(host *h, char *const *words, size_t count) {
     pid_t child = fork();
     if (child == 0) {
@@ -173,8 +173,8 @@ static void cancel_after(host *h, const worker *w, const char *milliseconds) {
     (void)host_end(&line, h, NULL);
 }
 
-// All threads begin at once; their executables are left to the plugin, as frameworks do at exit.
-// The only one is cancelled after `cancel_ms`, if that is not NULL.
+// All threads start at once. The plugin keeps their executables, as when a framework exits. If
+// `cancel_ms` is not NULL, there is one thread, which is cancelled after that time.
 static void run_threads(host *h, size_t threads, const char *cancel_ms, char *const *words,
                         size_t count) {
     if (threads < 1 || threads > MAX_THREADS)
@@ -215,7 +215,7 @@ static void run_repeat(host *h, size_t rounds, char *const *words, size_t count)
     }
 }
 
-// Number of words up to the brace that closes the block begun just before words[0].
+// Number of words before the brace that closes the block that starts before words[0].
 static size_t block_length(char *const *words, size_t count) {
     size_t depth = 1;
     for (size_t i = 0; i < count; i++) {

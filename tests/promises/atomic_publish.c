@@ -1,5 +1,5 @@
-// Writers and readers on the same keys, all of them processes, every read checked byte by byte
-// against what can have been written. Size: reads.
+// Writer and reader processes on the same keys. Every read is compared byte by byte with all
+// contents that can have been written. Size: number of reads.
 #include "promise.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct shared {
 static shared *all;
 static const char *directory;
 
-// From 1 KiB to 30 KiB: some are one write(2), some several.
+// From 1 KiB to 30 KiB: some need one write(2), others several.
 static size_t bytes_of(unsigned key) {
     return (size_t)1024 + 2000 * (size_t)key;
 }
@@ -80,12 +80,12 @@ static void no_torn_read(void) {
         fine = promise_wait(writers[i]) == 0 && fine;
     const promise_reads *reads = &all->reads;
     unsigned torn = reads->damaged + reads->wrong;
-    // Replacing is one step: a reader finds the old entry or the new one, never none.
+    // Replacing an entry is atomic: a reader finds the old entry or the new one, never a miss.
     fine = fine && reads->misses == 0 && reads->failed == 0 && all->refused == 0 &&
            all->puts > KEYS && reads->reads >= all->wanted;
-    promise_tell("atomic publish, torn reads", "0 in 1000000", fine && torn == 0,
-                 "%u in %u, %u missed, while %u processes put %u times", torn, reads->reads,
-                 reads->misses + reads->failed, WRITERS, all->puts);
+    promise_report("atomic publish, torn reads", "0 in 1000000", fine && torn == 0,
+                   "%u in %u, %u missed, while %u processes put %u times", torn, reads->reads,
+                   reads->misses + reads->failed, WRITERS, all->puts);
 }
 
 static int no_fsync(int fd) {
@@ -97,7 +97,7 @@ static double put_seconds(rk_store *store, size_t bytes, unsigned round, bool sy
     rk_sys_table table = rk_sys_libc;
     table.fsync_fn = no_fsync;
     rk_entry entry = promise_entry(round, synced, bytes);
-    sync(); // what others have left to write
+    sync(); // writes back the dirty pages of other processes
     rk_sys_replace(synced ? NULL : &table);
     double start = promise_seconds();
     promise_ok(rk_store_put(store, &entry, NULL), "put");
@@ -106,7 +106,7 @@ static double put_seconds(rk_store *store, size_t bytes, unsigned round, bool sy
     return seconds;
 }
 
-// By turns, and the fastest of each, so that both see the same machine.
+// Alternates between the two and takes the fastest of each, so that both meet the same load.
 static void fsync_is_cheap(size_t mebibytes) {
     double fastest[2] = {1e9, 1e9};
     rk_store *store = NULL;
@@ -121,15 +121,15 @@ static void fsync_is_cheap(size_t mebibytes) {
     rk_store_free(store);
     double unsynced = fastest[0], synced = fastest[1];
     double share = 100 * (synced / unsynced - 1);
-    promise_tell("atomic publish, cost of fsync", "at most 20 %", share <= 20,
-                 "%.0f %% of a put of %zu MiB (%.0f ms with it, %.0f ms without)", share, mebibytes,
-                 synced * 1e3, unsynced * 1e3);
+    promise_report("atomic publish, cost of fsync", "at most 20 %", share <= 20,
+                   "%.0f %% of a put of %zu MiB (%.0f ms with it, %.0f ms without)", share,
+                   mebibytes, synced * 1e3, unsynced * 1e3);
 }
 
 int main(int argc, char **argv) {
     promise_begin(argc, argv);
     no_torn_read();
-    if (promise_full()) { // a figure of the disk: not for make check
+    if (promise_full()) { // depends on the disk: not for make check
         fsync_is_cheap(16);
         fsync_is_cheap(64);
     }

@@ -1,7 +1,7 @@
-"""A small job on the real CPU plugin, started many times: the frameworks are imported once, and each start is a
-forked process with a plugin of its own. For each line on stdin, one on stdout: what became of the start.
+"""A small job on the real CPU plugin, started many times. The parent imports the frameworks once, and each start is a
+forked process with its own plugin. For each line on stdin it prints one line with the outcome of a start.
 
-With BITFLIP_JAX_CACHE it uses JAX's own persistent cache in that directory.
+With BITFLIP_JAX_CACHE the job uses JAX's own persistent cache in that directory.
 """
 
 import json
@@ -16,7 +16,7 @@ START_SECONDS = 60
 
 
 def work():
-    """Compiles one program, with weights inside of it, and runs it: (was it loaded, its results)."""
+    """Compiles and runs one program with weights baked in. Returns whether it was loaded, and its results."""
     hits = []
     cache = os.environ.get("BITFLIP_JAX_CACHE")
     if cache:
@@ -36,7 +36,7 @@ def work():
 
 
 def child(out):
-    # What a spoiled executable says on its way down is no business of the table's.
+    # Messages of a damaged executable must not disturb the table.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     signal.alarm(START_SECONDS)
     try:
@@ -46,7 +46,7 @@ def child(out):
         answer = {"error": f"{type(problem).__name__}: {problem}"[:200]}
     os.write(out, json.dumps(answer).encode())
     os.close(out)
-    # As Python leaves, so that whatever is to be stored is stored.
+    # An ordinary end of Python, so that pending entries are stored.
     sys.exit(0)
 
 

@@ -1,5 +1,5 @@
-// One entry, spoiled in every way that is asked for: nothing of it reaches the plugin, it is set
-// aside, and the next compilation repairs it. Size: sampled flips of the payload.
+// One entry, damaged in many ways. No damaged entry reaches the plugin; each is quarantined, and
+// the next compilation replaces it. Size: number of sampled bit flips in the payload.
 #include "promise.h"
 
 #include <stdio.h>
@@ -16,10 +16,10 @@ enum { KEY = 1, OTHER_KEY = 2, VARIANTS = 1, BYTES = 4000, HEAD_BYTES = 256 };
 
 static rk_store *store;
 static char path[4096], other_path[4096];
-static uint8_t *sound; // the bytes of the entry
+static uint8_t *sound; // the bytes of the valid entry
 static size_t sound_len;
 
-// The plugin: it counts what reaches it.
+// The plugin, which counts its loads.
 static unsigned loads;
 static int handle;
 
@@ -48,8 +48,8 @@ typedef struct tally {
     unsigned cases, reached_plugin, left_in_place, not_repaired;
 } tally;
 
-// What lies at the entry's place is spoiled by now. Another version's entry looks the same as one
-// whose version is damaged: it is no hit, but stays until it is replaced.
+// The file of the entry is damaged. Damage to the version field looks like an entry of another
+// version: that is a miss, and the entry stays until it is replaced.
 static void check_spoiled(tally *sum) {
     loads = 0;
     rk_answer answer = look_up(KEY);
@@ -71,9 +71,9 @@ static void flip(size_t bit, tally *sum) {
     check_spoiled(sum);
 }
 
-static void tell(const char *row, const char *asked, const tally *sum) {
+static void report(const char *row, const char *asked, const tally *sum) {
     unsigned caught = sum->cases - sum->reached_plugin;
-    promise_tell(
+    promise_report(
         row, asked,
         sum->cases > 0 && sum->reached_plugin + sum->left_in_place + sum->not_repaired == 0,
         "%u of %u (%.4g %%), %u not set aside, %u not repaired", caught, sum->cases,
@@ -90,10 +90,11 @@ static void every_bit_of_the_head(void) {
     tally sum = {0};
     for (size_t bit = 0; bit < (size_t)HEAD_BYTES * 8; bit++)
         flip(bit, &sum);
-    tell("corruption, every bit of the head", "100 % of 2048 before the plugin", &sum);
+    report("corruption, every bit of the head", "100 % of 2048 before the plugin", &sum);
 }
 
-// Of a signed entry, which from here on is the sound one; a flipped bit must not make it unsigned.
+// Uses a signed entry, which becomes the valid entry of the later checks. A flipped bit must not
+// make the entry unsigned.
 static void every_bit_of_the_end(void) {
     const uint8_t seed[RK_SIGN_SEED_BYTES] = {1};
     rk_sign_secret secret;
@@ -115,7 +116,8 @@ static void every_bit_of_the_end(void) {
     size_t end_bytes = (size_t)RK_DIGEST_BYTES + RK_ENTRY_SIGNATURE_BYTES;
     for (size_t bit = (sound_len - end_bytes) * 8; bit < sound_len * 8; bit++)
         flip(bit, &sum);
-    tell("corruption, every bit of digest and signature", "100 % of 1280 before the plugin", &sum);
+    report("corruption, every bit of digest and signature", "100 % of 1280 before the plugin",
+           &sum);
 }
 
 static void sampled_bits_behind_it(const char *directory) {
@@ -128,7 +130,7 @@ static void sampled_bits_behind_it(const char *directory) {
         if (i % 1000 == 0)
             forget_quarantine(directory);
     }
-    tell("corruption, sampled bits behind it", "100 % of 10000 before the plugin", &sum);
+    report("corruption, sampled bits behind it", "100 % of 10000 before the plugin", &sum);
 }
 
 static void every_length(void) {
@@ -137,7 +139,7 @@ static void every_length(void) {
         promise_write_file(path, sound, len);
         check_spoiled(&sum);
     }
-    tell("corruption, every truncated length", "100 % before the plugin", &sum);
+    report("corruption, every truncated length", "100 % before the plugin", &sum);
     sum = (tally){0};
     for (size_t more = 1; more <= 64; more++) {
         uint8_t *longer = calloc(1, sound_len + more);
@@ -147,16 +149,16 @@ static void every_length(void) {
         free(longer);
         check_spoiled(&sum);
     }
-    tell("corruption, bytes added behind the end", "100 % before the plugin", &sum);
+    report("corruption, bytes added behind the end", "100 % before the plugin", &sum);
 }
 
 static void swapped(void) {
     tally sum = {0};
     size_t len = 0;
     uint8_t *other = promise_read_file(other_path, &len);
-    promise_write_file(path, other, len); // sound, but another key's
+    promise_write_file(path, other, len); // valid, but of another key
     check_spoiled(&sum);
-    uint8_t *crossed = malloc(len); // one's head, the other's body
+    uint8_t *crossed = malloc(len); // the head of one entry, the body of the other
     promise_need(crossed != NULL, "malloc");
     memcpy(crossed, sound, HEAD_BYTES);
     memcpy(crossed + HEAD_BYTES, other + HEAD_BYTES, len - HEAD_BYTES);
@@ -168,7 +170,7 @@ static void swapped(void) {
     check_spoiled(&sum);
     promise_need(unlink(path) == 0 && mkdir(path, 0700) == 0, "mkdir");
     check_spoiled(&sum);
-    tell("corruption, entries swapped, linked, crossed", "100 % before the plugin", &sum);
+    report("corruption, entries swapped, linked, crossed", "100 % before the plugin", &sum);
 }
 
 int main(int argc, char **argv) {

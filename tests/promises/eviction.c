@@ -1,5 +1,5 @@
-// Processes whose working set is twice the cap: what they miss they compile, so to speak, and
-// store. Size: MiB of the cap.
+// Processes whose working set is twice the cap. They store every program that they miss, as if
+// compiled. Size: MiB of the cap.
 #include "promise.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ enum { PROCESSES = 16, LARGEST_KIB = 512, ROUNDS = 3 };
 
 typedef struct shared {
     promise_reads reads;
-    atomic_uint puts, no_room, failed;
+    atomic_uint puts, no_space, failed;
     atomic_ullong put_bytes;
 } shared;
 
@@ -19,7 +19,7 @@ static const char *directory;
 static uint64_t cap_bytes;
 static unsigned keys;
 
-// 32 to 512 KiB, 198 on average, of which half is stored.
+// 32 to 512 KiB, 198 on average. About half remains after compression.
 static size_t bytes_of(unsigned key) {
     return ((size_t)LARGEST_KIB << 10 >> (key % 5)) - key % 256;
 }
@@ -28,15 +28,15 @@ static void put(rk_store *store, unsigned key) {
     rk_entry entry = promise_entry(key, 0, bytes_of(key));
     uint64_t stored = 0;
     rk_err *err = rk_store_put(store, &entry, &stored);
-    bool no_room = rk_err_code(err) == RK_OUT_OF_RANGE;
+    bool no_space = rk_err_code(err) == RK_OUT_OF_RANGE;
     all->puts += !err;
-    all->no_room += no_room;
-    all->failed += err && !no_room;
+    all->no_space += no_space;
+    all->failed += err && !no_space;
     all->put_bytes += err ? 0 : stored;
     rk_err_free(err);
 }
 
-// Reads every key, each process in an order of its own, and stores what is not there.
+// Reads random keys, in an order of its own for each process, and stores those that are missing.
 static int work(void *context) {
     uint64_t random = *(const unsigned *)context * 0x9e3779b97f4a7c15u + 1;
     rk_store *store = NULL;
@@ -95,14 +95,14 @@ int main(int argc, char **argv) {
     const promise_reads *reads = &all->reads;
     fine = fine && reads->wrong + reads->damaged + reads->failed + all->failed == 0;
     uint64_t in_flight = (uint64_t)PROCESSES * LARGEST_KIB << 10;
-    // As much was stored as must have pushed something out, and the space is used.
+    // So much was stored that something was evicted, and the space is in use.
     bool full = all->put_bytes > cap_bytes + in_flight && seen->peak_bytes > cap_bytes * 3 / 4;
-    promise_tell("eviction under load, the cap", "never above cap + in flight, 0 wrong",
-                 fine && full && seen->peak_bytes <= cap_bytes + in_flight,
-                 "at most %.1f of %llu MiB in %u samples; %u processes, %u keys, %u reads, "
-                 "%u wrong, %u hits; %u puts of %.0f MiB, %u without room, %u failed",
-                 (double)seen->peak_bytes / 1048576, (unsigned long long)cap_bytes >> 20,
-                 seen->samples, PROCESSES, keys, reads->reads, reads->wrong, reads->hits, all->puts,
-                 (double)all->put_bytes / 1048576, all->no_room, all->failed);
+    promise_report("eviction under load, the cap", "never above cap + in flight, 0 wrong",
+                   fine && full && seen->peak_bytes <= cap_bytes + in_flight,
+                   "at most %.1f of %llu MiB in %u samples; %u processes, %u keys, %u reads, "
+                   "%u wrong, %u hits; %u puts of %.0f MiB, %u without room, %u failed",
+                   (double)seen->peak_bytes / 1048576, (unsigned long long)cap_bytes >> 20,
+                   seen->samples, PROCESSES, keys, reads->reads, reads->wrong, reads->hits,
+                   all->puts, (double)all->put_bytes / 1048576, all->no_space, all->failed);
     return promise_end();
 }

@@ -1,13 +1,13 @@
-// A libc whose calls fail when rekindle makes them, and nobody else: preloaded into a whole process
-// under a job, so that the job's own result can be watched. Calls are told apart by the address
-// they come from, and counted over all threads.
+// A libc whose calls fail only when rekindle makes them. Preloaded into a whole job, so that the
+// job's own result can be checked. The return address identifies calls by rekindle. All threads
+// share one count.
 //
-//   FAULTY_LIBC_NTH     which call fails, from 1; 0 or not set: none
-//   FAULTY_LIBC_ERRNO   with what (a number); 0: memory calls fail instead, with NULL
-//   FAULTY_LIBC_LASTING 1: every counted call after it fails too
-//   FAULTY_LIBC_CHANGES 1: only calls that change files count
-//   FAULTY_LIBC_LOG     a file that gets a line for each call that changes files ("openat PATH
-//                       ERRNO"), and one with the count at the end
+//   FAULTY_LIBC_NTH     the number of the failing call, from 1; 0 or not set: none
+//   FAULTY_LIBC_ERRNO   the errno of the failing call; 0: an allocation fails instead (NULL)
+//   FAULTY_LIBC_LASTING 1: every later counted call fails too
+//   FAULTY_LIBC_CHANGES 1: counts only calls that change files
+//   FAULTY_LIBC_LOG     a file that gets a line for each call by rekindle that changes files
+//                       ("openat PATH ERRNO"), and the count at the end
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool lasting, changes_only;
 static int find_rekindle(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size;
     (void)context;
-    // librekindle_preload.so is a stub, which loads librekindle_core.so for the first plugin.
+    // librekindle_preload.so is a stub that loads librekindle_core.so for the first plugin.
     if (!strstr(info->dlpi_name, "librekindle_core") &&
         !strstr(info->dlpi_name, "librekindle_pjrt"))
         return 0;
@@ -100,10 +100,10 @@ static void *next(const char *name) {
     return dlsym(RTLD_NEXT, name);
 }
 
-// The names are libc's, not ours; and REAL makes a declaration.
+// libc defines these names, and REAL expands to a declaration.
 // NOLINTBEGIN(*-reserved-identifier,cert-dcl*,*-parameter-name,*-macro-parentheses)
 
-// Each is as libc declares it. The real one is looked up once; a race does that twice.
+// Each function has libc's declaration. The real function is looked up once, or twice in a race.
 #define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 #define REAL(result, name, parameters)                                                             \
     static result(*real) parameters;                                                               \
@@ -152,7 +152,7 @@ EXPORT int open(const char *path, int flags, ...) {
 
 EXPORT ssize_t write(int fd, const void *data, size_t len) {
     REAL(ssize_t, write, (int, const void *, size_t));
-    // Not what it says on stderr.
+    // Writes to stderr never fail.
     return fd > 2 && strikes(CALLER, false, true) ? -1 : real(fd, data, len);
 }
 
@@ -166,7 +166,7 @@ EXPORT ssize_t pread(int fd, void *data, size_t len, off_t offset) {
     return strikes(CALLER, false, false) ? -1 : real(fd, data, len, offset);
 }
 
-// As Linux does it: the descriptor is gone whatever close(2) says.
+// As on Linux, the descriptor is closed even if close(2) fails.
 EXPORT int close(int fd) {
     REAL(int, close, (int));
     bool struck = strikes(CALLER, false, true);
@@ -266,7 +266,7 @@ EXPORT struct dirent *readdir(DIR *directory) {
     return strikes(CALLER, false, false) ? NULL : real(directory);
 }
 
-// glibc's own names, since looking up the others needs memory.
+// glibc's own names, because dlsym may need memory.
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);

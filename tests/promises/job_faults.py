@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A disk that fails under a job: every result of its compilations is delivered, nothing half-written is kept or
-served, and the user is told once. With --full in both ways in, with every kind of failure, and for every n.
+"""A disk that fails during a job: every result of the job is delivered, no partial entry is stored or served, and the
+user is warned once. With --full on both entry paths, with every kind of failure, and for every n.
 """
 
 import errno
@@ -39,14 +39,14 @@ class Tally:
 
 
 def check_what_is_left(job, tally):
-    """A job on a sound disk loads what is whole, and puts right what is not."""
+    """A job on a sound disk loads the whole entries and replaces the others."""
     outcome = job.run("preload", WORDS, environment={"FAKE_PJRT_PAYLOAD_BYTES": str(PAYLOAD_BYTES)})
     tally.partial += len(job.quarantined())
     tally.misused += len(outcome.traced("MISUSE")) + (outcome.status != 0)
 
 
 def fail_every_call(tally, bare, way, error, lasting, warm):
-    """From the first call to the last: what is counted grows until no call is reached any more."""
+    """Fails the n-th call for rising n, until the job makes fewer than n calls."""
     for nth in itertools.count(1, STEP):
         with Job([FAULTY_LIBC]) as job:
             environment = {
@@ -87,7 +87,7 @@ def memory(bare):
 
 
 def full_disk():
-    """A file system of 1 MiB and 12 executables of 200 KB: some fit."""
+    """On a file system of 1 MiB, some of 12 executables of 200 KB are stored, and every result is delivered."""
     words = ["client", *(f"compile=name=p{i}" for i in range(12)), "execute", "tohost", "destroy-client"]
     settings = {"FAKE_PJRT_PAYLOAD_BYTES": "200000"}
     for way in WAYS:
@@ -99,7 +99,7 @@ def full_disk():
                 return
             bare = job.run("bare", words, environment=settings)
             argv, environment, trace = job.command(way, words, environment=settings)
-            # Both starts in the same namespace: what was stored is loaded, and nothing else is there.
+            # Both starts run in the same namespace: the second loads the stored entries, and no other files exist.
             script = f'"$@" && "$@" && cd {job.store} && find objects -type f'
             done = subprocess.run([*wrapper, "sh", "-ec", script, "sh", *argv], env=environment, check=False,
                                   capture_output=True, text=True, timeout=120)

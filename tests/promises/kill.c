@@ -1,4 +1,4 @@
-// A process that ends at any moment: at each of its system calls, and killed at random. Size:
+// A process that ends at each of its system calls, or is killed at random times. Size: number of
 // kills.
 #include "promise.h"
 
@@ -32,7 +32,7 @@ static void put(rk_store *store, unsigned key, unsigned variant) {
     rk_err_free(rk_store_put(store, &entry, NULL));
 }
 
-// A life in short: open, look up, store, replace, set aside.
+// All operations of a process: open, look up, store, replace, quarantine.
 static void live(unsigned variant) {
     static promise_reads ignored;
     rk_store *store = open_store();
@@ -46,7 +46,7 @@ static void live(unsigned variant) {
     rk_store_free(store);
 }
 
-// The next process: it opens the store at once, is served nothing bad, and stores.
+// The next process opens the store at once, reads only valid entries, and stores.
 static void check_next(void) {
     promise_reads reads = {0};
     double start = promise_seconds();
@@ -85,7 +85,7 @@ static void check_collected(void) {
 
 typedef struct short_life {
     rk_fault_plan plan;
-    bool collects; // instead of the rest
+    bool collects; // collects instead of all other operations
 } short_life;
 
 static int live_until(void *context) {
@@ -97,13 +97,13 @@ static int live_until(void *context) {
     return 0;
 }
 
-// Returns how many calls there are, of those up to `most`.
+// Returns the number of system calls, at most `most`.
 static unsigned exit_at_every_call(bool collects, unsigned most) {
     int status = RK_FAULT_EXIT_STATUS;
     unsigned nth = 1;
     for (; status == RK_FAULT_EXIT_STATUS && nth <= most; nth++) {
         directory = promise_directory("exit", false);
-        if (nth % 2 || collects) // on an empty store, and on one in use
+        if (nth % 2 || collects) // on an in-use store, else on an empty one
             live(0);
         short_life life = {.plan = {.nth = nth, .exits = true}, .collects = collects};
         status = promise_wait(promise_child(live_until, &life));
@@ -116,17 +116,17 @@ static unsigned exit_at_every_call(bool collects, unsigned most) {
 }
 
 static void exit_at_the_nth_call(void) {
-    enum { TAKES_THE_HOLD = 60 }; // what comes then is listing
+    enum { TAKES_THE_GC_LOCK = 60 }; // later calls only list files
     unsigned calls = exit_at_every_call(false, UINT32_MAX);
-    unsigned more = exit_at_every_call(true, promise_full() ? UINT32_MAX : TAKES_THE_HOLD);
+    unsigned more = exit_at_every_call(true, promise_full() ? UINT32_MAX : TAKES_THE_GC_LOCK);
     promise_need(calls > 100 && more > 50, "hardly a call was counted");
-    promise_tell("kill -9, exit at the n-th system call", "0 bad entries, 0 stuck, every n",
-                 bad + stuck == 0, "%u bad entries served, %u stuck, n from 1 to %u, in gc to %u",
-                 bad, stuck, calls, more);
+    promise_report("kill -9, exit at the n-th system call", "0 bad entries, 0 stuck, every n",
+                   bad + stuck == 0, "%u bad entries served, %u stuck, n from 1 to %u, in gc to %u",
+                   bad, stuck, calls, more);
 }
 
 static int live_on(void *context) {
-    for (unsigned i = 0; i < UINT32_MAX; i++) // until it is killed
+    for (unsigned i = 0; i < UINT32_MAX; i++) // runs until it is killed
         live((i + *(const unsigned *)context) % VARIANTS);
     return 0;
 }
@@ -146,21 +146,21 @@ static void kill_at_random(unsigned kills) {
             check_collected();
     }
     check_collected();
-    promise_tell("kill -9, at random", "0 bad entries, 0 stuck in 1000 kills", bad + stuck == 0,
-                 "%u bad entries served, %u stuck in %u kills", bad, stuck, kills);
+    promise_report("kill -9, at random", "0 bad entries, 0 stuck in 1000 kills", bad + stuck == 0,
+                   "%u bad entries served, %u stuck in %u kills", bad, stuck, kills);
 }
 
 int main(int argc, char **argv) {
     promise_begin(argc, argv);
     exit_at_the_nth_call();
     kill_at_random(promise_size(100, 1000));
-    promise_tell("kill -9, leftovers", "all reclaimed by the next gc",
-                 unreclaimed == 0 && leftovers > 0,
-                 "%u left by dead writers, %u still there after gc", leftovers, unreclaimed);
+    promise_report("kill -9, leftovers", "all reclaimed by the next gc",
+                   unreclaimed == 0 && leftovers > 0,
+                   "%u left by dead writers, %u still there after gc", leftovers, unreclaimed);
     double median = promise_median(reopens, reopen_count);
-    promise_tell("kill -9, reopen and first look-up", "at most 50 ms", median <= 0.050,
-                 "%.2f ms (median of %u; 99 %%: %.2f ms, slowest %.2f ms)", median * 1e3,
-                 reopen_count, reopens[reopen_count * 99 / 100] * 1e3,
-                 reopens[reopen_count - 1] * 1e3);
+    promise_report("kill -9, reopen and first look-up", "at most 50 ms", median <= 0.050,
+                   "%.2f ms (median of %u; 99 %%: %.2f ms, slowest %.2f ms)", median * 1e3,
+                   reopen_count, reopens[reopen_count * 99 / 100] * 1e3,
+                   reopens[reopen_count - 1] * 1e3);
     return promise_end();
 }

@@ -1,6 +1,6 @@
-// Many processes at once on one store under its cap: they look up, store, replace, set aside and
-// collect; calls of theirs fail, they are killed, and one of them damages files in place. Whatever
-// is served is right to the byte, and the cap holds. Size: seconds.
+// Many processes on one store under its cap. They look up, store, replace, quarantine and collect.
+// Their calls fail, they are killed, and one of them damages files in place. Every served byte must
+// be right, and the cap must hold. Size: seconds.
 #include "promise.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 
 enum { PROCESSES = 24, VARIANTS = 3, LARGEST_KIB = 512, HOT_KEYS = 64 };
 
-// Of the machine's time a process takes no more than this: then 24 of them fit.
+// Pause after each operation, so that 24 processes fit on the machine.
 static const struct timespec breath = {.tv_nsec = 2000000};
 
 typedef struct shared {
     promise_reads reads;
-    atomic_uint puts, replaced, failed, no_room, set_aside, collected, faults, spoiled;
+    atomic_uint puts, replaced, failed, no_space, set_aside, collected, faults, spoiled;
     atomic_bool stop;
 } shared;
 
@@ -49,9 +49,9 @@ static void put(rk_store *store, unsigned key, unsigned variant) {
     rk_err *err = rk_store_put(store, &entry, NULL);
     all->puts++;
     all->replaced += replaces && !err;
-    bool no_room = rk_err_code(err) == RK_OUT_OF_RANGE;
-    all->no_room += no_room;
-    all->failed += err && !no_room;
+    bool no_space = rk_err_code(err) == RK_OUT_OF_RANGE;
+    all->no_space += no_space;
+    all->failed += err && !no_space;
     rk_err_free(err);
 }
 
@@ -64,7 +64,7 @@ static void collect(rk_store *store) {
     rk_err_free(err);
 }
 
-// In place, so that others read it half done.
+// Damages the file in place, so that other processes read it half written.
 static void spoil(unsigned key, uint64_t *random) {
     char path[4096], byte = 0;
     rk_key name = promise_key(key);
@@ -95,13 +95,14 @@ static void work(rk_store *store, uint64_t *random, bool vandal) {
         spoil(key, random);
 }
 
-// A third of what is done meets a fault: a call that fails, or all from it on, or the end.
+// Plans a fault for a third of the operations: one failing call, or all calls from the n-th on, or
+// the end of the process.
 static bool plan_fault(uint64_t *random, rk_fault_plan *out_plan) {
     static const int errors[] = {EIO, EMFILE, ESTALE};
     uint64_t number = promise_random(random) >> 16;
     *out_plan = (rk_fault_plan){
         .nth = (unsigned)(number % 60) + 1,
-        // A store that was full is left alone until it is opened again: not too often.
+        // After ENOSPC the store refuses writes for a minute, so ENOSPC must be rare.
         .error_number = number / 60 % 32 == 0 ? ENOSPC : errors[number / 60 % RK_ARRAY_LEN(errors)],
         .lasting = number / 360 % 4 == 0,
         .exits = number / 1440 % 40 == 0,
@@ -127,7 +128,7 @@ static void work_for_a_while(rk_store *store, uint64_t *random, bool vandal) {
 static int live(void *context) {
     unsigned number = *(const unsigned *)context;
     uint64_t random = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)getpid();
-    rk_process self; // learnt before calls fail: a holder half known is waited for, for minutes
+    rk_process self; // read before calls fail: others wait minutes for a partly known holder
     rk_process_self(&self);
     while (!all->stop) {
         rk_store *store = NULL;
@@ -165,7 +166,7 @@ static unsigned run(double seconds, peak *sum) {
         (void)nanosleep(&pause, NULL);
         unsigned at = (unsigned)(promise_random(&random) >> 20) % PROCESSES;
         (void)kill(children[at], SIGKILL);
-        int status = promise_wait(children[at]); // or it had met its end by itself
+        int status = promise_wait(children[at]); // or the child has ended by itself
         promise_need(status == 128 + SIGKILL || status == RK_FAULT_EXIT_STATUS, "a child crashed");
         kills++;
         children[at] = promise_child(live, &started);
@@ -185,7 +186,7 @@ static unsigned run(double seconds, peak *sum) {
     return kills;
 }
 
-// After all of it: the store still takes, gives, and cleans up.
+// After the load, the store still stores, serves and collects.
 static unsigned check_afterwards(void) {
     promise_reads reads = {0};
     rk_store *store = NULL;
@@ -217,24 +218,24 @@ int main(int argc, char **argv) {
     unsigned kills = run(seconds, &sum);
     unsigned broken = check_afterwards();
     const promise_reads *reads = &all->reads;
-    // Chance decides how much of each: in a few seconds on a busy machine perhaps no collection.
+    // The counts are random. A few seconds on a busy machine may see no collection.
     bool worked = reads->hits > reads->reads / 20 && all->replaced > 0 && all->set_aside > 0 &&
                   all->faults > 0 && (!promise_full() || (all->collected && reads->damaged));
-    promise_tell(
+    promise_report(
         "mixed load, wrong bytes", "0 by 24 processes in 10 minutes",
         reads->wrong == 0 && broken == 0 && worked,
         "%u wrong of %u reads (%u hits, %u spoiled files found) by %u processes in %.0f s; "
         "%u puts, %u of them without room, %u failed, %u replaced, %u set aside, %u collections, "
         "%u faults, %u kills",
         reads->wrong, reads->reads, reads->hits, reads->damaged, PROCESSES, seconds, all->puts,
-        all->no_room, all->failed, all->replaced, all->set_aside, all->collected, all->faults,
+        all->no_space, all->failed, all->replaced, all->set_aside, all->collected, all->faults,
         kills);
     uint64_t in_flight = (uint64_t)PROCESSES * LARGEST_KIB << 10;
-    promise_tell("mixed load, the cap", "never above cap + in flight",
-                 sum.bytes <= cap_bytes + in_flight && sum.bytes > cap_bytes / 2,
-                 "at most %.1f MiB of %llu MiB stored, %.1f MiB with what is being written, "
-                 "in %u samples",
-                 (double)sum.bytes / 1048576, (unsigned long long)cap_bytes >> 20,
-                 (double)sum.with_temporary_bytes / 1048576, sum.samples);
+    promise_report("mixed load, the cap", "never above cap + in flight",
+                   sum.bytes <= cap_bytes + in_flight && sum.bytes > cap_bytes / 2,
+                   "at most %.1f MiB of %llu MiB stored, %.1f MiB with what is being written, "
+                   "in %u samples",
+                   (double)sum.bytes / 1048576, (unsigned long long)cap_bytes >> 20,
+                   (double)sum.with_temporary_bytes / 1048576, sum.samples);
     return promise_end();
 }

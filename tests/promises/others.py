@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What others do to a store: another user, another plugin or device, another clock."""
+"""Effects of other users, other plugins or devices, and other clocks on a store."""
 
 import glob
 import os
@@ -16,7 +16,7 @@ def count(outcome):
 
 
 def two_users(bare):
-    """A store that someone else owns, or may write to, is not used, and the user is told which and what to do."""
+    """A store that another user owns or may write to is not used, and one warning names the store and the remedy."""
     cases = [("writable by others", 0o777, None), ("writable by the group", 0o770, None)]
     if os.geteuid() == 0:
         cases.append(("owned by another user", 0o755, NOBODY))
@@ -43,7 +43,7 @@ def two_users(bare):
 
 
 def other_plugins(bare):
-    """Another version of the plugin, or another device: no entry of the first one is used."""
+    """With another version of the plugin, or another device, no entry of the first one is used."""
     wrong = hits = 0
     reasons = set()
     cases = [{"FAKE_PJRT_VERSION": "fake 1.1"}, {"FAKE_PJRT_DEVICE_KIND": "other-device"}, {"FAKE_PJRT_DEVICES": "4"},
@@ -63,7 +63,7 @@ def other_plugins(bare):
 
 
 def clock_skew():
-    """The clock is a year behind, or ahead: what was stored by the right one is served, and the other way round."""
+    """With a clock that is a year behind or ahead, entries stored with the right clock are served, and vice versa."""
     libraries = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
     if not libraries:
         skip("clock skew", "libfaketime is not installed")

@@ -1,5 +1,5 @@
-// A power cut at every place of a row of puts, replacements and removals, each with many choices of
-// what had reached the disk. Size: choices for each cut.
+// A power cut at every position of a sequence of puts, replacements and a quarantine, each with
+// many choices of the changes that reached the disk. Size: number of choices per cut.
 #include "promise.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum { KEYS = 4, VARIANTS = 4, STEPS = 12, BYTES = 3000 };
 static const uint64_t limit_bytes = 1 << 20;
 
-// What a key holds after each step: the variant, or NONE.
+// The variant of each key after each step, or NONE.
 enum { NONE = 99 };
 static unsigned kept[STEPS + 1][KEYS];
 
@@ -52,7 +52,7 @@ static void check_state(const rk_powerloss *record, unsigned cut, unsigned choic
         if (lookup.fault ||
             (lookup.found && !promise_entry_is_right(&lookup.view.entry, key, VARIANTS, BYTES)))
             wrong++;
-        // What the last finished step left, unless the next one was about to change it.
+        // An entry of the last finished step must be there, unless the next step changes it.
         bool settled = kept[done][key] == kept[next][key] && kept[done][key] != NONE;
         lost += settled && found != kept[done][key];
     }
@@ -81,11 +81,11 @@ int main(int argc, char **argv) {
     for (unsigned cut = 0; cut <= rk_powerloss_count(record); cut++)
         for (unsigned choice = 0; choice < choices; choice++)
             check_state(record, cut, choice);
-    promise_tell("power loss, wrong bytes served", "0", wrong == 0 && hits > states,
-                 "%u in %u states after %u cuts (%u look-ups hit)", wrong, states,
-                 rk_powerloss_count(record) + 1, hits);
-    promise_tell("power loss, what was stored is lost", "0", lost + stuck == 0,
-                 "%u entries lost, %u stores that take nothing more", lost, stuck);
+    promise_report("power loss, wrong bytes served", "0", wrong == 0 && hits > states,
+                   "%u in %u states after %u cuts (%u look-ups hit)", wrong, states,
+                   rk_powerloss_count(record) + 1, hits);
+    promise_report("power loss, what was stored is lost", "0", lost + stuck == 0,
+                   "%u entries lost, %u stores that take nothing more", lost, stuck);
     rk_powerloss_free(record);
     return promise_end();
 }

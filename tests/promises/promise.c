@@ -21,7 +21,7 @@ enum { PATH_BYTES = 4096, MAX_PAYLOAD_BYTES = 72 << 20, ROOTS = 2 };
 static bool full, missed;
 static unsigned chosen_size;
 static pid_t owner;
-static char *roots[ROOTS]; // in memory, on disk; made when they are needed
+static char *roots[ROOTS]; // in memory, on disk; created on demand
 
 void promise_begin(int argc, char **argv) {
     int next = 1;
@@ -69,7 +69,8 @@ unsigned promise_size(unsigned quick, unsigned whole) {
     return full ? whole : quick;
 }
 
-void promise_tell(const char *row, const char *asked, bool kept, const char *reached_format, ...) {
+void promise_report(const char *row, const char *asked, bool kept, const char *reached_format,
+                    ...) {
     va_list arguments;
     va_start(arguments, reached_format);
     (void)printf("promise: %s: ", row);
@@ -96,7 +97,7 @@ void promise_ok(rk_err *err, const char *what) {
 
 static const char prefix[] = "rekindle-promise-";
 
-// What tests left that were killed themselves.
+// Removes directories of tests that were killed.
 static void sweep(const char *base) {
     char path[PATH_BYTES];
     DIR *names = opendir(base);
@@ -148,7 +149,7 @@ pid_t promise_child(int (*body)(void *context), void *context) {
     if (child)
         return child;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != owner) // it died before the line above
+    if (getppid() != owner) // the parent ended before the line above
         _exit(3);
     _exit(body(context));
 }
@@ -202,7 +203,8 @@ rk_key promise_key(unsigned key) {
     };
 }
 
-// Every second word is random, the others count: as well compressible as machine code is.
+// Alternates random words and a counter, so that the payload compresses about as well as machine
+// code.
 static rk_span payload_of(unsigned key, unsigned variant, size_t bytes) {
     static _Thread_local uint64_t *words;
     static _Thread_local size_t capacity;

@@ -1,4 +1,4 @@
-"""What the tests of whole processes share: figures told in one form, and jobs on a libc that fails for rekindle.
+"""Shared code of the tests with whole processes: figures in one format, and jobs on a libc that fails for rekindle.
 
 A job is pjrt_host with the fake plugin, as in tests/fault.
 """
@@ -32,7 +32,7 @@ _missed = False
 
 
 def tell(row, asked, kept, reached):
-    """The figure of one promise; the process that tells a missed one ends with 1."""
+    """Prints the figure of one promise. A process with a missed promise exits with 1."""
     global _missed
     _missed = _missed or not kept
     print(f"promise: {row}: {reached} (asked: {asked}){'' if kept else ' MISSED'}", flush=True)
@@ -52,13 +52,13 @@ def need(holds, what):
 
 
 class Job(faultlib.Place):
-    """A store and the jobs that use it. Use as a context: nothing stays behind."""
+    """A store and the jobs that use it. As a context manager it removes all its files."""
 
     def __init__(self, libraries=()):
         if os.access("/dev/shm", os.W_OK) and "TMPDIR" not in os.environ:
             faultlib.tempfile.tempdir = "/dev/shm"
         super().__init__()
-        self.libraries = list(libraries)  # preloaded before rekindle's
+        self.libraries = list(libraries)  # preloaded before rekindle's library
         self.log = os.path.join(self.path, "calls")
 
     def __enter__(self):
@@ -86,7 +86,7 @@ class Job(faultlib.Place):
         return [path for path in self.files("") if os.path.basename(path).startswith(".tmp-")]
 
     def changes(self):
-        """The calls that would change files which rekindle has made, as (call, path, errno)."""
+        """Returns the calls that would change rekindle's files, as (call, path, errno)."""
         with open(self.log, encoding="utf-8", errors="replace") as lines:
             calls = [line.split() for line in lines]
         return [(call[0], call[1], int(call[-1])) for call in calls if call[0] != "counted"]
@@ -97,7 +97,7 @@ class Job(faultlib.Place):
 
 
 def mount_wrapper(script):
-    """A command prefix that runs `script` as root of a mount namespace; None where that is not permitted."""
+    """Returns a command prefix that runs `script` as root of a mount namespace; None if that is not permitted."""
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
         prefix = [*unshare, "sh", "-ec", script + '\nexec "$@"', "sh"]
         if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0:

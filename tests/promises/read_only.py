@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A store that cannot be written: hits are served from it, and once a write was refused none is tried again."""
+"""A store that is not writable: hits are served, and after one refused write no other is tried."""
 
 import errno
 import os
@@ -21,8 +21,9 @@ def fill(job, wrapper=()):
 
 
 def after_refusal(changes):
-    """What was tried after a refusal. A read-only file system refuses for all; a folder without write permission only
-    speaks for itself, so that the journal's, the loads', the manifest's and the entries' are asked once each."""
+    """Returns the changes tried after a refusal. A refusal by a read-only file system counts for everything. A refusal
+    for lack of permission counts for one place: the journal, the loads, the manifest and the entries may each be tried
+    once."""
     refused, after = set(), []
     for change in changes:
         _, name, error = change
@@ -58,7 +59,7 @@ def check(row, job, bare, wrapper=()):
 
 
 def without_write_permission(bare):
-    """0555 means nothing to root, so then the jobs are root's without the right to pass over permissions."""
+    """Mode 0555 does not stop root, so root's jobs run without the capabilities that override permissions."""
     wrapper = unprivileged()
     if wrapper is None:
         skip("read-only, 0555", "root cannot give up its privileges here")

@@ -1,5 +1,5 @@
-// Entries of every format there has been and of some there has not: what this version reads is
-// read to the byte, what it does not know is a miss that says why and leaves the entry alone.
+// Entries of all past formats and of possible future ones. Known formats are read correctly to the
+// byte. An unknown format is a miss with a reason, and the entry stays.
 #include "promise.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     return NULL;
 }
 
-// As a later version would lay it out: only the first twelve bytes are as they were.
+// Writes an entry of a later format: only the magic and the version field keep their meaning.
 static void write_version(const char *path, const uint8_t *sound, size_t len, uint32_t version) {
     uint8_t *data = malloc(len);
     promise_need(data != NULL, "malloc");
@@ -78,7 +78,7 @@ static void future_formats(void) {
         replaced += reads.hits == 1 && reads.wrong == 0;
     }
     const unsigned all = RK_ARRAY_LEN(versions);
-    promise_tell(
+    promise_report(
         "version skew, other formats", "0 wrong hits, the reason given",
         loads == 0 && reasons == all && stayed == all && replaced == all,
         "%u hits in %u formats, %u with their reason, %u left in place, %u replaced by a put",
@@ -93,8 +93,8 @@ int main(int argc, char **argv) {
                                          "program-v1-signed.rkp"};
     for (size_t i = 0; i < RK_ARRAY_LEN(golden); i++)
         check_golden(golden[i]);
-    promise_tell("version skew, golden entries", "all read", golden_read == golden_all,
-                 "%u of %u read", golden_read, golden_all);
+    promise_report("version skew, golden entries", "all read", golden_read == golden_all,
+                   "%u of %u read", golden_read, golden_all);
     future_formats();
     return promise_end();
 }

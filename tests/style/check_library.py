@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A library that lives in other people's processes exports one name and links libc alone.
+"""A library that is loaded into other programs' processes exports one name and links only libc.
 
-With --bare it links nothing: no library, no version of a symbol, no symbol that must be there.
+With --bare it has no needed library, no symbol versions, and no undefined symbol that is not weak.
 
 usage: check_library.py LIBRARY NAME [--bare]
 """
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-# Everything else that ldd may name: the loader and what the kernel maps.
+# The only libraries that ldd may show: the loader, libc, and the kernel's vdso.
 ALLOWED = re.compile(r"^(linux-vdso\.so\.1|libc\.so\.6|(/\S*/)?ld-linux\S*\.so\.\d+)$")
 
 

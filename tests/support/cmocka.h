@@ -1,4 +1,4 @@
-// cmocka.h with the headers that it needs before it.
+// Includes cmocka.h and the headers that cmocka.h requires.
 #pragma once
 
 #include <setjmp.h>

@@ -1,11 +1,10 @@
-// What tests say about errors. Include after support/cmocka.h's needs are met (it does that
-// itself).
+// Assertions about errors. Includes support/cmocka.h.
 #pragma once
 
 #include "base/status.h"
 #include "support/cmocka.h"
 
-// Fails the test with the error's message if there is one; frees it.
+// Fails the test with the error's message unless the expression is NULL. Frees the error.
 #define rk_expect_ok(expression)                                                                   \
     do {                                                                                           \
         rk_err *rk_expect_err_ = (expression);                                                     \
@@ -16,7 +15,7 @@
         assert_int_equal(rk_expect_code_, RK_OK);                                                  \
     } while (0)
 
-// Fails the test unless the expression is an error with that code; frees it.
+// Fails the test unless the expression is an error with this code. Frees the error.
 #define rk_expect_code(code, expression)                                                           \
     do {                                                                                           \
         rk_err *rk_expect_err_ = (expression);                                                     \

@@ -13,7 +13,7 @@
 static rk_fault_plan current;
 static atomic_uint counted, interruptible;
 
-// True if this call is to fail; does not return if the process is to end here.
+// True if this call must fail. Does not return if the process must end here.
 static bool strikes(rk_fault_call call) {
     if (!(current.calls & (unsigned)call))
         return false;
@@ -26,7 +26,7 @@ static bool strikes(rk_fault_call call) {
     return true;
 }
 
-// True if this call is to be answered with EINTR.
+// True if this call must fail with EINTR.
 static bool interrupted(void) {
     if (!current.interrupts || atomic_fetch_add(&interruptible, 1) % 2)
         return false;
@@ -48,7 +48,7 @@ static int faulty_openat(int dir_fd, const char *path, int flags, mode_t mode) {
                : rk_sys_libc.openat_fn(dir_fd, path, flags, mode);
 }
 
-// As Linux does it: the descriptor is gone whatever close(2) says.
+// As on Linux, the descriptor is closed even if close(2) fails.
 static int faulty_close(int fd) {
     bool fails = strikes(RK_FAULT_CLOSE);
     int status = rk_sys_libc.close_fn(fd);

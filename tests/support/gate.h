@@ -1,4 +1,4 @@
-// A gate at which what a test has called waits until the test opens it.
+// A gate that blocks the code under test until the test opens it.
 #pragma once
 
 #include <pthread.h>
@@ -8,10 +8,10 @@ typedef struct rk_gate {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool open;
-    int waiting; // how many have come so far
+    int waiting; // number of callers so far
 } rk_gate;
 
 void rk_gate_init(rk_gate *gate);
-void rk_gate_pass(rk_gate *gate);             // NULL: does not wait
-void rk_gate_open(rk_gate *gate);             // for good
-void rk_gate_await(rk_gate *gate, int count); // until so many have come
+void rk_gate_pass(rk_gate *gate);             // blocks until the gate is open; NULL: no block
+void rk_gate_open(rk_gate *gate);             // permanently
+void rk_gate_await(rk_gate *gate, int count); // blocks until `count` callers have arrived

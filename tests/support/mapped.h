@@ -1,7 +1,7 @@
-// What is mapped where, as the kernel says.
+// Memory mappings, as the kernel reports them.
 #pragma once
 
 #include <stddef.h>
 
-// Bytes of the writable mapping that holds that address; 0 if none does.
+// Size in bytes of the writable mapping that contains the address; 0 if there is none.
 size_t rk_mapped_bytes(const void *address);

@@ -1,17 +1,17 @@
-// How much memory is in use at one time, of what rk_malloc & co give. For one thread.
+// Peak memory use of rk_malloc and its relatives. For one thread.
 #pragma once
 
 #include <stddef.h>
 
-// Counts from here on, from nothing.
+// Starts to count from zero.
 void rk_peak_begin(void);
 
-// The most bytes that were in use at one time since rk_peak_begin(), rounded up as the allocator
-// does. What was allocated in between may be freed before or after.
+// The peak use in bytes since rk_peak_begin(), rounded up as the allocator rounds. Memory allocated
+// in between may be freed later.
 size_t rk_peak_bytes(void);
 
-// What is still in use of that.
+// Bytes that are still in use.
 size_t rk_peak_left_bytes(void);
 
-// Back to the allocator as it was.
+// Restores the allocator.
 void rk_peak_end(void);

@@ -13,7 +13,7 @@
 
 #include "base/sys.h"
 
-// Files and directories by number, in the order in which they were made; the top is 0.
+// Files and directories have numbers in the order of their creation. The top directory is 0.
 enum { TOP = 0 };
 #define NONE UINT_MAX
 
@@ -21,8 +21,8 @@ typedef enum change_kind { WRITE, NAME, UNNAME, RENAME, SYNC, MARK } change_kind
 
 typedef struct change {
     change_kind kind;
-    unsigned node;                // written, synced, named; of RENAME what moves
-    unsigned directory;           // of NAME, UNNAME and RENAME (to)
+    unsigned node;                // written, synced or named; for RENAME: the moved node
+    unsigned directory;           // of NAME, UNNAME and RENAME (the target)
     unsigned from_directory;      // of RENAME
     char name[NAME_MAX + 1];      // in `directory`
     char from_name[NAME_MAX + 1]; // of RENAME
@@ -65,7 +65,8 @@ static unsigned add_node(ino_t inode, bool is_directory) {
     return current->node_count++;
 }
 
-// The latest with that inode, since numbers are used again. All lies on one file system.
+// The latest node with this inode, because the file system reuses inode numbers. All nodes must lie
+// on one file system.
 static unsigned find_node(ino_t inode) {
     for (unsigned i = current->node_count; i-- > 0;)
         if (current->nodes[i].inode == inode)
@@ -83,7 +84,7 @@ static unsigned node_at(int dir_fd, const char *path) {
     return fstatat(dir_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0 ? find_node(info.st_ino) : NONE;
 }
 
-// The directory that holds `path`, and the last part of it.
+// Returns the directory of `path` and writes the last component into `out_name`.
 static unsigned split(int dir_fd, const char *path, char out_name[NAME_MAX + 1]) {
     char copy[PATH_MAX], again[PATH_MAX];
     (void)snprintf(copy, sizeof copy, "%s", path);
@@ -258,7 +259,7 @@ unsigned rk_powerloss_marks(const rk_powerloss *record, unsigned cut) {
     return marks;
 }
 
-// Names as the cut leaves them. (Small: a list will do.)
+// Names after the cut. There are few, so a list is enough.
 typedef struct name {
     unsigned directory, node;
     const char *text;
@@ -287,7 +288,7 @@ static bool is_durable(const state *self, unsigned at) {
            (made->kind != RENAME || synced_after(self, at, made->from_directory));
 }
 
-// 0 to 2: missing, half, whole.
+// How much of the change survives: 0 nothing, 1 half, 2 all.
 static unsigned survival(state *self, unsigned at) {
     self->random ^= self->random << 13;
     self->random ^= self->random >> 7;

@@ -1,10 +1,11 @@
-// A power cut, simulated: every change below a directory is recorded as it is made, and then the
-// states that a cut may leave behind are built, one for each place in the record and each choice of
-// what had not been synced.
+// Simulated power cuts. A record lists every change below a directory. rk_powerloss_build then
+// builds the states that a cut may leave: one per position in the record and per choice of the
+// unsynced changes that survive.
 //
-// What survives: a write whose file was synced afterwards; a name that was made, moved or removed,
-// once its directory was synced. Anything else may be there, be missing, or, for a write, be there
-// in half, whatever came before or after it. No file system loses more than that, most lose less.
+// A write survives if its file was synced afterwards. A created, moved or removed name survives if
+// its directory was synced afterwards. Any other change may be present or missing, and a write may
+// be half present, independently of earlier and later changes. No file system loses more; most lose
+// less.
 //
 //     rk_powerloss *record = rk_powerloss_begin(directory);
 //     …                       // work, through rk_sys()
@@ -19,20 +20,20 @@
 
 typedef struct rk_powerloss rk_powerloss;
 
-// Starts to record what happens below `directory`, which must be empty, through a system call table
-// of its own. Owned: rk_powerloss_free. One at a time; one thread.
+// Starts to record changes below `directory`, which must be empty. Replaces the system call table.
+// Only one record at a time, in one thread. Owned: rk_powerloss_free.
 rk_powerloss *rk_powerloss_begin(const char *directory);
 void rk_powerloss_end(rk_powerloss *record); // restores the table
 void rk_powerloss_free(rk_powerloss *record);
 
-// Notes that a step is done, all of which must outlast a cut from here on.
+// Records that a step is done. Its changes must survive every later cut.
 void rk_powerloss_mark(rk_powerloss *record);
 
-// How many changes and syncs were recorded, and how many marks stand before the cut-th of them.
+// Number of recorded changes and syncs, and number of marks before the cut-th of them.
 unsigned rk_powerloss_count(const rk_powerloss *record);
 unsigned rk_powerloss_marks(const rk_powerloss *record, unsigned cut);
 
-// Builds what a cut before the cut-th change may leave, in an empty `directory`. `choice` 0:
-// nothing unsynced survives; 1: all of it; others: a reproducible part of it.
+// Builds in the empty `directory` a state that a cut before the cut-th change may leave. `choice`
+// 0: no unsynced change survives; 1: all survive; others: a reproducible selection.
 void rk_powerloss_build(const rk_powerloss *record, unsigned cut, unsigned choice,
                         const char *directory);

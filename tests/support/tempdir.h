@@ -1,9 +1,10 @@
-// A temporary directory for one test, removed with all that is in it.
+// A temporary directory for one test.
 #pragma once
 
-// Owned: rk_test_tempdir_remove. Aborts the test program if none can be made.
+// Owned: rk_test_tempdir_remove. Aborts the test program if no directory can be made.
 char *rk_test_tempdir(void);
-void rk_test_tempdir_remove(char *path); // frees too
+void rk_test_tempdir_remove(char *path); // removes the contents too, and frees `path`
 
-// How many files and folders lie in a folder, hidden ones too. Aborts if it cannot be listed.
+// Number of files and folders in a folder, including hidden ones. Aborts if the folder cannot be
+// listed.
 unsigned rk_test_count_entries(const char *path);

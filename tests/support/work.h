@@ -1,10 +1,10 @@
-// How much a test has computed, whatever else the machine does meanwhile.
+// CPU time of a test, which other load on the machine does not change.
 #pragma once
 
 #include <stdint.h>
 #include <time.h>
 
-// Processor time of this process, in nanoseconds.
+// CPU time of this process in nanoseconds.
 static inline uint64_t rk_test_work_ns(void) {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -1,4 +1,4 @@
-"""The suite of injected causes: scripts with one planted cause each, and the judge of what `rekindle explain` says.
+"""The suite of injected causes: scripts with one planted cause each, and a judge of what `rekindle explain` reports.
 
-case.py reads a script and what it declares, play.py runs it as its user would, judge.py compares.
+case.py reads a script and its declaration, play.py runs the script as its user would, judge.py compares.
 """

@@ -1,40 +1,39 @@
-"""A script and what it declares about itself.
+"""Reads a script and its declaration.
 
-Each script in jax/ and torch/ is a small honest job that knows nothing of rekindle. At its top stands a literal,
-`CASE`, which is read and never executed; all fields may be missing:
+Each script in jax/ and torch/ is a small ordinary job without rekindle code. It starts with a literal, `CASE`, which is
+read but never executed. All fields are optional:
 
-    runs        a list, one for each start of the job, of
-                    env       variables, beside those of every start
+    runs        a list with one item per start of the job:
+                    env       variables, added to those of every start
                     args      arguments
-                    edit      [(old, new)]: the source is edited so before this start, each text being there once. The
-                              planted lines are those of the script as the last edit left it
-                    python    "newest": with another version of the framework
-                    ranks     so many processes at once, with RANK set
-                    devices   the plugin has so many from now on
-                    rebuilt   True: from now on the plugin is another build
-                    damage    name of a program whose entry is spoiled before this start
+                    edit      [(old, new)]: edits of the source before this start; each old text occurs once. The
+                              planted lines are those of the script after the last edit
+                    python    "newest": uses another version of the framework
+                    ranks     number of processes at once, with RANK set
+                    devices   number of devices of the plugin from this start on
+                    rebuilt   True: the plugin is another build from this start on
+                    damage    name of a program whose entry is damaged before this start
                     evict     name of a program whose entry is removed before this start
-    judge       which start is explained: its index (default: the last)
-    compiles    {program: n}: how often the judged start calls the compiler for programs of that name. This is asked
-                of the journal and not of `explain`: it says whether the script does what it claims to do
-    causes      the causes that are planted, a list of
-                    cause     its class, or a list of classes where contracts.md leaves it open
+    judge       index of the start that is explained (default: the last)
+    compiles    {program: n}: how often the judged start calls the compiler for programs of that name. The count comes
+                from the journal, not from `explain`: it shows whether the script does what it claims to do
+    causes      the planted causes, a list of:
+                    cause     its class, or a list of classes if contracts.md leaves it open
                     name      part of the name of the program
-                    times     how many compilations have it (1); "many": at least one
+                    times     number of compilations with this cause (1); "many": at least one
                     values    [(before, after)]: each is the headline of one of these compilations. A list is a shape,
                               a number a number (with tolerance), a string a part of the text, None nothing, a set
                               alternatives
-                    kind      kinds of the headline, a set
-                    place     tag of the lines (default ""), or None: no line can be known
-    patterns    [(kind, tag)]: the patterns that are planted; a tag of None says that no line is asked
-    may         kinds of patterns, and classes of causes, that are true as well, and not asked
-    questions   {question: answer}, where they are asked
-    remedy      [{words}]: of each set, one is in what `explain` says to people (the stories)
-    healthy     nothing is planted: only first compilations, no pattern, three times no
+                    kind      allowed kinds of the headline, a set
+                    place     tag of the lines (default ""), or None if no line can be known
+    patterns    [(kind, tag)]: the planted patterns; a tag of None requires no line
+    may         kinds of patterns and classes of causes that are also true, but not required
+    questions   {question: answer}: the answers that are required
+    remedy      [{words}]: the text of `explain` contains at least one word of each set (the stories)
+    healthy     nothing is planted: only first compilations, no pattern, all three answers are no
 
-The planted line ends in `# PLANTED`, or `# PLANTED: tag` where there are several causes. Where a cause comes in through
-a parameter, its line is that of the call, and the first use in the function, marked `# USED` in the same way, is
-accepted as well.
+The planted line ends in `# PLANTED`, or `# PLANTED: tag` if there are several causes. If a parameter carries the cause,
+the planted line is the call; the first use in the function, marked `# USED` in the same way, is accepted too.
 """
 
 import ast
@@ -84,7 +83,7 @@ class Case:
         return set(self.declared.get("may", ()))
 
     def planted(self, tag):
-        """The lines that are right for a cause."""
+        """Returns the correct lines for a cause."""
         return self.lines.get(("PLANTED", tag), set()) | self.lines.get(("USED", tag), set())
 
 
@@ -109,12 +108,12 @@ def _markers(source):
 
 
 def as_edited(case, path):
-    """The same case with the lines of `path`, the script as edits have left it."""
+    """Returns the same case with the lines of `path`, the edited script."""
     return dataclasses.replace(case, lines=_markers(path.read_text()))
 
 
 def read(path):
-    """The case in the file `path`."""
+    """Reads the case in the file `path`."""
     source = path.read_text()
     tree = ast.parse(source)
     declared = [

@@ -1,7 +1,7 @@
-"""Compares what `rekindle explain --json` says with what a script declares. Knows contracts.md, and no implementation.
+"""Compares the output of `rekindle explain --json` with a script's declaration. Relies on contracts.md alone.
 
-Values are read leniently, since no contract says how a shape is written: `f32[8,4]`, `tensor<8x4xf32>` and `[8, 4]`
-are all the shape (8, 4).
+Values are compared leniently, because no contract fixes how a shape is written: `f32[8,4]`, `tensor<8x4xf32>` and
+`[8, 4]` are all the shape (8, 4).
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ def _numbers(text):
 
 
 def same_value(wanted, found):
-    """Whether `found`, of a difference, is what a script declares."""
+    """Returns whether the value `found` in a difference matches the declared value."""
     if isinstance(wanted, set):
         return any(same_value(one, found) for one in wanted)
     if wanted is None:
@@ -47,7 +47,7 @@ def same_value(wanted, found):
     if isinstance(wanted, (list, tuple)):
         dimensions = [float(size) for size in wanted]
         numbers = _numbers(re.sub(r"\{[\d,]*\}", "", text))
-        # A shape of which only the dimension that changed is told is told as well as it can be.
+        # A value may show only the dimension that changed.
         return numbers == dimensions or (len(numbers) == 1 and numbers[0] in dimensions)
     if isinstance(wanted, (int, float)):
         return any(abs(number - wanted) <= 1e-5 * max(1.0, abs(wanted)) for number in _numbers(text))
@@ -58,7 +58,7 @@ def same_value(wanted, found):
 
 @dataclasses.dataclass
 class Verdict:
-    """What was right, and all that was wrong, in words. None: not asked."""
+    """Which judgements passed, with a message for each failure. None: not required."""
 
     case: object
     right_class: bool | None = None
@@ -70,7 +70,7 @@ class Verdict:
     wrong: list = dataclasses.field(default_factory=list)
 
     def note(self, field, good, complaint):
-        """Remembers one judgement; what is wrong once stays wrong."""
+        """Records one judgement; a failed field stays failed."""
         setattr(self, field, good and getattr(self, field) is not False)
         if not good:
             self.wrong.append(complaint)
@@ -105,14 +105,14 @@ def _is_many(found, times):
 
 
 def _judge_cause(verdict, script, cause, compilations):
-    """One planted cause. Returns the compilations that have it."""
+    """Judges one planted cause. Returns the compilations that have it."""
     classes = cause["cause"] if isinstance(cause["cause"], list) else [cause["cause"]]
     mine = [c for c in compilations if c["cause"] in classes and cause.get("name", "") in c["name"]]
     times = cause.get("times", 1)
     told = "; ".join(_describe(c) for c in compilations if c["cause"] != "first") or "nothing but first compilations"
     verdict.note("right_class", _is_many(len(mine), times), f"wanted {times} × {classes}, found: {told}")
     if not mine:
-        # What is not found has no line either.
+        # A missing cause has no line either.
         if cause.get("place", "") is not None:
             verdict.right_line = False
         return mine
@@ -151,12 +151,12 @@ def _judge_patterns(verdict, script, found):
 
 
 def _answer(question):
-    """Yes or no, with or without the evidence beside it."""
+    """Returns the answer as a bool, with or without evidence beside it."""
     return bool(question.get("answer", question.get("value"))) if isinstance(question, dict) else bool(question)
 
 
 def _judge_form(verdict, explained):
-    """What contracts.md fixes about the JSON."""
+    """Checks what contracts.md fixes about the JSON."""
     if set(QUESTIONS) - set(explained["questions"]):
         verdict.note("quiet", False, f"questions are missing: {explained['questions']}")
     words = {c["cause"] for c in explained["compilations"]} - CAUSES
@@ -170,7 +170,7 @@ def _judge_form(verdict, explained):
 
 
 def judge(case, script, explained):
-    """The verdict on an explanation (decoded JSON) of the file `script`."""
+    """Returns the verdict on an explanation (decoded JSON) of the file `script`."""
     verdict = Verdict(case)
     _judge_form(verdict, explained)
     compilations = explained["compilations"]
@@ -203,7 +203,7 @@ FIELDS = ("right_class", "right_line", "right_values", "right_patterns", "quiet"
 
 
 def table(verdicts):
-    """The verdicts as a table, with the sums below."""
+    """Formats the verdicts as a table, with totals in the last row."""
     rows = [("script", "planted", "class", "line", "values", "patterns", "quiet")]
     for v in verdicts:
         planted = [str(c["cause"] if isinstance(c["cause"], str) else c["cause"][0]) for c in v.case.causes]
@@ -215,7 +215,7 @@ def table(verdicts):
 
 
 def reaches_goals(verdicts):
-    """What the suite demands: 95 % right class, 90 % exact line, no false alarm on the healthy. Returns complaints."""
+    """Returns complaints. Goals: 95 % right class, 90 % exact line, no false alarm on healthy scripts."""
     complaints = []
     for field, goal in (("right_class", 0.95), ("right_line", 0.90)):
         right, asked = _share(verdicts, field)

@@ -1,4 +1,4 @@
-"""Runs a case as its user would: each start under `rekindle run`, on a store of its own."""
+"""Runs a case as its user would: each start under `rekindle run`, on the case's own store."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 class Player:
-    """The starts of one case, in a folder of its own."""
+    """Runs the starts of one case in its own folder."""
 
     def __init__(self, case, folder, store, common_env, timeout_s):
         self.case, self.folder, self.store = case, Path(folder), store
@@ -19,7 +19,7 @@ class Player:
         shutil.copy(case.path, self.script)
 
     def play(self):
-        """Makes all starts. Returns the names of their runs."""
+        """Runs all starts. Returns the names of their runs."""
         return [self._start(run) for run in self.case.runs]
 
     def _start(self, run):
@@ -48,7 +48,7 @@ class Player:
     def _edit(self, edits):
         source = self.script.read_text()
         for old, new in edits:
-            # The declaration at the top says it as well, in quotes.
+            # The declaration at the top also contains the text, in quotes, and stays unedited.
             head, separator, body = source.partition("\n}\n")
             assert body.count(old) == 1, f"{self.script.name}: {old!r} is there {body.count(old)} times"
             source = head + separator + body.replace(old, new)
@@ -61,14 +61,14 @@ class Player:
         return [self.store.directory / "objects" / key[:2] / f"{key}.rkx" for key in keys]
 
     def _plugin_with_devices(self, count):
-        """As jax_plugins are told of options for their client."""
+        """Describes the plugin in a JSON file, the way jax_plugins passes client options."""
         path = self.folder / f"{count}_devices.json"
         options = {"library_path": harness.find_plugin(), "create_options": {"cpu_device_count": count}}
         path.write_text(json.dumps(options))
         return path
 
     def _rebuilt_plugin(self):
-        """The same plugin from another build, as it were: one of its messages is put otherwise."""
+        """Imitates another build of the plugin: one of its messages differs."""
         data = Path(harness.find_plugin()).read_bytes()
         old, new = b"Asynchronous computation %s expected", b"Asynchronous computation %s EXPECTED"
         assert old in data
@@ -77,7 +77,7 @@ class Player:
         return path
 
     def compiles(self, run):
-        """{name: how often the compiler was called}, by the journal of a run."""
+        """Returns {name: number of compiler calls}, from the journal of a run."""
         result = {}
         for path in (self.store.directory / "runs" / run).glob("*.jsonl"):
             for event in map(json.loads, path.read_text().splitlines()):
@@ -86,13 +86,13 @@ class Player:
         return result
 
     def explain(self, run):
-        """What `rekindle explain` says of a run, as JSON and as text."""
+        """Returns the output of `rekindle explain` for a run, as JSON and as text."""
         answer = json.loads(self.store.cli("explain", "--json", "--run", run).stdout)
         return answer, self.store.cli("explain", "--run", run).stdout
 
 
 def _spoil(path):
-    """As a bad disk does: one bit in the middle."""
+    """Flips one bit in the middle, as a bad disk does."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 4
     path.write_bytes(data)

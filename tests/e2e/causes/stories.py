@@ -1,16 +1,16 @@
-"""The stories that users told, in examples/stories, and what is asked of their explanations beyond the suite."""
+"""The user stories in examples/stories, and checks of their explanations beyond those of the suite."""
 
 import harness
 from causes.case import read_all
 
 FOLDER = harness.ROOT / "examples/stories"
 
-# A terminal of ordinary size, as people have it beside an editor.
+# An ordinary terminal beside an editor.
 LINES, COLUMNS = 40, 100
 
 
 def of_framework(name):
-    """Those that import the framework."""
+    """Returns the cases that import the framework."""
     return [case for case in read_all(FOLDER) if f"\nimport {name}\n" in case.path.read_text()]
 
 

@@ -1,4 +1,4 @@
-"""Plays many cases, two at a time, and asks of each what the tests assert."""
+"""Plays many cases in parallel and checks the results for the tests."""
 
 import concurrent.futures
 import dataclasses
@@ -17,7 +17,7 @@ ABREAST = min(4, os.cpu_count() or 2)
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of a case: an error where it could not be played or explained."""
+    """The result of a case; an error if it could not be played or explained."""
 
     case: object
     compiles: dict | None = None
@@ -28,7 +28,7 @@ class Outcome:
 
 
 def chosen(request, cases):
-    """The cases that the selected tests ask for; all of them for the goals."""
+    """Returns the cases of the selected tests, or all cases if only the goals test is selected."""
     items = [item for item in request.session.items if item.module is request.module]
     names = {item.callspec.params["name"] for item in items if hasattr(item, "callspec")}
     return [case for case in cases if case.name in names] if names else cases
@@ -46,20 +46,20 @@ def _play(case, folder, make_store, env, timeout_s):
         outcome.compiles = player.compiles(run)
         explained, outcome.text = player.explain(run)
         outcome.verdict = judge.judge(as_edited(case, player.script), player.script.name, explained)
-    except Exception:  # noqa: BLE001: one case that fails is one test that fails
+    except Exception:  # noqa: BLE001: one failing case must fail one test only
         outcome.error = traceback.format_exc()
     return outcome
 
 
 def play_all(cases, folder, make_store, env, timeout_s):
-    """{name: Outcome}."""
+    """Returns {name: Outcome}."""
     with concurrent.futures.ThreadPoolExecutor(ABREAST) as pool:
         started = {case.name: pool.submit(_play, case, folder / case.name, make_store, env, timeout_s) for case in cases}
         return {name: future.result() for name, future in started.items()}
 
 
 def assert_claims(outcome):
-    """The script causes what it claims to cause, by the journal."""
+    """By the journal, the script compiles as often as it claims."""
     if outcome.missing:
         pytest.skip(outcome.missing)
     assert outcome.compiles is not None, outcome.error
@@ -69,7 +69,7 @@ def assert_claims(outcome):
 
 
 def assert_explained(outcome):
-    """`rekindle explain` says what the script declares, and nothing else."""
+    """`rekindle explain` reports what the script declares, and nothing else."""
     if outcome.missing:
         pytest.skip(outcome.missing)
     assert outcome.verdict is not None, outcome.error
@@ -77,7 +77,7 @@ def assert_explained(outcome):
 
 
 def assert_goals(outcomes, capsys):
-    """Over all cases, of which a few may be wrong."""
+    """All cases together reach the goals, which allow a few failures."""
     outcomes = {name: outcome for name, outcome in outcomes.items() if not outcome.missing}
     verdicts = [outcome.verdict for outcome in outcomes.values() if outcome.verdict]
     with capsys.disabled():

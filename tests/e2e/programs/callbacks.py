@@ -1,6 +1,6 @@
-"""A program with a host callback, which no cache may keep, beside one without.
+"""Programs with host callbacks, which no cache may store, beside one without.
 
-Where a plugin cannot run callbacks, as the CPU plugin, the error's type and text are the result.
+If a plugin cannot run callbacks, like the CPU plugin, the result is the error's type and text.
 """
 
 import jax
@@ -14,7 +14,7 @@ from report import digest, finish
 def outcome(function, *args):
     try:
         return digest(jax.jit(function)(*args))
-    except Exception as error:  # noqa: BLE001: whatever a plugin may throw
+    except Exception as error:  # noqa: BLE001: a plugin may raise any error
         return f"{type(error).__name__}: {error}"
 
 

@@ -1,4 +1,4 @@
-"""Children of multiprocessing by every method, at once: fork and forkserver leave by os._exit, spawn ends as usual."""
+"""Starts one multiprocessing child per method at once: fork and forkserver children end by os._exit, spawn as usual."""
 
 import multiprocessing
 import sys
@@ -12,11 +12,11 @@ def work(number):
     import numpy as np
 
     jax.devices()
-    time.sleep(0.5)  # what is loaded ahead is loaded from now on
+    time.sleep(0.5)  # prefetching starts now
     matrix = np.ones((64, 64), np.float32)
-    for constant in (0, 1 + number):  # one program that all of them have, one that this one has
+    for constant in (0, 1 + number):  # one program shared by all children, one of this child only
         jax.jit(lambda x, constant=constant: jax.numpy.sin(x) @ x + constant)(matrix).block_until_ready()
-    time.sleep(1)  # storing goes on beside it
+    time.sleep(1)  # storing runs in the background
 
 
 if __name__ == "__main__":

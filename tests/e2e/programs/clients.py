@@ -1,8 +1,8 @@
-"""Several PJRT clients in one process; prints a digest of what each computed.
+"""Several PJRT clients in one process; prints a digest of each client's results.
 
     clients.py again             one after the other, on one plugin
     clients.py both              two plugins, xcpu and ycpu, side by side
-    clients.py threads           one client, compiled for by many threads at once
+    clients.py threads           one client; many threads compile for it at once
 """
 
 import sys
@@ -38,7 +38,7 @@ def threads():
     results = [None] * 12
 
     def work(i):
-        # Three different programs, each wanted by four threads.
+        # Three different programs; four threads compile each.
         results[i] = digest(jax.jit(lambda x: jnp.sort(x * (i % 3 + 2)) @ x)(np.ones(64, np.float32)))
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(len(results))]

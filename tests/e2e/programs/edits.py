@@ -1,9 +1,9 @@
-"""Compiles programs that are given as text, each once, in the order given.
+"""Compiles programs given as text, each once, in the given order.
 
     edits.py VARIANTS.json
 
-VARIANTS.json: [{"file": …, "source": …}, …], see edits_table.py: Python source and the path that it is compiled
-under; or [{"module": …}, …], see edits_modules.py: StableHLO. Prints for each whether it compiled, or the error.
+VARIANTS.json: [{"file": …, "source": …}, …], see edits_table.py: Python source and the path under which it is
+compiled; or [{"module": …}, …], see edits_modules.py: StableHLO. Prints for each "compiled" or the error.
 """
 
 import json
@@ -14,12 +14,12 @@ from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jax._src.lib.mlir import ir
 
-# What a source may change, and the next one must find as it was.
+# Settings that a source may change; they are reset before the next source.
 CONFIG = ("jax_include_full_tracebacks_in_locations", "jax_traceback_in_locations_limit", "jax_enable_x64")
 
 
 def prepare(variant):
-    """All but the compilation itself, which is what is returned."""
+    """Does everything except the compilation. Returns a function that compiles."""
     if "module" in variant:
         with mlir.make_ir_context():
             module = ir.Module.parse(variant["module"])
@@ -36,7 +36,7 @@ def run(variant):
     compilation = prepare(variant)
     try:
         compilation()
-    except jax.errors.JaxRuntimeError as error:  # what this plugin cannot compile has a fingerprint all the same
+    except jax.errors.JaxRuntimeError as error:  # a program that this plugin cannot compile also has a fingerprint
         return str(error)
     return "compiled"
 

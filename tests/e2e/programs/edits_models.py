@@ -1,6 +1,6 @@
-"""Edits of models as people write them with Flax and Equinox: the same model in other words, and another one.
+"""Edits of typical Flax and Equinox models: some leave the program the same, others change it.
 
-Like edits_table.py, whose rules hold here too. Read by test_models.py, run by edits.py.
+The rules of edits_table.py also apply here. Read by test_models.py, run by edits.py.
 """
 
 from programs.edits_table import rows
@@ -134,7 +134,7 @@ HITS = rows([
 ], sources=SOURCES) + rows([("other folder", "linen", ("WIDTH = 16", "WIDTH = 8 * 2"))], file="/home/somebody/models/train.py", sources=SOURCES)
 
 MISSES = rows([
-    # A rename all the same, but JAX passes the entries of a dictionary in the order of their names.
+    # This is also a rename, but JAX passes dictionary entries in the order of their names.
     ("parameters come in another order", "linen", ('"attention"', '"mixing"')),
     ("submodule named by Flax", "linen", (', name="down"', "")),
     ("parameters of the blocks come last", "linen", ('f"block_{i}"', 'f"layer_{i}"')),

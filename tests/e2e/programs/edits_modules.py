@@ -1,5 +1,6 @@
-"""Programs that no Python source makes, as StableHLO text in pairs: two that differ in what a careless reader
-would drop ("miss"), or in nothing but what it must drop ("hit"). Read by test_edits.py, run by edits.py.
+"""Pairs of StableHLO texts that no Python source produces. The two programs of a pair differ in a detail that the
+fingerprint must include ("miss"), or only in details that it must ignore ("hit"). Read by test_edits.py, run by
+edits.py.
 """
 
 VECTOR = "tensor<4xf32>"
@@ -74,7 +75,7 @@ MODULES = [
     ("one function twice", "miss", calls("a", "b", BOTH), calls("a", "a", BOTH)),
     ("a function that is public", "miss",
      *(calls("a", "b", A.replace("private", v) + B) for v in ("private", "public"))),
-    # XLA treats calls of such a function in a way of their own.
+    # XLA treats calls of a function with this name specially.
     ("function whose name XLA knows", "miss", *(calls(name, name, unary(name, "sine")) for name in ("a", SHARDY))),
     ("functions of a module in the module", "miss",
      *(sine("", f"module @b {{\n{inner}}}\n") for inner in (BOTH, SWAPPED))),

@@ -1,10 +1,10 @@
-"""Lowers programs with Pallas kernels for a TPU, and has the plugin at hand compile them, each once, in the order
-given. That plugin knows no such kernels and may refuse; what it is handed is what a TPU's would be.
+"""Lowers programs with Pallas kernels for a TPU and compiles each once with the current plugin, in the given order.
+That plugin does not support such kernels and may refuse them, but it receives the same module as a TPU plugin would.
 
     edits_pallas.py VARIANTS.json
 
-VARIANTS.json: [{"file": …, "source": …}, …]. Every source defines `program()`, which gives a jitted function and
-the arguments to lower it with. Prints for each whether it compiled, or the error.
+VARIANTS.json: [{"file": …, "source": …}, …]. Every source defines `program()`, which returns a jitted function and
+its arguments for lowering. Prints for each "compiled" or the error.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import jax
 from jax._src.lib import xla_client
 
-# What a source may change, and the next one must find as it was.
+# A setting that a source may change; it is reset before each source.
 FULL_TRACEBACKS = "jax_include_full_tracebacks_in_locations"
 
 

@@ -1,8 +1,8 @@
-"""Programs, edits of their sources, and whether the edited program is the same program.
+"""Programs and edits of their sources. Each edit leaves the program the same or makes it another program.
 
-Every source defines `program()`, which gives a jitted function and the arguments to lower it with, and
-compiles nothing itself. An edit is a list of replacements, each of which must find its text; `file` is the
-path that the edited source is compiled under. Read by test_edits.py, run by edits.py.
+Every source defines `program()`, which returns a jitted function and its arguments for lowering, and compiles
+nothing itself. An edit is a list of replacements; the source must contain the text of each. `file` is the path
+under which the edited source is compiled. Read by test_edits.py, run by edits.py.
 """
 
 import dataclasses
@@ -196,7 +196,7 @@ def program():
     return jax.jit(work, donate_argnums=(), in_shardings=place, out_shardings=place), (shape(4, 6), shape(4, 6))
 '''
 
-# Layouts of arguments and results; `automatic` leaves the choice to the compiler.
+# Layouts of arguments and results; with `automatic` the compiler chooses.
 SOURCES["layouts"] = HEAD + '''
 from jax.experimental import layout
 
@@ -242,7 +242,7 @@ def rows(table, **common):
 DIMENSIONS = "(((1,), (0,)), ((), ()))"
 X64 = "def program():\n    jax.config.update('jax_enable_x64', True)"
 
-# The same program, in other words.
+# Edits that leave the program the same.
 HITS = rows([
     ("moved lines", "step", ("\n@jax.jit", "\n\n\n\n@jax.jit"),
      ("    hidden = features", "\n\n    hidden = features")),
@@ -305,7 +305,7 @@ HITS = rows([
     ("table made otherwise", "dots", ("(np.arange(3000) % 7)", "np.tile(np.arange(7), 429)[:3000]")),
 ]) + [Row("other file", "step", [], file="/somewhere/else/entirely/train.py")]
 
-# Another program, if only just.
+# Edits that make another program, some by a minimal difference.
 MISSES = rows([
     # Constants.
     ("float constant", "dots", ("2.5", "2.500001")),
@@ -443,7 +443,7 @@ MISSES = rows([
     ("specification of a mapped function", "collectives", ('out_specs=P("x")', 'out_specs=P()')),
 ])
 
-# The same program, compiled otherwise: the fingerprint is the same and the key is not.
+# Edits that leave the program the same but change its options: same fingerprint, other key.
 OPTIONS = rows([
     ("order of the devices", "mesh", (".reshape(2, 2)", "[::-1].reshape(2, 2)")),
     ("another device", "interface", ("devices()[0]", "devices()[1]")),

@@ -1,14 +1,14 @@
-"""A JAX process that does what real jobs do around JAX; prints a digest of what it computed.
+"""A JAX process with typical activities of real jobs beside JAX; prints a digest of its results.
 
     guest.py plain
-    guest.py imports             modules that bring shared libraries along
-    guest.py subprocess          a child program, before and after the first compile
+    guest.py imports             imports modules that load shared libraries
+    guest.py subprocess          a child program before and after the first compilation
     guest.py spawn|forkserver|fork
-                                 multiprocessing children; only the first two use JAX, for JAX itself
+                                 multiprocessing children; only the first two use JAX, because JAX
                                  does not survive a fork
-    guest.py os-fork             bare os.fork, whose children end in several ways
-    guest.py fork-first          two JAX processes, forked before there was any JAX
-    guest.py faketime            the clock as the process sees it
+    guest.py os-fork             bare os.fork; the children end in several ways
+    guest.py fork-first          two JAX processes, forked before JAX is imported
+    guest.py faketime            reports the date that the process sees
 """
 
 import ctypes
@@ -20,15 +20,15 @@ import warnings
 
 
 def square_sum(n):
-    """In a child: no JAX, only ordinary work."""
+    """Runs in a child: ordinary work without JAX."""
     return sum(i * i for i in range(n))
 
 
 def jax_square_sum(n):
-    """In a child: a JAX of its own, ended in order, for the child of a pool leaves through os._exit.
+    """Runs in a child with its own JAX. Destroys the client explicitly, because a pool's child ends by os._exit.
 
-    The client is destroyed, and with that all is stored, only once nobody refers to it: not the result, not
-    what garbage holds.
+    The client is destroyed, which finishes all storing, only when nothing refers to it any more: neither the
+    result nor uncollected garbage.
     """
     import gc
 
@@ -72,8 +72,8 @@ def around(what):
     elif what == "fork":
         assert in_children("fork", square_sum) == [285, 2470]
     elif what == "os-fork":
-        # Not sys.exit: JAX itself crashes or hangs in a child that tears Python down. exit(3) runs
-        # what libraries have left for the end, as a child does that was written in C.
+        # Not sys.exit: JAX crashes or hangs in a child that finalizes Python. exit(3) runs the exit handlers of
+        # libraries, like a child written in C.
         exit_by_c = ctypes.CDLL(None).exit
         leave = (lambda: os._exit(3), lambda: exit_by_c(3), os.abort, lambda: os.execlp("true", "true"))
         return [forked(one) for one in leave]
@@ -85,7 +85,7 @@ def around(what):
 
 
 def forked(leave):
-    """How a child ends that leaves by `leave`: its exit status, or the negative number of a signal."""
+    """Returns the exit status of a child that ends through `leave`, or the negative signal number."""
     child = os.fork()
     if child == 0:
         leave()
@@ -94,7 +94,7 @@ def forked(leave):
 
 def main():
     what = sys.argv[1]
-    # JAX warns of every fork; that is its business and the same without rekindle.
+    # JAX warns at every fork, with and without rekindle.
     warnings.filterwarnings("ignore", message=".*fork.*")
     if what == "subprocess":
         around(what)

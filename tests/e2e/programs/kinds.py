@@ -1,7 +1,7 @@
-"""One small program of each kind that a restart must not compile again; prints their results' digests.
+"""One small program of each kind that a restart must not compile again; prints digests of their results.
 
     kinds.py            all of them
-    kinds.py NAME…      these
+    kinds.py NAME…      the named ones
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Compiles after its warm-up, and says what came of it: another length, a constant that changes, a new function.
+"""Compiles after warm-up and prints the outcome: another length, a changed constant, a new function.
 
 usage: late.py [shape] [constant] [new] [wait]
 """
@@ -41,7 +41,7 @@ step, w = make_step(3.5), jnp.ones((8, 8))
 long, short = np.ones((16, 8), np.float32), np.ones((12, 8), np.float32)
 for _ in range(30):
     jax.block_until_ready(step(w, long))
-if "wait" in words:  # for warm-up to end by itself
+if "wait" in words:  # until warm-up ends by itself
     time.sleep(3.1)
 else:
     rekindle.mark_warm()

@@ -1,4 +1,4 @@
-"""Compiles, prints a digest, and leaves at once, while what was compiled is still being stored.
+"""Compiles, prints a digest, and ends at once, while rekindle is still storing the executable.
 
     leave.py return|exit|os-exit|uncaught|sigterm|sigkill|abort
 """
@@ -24,6 +24,6 @@ LEAVE = {
 
 if __name__ == "__main__":
     print(digest(train()), flush=True)
-    # The last one is sure to be under way: its compilation has just come back.
+    # This executable is certainly still being stored: its compilation has just returned.
     jax.jit(lambda x: jax.numpy.sort(x) @ x).lower(jax.numpy.ones(128)).compile()
     LEAVE[sys.argv[1]]()

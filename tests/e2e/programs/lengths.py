@@ -1,4 +1,4 @@
-"""Trains on batches of the lengths given, as they come: each new length is a program of its own."""
+"""Trains on batches of the given lengths, in the given order: each new length is its own program."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Runs another program of this folder, makes FILE.through, and stays until FILE is there: for what goes on beside a job.
+"""Runs another program of this folder, creates FILE.through, and keeps running until FILE exists (at most 100 s).
 
     linger.py FILE PROGRAM ARGUMENT…
 """

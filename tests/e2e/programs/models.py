@@ -1,10 +1,10 @@
 """Compiles real models of Flax (linen and nnx) and Equinox, with optax's training steps; runs none of them.
 
     models.py           all of them
-    models.py NAME…     these
+    models.py NAME…     the named ones
 
-Each is lowered for shapes alone, so that nothing but the models themselves is compiled. Prints, as JSON, what
-was compiled.
+Flax models are lowered for shapes alone and Equinox models for arrays of zeros, so that only the models themselves are
+compiled. Prints the result as JSON.
 """
 
 import functools
@@ -24,7 +24,7 @@ PROGRAMS = {}
 
 
 def program(make):
-    """`make` gives a jitted function and the arguments to lower it with."""
+    """Registers `make`, which returns a jitted function and its arguments for lowering."""
     PROGRAMS[make.__name__] = make
     return make
 
@@ -97,7 +97,7 @@ class Recurrent(linen.Module):
 
 
 class Stacked(linen.Module):
-    """One block, scanned over its layers and computed again for the gradient."""
+    """One block, scanned over its layers and rematerialized for the gradient."""
 
     @linen.compact
     def __call__(self, x):
@@ -109,7 +109,7 @@ class Stacked(linen.Module):
 
 
 def linen_step(model, transformation, inputs, loss, *others):
-    """A whole training step of a linen model, its state donated."""
+    """Returns a whole training step of a linen model, with donated state."""
     variables = jax.eval_shape(model.init, KEY, inputs)
     params = variables["params"]
     state = jax.eval_shape(transformation.init, params)
@@ -213,7 +213,7 @@ def linen_scanned_layers():
 
 @program
 def linen_decode():
-    """One step of generation with a cache of keys and values."""
+    """One generation step with a key-value cache."""
     model = linen.MultiHeadDotProductAttention(4, decode=True)
     variables = jax.eval_shape(model.init, KEY, f32(2, 12, 16))
 
@@ -226,7 +226,7 @@ def linen_decode():
 
 @program
 def linen_sharded_step():
-    """Data and model parallel, on four devices."""
+    """A step with data and model parallelism on four devices."""
     mesh = Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("data", "model"))
     step, (params, state, images, labels) = mlp_step(optax.adam(1e-3))
 
@@ -253,7 +253,7 @@ def mlp_step(transformation):
 
 
 def nnx_step(make, transformation, loss, *inputs):
-    """A training step of an nnx model, as a function of its state: parameters, statistics and random numbers."""
+    """Returns a training step of an nnx model as a function of its state: parameters, statistics and random numbers."""
     model = nnx.eval_shape(make)
     graph, params, rest = nnx.split(model, nnx.Param, ...)
     state = jax.eval_shape(transformation.init, params)
@@ -382,7 +382,7 @@ class EquinoxRecurrent(eqx.Module):
 
 
 def zeros(leaf):
-    """An array for a shape. Equinox sorts what is traced from what is not by whether it is an array."""
+    """Returns an array for a shape. Equinox traces a leaf only if it is an array."""
     if not isinstance(leaf, jax.ShapeDtypeStruct):
         return leaf
     if leaf.dtype == KEY.dtype:

@@ -1,4 +1,4 @@
-"""Two programs that differ in what they compute alone; prints what both give."""
+"""Two programs that differ only in what they compute; prints the results of both."""
 
 import jax
 import numpy as np

@@ -1,10 +1,10 @@
-"""Compiles and runs many real JAX programs and reports everything a framework can see of each.
+"""Compiles and runs many real JAX programs and reports everything that a framework can observe about each.
 
     parity.py REPORT.json
 
-For each program: a digest of its outputs' bytes, and of the executable its optimized program, cost
-analysis, memory statistics, layouts, shardings, memory kinds, devices and fingerprint. A program that
-fails reports its error's type and text instead, for that must be the same too.
+The report has for each program a digest of its outputs' bytes, and the executable's optimized program, cost analysis,
+memory statistics, layouts, shardings, memory kinds, devices and fingerprint. If a program fails, the report has the
+error's type and text instead, because rekindle must not change the error either.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ PROGRAMS = {}
 
 @dataclasses.dataclass
 class Program:
-    """A jitted function and the arguments it is compiled for and called with."""
+    """A jitted function and its arguments for compiling and calling."""
 
     jitted: object
     args: tuple
@@ -423,7 +423,7 @@ def collective_reduce_scatter():
     return mapped(lambda x: lax.psum_scatter(x, "x", tiled=True), data(16, 4))
 
 
-# --- What surrounds a program -------------------------------------------------------------------------
+# --- Interfaces of a program --------------------------------------------------------------------------
 
 
 @program
@@ -500,7 +500,7 @@ def named_parts():
     return plain(lambda x: inner(x) + inner(x + 1), data(4))
 
 
-# --- What this plugin cannot do: the same error every time -----------------------------------------------
+# --- Unsupported by this plugin: the same error every time ----------------------------------------------
 
 
 @program
@@ -534,10 +534,10 @@ def fails_host_callback():
 
 
 def attempt(question):
-    """An answer as text, or the error that came instead: both must be the same with rekindle."""
+    """Returns an answer as text, or the error: rekindle must change neither."""
     try:
         answer = question()
-    except Exception as error:  # noqa: BLE001: whatever a plugin may throw
+    except Exception as error:  # noqa: BLE001: a plugin may raise any error
         return f"{type(error).__name__}: {error}"
     if isinstance(answer, dict):
         answer = sorted(answer.items())
@@ -545,7 +545,7 @@ def attempt(question):
 
 
 def fields(statistics):
-    """The numbers of an object that has no text of its own in every version of JAX."""
+    """Returns the numbers of an object without a text form in every JAX version."""
     names = [name for name in dir(statistics) if name.endswith("_in_bytes")]
     assert names, dir(statistics)
     return {name: getattr(statistics, name) for name in names}
@@ -589,7 +589,7 @@ def examine(make):
             compiled = made.jitted.lower(*made.args).compile()
             description = describe(compiled)
             result = compiled(*made.args)
-            # A second time from the same executable, where its arguments still live.
+            # Calls the same executable again if its arguments are still live.
             if all(map(is_live, jax.tree.leaves(made.args))):
                 description["second call"] = digest(compiled(*made.args))
             description["outputs"] = digest(result)

@@ -1,4 +1,4 @@
-"""The programs of kinds.py, asked for only some time after there is a client, as after a long import.
+"""Runs the programs of kinds.py some time after a client exists, as after a long import.
 
     patient.py SECONDS [NAME…]
 """

@@ -1,4 +1,4 @@
-"""What the programs of this folder share: digests of results, and how often JAX asked for a compile."""
+"""Shared helpers of the programs in this folder: digests of results, and the number of JAX's compile requests."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ jax.monitoring.register_event_duration_secs_listener(_count)
 
 
 def digest(tree):
-    """Over the bytes, types and shapes of all arrays of a result, so that equal means equal to the bit."""
+    """Digests the bytes, types and shapes of all arrays of a result: equal digests mean bitwise equal results."""
     hasher = hashlib.sha256()
     for leaf in jax.tree.leaves(tree):
         if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):

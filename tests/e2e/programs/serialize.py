@@ -1,11 +1,11 @@
-"""Serializes programs as jax.experimental.serialize_executable does, runs what another process serialized, or runs them
-as any job does, with JAX's own cache where the environment says so.
+"""Serializes programs with jax.experimental.serialize_executable, runs serialized programs of another process, or calls
+programs as any job does. The environment may enable JAX's own cache.
 
     serialize.py write FILE [NAME]   compiles, serializes, runs
     serialize.py read FILE           loads and runs
-    serialize.py run [NAME]          calls them
+    serialize.py run [NAME]          calls the programs
 
-NAME renames the functions. The last line is JSON: the results' bytes, and what JAX's own cache did.
+NAME renames the functions. The last line is JSON: the results' bytes, and the hits and misses of JAX's own cache.
 """
 
 import json
@@ -28,7 +28,7 @@ def training_step(x):
 
 
 def ordered(x):
-    """XLA's CPU plugin cannot serialize it once it has run."""
+    """XLA's CPU plugin cannot serialize this executable after it has run."""
     return jnp.sort(x * 3 % 7, axis=0) @ x.T
 
 

@@ -1,7 +1,7 @@
-"""Many small programs with a sort, each executed the moment it is compiled; prints a digest of each result.
+"""Many small programs with a sort, each executed right after its compilation; prints a digest of each result.
 
-XLA's CPU plugin can serialize such an executable only as long as it has not been executed: afterwards it
-says "`LessThan` is not serializable".
+XLA's CPU plugin can serialize such an executable only before its first execution: afterwards it reports
+"`LessThan` is not serializable".
 """
 
 import jax

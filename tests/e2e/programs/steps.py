@@ -1,4 +1,4 @@
-"""Trains with gradient accumulation and evaluates now and then; says where its steps end, if asked to.
+"""Trains with gradient accumulation and sometimes evaluates; with `mark`, reports where its steps end.
 
 usage: steps.py STEPS [mark] [stats] [late]
 """

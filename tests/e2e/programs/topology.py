@@ -1,10 +1,10 @@
-"""Compiles programs ahead of time for a topology that this machine does not have; nothing is run.
+"""Compiles programs AOT for a topology that this machine does not have; runs nothing.
 
-    topology.py NAME [PROGRAM…]           for the TPU topology NAME, as libtpu knows it ("v5e:2x2")
+    topology.py NAME [PROGRAM…]           for the TPU topology with libtpu's name NAME ("v5e:2x2")
     topology.py attached:N [PROGRAM…]     for N devices of the default client's topology
-    topology.py client:N [PROGRAM…]       the same by that client, as jobs do
+    topology.py client:N [PROGRAM…]       for the same devices through that client, as jobs do
 
-Prints, as JSON, what was compiled and what libtpu or the plugin says of it.
+Prints, as JSON, the compiled programs and what libtpu or the plugin reports about them.
 """
 
 import json
@@ -24,7 +24,7 @@ PROGRAMS = {}
 
 
 def program(make):
-    """`make(mesh)` gives a jitted function and the arguments to lower it with."""
+    """Registers `make`; `make(mesh)` returns a jitted function and its arguments for lowering."""
     PROGRAMS[make.__name__] = make
     return make
 
@@ -47,7 +47,7 @@ PROGRAMS.update({name: on_one_device(name) for name in ON_ONE_DEVICE if name in 
 
 @program
 def sharded_transformer(mesh):
-    """Flax's transformer and AdamW, with the batch and every matrix's last dimension over all devices."""
+    """Flax's transformer and AdamW; the batch and the last dimension of every matrix are sharded over all devices."""
     count = mesh.devices.size
     step, (params, state, _, key) = models.language_step(optax.adamw(1e-3), width=32 * count)
 
@@ -61,7 +61,7 @@ def sharded_transformer(mesh):
 
 @program
 def ring(mesh):
-    """Every device sends its part around, by hand."""
+    """Every device passes its part around a ring, with explicit collectives."""
     count = mesh.devices.size
     around = [(i, (i + 1) % count) for i in range(count)]
 
@@ -85,7 +85,7 @@ def sampling(mesh):
 
 @program
 def pallas_matmul(mesh):
-    """A kernel of one's own, which only libtpu can compile."""
+    """A custom kernel that only libtpu can compile."""
 
     def kernel(x, y, out):
         @pl.when(pl.program_id(2) == 0)

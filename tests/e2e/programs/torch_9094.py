@@ -1,8 +1,8 @@
-"""The report of pytorch/xla issue 9094, from its description: a job with torch_xla's own cache, to be started twice.
+"""The job of pytorch/xla issue 9094, written from its description: uses torch_xla's own cache and is started twice.
 
     torch_9094.py CACHE
 
-Trains a small classifier for a few epochs and prints how long that took and what torch_xla counted.
+Trains a small classifier for a few epochs; prints the duration and torch_xla's counters.
 """
 
 import sys

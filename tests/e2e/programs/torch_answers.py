@@ -1,10 +1,10 @@
-"""Everything torch_xla tells about what it compiled and where its tensors lie; on one device, and sharded over four.
+"""Everything that torch_xla reports about its programs and the placement of its tensors, on one or four devices.
 
     torch_answers.py single|spmd
 
-Prints for each program a digest of its results, its optimized program as torch_xla has it from the plugin, and for
-sharded ones the shardings it found in it and the device of each shard. PT_XLA_DEBUG_LEVEL=1 has torch_xla write
-memory statistics into PT_XLA_DEBUG_FILE; XLA_DUMP_POST_OPTIMIZATIONS=1 has it give optimized programs.
+Prints for each program a digest of its results and the optimized program that torch_xla gets from the plugin; for
+sharded programs also their shardings and the device of each shard. With PT_XLA_DEBUG_LEVEL=1 torch_xla writes memory
+statistics into PT_XLA_DEBUG_FILE; with XLA_DUMP_POST_OPTIMIZATIONS=1 it returns optimized programs.
 """
 
 import sys
@@ -27,12 +27,12 @@ def data(*shape):
 
 
 def optimized(tensors):
-    """Compiles what was not computed yet, as torch_xla does to print an optimized program."""
+    """Compiles the pending computation, as torch_xla does to print an optimized program."""
     return torch_xla._XLAC._get_xla_tensors_hlo(list(tensors))
 
 
 def report(name, *tensors):
-    """What is known before the tensors are computed, and after."""
+    """Reports facts about the tensors before and after their computation."""
     answer = {"optimized": optimized(tensors)}
     torch_xla.sync()
     xm.wait_device_ops()
@@ -53,7 +53,7 @@ def single():
     report("several results", values.sort(dim=1).values, values.cumsum(0), values.argmax(1))
     state = data(256, 1024)
     torch_xla.sync()
-    state.add_(1)  # its buffer is given away
+    state.add_(1)  # its buffer is donated
     report("donated", state)
     report("bfloat16", torch.softmax(data(128, 128).to(torch.bfloat16), -1))
     model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 49, 10))

@@ -1,4 +1,4 @@
-"""Trains, marks its warm-up as over, and then compiles for another length. Prints what came of it."""
+"""Trains, marks its warm-up as over, and then compiles for another length. Prints the outcome."""
 
 import json
 import sys

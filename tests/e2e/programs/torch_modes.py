@@ -1,8 +1,8 @@
-"""One small computation, in each of the ways in which torch_xla comes to a program of its own.
+"""One small computation, in each way in which torch_xla creates a program.
 
     torch_modes.py single|spmd|devices|dynamo|eager [CACHE]
 
-With CACHE, torch_xla keeps a cache of its own there. Knows nothing of rekindle.
+With CACHE, torch_xla has its own cache there. Contains no rekindle code.
 """
 
 import sys
@@ -38,9 +38,9 @@ def sharded():
 
 
 def on_device(index):
-    """A replica in a thread of its own, as torch_xla.launch makes one for each device.
+    """Runs one replica in its own thread, as torch_xla.launch does for each device.
 
-    They do not talk to each other: the CPU plugin waits in vain for replicas that are launched one by one.
+    The replicas do not communicate: the CPU plugin waits in vain for replicas that are launched one by one.
     """
     del index
     mine = torch_report.digest(work(data(8, 16), data(16, 4)))

@@ -1,8 +1,8 @@
-"""Many small computations, so that torch_xla sends programs of many kinds; each is a program of its own.
+"""Many small computations, each its own program, so that torch_xla sends programs of many kinds.
 
     torch_ops.py
 
-Those that the plugin cannot compile or run are named, with their error; the rest are reported by digest.
+Prints a digest of each result, or the error if the plugin cannot compile or run the program.
 """
 
 import torch
@@ -244,7 +244,7 @@ def main():
             tensors = make()
             torch_xla.sync()
             results[name] = torch_report.digest(tensors)
-        except Exception as error:  # of the plugin's or of torch_xla's: a test says which are expected
+        except Exception as error:  # from the plugin or torch_xla: a test lists the expected ones
             failed[name] = str(error)[:300]
     torch_report.finish(results, failed=failed)
 

@@ -1,4 +1,4 @@
-"""What the PyTorch programs of this folder share: the device, digests of results, and torch_xla's own counters."""
+"""Shared helpers of the PyTorch programs in this folder: the device, digests of results, and torch_xla's counters."""
 
 import hashlib
 import importlib
@@ -13,7 +13,7 @@ COUNTERS = ("UncachedCompile", "PersistentCacheHit", "PersistentCacheMiss", "Per
 
 
 def _register():
-    """A device of a plugin as torch_xla's documentation makes one, where the environment asks for it; or a module."""
+    """If the environment requests it, registers a plugin device as torch_xla documents it, or imports a module."""
     if module := os.environ.get("TEST_IMPORT"):
         importlib.import_module(module)
     library = os.environ.get("TEST_DEVICE_PLUGIN")
@@ -33,7 +33,7 @@ _register()
 
 
 def tensors(thing):
-    """All tensors of models, optimizers, and nested lists and dictionaries of such, in a fixed order."""
+    """Returns all tensors of models, optimizers, and nested lists and dictionaries of them, in a fixed order."""
     if isinstance(thing, torch.Tensor):
         return [thing]
     if hasattr(thing, "state_dict"):
@@ -46,7 +46,7 @@ def tensors(thing):
 
 
 def digest(thing):
-    """Over the bytes, types and shapes of all tensors, so that equal means equal to the bit."""
+    """Digests the bytes, types and shapes of all tensors: equal digests mean bitwise equal results."""
     hasher = hashlib.sha256()
     for tensor in tensors(thing):
         tensor = tensor.detach().cpu().contiguous()
@@ -56,13 +56,13 @@ def digest(thing):
 
 
 def compile_requests():
-    """How often torch_xla asked the plugin for an executable, by its own count."""
+    """Returns how often torch_xla requested an executable from the plugin, by torch_xla's own count."""
     data = metrics.metric_data("CompileTime")
     return data[0] if data else 0
 
 
 def compile_seconds():
-    """What those requests took, by its own clock, whether the answer was compiled or loaded."""
+    """Returns the time of those requests by torch_xla's clock, for compiled and for loaded executables."""
     data = metrics.metric_data("CompileTime")
     return data[1] / 1e9 if data else 0.0
 

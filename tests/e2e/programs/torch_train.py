@@ -1,8 +1,8 @@
-"""Trains small PyTorch models on an XLA device; prints every loss and a digest of what came out, to the bit.
+"""Trains small PyTorch models on an XLA device; prints every loss and a digest of the final state, exact to the bit.
 
-    torch_train.py [--steps N] [MODEL…]      of transformer, gpt, convnet, lstm; all of them if none is named
+    torch_train.py [--steps N] [MODEL…]      of transformer, gpt, convnet, lstm; without MODEL all of them
 
-It knows nothing of rekindle. Beside the results stands what torch_xla itself counted.
+Contains no rekindle code. Also prints torch_xla's own counters.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import torch_report
 
 
 class Transformer(nn.Module):
-    """Four encoder layers over sequences of vectors, and a class for each sequence."""
+    """Four encoder layers over sequences of vectors; classifies each sequence."""
 
     def __init__(self, width=32):
         super().__init__()
@@ -101,7 +101,7 @@ MODELS = {"transformer": Transformer, "gpt": Gpt, "convnet": ConvNet, "lstm": Ls
 
 
 def train(name, steps):
-    """Losses, and a digest of the state of model and optimizer."""
+    """Returns the losses and a digest of the state of model and optimizer."""
     torch.manual_seed(7)
     device = torch_xla.device()
     model = MODELS[name]().to(device).train()

@@ -1,5 +1,6 @@
-"""A worker of torchrun. torch_workers.py wait: adds numbers up with the others by gloo, says its process and that of its
-launcher in the folder WHERE, and waits. torch_workers.py train: a few steps on its own XLA device; its digest in WHERE."""
+"""A worker of torchrun. torch_workers.py wait: sums numbers across workers with gloo, writes its process ID and its
+launcher's into the folder WHERE, and waits. torch_workers.py train: a few steps on its own XLA device; digest in
+WHERE."""
 
 import os
 import sys
@@ -33,7 +34,7 @@ else:
 
     torch.manual_seed(rank)
     device = torch_xla.device()
-    model = torch.nn.Linear(8 + rank, 4).to(device)  # a program of each worker's own, and some that both have
+    model = torch.nn.Linear(8 + rank, 4).to(device)  # some programs are the worker's own, some are shared
     for _ in range(3):
         loss = model(torch.ones(2, 8 + rank, device=device)).square().mean()
         loss.backward()

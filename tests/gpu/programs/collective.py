@@ -1,4 +1,4 @@
-"""Collective programs over all devices; prints their results' digests. With one device each is of one device."""
+"""Collective programs over all devices, also if there is only one; prints digests of their results."""
 
 import functools
 import json
@@ -17,7 +17,7 @@ from report import compile_requests, digest  # noqa: E402
 DEVICES = jax.devices()
 COUNT = len(DEVICES)
 MESH = Mesh(np.array(DEVICES), ("all",))
-# Whole numbers: the order in which devices are added up does not matter.
+# Whole numbers, so the order of additions across devices does not change the sum.
 X = np.arange(COUNT * COUNT * 4, dtype=np.float32).reshape(COUNT * COUNT, 4)
 
 
@@ -49,7 +49,7 @@ def permuted():
 
 
 def split_training():
-    """Data on all devices, weights on each: the gradient's sum is the compiler's."""
+    """The data is split over all devices, each device has all weights: the compiler adds the gradient's sum."""
     x = jax.device_put(X / X.size, NamedSharding(MESH, P("all")))
     w = jax.device_put(np.ones((4, 4), np.float32), NamedSharding(MESH, P()))
 

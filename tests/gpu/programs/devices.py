@@ -1,5 +1,5 @@
-"""devices.py FRAMEWORK PLATFORM: what the framework (jax, torch) sees, as JSON; fails where it sees no device of the
-platform (cuda, cpu)."""
+"""devices.py FRAMEWORK PLATFORM: prints the devices of the framework (jax, torch) as JSON; fails if it sees no device
+of the platform (cuda, cpu)."""
 
 import json
 import sys

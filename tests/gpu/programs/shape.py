@@ -1,4 +1,4 @@
-"""shape.py ROWS: one training step on a batch of so many rows."""
+"""shape.py ROWS: one training step on a batch of ROWS rows."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""torch_compiled.py DEVICE: trains a small model under torch.compile; prints losses and weights, to the bit.
+"""torch_compiled.py DEVICE: trains a small model under torch.compile; prints losses and weights, exact to the bit.
 
-On a CPU, where this program only shows that it works, Inductor would need a C++ compiler and Python's headers. There
-torch.compile captures the graphs and their gradients, and runs them without it.
+On a CPU the run only shows that this program works. Inductor would need a C++ compiler and Python's headers there, so
+torch.compile captures the graphs and their gradients and runs them without Inductor.
 """
 
 import hashlib

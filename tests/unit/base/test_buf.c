@@ -64,7 +64,7 @@ static void the_maximum_is_exact_and_failure_sticks(void **state) {
     rk_buf_add_text(&buf, "again");
     rk_expect_ok(rk_buf_status(&buf));
     rk_buf_add_text(&buf, "and too long");
-    rk_buf_add_byte(&buf, 'x'); // would fit, but something before it is missing
+    rk_buf_add_byte(&buf, 'x'); // fits, but an earlier byte is missing
     assert_string_equal(rk_buf_text(&buf), "again");
     rk_expect_code(RK_RESOURCE_EXHAUSTED, rk_buf_status(&buf));
 }
@@ -107,7 +107,7 @@ static void no_memory_keeps_what_was_there(void **state) {
         assert_int_equal(buf.len % 3, 0);
         if (!failed) {
             assert_int_equal(buf.len, 3000);
-            assert_true(nth > 3); // several growths were tried
+            assert_true(nth > 3); // the buffer grew several times
             break;
         }
     }

@@ -8,7 +8,7 @@ static void expect_hex(const rk_digest *digest, const char *expected) {
     assert_string_equal(hex, expected);
 }
 
-// The values are those of `b2sum -l 256`.
+// Values of `b2sum -l 256`.
 static void known_vectors(void **state) {
     (void)state;
     static const struct {
@@ -26,7 +26,7 @@ static void known_vectors(void **state) {
     }
 }
 
-// 0…255, a thousand times, in pieces of growing size: pieces must not matter.
+// 0…255, a thousand times, in pieces of growing size. The size of the pieces must not matter.
 static void pieces_do_not_matter(void **state) {
     (void)state;
     static uint8_t data[256 * 1000];

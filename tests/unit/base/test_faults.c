@@ -1,5 +1,4 @@
-// The tests' own tool, support/faults.h: a fault that never strikes would make every fault test
-// pass.
+// Tests of support/faults.h. If its faults never happened, every fault test would pass.
 #include "support/faults.h"
 
 #include <errno.h>
@@ -57,7 +56,7 @@ static void only_chosen_calls_count(void **state) {
     rk_free(second);
 }
 
-static void an_unreached_fault_is_told(void **state) {
+static void an_unreached_fault_is_reported(void **state) {
     (void)state;
     rk_fault_begin(&(rk_fault_plan){.nth = 2});
     assert_int_equal(try_open(), 0);
@@ -137,7 +136,7 @@ static void nothing(void *context) {
     (void)context;
 }
 
-static void a_child_tells_how_it_ended(void **state) {
+static void a_child_reports_how_it_ended(void **state) {
     (void)state;
     assert_int_equal(rk_fault_in_child(nothing, NULL), 0);
     assert_int_equal(rk_fault_in_child(raise_kill, NULL), 128 + SIGKILL);
@@ -148,12 +147,12 @@ int main(void) {
         cmocka_unit_test(only_the_nth_fails),
         cmocka_unit_test(lasting_faults_last),
         cmocka_unit_test(only_chosen_calls_count),
-        cmocka_unit_test(an_unreached_fault_is_told),
+        cmocka_unit_test(an_unreached_fault_is_reported),
         cmocka_unit_test(a_failing_close_still_closes),
         cmocka_unit_test(an_exit_in_write_tears_it),
         cmocka_unit_test(reads_and_writes_can_be_short),
         cmocka_unit_test(calls_can_be_interrupted),
-        cmocka_unit_test(a_child_tells_how_it_ended),
+        cmocka_unit_test(a_child_reports_how_it_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static void write_file(const char *path, const void *data, size_t len) {
     assert_int_equal(fclose(file), 0);
 }
 
-// A table whose reads and writes take one byte at a time, with an EINTR before each.
+// Reads and writes one byte at a time, with EINTR before each call.
 static bool interrupt_now;
 
 static bool interrupted(void) {
@@ -69,7 +69,7 @@ static void reads_what_was_published(void **state) {
     static const size_t sizes[] = {0, 1, 4095, 4096, 4097, sizeof data};
     for (size_t i = 0; i < RK_ARRAY_LEN(sizes); i++) {
         rk_expect_ok(rk_fs_publish(path, data, sizes[i], 0600));
-        RK_AUTO(rk_buf) content = RK_BUF_INIT(sizes[i] ? sizes[i] : 1); // exactly enough
+        RK_AUTO(rk_buf) content = RK_BUF_INIT(sizes[i] ? sizes[i] : 1); // exactly the needed size
         rk_expect_ok(rk_fs_read(path, sizes[i], &content));
         assert_int_equal(content.len, sizes[i]);
         assert_true(sizes[i] == 0 || memcmp(content.data, data, sizes[i]) == 0);
@@ -119,8 +119,7 @@ static void what_is_no_readable_file_is_refused(void **state) {
 
     rk_autofree char *fifo = rk_path_join(directory, "fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    rk_expect_code(RK_OUT_OF_RANGE,
-                   rk_fs_read(fifo, 10, &content)); // and does not wait for a writer
+    rk_expect_code(RK_OUT_OF_RANGE, rk_fs_read(fifo, 10, &content)); // does not wait for a writer
 
     rk_autofree char *file = rk_path_join(directory, "file");
     write_file(file, "12345678901", 11);
@@ -159,7 +158,7 @@ static void publish_names_what_failed(void **state) {
     assert_int_equal(rk_err_code(err), RK_NOT_FOUND);
     assert_non_null(strstr(rk_err_message(err), path));
     rk_err_free(err);
-    // A directory where the file should be: rename fails, and the temporary file goes.
+    // The target is a directory: rename fails, and the temporary file is removed.
     rk_autofree char *taken = rk_path_join(*state, "taken");
     assert_int_equal(mkdir(taken, 0700), 0);
     err = rk_fs_publish(taken, "x", 1, 0600);
@@ -168,7 +167,7 @@ static void publish_names_what_failed(void **state) {
     assert_int_equal(rk_test_count_entries(*state), 1);
 }
 
-// `ulimit -f`: the kernel sends SIGXFSZ, which ends a process that knows nothing of our files.
+// With `ulimit -f`, the kernel sends SIGXFSZ, which would end a job that is not aware of our files.
 static void a_limit_on_files_is_an_error_and_no_signal(void **state) {
     rk_autofree char *path = rk_path_join(*state, "file");
     pid_t child = fork();
@@ -191,7 +190,7 @@ static void a_limit_on_files_is_an_error_and_no_signal(void **state) {
 static void make_dirs_makes_all_of_them(void **state) {
     rk_autofree char *deep = rk_path_join(*state, "a//b/c/");
     rk_expect_ok(rk_fs_make_dirs(deep, 0700));
-    rk_expect_ok(rk_fs_make_dirs(deep, 0700)); // again: fine
+    rk_expect_ok(rk_fs_make_dirs(deep, 0700)); // succeeds again
     struct stat info;
     assert_int_equal(stat(deep, &info), 0);
     assert_true(S_ISDIR(info.st_mode));

@@ -1,5 +1,5 @@
-// What base/fs.h promises when the n-th system call fails, when the process ends there, and when
-// the n-th allocation fails; for every n.
+// Results of base/fs.h when the n-th system call fails, when the process ends there, and when the
+// n-th allocation fails; for every n.
 #include "base/fs.h"
 
 #include <errno.h>
@@ -39,8 +39,7 @@ static void expect_content(const char *path, const char *expected) {
     assert_string_equal(rk_buf_text(&content), expected);
 }
 
-// Each failure leaves the old content and nothing else; only after the last step, the sync of the
-// directory, is the new content there.
+// Each failure before the sync of the directory leaves the old content and no other file.
 static void a_failing_publish_leaves_the_old_content(void **state) {
     place *here = *state;
     static const int errors[] = {EIO, ENOSPC, EDQUOT, EROFS, EACCES};
@@ -50,8 +49,7 @@ static void a_failing_publish_leaves_the_old_content(void **state) {
         rk_expect_ok(rk_fs_publish(here->path, OLD, strlen(OLD), 0600));
         unsigned calls = rk_fault_count();
         rk_fault_end();
-        for (unsigned nth = 1; nth < calls - 1;
-             nth++) { // the last two: sync, close of the directory
+        for (unsigned nth = 1; nth < calls - 1; nth++) { // not the directory's sync and close
             rk_fault_begin(&(rk_fault_plan){.nth = nth, .error_number = errors[i]});
             rk_err *err = rk_fs_publish(here->path, NEW, strlen(NEW), 0600);
             assert_true(rk_fault_end());
@@ -63,7 +61,7 @@ static void a_failing_publish_leaves_the_old_content(void **state) {
     }
 }
 
-static void an_unsynced_directory_is_told(void **state) {
+static void an_unsynced_directory_is_reported(void **state) {
     place *here = *state;
     rk_fault_begin(&(rk_fault_plan){.nth = 2, .calls = RK_FAULT_FSYNC});
     rk_err *err = rk_fs_publish(here->path, NEW, strlen(NEW), 0600);
@@ -71,7 +69,7 @@ static void an_unsynced_directory_is_told(void **state) {
     assert_int_equal(rk_err_errno(err), EIO);
     rk_err_free(err);
     expect_content(here->path, NEW);
-    // Not supported is not failed.
+    // An unsupported sync is not a failure.
     rk_fault_begin(&(rk_fault_plan){.nth = 2, .calls = RK_FAULT_FSYNC, .error_number = EINVAL});
     err = rk_fs_publish(here->path, OLD, strlen(OLD), 0600);
     assert_true(rk_fault_end());
@@ -96,8 +94,8 @@ static void publish_new(void *context) {
     rk_err_drop(rk_fs_publish(here->path, NEW, strlen(NEW), 0600), "the process ends in it");
 }
 
-// A killed process leaves old or new, whole, and at most a temporary file that the next one
-// ignores.
+// A killed process leaves the old or the new content, whole, and at most a temporary file, which
+// later processes ignore.
 static void a_kill_leaves_old_or_new(void **state) {
     place *here = *state;
     bool seen_old = false, seen_new = false;
@@ -134,7 +132,7 @@ static void a_failing_read_is_an_error(void **state) {
         }
         rk_expect_code(RK_DATA_LOSS, err);
     }
-    assert_int_equal(nth, 5); // open, fstat, read to the end, read the end
+    assert_int_equal(nth, 5); // open, fstat, read of the content, read at the end
 }
 
 static void failing_directories_are_errors(void **state) {
@@ -184,7 +182,7 @@ static void no_memory_is_told_and_leaks_nothing(void **state) {
         }
         rk_expect_code(RK_RESOURCE_EXHAUSTED, err);
         assert_in_range(rk_test_count_entries(here->directory), 1,
-                        2); // "file" and "a", no leftovers
+                        2); // "file" and "a"
     }
 }
 
@@ -193,7 +191,7 @@ static void no_memory_is_told_and_leaks_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_DIRECTORY(a_failing_publish_leaves_the_old_content),
-        WITH_DIRECTORY(an_unsynced_directory_is_told),
+        WITH_DIRECTORY(an_unsynced_directory_is_reported),
         WITH_DIRECTORY(a_full_disk_leaves_the_old_content),
         WITH_DIRECTORY(a_kill_leaves_old_or_new),
         WITH_DIRECTORY(a_failing_read_is_an_error),

@@ -22,29 +22,29 @@
 
 enum { MIB = 1 << 20 };
 
-static void *make_room(void *argument) {
+static void *reserve(void *argument) {
     size_t *bytes = argument;
-    rk_heap_reservation room;
-    rk_heap_reserve(*bytes, &room);
-    *bytes = room.count ? rk_mapped_bytes(room.pins[0]) : 0;
+    rk_heap_reservation reservation;
+    rk_heap_reserve(*bytes, &reservation);
+    *bytes = reservation.count ? rk_mapped_bytes(reservation.pins[0]) : 0;
     void *small[1000];
     for (size_t i = 0; i < RK_ARRAY_LEN(small); i++)
         assert_non_null(small[i] = malloc(1000));
     for (size_t i = 0; i < RK_ARRAY_LEN(small); i++)
         free(small[i]);
-    rk_heap_release(&room);
-    assert_int_equal(room.count, 0);
+    rk_heap_release(&reservation);
+    assert_int_equal(reservation.count, 0);
     return NULL;
 }
 
-static size_t room_of_a_thread(size_t bytes) {
+static size_t reserved_in_a_thread(size_t bytes) {
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, make_room, &bytes), 0);
+    assert_int_equal(pthread_create(&thread, NULL, reserve, &bytes), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     return bytes;
 }
 
-// The machine's own limits on address space, in which nothing is done.
+// True if the machine limits address space. Then rk_heap_reserve does nothing.
 static bool is_scarce(void) {
     struct rlimit space, data;
     assert_int_equal(getrlimit(RLIMIT_AS, &space), 0);
@@ -56,36 +56,36 @@ static bool is_scarce(void) {
     return space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY || mode == '2';
 }
 
-static void there_is_room(void **state) {
+static void space_is_reserved(void **state) {
     (void)state;
     if (OWN_MALLOC) {
-        assert_int_equal(room_of_a_thread(50 * MIB), 0);
+        assert_int_equal(reserved_in_a_thread(50 * MIB), 0);
         return;
     }
     if (is_scarce())
         skip();
-    assert_true(room_of_a_thread(50 * MIB) >= 49 * MIB);
+    assert_true(reserved_in_a_thread(50 * MIB) >= 49 * MIB);
 }
 
-static void there_is_room_in_more_than_one_heap(void **state) {
+static void space_is_reserved_in_more_than_one_heap(void **state) {
     (void)state;
     if (OWN_MALLOC || is_scarce())
         skip();
-    rk_heap_reservation room;
-    rk_heap_reserve(SIZE_MAX, &room);
-    assert_true(room.count > 16 && room.count <= RK_HEAP_PINS_MAX);
-    rk_heap_release(&room);
+    rk_heap_reservation reservation;
+    rk_heap_reserve(SIZE_MAX, &reservation);
+    assert_true(reservation.count > 16 && reservation.count <= RK_HEAP_PINS_MAX);
+    rk_heap_release(&reservation);
 }
 
 static void nothing_is_asked_for(void **state) {
     (void)state;
-    assert_int_equal(room_of_a_thread(0), 0);
-    assert_int_equal(room_of_a_thread(1000), 0);
+    assert_int_equal(reserved_in_a_thread(0), 0);
+    assert_int_equal(reserved_in_a_thread(1000), 0);
 }
 
 static void address_space_that_is_limited_is_left_alone(void **state) {
     (void)state;
-    if (OWN_MALLOC) // it needs the address space itself
+    if (OWN_MALLOC) // the sanitizer needs the address space
         skip();
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
@@ -93,20 +93,20 @@ static void address_space_that_is_limited_is_left_alone(void **state) {
     limit.rlim_cur = (rlim_t)1 << 40;
     if (setrlimit(RLIMIT_DATA, &limit) != 0)
         skip();
-    assert_int_equal(room_of_a_thread(50 * MIB), 0);
+    assert_int_equal(reserved_in_a_thread(50 * MIB), 0);
     assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
 }
 
 typedef struct claimant {
     pthread_barrier_t *step;
-    uintptr_t address; // of what it allocated last
+    uintptr_t address; // of its last allocation
 } claimant;
 
 static void *claim_then_allocate(void *argument) {
     claimant *self = argument;
     rk_heap_claim();
     (void)pthread_barrier_wait(self->step);
-    (void)pthread_barrier_wait(self->step); // the others have allocated
+    (void)pthread_barrier_wait(self->step); // the other threads have allocated
     void *block = malloc(4000);
     self->address = (uintptr_t)block;
     free(block);
@@ -122,7 +122,7 @@ static void *allocate_and_stay(void *argument) {
     return NULL;
 }
 
-// Whoever claims before there are too many threads shares with none of them, nor with the first.
+// A thread that claims its heap early shares it with no later thread and not with the first.
 static void a_heap_that_was_claimed_is_its_own(void **state) {
     (void)state;
     if (OWN_MALLOC || is_scarce())
@@ -130,7 +130,7 @@ static void a_heap_that_was_claimed_is_its_own(void **state) {
     enum { OTHERS_MAX = 8192, HEAP_BYTES = 64 * MIB };
     cpu_set_t set;
     assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
-    // A few more than there are heaps; with many more each heap would be shared in the end.
+    // A few more threads than heaps. With many more, threads would share every heap.
     size_t count = (size_t)CPU_COUNT(&set) * 8 + 2;
     if (count > OTHERS_MAX)
         skip();
@@ -161,8 +161,8 @@ static void a_heap_that_was_claimed_is_its_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_is_room),
-        cmocka_unit_test(there_is_room_in_more_than_one_heap),
+        cmocka_unit_test(space_is_reserved),
+        cmocka_unit_test(space_is_reserved_in_more_than_one_heap),
         cmocka_unit_test(nothing_is_asked_for),
         cmocka_unit_test(address_space_that_is_limited_is_left_alone),
         cmocka_unit_test(a_heap_that_was_claimed_is_its_own),

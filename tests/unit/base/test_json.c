@@ -54,7 +54,7 @@ static void escapes(void **state) {
 
 static void valid_utf8_is_kept(void **state) {
     (void)state;
-    // The first and last of each length, and what lies beside the surrogates.
+    // The first and last code point of each length, and the neighbours of the surrogates.
     expect_text(rk_span_text("\xC2\x80\xDF\xBF"), "\"\xC2\x80\xDF\xBF\"");
     expect_text(rk_span_text("\xE0\xA0\x80\xEF\xBF\xBF"), "\"\xE0\xA0\x80\xEF\xBF\xBF\"");
     expect_text(rk_span_text("\xED\x9F\xBF\xEE\x80\x80"), "\"\xED\x9F\xBF\xEE\x80\x80\"");
@@ -66,7 +66,7 @@ static void valid_utf8_is_kept(void **state) {
 
 static void each_invalid_byte_is_replaced(void **state) {
     (void)state;
-    expect_text(rk_span_text("\x80"), "\"" BAD "\"");                         // a lone tail
+    expect_text(rk_span_text("\x80"), "\"" BAD "\"");                         // no lead byte
     expect_text(rk_span_text("\xC0\xAF"), "\"" BAD BAD "\"");                 // overlong
     expect_text(rk_span_text("\xC1\xBF"), "\"" BAD BAD "\"");                 // overlong
     expect_text(rk_span_text("\xE0\x9F\xBF"), "\"" BAD BAD BAD "\"");         // overlong
@@ -79,7 +79,7 @@ static void each_invalid_byte_is_replaced(void **state) {
     expect_text(rk_span_text("\xC3"), "\"" BAD "\"");
 }
 
-// Whatever the bytes: another implementation reads the result.
+// Another JSON implementation reads the result, whatever the input bytes.
 static void any_bytes_give_json(void **state) {
     (void)state;
     uint32_t random = 12345;
@@ -87,7 +87,7 @@ static void any_bytes_give_json(void **state) {
         uint8_t bytes[24];
         for (size_t i = 0; i < sizeof bytes; i++) {
             random = random * 1664525 + 1013904223;
-            // Mostly bytes that mean something to UTF-8.
+            // Mostly bytes with a meaning in UTF-8.
             bytes[i] = (uint8_t)(random >> 28 ? 0x78 | random >> 24 : random >> 16);
         }
         RK_AUTO(rk_buf) out = {0};
@@ -130,7 +130,7 @@ static void expect_seconds(uint64_t nanoseconds, const char *expected) {
     assert_string_equal(rk_buf_text(&out), expected);
 }
 
-// Made by CMakeLists.txt: a decimal comma, and a decimal point of two bytes.
+// CMakeLists.txt builds these locales: a decimal comma, and a decimal point of two bytes.
 static void doubles_ignore_the_locale(void **state) {
     (void)state;
     static const char *const names[] = {"de_DE", "ps_AF"};

@@ -21,7 +21,7 @@ static ssize_t catch_write(int fd, const void *data, size_t len) {
     memcpy(written + written_len, data, len);
     written_len += len;
     written[written_len] = '\0';
-    errno = EIO; // the caller's errno must survive this
+    errno = EIO; // the caller's errno must not change
     return -1;
 }
 
@@ -85,7 +85,8 @@ static void catch_signal(int number) {
     caught = number;
 }
 
-// A job that says nothing itself goes on where nobody reads its stderr.
+// A silent job continues after the reader of its stderr is gone. rekindle's messages must not end
+// it.
 static void a_closed_stderr_does_not_end_the_job(void **state) {
     (void)state;
     pid_t child = fork();
@@ -96,7 +97,7 @@ static void a_closed_stderr_does_not_end_the_job(void **state) {
             _exit(1);
         (void)signal(SIGPIPE, SIG_DFL);
         rk_log_warn("told to nobody");
-        // One that the job has raised itself is still there.
+        // A SIGPIPE that the job itself raised stays pending.
         sigset_t only;
         (void)sigemptyset(&only);
         (void)sigaddset(&only, SIGPIPE);

@@ -1,5 +1,5 @@
-// The tests' own tool, support/powerloss.h: it must find the faults of careless writers, and none
-// in rk_fs_publish.
+// Tests of support/powerloss.h. It must find the faults of careless writers, and none in
+// rk_fs_publish.
 #include "support/powerloss.h"
 
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 static const char OLD[] = "the old content";
 static const char NEW[] = "what comes after it, and is longer";
 
-// What was found in the states that cuts may leave.
+// Counts of the states after cuts, by their content.
 typedef struct findings {
     unsigned none, old, new, torn;
-    unsigned lost; // not what the last mark had promised
+    unsigned lost; // states without the content of the last mark
 } findings;
 
 enum { CHOICES = 20 };
@@ -39,7 +39,7 @@ static void look(const char *directory, unsigned marks, findings *found) {
     found->lost += (marks == 1 && !old && !new) || (marks == 2 && !new);
 }
 
-// Writes the old content, then the new one.
+// Tries all cuts of a writer that writes the old content, then the new.
 static findings try_cuts(writer write) {
     findings found = {0};
     char *directory = rk_test_tempdir();
@@ -124,7 +124,7 @@ static void links_removals_and_folders_count(void **state) {
     assert_int_equal(rk_sys()->linkat_fn(top, "folder/a", top, "b"), 0);
     assert_int_equal(rk_sys()->unlinkat_fn(top, "folder/a", 0), 0);
     rk_powerloss_end(record);
-    const unsigned counts[] = {0, 1, 1, 2, 2}; // in the top, of all that was done until the cut
+    const unsigned counts[] = {0, 1, 1, 2, 2}; // files in the top directory if all changes survive
     assert_int_equal(rk_powerloss_count(record), RK_ARRAY_LEN(counts) - 1);
     for (unsigned cut = 0; cut < RK_ARRAY_LEN(counts); cut++) {
         char *left = rk_test_tempdir();

@@ -29,7 +29,7 @@ static void self_is_known_and_alive(void **state) {
     assert_true(rk_process_equal(&self, &again));
 }
 
-// A child that has written down who it is; it waits for a signal.
+// A child that has recorded its identity. It waits for a signal.
 typedef struct child {
     pid_t pid;
     rk_process *process; // shared memory
@@ -78,7 +78,7 @@ static void a_child_lives_and_dies(void **state) {
     rk_process_self(&self);
     assert_false(rk_process_equal(&self, started.process));
     assert_int_equal(kill(started.pid, SIGKILL), 0);
-    wait_until_zombie(&started); // nobody reaped it yet
+    wait_until_zombie(&started); // the child is not reaped yet
     assert_int_equal(rk_process_liveness(started.process), RK_LIVENESS_DEAD);
     reap(&started);
     assert_int_equal(rk_process_liveness(started.process), RK_LIVENESS_DEAD);
@@ -108,7 +108,7 @@ static void a_stopped_process_is_alive(void **state) {
 static void *outlive_first_thread(void *argument) {
     const int *ends = argument;
     char byte;
-    // The first thread is gone for certain only once the kernel shows it so.
+    // The first thread has ended only when the kernel shows it as a zombie.
     for (;;) {
         char text[512] = "";
         FILE *file = fopen("/proc/self/stat", "re");
@@ -121,11 +121,11 @@ static void *outlive_first_thread(void *argument) {
         (void)usleep(1000);
     }
     (void)!write(ends[1], "", 1);
-    (void)!read(ends[2], &byte, 1); // until the parent is gone or closes
+    (void)!read(ends[2], &byte, 1); // until the parent ends or closes the pipe
     _exit(0);
 }
 
-// A program may end its first thread and go on in others: the kernel shows it as a zombie then.
+// A program may end its first thread and continue in others. The kernel then shows it as a zombie.
 static void first_thread_may_end(void **state) {
     (void)state;
     int up[2], down[2];
@@ -169,7 +169,7 @@ static void elsewhere_is_not_judged(void **state) {
     rk_process_self(&self);
     for (int what = 0; what < 7; what++) {
         rk_process other = self;
-        other.pid = INT32_MAX; // nobody here has it
+        other.pid = INT32_MAX; // no local process has this id
         if (what == 0)
             other.boot[1] ^= 1;
         else if (what == 1)
@@ -189,21 +189,22 @@ static void elsewhere_is_not_judged(void **state) {
     }
 }
 
-// In a child, which has to find out who it is. 0: as it must be; 1: the call was not reached.
+// Runs in a child that has not read its identity yet. Returns 0 on success, 1 if the n-th call was
+// not made, 2 on failure.
 static int ask_while_failing(unsigned nth) {
     rk_process process, afterwards;
     rk_fault_begin(&(rk_fault_plan){.nth = nth, .error_number = EACCES});
     rk_process_self(&process);
     bool reached = rk_fault_end();
     rk_process_self(&afterwards);
-    // Closing may fail, and all is known.
+    // If only close fails, everything is known.
     bool fine = process.pid == getpid() && (rk_process_is_known(&process) || reached) &&
                 rk_process_is_known(&afterwards) &&
                 rk_process_liveness(&afterwards) == RK_LIVENESS_ALIVE;
     return fine ? !reached : 2;
 }
 
-static void what_proc_did_not_tell_is_asked_again(void **state) {
+static void what_proc_did_not_report_is_read_again(void **state) {
     (void)state;
     for (unsigned nth = 1;; nth++) {
         pid_t pid = fork();
@@ -218,7 +219,7 @@ static void what_proc_did_not_tell_is_asked_again(void **state) {
     }
 }
 
-static void a_failing_proc_says_nobody_dead(void **state) {
+static void a_failing_proc_reports_no_death(void **state) {
     (void)state;
     rk_process self;
     rk_process_self(&self);
@@ -263,7 +264,7 @@ static void other_text_is_refused(void **state) {
     static const char *const formats[] = {
         "0-1-2-%s-h",        // no such process
         "80000000-1-2-%s-h", // more than any process id
-        "1-1-2-%s-h/h",      // not for a file's name
+        "1-1-2-%s-h/h",      // not allowed in a file name
         "1-1-2-%s-h h",      "1-1-2-%s",    "1-1-2-%s0-h",
         "1--2-%s-h",         "-1-1-2-%s-h", "1-00000000000000001-2-%s-h",
         "1-1-2-X%s-h",       " 1-1-2-%s-h",
@@ -291,8 +292,8 @@ int main(void) {
         cmocka_unit_test(first_thread_may_end),
         cmocka_unit_test(an_id_used_again_is_another_process),
         cmocka_unit_test(elsewhere_is_not_judged),
-        cmocka_unit_test(what_proc_did_not_tell_is_asked_again),
-        cmocka_unit_test(a_failing_proc_says_nobody_dead),
+        cmocka_unit_test(what_proc_did_not_report_is_read_again),
+        cmocka_unit_test(a_failing_proc_reports_no_death),
         cmocka_unit_test(text_round_trip),
         cmocka_unit_test(other_text_is_refused),
     };

@@ -16,7 +16,7 @@ static void varints_from_the_specification(void **state) {
     expect_varint("\x01", 1, 1);
     expect_varint("\x96\x01", 2, 150);
     expect_varint("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 10, UINT64_MAX);
-    expect_varint("\x80\x00", 2, 0); // longer than needed, but allowed
+    expect_varint("\x80\x00", 2, 0); // longer than necessary, but allowed
 }
 
 static void varints_that_are_none(void **state) {
@@ -34,7 +34,7 @@ static void varints_that_are_none(void **state) {
         rk_span data = rk_span_of(wrong[i].bytes, wrong[i].len);
         uint64_t value = 0;
         assert_false(rk_proto_take_varint(&data, &value));
-        assert_int_equal(data.len, wrong[i].len); // nothing was taken
+        assert_int_equal(data.len, wrong[i].len); // nothing was consumed
     }
 }
 
@@ -75,17 +75,17 @@ static void malformed_messages_are_called_so(void **state) {
         const char *bytes;
         size_t len;
     } wrong[] = {
-        {"\x80", 1},                                           // a tag cut short
+        {"\x80", 1},                                           // a truncated tag
         {"\x00\x01", 2},                                       // field number 0
-        {"\x80\x80\x80\x80\x10\x00", 6},                       // a field number past 29 bits
+        {"\x80\x80\x80\x80\x10\x00", 6},                       // field number 2^29, too large
         {"\x08", 1},                                           // no value
-        {"\x08\x80", 2},                                       // a value cut short
-        {"\x0D\x01\x02\x03", 4},                               // fixed32 cut short
-        {"\x09\x01\x02\x03\x04\x05\x06", 7},                   // fixed64 cut short
-        {"\x12\x05test", 6},                                   // bytes cut short
+        {"\x08\x80", 2},                                       // a truncated value
+        {"\x0D\x01\x02\x03", 4},                               // truncated fixed32
+        {"\x09\x01\x02\x03\x04\x05\x06", 7},                   // truncated fixed64
+        {"\x12\x05test", 6},                                   // truncated bytes
         {"\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01x", 12}, // a length near 2^64
         {"\x0B\x0C", 2},                                       // a group
-        {"\x0C", 1},                                           // the end of one
+        {"\x0C", 1},                                           // the end of a group
         {"\x0E", 1},                                           // wire type 6
         {"\x0F", 1},                                           // wire type 7
     };
@@ -99,8 +99,8 @@ static void malformed_messages_are_called_so(void **state) {
     }
 }
 
-// Every truncation of a message is read as a shorter message or refused, never read past its end
-// (which AddressSanitizer would see).
+// Every truncated message is read as a shorter message or refused. AddressSanitizer detects reads
+// past the end.
 static void truncations(void **state) {
     (void)state;
     RK_AUTO(rk_buf) out = {0};

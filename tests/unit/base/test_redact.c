@@ -11,7 +11,7 @@ static void expect_text(const char *text, const char *wanted) {
         fail_msg("\"%s\" became \"%s\", not \"%s\"", text, rk_buf_text(&out), wanted);
 }
 
-// Whole arguments separated by '|', before and after.
+// Redacts the arguments in `before`, separated by '|', and compares them with `after`.
 static void expect_arguments(const char *before, const char *after) {
     RK_AUTO(rk_buf) out = {0};
     rk_redactor redactor = {0};
@@ -27,7 +27,7 @@ static void expect_arguments(const char *before, const char *after) {
         fail_msg("\"%s\" became \"%s\", not \"%s\"", before, rk_buf_text(&out), after);
 }
 
-// Nothing of these may ever be recorded.
+// None of these secrets may ever be recorded.
 static void no_canary_gets_through(void **state) {
     (void)state;
     static const char *const lines[] = {

@@ -1,4 +1,4 @@
-// Ed25519 against RFC 8032's own examples.
+// Ed25519 with the examples of RFC 8032.
 #include "base/sign.h"
 
 #include "support/expect.h"
@@ -57,7 +57,7 @@ static void signs_as_the_standard_does(void **state) {
     }
 }
 
-// With the key that is the curve's neutral element, a signature of zeros would fit every message.
+// The neutral element of the curve as key would accept a signature of zeros for every message.
 static void keys_of_small_order_pass_for_nothing(void **state) {
     (void)state;
     rk_sign_public neutral = {.bytes = {1}};

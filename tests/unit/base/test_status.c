@@ -106,7 +106,7 @@ static void try_passes_on(void **state) {
     rk_err_free(err);
 }
 
-// The numbers are those of PJRT_Error_Code: the boundary to a plugin is a cast.
+// The codes equal those of PJRT_Error_Code, so the plugin boundary is a cast.
 static void codes_have_names(void **state) {
     (void)state;
     assert_string_equal(rk_code_name(RK_OK), "OK");

@@ -22,7 +22,7 @@ static void make_path(const char *directory, char out_path[4096]) {
     (void)snprintf(out_path, 4096, "%s/file", directory);
 }
 
-// The descriptor that each call gives while `stream` is closed.
+// The descriptors that the calls return while `stream` is closed.
 static void open_all(const char *directory, int stream, int out_fds[3]) {
     char path[4096];
     make_path(directory, path);

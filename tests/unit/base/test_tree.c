@@ -1,4 +1,5 @@
-// A tree is only what its user put there: no link, no folder of others leads into or out of it.
+// A tree contains only its user's files: no link and no folder of another user leads into or out of
+// it.
 #include "base/tree.h"
 
 #include <errno.h>
@@ -104,7 +105,7 @@ static void odd_paths_are_refused(void **state) {
     rk_expect_code(RK_INVALID_ARGUMENT, rk_tree_remove(top, long_name));
 }
 
-// Every function, on a file in a folder that may not be used.
+// Calls every function on a file in a refused folder.
 static void expect_refused(const char *top, rk_code code) {
     RK_AUTO(rk_buf) data = {0};
     struct stat info;
@@ -146,7 +147,7 @@ static void links_lead_nowhere(void **state) {
     expect_refused(top, RK_PERMISSION_DENIED);
     assert_int_equal(rk_test_count_entries(target), 1);
     expect_content(elsewhere, "b/file", "not ours");
-    // The file itself.
+    // The file itself is a link.
     rk_autofree char *link = below(top, "link");
     assert_int_equal(symlink("kept", link), 0);
     RK_AUTO(rk_buf) data = {0};
@@ -156,7 +157,7 @@ static void links_lead_nowhere(void **state) {
     assert_true(S_ISLNK(info.st_mode));
     put(top, "link", "a file again");
     expect_content(top, "kept", "x");
-    // The top may be one.
+    // The top may be a link.
     rk_autofree char *linked_top = below(*state, "linked");
     assert_int_equal(symlink("top", linked_top), 0);
     expect_content(linked_top, "kept", "x");
@@ -191,7 +192,7 @@ static void folders_that_others_write_are_refused(void **state) {
     expect_content(top, "a/b/file", "x");
 }
 
-static unsigned foreign_after; // so many folders are ours
+static unsigned foreign_after; // number of fstat calls that report our own user
 
 static int foreign_fstat(int fd, struct stat *out_stat) {
     int status = rk_sys_libc.fstat_fn(fd, out_stat);
@@ -230,11 +231,12 @@ static rk_err *everything(const char *top) {
     return NULL;
 }
 
-// A handle gone stale is looked up again, once.
+// A stale handle is looked up again, once.
 static void stale_handles_are_looked_up_again(void **state) {
     char *top = *state;
     rk_expect_ok(everything(top)); // so that names of temporary files are known
-    // Not those that tell no error, and not the listing itself: its names were handed out already.
+    // Excludes close, whose errors are ignored, and readdir, because the visitor has already
+    // received names.
     const unsigned calls = RK_FAULT_EVERY_SYSCALL & ~(unsigned)(RK_FAULT_CLOSE | RK_FAULT_READDIR);
     unsigned nth = 1;
     for (;; nth++) {
@@ -279,7 +281,7 @@ static void no_descriptor_stays_open(void **state) {
     }
 }
 
-static void no_memory_is_told(void **state) {
+static void no_memory_is_reported(void **state) {
     char *top = *state;
     for (unsigned nth = 1;; nth++) {
         rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = RK_FAULT_ALLOC});
@@ -345,7 +347,7 @@ static void leftovers_of_the_dead_are_swept(void **state) {
     if (!self.start_ticks || !self.pid_namespace)
         skip();
     rk_process dead = self, elsewhere = self;
-    dead.start_ticks++; // the id is in use again
+    dead.start_ticks++; // its id is in use again
     (void)snprintf(elsewhere.host, sizeof elsewhere.host, "elsewhere");
     char names[3][NAME_MAX + 1];
     name_of(&self, names[0]);
@@ -416,7 +418,7 @@ int main(void) {
         TEST(stale_handles_are_looked_up_again),
         TEST(slow_calls_are_waited_for),
         TEST(no_descriptor_stays_open),
-        TEST(no_memory_is_told),
+        TEST(no_memory_is_reported),
         TEST(new_folders_outlast_a_power_cut),
         TEST(leftovers_of_the_dead_are_swept),
         TEST(what_a_killed_writer_left_is_swept),

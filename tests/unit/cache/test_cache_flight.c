@@ -1,5 +1,5 @@
-// Single flight: of all who ask for one key, one compiles while the others wait; whatever happens
-// to that one, the others go on.
+// Single flight: of all requests for one key, one compiles and the others wait. If the compiling
+// thread or process fails, the others continue.
 #include "support/cmocka.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 enum { THREADS = 8, PROCESSES = 64 };
 static const uint64_t second_ns = 1000000000u;
 
-// What a test's "compiler" counts; shared with forked children.
+// Counters of a test's "compiler", shared with forked children.
 typedef struct tally {
     atomic_int compiled, loaded, compiling, most_compiling, go;
     atomic_int waits[RK_WAIT_GAVE_UP + 1];
@@ -37,7 +37,7 @@ typedef struct fixture {
     rk_key key;
     tally *tally;
     rk_flights_options options;
-    // How the compiler behaves.
+    // Behaviour of the compiler.
     unsigned compile_ms;
     bool keeps, fails, between_processes;
 } fixture;
@@ -106,7 +106,7 @@ static void count_most(tally *t) {
         continue;
 }
 
-// A request as the compile hook makes it.
+// Makes a request like the compile hook.
 static void request(const fixture *f, rk_flight_wait *out_wait) {
     *out_wait = (rk_flight_wait){.key = &f->key, .between_processes = f->between_processes};
     bool hit = look_up(f);
@@ -204,7 +204,7 @@ static void what_is_not_kept_is_compiled_by_all_at_once(void **state) {
     assert_int_equal(look_at_lease(f).state, RK_LEASE_NOT_KEPT);
 }
 
-static void an_abandoned_flight_is_flown_by_the_next(void **state) {
+static void an_abandoned_flight_is_taken_over_by_the_next(void **state) {
     fixture *f = *state;
     start_flights(f);
     rk_flight_wait first = {.key = &f->key, .between_processes = true};
@@ -224,8 +224,8 @@ static void an_abandoned_flight_is_flown_by_the_next(void **state) {
     assert_int_equal(f->tally->loaded, 1);
 }
 
-// A flight of our own that stays in the air.
-static rk_flight_wait take_off(fixture *f) {
+// Starts a flight that stays unfinished.
+static rk_flight_wait start_flight(fixture *f) {
     rk_flight_wait wait = {.key = &f->key, .between_processes = f->between_processes};
     while (rk_flights_ask(f->flights, &wait) == RK_FLIGHT_LOOK)
         continue;
@@ -237,7 +237,7 @@ static void a_wait_ends_at_its_deadline(void **state) {
     fixture *f = *state;
     f->options.wait_ns = second_ns / 20;
     start_flights(f);
-    rk_flight_wait first = take_off(f), second;
+    rk_flight_wait first = start_flight(f), second;
     request(f, &second);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(second.wait_end, RK_WAIT_GAVE_UP);
@@ -246,23 +246,23 @@ static void a_wait_ends_at_its_deadline(void **state) {
     rk_flight_finish(f->flights, first.flight, RK_FLIGHT_PUBLISHED, 0);
 }
 
-static void nobody_waits_without_time(void **state) {
+static void without_time_no_request_waits(void **state) {
     fixture *f = *state;
     f->options.wait_ns = 0;
     start_flights(f);
-    rk_flight_wait first = take_off(f), second;
+    rk_flight_wait first = start_flight(f), second;
     request(f, &second);
     assert_int_equal(f->tally->compiled, 1);
     assert_int_equal(second.wait_end, RK_WAIT_NONE);
     rk_flight_finish(f->flights, first.flight, RK_FLIGHT_PUBLISHED, 0);
 }
 
-// Compiled long ago, but the store is slow: compiling again is faster than waiting.
+// The compilation ended long ago, but the store is slow: compiling again is faster than waiting.
 static void publishing_is_not_waited_for_longer_than_it_is_worth(void **state) {
     fixture *f = *state;
     f->options.publish_ns = second_ns / 20;
     start_flights(f);
-    rk_flight_wait first = take_off(f), second;
+    rk_flight_wait first = start_flight(f), second;
     rk_flight_compiled(f->flights, first.flight, 1000);
     request(f, &second);
     assert_int_equal(f->tally->compiled, 1);
@@ -281,7 +281,7 @@ static void as_process(void *context) {
     rk_flights_close(f->flights);
 }
 
-// A child that no failed assertion leaves behind: ctest would wait for it.
+// A child that also ends when an assertion in the parent fails. Otherwise ctest would wait for it.
 static pid_t start_child(void) {
     pid_t parent = getpid(), child = fork();
     assert_true(child >= 0);
@@ -334,10 +334,10 @@ static void processes_too_compile_at_once_what_is_not_kept(void **state) {
     assert_int_equal(f->tally->waits[RK_WAIT_NOT_KEPT], COUNT - 1);
 }
 
-static void take_off_and_stay(void *context) {
+static void start_flight_and_stay(void *context) {
     fixture *f = context;
     start_flights(f);
-    (void)take_off(f);
+    (void)start_flight(f);
     atomic_store(&f->tally->go, 2);
     for (;;)
         (void)pause();
@@ -346,7 +346,7 @@ static void take_off_and_stay(void *context) {
 static pid_t start_holder(fixture *f) {
     pid_t holder = start_child();
     if (holder == 0)
-        take_off_and_stay(f);
+        start_flight_and_stay(f);
     wait_for(&f->tally->go, 2);
     return holder;
 }
@@ -356,7 +356,8 @@ static void end_holder(pid_t holder) {
     assert_int_equal(waitpid(holder, NULL, 0), holder);
 }
 
-// Ten holders in a row are killed at work; each time one of those who wait goes on.
+// Ten holders in a row are killed while they compile. Each time one of the waiting processes takes
+// over.
 static void killed_holders_are_replaced_at_once(void **state) {
     fixture *f = *state;
     enum { KILLS = 10, COUNT = 8 };
@@ -387,7 +388,7 @@ static void a_process_gives_up_too_and_then_avoids_that_holder(void **state) {
     char name[96];
     (void)snprintf(name, sizeof name, "/%ld", (long)holder);
     assert_non_null(strstr(wait.waited_for, name));
-    // It is alive, so its lease stands; but nobody here waits as long for it again.
+    // The holder is alive, so its lease remains. This process waits less for it the next time.
     assert_int_equal(look_at_lease(f).holder.pid, holder);
     char path[512], hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&f->key.digest, hex);
@@ -407,7 +408,7 @@ static char *lease_path(const fixture *f) {
     return path;
 }
 
-// A lease of another host, which nobody here can judge.
+// A lease of another host, whose holder this host cannot check.
 static void write_foreign_lease(const fixture *f) {
     char *path = lease_path(f);
     char *folder = strdup(path);
@@ -452,7 +453,7 @@ static void *send_heartbeats(void *argument) {
     return NULL;
 }
 
-static void a_holder_elsewhere_that_shows_life_is_waited_for(void **state) {
+static void a_remote_holder_with_heartbeats_is_waited_for(void **state) {
     fixture *f = *state;
     f->options.late_ns = second_ns;
     f->options.wait_ns = 3 * second_ns;
@@ -468,11 +469,11 @@ static void a_holder_elsewhere_that_shows_life_is_waited_for(void **state) {
     assert_int_equal(wait.wait_end, RK_WAIT_GAVE_UP);
 }
 
-static void this_process_shows_life(void **state) {
+static void this_process_sends_heartbeats(void **state) {
     fixture *f = *state;
     f->options.beat_ns = second_ns / 100;
     start_flights(f);
-    rk_flight_wait wait = take_off(f);
+    rk_flight_wait wait = start_flight(f);
     rk_lease_view view = look_at_lease(f);
     size_t size_bytes = view.size_bytes;
     for (int i = 0; view.size_bytes < size_bytes + 3; i++) {
@@ -492,7 +493,7 @@ static void this_process_shows_life(void **state) {
     assert_int_equal(leases(f), 0);
 }
 
-// Another process waits for one that is slow to publish, and compiles.
+// A process waits for a holder that is slow to publish, then compiles itself.
 static void slow_publishing_shows_between_processes(void **state) {
     fixture *f = *state;
     f->options.beat_ns = second_ns / 100;
@@ -500,7 +501,7 @@ static void slow_publishing_shows_between_processes(void **state) {
     pid_t holder = start_child();
     if (holder == 0) {
         start_flights(f);
-        rk_flight_wait wait = take_off(f);
+        rk_flight_wait wait = start_flight(f);
         rk_flight_compiled(f->flights, wait.flight, 1000);
         atomic_store(&f->tally->go, 2);
         for (;;)
@@ -524,7 +525,7 @@ static void an_end_gives_all_leases_back(void **state) {
     for (int i = 0; i < COUNT; i++) {
         keys[i] = key_of(i + 1);
         f->key = keys[i];
-        waits[i] = take_off(f);
+        waits[i] = start_flight(f);
         waits[i].key = &keys[i];
     }
     assert_int_equal(leases(f), COUNT);
@@ -554,7 +555,7 @@ static void finish_abandoned(void *argument) {
         rk_flight_finish(self->f->flights, self->wait.flight, RK_FLIGHT_ABANDONED, 0);
 }
 
-// As the compile hook does it: cancelled only while it waits.
+// Waits like the compile hook: the thread can be cancelled only while it waits.
 static void *wait_until_cancelled(void *argument) {
     cancelled *self = argument;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
@@ -581,14 +582,14 @@ static void cancel_a_waiter(fixture *f) {
     assert_ptr_equal(result, PTHREAD_CANCELED);
 }
 
-static void a_cancelled_thread_holds_nobody_up(void **state) {
+static void a_cancelled_thread_delays_no_other(void **state) {
     fixture *f = *state;
     start_flights(f);
-    rk_flight_wait first = take_off(f);
-    cancel_a_waiter(f); // for a thread
+    rk_flight_wait first = start_flight(f);
+    cancel_a_waiter(f); // waits for a thread
     rk_flight_finish(f->flights, first.flight, RK_FLIGHT_ABANDONED, 0);
     write_foreign_lease(f);
-    cancel_a_waiter(f); // for a process
+    cancel_a_waiter(f); // waits for a process
     char *path = lease_path(f);
     assert_int_equal(unlink(path), 0);
     free(path);
@@ -597,9 +598,9 @@ static void a_cancelled_thread_holds_nobody_up(void **state) {
     assert_int_equal(f->tally->loaded, THREADS - 1);
 }
 
-// Faults: whatever fails, everybody gets an answer, and nothing stays behind that would hold up the
-// next process.
-// One request with a fault in it; a thread of ours is about only between begin and end.
+// Faults: every request gets an answer, and nothing is left that delays the next process.
+// Makes one request with a fault in it. Threads of this process exist only between rk_fault_begin
+// and rk_fault_end.
 static void request_with_fault(fixture *f, const rk_fault_plan *plan) {
     rk_fault_begin(plan);
     rk_err *err = rk_flights_new(f->store, &f->options, &f->flights);
@@ -620,7 +621,7 @@ static void request_with_fault(fixture *f, const rk_fault_plan *plan) {
     free(path);
 }
 
-// How many calls a wait makes depends on how long it lasts: this many hold all that there are.
+// The number of calls of a wait depends on its duration. This covers all of them.
 enum { FAULTS = 80 };
 
 static void any_failing_call_ends_in_an_answer(void **state) {
@@ -637,7 +638,7 @@ static void any_failing_call_ends_in_an_answer(void **state) {
     }
 }
 
-// A lease is written before anything else: who meets a full store says so, once.
+// The lease is written first, so a full store is detected there. The error is returned only once.
 static void a_full_store_is_met_once(void **state) {
     fixture *f = *state;
     rk_fault_begin(&(rk_fault_plan){
@@ -683,7 +684,7 @@ static void every_end_has_a_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        // Those that fork come first, so that no thread of a failed test is about.
+        // Tests that fork come first, so that no thread of a failed test exists at the fork.
         TEST(of_many_processes_one_compiles),
         TEST(processes_too_compile_at_once_what_is_not_kept),
         TEST(killed_holders_are_replaced_at_once),
@@ -693,15 +694,15 @@ int main(void) {
         TEST(of_many_threads_one_compiles),
         TEST(threads_need_no_lease),
         TEST(what_is_not_kept_is_compiled_by_all_at_once),
-        TEST(an_abandoned_flight_is_flown_by_the_next),
+        TEST(an_abandoned_flight_is_taken_over_by_the_next),
         TEST(a_wait_ends_at_its_deadline),
-        TEST(nobody_waits_without_time),
+        TEST(without_time_no_request_waits),
         TEST(publishing_is_not_waited_for_longer_than_it_is_worth),
         TEST(a_silent_holder_elsewhere_is_late),
-        TEST(a_holder_elsewhere_that_shows_life_is_waited_for),
-        TEST(this_process_shows_life),
+        TEST(a_remote_holder_with_heartbeats_is_waited_for),
+        TEST(this_process_sends_heartbeats),
         TEST(an_end_gives_all_leases_back),
-        TEST(a_cancelled_thread_holds_nobody_up),
+        TEST(a_cancelled_thread_delays_no_other),
         TEST(any_failing_call_ends_in_an_answer),
         TEST(a_full_store_is_met_once),
         TEST(no_memory_means_no_waiting),

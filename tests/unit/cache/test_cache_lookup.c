@@ -1,4 +1,5 @@
-// A look-up ends as a hit or as a miss with its reason, and sets aside what the plugin refuses.
+// A look-up ends as a hit or as a miss with a reason, and quarantines bytes that the plugin
+// refuses.
 #include "support/cmocka.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@ typedef struct fixture {
     char *directory;
     rk_store *store;
     rk_key key;
-    rk_code refuse_with; // RK_OK: load
+    rk_code refuse_with; // RK_OK: the load succeeds
     int loads;
     rk_span seen;
     char seen_bytes[64];

@@ -1,5 +1,5 @@
-// Loading ahead: who waits for whom, what is begun first, what is held and for how long, and that
-// nothing is left and nobody is inside once a drain has said so.
+// Prefetching: which requests wait, the order of loads, limits on held executables, and drains:
+// after a complete drain nothing is held and no thread is inside the plugin.
 #include "support/cmocka.h"
 
 #include <pthread.h>
@@ -18,11 +18,11 @@ enum { ITEMS_MAX = 64 };
 typedef struct fixture fixture;
 typedef struct work {
     fixture *fixture;
-    rk_gate *gate; // NULL: loading does not wait
+    rk_gate *gate; // NULL: loading does not block
     uint64_t sleep_ms;
     uint64_t bytes;
     rk_miss miss;
-    rk_code code; // of the problem, on a miss
+    rk_code code; // of the problem, for a miss
     bool quarantined;
     atomic_int loaded, destroyed, released;
 } work;
@@ -31,7 +31,7 @@ struct fixture {
     rk_prefetcher *prefetch;
     rk_gate gate;
     work works[ITEMS_MAX];
-    atomic_int order[ITEMS_MAX]; // of loading
+    atomic_int order[ITEMS_MAX]; // the order of loads
     atomic_int begun, inside, most_inside, ended;
     int owner, other_owner;
 };
@@ -118,7 +118,7 @@ static rk_key key_of(int number) {
     return key;
 }
 
-// Item `number`, which is wanted after so many milliseconds and takes so long.
+// Item `number`, needed after `wanted_ms`, with an expected load time of `load_ms`.
 static rk_prefetcher_item item(fixture *f, int number, uint64_t wanted_ms, uint64_t load_ms) {
     work *w = &f->works[number];
     w->fixture = f;
@@ -151,7 +151,7 @@ static void nap(long milliseconds) {
     (void)nanosleep(&(struct timespec){0, milliseconds * (long)MS}, NULL);
 }
 
-// Until so many were loaded, and, most likely, are known to be.
+// Waits until `count` loads have ended. The nap lets the prefetcher record the last one.
 static void wait_until_ended(fixture *f, int count) {
     while (atomic_load(&f->ended) < count)
         (void)sched_yield();
@@ -169,7 +169,7 @@ static void what_is_loaded_is_handed_over_once(void **state) {
     f->works[0].bytes = 100;
     add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
     wait_until_ended(f, 2);
-    assert_false(take_of(f, &f->other_owner, 0, &claim)); // another client's is not ours
+    assert_false(take_of(f, &f->other_owner, 0, &claim)); // another client gets nothing of ours
     assert_true(take_of(f, &f->owner, 0, &claim));
     assert_int_equal(claim.answer.miss, RK_MISS_NONE);
     assert_int_equal(claim.bytes, 100);
@@ -183,7 +183,7 @@ static void what_is_loaded_is_handed_over_once(void **state) {
     assert_int_equal(last_total.claimed, 2);
     assert_int_equal(last_total.wasted + last_total.dropped + last_total.taken, 0);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 0);
-    assert_int_equal(atomic_load(&f->works[0].released), 0); // it is the taker's
+    assert_int_equal(atomic_load(&f->works[0].released), 0); // it belongs to the taker
 }
 
 // Each part of the key counts.
@@ -222,7 +222,7 @@ static void a_request_waits_for_its_own_alone(void **state) {
     taker waits = {.fixture = f};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_taker, &waits), 0);
-    wait_until_ended(f, 2); // the quick ones go on
+    wait_until_ended(f, 2); // the quick items are loaded meanwhile
     assert_true(take(f, 1));
     assert_true(take(f, 2));
     rk_gate_open(&f->gate);
@@ -236,7 +236,7 @@ static void what_was_not_begun_is_taken_off(void **state) {
     fixture *f = *state;
     f->works[0].gate = f->works[1].gate = &f->gate;
     add(f, (rk_prefetcher_item[]){item(f, 0, 0, 500), item(f, 1, 1, 1), item(f, 2, 2, 1)}, 3);
-    rk_gate_await(&f->gate, 2); // both threads
+    rk_gate_await(&f->gate, 2); // both threads are busy
     assert_false(take(f, 2));
     assert_int_equal(atomic_load(&f->works[2].released), 1);
     rk_gate_open(&f->gate);
@@ -246,7 +246,7 @@ static void what_was_not_begun_is_taken_off(void **state) {
     assert_int_equal(last_total.wasted, 2);
 }
 
-// A big one that is wanted first does not hold up the quick ones, nor many big ones.
+// Large items, even if needed first, do not delay the quick ones.
 static void one_thread_is_kept_for_what_is_quick(void **state) {
     fixture *f = *state;
     rk_prefetcher_item items[12];
@@ -257,15 +257,15 @@ static void one_thread_is_kept_for_what_is_quick(void **state) {
     for (int i = 4; i < 12; i++)
         items[i] = item(f, i, 100 + (uint64_t)i, 1);
     add(f, items, 12);
-    wait_until_ended(f, 8); // all quick ones, with the gate closed
+    wait_until_ended(f, 8); // all quick items, with the gate closed
     for (int i = 4; i < 12; i++)
         assert_true(take(f, i));
-    rk_gate_await(&f->gate, 2); // with nothing quick left it takes big ones too
+    rk_gate_await(&f->gate, 2); // without quick items it loads large ones too
     rk_gate_open(&f->gate);
     assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
 }
 
-// With few processors the second thread leaves big ones alone while nobody waits.
+// With few processors the second thread loads no large item unless a request waits.
 static void where_there_are_few_processors_one_big_one_at_a_time(void **state) {
     fixture *f = *state;
     rk_prefetcher_options gentle = usual;
@@ -283,7 +283,7 @@ static void where_there_are_few_processors_one_big_one_at_a_time(void **state) {
     taker waits = {.fixture = f};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_taker, &waits), 0);
-    rk_gate_await(&f->gate, 2); // who asks is idle
+    rk_gate_await(&f->gate, 2); // the waiting requester leaves a processor idle
     rk_gate_open(&f->gate);
     (void)pthread_join(thread, NULL);
     assert_true(waits.taken);
@@ -297,7 +297,7 @@ static void what_is_wanted_early_goes_first(void **state) {
     make(f, &one);
     rk_prefetcher_item items[] = {item(f, 0, 50, 1), item(f, 1, 10, 500), item(f, 2, 30, 1),
                                   item(f, 3, 5, 1), item(f, 4, 40, 500)};
-    items[3].stale = true; // the last run did not want it
+    items[3].stale = true; // the last run did not use it
     add(f, items, 5);
     wait_until_ended(f, 5);
     static const int expected[] = {1, 2, 4, 0, 3};
@@ -317,8 +317,8 @@ static void no_more_is_held_than_may_be(void **state) {
     nap(20);
     assert_int_equal(atomic_load(&f->begun), 2);
     assert_true(take(f, 0));
-    wait_until_ended(f, 3);   // there is room again
-    assert_false(take(f, 3)); // never
+    wait_until_ended(f, 3);   // memory is available again
+    assert_false(take(f, 3)); // it exceeds the limit
     assert_true(take(f, 1));
     assert_true(take(f, 2));
     assert_int_equal(last_total.taken, 1);
@@ -335,7 +335,7 @@ static void how_many_are_held_is_limited_too(void **state) {
     assert_int_equal(atomic_load(&f->begun), 2);
 }
 
-static void what_nobody_asks_for_goes_after_a_while(void **state) {
+static void unused_items_are_discarded_after_a_while(void **state) {
     fixture *f = *state;
     rk_prefetcher_options brief = usual;
     brief.keep_ns = 30 * MS;
@@ -367,7 +367,7 @@ static void meet(fixture *f, int number) {
     rk_prefetcher_meet(f->prefetch, &f->owner, &key);
 }
 
-static void a_run_that_departs_is_let_go(void **state) {
+static void items_of_a_departed_run_are_discarded(void **state) {
     fixture *f = *state;
     add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
     wait_until_ended(f, 2);
@@ -382,7 +382,7 @@ static void a_run_that_departs_is_let_go(void **state) {
     assert_true(last_total.departed);
 }
 
-static void what_is_short_of_memory_lets_go_of_all(void **state) {
+static void without_memory_all_items_are_discarded(void **state) {
     fixture *f = *state;
     f->works[1].gate = &f->gate;
     add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 500)}, 2);
@@ -393,14 +393,14 @@ static void what_is_short_of_memory_lets_go_of_all(void **state) {
     nap(20);
     assert_int_equal(rk_prefetcher_relieve(f->prefetch), 2);
     assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
-    rk_gate_open(&f->gate); // what was being loaded goes as well
+    rk_gate_open(&f->gate); // the running load is discarded too
     assert_true(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER));
     assert_true(last_total.relieved);
     assert_int_equal(atomic_load(&f->works[1].destroyed), 1);
     assert_false(take(f, 2));
 }
 
-static void one_owner_is_let_go_of_alone(void **state) {
+static void items_of_one_owner_are_discarded_alone(void **state) {
     fixture *f = *state;
     add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1)}, 1);
     assert_null(rk_prefetcher_add(f->prefetch, &f->other_owner, 8,
@@ -432,7 +432,7 @@ static void what_is_not_to_be_trusted_goes_for_all(void **state) {
     assert_true(take(f, 1));
 }
 
-static void failures_are_told_where_they_count(void **state) {
+static void failures_are_reported_where_they_count(void **state) {
     fixture *f = *state;
     rk_prefetcher_claim claim;
     f->works[0].miss = RK_MISS_DAMAGED;
@@ -440,10 +440,10 @@ static void failures_are_told_where_they_count(void **state) {
     f->works[1].miss = RK_MISS_ABSENT;
     add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1), item(f, 1, 1, 1)}, 2);
     wait_until_ended(f, 2);
-    assert_true(take_of(f, &f->owner, 0, &claim)); // or nobody would hear of it
+    assert_true(take_of(f, &f->owner, 0, &claim)); // otherwise no request would report the failure
     assert_int_equal(claim.answer.miss, RK_MISS_DAMAGED);
     assert_true(claim.answer.quarantined);
-    assert_false(take(f, 1)); // may be there by now
+    assert_false(take(f, 1)); // the entry may exist by now
     wait_until_settled();
     assert_int_equal(last_total.failed, 2);
     assert_int_equal(last_total.loaded, 0);
@@ -479,7 +479,7 @@ static void a_load_without_memory_ends_it(void **state) {
     assert_true(last_total.relieved);
 }
 
-static void a_drain_leaves_nobody_inside(void **state) {
+static void a_drain_leaves_no_thread_inside(void **state) {
     fixture *f = *state;
     rk_prefetcher_item items[20];
     for (int i = 0; i < 20; i++) {
@@ -508,10 +508,10 @@ static void a_drain_gives_up_in_time(void **state) {
     add(f, (rk_prefetcher_item[]){item(f, 0, 0, 1)}, 1);
     rk_gate_await(&f->gate, 1);
     assert_false(rk_prefetcher_drain(f->prefetch, &f->owner, 10 * MS));
-    assert_false(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER)); // not again
+    assert_false(rk_prefetcher_drain(f->prefetch, &f->owner, FOREVER)); // does not wait again
     assert_false(rk_prefetcher_close(f->prefetch, FOREVER));
     rk_gate_open(&f->gate);
-    make(f, &usual); // the old one is freed, and waits
+    make(f, &usual); // frees the old prefetcher, which waits
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
 }
 
@@ -551,7 +551,7 @@ static void a_closed_one_takes_no_list(void **state) {
     assert_int_equal(atomic_load(&f->works[0].released), 1);
 }
 
-// Threads that take while others load, relieve and drain.
+// Takes items while other threads load, relieve and drain.
 static void *run_many(void *argument) {
     fixture *f = argument;
     for (int round = 0; round < 200; round++)
@@ -603,16 +603,16 @@ int main(void) {
         TEST(what_is_wanted_early_goes_first),
         TEST(no_more_is_held_than_may_be),
         TEST(how_many_are_held_is_limited_too),
-        TEST(what_nobody_asks_for_goes_after_a_while),
+        TEST(unused_items_are_discarded_after_a_while),
         TEST(what_is_wanted_late_is_loaded_late),
-        TEST(a_run_that_departs_is_let_go),
-        TEST(what_is_short_of_memory_lets_go_of_all),
-        TEST(one_owner_is_let_go_of_alone),
+        TEST(items_of_a_departed_run_are_discarded),
+        TEST(without_memory_all_items_are_discarded),
+        TEST(items_of_one_owner_are_discarded_alone),
         TEST(what_is_not_to_be_trusted_goes_for_all),
-        TEST(failures_are_told_where_they_count),
+        TEST(failures_are_reported_where_they_count),
         TEST(a_plugin_that_cannot_load_is_asked_once),
         TEST(a_load_without_memory_ends_it),
-        TEST(a_drain_leaves_nobody_inside),
+        TEST(a_drain_leaves_no_thread_inside),
         TEST(a_drain_gives_up_in_time),
         TEST(what_one_owner_gave_up_is_no_others),
         TEST(a_closed_one_takes_no_list),

@@ -1,5 +1,6 @@
-// Loading ahead, attacked where its threads let go of the lock: what is destroyed or loaded at that
-// moment must not let anything else begin, nor let anybody believe that there is memory again.
+// Attacks on prefetching where its threads release the lock. Destroying or loading at that moment
+// must not start another load, and must not make waiting threads believe that memory is available
+// again.
 #include "support/cmocka.h"
 
 #include <pthread.h>
@@ -85,7 +86,6 @@ static int setup(void **state) {
     return 0;
 }
 
-// Whatever happened: nothing is left, and all contexts are gone.
 static int teardown(void **state) {
     fixture *f = *state;
     rk_prefetcher_free(f->prefetch);
@@ -126,7 +126,7 @@ static void wait_until_loaded(fixture *f, int first, int count) {
     nap(5);
 }
 
-// Two are ready and there is room for two; destroying the first makes room, and takes a while.
+// Two items are loaded and the limit is two. Destroying the first makes space, but takes some time.
 static void be_full(fixture *f, const void *owner) {
     make(f, 2);
     for (int i = 0; i < 4; i++)
@@ -152,7 +152,7 @@ static void a_drain_begins_nothing_new(void **state) {
 static void relief_begins_nothing_new(void **state) {
     fixture *f = *state;
     be_full(f, &f->owner);
-    add_for(f, &f->other_owner, 4, 2); // nor anything of another client, in the same memory
+    add_for(f, &f->other_owner, 4, 2); // other clients share the memory: these must not start
     assert_int_equal(rk_prefetcher_relieve(f->prefetch), 2);
     nap(5);
     assert_not_begun(f, 2, 4);
@@ -166,7 +166,8 @@ static void an_end_begins_nothing_new(void **state) {
     assert_not_begun(f, 2, 4);
 }
 
-// Memory is not free before what is being loaded for nobody was loaded and destroyed.
+// Memory is available only after the running load of a discarded item has ended and the item was
+// destroyed.
 static void relief_waits_for_what_is_being_loaded(void **state) {
     fixture *f = *state;
     f->works[0].load_ms = 60;
@@ -183,7 +184,7 @@ static void *relieve(void *argument) {
     return NULL;
 }
 
-// Two threads that run out of memory at once: the second one waits for what the first destroys.
+// Two threads run out of memory at once. The second waits until the first has destroyed its items.
 static void relief_waits_for_another_relief(void **state) {
     fixture *f = *state;
     pthread_t thread;
@@ -202,10 +203,10 @@ static void relief_waits_for_another_relief(void **state) {
 
 static void relief_does_not_wait_for_what_is_wanted(void **state) {
     fixture *f = *state;
-    rk_prefetcher_await_relief(f->prefetch, FOREVER); // there is nothing
+    rk_prefetcher_await_relief(f->prefetch, FOREVER); // nothing was discarded
     add_for(f, &f->owner, 0, 1);
     wait_until_loaded(f, 0, 1);
-    rk_prefetcher_await_relief(f->prefetch, FOREVER); // what is ready is no trouble
+    rk_prefetcher_await_relief(f->prefetch, FOREVER); // a loaded item is no reason to wait
     assert_int_equal(atomic_load(&f->works[0].destroyed), 0);
     rk_prefetcher_claim claim;
     assert_true(take(f, 0, &claim));
@@ -214,12 +215,12 @@ static void relief_does_not_wait_for_what_is_wanted(void **state) {
     wait_for(&f->works[1].begun, 1);
     assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
     uint64_t start_ns = rk_steady_ns();
-    rk_prefetcher_await_relief(f->prefetch, 10 * MS); // and no longer than it may
+    rk_prefetcher_await_relief(f->prefetch, 10 * MS); // waits no longer than the limit
     assert_true(rk_steady_ns() - start_ns < 90 * MS);
 }
 
-// What was on the list, and is asked for once more, or could not be loaded, is no sign of
-// departing.
+// A repeated request for a listed item, or for one that could not be loaded, does not count as a
+// departure from the list.
 static void what_was_on_the_list_is_no_other_thing(void **state) {
     fixture *f = *state;
     rk_prefetcher_claim claim;
@@ -232,7 +233,7 @@ static void what_was_on_the_list_is_no_other_thing(void **state) {
         assert_false(take(f, 0, &claim));
         rk_prefetcher_meet(f->prefetch, &f->owner, &known);
         rk_prefetcher_meet(f->prefetch, &f->owner, &failed);
-        rk_prefetcher_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // who has no list
+        rk_prefetcher_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // this owner has no list
     }
     assert_true(take(f, 2, &claim));
     assert_false(last_total.departed);

@@ -1,5 +1,5 @@
-// The publisher stores what it is given, lets go of the plugin's handle when asked, and never stays
-// inside the plugin past a drain that it said was complete.
+// The publisher stores its jobs, releases a plugin's handle on request, and is never inside the
+// plugin after a complete drain.
 #include "support/cmocka.h"
 
 #include <pthread.h>
@@ -15,8 +15,8 @@ enum { JOBS_MAX = 64, MAX_SERIALIZED_BYTES = 1 << 20 };
 static const uint64_t second_ns = 1000000000u;
 
 typedef struct work {
-    rk_gate *gate;         // NULL: do not wait
-    rk_gate *options_gate; // the same
+    rk_gate *gate;         // NULL: does not block
+    rk_gate *options_gate; // NULL: does not block
     rk_code fail_with;
     size_t more_bytes;
     pthread_t serialized_by;
@@ -175,7 +175,7 @@ static void a_program_can_be_kept_alone(void **state) {
     fixture *f = *state;
     submit_alone(f, false);
     expect_program(f, "the program");
-    submit_alone(f, true); // what is there stays
+    submit_alone(f, true); // an existing program stays
     expect_program(f, "the program");
 }
 
@@ -188,7 +188,7 @@ static void a_program_can_be_forgotten_but_for_its_description(void **state) {
 static void release_serializes_a_waiting_job_itself(void **state) {
     fixture *f = *state;
     f->works[0].gate = &f->gate;
-    submit(f, 0, f); // occupies the publisher's thread
+    submit(f, 0, f); // keeps the publisher's thread busy
     rk_gate_await(&f->gate, 1);
     submit(f, 1, f);
     rk_publisher_release(f->publisher, &f->works[1]);
@@ -226,7 +226,7 @@ static void a_handle_can_be_used_while_it_is_described(void **state) {
     assert_int_equal(atomic_load(&f->works[0].released), 1);
     assert_true(rk_publisher_drain(f->publisher, f, 10 * second_ns));
     expect_options(f, 0, "beside them");
-    expect_options(f, 1, ""); // there was no time for that
+    expect_options(f, 1, ""); // the options were skipped
 }
 
 static void release_leaves_out_what_is_not_needed(void **state) {
@@ -306,7 +306,7 @@ static void what_was_given_up_is_not_waited_for_again(void **state) {
     rk_gate_open(&f->gate);
     rk_publisher_release(f->publisher, &f->works[0]);
     assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
-    // Once it is out, drains wait as before.
+    // After the job has ended, drains wait again.
     submit(f, 1, f);
     assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
     assert_true(atomic_load(&f->works[1].stored));
@@ -327,7 +327,7 @@ static void what_comes_after_the_end_is_refused(void **state) {
 static void what_waits_for_a_slow_store_is_limited(void **state) {
     fixture *f = *state;
     f->works[0].more_bytes = MAX_SERIALIZED_BYTES;
-    f->works[0].options_gate = &f->gate; // the publisher's thread is busy
+    f->works[0].options_gate = &f->gate; // keeps the publisher's thread busy
     submit(f, 0, f);
     rk_gate_await(&f->gate, 1);
     submit(f, 1, f);
@@ -338,7 +338,7 @@ static void what_waits_for_a_slow_store_is_limited(void **state) {
     assert_true(atomic_load(&f->works[0].stored));
     assert_false(atomic_load(&f->works[1].stored));
     assert_string_equal(atomic_load(&f->works[1].reason), "no_room");
-    submit(f, 2, f); // there is room again
+    submit(f, 2, f); // memory is available again
     assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
     assert_true(atomic_load(&f->works[2].stored));
 }

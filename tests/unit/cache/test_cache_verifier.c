@@ -1,5 +1,5 @@
-// The verifier takes the share it is told to, one at a time and in order, refuses what it has no
-// room for, and never stays inside the plugin past a drain that it said was complete.
+// The verifier takes the configured share of jobs, one at a time and in order. It refuses jobs
+// beyond its memory limit. It is never inside the plugin after a complete drain.
 #include "support/cmocka.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ static const uint64_t second_ns = 1000000000u;
 typedef struct fixture fixture;
 typedef struct work {
     fixture *fixture;
-    rk_gate *describe_gate, *verify_gate; // NULL: does not wait
+    rk_gate *describe_gate, *verify_gate; // NULL: does not block
     pthread_t described_by;
     atomic_int described, verified, done;
     atomic_bool saw_cancelled;
@@ -24,7 +24,7 @@ struct fixture {
     rk_verifier *verifier;
     rk_gate gate;
     work works[JOBS_MAX];
-    atomic_int order[JOBS_MAX]; // of verifying
+    atomic_int order[JOBS_MAX]; // the order of verification
     atomic_int verified, done, inside;
 };
 
@@ -93,7 +93,7 @@ static void wait_until_done(fixture *f, int count) {
         (void)sched_yield();
 }
 
-// A job at the gate, so that all others wait.
+// Submits a job that blocks at the gate, so that all later jobs wait.
 static void block(fixture *f) {
     f->works[0].verify_gate = &f->gate;
     assert_true(submit(f, 0, f, 0));
@@ -206,7 +206,7 @@ static void a_drain_cancels_what_waits_and_waits_for_what_was_begun(void **state
         assert_int_equal(atomic_load(&f->works[i].verified), 0);
     }
     assert_int_equal(atomic_load(&f->works[0].done) + atomic_load(&f->works[5].done), 0);
-    // It was waited for once: not again.
+    // The second drain does not wait for the same job again.
     assert_false(rk_verifier_drain(f->verifier, f, 1000 * second_ns));
     assert_true(rk_verifier_drain(f->verifier, &f->works, 1000 * second_ns));
     rk_gate_open(&f->gate);
@@ -235,7 +235,7 @@ static void closed_it_takes_nothing_and_finishes(void **state) {
     assert_int_equal(atomic_load(&f->works[1].done), 1);
     assert_int_equal(atomic_load(&f->works[1].verified), 0);
     assert_false(submit(f, 2, f, 0));
-    // Given up by a drain, it is waited for nevertheless.
+    // The close waits even for a job that a drain gave up.
     assert_false(rk_verifier_drain(f->verifier, f, 1));
     pthread_t opener;
     assert_int_equal(pthread_create(&opener, NULL, open_later, &f->gate), 0);
@@ -257,7 +257,7 @@ static void *submit_and_release(void *untyped) {
         if (i % 2)
             rk_verifier_release(c->fixture->verifier, &c->fixture->works[i]);
     }
-    // Whether it had to cancel some is the thread's luck.
+    // The drain may have cancelled some jobs; that depends on timing.
     assert_true(rk_verifier_drain(c->fixture->verifier, c, 1000 * second_ns));
     return NULL;
 }

@@ -1,5 +1,5 @@
-// Plays a job under rekindle: writes what the in-process library would write into the store and the
-// journal that its environment names. Usage: cli_fixture
+// A substitute for a job under rekindle. Writes records like those of the in-process library into
+// the store and the journal that its environment names. Usage: cli_fixture
 // cold|warm|refused|troubles|shapes|idle|killed|left [STATUS]
 #include <signal.h>
 #include <stdio.h>
@@ -113,7 +113,7 @@ static void cold(rk_journal *journal, rk_store *store) {
     }
 }
 
-// As a process that leaves by _exit: of three programs, one is stored in time.
+// A process that ends by _exit: one of three programs is stored in time.
 static void left(rk_journal *journal) {
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++) {
         rk_key key = key_of(names[i]);
@@ -136,7 +136,7 @@ static void warm(rk_journal *journal) {
         compile(journal, i + 1, names[i], RK_OUTCOME_HIT, NULL);
 }
 
-// As a job that tries what cannot be compiled, with a client and ahead of time, and goes on.
+// A job that requests uncompilable programs, with a client and by AOT compilation, and continues.
 static void refused(rk_journal *journal) {
     for (uint64_t i = 0; i < 2; i++) {
         rk_key key = key_of("jit_too_large");
@@ -174,7 +174,7 @@ static size_t module_of(uint8_t size, uint8_t *out) {
     const uint8_t head[] = {0x0a, 4,
                             's',  't',
                             'e',  'p',
-                            0x30, 7, // the entry's id
+                            0x30, 7, // id of the entry computation
                             0x1a, sizeof before + sizeof parameter + sizeof after};
     size_t len = 0;
 #define ADD(part) (memcpy(out + len, part, sizeof part), len += sizeof part)
@@ -186,7 +186,7 @@ static size_t module_of(uint8_t size, uint8_t *out) {
     return len;
 }
 
-// One program for each size, as where nothing was padded.
+// One program per size, as in a job without padding.
 static void shapes(rk_journal *journal, rk_store *store) {
     static const uint8_t sizes[] = {5, 9, 60, 64, 64, 100};
     for (size_t i = 0; i < RK_ARRAY_LEN(sizes); i++) {

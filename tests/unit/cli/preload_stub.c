@@ -1,6 +1,6 @@
-// Stands where the preload library would be, and does nothing: these tests are about the command
-// line, and what it hands to a job.
-int rk_prefetch_stub(void);
-int rk_prefetch_stub(void) {
+// A substitute for the preload library that does nothing. The tests check the command line and the
+// environment that it passes to a job.
+int rk_preload_stub(void);
+int rk_preload_stub(void) {
     return 0;
 }

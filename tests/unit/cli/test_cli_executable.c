@@ -10,7 +10,7 @@
 #include "support/cmocka.h"
 #include "support/tempdir.h"
 
-// A whole program, as far as anybody looks.
+// The parts of a program that the code under test reads.
 typedef struct image {
     Elf64_Ehdr header;
     Elf64_Phdr segments[2];
@@ -72,7 +72,7 @@ static int end(void **state) {
     return 0;
 }
 
-// A file that can be executed. Owned: rk_free.
+// Writes an executable file. Owned: rk_free.
 static char *write_program(const void *data, size_t len) {
     RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
     rk_buf_add_format(&path, "%s/program", directory);
@@ -106,11 +106,11 @@ static void a_program_is_read(void **state) {
     assert_true(look(&made).is_musl);
     made.segments[0].p_type = PT_NULL;
     assert_true(look(&made).is_static);
-    made.dynamic[0].d_tag = DT_SONAME; // a loader, called as a program
+    made.dynamic[0].d_tag = DT_SONAME; // a loader that is started as a program
     assert_false(look(&made).is_static);
 }
 
-static void other_machines_are_told_apart(void **state) {
+static void other_machines_are_recognised(void **state) {
     (void)state;
     image made = make_image();
     made.header.e_machine = EM_S390;
@@ -119,7 +119,7 @@ static void other_machines_are_told_apart(void **state) {
     assert_int_equal(look(&made).kind, RK_EXECUTABLE_ELF_32);
 }
 
-static void a_damaged_program_tells_nothing(void **state) {
+static void a_damaged_program_shows_nothing(void **state) {
     (void)state;
     for (size_t len = 0; len <= sizeof(image); len++) {
         image whole = make_image();
@@ -133,7 +133,7 @@ static void a_damaged_program_tells_nothing(void **state) {
         for (size_t i = 0; i < RK_ARRAY_LEN(values); i++) {
             image made = make_image();
             memcpy((char *)&made + at, &values[i], sizeof values[i]);
-            rk_executable found = look(&made); // whatever it says: within bounds
+            rk_executable found = look(&made); // any result, but no read out of bounds
             rk_executable_cleanup(&found);
         }
     }
@@ -169,7 +169,7 @@ static void what_cannot_be_found_has_no_reason(void **state) {
     assert_int_equal(out.len, 0);
 }
 
-// A script that runs itself, which the kernel refuses.
+// A script that is its own interpreter. The kernel refuses it.
 static void scripts_do_not_go_on_for_ever(void **state) {
     (void)state;
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
@@ -182,8 +182,8 @@ static void scripts_do_not_go_on_for_ever(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_is_read),
-        cmocka_unit_test(other_machines_are_told_apart),
-        cmocka_unit_test(a_damaged_program_tells_nothing),
+        cmocka_unit_test(other_machines_are_recognised),
+        cmocka_unit_test(a_damaged_program_shows_nothing),
         cmocka_unit_test(a_script_says_what_runs_it),
         cmocka_unit_test(what_cannot_be_found_has_no_reason),
         cmocka_unit_test(scripts_do_not_go_on_for_ever),

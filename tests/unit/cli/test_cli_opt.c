@@ -5,7 +5,7 @@
 
 #include "support/expect.h"
 
-// What the command lines below set.
+// The values that the command lines below set.
 typedef struct given {
     bool json, reverse;
     const char *dir;
@@ -17,7 +17,7 @@ enum { MAX_WORDS = 8 };
 static char words[MAX_WORDS][32];
 static char *argv[MAX_WORDS + 1];
 
-// Parses a command line given as words separated by single blanks; "''" is an empty word.
+// Parses a command line, split at single spaces; "''" is an empty argument.
 static rk_err *parse(const char *line, bool options_first, size_t max_operands, given *out) {
     *out = (given){0};
     const rk_opt options[] = {

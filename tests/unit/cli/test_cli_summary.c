@@ -116,7 +116,7 @@ static void a_store_that_cannot_record_is_not_taken_for_no_plugin(void **state) 
     expect_nothing(rk_buf_text(&link), "leads nowhere");
     if (geteuid() == 0)
         expect_nothing("/nowhere/at/all", "no PJRT plugin was seen");
-    // Nothing can be made below a device, not even by root.
+    // No directory can be made below a device, not even by root.
     expect_nothing("/dev/null/store", "cannot be written");
     rk_test_tempdir_remove(directory);
 }

@@ -12,7 +12,7 @@ static const rk_table_column columns[] = {
     {.title = "NOTE"},
 };
 
-// Prints two rows at a width, and compares.
+// Prints two rows at the width and compares them with `expected`.
 static void expect_at(size_t width, const char *expected) {
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     static const char *const cells[] = {"jit_train_step", "1.2 MB", "5 d ago", "ok",

@@ -99,7 +99,7 @@ static void words_that_are_near_are_found(void **state) {
     (void)state;
     assert_int_equal(rk_text_distance("", "abc"), 3);
     assert_int_equal(rk_text_distance("stats", "stats"), 0);
-    assert_int_equal(rk_text_distance("stast", "stats"), 1); // a swap
+    assert_int_equal(rk_text_distance("stast", "stats"), 1); // a transposition
     assert_int_equal(rk_text_distance("kitten", "sitting"), 3);
     assert_true(rk_text_is_near("stat", "stats"));
     assert_true(rk_text_is_near("verison", "version"));
@@ -108,7 +108,7 @@ static void words_that_are_near_are_found(void **state) {
     char word[200];
     memset(word, 'a', sizeof word - 1);
     word[sizeof word - 1] = '\0';
-    assert_int_equal(rk_text_distance(word, ""), 63); // limited, not overrun
+    assert_int_equal(rk_text_distance(word, ""), 63); // limited, without overrun
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The command line as users meet it: every verb, as text and as JSON, on what a job left behind; what
-`run` hands to a job, and passes on from it.
+"""The command line as users see it: every verb, as text and as JSON, on the files of a job; and the environment,
+streams, signals and exit status between `run` and its command.
 
 usage: test_cli_verbs.py REKINDLE FIXTURE PRELOAD_STUB
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 
 REKINDLE, FIXTURE, STUB = sys.argv[1:4]
 
-# Says when it is ready, so that a signal cannot come too early.
+# Prints "ready" once its handlers are installed, so that no signal comes too early.
 TRAP = r"""
 import os, signal, sys, time
 def caught(number, frame):
@@ -37,7 +37,7 @@ while True:
 
 
 class Case(unittest.TestCase):
-    """An installation of its own, and a store that is not there yet."""
+    """An installation in a temporary folder, and a path for a store that does not exist yet."""
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="rekindle-cli-"))
@@ -49,7 +49,7 @@ class Case(unittest.TestCase):
             "HOME": str(self.folder),
             "REKINDLE_DIR": str(self.store),
             "LC_ALL": "C.UTF-8",
-            # A sanitizer that fails must not look like a command that failed.
+            # A sanitizer failure must not look like a failure of the command.
             "ASAN_OPTIONS": "exitcode=86",
         }
 
@@ -198,7 +198,7 @@ class Run(Case):
         other = shutil.copy(STUB, self.folder / "other.so")
         got = self.environment_of_job(LD_PRELOAD=str(other))
         self.assertEqual(got["LD_PRELOAD"], f"{other}:{library}")
-        # A run inside a run.
+        # `rekindle run` inside `rekindle run`.
         got = self.environment_of_job(LD_PRELOAD=f"{library} {other}")
         self.assertEqual(got["LD_PRELOAD"], f"{library} {other}")
 
@@ -228,7 +228,7 @@ class Run(Case):
         text = self.folder / "text"
         text.write_text("exit 5\n")
         self.refused("run", "--", str(text), status=126, says=str(text))
-        text.chmod(0o755)  # no #! line: a shell runs it, as from a shell or env(1)
+        text.chmod(0o755)  # no #! line: a shell runs the file, as from a shell or env(1)
         self.assertEqual(self.call("run", "--", str(text)).returncode, 5)
 
     def test_the_command_keeps_its_options(self):
@@ -254,7 +254,7 @@ SOMEBODY = 12345  # a user without an account or a home
 
 
 class Without(Case):
-    """Where rekindle cannot work, the job runs without it, and one line says why."""
+    """If rekindle cannot work, the job runs without it, and one line gives the reason."""
 
     def setUp(self):
         super().setUp()
@@ -265,7 +265,7 @@ class Without(Case):
         self.show = ("run", "--", "sh", "-c", "echo ran ${LD_PRELOAD-bare} ${REKINDLE_MODE-on}; exit 3")
 
     def check_without(self, *says, **options):
-        """The job runs bare; its own processes are told to stay out of the way, so that nothing is told twice."""
+        """The job runs bare. REKINDLE_MODE=off in its environment keeps its processes from warning again."""
         result = self.call(*self.show, **options)
         self.assertEqual((result.returncode, result.stdout), (3, "ran bare off\n"), result.stderr)
         self.assertRegex(result.stderr, r"\Arekindle: [^\n]*; this job runs without rekindle\n\Z")
@@ -277,7 +277,7 @@ class Without(Case):
         self.assertEqual((off.returncode, off.stderr), (3, ""))
 
     def as_somebody(self):
-        """Options for a call as another user, who can reach the program."""
+        """Returns options for a call as another user who can reach the program."""
         options = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": [], "cwd": "/"}
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
@@ -300,12 +300,12 @@ class Without(Case):
         self.refused("stats", says="leads nowhere")
 
     def test_the_home_of_root(self):
-        """As with Kubernetes' runAsUser."""
+        """If HOME is root's home, as with Kubernetes' runAsUser, the job runs without rekindle."""
         somebody = self.as_somebody()
         self.check_without("home/.cache/rekindle/config: Permission denied", "set REKINDLE_DIR to a folder of your own",
                            variables=self.default_place, **somebody)
         self.refused("stats", says="Permission denied", variables=self.default_place, **somebody)
-        self.home.chmod(0o755)  # it can be read; nothing can be made there
+        self.home.chmod(0o755)  # readable, but not writable
         self.check_without("cannot be made, since you cannot write to", str(self.home),
                            variables=self.default_place, **somebody)
 
@@ -315,7 +315,7 @@ class Without(Case):
                            variables={"REKINDLE_DIR": None, "HOME": None}, **somebody)
 
     def test_nothing_is_made_in_the_home_of_another(self):
-        """As with `sudo -E`: what root makes there locks the user out."""
+        """In another user's HOME (`sudo -E`) root creates nothing, because its files would lock the user out."""
         if os.geteuid() != 0:
             self.skipTest("only root can give a directory away")
         os.chown(self.home, SOMEBODY, SOMEBODY)
@@ -323,7 +323,7 @@ class Without(Case):
                            variables=self.default_place)
         self.call("run", "--", FIXTURE, "cold", variables=self.default_place)
         self.assertEqual(list(self.home.iterdir()), [])
-        result = self.call("run", "--", "true", variables={"HOME": str(self.home)})  # another place was chosen
+        result = self.call("run", "--", "true", variables={"HOME": str(self.home)})  # with REKINDLE_DIR
         self.assertNotIn("without rekindle", result.stderr)
 
     def test_an_installation_that_cannot_be_used(self):
@@ -368,7 +368,7 @@ class Signals(Case):
         return process
 
     def test_signals_reach_the_command(self):
-        terminal = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGWINCH", "SIGHUP")  # which a process sends here
+        terminal = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGWINCH", "SIGHUP")  # here a process sends these, not a terminal
         for name in (*terminal, "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGABRT", "SIGURG", "SIGRTMIN"):
             with self.subTest(name):
                 process = self.start(name)
@@ -398,7 +398,7 @@ class Signals(Case):
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
 
         def masks(text):
-            """By field, without the two signals that libc keeps to itself: a sanitizer sets them up."""
+            """Returns the masks by field, without libc's two reserved signals, which sanitizers change."""
             own = 1 << (32 - 1) | 1 << (33 - 1)
             return {name: int(mask, 16) & ~own for name, mask in map(str.split, text.splitlines())}
 
@@ -413,7 +413,7 @@ class Signals(Case):
         self.assertEqual(len(masks(bare.stdout)), 2)
 
     def test_an_alarm_that_was_set_before(self):
-        """As `perl -e 'alarm 10; exec @ARGV' rekindle run …` sets it: it is the process's, and the command's bare."""
+        """An alarm set before `rekindle run` (`perl -e 'alarm 10; exec @ARGV' …`) ends it as it ends a bare command."""
         result = self.call("run", "--", "sleep", "60", preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 0.3))
         self.assertEqual(result.returncode, 128 + signal.SIGALRM, result.stderr)
 
@@ -426,7 +426,7 @@ class Signals(Case):
             self.assertEqual((result.returncode, result.stdout), (3, "ran\n"), variables)
 
     def test_a_group_signalled_by_the_command_ends_once(self):
-        # The command has dealt with its own signal; it must not come back to it from us.
+        # The command has handled its own signal; rekindle must not send it again.
         script = "trap 'echo got' USR1; kill -USR1 0; sleep 0.3; echo end"
         result = subprocess.run(
             [self.program, "run", "--", "sh", "-c", script],
@@ -439,7 +439,7 @@ class Signals(Case):
         self.assertEqual(result.stdout, "got\nend\n")
 
 
-# Starts `argv[2:]` in the way that `argv[1]` says, tells its pid, and stays, or ends where it is a daemon's parent.
+# Starts `argv[2:]` as `argv[1]` says and prints both process IDs. Then a "worker" stays and a "daemon" ends.
 LAUNCHER = r"""
 import os, subprocess, sys, time
 def daemon():
@@ -453,7 +453,7 @@ if how == "worker":
 
 
 class Killed(Case):
-    """SIGKILL of `rekindle run`, as subprocess.run(timeout=…) sends it."""
+    """`rekindle run` is killed by SIGKILL, as by subprocess.run(timeout=…)."""
 
     def start(self, *command):
         process = subprocess.Popen(
@@ -464,7 +464,7 @@ class Killed(Case):
         return process
 
     def is_alive(self, pid):
-        """A zombie, which only waits for its new parent to collect it, is not."""
+        """Returns whether a process is alive. A zombie, which only waits to be reaped, is not."""
         try:
             return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
         except OSError:
@@ -497,7 +497,7 @@ class Killed(Case):
                 self.assertTrue(self.ends(pid), "the command outlived rekindle")
 
     def test_what_the_command_started_is_its_own_affair(self):
-        """As where the command itself is killed, without rekindle: a launcher's workers stay (torchrun's too)."""
+        """Processes that the command started stay, as after a kill of the command itself (torchrun's workers, too)."""
         process = self.start(sys.executable, "-c", LAUNCHER, "worker")
         launcher, worker = map(int, process.stdout.readline().split())
         process.kill()
@@ -513,13 +513,13 @@ class Killed(Case):
 
 
 class Terminal(Case):
-    """On a pseudo-terminal, as a session of its own with job control."""
+    """Tests on a pseudo-terminal, in a session with job control."""
 
     def on_terminal(self, *command, keys=(), **variables):
-        """Runs it; each of keys is what to wait for, and what to type then. Output and status."""
+        """Runs a command; `keys` are pairs of an output to wait for and an input to type. Returns output, status."""
         pid, fd = pty.fork()
         if pid == 0:
-            # A shell that started these tests in the background may have ignored them.
+            # A shell that started these tests in the background may have ignored these signals.
             for key in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
                 signal.signal(key, signal.SIG_DFL)
             environment = {**self.environment, "TERM": "xterm", **variables}
@@ -528,7 +528,7 @@ class Terminal(Case):
         while select.select([fd], [], [], 30)[0]:
             try:
                 output += os.read(fd, 65536)
-            except OSError:  # what Linux says when the other end is closed
+            except OSError:  # Linux reports this after the other end is closed
                 break
             if pending and pending[0][0] in output:
                 os.write(fd, pending.pop(0)[1])
@@ -567,7 +567,7 @@ class Terminal(Case):
         shell = shutil.which("bash")
         if not shell:
             self.skipTest("needs bash, for its job control")
-        # Not dash: it waits in vfork(), where a stop that meets its child halts it for good, also without rekindle.
+        # Not dash: it waits in vfork(), where a stop of its child halts it for good, also without rekindle.
         job = "trap 'echo resumed; exit 3' CONT; echo re''ady; while :; do sleep 0.1; done"
         output, _ = self.on_terminal(
             shell,
@@ -584,7 +584,7 @@ class Terminal(Case):
         self.assertIn("status: 3", output)
 
     def test_a_command_that_sees_to_the_stop_itself(self):
-        """Neither is stopped, as the command is not without rekindle."""
+        """If the command handles the stop signal itself, neither the command nor rekindle stops."""
         script = (
             "import os, signal, time\n"
             "asked = []\n"
@@ -627,7 +627,7 @@ class Verify(Case):
         self.environment["TMPDIR"] = str(self.scratch)
 
     def verify(self, script, *options, status=0, **more):
-        """A command whose first start finds the store empty."""
+        """Runs `rekindle verify` on a script; its first start has an empty store."""
         result = self.call("verify", *options, "--", "sh", "-c", script, **more)
         self.assertEqual(result.returncode, status, result.stderr + result.stdout)
         self.assertEqual(list(self.scratch.iterdir()), [], "the temporary store is gone")
@@ -667,7 +667,7 @@ class Verify(Case):
         self.assertEqual(len(answer["compiled"]), 6)
 
     def test_what_the_compiler_refuses(self):
-        """A compilation that fails by itself is no proof against a warm start, and not counted as one."""
+        """A compilation that fails by itself does not count as a compilation and does not disprove a warm start."""
         script = f'{self.GOOD}; "{FIXTURE}" refused'
         said = self.verify(script).stdout
         self.assertIn("proved: a restart of this command compiles nothing", said)
@@ -677,7 +677,7 @@ class Verify(Case):
         self.assertEqual([run["failed"] for run in answer["runs"]], [2, 2, 2])
 
     def test_a_key_that_changed(self):
-        """The environment of the key is another one in every run."""
+        """If the environment differs in every run, verify reports the changed variable."""
         script = f'REKINDLE_NAMESPACE="$(echo "$REKINDLE_RUN" | tr : .)" "{FIXTURE}" cold'
         self.assertIn("not the same as in the cold run: REKINDLE_NAMESPACE changed", self.verify(script, status=1).stdout)
 
@@ -820,7 +820,7 @@ class Runs(Case):
         return tuple(stats[name] for name in ("state", "exit_status", "signal", "ends_not_known"))
 
     def test_how_the_command_ended(self):
-        """A process without an end of its own was killed or left by _exit; its parent knows which."""
+        """A process without an end event was killed or ended by _exit; only its parent, `rekindle run`, sees which."""
         shell = ("sh", "-c", '"$0" left $1; exit $2', FIXTURE)
         self.assertEqual(self.state_after(FIXTURE, "left"), ("ended", 0, None, 0))
         self.assertEqual(self.state_after(FIXTURE, "left", "6", status=6), ("ended", 6, None, 0))
@@ -854,7 +854,7 @@ class Runs(Case):
         self.assertEqual(self.json("stats")["state"], "ended")
 
     def test_what_was_lost(self):
-        """Programs whose process was gone before they were stored are counted, and explained."""
+        """Programs whose process ended before they were stored are counted and explained."""
         self.assertIn(", 2 not stored since the process left first\n", self.job("left"))
         self.assertEqual((self.json("stats")["lost"], self.json("stats", "--all")["lost"]), (2, 2))
         self.assertRegex(self.ok("stats"), r"\nlost +2  compiled and not stored: the process left while")
@@ -877,7 +877,7 @@ class Runs(Case):
         return said
 
     def add_run(self, run, **journals):
-        """A run of these journals, by rank."""
+        """Adds a run with the given journals, by rank."""
         folder = self.store / "runs" / run
         folder.mkdir(0o700)
         for rank, lines in journals.items():
@@ -895,7 +895,7 @@ class Runs(Case):
         }
 
     def add_every_kind_of_run(self):
-        """Of the fixture, of JAX, and of journals that hold the rest. Gives their number."""
+        """Adds runs of the fixture, golden JAX runs, and made-up journals for the rest. Returns the number of runs."""
         for kind, status in (
             ("cold", 0), ("warm", 0), ("troubles", 0), ("shapes", 0), ("refused", 0), ("killed", 137),
             ("left", 0),
@@ -907,7 +907,7 @@ class Runs(Case):
         first, second = sorted(self.store.glob("runs/20*/0.jsonl"))[:2]
         text = second.read_text().replace(second.parent.name, first.parent.name)
         (first.parent / "1.jsonl").write_text(text)  # another rank of one run
-        # Of JAX: two processes, the second killed. Then one whose parent told how it ended.
+        # JAX runs: one of two processes, the second killed; one whose end its parent recorded.
         self.add_run("20261121T133847Z-node1-30039", **self.golden_journals("v1"))
         self.add_run("v1-command", **self.golden_journals("v1-command"))
 
@@ -932,7 +932,7 @@ class Runs(Case):
             for arguments in (("runs", "--json"), ("stats", "--all", "--json"), ("stats", "--all", "--peers")):
                 expected = self.without_summaries(*arguments)
                 self.assertEqual(self.ok(*arguments), expected)
-                # Those without an end wait until they were quiet for an hour.
+                # Runs without an end get a summary only after they were quiet for an hour.
                 written = self.summaries()
                 self.assertEqual(len(written), count if quiet else count - 5, written)
                 self.assertEqual(self.ok(*arguments), expected)
@@ -981,7 +981,7 @@ class Runs(Case):
     def test_a_store_that_cannot_be_written_has_no_summaries(self):
         self.job("cold")
         expected = self.without_summaries("runs", "--json")
-        self.store.chmod(0o777)  # others could have put anything there
+        self.store.chmod(0o777)  # others could have written to the store
         self.assertEqual(self.ok("runs", "--json"), expected)
         self.assertEqual(self.summaries(), [])
         self.store.chmod(0o700)
@@ -993,7 +993,7 @@ class Runs(Case):
             self.job("cold")
         expected = self.without_summaries("runs", "--json")
         first = min(self.store.glob("runs/*"))
-        first.chmod(0o777)  # others could have put anything there
+        first.chmod(0o777)  # others could have written to the folder
         self.assertEqual(self.ok("runs", "--json"), expected)
         self.assertEqual(len(self.summaries()), 2)
         self.without_summaries("runs")
@@ -1095,7 +1095,7 @@ class Entries(Case):
         self.assertEqual(out.read_bytes(), expected)
         told = self.json("show", key, "--program", "--raw")
         self.assertEqual((told["format"], told["bytes"]), ("MLIR bytecode", 8))
-        # These eight bytes are no program: text is asked for in vain.
+        # These eight bytes are no valid program, so they have no text.
         self.refused("show", key, "--program", status=1, says="--raw writes it as it came")
         self.refused("show", key, "-o", "x", says="-o and --raw go with --program")
         self.refused("show", key, "--raw", says="-o and --raw go with --program")
@@ -1131,7 +1131,7 @@ class Entries(Case):
         before = sum(file.stat().st_size for file in files)
         self.assertIn("would remove", self.ok("rm", "--dry-run", key[:6]))
         self.assertTrue(self.file_of(key).exists())
-        # One bad key, and nothing is removed.
+        # With one bad key nothing is removed.
         self.refused("rm", key, "ffffffffffff", says="no key begins with ffffffffffff")
         self.assertTrue(self.file_of(key).exists())
         removed = self.json("rm", key[:6], key)
@@ -1245,7 +1245,7 @@ class Keys(Case):
         for command in (["keys", "list"], ["keys", "list", "--json"], ["config"]):
             text += self.ok(*command)
         self.assertNotIn(secret, text)
-        # Handed over by mistake.
+        # The user passes a secret key by mistake.
         self.refused("keys", "trust", str(self.signing), says="the secret part of a key")
         self.signing.chmod(0o644)
         result = self.refused("keys", "list", says=f"chmod 600 {self.signing}")
@@ -1270,12 +1270,12 @@ class Keys(Case):
         self.assertEqual(told["trusted_file"], str(self.trusted))
         self.assertEqual([key["name"] for key in told["trusted"]], ["one", "two"])
         self.assertIn(f"ed25519 {made['public_key']} two", self.ok("keys", "list"))
-        # Copied from the list into a command elsewhere.
+        # A line copied from the list works in a command elsewhere.
         elsewhere = self.folder / "elsewhere"
         line = f"ed25519 {made['public_key']} two"
         self.ok("keys", "trust", line, "--file", str(elsewhere))
         self.assertIn(line, elsewhere.read_text())
-        # And away again.
+        # Removes keys again.
         self.assertTrue(self.json("keys", "distrust", "one", "--dry-run")["keys"][0]["removed"])
         self.assertEqual(len(self.json("keys", "list")["trusted"]), 2)
         self.json("keys", "distrust", "one")
@@ -1309,7 +1309,7 @@ class Keys(Case):
             "REKINDLE_SIGNING_KEY": None, "REKINDLE_TRUSTED_KEYS": None}))
 
     def test_a_job_runs_without_keys_that_cannot_be_read(self):
-        """Told once: its processes do not look for them again."""
+        """Unreadable keys cause one warning, and the job's processes do not read them again."""
         show = ("run", "--", "sh", "-c", "echo $REKINDLE_SIGNING_KEY,$REKINDLE_TRUSTED_KEYS; test -n $LD_PRELOAD")
 
         def told(stdout):
@@ -1353,7 +1353,7 @@ class Keys(Case):
 
 
 class Housekeeping(Case):
-    """gc, fsck, pin, unpin, and what rm has from them."""
+    """gc, fsck, pin, unpin, and their effects on rm."""
 
     HOUR = 3600
 
@@ -1361,7 +1361,7 @@ class Housekeeping(Case):
         super().setUp()
         self.job("cold")
         self.job("cold", variables={"REKINDLE_NAMESPACE": "red"})
-        # Alike but for the namespace: the same three names twice.
+        # The same three programs in two namespaces.
         self.entries = self.json("ls")["entries"]
         self.assertEqual(len(self.entries), 6)
 
@@ -1390,7 +1390,7 @@ class Housekeeping(Case):
         self.assertEqual(report["removed"], [])
         self.assertEqual(report["before"], report["after"])
         self.assertEqual(report["max_bytes"], 20 << 30)
-        self.assertEqual(report["after"]["files"], 16)  # with two journals and their summaries
+        self.assertEqual(report["after"]["files"], 16)  # includes two journals and their summaries
         self.assertIn("before; 21.5 GB are allowed", self.ok("gc"))
 
     def test_by_age(self):
@@ -1417,10 +1417,10 @@ class Housekeeping(Case):
         self.assertIn(f"{all_bytes / 1000:.1f} kB before", text.replace("KB", "kB"))
         report = self.json("gc", "--max-size", "12K")
         self.assertLessEqual(report["after"]["bytes"], 12 << 10)
-        # 0.7, 1.4 and 2.1 seconds: the least went first.
+        # Costs are 0.7, 1.4 and 2.1 seconds; the cheapest is removed first.
         left = {one["name"] for one in self.json("ls")["entries"]}
         self.assertIn("jit_eval", left)
-        self.age(-5)  # used just now: they go too, where a size is asked for
+        self.age(-5)  # recently used entries are removed, too, if a size is given
         self.call("gc", "--max-size", "1")
         self.assertEqual(self.files(), [])
         self.refused("gc", "--max-size", "many", says="REKINDLE_MAX_SIZE is")
@@ -1460,7 +1460,7 @@ class Housekeeping(Case):
         report = self.json("gc", "--older-than", "1h")
         self.assertEqual(report["pinned"]["files"], 2)
         self.assertEqual(self.kept(), {key})
-        self.assertEqual(self.call("gc", "--max-size", "1").returncode, 1)  # cannot be reached
+        self.assertEqual(self.call("gc", "--max-size", "1").returncode, 1)  # the size cannot be reached
         self.refused("rm", key, says="is pinned: `rekindle unpin")
         self.assertIn("kept 1 that is pinned", self.ok("rm", "--all"))
         self.assertEqual(self.json("unpin", "--all")["unpinned"], [key])
@@ -1497,7 +1497,7 @@ class Housekeeping(Case):
         self.assertEqual(len(list(self.store.glob("quarantine/*"))), 1)
 
     def test_a_clock_that_is_a_year_off(self):
-        """Collecting with a wrong clock: what was used in the last hour stays, what was not goes."""
+        """With a wrong clock, gc keeps entries of the last hour and removes old ones."""
         libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
         if not libraries or any(name in Path(REKINDLE).read_bytes() for name in (b"__asan_init", b"__tsan_init")):
             self.skipTest("needs libfaketime, and no sanitizer: a preloaded library comes before its runtime")
@@ -1574,7 +1574,7 @@ class Other(Case):
         text = self.ok("version")
         self.assertIn("librekindle_pjrt.so  missing", text)
         self.assertEqual(self.ok("--version"), text)
-        # Found through a link, as in ~/bin.
+        # Works through a link, as in ~/bin.
         link = self.folder / "link"
         link.symlink_to(self.program)
         self.program = link

@@ -32,7 +32,7 @@ int run_fixture_setup(void **state) {
 
 int run_fixture_teardown(void **state) {
     fixture *f = *state;
-    rk_corpus_cleanup(&f->library);
+    rk_corpus_cleanup(&f->corpus);
     rk_store_free(f->store);
     rk_test_tempdir_remove(f->directory);
     rk_free(f);
@@ -40,7 +40,7 @@ int run_fixture_teardown(void **state) {
 }
 
 void run_fixture_load(fixture *f) {
-    rk_expect_ok(rk_corpus_load(f->store, (rk_corpus_watch){NULL, NULL}, &f->library));
+    rk_expect_ok(rk_corpus_load(f->store, (rk_corpus_watch){NULL, NULL}, &f->corpus));
 }
 
 static rk_key key_of(const char *job, unsigned number) {

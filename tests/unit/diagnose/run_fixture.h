@@ -1,4 +1,4 @@
-// Runs made here: a journal's model of each, and a store with the programs that they asked for.
+// Runs for tests: a journal model of each run, and a store with the programs that the runs request.
 #pragma once
 
 #include "diagnose/explain/explain.h"
@@ -15,19 +15,18 @@ typedef struct fixture_run {
 typedef struct fixture {
     char *directory;
     rk_store *store;
-    rk_corpus library; // to be loaded by the test; freed by the teardown
+    rk_corpus corpus; // loaded by run_fixture_load, freed by the teardown
     fixture_run run, other;
 } fixture;
 
-// cmocka's; `*state` is a fixture.
+// For cmocka; `*state` is a fixture.
 int run_fixture_setup(void **state);
 int run_fixture_teardown(void **state);
 
-// Puts programs/JOB.NUMBER.mlir into the store, with its sketch, and without itself unless
-// `with_program`.
+// Stores programs/JOB.NUMBER.mlir with its sketch. Without `with_program`, stores the sketch only.
 void run_fixture_keep(fixture *f, const char *job, unsigned number, bool with_program);
 
-// Adds a request for it to a run: a miss that was compiled for a second.
+// Adds a request for that program to a run: a miss with a compilation of one second.
 rk_run_compile *run_fixture_ask(fixture_run *run, const char *job, unsigned number);
 
-void run_fixture_load(fixture *f); // the library
+void run_fixture_load(fixture *f); // loads the corpus

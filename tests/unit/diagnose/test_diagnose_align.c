@@ -1,4 +1,4 @@
-// The alignment of two sequences: correct for any, longest for short ones, and never slow.
+// The alignment of two sequences: always correct, the longest for short sequences, and never slow.
 #include "diagnose/diff/align.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static uint64_t next_random(uint64_t *state) {
     return *state;
 }
 
-// Partners are equal and in order; returns how many there are.
+// Checks that partners are equal and in order. Returns the number of pairs.
 static size_t check(const uint64_t *a, size_t a_len, const uint64_t *b, size_t b_len,
                     const uint32_t *match) {
     size_t count = 0;
@@ -80,7 +80,7 @@ static void drop(sequences *s) {
     free(s->match);
 }
 
-// Operations of one block in the middle are replaced, others go, and everything around them stays.
+// Some operations are removed and others inserted. All remaining operations are aligned.
 static void edits_of_long_ones_are_found(void **unused) {
     (void)unused;
     sequences s = make();
@@ -101,7 +101,7 @@ static void edits_of_long_ones_are_found(void **unused) {
     drop(&s);
 }
 
-// One more of many equal blocks: nothing in them is unique.
+// An additional copy of a repeated block. No item of the block is unique.
 static void a_repeated_block_is_one_insertion(void **unused) {
     (void)unused;
     enum { BLOCK = 211, BLOCKS = 200 };
@@ -116,7 +116,7 @@ static void a_repeated_block_is_one_insertion(void **unused) {
     drop(&s);
 }
 
-// Whatever the input: time that a quadratic algorithm would not keep to (3.6e9 comparisons).
+// All inputs stay below a time limit that a quadratic algorithm (3.6e9 comparisons) would exceed.
 static void nothing_is_slow(void **unused) {
     (void)unused;
     sequences s = make();
@@ -127,7 +127,7 @@ static void nothing_is_slow(void **unused) {
             s.b[i] = next_random(&state) % letters + (letters > 1 && i % 3 == 0 ? letters : 0);
         }
         s.a[0] = 5000000;
-        s.a[LONG - 1] = 6000000; // nothing to strip
+        s.a[LONG - 1] = 6000000; // no common beginning or end
         uint64_t start_ns = rk_test_work_ns();
         rk_expect_ok(rk_align(s.a, LONG, s.b, LONG, s.match));
         (void)check(s.a, LONG, s.b, LONG, s.match);

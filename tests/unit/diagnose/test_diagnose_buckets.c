@@ -4,7 +4,7 @@
 
 #include "support/expect.h"
 
-// Reproducible, and the same everywhere.
+// A reproducible sequence, the same on all machines.
 static uint64_t random_state = 88172645463325252u;
 static uint64_t random_below(uint64_t bound) {
     random_state ^= random_state << 13;
@@ -17,8 +17,8 @@ static uint64_t round_up(uint64_t size, uint64_t multiple) {
     return (size + multiple - 1) / multiple * multiple;
 }
 
-// What is padded where every size goes to the smallest bound that holds it; UINT64_MAX if one does
-// not fit.
+// The padding if every size is rounded up to the smallest sufficient bound; UINT64_MAX if a size
+// exceeds all bounds.
 static uint64_t padding_of(const rk_bucket_size *sizes, size_t count, const uint64_t *bounds,
                            size_t bound_count) {
     uint64_t sum = 0;
@@ -34,7 +34,7 @@ static uint64_t padding_of(const rk_bucket_size *sizes, size_t count, const uint
     return sum;
 }
 
-// The least padding over all subsets of `buckets` bounds among all sizes, rounded up.
+// The least padding over all sets of at most `buckets` bounds. Bounds are sizes, rounded up.
 static uint64_t brute_force(const rk_bucket_size *sizes, size_t count, uint64_t multiple,
                             size_t buckets) {
     uint64_t least = UINT64_MAX;
@@ -89,7 +89,7 @@ static void no_other_choice_pads_less(void **state) {
 
 static void greedy_would_be_worse(void **state) {
     (void)state;
-    // Halving the range, or always cutting at the largest gap, pads more than this.
+    // Halving the range, or always cutting at the largest gap, would pad more.
     const rk_bucket_size sizes[] = {{1, 1, 5}, {50, 1000, 5}, {60, 1, 5}, {100, 10, 5}};
     rk_bucket_plan plans[RK_BUCKETS_MAX];
     size_t count;

@@ -1,5 +1,5 @@
-// Two programs that JAX made from one function: the cause, what differs, and its line. The jobs
-// that they come from are in programs/make.
+// Pairs of programs that JAX made from one function: the cause, the differences, and the line.
+// programs/make contains the jobs.
 #include "diagnose/diff/diff.h"
 
 #include <stdio.h>
@@ -13,10 +13,10 @@ typedef struct expected {
     const char *job;
     rk_cause cause;
     rk_difference_kind kind;
-    const char *attribute; // NULL: none
+    const char *attribute; // NULL: no attribute
     const char *before, *after;
     unsigned line;
-    size_t causes; // how many differences follow from nothing
+    size_t causes; // number of differences that are causes
 } expected;
 
 static const expected JOBS[] = {
@@ -48,7 +48,7 @@ static void expect_text(const char *job, const char *actual, const char *wanted)
                  wanted ? wanted : "(none)");
 }
 
-static void read_pair(const char *job, unsigned first, rk_test_view *a, rk_test_view *b) {
+static void read_pair(const char *job, unsigned first, rk_test_indexed *a, rk_test_indexed *b) {
     char file[128];
     (void)snprintf(file, sizeof file, "%s.%u.mlir", job, first);
     rk_test_read(file, a);
@@ -57,10 +57,10 @@ static void read_pair(const char *job, unsigned first, rk_test_view *a, rk_test_
 }
 
 static void expect(const expected *e) {
-    rk_test_view a, b;
+    rk_test_indexed a, b;
     rk_program_diff diff;
     read_pair(e->job, 1, &a, &b);
-    rk_expect_ok(rk_diff_programs(&a.view, &b.view, &diff));
+    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
     expect_text(e->job, rk_cause_name(diff.cause), rk_cause_name(e->cause));
     assert_true(diff.list.count > 0);
     const rk_difference *d = &diff.list.items[0];
@@ -74,8 +74,8 @@ static void expect(const expected *e) {
         fail_msg("%s: %zu causes instead of %zu", e->job, diff.list.cause_count, e->causes);
     assert_int_equal(diff.accumulates, strcmp(e->job, "accumulate") == 0);
     rk_program_diff_cleanup(&diff);
-    rk_test_view_cleanup(&a);
-    rk_test_view_cleanup(&b);
+    rk_test_indexed_cleanup(&a);
+    rk_test_indexed_cleanup(&b);
 }
 
 static void each_cause_is_found_at_its_line(void **unused) {
@@ -84,69 +84,71 @@ static void each_cause_is_found_at_its_line(void **unused) {
         expect(&JOBS[i]);
 }
 
-// A counter that comes by a constant that the program has anyway: XLA's builders share the two.
+// A counter has the same value as another constant of the program, so XLA's builder shares one
+// constant.
 static void a_constant_that_is_shared_is_still_one(void **unused) {
     (void)unused;
-    rk_test_view a, b;
+    rk_test_indexed a, b;
     rk_program_diff diff;
     read_pair("counter", 2, &a, &b);
-    rk_expect_ok(rk_diff_programs(&a.view, &b.view, &diff));
+    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
     assert_int_equal(diff.cause, RK_CAUSE_CONSTANT);
     assert_int_equal(diff.list.cause_count, 1);
     expect_text("counter", diff.list.items[0].before, "4");
     expect_text("counter", diff.list.items[0].after, "2");
     assert_int_equal(diff.list.items[0].line, 8);
     rk_program_diff_cleanup(&diff);
-    rk_test_view_cleanup(&a);
-    rk_test_view_cleanup(&b);
+    rk_test_indexed_cleanup(&a);
+    rk_test_indexed_cleanup(&b);
 }
 
 static void a_program_is_like_itself(void **unused) {
     (void)unused;
     for (size_t i = 0; i < RK_ARRAY_LEN(JOBS); i++) {
-        rk_test_view a, b;
+        rk_test_indexed a, b;
         rk_program_diff diff;
         read_pair(JOBS[i].job, 1, &a, &b);
-        rk_expect_ok(rk_diff_programs(&b.view, &b.view, &diff));
+        rk_expect_ok(rk_diff_programs(&b.index, &b.index, &diff));
         assert_int_equal(diff.cause, RK_CAUSE_FIRST);
         assert_int_equal(diff.list.count, 0);
         rk_program_diff_cleanup(&diff);
-        rk_test_view_cleanup(&a);
-        rk_test_view_cleanup(&b);
+        rk_test_indexed_cleanup(&a);
+        rk_test_indexed_cleanup(&b);
     }
 }
 
-// Any two of them: no crash, and the differences in one direction are those in the other.
+// Compares all pairs: no crash, and the reverse diff matches the same number of operations. The
+// operations that one diff adds, the other removes.
 static void any_two_can_be_compared(void **unused) {
     (void)unused;
     for (size_t i = 0; i < RK_ARRAY_LEN(JOBS); i++) {
         for (size_t k = 0; k < RK_ARRAY_LEN(JOBS); k++) {
-            rk_test_view a, b, other;
+            rk_test_indexed a, b, other;
             rk_program_diff there, back;
             read_pair(JOBS[i].job, 1, &a, &other);
-            rk_test_view_cleanup(&other);
+            rk_test_indexed_cleanup(&other);
             read_pair(JOBS[k].job, 1, &other, &b);
-            rk_expect_ok(rk_diff_programs(&a.view, &b.view, &there));
-            rk_expect_ok(rk_diff_programs(&b.view, &a.view, &back));
+            rk_expect_ok(rk_diff_programs(&a.index, &b.index, &there));
+            rk_expect_ok(rk_diff_programs(&b.index, &a.index, &back));
             assert_int_equal(there.matched, back.matched);
             assert_int_equal(there.added, back.removed);
             rk_program_diff_cleanup(&there);
             rk_program_diff_cleanup(&back);
-            rk_test_view_cleanup(&a);
-            rk_test_view_cleanup(&b);
-            rk_test_view_cleanup(&other);
+            rk_test_indexed_cleanup(&a);
+            rk_test_indexed_cleanup(&b);
+            rk_test_indexed_cleanup(&other);
         }
     }
 }
 
 static void without_memory_there_is_an_error(void **unused) {
     (void)unused;
-    rk_test_view a, b;
+    rk_test_indexed a, b;
     read_pair("branch", 1, &a, &b);
     for (unsigned nth = 1;; nth++) {
         rk_program_diff diff;
         rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = RK_FAULT_ALLOC});
-        rk_err *err = rk_diff_programs(&a.view, &b.view, &diff);
+        rk_err *err = rk_diff_programs(&a.index, &b.index, &diff);
         rk_program_diff_cleanup(&diff);
         bool failed = rk_fault_end();
         rk_code code = rk_err_code(err);
@@ -155,8 +157,8 @@ static void without_memory_there_is_an_error(void **unused) {
             break;
         assert_true(code == RK_OK || code == RK_RESOURCE_EXHAUSTED);
     }
-    rk_test_view_cleanup(&a);
-    rk_test_view_cleanup(&b);
+    rk_test_indexed_cleanup(&a);
+    rk_test_indexed_cleanup(&b);
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A run explained.
+// The explanation of a run.
 #include "run_fixture.h"
 #include "support/faults.h"
 
@@ -12,7 +12,7 @@ static int teardown(void **state) {
 
 static void explain(fixture *f, rk_earlier_runs earlier) {
     run_fixture_load(f);
-    rk_expect_ok(rk_explain(&f->run.model, earlier, &f->library, &explanation));
+    rk_expect_ok(rk_explain(&f->run.model, earlier, &f->corpus, &explanation));
 }
 
 static void expect_cause(size_t index, rk_cause cause) {
@@ -73,7 +73,7 @@ static void what_is_like_nothing_is_first(void **state) {
     assert_int_equal(explanation.lost_ns, 0);
 }
 
-// REKINDLE_KEEP_PROGRAMS=0.
+// As with REKINDLE_KEEP_PROGRAMS=0.
 static void sketches_alone_explain_inputs(void **state) {
     fixture *f = *state;
     for (unsigned i = 1; i <= 2; i++) {
@@ -93,7 +93,7 @@ static void the_same_again_is_a_storm(void **state) {
     run_fixture_keep(f, "shape", 1, true);
     for (unsigned i = 0; i < 4; i++)
         (void)run_fixture_ask(&f->run, "shape", 1);
-    // Loaded from the store, and still asked for in vain.
+    // A request that is loaded from the store is a duplicate too.
     f->run.compiles[3].compiled = false;
     f->run.compiles[3].outcome = RK_OUTCOME_HIT;
     f->run.compiles[3].reason = empty;
@@ -189,7 +189,7 @@ static void a_rank_that_was_handed_its_program_differs_in_the_same_line(void **s
     expect_divergence(9);
 }
 
-static void the_first_program_in_which_ranks_differ_is_told(void **state) {
+static void the_first_program_in_which_ranks_differ_is_reported(void **state) {
     fixture *f = *state;
     f->run.model.process_count = 2;
     for (unsigned i = 1; i <= 2; i++) {
@@ -216,7 +216,7 @@ int main(void) {
         TEST(what_was_stored_and_is_gone_was_evicted),
         TEST(damage_and_bypass_have_causes_of_their_own),
         TEST(a_program_is_opened_once),
-        TEST(the_first_program_in_which_ranks_differ_is_told),
+        TEST(the_first_program_in_which_ranks_differ_is_reported),
         TEST(a_rank_that_was_handed_its_program_differs_in_the_same_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 #define COUNT(dims) RK_ARRAY_LEN(dims)
 
-// Programs of one kind with three dimensions.
+// Finds the families of programs of one kind with three dimensions.
 static void find(const int64_t (*dims)[3], size_t count, rk_families *out) {
     rk_family_program programs[16];
     for (size_t i = 0; i < count; i++)
@@ -37,7 +37,7 @@ static void one_axis_makes_a_family(void **state) {
 
 static void what_goes_with_the_axis_belongs_to_it(void **state) {
     (void)state;
-    // The first is the third in blocks of 64, the second the third less one.
+    // The first dimension is the third in blocks of 64. The second is the third minus one.
     static const int64_t dims[][3] = {{1, 29, 30}, {2, 99, 100}, {1, 63, 64}};
     RK_AUTO(rk_families) families = {0};
     find(dims, COUNT(dims), &families);

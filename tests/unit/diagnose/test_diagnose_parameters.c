@@ -20,7 +20,7 @@ static rk_model *read(const char *file, rk_buf *code) {
     return model;
 }
 
-// The parameters with their dimensions in the holes, as "f32[3,4]".
+// Compares the parameters, with their dimensions inserted, with a text like "f32[3,4]".
 static void expect_parameters(const char *file, const char *expected) {
     RK_AUTO(rk_buf) code = {0};
     RK_AUTO(rk_buf) text = {0};
@@ -62,7 +62,7 @@ static uint64_t operations_of(const char *file) {
     return operations;
 }
 
-static void operations_tell_programs_apart(void **state) {
+static void operations_distinguish_programs(void **state) {
     (void)state;
     assert_true(operations_of("jax-0.10.2-top_k.mlir") == operations_of("jax-0.12.0-top_k.mlir"));
     assert_true(operations_of("jax-0.10.2-top_k.mlir") != operations_of("jax-0.10.2-plain.mlir"));
@@ -80,7 +80,7 @@ int main(void) {
         cmocka_unit_test(those_of_bytecode_are_read),
         cmocka_unit_test(those_of_the_entry_computation_are_read),
         cmocka_unit_test(holes_are_filled_with_the_symbol),
-        cmocka_unit_test(operations_tell_programs_apart),
+        cmocka_unit_test(operations_distinguish_programs),
         cmocka_unit_test(a_program_without_functions_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// What is told at once of a program that is about to be compiled.
+// The immediate verdict on a program that is about to be compiled.
 #include "diagnose/diff/quick.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void expect(const char *job, rk_cause cause, const char *words, unsigned 
     rk_quick_program_free(now);
 }
 
-static void each_cause_is_told_in_a_line(void **unused) {
+static void each_cause_is_reported_in_a_line(void **unused) {
     (void)unused;
     expect("shape", RK_CAUSE_SHAPE, "input x: tensor<32x8xf32> → tensor<24x8xf32>", 10);
     expect("dtype", RK_CAUSE_DTYPE, "input x: tensor<16x8xf32> → tensor<16x8xf16>", 9);
@@ -57,7 +57,7 @@ static void what_is_like_nothing_is_first(void **unused) {
     rk_quick_classify(now, seen, 0, &verdict);
     assert_int_equal(verdict.cause, RK_CAUSE_FIRST);
     assert_true(verdict.nearest == SIZE_MAX);
-    // Another function of the same name.
+    // Another function with the same name.
     rk_quick_classify(now, seen, 1, &verdict);
     assert_int_equal(verdict.cause, RK_CAUSE_FIRST);
     rk_quick_program_free(now);
@@ -89,7 +89,7 @@ static void without_memory_there_is_an_error(void **unused) {
     rk_buf_cleanup(&data);
 }
 
-// A process that has seen many programs.
+// A process with many programs.
 static void it_takes_less_than_fifty_milliseconds(void **unused) {
     (void)unused;
     enum { SEEN = 2000 };
@@ -104,7 +104,7 @@ static void it_takes_less_than_fifty_milliseconds(void **unused) {
     rk_quick_classify(now, seen, SEEN, &verdict);
     uint64_t took_ns = rk_test_work_ns() - start_ns;
     assert_int_equal(verdict.cause, RK_CAUSE_PARAMETERS);
-    // Ten times that for sanitizers; unsanitized it is some milliseconds.
+    // The limit is ten times higher, for sanitizers. Without them it takes a few milliseconds.
     assert_true(took_ns < 500 * (uint64_t)1000000);
     rk_buf_cleanup(&data);
     rk_quick_program_free(a);
@@ -114,7 +114,7 @@ static void it_takes_less_than_fifty_milliseconds(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_cause_is_told_in_a_line),
+        cmocka_unit_test(each_cause_is_reported_in_a_line),
         cmocka_unit_test(what_is_like_nothing_is_first),
         cmocka_unit_test(what_is_no_program_is_none),
         cmocka_unit_test(without_memory_there_is_an_error),

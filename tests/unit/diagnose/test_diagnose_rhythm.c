@@ -1,4 +1,4 @@
-// Steps from sequences of programs, each a letter.
+// Step detection in sequences of programs. Each letter is a program.
 #include "diagnose/steps/detect.h"
 
 #include <string.h>
@@ -8,16 +8,16 @@
 
 enum { RANGES_MAX = 4096 };
 
-typedef struct heard {
-    rk_step_detector *rhythm;
+typedef struct recorder {
+    rk_step_detector *detector;
     rk_step_range ranges[RANGES_MAX];
     size_t count;
-} heard;
+} recorder;
 
-static void hear(void *context, const rk_step_range *range) {
-    heard *h = context;
+static void record(void *context, const rk_step_range *range) {
+    recorder *h = context;
     assert_true(h->count < RANGES_MAX);
-    // What was told of these executions before is void.
+    // Earlier ranges of these executions are void.
     while (h->count > 0 && h->ranges[h->count - 1].first_execution >= range->first_execution)
         h->count--;
     if (h->count > 0) {
@@ -32,52 +32,53 @@ static void hear(void *context, const rk_step_range *range) {
 }
 
 static int begin(void **state) {
-    static heard the_heard;
-    the_heard = (heard){0};
-    rk_expect_ok(rk_step_detector_new(hear, &the_heard, &the_heard.rhythm));
-    *state = &the_heard;
+    static recorder recorded;
+    recorded = (recorder){0};
+    rk_expect_ok(rk_step_detector_new(record, &recorded, &recorded.detector));
+    *state = &recorded;
     return 0;
 }
 
 static int end(void **state) {
-    rk_step_detector_free(((heard *)*state)->rhythm);
+    rk_step_detector_free(((recorder *)*state)->detector);
     return 0;
 }
 
-static void play(heard *h, const char *programs) {
+static void play(recorder *h, const char *programs) {
     for (const char *at = programs; *at; at++)
-        rk_step_detector_execute(h->rhythm, (uint32_t)(*at - 'A'), (uint32_t)(*at - 'A'), true);
+        rk_step_detector_execute(h->detector, (uint32_t)(*at - 'A'), (uint32_t)(*at - 'A'), true);
 }
 
-static void play_times(heard *h, const char *programs, int times) {
+static void play_times(recorder *h, const char *programs, int times) {
     for (int i = 0; i < times; i++)
         play(h, programs);
 }
 
-// Of the rhythm with the most executions.
-static uint64_t steps(heard *h, uint64_t *out_before) {
+// The number of steps of the pattern with the most executions, and the first execution of that
+// pattern.
+static uint64_t steps(recorder *h, uint64_t *out_before) {
     uint64_t most = 0, count = 0;
-    uint32_t main_rhythm = 0;
-    rk_step_detector_flush(h->rhythm);
+    uint32_t main_pattern = 0;
+    rk_step_detector_flush(h->detector);
     for (size_t i = 0; i < h->count; i++) {
         uint64_t sum = 0;
         for (size_t j = 0; j < h->count; j++)
             sum += h->ranges[j].rhythm == h->ranges[i].rhythm ? h->ranges[j].sums.executions : 0;
         if (h->ranges[i].rhythm > 0 && sum > most) {
             most = sum;
-            main_rhythm = h->ranges[i].rhythm;
+            main_pattern = h->ranges[i].rhythm;
         }
     }
     *out_before = UINT64_MAX;
     for (size_t i = 0; i < h->count; i++)
-        if (h->ranges[i].rhythm == main_rhythm) {
+        if (h->ranges[i].rhythm == main_pattern) {
             *out_before = *out_before == UINT64_MAX ? h->ranges[i].first_execution : *out_before;
             count += h->ranges[i].steps;
         }
     return count;
 }
 
-static void expect_steps(heard *h, uint64_t count, uint64_t before) {
+static void expect_steps(recorder *h, uint64_t count, uint64_t before) {
     uint64_t found_before, found = steps(h, &found_before);
     if (found != count || found_before != before) {
         for (size_t i = 0; i < h->count; i++)
@@ -115,12 +116,12 @@ static void the_longest_repetition_is_found(void **state) {
 static void one_program_again_and_again(void **state) {
     play(*state, "IJK");
     play_times(*state, "A", 1000);
-    const heard *h = *state;
+    const recorder *h = *state;
     rk_step_detector_state now;
-    rk_step_detector_get_state(h->rhythm, &now);
+    rk_step_detector_get_state(h->detector, &now);
     assert_true(now.executions == 1003 && now.steps == 1000 && now.flat_steps == 999);
     expect_steps(*state, 1000, 3);
-    assert_true(h->count <= 3); // what came before, the first step (it is new), the others
+    assert_true(h->count <= 3); // before, the first step with its new program, the others
     assert_int_equal(h->ranges[0].rhythm, 0);
     assert_int_equal(h->ranges[0].sums.executions, 3);
     assert_int_equal(h->ranges[1].sums.new_programs, 1);
@@ -134,9 +135,9 @@ static void several_programs_a_step(void **state) {
 }
 
 static void gradient_accumulation(void **state) {
-    heard *h = *state;
+    recorder *h = *state;
     for (uint32_t k = 2; k <= 32; k += 3) {
-        rk_step_detector_free(h->rhythm);
+        rk_step_detector_free(h->detector);
         begin(state);
         char step[40] = "";
         memset(step, 'G', k);
@@ -196,47 +197,47 @@ static void noise_does_no_harm(void **state) {
     }
     uint64_t before, count = steps(*state, &before);
     assert_in_range(count, 1990, 2000);
-    // Ranges do not grow with the noise beyond measure.
-    assert_true(((heard *)*state)->count < 400);
+    // Noise adds few ranges.
+    assert_true(((recorder *)*state)->count < 400);
 }
 
 static void lengths_of_one_function_are_steps(void **state) {
-    heard *h = *state;
+    recorder *h = *state;
     for (uint32_t i = 0; i < 100; i++)
-        rk_step_detector_execute(h->rhythm, i, 7, true); // a program a length, all of one name
+        rk_step_detector_execute(h->detector, i, 7, true); // a program per length, all of one name
     expect_steps(h, 100, 0);
 }
 
-static void numbered_programs_are_told_apart(void **state) {
-    heard *h = *state;
+static void numbered_programs_are_distinguished(void **state) {
+    recorder *h = *state;
     for (uint32_t i = 0; i < 50; i++)
         for (uint32_t program = 0; program < 4; program++)
-            rk_step_detector_execute(h->rhythm, program, 7, false);
+            rk_step_detector_execute(h->detector, program, 7, false);
     expect_steps(h, 50, 0);
 }
 
 static void numbered_programs_that_never_return_are_steps(void **state) {
-    heard *h = *state;
+    recorder *h = *state;
     for (uint32_t i = 0; i < 500; i++)
-        rk_step_detector_execute(h->rhythm, i, 7, false);
+        rk_step_detector_execute(h->detector, i, 7, false);
     expect_steps(h, 500, 0);
-    // And then they do return: three of them are a step.
+    // From now on three programs repeat: they are one step.
     for (uint32_t i = 0; i < 3000; i++)
-        rk_step_detector_execute(h->rhythm, i % 3, 7, false);
+        rk_step_detector_execute(h->detector, i % 3, 7, false);
     uint64_t before, count = steps(h, &before);
     assert_in_range(count, 990, 1000);
 }
 
 static void what_is_marked_is_believed(void **state) {
-    heard *h = *state;
+    recorder *h = *state;
     play_times(h, "A", 10);
     for (int i = 0; i < 30; i++) {
         play_times(h, "A", 4);
-        rk_step_detector_transfer(h->rhythm, false, 8);
-        rk_step_detector_mark(h->rhythm);
+        rk_step_detector_transfer(h->detector, false, 8);
+        rk_step_detector_mark(h->detector);
     }
     expect_steps(h, 30, 0);
-    assert_int_equal(h->count, 2); // the first is longer
+    assert_int_equal(h->count, 2); // the first step is longer
     assert_true(h->ranges[0].is_marked);
     assert_int_equal(h->ranges[0].sums.executions, 14);
     assert_int_equal(h->ranges[1].sums.device_to_host, 29);
@@ -244,16 +245,16 @@ static void what_is_marked_is_believed(void **state) {
 }
 
 static void transfers_and_compilations_are_counted_with_their_step(void **state) {
-    heard *h = *state;
+    recorder *h = *state;
     for (int i = 0; i < 20; i++) {
-        rk_step_detector_transfer(h->rhythm, true, 100);
-        rk_step_detector_transfer(h->rhythm, false, 4);
+        rk_step_detector_transfer(h->detector, true, 100);
+        rk_step_detector_transfer(h->detector, false, 4);
         if (i == 12)
-            rk_step_detector_compile(h->rhythm);
+            rk_step_detector_compile(h->detector);
         play(h, "AB");
     }
     expect_steps(h, 20, 0);
-    assert_int_equal(h->count, 4); // the first, those before the 13th, that one, those after
+    assert_int_equal(h->count, 4); // the first step, those before the 13th, the 13th, those after
     const rk_step_range *late = &h->ranges[2];
     assert_int_equal(late->first_execution, 24);
     assert_int_equal(late->steps, 1);
@@ -263,7 +264,7 @@ static void transfers_and_compilations_are_counted_with_their_step(void **state)
     assert_int_equal(h->ranges[3].sums.host_to_device_bytes, 700);
     assert_int_equal(h->ranges[3].sums.device_to_host_bytes, 28);
     rk_step_detector_state now;
-    rk_step_detector_get_state(h->rhythm, &now);
+    rk_step_detector_get_state(h->detector, &now);
     assert_int_equal(now.steps, 20);
     assert_int_equal(now.flat_steps, 7);
     assert_int_equal(now.programs, 2);
@@ -273,13 +274,13 @@ static void transfers_and_compilations_are_counted_with_their_step(void **state)
 static void a_million_equal_steps_are_few_ranges(void **state) {
     play_times(*state, "AB", 1000000);
     expect_steps(*state, 1000000, 0);
-    assert_true(((heard *)*state)->count <= 3);
+    assert_true(((recorder *)*state)->count <= 3);
 }
 
 static void steps_that_all_differ_share_ranges_in_the_end(void **state) {
-    heard *h = *state;
+    recorder *h = *state;
     for (uint32_t i = 0; i < 100000; i++) {
-        rk_step_detector_transfer(h->rhythm, true, i);
+        rk_step_detector_transfer(h->detector, true, i);
         play(h, "A");
     }
     expect_steps(h, 100000, 0);
@@ -287,12 +288,12 @@ static void steps_that_all_differ_share_ranges_in_the_end(void **state) {
 }
 
 static void unknown_executions_pass(void **state) {
-    heard *h = *state;
+    recorder *h = *state;
     play_times(h, "AB", 20);
-    rk_step_detector_skip(h->rhythm, 1000);
+    rk_step_detector_skip(h->detector, 1000);
     play_times(h, "AB", 20);
     rk_step_detector_state now;
-    rk_step_detector_get_state(h->rhythm, &now);
+    rk_step_detector_get_state(h->detector, &now);
     assert_int_equal(now.executions, 1080);
     assert_in_range(now.steps, 39, 41);
 }
@@ -311,7 +312,7 @@ int main(void) {
         TEST(initialisation_is_forgotten),
         TEST(noise_does_no_harm),
         TEST(lengths_of_one_function_are_steps),
-        TEST(numbered_programs_are_told_apart),
+        TEST(numbered_programs_are_distinguished),
         TEST(numbered_programs_that_never_return_are_steps),
         TEST(what_is_marked_is_believed),
         TEST(transfers_and_compilations_are_counted_with_their_step),

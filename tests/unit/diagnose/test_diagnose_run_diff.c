@@ -1,4 +1,4 @@
-// Two runs compared.
+// The comparison of two runs.
 #include "diagnose/diff/runs.h"
 #include "run_fixture.h"
 
@@ -9,10 +9,10 @@ static int teardown(void **state) {
     return run_fixture_teardown(state);
 }
 
-// From the other run to this one.
+// Compares the other run (before) with this one (after).
 static void compare(fixture *f) {
     run_fixture_load(f);
-    rk_expect_ok(rk_diff_runs(&f->other.model, &f->run.model, &f->library, &diff));
+    rk_expect_ok(rk_diff_runs(&f->other.model, &f->run.model, &f->corpus, &diff));
 }
 
 static void what_both_asked_for_is_counted(void **state) {
@@ -28,7 +28,7 @@ static void what_both_asked_for_is_counted(void **state) {
     assert_int_equal(diff.environment.count, 0);
 }
 
-static void what_is_new_is_compared_with_what_it_nearly_was(void **state) {
+static void new_programs_are_compared_with_the_most_similar_ones(void **state) {
     fixture *f = *state;
     static const char *const jobs[] = {"counter", "shape", "unlike"};
     for (size_t i = 0; i < RK_ARRAY_LEN(jobs); i++)
@@ -46,7 +46,7 @@ static void what_is_new_is_compared_with_what_it_nearly_was(void **state) {
     assert_int_equal(diff.only_before.count, 2);
     assert_int_equal(diff.only_after.count, 3); // in the order of requests
     const rk_run_only *items = diff.only_after.items;
-    // The nearest is one that both runs have.
+    // The most similar program is one that both runs have.
     assert_ptr_equal(items[0].request, shape);
     assert_ptr_equal(items[0].nearest, &f->other.compiles[0]);
     assert_int_equal(items[0].diff.cause, RK_CAUSE_SHAPE);
@@ -57,7 +57,7 @@ static void what_is_new_is_compared_with_what_it_nearly_was(void **state) {
     assert_true(items[2].similarity > 0.9);
 }
 
-static void the_same_program_under_another_key_is_told(void **state) {
+static void the_same_program_under_another_key_is_reported(void **state) {
     fixture *f = *state;
     static char before[] = "[{\"kind\":\"flag\",\"name\":\"XLA_FLAGS:--xla_a\",\"value\":\"1\"}]";
     static char after[] = "[{\"kind\":\"flag\",\"name\":\"XLA_FLAGS:--xla_a\",\"value\":\"2\"}]";
@@ -75,7 +75,7 @@ static void the_same_program_under_another_key_is_told(void **state) {
     assert_string_equal(diff.environment.items[0].after, "2");
 }
 
-// Programs that nobody kept, and requests without a fingerprint.
+// Programs without a stored program, and requests without a fingerprint.
 static void what_was_not_kept_is_listed(void **state) {
     fixture *f = *state;
     static char name[] = "jit_other";
@@ -98,8 +98,8 @@ static void what_was_not_kept_is_listed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_both_asked_for_is_counted),
-        TEST(what_is_new_is_compared_with_what_it_nearly_was),
-        TEST(the_same_program_under_another_key_is_told),
+        TEST(new_programs_are_compared_with_the_most_similar_ones),
+        TEST(the_same_program_under_another_key_is_reported),
         TEST(what_was_not_kept_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

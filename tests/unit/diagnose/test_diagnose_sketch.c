@@ -1,4 +1,4 @@
-// Sketches: what is kept of a program, read back, and which programs are versions of one.
+// Sketches: their content, reading and writing, and the similarity of versions of one program.
 #include "diagnose/diff/sketch.h"
 
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "support/faults.h"
 
 static void make(const char *file, rk_sketch *out_sketch) {
-    rk_test_view view;
-    rk_test_read(file, &view);
-    rk_expect_ok(rk_sketch_make(&view.view, out_sketch));
-    rk_test_view_cleanup(&view); // a sketch borrows nothing
+    rk_test_indexed indexed;
+    rk_test_read(file, &indexed);
+    rk_expect_ok(rk_sketch_make(&indexed.index, out_sketch));
+    rk_test_indexed_cleanup(&indexed); // a sketch borrows nothing
 }
 
 static void write_text(const rk_sketch *sketch, rk_buf *out) {
@@ -23,7 +23,8 @@ static void write_text(const rk_sketch *sketch, rk_buf *out) {
     rk_expect_ok(rk_buf_status(out));
 }
 
-// golden/sketch-v1.json is never rewritten: entries on disks hold such sketches.
+// golden/sketch-v1.json is never rewritten, because stored entries contain sketches of this
+// version.
 static void it_is_written_as_it_always_was(void **unused) {
     (void)unused;
     RK_AUTO(rk_sketch) sketch = {0};
@@ -85,8 +86,8 @@ static void another_version_is_none(void **unused) {
     }
 }
 
-// Members of any kind where others are expected: read as far as they make sense.
-static void a_strange_one_is_read_all_the_same(void **unused) {
+// Members of unexpected types: the reader takes the valid ones.
+static void a_strange_sketch_is_still_read(void **unused) {
     (void)unused;
     RK_AUTO(rk_sketch) sketch = {0};
     bool read;
@@ -128,7 +129,7 @@ static void versions_of_one_function_are_alike(void **unused) {
     assert_true(compare("counter.1.mlir", "counter.2.mlir", true) > 0.99);
 }
 
-// Two functions called `step`, at different lines of one file.
+// Two functions named `step` at different lines of one file.
 static void functions_of_one_name_are_not(void **unused) {
     (void)unused;
     assert_true(compare("unlike.1.mlir", "unlike.2.mlir", true) == 0);
@@ -137,12 +138,12 @@ static void functions_of_one_name_are_not(void **unused) {
 
 static void without_memory_there_is_an_error(void **unused) {
     (void)unused;
-    rk_test_view view;
-    rk_test_read("branch.2.mlir", &view);
+    rk_test_indexed indexed;
+    rk_test_read("branch.2.mlir", &indexed);
     for (unsigned nth = 1;; nth++) {
         rk_sketch sketch = {0};
         rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = RK_FAULT_ALLOC});
-        rk_err *err = rk_sketch_make(&view.view, &sketch);
+        rk_err *err = rk_sketch_make(&indexed.index, &sketch);
         bool failed = rk_fault_end();
         rk_sketch_cleanup(&sketch);
         rk_code code = rk_err_code(err);
@@ -151,7 +152,7 @@ static void without_memory_there_is_an_error(void **unused) {
             break;
         assert_true(code == RK_OK || code == RK_RESOURCE_EXHAUSTED);
     }
-    rk_test_view_cleanup(&view);
+    rk_test_indexed_cleanup(&indexed);
 }
 
 int main(void) {
@@ -160,7 +161,7 @@ int main(void) {
         cmocka_unit_test(it_says_what_the_program_is),
         cmocka_unit_test(what_is_read_is_what_was_written),
         cmocka_unit_test(another_version_is_none),
-        cmocka_unit_test(a_strange_one_is_read_all_the_same),
+        cmocka_unit_test(a_strange_sketch_is_still_read),
         cmocka_unit_test(versions_of_one_function_are_alike),
         cmocka_unit_test(functions_of_one_name_are_not),
         cmocka_unit_test(without_memory_there_is_an_error),

@@ -1,10 +1,10 @@
-// Steps from what a journal holds.
+// Steps as read from a journal.
 #include "diagnose/steps/steps.h"
 
 #include "support/expect.h"
 #include "support/faults.h"
 
-// A model without owned text, of one process.
+// A model of one process. Owns no text.
 typedef struct made {
     rk_run_process processes[2];
     rk_run_steps steps[32];
@@ -20,9 +20,9 @@ static void make(made *m) {
     m->model.compiles = m->compiles;
 }
 
-static void range(made *m, uint32_t rhythm, uint64_t first, uint64_t executions, uint64_t steps,
+static void range(made *m, uint32_t pattern, uint64_t first, uint64_t executions, uint64_t steps,
                   uint64_t new_programs) {
-    m->steps[m->model.step_count++].steps = (rk_journal_steps){.rhythm = rhythm,
+    m->steps[m->model.step_count++].steps = (rk_journal_steps){.rhythm = pattern,
                                                                .first_execution = first,
                                                                .executions = executions,
                                                                .steps = steps,
@@ -45,7 +45,7 @@ static void compilations_have_their_steps(void **state) {
     range(&m, 1, 3, 4, 1, 2);     // step 1: executions 3 to 6
     range(&m, 1, 7, 400, 100, 0); // steps 2 to 101
     range(&m, 0, 407, 10, 0, 1);
-    range(&m, 1, 417, 4, 1, 0); // 102
+    range(&m, 1, 417, 4, 1, 0); // step 102
     const uint64_t at[] = {0, 2, 3, 6, 7, 10, 11, 406, 407, 416, 417, 421, 500};
     const uint64_t step[] = {0, 0, 1, 1, 2, 2, 3, 101, 102, 102, 102, 103, 103};
     for (size_t i = 0; i < RK_ARRAY_LEN(at); i++)
@@ -62,27 +62,27 @@ static void compilations_have_their_steps(void **state) {
     assert_int_equal(process->curve[1].programs, 5);
     assert_int_equal(process->curve[2].step, 102);
     assert_true(process->is_flat);
-    assert_int_equal(process->flat_after, 3); // where the last one before the gap was compiled
+    assert_int_equal(process->flat_after, 3); // the step of the last compilation before the gap
     assert_int_equal(process->late, 6);
     assert_int_equal(process->late_ns, 6000);
     assert_false(rk_steps_is_late(&steps, &m.compiles[6]));
     assert_true(rk_steps_is_late(&steps, &m.compiles[7]));
 }
 
-static void what_is_told_later_takes_its_place(void **state) {
+static void later_ranges_replace_earlier_ones(void **state) {
     (void)state;
     made m;
     make(&m);
-    range(&m, 1, 0, 1, 1, 1); // one at a time,
+    range(&m, 1, 0, 1, 1, 1); // first, each execution is a step
     range(&m, 1, 1, 13, 13, 0);
-    range(&m, 2, 5, 500, 100, 1); // until five of them turned out to be a step
+    range(&m, 2, 5, 500, 100, 1); // then five executions are a step
     RK_AUTO(rk_steps) steps = {0};
     rk_expect_ok(rk_steps_read(&m.model, &steps));
     assert_int_equal(steps.processes[0].count, 100);
     assert_int_equal(steps.processes[0].spans[0].first_execution, 5);
 }
 
-static void the_rhythm_with_the_most_executions_counts(void **state) {
+static void the_step_with_the_most_executions_counts(void **state) {
     (void)state;
     made m;
     make(&m);
@@ -123,7 +123,7 @@ static void a_curve_that_always_grows_is_never_flat(void **state) {
     assert_false(rk_steps_is_late(&steps, &m.compiles[0]));
 }
 
-static void loads_and_compilations_ahead_are_not_late(void **state) {
+static void loads_and_aot_compilations_are_not_late(void **state) {
     (void)state;
     made m;
     make(&m);
@@ -154,7 +154,7 @@ static void without_steps_nothing_is_said(void **state) {
     assert_true(rk_steps_of_compile(&steps, one) == RK_NO_STEP);
     assert_false(rk_steps_is_late(&steps, one));
     rk_steps_cleanup(&steps);
-    // Journals of older versions do not say when.
+    // Journals of older versions do not record the number of executions.
     range(&m, 1, 100, 100, 100, 1);
     m.compiles[0].has_executions = false;
     rk_expect_ok(rk_steps_read(&m.model, &steps));
@@ -183,11 +183,11 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compilations_have_their_steps),
-        cmocka_unit_test(what_is_told_later_takes_its_place),
-        cmocka_unit_test(the_rhythm_with_the_most_executions_counts),
+        cmocka_unit_test(later_ranges_replace_earlier_ones),
+        cmocka_unit_test(the_step_with_the_most_executions_counts),
         cmocka_unit_test(marks_count_more_than_that),
         cmocka_unit_test(a_curve_that_always_grows_is_never_flat),
-        cmocka_unit_test(loads_and_compilations_ahead_are_not_late),
+        cmocka_unit_test(loads_and_aot_compilations_are_not_late),
         cmocka_unit_test(without_steps_nothing_is_said),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -1,9 +1,9 @@
-// Compile options for tests: real ones from tests/unit/identity/data, and their canonical form.
+// Compile options for tests, from tests/unit/identity/data, and their canonical form.
 #pragma once
 
 #include "identity/options.h"
 
-// The data file's bytes. Owned: rk_buf_cleanup. Ends the test if it cannot be read.
+// The content of the data file. Owned: rk_buf_cleanup. Fails the test if the file cannot be read.
 rk_buf rk_test_options(const char *file);
 
 typedef struct rk_test_canonical {
@@ -16,7 +16,7 @@ rk_test_canonical rk_test_canonicalize(rk_span options);
 rk_test_canonical rk_test_canonicalize_file(const char *file);
 void rk_test_canonical_cleanup(rk_test_canonical *canonical);
 
-// The value of the component with this name as text, or NULL. Borrowed from the list.
+// The value of the component with this name; NULL if there is none. Borrowed from the list.
 const char *rk_test_value(const rk_components *list, const char *name);
-// How many components have this name.
+// Number of components with this name.
 size_t rk_test_count(const rk_components *list, const char *name);

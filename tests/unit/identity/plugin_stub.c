@@ -1,4 +1,4 @@
-// Stands for a plugin's file: something to load, with or without a build-id.
+// A substitute for a plugin's file, with or without a build-id.
 int rk_test_plugin_function(void);
 
 __attribute__((visibility("default"))) int rk_test_plugin_function(void) {

@@ -1,4 +1,4 @@
-// The environment: plugin, topology, variables, CPU.
+// Environment components: plugin, topology, variables, CPU.
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,9 +22,9 @@
 #include "identity/plugin_file.h"
 #include "support/tempdir.h"
 
-// The tests change this process's variables; the code under test only reads them.
+// The tests change this process's variables. The code under test only reads them.
 static void set_variable(const char *assignment) {
-    (void)putenv((char *)(uintptr_t)assignment); // literals: putenv keeps the pointer
+    (void)putenv((char *)(uintptr_t)assignment); // a literal, because putenv keeps the pointer
 }
 
 static const void *load(const char *path) {
@@ -97,7 +97,7 @@ static void facts_become_components(void **state) {
             fail_msg("%s is %s", EXPECTED[i][0], value ? value : "missing");
     }
     rk_components_cleanup(&list);
-    // A fingerprint, where there is one, stands beside the devices.
+    // A topology fingerprint is added to the devices.
     facts.topology_fingerprint = rk_span_text("00ff12");
     list = collect(&facts, "");
     assert_string_equal(rk_test_value(&list, "topology.fingerprint"), "00ff12");
@@ -121,7 +121,8 @@ static void assert_environment(const rk_components *options, const char *hex) {
     rk_components_cleanup(&list);
 }
 
-// Stores that were filled before options counted stay warm.
+// Options without influence on code do not change the key. Stores from before options counted stay
+// warm.
 static void harmless_options_leave_the_key_as_it_was(void **state) {
     (void)state;
     static const char GOLDEN[] = "b95d0c630bc98d99cf422222ad2795ffb7ba0f095b37861275461e1906047df2";
@@ -175,7 +176,7 @@ static void variables_count_when_set(void **state) {
     set_variable("XLA_FLAGS=--xla_b=1 --xla_a --xla_dump_to=/tmp");
     set_variable("LIBTPU_INIT_ARGS=--xla_b=2");
     set_variable("TPU_MEGACORE=megachip");
-    set_variable("NVIDIA_TF32_OVERRIDE="); // empty is unset
+    set_variable("NVIDIA_TF32_OVERRIDE="); // empty counts as unset
     set_variable("CUDA_VISIBLE_DEVICES=0");
     list = collect(&facts, "");
     assert_int_equal(list.count, before + 4);
@@ -296,7 +297,7 @@ static void flip_byte(const char *path, size_t at) {
     assert_null(rk_fs_publish(path, data.data, data.len, 0600));
 }
 
-// Runs in a child, whose memory of earlier files is its own: what is read comes from the disk.
+// Runs in a child without the parent's memory of files, so that the memo must come from disk.
 static size_t bytes_read_by_new_process(const char *path, const char *memo_store,
                                         const rk_digest *expected) {
     int ends[2];
@@ -307,8 +308,8 @@ static size_t bytes_read_by_new_process(const char *path, const char *memo_store
         bytes_read = 0;
         rk_digest digest;
         rk_err *err = rk_plugin_digest(path, memo_store, &digest);
-        size_t told = !err && rk_digest_equal(&digest, expected) ? bytes_read : SIZE_MAX;
-        _exit(write(ends[1], &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
+        size_t sent = !err && rk_digest_equal(&digest, expected) ? bytes_read : SIZE_MAX;
+        _exit(write(ends[1], &sent, sizeof sent) == (ssize_t)sizeof sent ? 0 : 1);
     }
     assert_int_equal(read(ends[0], &result, sizeof result), sizeof result);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -335,7 +336,8 @@ static void digests_outlive_the_process(void **state) {
     test_free(text);
     sys.read_fn = counting_read;
     rk_sys_replace(&sys);
-    // A file that has just been written may change within its time stamp: not remembered on disk.
+    // A file that was just written may change again with the same time stamp, so no memo is
+    // written.
     assert_true(bytes_read_by_new_process(path, directory, &expected) >= PLUGIN_BYTES);
     assert_true(bytes_read_by_new_process(path, directory, &expected) >= PLUGIN_BYTES);
     rk_clock_replace(&clock);
@@ -343,14 +345,14 @@ static void digests_outlive_the_process(void **state) {
     assert_true(bytes_read_by_new_process(path, directory, &expected) < 1000);
     assert_null(rk_fs_list(memo, 10, keep_name, memo_name));
     (void)snprintf(memo_path, sizeof memo_path, "%s/%s", memo, memo_name);
-    // Damage is noticed, wherever it is, and mended.
+    // Damage at any position is detected and repaired.
     static const size_t PLACES[] = {0, 20, 60, 120, 180};
     for (size_t i = 0; i < RK_ARRAY_LEN(PLACES); i++) {
         flip_byte(memo_path, PLACES[i]);
         assert_true(bytes_read_by_new_process(path, directory, &expected) >= PLUGIN_BYTES);
         assert_true(bytes_read_by_new_process(path, directory, &expected) < 1000);
     }
-    // A memo directory that cannot be made changes nothing.
+    // Without a memo directory, the digest is still right.
     assert_true(bytes_read_by_new_process(path, "/proc/none", &expected) >= PLUGIN_BYTES);
     rk_clock_replace(NULL);
     rk_sys_replace(NULL);
@@ -375,8 +377,8 @@ static void plugins_without_id_go_by_digest(void **state) {
     rk_components_cleanup(&list);
 }
 
-// Every variable that may be a component, and no other, shows in the mark.
-static void the_mark_tells_changes(void **state) {
+// The mark changes with every variable that may be a component, and with no other variable.
+static void the_mark_shows_changes(void **state) {
     (void)state;
     static const char *const NAMES[] = {
         "XLA_FLAGS",
@@ -422,7 +424,7 @@ static void the_mark_tells_changes(void **state) {
         RK_AUTO(rk_components) list = {0};
         assert_null(rk_environment_add_variables("", &list));
         assert_int_equal(list.count, 1);
-        assignment[strlen(assignment) - 1] = 'b'; // in its place, as putenv allows
+        assignment[strlen(assignment) - 1] = 'b'; // in place, as putenv allows
         assert_true(rk_environment_mark() != with);
         assignment[strlen(assignment) - 1] = 'a';
         assert_true(rk_environment_mark() == with);
@@ -435,7 +437,7 @@ static void the_mark_tells_changes(void **state) {
 }
 
 int main(void) {
-    // What the machine that runs the tests has set must not show.
+    // Variables of the machine must not change the results.
     static const char *const UNSET[] = {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "TF_XLA_FLAGS",
                                         "TPU_MEGACORE", "NVIDIA_TF32_OVERRIDE"};
     for (size_t i = 0; i < RK_ARRAY_LEN(UNSET); i++)
@@ -446,7 +448,7 @@ int main(void) {
         cmocka_unit_test(harmless_options_leave_the_key_as_it_was),
         cmocka_unit_test(other_options_count),
         cmocka_unit_test(variables_count_when_set),
-        cmocka_unit_test(the_mark_tells_changes),
+        cmocka_unit_test(the_mark_shows_changes),
         cmocka_unit_test(the_cpu_counts_for_host_code),
         cmocka_unit_test(cpuinfo_of_both_architectures),
         cmocka_unit_test(digests_are_remembered),

@@ -1,4 +1,4 @@
-// Flags in environment variables, split as XLA splits them.
+// Flags in environment variables, split as in XLA.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void values_are_taken_as_xla_takes_them(void **state) {
     expect("--xla_a=\"not closed --xla_b", "xla_a", "not closed --xla_b");
     expect("--xla_a=b\"c", "xla_a", "b\"c");
     expect("--xla_a=b=c", "xla_a", "b=c");
-    expect("--xla_a 5 --xla_b", "xla_a", "5"); // as libtpu's flags may be written
+    expect("--xla_a 5 --xla_b", "xla_a", "5"); // a form that libtpu's flags allow
     expect("--xla_a=1 --xla_a=1", "xla_a", "1");
     expect("--xla_a=1 --xla_a=2", "xla_a", "1, then 2");
     expect("--xla_a=1 --xla_a=2 --xla_a=2", "xla_a", "1, then 2");
@@ -87,7 +87,7 @@ static void nothing_is_nothing(void **state) {
     assert_int_equal(list.count, 0);
 }
 
-static void a_file_may_hold_the_flags(void **state) {
+static void a_file_may_contain_the_flags(void **state) {
     (void)state;
     char *directory = rk_test_tempdir();
     char path[512], link_path[512];
@@ -99,7 +99,7 @@ static void a_file_may_hold_the_flags(void **state) {
     expect(path, "xla_b", "2");
     expect(link_path, "xla_a", "1");
     assert_int_equal(unlink(path), 0);
-    rk_components list = split(path); // no such file: the name itself stands in the key
+    rk_components list = split(path); // no such file: the key contains the text itself
     assert_int_equal(list.count, 1);
     assert_string_equal(rk_test_value(&list, "XLA_FLAGS"), path);
     rk_components_cleanup(&list);
@@ -112,7 +112,7 @@ int main(void) {
         cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(dumps_and_logs_are_left_out),
         cmocka_unit_test(nothing_is_nothing),
-        cmocka_unit_test(a_file_may_hold_the_flags),
+        cmocka_unit_test(a_file_may_contain_the_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Keys and components: what is in them counts, each for itself.
+// Keys and components. Each part of a key counts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void every_part_of_a_key_counts(void **state) {
     for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++) {
         other = key;
         parts[i]->bytes[31] ^= 1;
-        assert_false(rk_key_equal(&key, &other)); // though its own digest is still the same
+        assert_false(rk_key_equal(&key, &other)); // the key's own digest is unchanged
         rk_key_finish(&other, "");
         assert_false(rk_digest_equal(&key.digest, &other.digest));
     }
@@ -42,7 +42,8 @@ static void every_part_of_a_key_counts(void **state) {
     assert_false(rk_digest_equal(&key.digest, &other.digest));
 }
 
-// A key names entries on disks and in remote stores: it may only change together with its version.
+// Keys name entries on disks and in remote stores, so a key may change only together with its
+// version.
 static void key_is_what_it_was(void **state) {
     (void)state;
     rk_key key = sample_key();
@@ -63,7 +64,7 @@ static rk_digest digest_of(rk_component_kind kind, const char *name, const char 
     return digest;
 }
 
-static void digest_tells_components_apart(void **state) {
+static void digest_separates_components(void **state) {
     (void)state;
     rk_digest digests[] = {
         digest_of(RK_COMPONENT_FLAG, "ab", "c"),     digest_of(RK_COMPONENT_FLAG, "a", "bc"),
@@ -167,7 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_part_of_a_key_counts),
         cmocka_unit_test(key_is_what_it_was),
-        cmocka_unit_test(digest_tells_components_apart),
+        cmocka_unit_test(digest_separates_components),
         cmocka_unit_test(sorting_makes_order_irrelevant),
         cmocka_unit_test(names_can_be_ignored),
         cmocka_unit_test(written_as_json),

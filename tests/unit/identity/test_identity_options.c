@@ -1,4 +1,4 @@
-// Canonical compile options, on messages that JAX sent.
+// Canonical compile options of messages that JAX sent.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static void processes_agree(void **state) {
         const char *first = file_name(VERSIONS[i], "plain-1");
         const char *second = file_name(VERSIONS[i], "plain-2");
         const char *third = file_name(VERSIONS[i], "plain-3");
-        assert_false(same_bytes(first, second)); // else the test would show nothing
+        assert_false(same_bytes(first, second)); // otherwise the test would show nothing
         assert_false(same_bytes(second, third));
         assert_true(same_canonical(first, second));
         assert_true(same_canonical(second, third));
@@ -61,7 +61,7 @@ static void order_of_flags_does_not_matter(void **state) {
     (void)state;
     for (size_t i = 0; i < RK_ARRAY_LEN(VERSIONS); i++) {
         const char *first = file_name(VERSIONS[i], "flags-1");
-        const char *second = file_name(VERSIONS[i], "flags-2"); // and a dump flag more
+        const char *second = file_name(VERSIONS[i], "flags-2"); // with one dump flag more
         assert_false(same_bytes(first, second));
         assert_true(same_canonical(first, second));
         assert_false(same_canonical(first, file_name(VERSIONS[i], "plain-1")));
@@ -70,7 +70,8 @@ static void order_of_flags_does_not_matter(void **state) {
     }
 }
 
-// The names of components of `a` whose value in `b` is another one or missing.
+// Counts the components of `a` that are missing in `b` or have another value there. Sets `out_name`
+// to the last such name.
 static size_t count_differences(const rk_components *a, const rk_components *b,
                                 const char **out_name) {
     size_t count = 0;
@@ -96,7 +97,7 @@ static void one_flag_is_one_named_difference(void **state) {
         assert_string_equal(rk_test_value(&plain.fields, name), "false");
         assert_string_equal(rk_test_value(&on.fields, name), "true");
         rk_test_canonical_cleanup(&on);
-        // As an override of one jit it is one component more.
+        // As an override of one jit, the flag is an additional component.
         on = rk_test_canonicalize_file(file_name(VERSIONS[i], "toggled"));
         assert_int_equal(count_differences(&plain.fields, &on.fields, &name), 0);
         assert_int_equal(count_differences(&on.fields, &plain.fields, &name), 1);
@@ -154,24 +155,24 @@ static void ignored_fields_leave_no_trace(void **state) {
     assert_int_equal(rk_test_count(&fields, DEBUG_OPTIONS "xla_cpu_fast_math_honor_nans"), 1);
 }
 
-// What jaxlib sets for a client's compilation, and not for one ahead of time.
-static void a_compilation_ahead_of_time_has_the_same(void **state) {
+// jaxlib sets this field for a client's compilation, but not for AOT compilation.
+static void aot_compilation_has_the_same(void **state) {
     (void)state;
-    static const uint8_t not_in_place[] = {9 << 3, 0}; // of a field given twice the last one counts
+    static const uint8_t not_in_place[] = {9 << 3, 0}; // the last value of a repeated field counts
     rk_buf options = rk_test_options("jax-0.12.0-plain-1.pb");
     rk_test_canonical client = rk_test_canonicalize(rk_buf_span(&options));
     rk_buf_add(&options, not_in_place, sizeof not_in_place);
-    rk_test_canonical ahead = rk_test_canonicalize(rk_buf_span(&options));
-    assert_true(rk_span_equal(rk_buf_span(&client.bytes), rk_buf_span(&ahead.bytes)));
+    rk_test_canonical aot = rk_test_canonicalize(rk_buf_span(&options));
+    assert_true(rk_span_equal(rk_buf_span(&client.bytes), rk_buf_span(&aot.bytes)));
     assert_int_equal(rk_test_count(&client.fields, "allow_in_place_mlir_modification"), 0);
     rk_test_canonical_cleanup(&client);
-    rk_test_canonical_cleanup(&ahead);
+    rk_test_canonical_cleanup(&aot);
     rk_buf_cleanup(&options);
 }
 
 static void canonical_form_is_stable(void **state) {
     (void)state;
-    // Canonical bytes are a message themselves, and their own canonical form.
+    // The canonical form is a message and its own canonical form.
     rk_test_canonical once = rk_test_canonicalize_file("jax-0.12.0-overrides-1.pb");
     rk_test_canonical twice = rk_test_canonicalize(rk_buf_span(&once.bytes));
     assert_true(rk_span_equal(rk_buf_span(&once.bytes), rk_buf_span(&twice.bytes)));
@@ -186,7 +187,7 @@ int main(void) {
         cmocka_unit_test(one_flag_is_one_named_difference),
         cmocka_unit_test(fields_are_named_and_valued),
         cmocka_unit_test(ignored_fields_leave_no_trace),
-        cmocka_unit_test(a_compilation_ahead_of_time_has_the_same),
+        cmocka_unit_test(aot_compilation_has_the_same),
         cmocka_unit_test(canonical_form_is_stable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// Canonical compile options, on messages made by hand: the corners of the wire format.
+// Canonical compile options of hand-made messages: special cases of the wire format.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void packed_and_unpacked_are_the_same(void **state) {
     rk_proto_add_bytes_field(&swapped, OUTPUT_INDICES, rk_span_of("\x00\x05\xAC\x02", 4));
     assert_true(equivalent(&unpacked, &packed));
     assert_true(equivalent(&unpacked, &mixed));
-    assert_false(equivalent(&unpacked, &swapped)); // a list keeps its order
+    assert_false(equivalent(&unpacked, &swapped)); // the order of a list counts
     rk_test_canonical canonical = rk_test_canonicalize(rk_buf_span(&mixed));
     assert_string_equal(rk_test_value(&canonical.fields, "individually_defined_output_indices"),
                         "5,0,300");
@@ -83,13 +83,13 @@ static void defaults_and_presence(void **state) {
     RK_AUTO(rk_buf) repeated = {0};
     RK_AUTO(rk_buf) once = {0};
     rk_proto_add_varint_field(&implicit, PARAMETER_IS_TUPLED, 0);
-    assert_true(equivalent(&empty, &implicit)); // proto3: default is the same as absent
+    assert_true(equivalent(&empty, &implicit)); // proto3: a default value equals absence
     rk_proto_add_bytes_field(&presence, VARIANT, rk_span_text(""));
-    assert_false(equivalent(&empty, &presence)); // unless presence is explicit
+    assert_false(equivalent(&empty, &presence)); // except with explicit presence
     rk_proto_add_varint_field(&repeated, PARAMETER_IS_TUPLED, 0);
     rk_proto_add_varint_field(&repeated, PARAMETER_IS_TUPLED, 7);
     rk_proto_add_varint_field(&once, PARAMETER_IS_TUPLED, 1);
-    assert_true(equivalent(&repeated, &once)); // the last one counts, and true is true
+    assert_true(equivalent(&repeated, &once)); // the last value counts; nonzero is true
 }
 
 static void add_entry(rk_buf *out, const char *key, const char *value) {
@@ -127,7 +127,7 @@ static void entries_may_lack_a_key_or_have_another(void **state) {
     (void)state;
     RK_AUTO(rk_buf) options = {0};
     rk_proto_add_bytes_field(&options, OVERRIDES, rk_span_text(""));
-    rk_proto_add_bytes_field(&options, OVERRIDES, rk_span_of("\x08\x05", 2)); // a number as key
+    rk_proto_add_bytes_field(&options, OVERRIDES, rk_span_of("\x08\x05", 2)); // a numeric key
     rk_test_canonical canonical = rk_test_canonicalize(rk_buf_span(&options));
     assert_int_equal(rk_test_count(&canonical.fields, "env_option_overrides[5].field_1"), 1);
     rk_test_canonical_cleanup(&canonical);
@@ -139,7 +139,7 @@ static void order_of_fields_and_split_messages(void **state) {
     RK_AUTO(rk_buf) other = {0};
     rk_proto_add_varint_field(&one, PARAMETER_IS_TUPLED, 1);
     rk_proto_add_bytes_field(&one, BUILD_OPTIONS, rk_span_of("\x20\x02\x28\x04", 4));
-    // protobuf merges two occurrences of a message.
+    // protobuf merges repeated occurrences of a message.
     rk_proto_add_bytes_field(&other, BUILD_OPTIONS, rk_span_of("\x28\x04", 2));
     rk_proto_add_varint_field(&other, PARAMETER_IS_TUPLED, 1);
     rk_proto_add_bytes_field(&other, BUILD_OPTIONS, rk_span_of("\x20\x02", 2));
@@ -170,7 +170,7 @@ static void unknown_fields_are_kept(void **state) {
     rk_test_canonical canonical = rk_test_canonicalize(rk_buf_span(&with));
     assert_string_equal(rk_test_value(&canonical.fields, "field_999"), "42");
     rk_test_canonical_cleanup(&canonical);
-    // A field that became another type is unknown too.
+    // A field with another type is unknown too.
     rk_proto_add_bytes_field(&wrong_type, PARAMETER_IS_TUPLED, rk_span_text("text"));
     canonical = rk_test_canonicalize(rk_buf_span(&wrong_type));
     assert_string_equal(rk_test_value(&canonical.fields, "field_2"), "text");
@@ -189,13 +189,13 @@ static void expect_raw(rk_span bytes) {
 static void bad_bytes_stand_for_themselves(void **state) {
     (void)state;
     expect_raw(rk_span_text("no message at all"));
-    expect_raw(rk_span_of("\x10\x01\x0B", 3));         // good, then a group
-    expect_raw(rk_span_of("\x10\x01\x1A\x02\x20", 5)); // longer than what is left
-    expect_raw(rk_span_of("\x1A\x01\x20", 3));         // a bad message inside
-    expect_raw(rk_span_of("\x62\x01\x80", 3));         // a bad packed list
+    expect_raw(rk_span_of("\x10\x01\x0B", 3));         // valid, then a group
+    expect_raw(rk_span_of("\x10\x01\x1A\x02\x20", 5)); // longer than the message
+    expect_raw(rk_span_of("\x1A\x01\x20", 3));         // an invalid inner message
+    expect_raw(rk_span_of("\x62\x01\x80", 3));         // an invalid packed list
 }
 
-// ShapeProto nests in itself: tuples of tuples.
+// ShapeProto contains ShapeProto: tuples of tuples.
 static void nest_shapes(size_t depth, rk_buf *out) {
     RK_AUTO(rk_buf) inner = {0};
     rk_buf_add_text(&inner, "\x10\x0B");
@@ -256,7 +256,7 @@ static uint64_t next_random(uint64_t *state) { // xorshift64
     return *state;
 }
 
-// From a block of exactly that size, so that the sanitizer sees any step outside.
+// Uses a block of exactly this size, so that the sanitizer detects reads outside of it.
 static void canonicalize_copy(rk_span options) {
     uint8_t *copy = malloc(options.len ? options.len : 1);
     assert_non_null(copy);

@@ -1,4 +1,4 @@
-// A store of its own for each test, and an environment that names no rank.
+// A separate store for each test, and an environment without a rank.
 #pragma once
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "support/cmocka.h"
 #include "support/tempdir.h"
 
-// `*state` becomes the store's directory.
+// Sets `*state` to the store's directory.
 static inline int fixture_begin(void **state) {
     static const char *const ranks[] = {"RANK",     "JAX_PROCESS_ID", "OMPI_COMM_WORLD_RANK",
                                         "PMI_RANK", "SLURM_PROCID",   "TPU_WORKER_ID"};
@@ -51,7 +51,7 @@ static inline rk_journal *fixture_open(const char *store, const char *run) {
     return journal;
 }
 
-// A key whose parts follow from three numbers.
+// A key whose parts are derived from three numbers.
 static inline rk_key fixture_key(uint8_t program, uint8_t options, uint8_t environment) {
     rk_key key;
     memset(&key.program, program, sizeof key.program);
@@ -74,7 +74,7 @@ static inline char *fixture_path(const char *store, const char *run, const char 
     return (char *)rk_buf_detach(&path, &len);
 }
 
-// Makes a journal of these bytes, as if a process had left it.
+// Creates a journal with these bytes, as if from a process that has ended.
 static inline void fixture_put(const char *store, const char *run, const char *file,
                                const char *text) {
     rk_autofree char *directory = fixture_path(store, run, "");

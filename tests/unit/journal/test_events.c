@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "support/faults.h"
 
-// The n-th line (from 0) of a file as JSON. Owned: json_decref.
+// The n-th line of a file, from 0, as JSON. Owned: json_decref.
 static json_t *line_of(const char *store, const char *run, const char *file, size_t number) {
     rk_autofree char *path = fixture_path(store, run, file);
     RK_AUTO(rk_buf) text = {0};
@@ -143,7 +143,7 @@ static void a_compile_has_all_its_fields(void **state) {
 static void a_second_process_of_a_rank_gets_its_own_file(void **state) {
     setenv("SLURM_PROCID", "9", 1);
     setenv("JAX_PROCESS_ID", "3", 1);
-    setenv("RANK", "x", 1); // no number: the next variable counts
+    setenv("RANK", "x", 1); // not a number: the next variable counts
     for (int i = 0; i < 4; i++)
         rk_journal_close(fixture_open(*state, "one"));
     char second[64], third[64], fourth[64];
@@ -193,7 +193,7 @@ static void lines_are_bounded_and_stay_json(void **state) {
     enum { HUGE_BYTES = 1 << 20 };
     char *huge = malloc(HUGE_BYTES + 1);
     assert_non_null(huge);
-    // Control characters take six bytes each, and no byte of this is whole UTF-8.
+    // Control characters take six bytes each in JSON, and no byte is part of valid UTF-8.
     for (size_t i = 0; i < HUGE_BYTES; i++)
         huge[i] = "\x01\xc3\"\xff"[i % 4];
     huge[HUGE_BYTES] = '\0';
@@ -203,7 +203,7 @@ static void lines_are_bounded_and_stay_json(void **state) {
     rk_journal_add_compile(
         journal, &(rk_journal_compile){
                      .outcome = RK_OUTCOME_BYPASS, .reason = huge, .name = huge, .key = &key});
-    memset(huge, '\x01', HUGE_BYTES); // six bytes each as JSON
+    memset(huge, '\x01', HUGE_BYTES); // six bytes each in JSON
     rk_journal_add_client(journal,
                           &(rk_journal_client){.plugin = huge,
                                                .build_id = huge,
@@ -236,7 +236,7 @@ static void lines_are_bounded_and_stay_json(void **state) {
     json_decref(end);
 }
 
-static void warnings_hold_no_password(void **state) {
+static void warnings_contain_no_password(void **state) {
     rk_journal *journal = fixture_open(*state, "one");
     rk_journal_add_warning(journal, "redis://user:canary@host is not reachable");
     rk_journal_close(journal);
@@ -245,7 +245,7 @@ static void warnings_hold_no_password(void **state) {
     json_decref(warning);
 }
 
-// This program again, with these arguments behind "journal-child", which main() below answers to.
+// Runs this program again as "journal-child" with these arguments. main() below handles the child.
 static void run_child(const char *store, const char *const *arguments, size_t count) {
     char **words = calloc(count + 4, sizeof *words);
     assert_non_null(words);
@@ -276,7 +276,8 @@ static void a_long_command_line_is_cut(void **state) {
     const char *arguments[MANY];
     for (size_t i = 0; i < MANY; i++)
         arguments[i] = word;
-    // Once longer than a line may be, once longer than is read at all.
+    // The first command line is longer than a line may be, the second longer than the part that is
+    // read.
     static const size_t counts[] = {100, MANY};
     static const char *const files[] = {"1.jsonl", "2.jsonl"};
     for (size_t i = 0; i < RK_ARRAY_LEN(counts); i++) {
@@ -312,7 +313,7 @@ static void text_is_cut_between_characters(void **state) {
     }
 }
 
-static void the_command_line_holds_no_secret(void **state) {
+static void the_command_line_contains_no_secret(void **state) {
     static const char *const arguments[] = {"--token", "canary", "--lr", "1e-3"};
     run_child(*state, arguments, RK_ARRAY_LEN(arguments));
     RK_AUTO(rk_run_model) model = {0};
@@ -348,8 +349,7 @@ static void a_forked_child_is_silent(void **state) {
     assert_false(model.ended);
 }
 
-// A program that becomes a daemon closes all descriptors; ours is soon another file's.
-// The descriptor in this process under which the file is open.
+// The descriptor of this process for the open file `path`.
 static int descriptor_of(const char *path) {
     enum { MOST = 1024 };
     struct stat wanted, info;
@@ -361,6 +361,7 @@ static int descriptor_of(const char *path) {
     return -1;
 }
 
+// A program that becomes a daemon closes all descriptors. Another file may then get our descriptor.
 static void a_descriptor_that_was_taken_over_is_left_alone(void **state) {
     rk_journal *journal = fixture_open(*state, "one");
     rk_autofree char *others = rk_path_join(*state, "others");
@@ -390,7 +391,7 @@ static void after_a_failing_write_it_is_silent_and_says_so_once(void **state) {
     assert_int_equal(rk_fault_count(), 1);
     assert_true(rk_fault_end());
     rk_journal_add_warning(journal, "nor now");
-    assert_int_equal(errno, EAGAIN); // the host's errno is as it was
+    assert_int_equal(errno, EAGAIN); // the host's errno is unchanged
     rk_err *failure = rk_journal_take_failure(journal);
     assert_int_equal(rk_err_errno(failure), ENOSPC);
     assert_non_null(strstr(rk_err_message(failure), "run one"));
@@ -435,8 +436,8 @@ int main(int argc, char **argv) {
         TEST(a_run_id_is_made_where_none_is_given),
         TEST(a_run_id_cannot_leave_its_directory),
         TEST(lines_are_bounded_and_stay_json),
-        TEST(warnings_hold_no_password),
-        TEST(the_command_line_holds_no_secret),
+        TEST(warnings_contain_no_password),
+        TEST(the_command_line_contains_no_secret),
         TEST(a_long_command_line_is_cut),
         TEST(text_is_cut_between_characters),
         TEST(a_forked_child_is_silent),

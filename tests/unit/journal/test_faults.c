@@ -28,7 +28,7 @@ static void writing_survives_every_failing_call(void **state) {
             rk_journal_close(journal);
             reached = rk_fault_end();
             assert_true((err == NULL) == (journal != NULL));
-            // No journal is made, or one whose events are all whole.
+            // Either no journal is made, or all its events are whole.
             RK_AUTO(rk_run_model) model = {0};
             rk_err_drop(rk_run_load(store, "one", &model), "there may be no run");
             assert_int_equal(model.bad_lines + model.torn_lines, 0);
@@ -45,7 +45,7 @@ static void writing_survives_every_failing_call(void **state) {
     (void)state;
 }
 
-// The second half of a line never came out: the next lines must not continue it.
+// The second half of a line is lost. The next line must not continue it.
 static ssize_t write_half(int fd, const void *data, size_t len) {
     if (len < 40) {
         errno = ENOSPC;

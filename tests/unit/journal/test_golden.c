@@ -1,5 +1,5 @@
-// A run as version 1 of the journal was written, on real JAX: two processes, the second killed.
-// These files are never rewritten; what they say must be read for ever.
+// A run in version 1 of the journal, from real JAX: two processes, the second killed. These files
+// are never rewritten and must always be readable.
 #include "fixture.h"
 
 static void version_1_is_read(void **state) {
@@ -58,7 +58,7 @@ static void its_totals_stay_the_same(void **state) {
     assert_int_equal(totals.warning_count, 1);
 }
 
-// A child that left by _exit while it was storing; then how its parent, the command, ended.
+// A child that ended by _exit while it was storing, and the end of its parent, the command.
 static void the_end_of_a_command_is_read(void **state) {
     (void)state;
     RK_AUTO(rk_run_model) model = {0};

@@ -1,4 +1,4 @@
-// Many writers at once, and writers that die.
+// Concurrent writers, and writers that are killed.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ static pid_t start_writer(const char *store, const char *rank) {
 
 static void many_processes_write_one_run(void **state) {
     enum { PROCESSES = 16 };
-    static const char *const ranks[] = {"0", "1", "2"}; // several processes of each rank
+    static const char *const ranks[] = {"0", "1", "2"}; // several processes per rank
     pid_t children[PROCESSES];
     for (size_t i = 0; i < PROCESSES; i++)
         children[i] = start_writer(*state, ranks[i % RK_ARRAY_LEN(ranks)]);
@@ -86,7 +86,7 @@ static void *fork_while_writing(void *context) {
     for (int i = 0; i < 20; i++) {
         pid_t child = fork();
         if (child == 0) {
-            // The lock may be held by a thread that does not exist here.
+            // A thread that does not exist in the child may hold the lock.
             rk_journal_add_warning(journal, "from the child");
             rk_journal_add_end(journal);
             _exit(0);
@@ -124,7 +124,7 @@ static void kill_9_leaves_whole_lines(void **state) {
         write_until_killed(*state);
         _exit(1);
     }
-    // Until it has written something: nothing here depends on how long that takes.
+    // Waits until the child has written. The result does not depend on the duration.
     rk_autofree char *path = fixture_path(*state, "one", "0.jsonl");
     struct stat info = {0};
     while (stat(path, &info) != 0 || info.st_size < 100000)
@@ -166,7 +166,8 @@ static void write_and_die(void *context) {
     (void)rk_fault_end();
 }
 
-// Ended at every system call in turn, a write half done: what is there can be read.
+// The writer ends at each system call in turn, with half of a write done. The run is always
+// readable.
 static void dying_anywhere_leaves_a_readable_run(void **state) {
     fixture_put(*state, "one", "9.jsonl", "{\"v\":1,\"t\":1,\"ev\":\"end\"}\n");
     uint64_t torn = 0;

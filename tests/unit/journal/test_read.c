@@ -204,7 +204,7 @@ static void processes_are_in_the_order_of_ranks_and_summed(void **state) {
     assert_int_equal(model.counts.executions, 3);
     assert_int_equal(model.counts.host_to_device_bytes, 9);
     assert_int_equal(model.compile_count, 3);
-    assert_int_equal(model.compiles[0].process, 2); // by time: rank 10 came first
+    assert_int_equal(model.compiles[0].process, 2); // sorted by time: rank 10 was first
     assert_int_equal(model.compiles[2].process, 0);
     assert_int_equal(model.start_ns, model.processes[2].start_ns);
 }
@@ -286,7 +286,7 @@ static void a_line_without_end_is_skipped(void **state) {
     rk_buf_add_text(&text, "garbage");
     while (text.len < LONG_BYTES)
         rk_buf_add_text(&text, "                ");
-    // What comes after the part that was given up would be an event by itself.
+    // The text after the skipped part would be an event.
     rk_buf_add_text(&text, HEAD "\"end\"}\n" HEAD "\"warning\",\"message\":\"after\"}\n");
     fixture_put(*state, "one", "0.jsonl", rk_buf_text(&text));
     RK_AUTO(rk_run_model) model = {0};
@@ -317,7 +317,7 @@ static void links_are_not_followed(void **state) {
     assert_non_null(err);
 }
 
-static void a_run_that_is_not_there_is_told(void **state) {
+static void a_missing_run_is_reported(void **state) {
     RK_AUTO(rk_run_model) model = {0};
     rk_autoerr err = rk_run_load(*state, "nope", &model);
     assert_int_equal(rk_err_code(err), RK_NOT_FOUND);
@@ -339,7 +339,7 @@ int main(void) {
         TEST(a_line_without_end_is_skipped),
         TEST(other_files_are_no_journals),
         TEST(links_are_not_followed),
-        TEST(a_run_that_is_not_there_is_told),
+        TEST(a_missing_run_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Summaries of runs: they tell what the journals tell, or are not used.
+// Summaries of runs: they equal the journals, or are not used.
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -63,7 +63,7 @@ static void write_others(rk_journal *journal) {
     rk_journal_add_warning(journal, "again");
 }
 
-// A run of two processes, the second killed, with something of everything that is counted.
+// A run of two processes, the second killed, with events of every counted kind.
 static void write_run(const char *store, const char *run, uint64_t from) {
     for (int process = 0; process < 2; process++) {
         rk_journal *journal = fixture_open(store, run);
@@ -106,7 +106,7 @@ static void read_journals(const char *store, const char *run, rk_run_summary *ou
     fixture_ok(rk_run_summary_of(&model, out));
 }
 
-// Everything that either tells, of files, processes, counters, programs and texts.
+// Compares files, processes, counters, programs and texts of two summaries.
 static void assert_same(const rk_run_summary *a, const rk_run_summary *b) {
     RK_AUTO(rk_buf) left = {0};
     RK_AUTO(rk_buf) right = {0};
@@ -147,7 +147,7 @@ static uint64_t newest_journal(const char *store, const char *run, const rk_run_
     return newest_ns;
 }
 
-static void a_kept_summary_tells_what_the_journals_tell(void **state) {
+static void a_kept_summary_equals_the_journals(void **state) {
     write_run(*state, "one", 1);
     keep(*state, "one");
     assert_true(was_kept(*state, "one"));
@@ -160,7 +160,8 @@ static void a_kept_summary_tells_what_the_journals_tell(void **state) {
     assert_int_equal(summary.totals.warning_count, 2);
     assert_int_equal(summary.totals.not_stored, 2);
     assert_int_equal(summary.totals.programs, 6);
-    // It is as old as the newest journal, so that looking at a run does not make it younger.
+    // The summary gets the time of the newest journal, so that reading a run does not make it
+    // younger.
     struct stat info;
     rk_autofree char *path = fixture_path(*state, "one", RK_RUN_SUMMARY_NAME);
     assert_int_equal(stat(path, &info), 0);
@@ -208,11 +209,11 @@ static void any_other_journal_leads_back_to_all_of_them(void **state) {
     rk_autofree char *second = fixture_path(*state, "one", "3.jsonl");
     write_run(*state, "one", 1);
     keep(*state, "one");
-    append(first, warning); // by a process that wrote once more
+    append(first, warning); // the process wrote once more
     assert_false(was_kept(*state, "one"));
     assert_as_journals(*state, "one");
     keep(*state, "one");
-    append(second, warning); // of another rank
+    append(second, warning); // another rank
     assert_false(was_kept(*state, "one"));
     assert_as_journals(*state, "one");
     set_time(first, 1000); // another file of the same size
@@ -230,7 +231,7 @@ static void any_other_journal_leads_back_to_all_of_them(void **state) {
 static void what_was_not_understood_is_not_summed_up(void **state) {
     static const char start[] = "{\"v\":1,\"t\":9,\"ev\":\"start\",\"run\":\"one\"}\n";
     static const char *const lines[] = {
-        "{\"v\":2,\"t\":9,\"ev\":\"compile\"}\n",                 // of a later version
+        "{\"v\":2,\"t\":9,\"ev\":\"compile\"}\n",                 // of a later format
         "{\"v\":1,\"t\":9,\"ev\":\"what\"}\n",                    // of a later rekindle
         "{\"v\":1,\"t\":9,\"ev\":\"start\",\"run\":\"other\"}\n", // of another run
     };
@@ -243,7 +244,7 @@ static void what_was_not_understood_is_not_summed_up(void **state) {
         load(*state, "one", &summary);
         assert_int_equal(rk_run_summary_is_whole(&summary), i == RK_ARRAY_LEN(lines));
     }
-    fixture_put(*state, "one", "1.jsonl", ""); // of a process that had no time to begin
+    fixture_put(*state, "one", "1.jsonl", ""); // the process ended before its first event
     RK_AUTO(rk_run_summary) summary = {0};
     load(*state, "one", &summary);
     assert_false(rk_run_summary_is_whole(&summary));
@@ -278,7 +279,7 @@ static void one_that_is_torn_or_damaged_anywhere_is_not_used(void **state) {
         fixture_ok(rk_fs_publish(path, text.data, lengths[i], 0600));
         assert_false(was_kept(*state, "one"));
         assert_as_journals(*state, "one");
-        keep(*state, "one"); // in its place
+        keep(*state, "one"); // replaces it
         assert_true(was_kept(*state, "one"));
     }
     fixture_ok(rk_fs_remove(path));
@@ -286,7 +287,7 @@ static void one_that_is_torn_or_damaged_anywhere_is_not_used(void **state) {
     assert_false(was_kept(*state, "one"));
 }
 
-// Replaces `from` by `to`, and the digest by the right one.
+// Replaces `from` by `to` and corrects the digest.
 static void forge(const rk_buf *text, const char *from, const char *to, rk_buf *out) {
     const char *all = rk_buf_text(text), *at = strstr(all, from), *end = strchr(all, '\n') + 1;
     assert_true(at && at < end);
@@ -308,7 +309,7 @@ static void other_versions_and_missing_members_are_not_used(void **state) {
         const char *from, *to;
         bool read;
     } cases[] = {
-        {"{\"v\":1,", "{\"later\":[],\"v\":1,", true}, // a member more
+        {"{\"v\":1,", "{\"later\":[],\"v\":1,", true}, // an additional member
         {"{\"v\":1,", "{\"v\":2,", false},
         {"{\"v\":1,", "{", false},
         {"\"run\":\"one\"", "\"run\":\"two\"", false},
@@ -352,8 +353,7 @@ static void repeat(const char *text, size_t count, rk_buf *out) {
         rk_buf_add_text(out, text);
 }
 
-// Sound by its digest, and made to do harm: nested, as large as one may be, with sums that
-// overflow.
+// Hostile summaries with a valid digest: nested, of maximal size, with sums that overflow.
 static void hostile_ones_do_no_harm(void **state) {
     static const struct {
         const char *from, *before, *repeated, *after;
@@ -388,7 +388,7 @@ static void hostile_ones_do_no_harm(void **state) {
         fixture_ok(rk_run_totals_join(&all, &summary.totals));
         fixture_ok(rk_run_totals_join(&all, &summary.totals));
     }
-    RK_AUTO(rk_buf) large = {0}; // larger than any that is written
+    RK_AUTO(rk_buf) large = {0}; // larger than any summary that rekindle writes
     rk_autofree char *path = fixture_path(*state, "one", RK_RUN_SUMMARY_NAME);
     RK_AUTO(rk_buf) spaces = {0};
     rk_buf_add_text(&spaces, "{\"v\":1,");
@@ -416,7 +416,7 @@ static void a_run_with_very_many_programs_has_none(void **state) {
     assert_false(was_kept(*state, "one"));
 }
 
-// Written by another program, from docs/journal.md alone. Never rewritten.
+// Written by another program from docs/journal.md alone. Never rewritten.
 static void version_1_is_read(void **state) {
     (void)state;
     RK_AUTO(rk_buf) text = {0};
@@ -557,7 +557,7 @@ static void dying_anywhere_leaves_the_right_figures(void **state) {
     assert_true(was_kept(*state, "one"));
 }
 
-// Others keep summaries all the while that a process writes its journal.
+// Other processes keep summaries while a process writes its journal.
 static void readers_beside_a_writer_are_never_behind(void **state) {
     enum { READERS = 3, EVENTS = 60 };
     rk_journal *journal = fixture_open(*state, "one");
@@ -592,7 +592,7 @@ static void readers_beside_a_writer_are_never_behind(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
     const struct CMUnitTest tests[] = {
-        TEST(a_kept_summary_tells_what_the_journals_tell),
+        TEST(a_kept_summary_equals_the_journals),
         TEST(several_runs_are_joined_as_if_read),
         TEST(any_other_journal_leads_back_to_all_of_them),
         TEST(what_was_not_understood_is_not_summed_up),

@@ -46,7 +46,7 @@ static void every_event_is_a_hit_a_miss_or_a_bypass(void **state) {
     assert_int_equal(totals.unusable, 1);
     assert_int_equal(totals.preloaded, 0);
     assert_int_equal(totals.remote_hits, 0);
-    assert_int_equal(totals.programs, 5); // three by fingerprint, two that have none
+    assert_int_equal(totals.programs, 5); // three by fingerprint, two without one
     assert_int_equal(totals.compile_ns, 6000000000);
     assert_int_equal(totals.load_ns, 1250000000);
     assert_int_equal(totals.avoided_compile_ns, 4000000000);
@@ -54,14 +54,14 @@ static void every_event_is_a_hit_a_miss_or_a_bypass(void **state) {
     assert_int_equal(totals.saved_ns, 3000000000);
 }
 
-static void compilations_ahead_of_time_are_counted(void **state) {
-    rk_journal_compile ahead = miss;
-    ahead.ahead_of_time = true;
-    add(*state, "one", 1, ahead);
+static void aot_compilations_are_counted(void **state) {
+    rk_journal_compile aot = miss;
+    aot.ahead_of_time = true;
+    add(*state, "one", 1, aot);
     add(*state, "one", 2, miss);
-    ahead.found = true;
-    ahead.reason = "no_client";
-    add(*state, "one", 3, ahead);
+    aot.found = true;
+    aot.reason = "no_client";
+    add(*state, "one", 3, aot);
     RK_AUTO(rk_run_totals) totals = {0};
     total(*state, "one", &totals);
     assert_int_equal(totals.misses, 3);
@@ -70,7 +70,7 @@ static void compilations_ahead_of_time_are_counted(void **state) {
     assert_int_equal(totals.found, 1);
 }
 
-// An entry that was set aside, and then found anew, cost no compilation.
+// An entry that was quarantined, but found again, cost no compilation.
 static void what_was_loaded_in_the_end_was_usable(void **state) {
     rk_journal_compile mended = hit, refused = miss;
     mended.quarantined = true;
@@ -83,7 +83,7 @@ static void what_was_loaded_in_the_end_was_usable(void **state) {
     assert_int_equal(totals.unusable, 1);
 }
 
-// A compilation that was waited for saved no more time than the waiting took.
+// After a wait, the saved time is reduced by the time of the wait.
 static void waiting_is_no_saving(void **state) {
     rk_journal_compile waited = hit, in_vain = miss;
     waited.waited_ns = 1200000000;
@@ -105,7 +105,7 @@ static void waiting_is_no_saving(void **state) {
     assert_int_equal(totals.saved_ns, 300000000 + 1500000000);
 }
 
-static void programs_without_a_fingerprint_are_told_apart_by_name(void **state) {
+static void programs_without_a_fingerprint_are_distinguished_by_name(void **state) {
     rk_journal_compile named = bypass;
     named.name = "jit_callback";
     add(*state, "one", 0, named);
@@ -179,7 +179,7 @@ static void where_a_hit_came_from_is_counted(void **state) {
     assert_int_equal(totals.remote_hits, 1);
 }
 
-static void loading_ahead_is_summed(void **state) {
+static void prefetches_are_summed(void **state) {
     for (int i = 0; i < 2; i++) { // two processes
         rk_journal *journal = fixture_open(*state, "one");
         rk_journal_add_compile(journal, &(rk_journal_compile){.outcome = RK_OUTCOME_HIT,
@@ -205,7 +205,7 @@ static void loading_ahead_is_summed(void **state) {
     assert_int_equal(model.unknown_events, 0);
     assert_int_equal(model.compiles[0].preload_ns, 700000000);
     assert_int_equal(totals.preloaded, 2);
-    assert_int_equal(totals.load_ns, 2000000); // what the job waited for it, not what it took
+    assert_int_equal(totals.load_ns, 2000000); // the time that the job waited, not the load time
     assert_int_equal(totals.saved_ns, 2000000);
     assert_int_equal(totals.preload.listed, 18);
     assert_int_equal(totals.preload.loaded, 6);
@@ -224,21 +224,21 @@ static void loading_that_took_longer_saves_nothing(void **state) {
     assert_int_equal(totals.saved_ns, 0);
     add(*state, "two", 1, hit);
     total(*state, "two", &totals);
-    assert_int_equal(totals.saved_ns, 500000000); // the loss of the first run is not forgotten
+    assert_int_equal(totals.saved_ns, 500000000); // the loss of the first run is subtracted
 }
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
     const struct CMUnitTest tests[] = {
         TEST(every_event_is_a_hit_a_miss_or_a_bypass),
-        TEST(compilations_ahead_of_time_are_counted),
+        TEST(aot_compilations_are_counted),
         TEST(what_was_loaded_in_the_end_was_usable),
         TEST(waiting_is_no_saving),
-        TEST(programs_without_a_fingerprint_are_told_apart_by_name),
+        TEST(programs_without_a_fingerprint_are_distinguished_by_name),
         TEST(runs_are_summed_with_distinct_programs_once),
         TEST(the_rest_is_summed_too),
         TEST(where_a_hit_came_from_is_counted),
-        TEST(loading_ahead_is_summed),
+        TEST(prefetches_are_summed),
         TEST(loading_that_took_longer_saves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-// The bridge between versions, on entries that check sizes as a plugin does; the table of structs
-// against the header.
+// The bridge between API versions, with entries that check sizes as a plugin does. Also compares
+// the table of structs with the header.
 #include "support/cmocka.h"
 
 #include <limits.h>
@@ -8,16 +8,16 @@
 #include "pjrt/bridge_explain.h"
 #include "pjrt/error.h"
 
-// A plugin whose entries take `demanded` bytes, or, if `strict`, just those.
+// A plugin whose entries require at least `demanded` bytes, or exactly that many if `strict`.
 static struct {
     const char *name;
     size_t demanded;
     bool strict;
     size_t calls, refusals;
-    unsigned char seen[RK_STRUCT_MAX_BYTES]; // the last struct that was not refused
+    unsigned char seen[RK_STRUCT_MAX_BYTES]; // the last accepted struct
 } plugin;
 
-// An error of the plugin: any bytes, as large as a pointer.
+// A plugin's error, which is opaque to the bridge.
 typedef struct plugin_error {
     const void *something;
     char message[200];
@@ -50,7 +50,7 @@ static PJRT_Error *entry(void *args) {
     }
     memset(plugin.seen, 0, sizeof plugin.seen);
     memcpy(plugin.seen, args, got);
-    memset((unsigned char *)args + 24, 0x77, plugin.demanded - 24); // its results
+    memset((unsigned char *)args + 24, 0x77, plugin.demanded - 24); // the results
     return NULL;
 }
 
@@ -69,7 +69,7 @@ static void open_bridge(int minor, const char *name, size_t demanded, bool stric
     rk_bridge_open(&bridge, &api);
 }
 
-// A caller's struct, with a mark behind it.
+// A caller's struct, followed by marker bytes.
 typedef struct callers {
     size_t struct_size;
     unsigned char bytes[RK_STRUCT_MAX_BYTES];
@@ -94,7 +94,7 @@ static void check_callers(const callers *args, size_t size, size_t written) {
 static void a_struct_that_fits_is_passed_on(void **state) {
     (void)state;
     open_bridge(81, "PJRT_Client_Create_Args", 88, false);
-    callers args = struct_of(96); // longer than the plugin knows
+    callers args = struct_of(96); // longer than the plugin's struct
     assert_null(rk_bridge_call(&bridge, RK_STRUCT_CLIENT_CREATE, entry, &args));
     assert_int_equal(plugin.calls, 1);
     check_callers(&args, 96, 88);
@@ -107,7 +107,7 @@ static void a_short_struct_is_lengthened_at_once(void **state) {
     memset((unsigned char *)&args + offsetof(PJRT_Client_Create_Args, kv_get_callback), 0,
            sizeof(void *));
     assert_null(rk_bridge_call(&bridge, RK_STRUCT_CLIENT_CREATE, entry, &args));
-    assert_int_equal(plugin.calls, 1); // the version told it
+    assert_int_equal(plugin.calls, 1); // the API version determines the size
     check_callers(&args, 72, 72);
     assert_int_equal(*(size_t *)(void *)plugin.seen, 88);
     for (size_t i = 8; i < 88; i++)
@@ -124,11 +124,11 @@ static PJRT_Error *complain(PJRT_Error_Code code, const char *message, size_t si
     return NULL;
 }
 
-// JAX 0.4.38 passes a key-value store in every job, without the function of 0.61.
-static void an_older_key_value_store_gets_a_stand_in(void **state) {
+// JAX 0.4.38 passes a key-value store in every job, without the callback that 0.61 added.
+static void an_older_key_value_store_gets_a_substitute(void **state) {
     (void)state;
     open_bridge(81, "PJRT_Client_Create_Args", 88, false);
-    callers args = struct_of(72); // with a key-value store
+    callers args = struct_of(72); // has a key-value store
     assert_null(rk_bridge_call(&bridge, RK_STRUCT_CLIENT_CREATE, entry, &args));
     check_callers(&args, 72, 72);
     PJRT_KeyValueTryGetCallback try_get = NULL;
@@ -142,7 +142,7 @@ static void an_older_key_value_store_gets_a_stand_in(void **state) {
     assert_int_equal(complaints, 1);
 }
 
-// A framework that knows the field decides for itself.
+// A framework that has the field sets it itself.
 static void a_newer_key_value_store_is_left_alone(void **state) {
     (void)state;
     open_bridge(81, "PJRT_Client_Create_Args", 88, true);
@@ -155,7 +155,7 @@ static void a_newer_key_value_store_is_left_alone(void **state) {
 
 static void what_no_table_says_is_learned(void **state) {
     (void)state;
-    open_bridge(130, "PJRT_Buffer_ToHostBuffer", 200, false); // without "_Args", as some say it
+    open_bridge(130, "PJRT_Buffer_ToHostBuffer", 200, false); // some messages omit "_Args"
     for (int i = 0; i < 3; i++) {
         callers args = struct_of(56);
         assert_null(rk_bridge_call(&bridge, RK_STRUCT_BUFFER_TO_HOST_BUFFER, entry, &args));
@@ -197,7 +197,7 @@ static void what_cannot_be_said_to_it_is_named(void **state) {
 static void results_may_be_longer(void **state) {
     (void)state;
     open_bridge(60, "PJRT_Executable_GetCompiledMemoryStats_Args", 104, true);
-    callers args = struct_of(144); // what lies behind was never read, whatever is there
+    callers args = struct_of(144); // the field after the end is never read
     assert_null(
         rk_bridge_call(&bridge, RK_STRUCT_EXECUTABLE_GET_COMPILED_MEMORY_STATS, entry, &args));
     check_callers(&args, 144, 104);
@@ -220,7 +220,7 @@ static void a_plugin_that_cannot_be_pleased_has_the_last_word(void **state) {
     assert_non_null(error);
     assert_int_equal(plugin.calls, 1);
     error_destroy(&(PJRT_Error_Destroy_Args){.error = error});
-    // A refusal of something else is not ours to mend.
+    // A refusal of another struct is returned unchanged.
     open_bridge(81, "PJRT_NamedValue", 120, false);
     error = rk_bridge_call(&bridge, RK_STRUCT_CLIENT_CREATE, entry, &args);
     assert_non_null(error);
@@ -259,20 +259,20 @@ static void refusals_are_explained(void **state) {
     (void)state;
     open_bridge(81, "", 0, false);
     static const char text[] = "Unexpected PJRT_New_Args size: expected 48, got 40";
-    const char *told = rk_bridge_explain(&bridge, text, strlen(text));
-    assert_non_null(told);
-    assert_memory_equal(told, text, strlen(text));
-    assert_non_null(strstr(told, "framework speaks PJRT API 0.80 or older, this plugin 0.81"));
-    assert_ptr_equal(rk_bridge_explain(&bridge, text, strlen(text)), told); // kept once
+    const char *explained = rk_bridge_explain(&bridge, text, strlen(text));
+    assert_non_null(explained);
+    assert_memory_equal(explained, text, strlen(text));
+    assert_non_null(strstr(explained, "framework speaks PJRT API 0.80 or older, this plugin 0.81"));
+    assert_ptr_equal(rk_bridge_explain(&bridge, text, strlen(text)), explained); // stored once
     static const char options[] = "Unexpected PJRT_ExecuteOptions size: expected 112, got 80";
-    told = rk_bridge_explain(&bridge, options, strlen(options));
-    assert_non_null(strstr(told, "0.64 to 0.75"));
+    explained = rk_bridge_explain(&bridge, options, strlen(options));
+    assert_non_null(strstr(explained, "0.64 to 0.75"));
     assert_null(rk_bridge_explain(&bridge, "no", 2));
-    for (int i = 0; i < 200; i++) { // more than are kept
+    for (int i = 0; i < 200; i++) { // more than the bridge stores
         char one[80];
         int len = snprintf(one, sizeof one, "Unexpected PJRT_%d_Args size: expected 48, got 40", i);
-        told = rk_bridge_explain(&bridge, one, (size_t)len);
-        assert_true(!told || strncmp(told, one, (size_t)len) == 0);
+        explained = rk_bridge_explain(&bridge, one, (size_t)len);
+        assert_true(!explained || strncmp(explained, one, (size_t)len) == 0);
     }
 }
 
@@ -305,7 +305,7 @@ static void the_table_agrees_with_the_header(void **state) {
         {RK_STRUCT_TRANSFER_DATA,
          PJRT_AsyncHostToDeviceTransferManager_TransferData_Args_STRUCT_SIZE},
     };
-    if (PJRT_API_MINOR != 81) // a header of another version was asked for
+    if (PJRT_API_MINOR != 81) // the build uses a header of another version
         skip();
     for (size_t i = 0; i < RK_ARRAY_LEN(header); i++) {
         assert_int_equal(rk_struct_size_demanded(header[i].id, PJRT_API_MINOR), header[i].size);
@@ -328,7 +328,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_struct_that_fits_is_passed_on),
         cmocka_unit_test(a_short_struct_is_lengthened_at_once),
-        cmocka_unit_test(an_older_key_value_store_gets_a_stand_in),
+        cmocka_unit_test(an_older_key_value_store_gets_a_substitute),
         cmocka_unit_test(a_newer_key_value_store_is_left_alone),
         cmocka_unit_test(what_no_table_says_is_learned),
         cmocka_unit_test(a_long_struct_is_shortened_where_it_must_be),

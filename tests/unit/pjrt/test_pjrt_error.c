@@ -1,5 +1,5 @@
-// Errors of ours are told from the plugin's, and speak through the plugin's entries and through the
-// table that newer frameworks call.
+// rekindle's errors are distinguished from the plugin's. They work through the plugin's entries and
+// through the function table that newer frameworks use.
 #include "support/cmocka.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "pjrt/error.h"
 #include "support/faults.h"
 
-// A plugin's error: a status word first, as in XLA.
+// A plugin's error, which begins with a status word, as in XLA.
 struct PJRT_Error {
     uintptr_t status;
     PJRT_Error_Code code;
@@ -56,7 +56,7 @@ static void the_plugins_error_is_taken_over(void **state) {
     assert_null(rk_pjrt_error_take(&plugin, NULL));
 }
 
-// The bridge answers calls of our own with errors of ours, of which the plugin knows nothing.
+// The bridge returns rekindle's own errors, which must not reach the plugin.
 static void one_of_ours_is_taken_over_without_the_plugin(void **state) {
     (void)state;
     static const PJRT_Api nothing = {.struct_size = PJRT_Api_STRUCT_SIZE};
@@ -75,14 +75,14 @@ static void a_code_unknown_to_us_is_unknown(void **state) {
     rk_err_free(err);
 }
 
-static void ours_is_told_from_theirs(void **state) {
+static void ours_is_distinguished_from_theirs(void **state) {
     (void)state;
     PJRT_Error *theirs = plugin_error(PJRT_Error_Code_INTERNAL, "x");
     PJRT_Error *ours = rk_pjrt_error_give(rk_error(RK_FAILED_PRECONDITION, "a reason"));
     assert_false(rk_pjrt_error_is_ours(theirs));
     assert_false(rk_pjrt_error_is_ours(NULL));
     assert_true(rk_pjrt_error_is_ours(ours));
-    rk_pjrt_error_destroy(theirs); // not ours: nothing happens
+    rk_pjrt_error_destroy(theirs); // not ours: has no effect
     assert_int_equal(live, 1);
     rk_pjrt_error_drop(&plugin, theirs);
     rk_pjrt_error_destroy(ours);
@@ -134,7 +134,7 @@ int main(void) {
         cmocka_unit_test(the_plugins_error_is_taken_over),
         cmocka_unit_test(one_of_ours_is_taken_over_without_the_plugin),
         cmocka_unit_test(a_code_unknown_to_us_is_unknown),
-        cmocka_unit_test(ours_is_told_from_theirs),
+        cmocka_unit_test(ours_is_distinguished_from_theirs),
         cmocka_unit_test(ours_speaks_through_its_function_table),
         cmocka_unit_test(without_memory_there_is_still_an_error),
     };

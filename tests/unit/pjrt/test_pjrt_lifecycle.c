@@ -1,4 +1,4 @@
-// The runtime and fork: a child that was forked at any moment of the start does not hang.
+// The runtime and fork: a child that is forked at any moment of the start does not hang.
 #include "support/cmocka.h"
 
 #include <pthread.h>
@@ -13,8 +13,8 @@
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
-// glibc runs a pthread_once() again in the child if the parent was inside it when it forked;
-// ThreadSanitizer's own pthread_once() waits for good.
+// If a thread is inside pthread_once() during a fork, glibc runs it again in the child.
+// ThreadSanitizer's pthread_once() blocks forever.
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 #define ONCE_OUTLIVES_FORK false
 #else
@@ -42,7 +42,7 @@ static void *fork_a_child(void *argument) {
 
 static unsigned forks, calls;
 
-// Another thread forks in the middle of what this one does, now and then.
+// Now and then another thread forks in the middle of the start.
 static int fork_and_open(int dir_fd, const char *path, int flags, mode_t mode) {
     enum { BETWEEN = 8 };
     if (calls++ % BETWEEN == 0 && child_status == 0) {
@@ -66,7 +66,7 @@ static void a_child_forked_while_the_runtime_starts_does_not_hang(void **state) 
     assert_non_null(runtime);
     assert_true(forks >= 2);
     assert_int_equal(child_status, 0);
-    (void)fork_a_child(NULL); // and afterwards
+    (void)fork_a_child(NULL); // also after the start
     assert_int_equal(child_status, 0);
     assert_ptr_equal(rk_runtime_get(), runtime);
 }

@@ -1,4 +1,4 @@
-// Attributes as JSON, also from a plugin whose structs are longer than the header's.
+// Attributes as JSON, also of a plugin whose structs are longer than the header's.
 #include "support/cmocka.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void every_kind_has_its_json(void **state) {
     assert_json(values, 5,
                 "{\"string\":\"a \\\"b\\\"\",\"int\":-9223372036854775808,\"list\":[1,-2,3],"
                 "\"float\":0.5,\"bool\":true}");
-    // A long name is whole; a kind from a newer version is there, without its value.
+    // A long name is complete. A kind from a newer version appears without its value.
     char expected[400];
     (void)snprintf(expected, sizeof expected, "{\"%s\":null}", name);
     assert_json(&values[5], 1, expected);

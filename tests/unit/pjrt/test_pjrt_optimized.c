@@ -1,5 +1,5 @@
-// Room on the heap for reading an optimized program: for who asks for its size, for as long as it
-// takes.
+// Heap reservation for reading an optimized program. It starts when the framework queries the
+// program's size and ends when the framework has read the program.
 #include "support/expect.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "pjrt/runtime.h"
 #include "support/mapped.h"
 
-enum { MIB = 1 << 20, BIG = MIB, SMALL = MIB / 16, ROOM = 24 * MIB };
+enum { MIB = 1 << 20, BIG = MIB, SMALL = MIB / 16, RESERVED_BYTES = 24 * MIB };
 
 static size_t program_bytes;
 
@@ -33,7 +33,7 @@ static const PJRT_Api api = {.struct_size = PJRT_Api_STRUCT_SIZE,
                              .PJRT_Executable_OptimizedProgram = optimized,
                              .PJRT_LoadedExecutable_GetExecutable = get_executable};
 static rk_plugin plugin = {.real = &api};
-static char handles[4]; // only their addresses count
+static char handles[4]; // only their addresses matter
 
 static void ask(size_t handle, char *code) {
     PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE, .code = code};
@@ -53,19 +53,19 @@ static void describe(size_t handle) {
     assert_null(rk_optimized_get_hook(&plugin, &args));
 }
 
-// In the heap of this thread.
-static bool has_room(void) {
+// True if the heap of this thread has the reserved size.
+static bool has_space(void) {
     void *small = calloc(1, 1000);
-    bool room = rk_mapped_bytes(small) >= ROOM;
+    bool reserved = rk_mapped_bytes(small) >= RESERVED_BYTES;
     free(small);
-    return room;
+    return reserved;
 }
 
-static bool room_is_possible(void) {
-    rk_heap_reservation room;
-    rk_heap_reserve(MIB, &room);
-    bool possible = room.count > 0;
-    rk_heap_release(&room);
+static bool reservation_is_possible(void) {
+    rk_heap_reservation reserved;
+    rk_heap_reserve(MIB, &reserved);
+    bool possible = reserved.count > 0;
+    rk_heap_release(&reserved);
     return possible;
 }
 
@@ -81,10 +81,10 @@ static void read_twice(size_t handle) {
 static void *ask_for_a_big_one(void *argument) {
     (void)argument;
     program_bytes = BIG;
-    assert_false(has_room());
+    assert_false(has_space());
     ask(0, NULL);
-    assert_true(has_room());
-    read_twice(0); // after which it is given back, and the plugin answers
+    assert_true(has_space());
+    read_twice(0); // afterwards the reservation is released, and the plugin answers directly
     rk_optimized_forget(&handles[0]);
     return NULL;
 }
@@ -93,19 +93,20 @@ static void *ask_for_a_small_one(void *argument) {
     (void)argument;
     program_bytes = SMALL;
     read_twice(0);
-    assert_false(has_room());
+    assert_false(has_space());
     rk_optimized_forget(&handles[0]);
     return NULL;
 }
 
-// Nothing of it is left, which a sanitizer sees: read once and left, never read, read by two.
+// After rk_optimized_forget no memory is left, which a sanitizer checks: for a program that was
+// read once, and for one that was queried but never read.
 static void *leave_it(void *argument) {
     (void)argument;
     program_bytes = BIG;
     char *code = malloc(program_bytes);
     ask(0, NULL);
     ask(0, code);
-    describe(2); // whoever goes on has read it
+    describe(2); // this query means that the thread has read the program
     ask(1, NULL);
     ask(1, NULL);
     free(code);
@@ -120,14 +121,14 @@ static void run(void *(*function)(void *)) {
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void a_big_one_gets_room(void **state) {
+static void a_big_program_gets_a_reservation(void **state) {
     (void)state;
-    if (!room_is_possible())
+    if (!reservation_is_possible())
         skip();
     run(ask_for_a_big_one);
 }
 
-static void a_small_one_gets_no_room(void **state) {
+static void a_small_program_gets_no_reservation(void **state) {
     (void)state;
     run(ask_for_a_small_one);
 }
@@ -137,7 +138,7 @@ static void nothing_is_left(void **state) {
     run(leave_it);
 }
 
-// Its heap grows by more than a page at a time.
+// The heap of the first thread grows by more than a page at a time, so it gets no reservation.
 static void the_first_thread_gets_none(void **state) {
     (void)state;
     program_bytes = BIG;
@@ -146,18 +147,18 @@ static void the_first_thread_gets_none(void **state) {
     free(before);
     ask(0, NULL);
     void *after = calloc(1, 1000);
-    assert_true(rk_mapped_bytes(after) < bytes + ROOM);
+    assert_true(rk_mapped_bytes(after) < bytes + RESERVED_BYTES);
     free(after);
     rk_optimized_forget(&handles[0]);
 }
 
 int main(void) {
-    extern _Atomic(rk_runtime *) rk_runtime_started; // nothing is kept without one
+    extern _Atomic(rk_runtime *) rk_runtime_started; // without a runtime nothing is reserved
     static rk_runtime runtime;
     atomic_store(&rk_runtime_started, &runtime);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_one_gets_no_room), // first: a heap is never mapped smaller again
-        cmocka_unit_test(a_big_one_gets_room),
+        cmocka_unit_test(a_small_program_gets_no_reservation), // first, because heaps never shrink
+        cmocka_unit_test(a_big_program_gets_a_reservation),
         cmocka_unit_test(nothing_is_left),
         cmocka_unit_test(the_first_thread_gets_none),
     };

@@ -1,4 +1,5 @@
-// Which executables came from the store, where a plugin gives out one handle for all who ask.
+// The record of the executables that came from the store, with a plugin that returns one handle for
+// all queries.
 #include "support/cmocka.h"
 
 #include <pthread.h>
@@ -29,7 +30,7 @@ static PJRT_Error *serialize(PJRT_Executable_Serialize_Args *args) {
 
 static PJRT_Api api = {.struct_size = PJRT_Api_STRUCT_SIZE, .PJRT_Executable_Serialize = serialize};
 
-// True if the plugin is asked.
+// True if the hook called the plugin.
 static bool is_forgotten(PJRT_Executable *executable) {
     static rk_plugin plugin = {.real = &api};
     PJRT_Executable_Serialize_Args args = {
@@ -99,7 +100,7 @@ static void also_where_two_threads_ask_at_once(void **state) {
 
 int main(void) {
     char *directory = rk_test_tempdir(), store[4096];
-    (void)snprintf(store, sizeof store, "%s/none", directory); // soon looked at
+    (void)snprintf(store, sizeof store, "%s/none", directory); // an empty store opens fast
     if (setenv("REKINDLE_DIR", store, 1) != 0)
         return 1;
     const struct CMUnitTest tests[] = {

@@ -20,23 +20,23 @@ static void equal_keys_are_one_program(void **state) {
             assert_int_equal(rk_programs_add(&programs, &key, "jit_step"), i);
         }
     assert_int_equal(programs.count, 1000);
-    // Without a key nobody knows.
+    // Programs without a key are always new.
     assert_int_equal(rk_programs_add(&programs, NULL, "jit_step"), 1000);
     assert_int_equal(rk_programs_add(&programs, NULL, "jit_step"), 1001);
 }
 
-static void names_tell_where_they_are_the_users(void **state) {
+static void names_count_where_they_are_the_users(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        bool telling;
+        bool has_user_name;
     } cases[] = {{"jit_step", true}, {"jit_v2", true}, {"SyncTensorsGraph.42", false},
                  {"", false},        {"a.b", true},    {"123", true},
                  {".7", false},      {"jit_fn.", true}};
     RK_AUTO(rk_programs) programs = {0};
     for (unsigned i = 0; i < RK_ARRAY_LEN(cases); i++) {
         uint32_t program = rk_programs_add(&programs, NULL, cases[i].name);
-        if (programs.items[program].has_user_name != cases[i].telling)
+        if (programs.items[program].has_user_name != cases[i].has_user_name)
             fail_msg("\"%s\"", cases[i].name);
         assert_int_equal(programs.items[program].name >> 31, 0);
     }
@@ -51,7 +51,7 @@ static void executables_come_and_go(void **state) {
     RK_AUTO(rk_programs) programs = {0};
     assert_int_equal(rk_programs_of(&programs, 4096), RK_NO_PROGRAM);
     rk_programs_unbind(&programs, 4096);
-    // Far more in all than at once: the table stays small.
+    // Many executables in total, few at a time: the table stays small.
     for (uint64_t i = 0; i < 100000; i++) {
         uint64_t handle = 4096 + i * 64;
         assert_true(rk_programs_bind(&programs, handle, (uint32_t)i));
@@ -63,7 +63,7 @@ static void executables_come_and_go(void **state) {
     }
     assert_true(programs.executable_slots <= 256);
     uint64_t last = 4096 + 99999 * UINT64_C(64);
-    assert_true(rk_programs_bind(&programs, last, 7)); // an address that is used again
+    assert_true(rk_programs_bind(&programs, last, 7)); // an address that is reused
     assert_int_equal(rk_programs_of(&programs, last), 7);
 }
 
@@ -82,7 +82,7 @@ static void memory_may_be_short(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_keys_are_one_program),
-        cmocka_unit_test(names_tell_where_they_are_the_users),
+        cmocka_unit_test(names_count_where_they_are_the_users),
         cmocka_unit_test(executables_come_and_go),
         cmocka_unit_test(memory_may_be_short),
     };

@@ -1,5 +1,5 @@
-// The wrapped table: a copy of all the plugin's bytes, whatever its version, with the watched
-// entries replaced and nothing else; one a plugin; never wrapped twice.
+// The wrapped table: a copy of all bytes of the plugin's table, in any version, with only the
+// watched entries replaced. There is one per plugin, and it is never wrapped twice.
 #include "support/cmocka.h"
 
 #include <gnu/libc-version.h>
@@ -12,9 +12,8 @@
 #include "pjrt/plugin.h"
 #include "pjrt/wrap.h"
 
-// Stands for any entry of a plugin. It is never called, and lies in libc: entries in this program
-// would be taken for hooks, since the code under test is linked into it (and so are a sanitizer's
-// own versions of the functions that it replaces).
+// A substitute for any entry of a plugin. It is never called. It lies in libc, because the code
+// under test would take entries of this program, or of a sanitizer, for hooks.
 static rk_pjrt_any_fn *some_entry(void) {
     const char *(*function)(void) = gnu_get_libc_version;
     rk_pjrt_any_fn *entry;
@@ -24,11 +23,11 @@ static rk_pjrt_any_fn *some_entry(void) {
 
 enum { LATER_ENTRIES = 20 };
 
-// A table of `extra` entries beyond (or, if negative, short of) the header's; freed by the test.
+// A table with `extra` entries more (if negative: fewer) than the header's. Freed by the test.
 static PJRT_Api *make_table(int extra) {
     size_t size = (size_t)((int)PJRT_Api_STRUCT_SIZE + extra * (int)sizeof(void *));
-    size_t room = size > sizeof(PJRT_Api) ? size : sizeof(PJRT_Api);
-    PJRT_Api *table = calloc(1, room);
+    size_t allocated_bytes = size > sizeof(PJRT_Api) ? size : sizeof(PJRT_Api);
+    PJRT_Api *table = calloc(1, allocated_bytes);
     assert_non_null(table);
     rk_pjrt_any_fn *entry = some_entry();
     for (size_t at = offsetof(PJRT_Api, PJRT_Error_Destroy); at < size; at += sizeof entry)
@@ -57,7 +56,7 @@ static void the_whole_table_is_copied(void **state) {
     assert_int_equal(wrapped->struct_size, real->struct_size);
     assert_int_equal(differences(real, wrapped), WATCHED_ENTRIES);
     assert_ptr_equal(rk_wrap_table(real), wrapped);
-    assert_ptr_equal(rk_wrap_table(wrapped), wrapped); // ours already
+    assert_ptr_equal(rk_wrap_table(wrapped), wrapped); // already ours
     assert_true(rk_own_note_covers((const void *)(uintptr_t)wrapped->PJRT_Client_Compile));
 }
 
@@ -74,7 +73,7 @@ static void a_newer_table_keeps_its_tail(void **state) {
 
 static void an_older_table_stays_short(void **state) {
     (void)state;
-    enum { SHORT_BY = 30, BEHIND = 5 }; // ends before PJRT_Compile, and four more that are watched
+    enum { SHORT_BY = 30, BEHIND = 5 }; // ends before PJRT_Compile and four more watched entries
     PJRT_Api *real = make_table(-SHORT_BY);
     const PJRT_Api *wrapped = rk_wrap_table(real);
     assert_ptr_not_equal(wrapped, real);
@@ -145,7 +144,7 @@ static void a_registered_transform_is_noticed(void **state) {
     assert_null(register_fn(&registrations));
     assert_int_equal(registrations, 1);
     assert_true(atomic_load(&plugin->xla_transformed));
-    assert_ptr_equal(transform.register_fn, register_transform); // the plugin's memory is untouched
+    assert_ptr_equal(transform.register_fn, register_transform); // the plugin's memory is unchanged
 }
 
 static void plugins_beyond_the_slots_work_unwatched(void **state) {
@@ -161,7 +160,7 @@ static void plugins_beyond_the_slots_work_unwatched(void **state) {
     assert_non_null(rk_plugin_at(RK_PLUGIN_SLOTS - 1));
     assert_ptr_equal(rk_wrap_table(reals[MANY - 1]), reals[MANY - 1]);
     for (int i = wrapped; i < MANY; i++)
-        free(reals[i]); // a watched table lives as long as the process
+        free(reals[i]); // a watched table stays until the process ends
 }
 
 static void an_absent_plugin_gives_its_reason_everywhere(void **state) {

@@ -1,4 +1,4 @@
-// REKINDLE_MODE=off: the framework gets the plugin's own table.
+// With REKINDLE_MODE=off the framework gets the plugin's own table.
 #include "support/cmocka.h"
 
 #include "pjrt/plugin.h"

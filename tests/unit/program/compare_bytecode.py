@@ -2,12 +2,12 @@
 
     compare_bytecode.py [--versions] [--least N] MODEL_DUMP PATH…
 
-PATH is a program (.mlir), a stored one (.rkp), or a folder of such files. For each: the same operations in
-the same order and nesting, the same operands, result and argument types, attributes by name and value, and,
-as text, every location; and the text that rekindle prints says just that. With --versions each program is also written again by jaxlib in all versions of
-the encoding, as StableHLO and as VHLO of many releases, and those are compared too. Needs a Python with
-jaxlib. Exit status 1 if anything differs, was kept as bytes, or took more memory than promised, or if there
-are fewer than N programs.
+PATH is a program (.mlir), a stored program (.rkp), or a folder of such files. For each program both must have the same
+operations in the same order and nesting, the same operands, result types and argument types, attributes by name and
+value, and, as text, every location. The text that rekindle prints must contain exactly this. With --versions jaxlib
+also writes each program in all versions of the encoding, as StableHLO and as VHLO of many releases, and these are
+compared, too. Needs a Python with jaxlib. Exits with 1 if anything differs, was kept as bytes or took more memory than
+promised, or if there are fewer than N programs.
 """
 
 import argparse
@@ -35,7 +35,7 @@ import expected_text
 
 RKP_HEAD_BYTES = 256
 SHOWN_DIFFERENCES = 12
-MEMORY_TIMES, MEMORY_LEAST_BYTES = 64, 1 << 18  # of the program's bytes, as the readers promise
+MEMORY_TIMES, MEMORY_LEAST_BYTES = 64, 1 << 18  # relative to the program's bytes: the promise of the readers
 ENCODINGS = range(7)
 RELEASES = (
     "0.9.0 0.11.0 0.13.0 0.14.0 0.17.0 1.0.0 1.1.0 1.4.0 1.5.0 1.6.0 1.9.0 1.10.0 1.12.0 1.13.0 1.15.0 1.17.0"
@@ -60,7 +60,7 @@ def decompress(data, size):
 
 
 def program_bytes(path):
-    """The program of a file; of a stored one it is the payload (docs/format.md)."""
+    """Returns the program of a file; in a stored program it is the payload (docs/format.md)."""
     data = path.read_bytes()
     if path.suffix != ".rkp":
         return data
@@ -79,7 +79,7 @@ def files(paths):
             yield path
 
 
-# --- Our model as MLIR's text ---------------------------------------------------------------------------
+# --- rekindle's model as MLIR text ----------------------------------------------------------------------
 
 
 def quoted(raw):
@@ -113,7 +113,7 @@ def shape(dims):
 
 
 def type_text(node, is_vhlo=False):
-    """A type as builtin MLIR spells it; VHLO's spelling is brought to the same form."""
+    """Returns a type in the spelling of builtin MLIR, also for VHLO."""
     if node[KIND] == "opaque":
         return octets(node).decode()
     assert node[KIND] == "type", node
@@ -167,7 +167,7 @@ def nested(values, dims):
 
 
 def printed(source):
-    """An attribute as jaxlib prints it. In a list, for its Python classes do not know all kinds."""
+    """Returns an attribute as jaxlib prints it. Uses a list, because jaxlib's Python classes do not cover all kinds."""
     return str(ir.Attribute.parse(f"[{source}]"))[1:-1]
 
 
@@ -298,7 +298,7 @@ def convolution(parts):
 
 
 def stablehlo_text(node):
-    """Structures that VHLO takes apart. Empty lists and, of scatter and gather, zeros are not printed."""
+    """Formats structures that VHLO splits. Like jaxlib, omits empty lists and, in scatter and gather, zeros."""
     name, parts = node[NAME], fields(node)
     if name == "conv":
         return convolution(parts)
@@ -396,7 +396,7 @@ def vhlo_text(node):
 
 
 def like(theirs, node):
-    """The model has one form for what StableHLO keeps as arrays and as constants of one dimension."""
+    """Formats a node as `theirs`: StableHLO has arrays and 1-D constants, the model one form for both."""
     if node[KIND] == "ints" and theirs.startswith("dense<"):
         return ints_text(node)
     if node[KIND] == "elements" and (array := re.match(r"array<i(\d+)", theirs)):
@@ -411,7 +411,7 @@ def like(theirs, node):
 
 
 def location_text(node):
-    """As jaxlib prints it, less the ends of ranges, which the model does not keep."""
+    """Returns a location as jaxlib prints it, without the ends of ranges, which the model does not keep."""
     if node is None or node[KIND] == "loc_unknown":
         return "unknown"
     inner = [location_text(child) for name, child in node[FIELDS] if name != "metadata"]
@@ -424,11 +424,11 @@ def location_text(node):
     return f"fused[{', '.join(inner)}]"
 
 
-# --- Their side -----------------------------------------------------------------------------------------
+# --- jaxlib's side --------------------------------------------------------------------------------------
 
 
 def plain(text):
-    """jaxlib's text of an attribute or type, without versions and with VHLO's types spelled as builtin ones."""
+    """Returns jaxlib's text of an attribute or type without versions, and with VHLO types in builtin spelling."""
     text = re.sub(r"!vhlo\.bool_v\d+", "i1", text)
     text = re.sub(r"!vhlo\.token_v\d+", "!stablehlo.token", text)
     while found := re.search(r"!vhlo\.func_v\d+<", text):
@@ -448,7 +448,7 @@ def plain(text):
 def attribute_text(operation, name):
     try:
         return str(operation.attributes[name])
-    except TypeError as error:  # jaxlib has no Python class for complex constants, but says what it saw
+    except TypeError as error:  # jaxlib has no Python class for complex constants, but the error contains the text
         return re.search(r"\(Attribute\((.*)\)\)$", str(error), re.DOTALL)[1]
 
 
@@ -480,7 +480,7 @@ class Comparison:
         self.opaque = self.peak_bytes = 0
         self.counts = collections.Counter()
         self.differences = []
-        self.values = {}  # theirs to ours
+        self.values = {}  # jaxlib's values to the model's
         self.next = 0
         self.pending = []
 
@@ -550,7 +550,7 @@ def read(model_dump, path):
 
 
 def compare_text(comparison, model_dump, path):
-    """The text that people see says what was compared."""
+    """The printed text contains exactly the compared operations."""
     command = [model_dump, "--text", str(path)]
     text = subprocess.run(command, capture_output=True, check=True).stdout.decode(errors="surrogateescape")
     comparison.counts["lines of text"] += text.count("\n")
@@ -576,7 +576,7 @@ def compare(model_dump, code, scratch):
 def compare_operations(comparison, code):
     with jax_mlir.make_ir_context() as context:
         stablehlo.register_interpreter_dialect(context)
-        tpu.register_dialect(context)  # of kernels within custom calls
+        tpu.register_dialect(context)  # for kernels inside custom calls
         context.allow_unregistered_dialects = True
         module = ir.Module.parse(code, context)
         comparison.operation(module.operation, 0)
@@ -586,7 +586,7 @@ def compare_operations(comparison, code):
 
 
 def versions(code):
-    """The same program as jaxlib writes it in other versions; those that cannot express it are left out."""
+    """Yields the program as jaxlib writes it in other versions; skips versions that cannot express it."""
     with jax_mlir.make_ir_context() as context:
         module = stablehlo.deserialize_portable_artifact(context, code)
         for version in ENCODINGS:
@@ -596,14 +596,14 @@ def versions(code):
         for release in [*RELEASES, stablehlo.get_current_version()]:
             try:
                 again = _jax.mlir.serialize_portable_artifact(module, release, True)
-            except Exception as error:  # noqa: BLE001: jaxlib's own kind, without a name of its own
+            except Exception as error:  # noqa: BLE001: jaxlib's error class has no public name
                 assert "version" in str(error).lower() or "legalize" in str(error), error
                 continue
             yield f"VHLO {release}", again
 
 
 class Report:
-    """What came of all programs, and the line that says so."""
+    """Collects the results of all programs, and formats the summary."""
 
     def __init__(self):
         self.programs = self.different = self.as_bytes = 0
@@ -611,7 +611,7 @@ class Report:
         self.most_memory = 0.0
 
     def add(self, name, code, comparison):
-        """Prints what differs."""
+        """Adds one comparison and prints its differences."""
         self.programs += 1
         self.counts += comparison.counts
         self.as_bytes += bool(comparison.opaque)

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Compares what rekindle reads in HLO programs with what an installed jaxlib prints of the same bytes.
+"""Compares rekindle's reading of HLO programs with the text that an installed jaxlib prints for the same bytes.
 
     compare_hlo.py [--models] [--least N] [--model-dump MODEL_DUMP] HLO_DUMP [PROGRAM.hlo...]
 
-Needs a Python with JAX; HLO_DUMP is the built hlo_dump. Without programs, those of hlo_programs.py are made;
-with --models also those of Flax and Equinox. With --model-dump the text that rekindle prints is compared with
-what was read. Exit status 1 if anything differs, was not understood, or took more memory than promised, or if
-there are fewer than N programs.
+Needs a Python with JAX; HLO_DUMP is the built hlo_dump. Without PROGRAM it makes the programs of hlo_programs.py; with
+--models also those of Flax and Equinox. With --model-dump it also compares the text that rekindle prints with the
+model. Exits with 1 if anything differs, was not understood or took more memory than promised, or if there are fewer
+than N programs.
 
-Every instruction is compared: opcode, result type with layout, operands, and every attribute in both
-directions (nothing that is printed is missing, nothing that was read is not printed), literals bit by bit;
-of computations their root, order (schedule) and thread; of modules aliasing, donation, attributes; and the
-location of every instruction, frame by frame.
+For every instruction it compares opcode, result type with layout, operands, literals bit by bit, and every attribute
+in both directions: each printed attribute was read, and each read attribute is printed. For computations it compares
+root, order (schedule) and thread; for modules aliasing, donation and attributes. It also compares the location of
+every instruction, frame by frame.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import expected_text
 
-MEMORY_TIMES, MEMORY_LEAST_BYTES = 64, 1 << 18  # of the program's bytes, as the readers promise
+MEMORY_TIMES, MEMORY_LEAST_BYTES = 64, 1 << 18  # relative to the program's bytes: the promise of the readers
 SHOWN_DIFFERENCES = 200
 
 # --- The model, as hlo_dump writes it -------------------------------------------------------------------
@@ -46,7 +46,7 @@ def ints(node, name):
 
 
 def plain(node):
-    """Scalars as Python values."""
+    """Returns a scalar as a Python value."""
     if node is None:
         return None
     if node["kind"] in ("string", "symbol", "enum"):
@@ -252,7 +252,7 @@ DIMENSIONS = {
         ("scatter_indices_batching_dims", None, False),
     ],
 }
-# Printed with these names, as numbers or words; where they are not in the program, as given (None: not at all).
+# XLA prints these under these names, as numbers or words.
 SCALARS = {
     "channel_id": "channel_id", "fusion_kind": "kind", "comparison_direction": "direction",
     "batch_group_count": "batch_group_count", "feature_group_count": "feature_group_count",
@@ -288,7 +288,7 @@ def called_text(opcode, names):
 
 
 def expected_attrs(op, opcode, names, operand_types):
-    """What XLA prints for the attributes of the model; takes out of op["attrs"] what it has used."""
+    """Returns XLA's text for the attributes of the model; removes the used ones from op["attrs"]."""
     attrs, out = op["attrs"], {}
     take = attrs.pop
     for name, label in SCALARS.items():
@@ -360,7 +360,7 @@ def expected_attrs(op, opcode, names, operand_types):
     if node := take("sharding", None):
         out["sharding"] = sharding_text(node)
     if opcode == "domain":
-        # XLA swaps the two on the way into the proto.
+        # XLA swaps the two when it writes the proto.
         sides = [sharding_text(take(f"domain_{side}_sharding")) for side in ("exit", "entry")]
         out["domain"] = f'{{kind="sharding", entry={sides[0]}, exit={sides[1]}}}'
     if node := take("frontend_attributes", None):
@@ -412,7 +412,7 @@ PAIRS = {"(": ")", "{": "}", "[": "]"}
 
 
 def split_top(text, separator=","):
-    """Splits at separators that are in no bracket and no quotes."""
+    """Splits at separators outside brackets and quotes."""
     parts, depth, start, at = [], 0, 0, 0
     while at < len(text):
         c = text[at]
@@ -434,7 +434,7 @@ def split_top(text, separator=","):
 
 
 def closing(text, at):
-    """Where the bracket that opens at `at` closes."""
+    """Returns the position of the bracket that closes the one at `at`."""
     depth = 0
     while True:
         c = text[at]
@@ -452,7 +452,7 @@ def closing(text, at):
 
 
 def unescaped(text):
-    """What stands between quotes, with C's escapes."""
+    """Returns the content of a quoted string, with C escapes decoded."""
     named = {"n": "\n", "r": "\r", "t": "\t"}
 
     def one(match):
@@ -471,7 +471,7 @@ def parse_instruction(line):
     end = closing(rest, at)
     attrs = {}
     for part in split_top(rest[end + 1 :].lstrip(", ")):
-        if part.startswith("device_ids="):  # still of replica_groups=mesh[..]
+        if part.startswith("device_ids="):  # belongs to replica_groups=mesh[..]
             attrs[last] += ", " + part
         else:
             last, value = part.split("=", 1)
@@ -483,7 +483,7 @@ def parse_instruction(line):
 
 
 def parse_text(text):
-    """{computation: (is_entry, thread, instructions)}, and the module's head."""
+    """Returns the module's head, and {computation: {"entry", "thread", "instructions"}}."""
     text = re.sub(r"/\*[^*]*\*/", "", text)
     head, computations, current = "", {}, None
     for line in text.splitlines():
@@ -504,7 +504,7 @@ def parse_text(text):
 
 
 def parse_frames(text):
-    """{stack frame: its frames, innermost first, as "function(file:line:column)"}, from the module's tables."""
+    """Returns {stack frame: its frames, innermost first, as "function(file:line:column)"} from the module's tables."""
     tables, rows = {}, {}
     for line in text.splitlines():
         if re.fullmatch(r"FileNames|FunctionNames|FileLocations|StackFrames", line):
@@ -522,13 +522,13 @@ def parse_frames(text):
             function = tables["FunctionNames"][place["function_name_id"]]
             file = tables["FileNames"][place["file_name_id"]]
             chain.append(f"{function}({file}:{place['line']}:{place['column']})")
-            parent = row["parent_frame_id"] - 1  # printed one too high
+            parent = row["parent_frame_id"] - 1  # printed as one more than it is
         chains[frame] = chain
     return chains
 
 
 def location_frames(node):
-    """A location's frames, innermost first."""
+    """Returns a location's frames, innermost first."""
     if node["kind"] == "loc_call":
         return location_frames(node["fields"][0][1]) + location_frames(node["fields"][1][1])
     if node["kind"] == "loc_name":
@@ -564,7 +564,7 @@ def wire(data):
 
 
 def instruction_names(module):
-    """{computation: names of its instructions, in file order}"""
+    """Returns {computation: names of its instructions, in file order}."""
     out = {}
     for key, computation in wire(module):
         if key == 3:
@@ -592,7 +592,7 @@ def dtype_of(name):
 
 
 def literal_values(node):
-    """The literal's elements, and a sample type for each, in row-major order."""
+    """Returns the literal's elements in row-major order, as pairs of type name and value."""
     import numpy as np
 
     if node["kind"] == "list":
@@ -600,7 +600,7 @@ def literal_values(node):
     name = node["fields"][0][1]["fields"][0][1]["name"]
     count = int(np.prod(node["fields"][0][1]["ints"]))
     data = bytes.fromhex(node["hex"])
-    if name in ("s4", "u4"):  # one in a byte
+    if name in ("s4", "u4"):  # one per byte
         halves = [byte & 15 for byte in data]
         return [("s32", np.int32(n - 16 if name == "s4" and n > 7 else n)) for n in halves]
     values = np.frombuffer(data, dtype_of(name))
@@ -637,7 +637,7 @@ def same_literal(node, text):
 class Comparison:
     def __init__(self, name):
         self.name, self.errors, self.instructions, self.checks = name, [], 0, 0
-        self.wrapped = set()  # computations that are printed as part of the one operation that calls them
+        self.wrapped = set()  # computations that are printed as part of the only operation that calls them
 
     def check(self, where, read, printed):
         self.checks += 1
@@ -651,7 +651,7 @@ class Comparison:
         attrs = dict(printed["attrs"])
         self.location(op, where, attrs.pop("metadata", None))
         if opcode.startswith("async-") and not printed["opcode"].startswith("async-"):
-            # XLA prints an operation that is wrapped in nothing else by its own name.
+            # XLA prints an operation that an async operation wraps alone under the operation's own name.
             self.check(where, opcode.split("-")[1], printed["opcode"].rsplit("-", 1)[1])
             self.wrapped |= {plain(n) for n in items(op["attrs"].pop("called_computations", None))}
         else:
@@ -674,9 +674,9 @@ class Comparison:
         self.check(where + " attributes that are not printed", sorted(op["attrs"]), [])
 
     def location(self, op, where, metadata):
-        """`metadata` as printed: {op_name="jit(f)/add" stack_frame_id=4}
+        """Checks a location. `metadata` as printed: {op_name="jit(f)/add" stack_frame_id=4}
 
-        XLA prints no frame that the module's table does not have; what counts then is the file beside it.
+        XLA does not print a frame that is missing in the module's table; the source file beside it counts then.
         """
         location, name, frames = op.get("location"), "", []
         if location and location["kind"] == "loc_name":
@@ -750,7 +750,7 @@ def print_module(data):
 
 
 def made_programs(folder, with_models):
-    """Writes the programs of hlo_programs.py into the folder; their paths."""
+    """Writes the programs of hlo_programs.py into the folder. Returns their paths."""
     import hlo_programs
 
     paths = []
@@ -765,7 +765,7 @@ def compare(path, model):
     comparison = Comparison(path.stem)
     try:
         comparison.run(data, model, print_module(data))
-    except (AssertionError, LookupError, ValueError) as error:  # so different that it came to no end
+    except (AssertionError, LookupError, ValueError) as error:  # too different to compare to the end
         comparison.errors.append(f"{path.stem}: {type(error).__name__}: {error}")
     if model["peak_bytes"] > MEMORY_TIMES * len(data) + MEMORY_LEAST_BYTES:
         comparison.errors.append(f"{path.stem}: reading took {model['peak_bytes']} bytes for {len(data)}")
@@ -777,7 +777,7 @@ def compare(path, model):
 
 
 def compare_text(comparison, path, model_dump):
-    """The text that people see says what was read: model_dump gives both."""
+    """The printed text contains exactly the operations that model_dump also gives as JSON."""
     command = [model_dump, "--format", "hlo", "--locations"]
     as_json, text = (
         subprocess.run([*command, *option, path], capture_output=True, check=True).stdout

@@ -1,6 +1,5 @@
-"""What the text of a program has to be, written a second time: from the operations as model_dump gives them,
-which compare_bytecode.py and compare_hlo.py have compared with jaxlib's, to the lines that
-`rekindle show --program` prints.
+"""A second implementation of a program's text. It takes operations from model_dump, which compare_bytecode.py and
+compare_hlo.py have compared with jaxlib's, and makes the lines that `rekindle show --program` must print.
 """
 
 import struct
@@ -28,7 +27,7 @@ def floating(bits, width, kind):
         value, digits = struct.unpack("<d", struct.pack("<Q", bits))[0], 17
     else:
         value = float("nan")
-    if value - value != 0:  # not finite, or of a width that has no decimal form
+    if value - value != 0:  # not finite, or a width without a decimal form
         return f"0x{bits:0{(width + 3) // 4}X}"
     return f"%.{digits}g" % value
 
@@ -101,7 +100,7 @@ def shown(node):
 
 
 class Lines:
-    """The lines of operations and blocks, without indentation and locations."""
+    """Makes the lines of operations and blocks, without indentation and locations."""
 
     def __init__(self, operations):
         self.operations = operations
@@ -147,7 +146,7 @@ class Lines:
 
 
 def differences(operations, text):
-    """Yields (expected, printed) of each line that is another one; locations are left out of it."""
+    """Yields (expected, printed) for each line that differs, ignoring locations."""
     printed = [line.lstrip(" ") for line in text.splitlines() if line.lstrip(" ")[:1] != "}"]
     expected = list(Lines(operations).of())
     if len(printed) != len(expected):

@@ -1,6 +1,6 @@
-// Prints the neutral model of an HLO program as JSON, for compare_hlo.py.
+// Prints the neutral model of HLO programs as JSON, for compare_hlo.py.
 //
-// usage: hlo_dump [--locations] FILE... (HloModuleProto; one line of JSON for each)
+// usage: hlo_dump [--locations] FILE... (HloModuleProto; one line of JSON per file)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

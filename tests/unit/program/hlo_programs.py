@@ -1,10 +1,9 @@
-"""Real programs as HloModuleProto, made by an installed JAX: as it hands them to the compiler, and as the
-CPU compiler makes them. For compare_hlo.py.
+"""Real programs as HloModuleProto, made by an installed JAX, before and after compilation for CPUs. For compare_hlo.py.
 """
 
 import os
 
-# What the machine code is like does not matter here, and most of the time would go into it.
+# Skips optimization, which would take most of the time: the machine code does not matter here.
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4 --xla_backend_optimization_level=0"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
@@ -19,7 +18,7 @@ from jax import lax  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
 
 PROGRAMS = {}
-WIDE = {"complex_numbers", "wide_and_narrow"}  # with 64-bit types
+WIDE = {"complex_numbers", "wide_and_narrow"}  # these use 64-bit types
 
 
 def f32(*shape):
@@ -31,7 +30,7 @@ def of(dtype, *shape):
 
 
 def program(*args, **jit_options):
-    """Registers a function with the arguments that it is lowered for."""
+    """Registers a function with its arguments for lowering."""
 
     def register(function):
         PROGRAMS[function.__name__] = (jax.jit(function, **jit_options), args)
@@ -592,7 +591,7 @@ def lowered_and_compiled(name, lowered):
     yield name, serialized(lowered.compiler_ir("hlo"))
     try:
         compiled = lowered.compile()
-    except Exception as error:  # noqa: BLE001: some only compile for other devices
+    except Exception as error:  # noqa: BLE001: some programs compile only for other devices
         print(f"{name} does not compile here: {str(error).splitlines()[0]}")
         return
     for module in compiled.runtime_executable().hlo_modules():
@@ -600,14 +599,14 @@ def lowered_and_compiled(name, lowered):
 
 
 def model_modules():
-    """Of Flax and Equinox: the programs of tests/e2e/programs/models.py, as they are handed to the compiler."""
+    """Yields the programs of tests/e2e/programs/models.py (Flax and Equinox) as JAX passes them to the compiler."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "e2e/programs"))
     import models
 
     for name, make in models.PROGRAMS.items():
         jitted, arguments = make()
         lowered = jitted.lower(*arguments)
-        # What Equinox lowers is JAX's own in a wrapper.
+        # Equinox wraps JAX's lowered object.
         yield name, serialized(getattr(lowered, "lowered", lowered).compiler_ir("hlo"))
 
 

@@ -1,8 +1,8 @@
-// Prints the neutral model of a program as JSON, one operation a line: for comparisons with other
+// Prints the neutral model of a program as JSON, one operation per line, for comparison with other
 // readers.
 //     model_dump [--locations] [--text] [--format mlir|hlo|hlo_with_config] FILE
-//                                   with --text: as people see it, constants in full
-//     model_dump --time N FILE      how long reading takes, N times over
+//                                   with --text: as readable text, with complete constants
+//     model_dump --time N FILE      prints the time of N reads
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void add_ids(rk_json *json, const char *key, const uint32_t *items, uint3
     rk_json_end_array(json);
 }
 
-// The operations of a block by their lines: that is how nesting is told.
+// Adds the operations of a block by their line numbers, which express the nesting.
 static void add_blocks(rk_json *json, const rk_model *model, const rk_region *region) {
     rk_json_begin_array(json);
     for (uint32_t i = 0; i < region->block_count; i++) {

@@ -1,9 +1,9 @@
-"""Writes programs with Pallas kernels, for TPUs and GPUs, of which neither is needed: those of data/.
+"""Writes the programs with Pallas kernels of data/, for TPUs and GPUs. Needs neither a TPU nor a GPU.
 
     pallas_programs.py FOLDER
 
-Each kernel as it is, moved to other lines of another file, and with another constant. What this JAX cannot lower
-on this machine is left out, and said so. (Mosaic for GPUs needs the package absl-py.)
+Writes each kernel unchanged, moved to other lines of another file, and with another constant. Reports and skips kernels
+that this JAX cannot lower on this machine. (Mosaic for GPUs needs the package absl-py.)
 """
 
 import sys
@@ -74,7 +74,7 @@ def main():
     for kind, platform in (("pallas_tpu", "tpu"), ("pallas_mosaic_gpu", "cuda"), ("pallas_triton", "cuda")):
         try:
             write(Path(sys.argv[1]), kind, platform)
-        except Exception as error:  # a GPU or a package is missing, which every release says in its own way
+        except Exception as error:  # a GPU or package is missing; each JAX release raises another error
             print(f"{kind}: {type(error).__name__}: {error}", file=sys.stderr)
 
 

@@ -1,5 +1,5 @@
-// What the canonical fingerprint must tell apart and what not, where no framework makes such a pair
-// (those: tests/e2e/test_edits.py).
+// Differences that the canonical fingerprint must include or ignore, for pairs of programs that no
+// framework makes. tests/e2e/test_edits.py has pairs from frameworks.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "program/read.h"
 #include "test_read_hlo_support.h"
 
-enum { // fields
+enum { // field numbers
     ATTRIBUTE_MAP = 1,
     METADATA = 7,
     METADATA_OP_NAME = 2,
@@ -121,11 +121,11 @@ static void unknown_metadata_falls_back_to_the_bytes(void **state) {
 // Names of computations.
 
 typedef struct calls {
-    const char *names[2];  // of the computations that the entry calls, in the order of the file
+    const char *names[2];  // computations that the entry calls, in the order of the file
     const char *bodies[2]; // their operations
-    uint64_t called[2];    // 1 or 2 each
+    uint64_t called[2];    // each 1 or 2
     const char *entry;
-    const char *text; // an attribute's
+    const char *text; // value of a text attribute
 } calls;
 
 static const calls PLAIN = {{"a", "b"}, {"sine", "cosine"}, {1, 2}, "main", "text"};
@@ -201,14 +201,14 @@ static void a_name_counts_where_it_says_more_than_which_one(void **state) {
     calls shardy = PLAIN, text = PLAIN, crosswise = PLAIN;
     shardy.names[0] = "xla.sdy.manual_computation_body";
     assert_differ(with_calls(PLAIN), with_calls(shardy));
-    // Text that is a name: somebody may look the computation up by it.
+    // The text equals the name of a computation, so the computation may be looked up by name.
     text.text = crosswise.text = "a";
     crosswise.names[0] = "b";
     crosswise.names[1] = "a";
     assert_differ(with_calls(text), with_calls(crosswise));
 }
 
-// Functions that are only declared: somebody else knows them by their names.
+// Declared functions, which are defined elsewhere and found by their names.
 
 static void add_text_attr(rk_model *model, rk_op *op, const char *name, const char *text) {
     rk_node node = {.kind = RK_NODE_STRING, .name = RK_NO_ID, .bytes = rk_span_text(text)};
@@ -248,7 +248,7 @@ static void declarations_keep_their_names(void **state) {
     assert_same(with_declaration("a", true), with_declaration("b", true));
 }
 
-// Reading and hashing in one.
+// Reading and hashing in one pass.
 
 static void assert_same_as_model(const char *file) {
     const char *format = strrchr(file, '.') + 1;

@@ -1,5 +1,5 @@
-// Bytes that no framework sent: every prefix of real programs, random damage, lies about lengths.
-// The answer does not matter; that there is one, without a read outside of the bytes, does.
+// Bytes that no framework sends: every prefix of real programs, random damage, wrong lengths. The
+// reader must return any result without a read out of bounds.
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,11 +13,11 @@
 #include "base/alloc.h"
 #include "fixture.h"
 
-enum { ROUNDS = 400 }; // of damage per program and format
+enum { ROUNDS = 400 }; // rounds of damage per program and format
 
 static const char *const FORMATS[] = {"mlir", "hlo", "hlo_with_config"};
 
-// From a block of exactly that size, so that the sanitizer sees any step outside.
+// Uses a block of exactly this size, so that the sanitizer detects reads outside of it.
 static void inspect(rk_span code, const char *format) {
     rk_program_info info;
     uint8_t *copy = malloc(code.len ? code.len : 1);
@@ -91,13 +91,13 @@ static void spoiled_programs(void **state) {
     with_each_program(spoil);
 }
 
-// One attribute of no bytes, in a section that is not there.
+// One attribute without bytes, in a section that is missing.
 static void missing_section(void **state) {
     (void)state;
     static const char CODE[] = "ML\xEFR\x0Dp\0"
-                               "\x00\x0F\x03\x0Bvhlo\0"        // strings: one
-                               "\x01\x05\x03\x01"              // dialects: one
-                               "\x03\x0B\x03\x01\x01\x03\x03"; // offsets: one attribute
+                               "\x00\x0F\x03\x0Bvhlo\0"        // one string
+                               "\x01\x05\x03\x01"              // one dialect
+                               "\x03\x0B\x03\x01\x01\x03\x03"; // one attribute
     for (size_t len = 0; len < sizeof CODE; len++)
         inspect(rk_span_of(CODE, len), "mlir");
 }
@@ -114,7 +114,7 @@ static void *failing_realloc(void *ptr, size_t size_bytes) {
 
 static const rk_alloc_table failing = {failing_malloc, failing_realloc, free};
 
-// The only error there is: want of memory, at any allocation.
+// The only possible error is failed memory, at any allocation.
 static void short_memory(void **state) {
     (void)state;
     rk_buf data = rk_test_program("jax-0.12.0-pure_callback.mlir");

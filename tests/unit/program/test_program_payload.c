@@ -1,4 +1,4 @@
-// Kernels inside custom calls: read as programs, where they can be read; else known by their bytes.
+// Kernels inside custom calls: read as programs if possible, else identified by their bytes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static rk_model *read_model(rk_span code, const char *format, unsigned flags) {
     return model;
 }
 
-// The configuration of the kernel in a file: JSON, from its first brace to the one that ends it.
+// The configuration of the kernel in a file: JSON, from its first brace to the matching one.
 static rk_buf config_of(const char *file) {
     static const char start[] = "{\"custom_call_config\"";
     rk_buf data = rk_test_program(file), config = {0};
@@ -77,7 +77,7 @@ static rk_buf module_with(const char *target, rk_span config) {
     return module;
 }
 
-// How many kernels are found in a configuration.
+// Number of kernels that are found in a configuration.
 static uint32_t payloads_in(const char *target, rk_span config) {
     RK_AUTO(rk_buf) module = module_with(target, config);
     rk_model *model = rk_test_read_hlo(rk_buf_span(&module), "hlo", RK_READ_LOCATIONS);
@@ -91,7 +91,7 @@ static rk_digest digest_of_config(rk_span config) {
     return digest_of(rk_buf_span(&module), "hlo");
 }
 
-// The text with the first `what` replaced.
+// The text with the first occurrence of `what` replaced.
 static rk_buf replaced(rk_span text, const char *what, const char *by) {
     rk_buf out = {0};
     const uint8_t *at = memmem(text.data, text.len, what, strlen(what));
@@ -147,7 +147,8 @@ static void moved_kernels_are_the_same(void **state) {
     }
 }
 
-// Of a model, with locations or without, as of the program while it is read.
+// Model fingerprints, with and without locations, equal the fingerprint of the program that is
+// hashed while it is read.
 static void all_ways_have_one_fingerprint(void **state) {
     static const unsigned flags[] = {0, RK_READ_LOCATIONS};
     (void)state;
@@ -172,8 +173,8 @@ static void all_ways_have_one_fingerprint(void **state) {
     }
 }
 
-// Bytecode with properties of operations that no table has: known by its bytes, and no more than
-// it.
+// This bytecode has operation properties that the reader has no table for, so the kernel is
+// identified by its bytes.
 static void triton_is_known_by_its_bytes(void **state) {
     (void)state;
     rk_digest here = digest_of_file("0.10.2-pallas_triton", "", "mlir");
@@ -191,7 +192,7 @@ static void assert_has_line(const rk_buf *text, const char *part, const char *en
     fail_msg("no line with '%s' that ends with '%s' in\n%s", part, end, rk_buf_text(text));
 }
 
-// With the locations that JAX 0.10 keeps in the body, and JAX 0.12 in a list beside it.
+// JAX 0.10 stores locations in the body, JAX 0.12 in a separate list.
 static void kernels_are_shown(void **state) {
     static const char *const files[] = {"0.10.2-pallas_tpu.mlir", "0.12.0-pallas_tpu_moved.hlo"};
     static const char *const ends[] = {"  // /job/kernels.py:9 mul:",
@@ -270,7 +271,8 @@ static void other_targets_are_left_alone(void **state) {
     assert_int_equal(payloads_in("mosaic_gpu_v2", rk_buf_span(&config)), 0);
 }
 
-// What is not understood to the end stays as it is: it has another fingerprint, and no error.
+// A configuration that cannot be parsed completely counts as bytes: another fingerprint, and no
+// error.
 static void unclear_configurations_are_bytes(void **state) {
     static const char *const edits[][2] = {
         {"{\"custom_call_config\"", "{\"custom_call_config\": {}, \"custom_call_config\""},
@@ -349,7 +351,7 @@ static void bodies_without_a_program_are_bytes(void **state) {
     assert_int_equal(payloads_in("tpu_custom_call", rk_buf_span(&config)), 0);
 }
 
-// A kernel whose body has a custom call with a kernel: that one is bytes again.
+// The body of a kernel has a custom call with another kernel. The inner kernel counts as bytes.
 static void kernels_are_not_read_in_kernels(void **state) {
     (void)state;
     RK_AUTO(rk_buf) program = rk_test_program("pallas/jax-0.12.0-pallas_tpu.mlir");
@@ -361,7 +363,8 @@ static void kernels_are_not_read_in_kernels(void **state) {
     rk_model_free(model);
 }
 
-// A list of locations that does not fit the body, or is none, gives none, and changes nothing else.
+// An invalid list of locations, or one that does not fit the body, is ignored and changes nothing
+// else.
 static void wrong_locations_are_ignored(void **state) {
     (void)state;
     RK_AUTO(rk_buf) config = config_of("pallas/jax-0.12.0-pallas_tpu.hlo");
@@ -419,7 +422,7 @@ static void damaged_kernels(void **state) {
     }
 }
 
-// Many calls, each with a kernel of its own.
+// Many calls, each with its own kernel.
 static void many_kernels(void **state) {
     enum { KERNELS_HERE = 300 };
     (void)state;
@@ -440,7 +443,8 @@ static void many_kernels(void **state) {
     rk_model_free(model);
 }
 
-// An allocation that fails costs the reading, never the job, and never makes it another program's.
+// A failed allocation makes the reading fail. It neither ends the job nor gives the fingerprint of
+// another program.
 static void short_memory(void **state) {
     (void)state;
     RK_AUTO(rk_buf) data = rk_test_program("pallas/jax-0.12.0-pallas_tpu.mlir");
@@ -459,7 +463,7 @@ static void short_memory(void **state) {
     }
 }
 
-// The same where the program is kept for people to look at.
+// The same for a program that is kept as text.
 static void short_memory_for_text(void **state) {
     (void)state;
     RK_AUTO(rk_buf) data = rk_test_program("pallas/jax-0.12.0-pallas_tpu.mlir");

@@ -1,4 +1,4 @@
-// What can be kept and what cannot, on programs that real frameworks sent.
+// Whether a program may be stored, for programs that real frameworks sent.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,13 +92,13 @@ static void addresses_count_only_when_mapped(void **state) {
     void *mapped =
         mmap(wanted, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (mapped != wanted)
-        skip(); // a sanitizer may keep that part of the address space to itself
+        skip(); // a sanitizer may reserve that part of the address space
     for (size_t i = 0; i < RK_ARRAY_LEN(FILES); i++)
         expect(FILES[i], "custom call with an address of this process (0x5580f477fc40)");
     assert_int_equal(munmap(mapped, page), 0);
 }
 
-// Whether a custom call with this configuration, in an HLO module, may be kept.
+// Whether a custom call with this configuration, in an HLO module, may be stored.
 static bool is_kept(rk_span config) {
     RK_AUTO(rk_buf) instruction = {0};
     RK_AUTO(rk_buf) computation = {0};
@@ -116,10 +116,10 @@ static bool is_kept(rk_span config) {
 
 static void addresses_have_many_spellings(void **state) {
     (void)state;
-    static int target; // mapped, somewhere
+    static int target; // its address is mapped
     unsigned long long address = (unsigned long long)(uintptr_t)&target;
     if (address < 1ULL << 32)
-        skip(); // linked to a fixed place
+        skip(); // linked to a fixed address
     rk_buf texts[7] = {0};
     rk_buf_add_format(&texts[0], "%llu", address);
     rk_buf_add_format(&texts[1], "{ptr = %llu : ui64}", address);
@@ -127,7 +127,7 @@ static void addresses_have_many_spellings(void **state) {
     rk_buf_add_format(&texts[3], "at=0X%llX;", address);
     rk_buf_add_format(&texts[4], "{\"callback\":%llu}", address);
     rk_buf_add_format(&texts[5], "fn_%llx", address);
-    rk_buf_add(&texts[6], "xy\1", 3); // a packed structure, the address not aligned
+    rk_buf_add(&texts[6], "xy\1", 3); // a packed structure with an unaligned address
     rk_buf_add_u64le(&texts[6], address);
     for (size_t i = 0; i < RK_ARRAY_LEN(texts); i++) {
         if (is_kept(rk_buf_span(&texts[i])))
@@ -168,7 +168,7 @@ static void text_and_pairs_are_read_too(void **state) {
     assert_null(rk_program_inspect(text, rk_span_text("mlir"), &info));
     assert_string_equal(info.uncacheable, "host callback (xla_python_cpu_callback)");
     rk_program_info_cleanup(&info);
-    // A longer name is another name, and bytes of an unknown format are only bytes.
+    // A longer name is another name, and bytes of an unknown format are not interpreted.
     text = rk_span_text("%0 = stablehlo.custom_call @my_xla_python_cpu_callback(%arg0)");
     assert_null(rk_program_inspect(text, rk_span_text("mlir"), &info));
     assert_null(info.uncacheable);

@@ -1,5 +1,5 @@
-// Reading what JAX wrote: one program in all versions of the encoding, and kernels for TPUs. That
-// the models are right is for compare_bytecode.py, which asks jaxlib.
+// Reading bytecode from JAX: one program in all versions of the encoding, and kernels for TPUs.
+// compare_bytecode.py checks the models with jaxlib.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,15 +95,15 @@ static void encodings_agree(void **state) {
         assert_same("stablehlo_encoding_6.mlir", others[i]);
 }
 
-// Until 1.0 no operation of this program changed, but the encoding did, from 0 to 6.
+// Until 1.0 the operations of this program did not change, but the encoding changed from 0 to 6.
 static void releases_agree(void **state) {
     (void)state;
     assert_same("vhlo_0.9.0.mlir", "vhlo_0.14.0.mlir");
     assert_same("vhlo_0.9.0.mlir", "vhlo_1.0.0.mlir");
 }
 
-// The next operation that StableHLO and VHLO have in the same place: the conversion moves
-// constants, and puts casts between the types of VHLO and Shardy.
+// The next operation at which StableHLO and VHLO correspond. The conversion moves constants and
+// inserts casts between the types of VHLO and Shardy.
 static const rk_op *next_common(const rk_model *model, uint32_t *at) {
     while (*at < model->ops.count) {
         const rk_op *op = &model->ops.items[(*at)++];
@@ -152,7 +152,7 @@ static const rk_node *attr(const rk_model *model, const rk_op *op, const char *n
     return &model->nodes.items[id];
 }
 
-// What VHLO has in forms of its own comes in the neutral one.
+// VHLO's own attribute forms become neutral ones.
 static void attributes_are_neutral(void **state) {
     (void)state;
     static const int64_t batch[] = {1};
@@ -179,7 +179,7 @@ static void attributes_are_neutral(void **state) {
     assert_int_equal(attr(p.model, find_op(p.model, "sdy.mesh"), "mesh")->kind, RK_NODE_STRUCT);
 }
 
-// A constant's bytes are where they were in the program.
+// A constant's bytes point into the program.
 static void constants_are_borrowed(void **state) {
     (void)state;
     static const float wanted[] = {1, 2, 3, 4};
@@ -198,7 +198,7 @@ static void constants_are_borrowed(void **state) {
     assert_true(found);
 }
 
-// The return of a function and that of a region have one name in VHLO.
+// VHLO has one name for the return of a function and of a region.
 static void returns_have_their_names(void **state) {
     (void)state;
     RK_AUTO(program) p = read_program("vhlo_1.17.0.mlir", 0);
@@ -247,8 +247,8 @@ static void locations_on_demand(void **state) {
     assert_true(named_args > 0);
 }
 
-// The bytes of a Pallas kernel: dialects that this reader does not know, encoding 0, and in one of
-// them an affine map that newer MLIR encodes and older MLIR wrote as text.
+// Bytecode of Pallas kernels: dialects without a reader, encoding 0, and an affine map that newer
+// MLIR encodes and older MLIR writes as text.
 static void kernels(void **state) {
     static const char *const files[] = {"mosaic_softmax-0.10.2.mlir",
                                         "mosaic_softmax-0.12.0.1.mlir"};

@@ -1,5 +1,5 @@
-// Bytes that no framework sent: prefixes of real programs, random damage, short memory. The answer
-// does not matter; that there is a sound one does, and that memory stays in proportion.
+// Bytes that no framework sends: prefixes of real programs, random damage, short memory. The reader
+// must return a valid result with memory in proportion to the input.
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,14 +17,14 @@
 #include "support/peak.h"
 
 enum {
-    ROUNDS = 1500, // of damage for each program
-    CUTS = 97,     // every so many bytes of it
+    ROUNDS = 1500, // rounds of damage per program
+    CUTS = 97,     // distance of the cuts in bytes
     MEMORY_FACTOR = 64,
     MEMORY_LEAST_BYTES = 1 << 18,
-    MEMORY_REPORT_BYTES = 1 << 10, // below this the fixed part is nearly all
+    MEMORY_REPORT_BYTES = 1 << 10, // for smaller programs the fixed part dominates
 };
 
-// Every number in the model is one of something that is there.
+// Every number in the model refers to an existing item.
 
 static void check_node(const rk_model *model, uint32_t id) {
     const rk_node *node = &model->nodes.items[id];
@@ -36,7 +36,7 @@ static void check_node(const rk_model *model, uint32_t id) {
     if (node->kind == RK_NODE_ELEMENTS || node->kind == RK_NODE_INT)
         assert_true(node->field_count >= 1);
     for (size_t i = 0; i < node->bytes.len; i += 64)
-        assert_true(node->bytes.data[i] <= UINT8_MAX); // can be read
+        assert_true(node->bytes.data[i] <= UINT8_MAX); // checks that the byte can be read
 }
 
 static void check_op(const rk_model *model, uint32_t id) {
@@ -75,9 +75,9 @@ static void check_model(const rk_model *model) {
         assert_true(model->values.items[i].type < model->nodes.count);
 }
 
-static double worst_times; // of the program's bytes
+static double worst_times; // ratio to the program's size
 
-// From a block of exactly that size, so that the sanitizer sees any step outside.
+// Uses a block of exactly this size, so that the sanitizer detects reads outside of it.
 static void read_code(rk_span code, unsigned flags) {
     rk_model *model;
     char *reason;
@@ -193,7 +193,7 @@ static void *failing_realloc(void *ptr, size_t size_bytes) {
 
 static const rk_alloc_table failing = {failing_malloc, failing_realloc, free};
 
-// Want of memory, at any allocation, is an error and no wrong model.
+// A failed allocation gives an error and never a wrong model.
 static void short_memory(void **state) {
     (void)state;
     rk_buf data = read_program("vhlo_1.17.0.mlir");

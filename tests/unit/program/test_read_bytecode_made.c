@@ -1,4 +1,4 @@
-// Bytecode of forms that no framework writes, or that would do harm if it did.
+// Hand-made bytecode in forms that no framework writes or that could do harm.
 #include "test_read_bytecode_maker.h"
 
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static void assert_read(const made *m) {
         fail_msg("%s", m->reason);
 }
 
-// An operation with attributes {some text = `value`}; attributes so far stay as they are.
+// An operation with the attributes {some text = `value`}. Existing attributes stay.
 static void make_op_with(maker *m, unsigned value) {
     unsigned key = make_attr(m, DIALECT_BUILTIN, STRING, STRING_TEXT, END);
     unsigned dictionary = make_attr(m, DIALECT_BUILTIN, DICTIONARY, 1, (int)key, (int)value, END);
@@ -66,7 +66,7 @@ static void make_op_with(maker *m, unsigned value) {
     add_varint(&m->ir, dictionary);
 }
 
-// The node of that attribute of the first operation in the module.
+// The node of that attribute in the first operation of the module.
 static const rk_node *value_of(const made *m) {
     assert_read(m);
     uint32_t id = rk_model_attr(m->model, &m->model->ops.items[1], "some text");
@@ -103,7 +103,7 @@ static void depth_of_attributes(void **state) {
     assert_refused(&too_deep, "nested too deeply");
 }
 
-// As deep as a stack of Python frames may be: as deep as the bytes allow.
+// Locations may be nested as deeply as the bytes allow, because stacks of Python frames are deep.
 static void depth_of_locations(void **state) {
     enum { FRAMES = 20000 };
     (void)state;
@@ -145,7 +145,7 @@ static void depth_of_operations(void **state) {
     assert_refused(&too_deep, "nested too deeply");
 }
 
-// Two operations, of one result each; the first uses value number `operand`.
+// Two operations with one result each. The first uses value number `operand`.
 static made two_ops(unsigned operand, unsigned values) {
     maker m = {0};
     (void)make_type(&m, DIALECT_BUILTIN, T_F32, END);
@@ -197,7 +197,7 @@ static made with_text(unsigned dialect, const char *text, size_t len) {
     return finish(&m, 1, 0, 0);
 }
 
-// Text that means the same wherever it stands is understood well enough.
+// Text with the same meaning in every program counts as understood.
 static void text(void **state) {
     (void)state;
     RK_AUTO(made) faithful = with_text(DIALECT_OTHER, "#other.thing<3>", 16);
@@ -212,12 +212,12 @@ static void text(void **state) {
     assert_int_equal(endless.model->opaque_count, 1);
 }
 
-// What is not understood is kept as it stood, and counted.
+// An unknown encoding is kept as bytes and counted.
 static void unknown_encodings(void **state) {
     (void)state;
     maker m = {0};
     (void)make_attr(&m, DIALECT_BUILTIN, UNKNOWN_LOC, END);
-    make_op_with(&m, make_attr(&m, DIALECT_VHLO, 60, 5, END)); // a code of the future
+    make_op_with(&m, make_attr(&m, DIALECT_VHLO, 60, 5, END)); // an unknown code
     RK_AUTO(made) code = finish(&m, 1, 0, 0);
     assert_int_equal(value_of(&code)->kind, RK_NODE_OPAQUE);
     assert_int_equal(value_of(&code)->bytes.len, 2);
@@ -240,7 +240,7 @@ static made with_resource(unsigned handle) {
     (void)make_attr(&m, DIALECT_BUILTIN, UNKNOWN_LOC, END);
     (void)make_type(&m, DIALECT_BUILTIN, T_F32, END);
     (void)make_type(&m, DIALECT_BUILTIN, T_TENSOR, 0, 0, END);
-    add_varint(offsets, 0); // external ones
+    add_varint(offsets, 0); // external resources
     add_varint(offsets, DIALECT_BUILTIN);
     add_varint(offsets, 1);
     add_varint(offsets, STRING_TEXT);
@@ -264,7 +264,7 @@ static void resources(void **state) {
     assert_int_equal(missing.model->opaque_count, 1);
 }
 
-// The order of uses in memory is no part of a program.
+// The order of uses in memory does not belong to the program.
 static void use_lists(void **state) {
     (void)state;
     maker m = {0};
@@ -273,7 +273,7 @@ static void use_lists(void **state) {
     add_varint(&m.ir, 2);
     add_varint(&m.ir, 0);
     add_varint(&m.ir, 0);
-    add_varint(&m.ir, 1); // one list, of value 1, with the numbers 1 and 0
+    add_varint(&m.ir, 1); // one list, for value 1, with the numbers 1 and 0
     add_varint(&m.ir, 1);
     add_flagged(&m.ir, 2, false);
     add_varint(&m.ir, 1);
@@ -287,8 +287,8 @@ static void use_lists(void **state) {
     assert_int_equal(result.model->operands.count, 1);
 }
 
-// One constant of VHLO, <`count` x i64>, all 7, as the value of a constant and as a list of
-// dimensions of which there are three; with `extra` properties more than the operation has.
+// A VHLO constant, <`count` x i64>, all 7: as the value of a constant, and three times as a list of
+// dimensions. With `extra`, the operation has one property too many.
 static made with_dimensions(int count, int extra) {
     maker m = {0};
     RK_AUTO(rk_buf) bytes = {0};
@@ -327,7 +327,7 @@ static void dimensions(void **state) {
     assert_true(rk_span_equal(low->bytes, rk_span_of(sevens, sizeof sevens)));
     assert_ptr_equal(low, attr_of(&three, 2, "interior_padding")); // made once
     assert_int_equal(three.model->opaque_count, 0);
-    // A list that no program has is not made.
+    // A list of a length that no program has is not converted.
     RK_AUTO(made) million = with_dimensions(1000000, 0);
     assert_read(&million);
     assert_int_equal(attr_of(&million, 2, "edge_padding_low")->kind, RK_NODE_ELEMENTS);
@@ -338,7 +338,7 @@ static void dimensions(void **state) {
     assert_int_equal(extra.model->opaque_count, 1);
 }
 
-// Operations that their writer did not know have their properties in a dictionary.
+// Operations that were unregistered at their writer store their properties in a dictionary.
 static void unregistered(void **state) {
     (void)state;
     maker m = {0};
@@ -358,7 +358,7 @@ static void unregistered(void **state) {
     assert_refused(&no_dictionary, "no dictionary");
 }
 
-// Many operations with one long dictionary: it is neither copied nor walked for each.
+// Many operations share one long dictionary. It is not copied or scanned per operation.
 static void shared_dictionary(void **state) {
     enum { ENTRIES = 5000, OPS = 5000 };
     (void)state;

@@ -138,7 +138,7 @@ static void add_dialects(rk_buf *file) {
 
 static void add_module(maker *m, rk_buf *file, unsigned ops, unsigned values) {
     rk_buf section = {0}, inner = {0};
-    add_varint(&inner, 1); // blocks
+    add_varint(&inner, 1); // number of blocks
     add_varint(&inner, values);
     add_flagged(&inner, ops, false);
     rk_buf_add_span(&inner, rk_buf_span(&m->ir));

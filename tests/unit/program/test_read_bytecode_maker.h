@@ -1,10 +1,10 @@
-// Makes MLIR bytecode by hand, of forms that no framework writes.
+// Makes MLIR bytecode by hand, in forms that no framework writes.
 #pragma once
 
 #include "base/buf.h"
 #include "program/model.h"
 
-// Strings, dialects and operations of every file made here, by their numbers.
+// Numbers of the strings, dialects and operations in every file.
 enum {
     STRING_BUILTIN,
     STRING_VHLO,
@@ -30,7 +30,7 @@ enum {
 };
 
 typedef struct maker {
-    unsigned version; // 6 unless set
+    unsigned version; // 0: version 6
     rk_buf attr_offsets, attrs, type_offsets, types, ir, properties, resource_offsets, resources;
     unsigned attr_count, type_count, property_count;
 } maker;
@@ -41,21 +41,23 @@ void add_varint(rk_buf *out, uint64_t value);
 void add_svarint(rk_buf *out, int64_t value);
 void add_flagged(rk_buf *out, uint64_t value, bool flag);
 
-// An attribute, a type, properties: their bytes, as numbers that are written as varints, up to END.
-// Yields its number.
+// Adds an attribute, a type, or properties: numbers, written as varints, up to END. Returns its
+// number.
 #define END (-1)
 unsigned make_attr(maker *m, unsigned dialect, ...);
 unsigned make_type(maker *m, unsigned dialect, ...);
 unsigned make_properties(maker *m, ...);
-// The same with bytes that are there already.
+// The same with given bytes.
 unsigned make_attr_bytes(maker *m, unsigned dialect, bool is_binary, rk_span bytes);
 
-// An operation's name, mask and location 0. What the mask promises follows, by the caller.
+// Adds an operation's name, mask and location 0. The caller then adds the parts that the mask
+// announces.
 void make_op(maker *m, unsigned op, unsigned mask);
 
-// The whole file; the module holds `ops` operations, which are in m->ir, whose results are `values`
-// values. Owned: rk_buf_cleanup.
+// Makes the whole file. The module holds the `ops` operations in m->ir, with `values` results.
+// Owned: rk_buf_cleanup.
 rk_buf make_file(maker *m, unsigned ops, unsigned values);
 
-// The model of the file, which it borrows from; NULL and the reason in `out_reason` (owned, free).
+// Reads the file. The model borrows from `file`. NULL on failure, with the reason in `out_reason`
+// (owned: free).
 rk_model *read_made(const rk_buf *file, unsigned flags, char **out_reason);

@@ -72,7 +72,7 @@ static void expect_refused(rk_buf *code, const char *reason) {
     rk_buf_cleanup(code);
 }
 
-// The one instruction of rk_test_module_with is ops[2].
+// Reads a module whose only instruction, made by rk_test_module_with, is ops[2].
 static rk_model *read_with(rk_buf *more_fields, rk_buf *out_code) {
     *out_code = rk_test_module_with(more_fields);
     rk_buf_cleanup(more_fields);
@@ -146,7 +146,7 @@ static void order_and_packing_do_not_matter(void **state) {
     }
 }
 
-// Two computations that are called, one that is not; in an unusual order.
+// A module with two called computations and one uncalled, in an unusual order.
 static rk_buf module_of_four(const char *first, const char *second) {
     rk_buf module = {0}, computation = {0}, leaf = rk_test_instruction("parameter", 1);
     rk_test_add_instruction(&computation, &leaf, 0, 0);
@@ -205,7 +205,7 @@ static void names_are_not_part_of_the_meaning(void **state) {
     rk_model *model = rk_test_read_hlo(rk_buf_span(&code), "hlo", 0);
     assert_null(rk_fingerprint(model, &before));
     rk_model_free(model);
-    // Appended fields win over earlier ones of their number.
+    // A later field replaces an earlier one with the same number.
     rk_buf_add_span(&renamed, rk_buf_span(&code));
     rk_test_add_text(&renamed, 1, "another name");
     rk_proto_add_varint_field(&renamed, 5, 4711); // id
@@ -269,7 +269,7 @@ static void literals_are_little_endian_bytes(void **state) {
     rk_proto_add_bytes_field(&data, 2, rk_span_of(BOOLS, 3));
     expect_elements(read_literal(1, 3, 0, &data, &code), BOOLS, 3);
     rk_buf_cleanup(&code);
-    rk_proto_add_bytes_field(&data, 2, rk_span_of("\x80\x01\x00\x05", 4)); // true is not only 1
+    rk_proto_add_bytes_field(&data, 2, rk_span_of("\x80\x01\x00\x05", 4)); // nonzero bytes are true
     expect_elements(read_literal(1, 3, 0, &data, &code), BOOLS, 3);
     rk_buf_cleanup(&packed);
 }
@@ -326,7 +326,7 @@ static void tuple_literals_are_lists(void **state) {
     rk_model_free(model);
 }
 
-// What is there and empty, what is not known.
+// Empty and unknown fields.
 
 static void a_replicated_sharding_is_a_sharding(void **state) {
     (void)state;
@@ -371,7 +371,7 @@ static void frontend_attributes_are_a_dictionary(void **state) {
     const rk_node *map = attr(model, &model->ops.items[2], "frontend_attributes", RK_NODE_DICT);
     assert_int_equal(map->field_count, 2);
     assert_true(rk_span_is(field_at(model, map, 0, "a")->bytes, "1"));
-    assert_true(rk_span_is(field_at(model, map, 1, "b")->bytes, "2")); // the last one counts
+    assert_true(rk_span_is(field_at(model, map, 1, "b")->bytes, "2")); // the last value counts
     rk_model_free(model);
 }
 
@@ -413,8 +413,8 @@ static void where_an_instruction_comes_from_is_no_attribute(void **state) {
     rk_model_free(model);
 }
 
-// Profiles may lead the compiler; a number that no definition has may be anything (13 once was
-// "preserve_layout", which did change code).
+// Profile fields may affect the compiler. A field number without a definition may mean anything: 13
+// was once "preserve_layout", which changed code.
 static void other_metadata_is_kept(void **state) {
     (void)state;
     RK_AUTO(rk_buf) code = {0};
@@ -487,7 +487,7 @@ static void ids_are_any_numbers(void **state) {
         {7ull << 32, 7ull << 32 | 1000000},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(IDS); i++) {
-        // The operand stands after the instruction that refers to it.
+        // The operand comes after the instruction that uses it.
         RK_AUTO(rk_buf) code = module_of_two(IDS[i][0], IDS[i][1], IDS[i][1], IDS[i][0]);
         rk_model *model = rk_test_read_hlo(rk_buf_span(&code), "hlo", 0);
         const rk_op *op = op_at(model, 2, "hlo.negate");
@@ -601,7 +601,7 @@ static void add_place(rk_buf *index, uint64_t function, uint64_t line) {
     rk_test_add_message(index, 3, &place);
 }
 
-// A module whose instruction is at stack frame `frame_id`; frame 3 and 4 call each other.
+// A module whose instruction has stack frame `frame_id`. Frames 3 and 4 are each other's parents.
 static rk_buf module_at(uint64_t frame_id) {
     RK_AUTO(rk_buf) metadata = {0};
     RK_AUTO(rk_buf) more = {0};

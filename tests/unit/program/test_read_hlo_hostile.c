@@ -1,6 +1,5 @@
-// HLO programs that no framework sent: cut, damaged, and made to cost more than they should. The
-// answer does not matter; that there is one within the promised memory, without a read outside of
-// the bytes, does.
+// HLO programs that no framework sends: cut, damaged, or made to be expensive. The reader must
+// return any result within the documented memory and without a read out of bounds.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +23,7 @@ static const char *const FIXTURES[] = {
     "hlo_shardings.hlo",   "hlo_tuple_constant.hlo", "hlo_cond_compiled.hlo",
 };
 
-// From a block of exactly that size, so that the sanitizer sees any step outside.
+// Uses a block of exactly this size, so that the sanitizer detects reads outside of it.
 static void read_any(rk_span code) {
     uint8_t *copy = malloc(code.len ? code.len : 1);
     assert_non_null(copy);
@@ -83,7 +82,7 @@ static void damage_has_an_answer(void **state) {
     }
 }
 
-static double worst_times; // of the program's bytes
+static double worst_times; // ratio to the program's size
 
 static void read_within_memory(rk_buf *code) {
     enum { MOST_TIMES = 64, LEAST_BYTES = 1 << 17 };
@@ -140,7 +139,7 @@ static void little_bytes_do_not_cost_much(void **state) {
     read_within_memory(&code);
 }
 
-// Every field number another: nothing repeats.
+// Every field has another number: nothing repeats.
 static void unknown_fields_in_disorder(void **state) {
     (void)state;
     enum { TIMES = 20000 };
@@ -180,7 +179,7 @@ static void nesting_is_bounded(void **state) {
     rk_buf_cleanup(&code);
 }
 
-// Chains of frames and calls, as long as can be.
+// Chains of frames and calls of maximal length.
 static void long_chains_are_walked_without_recursion(void **state) {
     (void)state;
     enum { LENGTH = 30000 };

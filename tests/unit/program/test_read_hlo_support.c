@@ -10,7 +10,7 @@
 #include "program/read.h"
 #include "program/text.h"
 
-// What model.h promises.
+// Checks of the guarantees in model.h.
 
 static void check_fields(const rk_model *model, uint32_t first, uint32_t count, uint32_t below) {
     assert_true(first <= model->fields.count && count <= model->fields.count - first);
@@ -21,7 +21,7 @@ static void check_fields(const rk_model *model, uint32_t first, uint32_t count, 
     }
 }
 
-// For the sanitizer: every byte can be read.
+// Reads every byte, for the sanitizer.
 static void read_all(rk_span bytes) {
     static volatile uint8_t sink;
     for (size_t i = 0; i < bytes.len; i++)
@@ -121,7 +121,7 @@ rk_buf rk_test_text_of(rk_span code) {
 enum { MODULE_COMPUTATIONS = 3, COMPUTATION_INSTRUCTIONS = 2, INSTRUCTION_SHAPE = 3 };
 enum { SHAPE_DIMENSIONS = 3, SHAPE_DYNAMIC = 6, INSTRUCTION_ID_LISTS = 36, LAST_ID_LIST = 38 };
 
-// What the fields that the readers take care of hold.
+// The message type of a field that the reader handles itself.
 static const rk_hlo_message *message_of(const rk_hlo_message *owner, const rk_hlo_field *field) {
     if (owner == &rk_hlo_module_fields && field->number == MODULE_COMPUTATIONS)
         return &rk_hlo_computation_fields;

@@ -1,4 +1,4 @@
-// An environment without any setting, and a store of its own, for each test.
+// An environment without settings, and a separate store, for each test.
 #pragma once
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static const char *const fixture_variables[] = {
     "XDG_CACHE_HOME",
 };
 
-// `*state` becomes the store's directory; REKINDLE_DIR names it.
+// Sets `*state` to the store's directory, which REKINDLE_DIR names.
 static inline int fixture_begin(void **state) {
     for (size_t i = 0; i < RK_ARRAY_LEN(fixture_variables); i++)
         (void)unsetenv(fixture_variables[i]);
@@ -62,7 +62,7 @@ static inline rk_settings *fixture_load(void) {
     return settings;
 }
 
-// Loading must fail as an invalid argument, with all of these in its message.
+// Loading must fail with RK_INVALID_ARGUMENT and a message that contains all parts.
 static inline void fixture_expect_refused(const char *const *parts) {
     rk_settings *settings = NULL;
     rk_autoerr err = rk_settings_load(NULL, &settings);
@@ -74,7 +74,7 @@ static inline void fixture_expect_refused(const char *const *parts) {
             fail_msg("\"%s\" is not in: %s", *parts, rk_err_message(err));
 }
 
-// The settings of a job; `*out_trouble` is owned.
+// The settings of a job. `*out_trouble` is owned.
 static inline rk_settings *fixture_load_for_job(rk_err **out_trouble) {
     rk_settings *settings = NULL;
     rk_autoerr err = rk_settings_load_for_job(NULL, &settings, out_trouble);
@@ -84,7 +84,7 @@ static inline rk_settings *fixture_load_for_job(rk_err **out_trouble) {
     return settings;
 }
 
-// A job must go without rekindle, with this in the message, and with no wrong value to blame.
+// A job must run without rekindle. The message contains `part`, and no value is wrong.
 static inline void fixture_expect_without(const char *part) {
     rk_autoerr trouble = NULL;
     rk_settings *settings = fixture_load_for_job(&trouble);
@@ -96,7 +96,7 @@ static inline void fixture_expect_without(const char *part) {
         fail_msg("\"%s\" is not in: %s", part, rk_err_message(trouble));
 }
 
-// A job must get this mode, and nothing to tell.
+// A job must get this mode and no message.
 static inline void fixture_expect_mode(rk_mode mode) {
     rk_autoerr trouble = NULL;
     rk_settings *settings = fixture_load_for_job(&trouble);

@@ -127,7 +127,7 @@ static void config_may_be_a_link(void **state) {
     assert_int_equal(rk_settings_get(settings)->mode, RK_MODE_OFF);
 }
 
-static void a_misspelt_variable_is_told_from_others(void **state) {
+static void a_misspelt_variable_is_distinguished_from_others(void **state) {
     (void)state;
     static const char *const slips[][2] = {
         {"REKINDLE_MDOE", "REKINDLE_MODE"},
@@ -149,7 +149,7 @@ static void a_misspelt_variable_is_told_from_others(void **state) {
         assert_null(rk_settings_misspelt(rk_span_text(fixture_variables[i])));
 }
 
-static void unknown_names_are_told_with_the_nearest(void **state) {
+static void unknown_names_are_reported_with_the_nearest(void **state) {
     fixture_write_config(*state, "mode = off\nmax_sise = 5G\n");
     EXPECT_REFUSED("/config:2:", "\"max_sise\"", "\"max_size\"");
     fixture_write_config(*state, "REKINDLE_KEEP_PROGRAM = 1\n");
@@ -171,7 +171,7 @@ static void wrong_config_lines_name_file_and_line(void **state) {
     EXPECT_REFUSED("/config:2: mode is set a second time");
 }
 
-static void a_wrong_config_value_is_told_although_the_environment_hides_it(void **state) {
+static void a_wrong_config_value_is_reported_although_the_environment_hides_it(void **state) {
     fixture_write_config(*state, "mode = on\n");
     setenv("REKINDLE_MODE", "off", 1);
     EXPECT_REFUSED("/config:1:");
@@ -248,10 +248,10 @@ int main(void) {
         TEST(values_are_copies),
         TEST(config_lines_may_have_blanks_comments_and_carriage_returns),
         TEST(config_may_be_a_link),
-        TEST(a_misspelt_variable_is_told_from_others),
-        TEST(unknown_names_are_told_with_the_nearest),
+        TEST(a_misspelt_variable_is_distinguished_from_others),
+        TEST(unknown_names_are_reported_with_the_nearest),
         TEST(wrong_config_lines_name_file_and_line),
-        TEST(a_wrong_config_value_is_told_although_the_environment_hides_it),
+        TEST(a_wrong_config_value_is_reported_although_the_environment_hides_it),
         TEST(a_config_that_is_no_text_is_refused),
         TEST(wrong_variables_say_what_would_be_right),
         TEST(a_password_is_not_in_the_message),

@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "support/faults.h"
 
-// Whatever fails, loading either works or gives an error and nothing else.
+// If a call fails, loading either works or returns only an error.
 static void loading_survives_every_failing_call(void **state) {
     fixture_write_config(*state, "mode = readonly # x\nnamespace = team\nplugin = ~/p.so\n");
     static const unsigned kinds[] = {RK_FAULT_EVERY_SYSCALL, RK_FAULT_ALLOC};
@@ -26,7 +26,7 @@ static void loading_survives_every_failing_call(void **state) {
     }
 }
 
-// For a job there are settings or an error, and trouble only with settings; whatever is in trouble
+// A job gets settings or an error. `trouble` is set only together with settings, and then rekindle
 // is off.
 static void loading_for_a_job_survives_every_failing_call(void **state) {
     fixture_write_config(*state, "mode = readonly # x\nnamespace = team\nplugin = ~/p.so\n");
@@ -45,7 +45,7 @@ static void loading_for_a_job_survives_every_failing_call(void **state) {
             bool reached = rk_fault_end();
             assert_true((err == NULL) == (settings != NULL));
             assert_true(!trouble || settings);
-            // Settings that lack a value which was given, such as the plugin's path, are none.
+            // Settings without a configured value, such as the plugin's path, are not returned.
             assert_int_not_equal(rk_err_errno(trouble), ENOMEM);
             if (trouble)
                 assert_int_equal(rk_settings_get(settings)->mode, RK_MODE_OFF);
@@ -80,7 +80,7 @@ static void deriving_a_job_survives_every_failing_allocation(void **state) {
     assert_true(nth > 2);
 }
 
-// A config that is there and cannot be read is not the same as none.
+// An unreadable config is an error, unlike a missing one.
 static void an_unreadable_config_is_an_error(void **state) {
     fixture_write_config(*state, "mode = off\n");
     rk_settings *settings = NULL;

@@ -1,4 +1,4 @@
-// What a job gets where something cannot be read, or the home is somebody else's.
+// Settings of a job if something cannot be read, or if the home belongs to another user.
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ static void expect_wrong(const char *part) {
         fail_msg("\"%s\" is not in: %s", part, rk_err_message(err));
 }
 
-static void expect_off_and_told(const char *part) {
+static void expect_off_and_reported(const char *part) {
     rk_autoerr trouble = NULL;
     rk_settings *settings = fixture_load_for_job(&trouble);
     assert_int_equal(rk_settings_get(settings)->mode, RK_MODE_OFF);
@@ -48,13 +48,13 @@ static void a_config_that_cannot_be_read_is_no_wrong_value(void **state) {
     assert_int_equal(symlink("nowhere", config), 0);
     fixture_expect_without("/config is a symbolic link that leads nowhere: remove it");
     assert_int_equal(unlink(config), 0);
-    assert_int_equal(symlink("config", config), 0); // to itself
+    assert_int_equal(symlink("config", config), 0); // a link to itself
     fixture_expect_without("leads nowhere");
     setenv("REKINDLE_MODE", "off", 1);
     fixture_expect_mode(RK_MODE_OFF);
 }
 
-static const char *asked; // the folder that the next was asked of
+static const char *asked; // the folder of the last call
 
 static rk_err *is_a_project(const char *directory) {
     asked = directory;
@@ -82,7 +82,7 @@ static void the_config_of_others_is_no_wrong_value(void **state) {
     rk_settings *settings = NULL;
     rk_autoerr none = rk_settings_load(is_a_project, &settings);
     assert_null(none);
-    assert_null(asked); // nothing is wrong
+    assert_null(asked); // not called, because no value is wrong
     rk_settings_free(settings);
     fixture_write_config(*state, "[core]\n\tbare = true\n");
     expect_project();
@@ -101,7 +101,7 @@ static void the_config_of_others_is_no_wrong_value(void **state) {
     expect_project();
 }
 
-static void what_the_environment_says_holds_all_the_same(void **state) {
+static void the_environment_still_applies(void **state) {
     rk_autofree char *config = below(*state, "config");
     assert_null(rk_fs_make_dirs(config, 0700));
     setenv("REKINDLE_PLUGIN", "/p.so", 1);
@@ -118,26 +118,26 @@ static void what_the_environment_says_holds_all_the_same(void **state) {
 static void off_never_fails(void **state) {
     setenv("REKINDLE_MODE", "off", 1);
     setenv("REKINDLE_MAX_SIZE", "x", 1);
-    expect_off_and_told("REKINDLE_MAX_SIZE");
+    expect_off_and_reported("REKINDLE_MAX_SIZE");
     setenv("REKINDLE_DIR", "s3://bucket", 1);
-    expect_off_and_told("REKINDLE_DIR");
+    expect_off_and_reported("REKINDLE_DIR");
     unsetenv("REKINDLE_MODE");
     expect_wrong("REKINDLE_DIR");
     setenv("REKINDLE_DIR", *state, 1);
     fixture_write_config(*state, "no equals sign\nmode = off\nmax_sise = 1\n");
-    expect_off_and_told("/config:1:");
+    expect_off_and_reported("/config:1:");
 }
 
 static void a_wrong_mode_is_not_off(void **state) {
     fixture_write_config(*state, "mode = off\n");
     setenv("REKINDLE_MODE", "of", 1);
     expect_wrong("REKINDLE_MODE is \"of\"");
-    setenv("REKINDLE_MODE", "", 1); // the default, which hides the file's
+    setenv("REKINDLE_MODE", "", 1); // the default, which hides the file's value
     setenv("REKINDLE_MAX_SIZE", "x", 1);
     expect_wrong("REKINDLE_MAX_SIZE");
 }
 
-// A value that is refused leaves what was there before it whole.
+// A refused value leaves the earlier value unchanged.
 static void a_wrong_value_replaces_nothing(void **state) {
     fixture_write_config(*state, "job = mine\nplugin = /p.so\nsigning_key = /k\nmode = off\n");
     setenv("REKINDLE_JOB", "../up", 1);
@@ -151,7 +151,7 @@ static void a_wrong_value_replaces_nothing(void **state) {
     rk_settings_free(settings);
 }
 
-// The home of somebody else, at `*state`, with the default store in it.
+// Gives `home` to another user and makes it $HOME. The default store then lies in it.
 static void make_foreign_home(const char *home) {
     if (geteuid() != 0) {
         print_message("skipped: only root can give a directory away\n");
@@ -163,23 +163,23 @@ static void make_foreign_home(const char *home) {
 }
 
 static void nothing_is_made_in_the_home_of_another(void **state) {
-    char told[PATH_MAX + 64];
-    (void)snprintf(told, sizeof told, "%s belongs to user 12345, not to you (0)",
+    char message[PATH_MAX + 64];
+    (void)snprintf(message, sizeof message, "%s belongs to user 12345, not to you (0)",
                    (const char *)*state);
     make_foreign_home(*state);
-    fixture_expect_without(told);
-    setenv("REKINDLE_DIR", "~/kept", 1); // locks the user out as much
-    fixture_expect_without(told);
+    fixture_expect_without(message);
+    setenv("REKINDLE_DIR", "~/kept", 1); // would exclude the home's owner too
+    fixture_expect_without(message);
     setenv("REKINDLE_MODE", "off", 1);
     fixture_expect_mode(RK_MODE_OFF);
-    setenv("REKINDLE_MODE", "readonly", 1); // makes none
+    setenv("REKINDLE_MODE", "readonly", 1); // creates no store
     fixture_expect_mode(RK_MODE_READONLY);
     unsetenv("REKINDLE_MODE");
-    // A folder that is ours does not make the home so.
+    // Our own folder in it does not change the home's owner.
     rk_autofree char *cache = below(*state, ".cache");
     assert_null(rk_fs_make_dirs(cache, 0700));
     unsetenv("REKINDLE_DIR");
-    fixture_expect_without(told);
+    fixture_expect_without(message);
 }
 
 static void a_store_that_is_there_is_used(void **state) {
@@ -195,13 +195,13 @@ static void a_folder_outside_of_the_home_is_the_users_choice(void **state) {
     rk_autofree char *store = below(elsewhere, "store");
     setenv("REKINDLE_DIR", store, 1);
     fixture_expect_mode(RK_MODE_READWRITE);
-    // Also one of somebody else: a volume that a container has from its host.
+    // Also allowed if another user owns it, as for a volume that a container gets from its host.
     assert_int_equal(chown(elsewhere, SOMEBODY, SOMEBODY), 0);
     fixture_expect_mode(RK_MODE_READWRITE);
     rk_test_tempdir_remove(elsewhere);
 }
 
-// `sudo -E` with a home of root's own.
+// As with `sudo -E`, but with root's own home.
 static void nor_in_the_cache_folder_of_another(void **state) {
     make_foreign_home(*state);
     char *home = rk_test_tempdir();
@@ -217,7 +217,7 @@ static void ones_own_home_is_used(void **state) {
     setenv("HOME", *state, 1);
     unsetenv("REKINDLE_DIR");
     fixture_expect_mode(RK_MODE_READWRITE);
-    setenv("HOME", "/", 1); // a service's: everything is below it
+    setenv("HOME", "/", 1); // the home of a service: everything is below it
     rk_autofree char *store = below(*state, "store");
     setenv("REKINDLE_DIR", store, 1);
     fixture_expect_mode(RK_MODE_READWRITE);
@@ -229,7 +229,7 @@ int main(void) {
         TEST(what_is_right_is_as_ever),
         TEST(a_config_that_cannot_be_read_is_no_wrong_value),
         TEST(the_config_of_others_is_no_wrong_value),
-        TEST(what_the_environment_says_holds_all_the_same),
+        TEST(the_environment_still_applies),
         TEST(off_never_fails),
         TEST(a_wrong_mode_is_not_off),
         TEST(a_wrong_value_replaces_nothing),

@@ -6,7 +6,7 @@
 
 enum { MOST_WORDS = 32 };
 
-// A command line, its words separated by blanks. Owned: rk_free.
+// The job of a command line, whose words are separated by spaces. Owned: rk_free.
 static char *job_of(const char *line) {
     rk_autofree char *words = rk_strdup(line);
     const char *argv[MOST_WORDS];
@@ -144,10 +144,10 @@ static void secrets_are_not_in_the_digest(void **state) {
     expect_same("torchrun --nproc 4 train.py --token one", "python train.py --token two");
     expect_different("python train.py --password one --lr 1",
                      "python train.py --password one --lr 2");
-    expect_different("python train.py -pone", "python train.py -ptwo"); // of no known client
+    expect_different("python train.py -pone", "python train.py -ptwo"); // not a known client
 }
 
-// Manifests that earlier versions wrote are found by these names.
+// Manifests of earlier versions are found by these names.
 static void names_without_secrets_are_as_ever(void **state) {
     (void)state;
     static const char *const known[][2] = {

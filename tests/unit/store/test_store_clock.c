@@ -1,4 +1,4 @@
-// Clocks that jump, and processes with a clock of their own: what was used in the last hour stays.
+// Clocks that jump, and processes with another clock. Entries used in the last hour stay.
 #include "aged.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-// A clock that was `hours` ahead, at some time since this machine was started.
+// Adds a record of a clock that was `hours` ahead, at some time since the boot.
 static void add_sample(double hours) {
     rk_process self;
     rk_process_self(&self);
@@ -49,12 +49,12 @@ static void add_sample(double hours) {
     assert_int_equal(fclose(file), 0);
 }
 
-// The age of what a clock stamped that was `ahead_hours` ahead, `hours` ago.
+// The age of a time stamp that was made `hours` ago, by a clock that was `ahead_hours` ahead.
 static double age_hours(double hours, double ahead_hours) {
-    rk_last_use_clock ages;
-    sample_ok(rk_last_use_load_clock(store, &ages));
-    double stamp_ns = (double)ages.now_ns - (hours - ahead_hours) * (double)HOUR_NS;
-    return (double)rk_last_use_age(&ages, (uint64_t)stamp_ns) / (double)HOUR_NS;
+    rk_last_use_clock clock;
+    sample_ok(rk_last_use_load_clock(store, &clock));
+    double stamp_ns = (double)clock.now_ns - (hours - ahead_hours) * (double)HOUR_NS;
+    return (double)rk_last_use_age(&clock, (uint64_t)stamp_ns) / (double)HOUR_NS;
 }
 
 static void assert_near(double value, double expected) {
@@ -67,14 +67,14 @@ static void without_jumps_age_is_age(void **state) {
     assert_near(age_hours(0, 0), 0);
     assert_near(age_hours(5, 0), 5);
     add_sample(0);
-    add_sample(0.005); // wandered by 18 seconds: no jump
+    add_sample(0.005); // a drift of 18 seconds is no jump
     assert_near(age_hours(5, 0), 5);
     assert_near(age_hours(YEAR_HOURS, 0), YEAR_HOURS);
 }
 
 static void a_clock_that_was_behind(void **state) {
     (void)state;
-    assert_near(age_hours(0.5, -YEAR_HOURS), YEAR_HOURS + 0.5); // nobody could know
+    assert_near(age_hours(0.5, -YEAR_HOURS), YEAR_HOURS + 0.5); // unknown without a clock record
     add_sample(-YEAR_HOURS);
     assert_near(age_hours(0.5, -YEAR_HOURS), 0.5);
     assert_near(age_hours(30, -YEAR_HOURS), 30);
@@ -83,14 +83,14 @@ static void a_clock_that_was_behind(void **state) {
 
 static void a_clock_that_is_ahead_now(void **state) {
     (void)state;
-    add_sample(-YEAR_HOURS); // the right one, seen from now
+    add_sample(-YEAR_HOURS); // the correct clock, relative to the present one
     assert_near(age_hours(3, -YEAR_HOURS), 3);
 }
 
 static void a_clock_that_was_ahead(void **state) {
     (void)state;
     add_sample(YEAR_HOURS);
-    assert_near(age_hours(0.5, YEAR_HOURS), 0); // of the future: as if used now
+    assert_near(age_hours(0.5, YEAR_HOURS), 0); // in the future: counts as used now
     assert_near(age_hours(5, 0), 5);
 }
 
@@ -108,7 +108,7 @@ static void several_jumps(void **state) {
 static void other_boots_are_measured_by_their_last_clock(void **state) {
     (void)state;
     rk_autofree char *path = rk_path_join(root, "usage/clock");
-    // A year behind until the network was there, then right.
+    // A year behind until the network was up, then right.
     const char text[] = "00112233445566778899aabbccddeeff 1700000000\n"
                         "00112233445566778899aabbccddeeff 1731536000\n";
     sample_write_file(path, text, sizeof text - 1);
@@ -148,12 +148,12 @@ static void collecting_believes_the_least_age(void **state) {
     add_sample(-YEAR_HOURS);
     put(1, YEAR_HOURS + 0.5); // half an hour ago, by the clock that was behind
     put(2, 30);
-    put(3, -YEAR_HOURS); // of the future
+    put(3, -YEAR_HOURS); // in the future
     collect(HOUR_NS);
     assert_true(has(1));
     assert_false(has(2));
     assert_true(has(3));
-    // What was of the future ages from now on.
+    // The time stamp in the future is replaced, so the entry ages from now on.
     rk_key key = sample_key(3);
     char *path = sample_path(root, RK_ENTRY_EXECUTABLE, &key);
     struct stat info;
@@ -182,7 +182,8 @@ static uint64_t boottime(void) {
     return libc_ns(CLOCK_BOOTTIME);
 }
 
-// A process whose clock is a year off, as under libfaketime: its stamps are the file system's.
+// A process whose clock is a year off, as under libfaketime. The time stamps come from the file
+// system.
 static void a_clock_of_ones_own_does_no_harm(void **state) {
     (void)state;
     static const rk_clock_table clock = {monotonic, realtime, boottime};
@@ -215,7 +216,7 @@ static void samples_are_taken_when_the_clock_is_new(void **state) {
     assert_int_equal(info.st_size, once);
     for (unsigned i = 0; i < 300; i++)
         add_sample(i);
-    collect(HOUR_NS); // trims it
+    collect(HOUR_NS); // trims the file
     assert_int_equal(lstat(path, &info), 0);
     assert_true(info.st_size < 5000);
 }

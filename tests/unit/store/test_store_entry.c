@@ -1,4 +1,4 @@
-// Any bytes give an entry or a reason, and only the bytes that were encoded give the entry.
+// Decoding returns an entry or a reason for any bytes. Only the encoded bytes give the entry.
 #include "sample.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void round_trips(void **state) {
     assert_round_trip(&entry);
 }
 
-// Lengths around every threshold of the encoder, of bytes that shrink and bytes that do not.
+// Lengths around every threshold of the encoder, with compressible and incompressible bytes.
 static void round_trips_of_all_lengths(void **state) {
     (void)state;
     uint8_t *noise = sample_noise(600, 7);
@@ -145,7 +145,7 @@ static void every_bit_counts(void **state) {
     }
 }
 
-// Each length in a block of exactly that size, so that a sanitizer sees a read past the end.
+// Each length in a block of exactly this size, so that a sanitizer detects reads past the end.
 static void every_length_counts(void **state) {
     (void)state;
     rk_entry entry = sample_entry(RK_ENTRY_PROGRAM, 10);
@@ -178,7 +178,7 @@ static void any_alignment_will_do(void **state) {
     }
 }
 
-// The whole key is compared, not only the digest that names the file.
+// The whole key is compared, not only the digest in the file name.
 static void another_key_is_refused(void **state) {
     (void)state;
     rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 12);
@@ -215,7 +215,7 @@ static void signing_changes_nothing_else(void **state) {
         RK_AUTO(rk_buf) data = encoded(&entry);
         assert_signed(&data, &entry, NULL);
         size_t before = data.len;
-        for (uint8_t by = 1; by < 3; by++) { // the second one over the first one's
+        for (uint8_t by = 1; by < 3; by++) { // the second signature replaces the first
             rk_sign_public signer = sign(&data, by);
             assert_int_equal(data.len, before + RK_ENTRY_SIGNATURE_BYTES);
             assert_signed(&data, &entry, &signer);
@@ -223,8 +223,8 @@ static void signing_changes_nothing_else(void **state) {
     }
 }
 
-// A signature moved to another entry, or with another's key put in, is none. The check, which needs
-// no secret, is made to fit.
+// A signature that is moved to another entry, or gets another key, is invalid. The check is
+// corrected, because it needs no secret.
 static void signatures_cannot_be_moved(void **state) {
     (void)state;
     enum { CHECK = 32, FIELDS_AT = 236, FIELDS = 12 };
@@ -256,7 +256,7 @@ static void signatures_cannot_be_moved(void **state) {
         case 6:
             other.compile_ns++;
             break;
-        default: // another key below, or nothing
+        default: // 7: another key, below; 8: no change
             break;
         }
         RK_AUTO(rk_buf) data = encoded(&other);

@@ -1,4 +1,4 @@
-// What goes when the store is full, and what does not.
+// Eviction: which entries are removed when the store is full.
 #include "aged.h"
 
 #include <fcntl.h>
@@ -87,7 +87,7 @@ static void worth_is_seconds_by_bytes_and_hours(void **state) {
     assert_true(program < executable && program > executable / 11);
 }
 
-static void the_cap_is_held(void **state) {
+static void the_cap_holds(void **state) {
     (void)state;
     open_store(500 * KB);
     for (unsigned seed = 0; seed < 200; seed++) {
@@ -95,10 +95,10 @@ static void the_cap_is_held(void **state) {
         assert_true(aged_real_bytes(self.store) <= 500 * KB);
         assert_true(has(seed));
     }
-    assert_true(aged_real_bytes(self.store) > 400 * KB); // no more went than had to
+    assert_true(aged_real_bytes(self.store) > 400 * KB); // no more than necessary was evicted
     assert_int_equal(aged_known_bytes(self.store), aged_real_bytes(self.store));
     assert_int_equal(count(150, 200), count(0, 200) - count(0, 150));
-    assert_true(count(150, 200) > 40); // the least recent went
+    assert_true(count(150, 200) > 40); // the oldest were evicted
 }
 
 static void seconds_are_kept_not_bytes(void **state) {
@@ -142,14 +142,14 @@ static void recent_entries_go_for_what_is_worth_more_only(void **state) {
     open_store(200 * KB);
     for (unsigned seed = 0; seed < 19; seed++)
         put(seed, 10, 10, 0.2);
-    sample_fails(try_put(100, 20, 5), RK_OUT_OF_RANGE); // less for each byte
+    sample_fails(try_put(100, 20, 5), RK_OUT_OF_RANGE); // less worth per byte
     assert_int_equal(count(0, 19), 19);
     assert_false(has(100));
     assert_int_equal(aged_known_bytes(self.store), aged_real_bytes(self.store));
-    sample_fails(try_put(101, 20, 4), RK_OUT_OF_RANGE); // remembered
+    sample_fails(try_put(101, 20, 4), RK_OUT_OF_RANGE); // remembered refusal
     sample_ok(try_put(102, 20, 500));
     assert_true(has(102));
-    assert_true(count(0, 19) >= 16); // and only what was needed
+    assert_true(count(0, 19) >= 16); // only as many as necessary
     assert_true(aged_real_bytes(self.store) <= 200 * KB);
     assert_int_equal(aged_known_bytes(self.store), aged_real_bytes(self.store));
 }
@@ -164,13 +164,13 @@ static void nothing_goes_for_what_does_not_fit_anyway(void **state) {
     assert_int_equal(aged_known_bytes(self.store), aged_real_bytes(self.store));
 }
 
-static void a_replaced_entry_gives_its_room_back(void **state) {
+static void a_replaced_entry_releases_its_space(void **state) {
     (void)state;
     open_store(100 * KB);
     for (unsigned i = 0; i < 20; i++)
         sample_ok(try_put(1, 40, 1));
     assert_int_equal(aged_known_bytes(self.store), aged_real_bytes(self.store));
-    // Old and new are there at once while it is written: pending counts.
+    // Old and new entry exist at once during the write: the reservation counts.
     sample_fails(try_put(1, 99, 1), RK_OUT_OF_RANGE);
 }
 
@@ -212,7 +212,7 @@ static void foreign_bytes_count_and_stay(void **state) {
     free(noise);
     open_store(100 * KB);
     sample_ok(try_put(1, 10, 1));
-    sample_fails(try_put(2, 20, 1), RK_OUT_OF_RANGE); // today's run is not given up
+    sample_fails(try_put(2, 20, 1), RK_OUT_OF_RANGE); // today's run is not evicted
     aged_set_age(run, 48);
     rk_autofree char *folder = rk_path_join(self.root, "runs/20260101T000000Z-host-1");
     aged_set_age(folder, 48);
@@ -257,7 +257,7 @@ static void a_hit_is_noted_once_in_ten_minutes(void **state) {
     char *program = sample_path(self.root, RK_ENTRY_PROGRAM, &key);
     struct stat info;
     assert_int_equal(lstat(program, &info), 0);
-    assert_true(rk_stat_modified_ns(&info) >= noted); // it ages with its executable
+    assert_true(rk_stat_modified_ns(&info) >= noted); // it gets the executable's time
     free(program);
 }
 
@@ -272,16 +272,16 @@ static void work(unsigned number) {
         rk_err_free(err);
         if (full || i % 3)
             continue;
-        rk_key key = sample_key(seed); // so that there is something to evict
+        rk_key key = sample_key(seed); // makes some entries old, so that they can be evicted
         char *path = sample_path(self.root, RK_ENTRY_EXECUTABLE, &key);
         const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1700000000}};
-        (void)utimensat(AT_FDCWD, path, times, 0); // it may be gone already
+        (void)utimensat(AT_FDCWD, path, times, 0); // the entry may be evicted already
         free(path);
     }
     _exit(0);
 }
 
-// However many processes put at once.
+// The cap holds for any number of concurrent processes.
 static void many_processes_keep_the_cap(void **state) {
     enum { PROCESSES = 16 };
     (void)state;
@@ -307,7 +307,7 @@ static void many_processes_keep_the_cap(void **state) {
     }
     print_message("most at once: %llu of %llu bytes\n", (unsigned long long)most,
                   (unsigned long long)(400 * KB));
-    // A listing takes its time: what one process evicts and another puts meanwhile counts twice.
+    // A listing takes time. Entries evicted and put during it may count twice.
     assert_true(most <= 400 * KB + PROCESSES * 12 * KB);
     assert_true(aged_real_bytes(self.store) <= 400 * KB);
     assert_true(most > 300 * KB);
@@ -349,17 +349,18 @@ static void threads_share_an_account(void **state) {
 }
 
 static void put_and_exit(void *context) {
-    self.store = NULL; // whose log is the parent's
+    self.store = NULL; // its log belongs to the parent
     open_store(100 * KB);
     rk_fault_begin(&(rk_fault_plan){.nth = *(unsigned *)context, .exits = true});
     rk_err_free(try_put(500, 10, 100));
 }
 
-// Wherever a process ends that makes room: the cap holds, nobody waits for it, the account heals.
+// The process ends at any call while it evicts: the cap holds, no other process waits for it, and
+// the account is repaired.
 static void a_process_that_ends_anywhere(void **state) {
     (void)state;
     int status = RK_FAULT_EXIT_STATUS;
-    for (unsigned nth = 1; status; nth += nth < 90 ? 5 : 997) { // some 10,000 calls, much alike
+    for (unsigned nth = 1; status; nth += nth < 90 ? 5 : 997) { // some 10,000 similar calls
         open_store(100 * KB);
         for (unsigned seed = 0; seed < 9; seed++)
             put(seed, 10, 1, 50);
@@ -368,8 +369,7 @@ static void a_process_that_ends_anywhere(void **state) {
         assert_true(aged_real_bytes(self.store) <= 100 * KB);
         uint64_t start_ns = rk_monotonic_ns();
         sample_ok(try_put(600, 20, 1000));
-        assert_true(rk_monotonic_ns() - start_ns <
-                    UINT64_C(9000000000)); // what waiting takes: 10 s
+        assert_true(rk_monotonic_ns() - start_ns < UINT64_C(9000000000)); // a wait takes 10 s
         assert_true(aged_real_bytes(self.store) <= 100 * KB);
         rk_gc_report report;
         sample_ok(rk_store_gc(self.store,
@@ -387,12 +387,12 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(worth_is_seconds_by_bytes_and_hours),
-        TEST(the_cap_is_held),
+        TEST(the_cap_holds),
         TEST(seconds_are_kept_not_bytes),
         TEST(pins_stay),
         TEST(recent_entries_go_for_what_is_worth_more_only),
         TEST(nothing_goes_for_what_does_not_fit_anyway),
-        TEST(a_replaced_entry_gives_its_room_back),
+        TEST(a_replaced_entry_releases_its_space),
         TEST(a_program_may_outlive_its_executable),
         TEST(foreign_bytes_count_and_stay),
         TEST(a_hit_is_noted_once_in_ten_minutes),

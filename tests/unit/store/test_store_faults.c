@@ -1,5 +1,4 @@
-// Every system call and every allocation fails once, or is the process's last: the store stays
-// sound.
+// Every system call and every allocation fails once, or ends the process. The store stays sound.
 #include "sample.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@
 #include "support/faults.h"
 #include "support/tempdir.h"
 
-// A store with the old entry of seed 1, and the new one that replaces it.
+// A store with the old entry of seed 1, and the new entry that replaces it.
 typedef struct fixture {
     char *root;
     rk_store *store;
@@ -37,7 +36,7 @@ static void free_fixture(fixture *self) {
     rk_test_tempdir_remove(self->root);
 }
 
-// What the operations under test return, so that one loop serves all.
+// The common type of the operations under test.
 typedef rk_err *(*operation)(fixture *self);
 
 static rk_err *put_new(fixture *self) {
@@ -100,9 +99,11 @@ static bool has_entry(fixture *self, const rk_entry *entry) {
     return lookup.found && lookup.view.entry.created_ns == entry->created_ns;
 }
 
-// Old, new or none, but never damaged; and a put repairs whatever is missing.
+// The store has the old entry, the new one or none, but never a damaged one. A put restores the
+// entry.
 static void assert_sound(fixture *self) {
-    // As the next process finds it: this one may have been refused, and then no longer tries.
+    // Opens the store again, like the next process. This one may have been refused a write and
+    // stopped writing.
     rk_store_free(self->store);
     sample_ok(rk_store_open(self->root, false, &self->store));
     RK_AUTO(rk_store_lookup) lookup = {0};
@@ -122,10 +123,10 @@ static void assert_sound(fixture *self) {
 
 static const struct {
     operation run;
-    bool with_old;  // the store holds the old entry
-    bool keeps_old; // and does so afterwards, also if a call failed
-    bool silent;    // best effort: the failure of a call is no error
-    unsigned least; // it makes at least as many system calls, or the test has lost its sense
+    bool with_old;  // the store contains the old entry
+    bool keeps_old; // the old entry stays, even if a call fails
+    bool silent;    // best effort: a failing call gives no error
+    unsigned least; // minimum number of system calls, to keep the test meaningful
 } operations[] = {
     {put_new, false, false, false, 8},
     {put_new, true, false, false, 7},
@@ -170,7 +171,7 @@ static void fail_every_call(unsigned calls, int error_number, bool lasting) {
 
 static void nth_system_call_fails(void **state) {
     (void)state;
-    // Faults that pass (among them one that the store acts upon), then such as stay.
+    // First transient faults (also one that the store handles), then lasting ones.
     fail_every_call(RK_FAULT_EVERY_SYSCALL, EIO, false);
     fail_every_call(RK_FAULT_EVERY_SYSCALL, ENOENT, false);
     fail_every_call(RK_FAULT_EVERY_SYSCALL, ENOSPC, true);
@@ -183,7 +184,7 @@ static void nth_allocation_fails(void **state) {
     fail_every_call(RK_FAULT_ALLOC, ENOMEM, true);
 }
 
-// Without memory there is an error that says so, and never a verdict on the bytes.
+// A failed allocation gives an error with that reason, never a verdict on the bytes.
 static void no_memory_is_no_damage(void **state) {
     (void)state;
     rk_entry entry = sample_entry(RK_ENTRY_PROGRAM, 1);
@@ -326,7 +327,7 @@ static uint64_t chosen_now(void) {
     return now_ns;
 }
 
-// Puts and quarantines; how many changing calls that took.
+// Puts and quarantines. Returns the number of changing calls.
 static unsigned try_to_change(fixture *self, rk_code expected) {
     rk_fault_begin(&(rk_fault_plan){.calls = RK_FAULT_EVERY_CHANGE & ~(unsigned)RK_FAULT_OPEN});
     rk_err *err = rk_store_put(self->store, &self->new_entry, NULL);
@@ -342,7 +343,7 @@ static void after_a_refusal_nothing_is_tried(void **state) {
     static const struct {
         int error_number;
         rk_code code;
-        bool passes; // after a minute
+        bool passes; // after one minute
     } cases[] = {{EROFS, RK_PERMISSION_DENIED, false},
                  {EACCES, RK_PERMISSION_DENIED, false},
                  {ENOSPC, RK_RESOURCE_EXHAUSTED, true},
@@ -362,7 +363,7 @@ static void after_a_refusal_nothing_is_tried(void **state) {
         assert_int_equal(try_to_change(&self, cases[i].code), 0);
         now_ns += (uint64_t)59 * 1000000000;
         assert_int_equal(try_to_change(&self, cases[i].code), 0);
-        assert_true(has_entry(&self, &self.old_entry)); // reading goes on
+        assert_true(has_entry(&self, &self.old_entry)); // reading still works
         now_ns += (uint64_t)2 * 1000000000;
         if (cases[i].passes)
             assert_true(try_to_change(&self, RK_OK) > 0);
@@ -370,7 +371,7 @@ static void after_a_refusal_nothing_is_tried(void **state) {
             assert_int_equal(try_to_change(&self, cases[i].code), 0);
         free_fixture(&self);
     }
-    // Other failures are no refusals.
+    // Other errors are not refusals.
     fixture self = make_fixture(true);
     rk_fault_begin(&(rk_fault_plan){.nth = 1, .calls = RK_FAULT_FSYNC, .error_number = EIO});
     rk_err *err = rk_store_put(self.store, &self.new_entry, NULL);

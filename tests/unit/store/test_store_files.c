@@ -1,4 +1,5 @@
-// The store as files in a directory: what is put is got, and whatever lies there is no error.
+// The store as files in a directory: it returns the stored entries, and other files in it cause no
+// errors.
 #include "sample.h"
 
 #include <errno.h>
@@ -14,8 +15,8 @@
 #include "support/tempdir.h"
 
 typedef struct fixture {
-    char *directory; // temporary; the store lies in it
-    char *root;      // the store's
+    char *directory; // temporary; contains the store
+    char *root;      // of the store
     rk_store *store;
 } fixture;
 
@@ -102,8 +103,8 @@ static void nothing_is_made_before_the_first_put(void **state) {
     assert_miss(self->store, 1, RK_ENTRY_OK, false);
     rk_autofree char *marker = rk_path_join(self->root, "REKINDLE_STORE");
     assert_int_equal(unlink(marker), 0);
-    assert_int_equal(rmdir(self->root), 0);   // so it was empty
-    put(self->store, RK_ENTRY_EXECUTABLE, 1); // and is made again
+    assert_int_equal(rmdir(self->root), 0);   // it was empty
+    put(self->store, RK_ENTRY_EXECUTABLE, 1); // created again
     assert_hit(self->store, 1);
 }
 
@@ -134,13 +135,14 @@ static void damage_is_set_aside_and_repaired(void **state) {
     assert_true(rk_store_quarantine(self->store, &key));
     assert_int_equal(sample_count_files(quarantine), 4);
     assert_miss(self->store, 1, RK_ENTRY_OK, false);
-    assert_false(rk_store_quarantine(self->store, &key)); // none is left
+    assert_false(rk_store_quarantine(self->store, &key)); // no entry is left
     assert_int_equal(sample_count_files(quarantine), 4);
     rk_free(quarantine);
     free(path);
 }
 
-// An entry of tomorrow's format stays for the rekindle that can read it, until ours is compiled.
+// An entry of a newer format stays for the version that can read it, until this version stores its
+// own.
 static void another_version_stays(void **state) {
     fixture *self = *state;
     rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 1);
@@ -166,7 +168,7 @@ static void swapped_files_are_misses(void **state) {
     char *second = sample_path(self->root, RK_ENTRY_EXECUTABLE, &keys[1]);
     assert_int_equal(rename(first, second), 0);
     assert_miss(self->store, 2, RK_ENTRY_OTHER_KEY, true);
-    // The program under the executable's name: the same key, but not the same thing.
+    // A program file under the executable's name has the same key but another kind.
     char *program = sample_path(self->root, RK_ENTRY_PROGRAM, &keys[2]);
     put(self->store, RK_ENTRY_EXECUTABLE, 3);
     char *third = sample_path(self->root, RK_ENTRY_EXECUTABLE, &keys[2]);
@@ -181,7 +183,7 @@ static void swapped_files_are_misses(void **state) {
 static void make_socket(const char *path) {
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    // The path is longer than a socket's may be: bound under a short name, then moved.
+    // The path is too long for a socket address: bind to a short name, then move.
     (void)snprintf(address.sun_path, sizeof address.sun_path, "/tmp/rekindle-%ld", (long)getpid());
     (void)unlink(address.sun_path);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
@@ -189,8 +191,8 @@ static void make_socket(const char *path) {
     assert_int_equal(close(fd), 0);
 }
 
-// One odd thing after the other where the entry should be: a miss, no hang, and the next put
-// repairs, with and without a look-up before.
+// Various odd files in place of the entry: each is a miss without a hang, and the next put repairs
+// it, with and without an earlier look-up.
 static void odd_files_are_misses(void **state) {
     fixture *self = *state;
     rk_key key = sample_key(1);
@@ -204,7 +206,7 @@ static void odd_files_are_misses(void **state) {
         else if (odd / 2 == 1)
             assert_int_equal(mkdir(path, 0700), 0);
         else if (odd / 2 == 2)
-            assert_int_equal(symlink(elsewhere, path), 0); // to a sound entry
+            assert_int_equal(symlink(elsewhere, path), 0); // to a valid entry
         else if (odd / 2 == 3)
             assert_int_equal(symlink("nowhere", path), 0);
         else
@@ -220,7 +222,7 @@ static void odd_files_are_misses(void **state) {
     free(path);
 }
 
-// Larger than any entry may be: refused by its size, without being read.
+// A file larger than any entry is refused by its size, without being read.
 static void huge_file_is_a_miss(void **state) {
     fixture *self = *state;
     rk_key key = sample_key(1);
@@ -256,7 +258,7 @@ static void readonly_never_writes(void **state) {
     free(path);
 }
 
-// Links and folders of others within the store are neither read from nor written to.
+// Links and folders of other users within the store are neither read nor written.
 static void strange_folders_are_not_used(void **state) {
     fixture *self = *state;
     rk_key key = sample_key(1);
@@ -305,7 +307,7 @@ static void leftovers_are_swept_by_the_next_put(void **state) {
     for (unsigned i = 1; i <= 3; i++)
         assert_int_equal(rk_fault_in_child(killed_in_put, self->store), RK_FAULT_EXIT_STATUS);
     assert_int_equal(sample_count_files(self->root), 4);
-    put(self->store, RK_ENTRY_EXECUTABLE, 1); // this process has swept that folder already
+    put(self->store, RK_ENTRY_EXECUTABLE, 1); // this process has already swept that folder
     assert_int_equal(sample_count_files(self->root), 4);
     rk_store *another = NULL;
     sample_ok(rk_store_open(self->root, false, &another));

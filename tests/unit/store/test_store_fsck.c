@@ -1,4 +1,4 @@
-// What a check finds, what it repairs, and that a sound store has nothing to find.
+// The findings and repairs of a check. A sound store has no findings.
 #include "aged.h"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static uint64_t all(const uint64_t counts[RK_FSCK_KINDS]) {
     return sum;
 }
 
-// One finding of this kind, which repairing removes; looking changes nothing.
+// Expects one finding of this kind. Repairing removes it; checking changes nothing.
 static void expect_one(rk_fsck_kind kind, bool repairable) {
     for (int i = 0; i < 2; i++) {
         rk_fsck_report report = fsck(false);
@@ -114,7 +114,7 @@ static void damage_in_a_program(void **state) {
     char *path = path_of(RK_ENTRY_PROGRAM, 5);
     assert_int_equal(truncate(path, 1000), 0);
     free(path);
-    // The account too is wrong then.
+    // The account is then wrong too.
     rk_fsck_report report = fsck(true);
     assert_int_equal(report.found[RK_FSCK_DAMAGED], 1);
     assert_int_equal(report.found[RK_FSCK_ACCOUNT], 1);

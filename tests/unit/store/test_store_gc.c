@@ -1,4 +1,4 @@
-// Collecting by hand: what goes, what is only said to go, and what stays.
+// Explicit collection: removed files, dry runs, and files that stay.
 #include "aged.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ static void the_size_is_kept_to(void **state) {
         put(seed, seed + 1, 100);
     rk_gc_report report = collect((rk_gc_options){.max_bytes = 200000});
     assert_true(report.after.bytes <= 200000 && report.after.bytes > 180000);
-    assert_true(has(19) && !has(0)); // most seconds
+    assert_true(has(19) && !has(0)); // it has the longest compile time
     assert_true(report.programs.files > report.executables.files);
 }
 
@@ -176,7 +176,7 @@ static void a_dry_run_says_the_same_and_does_nothing(void **state) {
     assert_int_equal(wet.leftovers.files, 1);
 }
 
-// As a file of rekindle's own begins, by its folder.
+// The beginning of rekindle's own files, by folder.
 static const char *beginning_of(const char *name) {
     if (strncmp(name, "jobs/", 5) == 0)
         return "rekindle manifest 1\n";
@@ -231,7 +231,7 @@ static void runs_and_others_have_limits(void **state) {
     assert_false(lies("jobs/old"));
     assert_true(lies("jobs/mixed/manifest") && lies("jobs/mixed/manifest-1"));
     assert_int_equal(report.jobs.files, 2);
-    (void)collect((rk_gc_options){.max_bytes = 200000}); // 10,000 bytes for runs
+    (void)collect((rk_gc_options){.max_bytes = 200000}); // the runs may take 10,000 bytes
     assert_true(!lies("runs/a") && lies("runs/b/1.jsonl") && lies("runs/c"));
     report = collect((rk_gc_options){.max_bytes = 20000});
     assert_true(!lies("runs/b") && lies("runs/c/0.jsonl"));
@@ -239,7 +239,7 @@ static void runs_and_others_have_limits(void **state) {
     assert_int_equal(report.after.bytes, 3000 + 10 + 20 + 40);
 }
 
-// A summary that is written now, as old as its journals, does not keep an old run.
+// A summary written later has the time of its journals, so it does not keep an old run.
 static void a_run_is_as_old_as_its_journals(void **state) {
     (void)state;
     put_other("runs/a/0.jsonl", 3000, 24 * 3);
@@ -254,7 +254,7 @@ static void a_run_is_as_old_as_its_journals(void **state) {
     assert_int_equal(report.runs.bytes, 3000 + sizeof begins - 1);
 }
 
-// What people keep in folders of these names stays, and is not counted.
+// Users' files in folders with these names stay and are not counted.
 static void files_of_others_stay(void **state) {
     static const char *const others[] = {
         "runs/Nov01_12-00-00_host/events.out.tfevents.1.host",
@@ -312,7 +312,7 @@ static void files_of_others_stay(void **state) {
 
 #define SIXTY "123456789012345678901234567890123456789012345678901234567890"
 
-// A summary.json is ours if it names the run whose folder it lies in.
+// A summary.json is ours if it names the run of its folder.
 static void summaries_are_known_by_their_run(void **state) {
     static const struct {
         const char *path, *text;
@@ -327,7 +327,7 @@ static void summaries_are_known_by_their_run(void **state) {
         {"runs/g/summary.json", "{\"v\":1,\"loss\":1,\"run\":\"g\"}", false},
         {"runs/h/summary-2.json", "{\"v\":1,\"run\":\"h\"}", false},
         {"runs/i/summary.json", "", false},
-        {"runs/20261121T133847Z-node1-1/summary.json", "{\"v\":1,\"r", true}, // of a power cut
+        {"runs/20261121T133847Z-node1-1/summary.json", "{\"v\":1,\"r", true}, // a torn write
     };
     (void)state;
     for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
@@ -348,20 +348,20 @@ static void count_removal(void *context, const rk_gc_removal *removal) {
     ++*(unsigned *)context;
 }
 
-static void removals_are_told(void **state) {
+static void removals_are_reported(void **state) {
     (void)state;
-    unsigned told = 0;
+    unsigned reported = 0;
     for (unsigned seed = 0; seed < 5; seed++)
         put(seed, 1, 100);
     put_other(SET_ASIDE "1-1", 10, 24 * 40);
     rk_gc_report report = collect(
-        (rk_gc_options){.older_than_ns = HOUR_NS, .removed = count_removal, .context = &told});
-    assert_int_equal(told, 11);
+        (rk_gc_options){.older_than_ns = HOUR_NS, .removed = count_removal, .context = &reported});
+    assert_int_equal(reported, 11);
     assert_int_equal(report.quarantine.files, 1);
 }
 
-// The file that names who collects.
-static char *hold_path(void) {
+// The lease file of the gc lock.
+static char *gc_lock_path(void) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest key;
     rk_digest_of(rk_span_text("rekindle gc"), &key);
@@ -371,22 +371,23 @@ static char *hold_path(void) {
 }
 
 static bool is_held_by_us(void) {
-    RK_AUTO(rk_gc_lock) hold = {0};
-    sample_ok(rk_gc_lock_try(store, &hold));
-    return hold.store != NULL;
+    RK_AUTO(rk_gc_lock) lock = {0};
+    sample_ok(rk_gc_lock_try(store, &lock));
+    return lock.store != NULL;
 }
 
 static void one_at_a_time(void **state) {
     (void)state;
-    rk_gc_lock hold;
-    sample_ok(rk_gc_lock_try(store, &hold));
-    assert_ptr_equal(hold.store, store);
+    rk_gc_lock lock;
+    sample_ok(rk_gc_lock_try(store, &lock));
+    assert_ptr_equal(lock.store, store);
     assert_false(is_held_by_us());
-    rk_gc_lock_cleanup(&hold);
+    rk_gc_lock_cleanup(&lock);
     assert_true(is_held_by_us());
     assert_true(is_held_by_us());
-    // Of a holder that cannot be judged from here: late or not; and what names nobody.
-    rk_autofree char *path = hold_path();
+    // A holder of another host, which this host cannot check: late or not. Then a file without a
+    // holder.
+    rk_autofree char *path = gc_lock_path();
     const struct {
         unsigned seconds;
         bool stale;
@@ -408,22 +409,22 @@ static void one_at_a_time(void **state) {
     assert_true(is_held_by_us());
 }
 
-static void hold_and_die(void *context) {
+static void lock_and_die(void *context) {
     (void)context;
-    rk_gc_lock hold;
-    sample_ok(rk_gc_lock_try(store, &hold));
-    _exit(hold.store ? 7 : 1);
+    rk_gc_lock lock;
+    sample_ok(rk_gc_lock_try(store, &lock));
+    _exit(lock.store ? 7 : 1);
 }
 
-static void the_dead_hold_nothing(void **state) {
+static void a_dead_process_holds_no_gc_lock(void **state) {
     (void)state;
-    rk_autofree char *path = hold_path();
-    assert_int_equal(rk_fault_in_child(hold_and_die, NULL), 7);
+    rk_autofree char *path = gc_lock_path();
+    assert_int_equal(rk_fault_in_child(lock_and_die, NULL), 7);
     assert_int_equal(access(path, F_OK), 0);
     assert_true(is_held_by_us());
 }
 
-// No room for a lease: collecting is what makes room.
+// A full disk has no space for a lease, but collecting must still work.
 static void a_full_disk_can_be_collected(void **state) {
     (void)state;
     for (unsigned seed = 0; seed < 6; seed++)
@@ -437,7 +438,7 @@ static void a_full_disk_can_be_collected(void **state) {
     assert_int_equal(count(), 0);
 }
 
-// Leases, and what is being made where no entries lie.
+// Removes leases and temporary files in folders without entries.
 static void what_the_dead_left_goes_everywhere(void **state) {
     static const char *const left[] = {"usage/.tmp-1-00", "pins/.tmp-1-00", "plugins/.tmp-1-00",
                                        "leases/.tmp-1-00"};
@@ -459,10 +460,10 @@ static void what_the_dead_left_goes_everywhere(void **state) {
     assert_int_equal(access(lease, F_OK), -1);
 }
 
-// Whatever fails: no more goes than may, and the next collection sets everything right.
+// If a call fails, nothing is removed that must stay, and the next collection repairs everything.
 static void every_call_fails_once(void **state) {
     (void)state;
-    for (unsigned nth = 1;; nth += nth < 60 ? 3 : 97) { // some 5000 calls, much alike
+    for (unsigned nth = 1;; nth += nth < 60 ? 3 : 97) { // some 5000 similar calls
         for (unsigned seed = 0; seed < 6; seed++)
             put(seed, 1, seed < 3 ? 100 : 1.5);
         rk_gc_report report;
@@ -481,7 +482,8 @@ static void every_call_fails_once(void **state) {
     }
 }
 
-// As on a disk without a free byte: what goes, goes, and the account follows when there is room.
+// On a disk without a free byte, collecting still removes files. The account follows once there is
+// space.
 static void collects_on_a_full_disk(void **state) {
     (void)state;
     for (unsigned seed = 0; seed < 4; seed++)
@@ -489,7 +491,7 @@ static void collects_on_a_full_disk(void **state) {
     (void)collect((rk_gc_options){0});
     const rk_gc_options options[] = {
         {.max_bytes = NO_LIMIT, .older_than_ns = 36 * HOUR_NS},
-        {.max_bytes = NO_LIMIT, .older_than_ns = NO_LIMIT}, // nothing goes
+        {.max_bytes = NO_LIMIT, .older_than_ns = NO_LIMIT}, // removes nothing
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(options); i++) {
         rk_gc_report report;
@@ -503,7 +505,7 @@ static void collects_on_a_full_disk(void **state) {
         assert_int_equal(report.executables.files, i ? 0 : 2);
         assert_int_equal(count(), 2);
     }
-    put(9, 1, 0); // first of all, what is owed to the log is written
+    put(9, 1, 0); // first writes the postponed log records
     assert_int_equal(aged_known_bytes(store), aged_real_bytes(store));
     (void)collect((rk_gc_options){0});
 }
@@ -521,9 +523,9 @@ int main(void) {
         TEST(a_run_is_as_old_as_its_journals),
         TEST(files_of_others_stay),
         TEST(summaries_are_known_by_their_run),
-        TEST(removals_are_told),
+        TEST(removals_are_reported),
         TEST(one_at_a_time),
-        TEST(the_dead_hold_nothing),
+        TEST(a_dead_process_holds_no_gc_lock),
         TEST(a_full_disk_can_be_collected),
         TEST(what_the_dead_left_goes_everywhere),
         TEST(every_call_fails_once),

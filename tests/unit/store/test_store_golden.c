@@ -1,5 +1,5 @@
-// Entries written once, by a program that shares no code with this one, from docs/format.md alone.
-// The files are never rewritten: what was stored today must be read for as long as version 1 is.
+// Entries written once from docs/format.md alone, by a program that shares no code with this one.
+// The files are never rewritten: entries of version 1 must stay readable.
 #include "sample.h"
 
 #include <stdio.h>
@@ -123,7 +123,7 @@ static void program(void **state) {
         assert_int_equal(view.entry.options.data[i], i % 2 ? 1 : 8);
 }
 
-// What is written today is that format too: everything but how zstd chose to compress.
+// The encoder still writes that format. Only zstd's choice of compression may differ.
 static void encoder_writes_the_same_head(void **state) {
     (void)state;
     RK_AUTO(rk_buf)
@@ -189,7 +189,7 @@ static void signed_entries(void **state) {
     }
 }
 
-// Ed25519 has but one signature for a key and a message: what is written today is the same file.
+// Ed25519 gives one signature per key and message, so signing writes the same file.
 static void signing_writes_the_same_bytes(void **state) {
     (void)state;
     rk_sign_secret secret;
@@ -199,7 +199,7 @@ static void signing_writes_the_same_bytes(void **state) {
     data =
         golden("entry-v1.rkx", "12eaf8e9ad5d2557ba28e9c005ec0742edc0e4ade74e5b2030f1f07703d6ed60");
     RK_AUTO(rk_buf) expected = golden("entry-v1-signed.rkx", signed_digest);
-    for (int round = 0; round < 2; round++) { // the second time over a signature
+    for (int round = 0; round < 2; round++) { // the second time replaces a signature
         sample_ok(rk_entry_sign(&secret, &public_key, &data));
         assert_int_equal(data.len, expected.len);
         assert_memory_equal(data.data, expected.data, data.len);

@@ -1,20 +1,20 @@
-// Entries whose digest is right and whose content is not: made by an enemy, or by a defect of ours.
-// None may be believed, read past its end, or make the decoder ask for more memory than it could
-// fill.
+// Entries with a right digest and wrong content, made by an attacker or by a defect. The decoder
+// must refuse them, never read past the end, and never allocate much more memory than the input
+// justifies.
 #include "sample.h"
 
 #include <zstd.h>
 
 #include "base/alloc.h"
 
-// Offsets as in docs/format.md, on purpose not taken from the code under test.
+// Offsets from docs/format.md, deliberately not from the code under test.
 enum {
     HEAD = 256,
     DIGEST = 32,
     AT_HEADER_BYTES = 12,
     AT_KIND = 16,
     AT_FLAGS = 20,
-    AT_SIZES = 168, // stored and raw, 8 bytes each, of four sections
+    AT_SIZES = 168, // stored and raw size, 8 bytes each, of four sections
     AT_COMPRESSIONS = 232,
     AT_SIGNATURE = 236,
     AT_RESERVED = 248,
@@ -45,7 +45,7 @@ static void set_size(rk_buf *data, size_t section, uint64_t stored, uint64_t raw
     set_u64(data->data, AT_SIZES + 16 * section + 8, raw);
 }
 
-// Makes the last 32 bytes the digest of all before them.
+// Sets the last 32 bytes to the digest of all bytes before them.
 static void seal(uint8_t *data, size_t len) {
     static const uint8_t zeros[AT_RESERVED - AT_SIGNATURE];
     rk_hasher hasher;
@@ -91,7 +91,8 @@ static void assert_damaged(rk_buf *data) {
     assert_int_equal(decode(rk_buf_span(data)), RK_ENTRY_DAMAGED);
 }
 
-// The seal of this file is the one that the encoder sets, or all else here would prove nothing.
+// The seal of this test must equal that of the encoder. Otherwise the other tests would prove
+// nothing.
 static void seal_is_right(void **state) {
     (void)state;
     RK_AUTO(rk_buf) data = encoded(RK_ENTRY_EXECUTABLE);
@@ -108,7 +109,7 @@ static void numbers_that_mean_nothing(void **state) {
     for (size_t at = AT_HEADER_BYTES; at < AT_FLAGS + 4; at++) {
         for (unsigned bit = at == AT_FLAGS ? 1 : 0; bit < 8; bit++) {
             if (at == AT_KIND && bit < 2)
-                continue; // kinds 1 and 2 turn into 0 and 3: below
+                continue; // kinds 1 and 2 would become 0 and 3, see below
             data.data[at] ^= (uint8_t)(1u << bit);
             assert_damaged(&data);
             assert_int_equal(allocations, 0);
@@ -123,7 +124,7 @@ static void numbers_that_mean_nothing(void **state) {
     for (size_t at = AT_SIGNATURE; at < HEAD; at++) {
         data.data[at] = 0x80;
         seal(data.data, data.len);
-        rk_entry_fault fault = decode(rk_buf_span(&data)); // 128 bytes may be missing
+        rk_entry_fault fault = decode(rk_buf_span(&data)); // a 128-byte signature may be missing
         assert_true(fault == RK_ENTRY_DAMAGED || fault == RK_ENTRY_TRUNCATED);
         data.data[at] = 0;
     }
@@ -175,14 +176,14 @@ static void sizes_that_contradict_each_other(void **state) {
         }
         set_size(&data, section, stored, raw);
     }
-    // Two sections that wrap around to the right sum.
+    // Two sections whose sizes overflow to the right sum.
     uint64_t both = stored_of(&data, COMPONENTS) + stored_of(&data, METADATA);
     set_size(&data, COMPONENTS, UINT64_MAX - 9, UINT64_MAX - 9);
     set_size(&data, METADATA, both + 10, both + 10);
     assert_damaged(&data);
 }
 
-// An entry whose payload is stored as these bytes and declared to be `raw` long.
+// Decodes an entry whose stored payload is `packed`, with a declared size of `raw`.
 static rk_entry_fault decode_payload(rk_span packed, uint64_t raw) {
     RK_AUTO(rk_buf) data = RK_BUF_INIT(0);
     rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, 2);
@@ -212,7 +213,7 @@ static void frames_that_are_not_the_payload(void **state) {
     assert_int_equal(decode_payload(rk_span_of(frame, len), RAW + 1), RK_ENTRY_DAMAGED);
     for (size_t cut = 0; cut < len; cut++)
         assert_int_equal(decode_payload(rk_span_of(frame, cut), RAW), RK_ENTRY_DAMAGED);
-    memcpy(frame + len, frame, len); // two frames, a byte behind, an empty skippable frame behind
+    memcpy(frame + len, frame, len); // below: two frames, an extra byte, a skippable frame
     assert_int_equal(decode_payload(rk_span_of(frame, 2 * len), RAW), RK_ENTRY_DAMAGED);
     assert_int_equal(decode_payload(rk_span_of(frame, 2 * len), 2 * RAW), RK_ENTRY_DAMAGED);
     assert_int_equal(decode_payload(rk_span_of(frame, len + 1), RAW), RK_ENTRY_DAMAGED);
@@ -238,7 +239,7 @@ static void frames_without_their_size(void **state) {
     assert_int_equal(decode_payload(rk_span_of(frame, len), UINT64_MAX), RK_ENTRY_DAMAGED);
 }
 
-// Complete frames of one uncompressed block, which does not have the size that the frame claims.
+// Complete frames of one uncompressed block with a wrong size.
 static void frames_that_break_their_word(void **state) {
     (void)state;
     enum { CLAIM = 100, START = 9 };
@@ -251,11 +252,11 @@ static void frames_that_break_their_word(void **state) {
     }
 }
 
-// A complete frame of a few bytes that claims gigabytes, as its head does: refused before any
+// A small complete frame that claims gigabytes, as does the entry's head: refused before any
 // allocation.
 static void bombs(void **state) {
     (void)state;
-    // Single segment, 8 bytes of content size; one last block, which is empty.
+    // A single segment with an 8-byte content size, and one empty last block.
     uint8_t frame[16] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0, [13] = 1};
     const uint64_t claims[] = {64u << 20, RK_ENTRY_MAX_BYTES, RK_ENTRY_MAX_BYTES + 1,
                                UINT64_MAX - 2};
@@ -269,7 +270,7 @@ static void bombs(void **state) {
 
 static void mutate(rk_buf *data, uint64_t *random) {
     for (uint64_t count = 1 + sample_random(random) % 4; count; count--) {
-        // Mostly the head: that is where there is something to believe.
+        // Mostly the head, because it contains the sizes.
         size_t range = sample_random(random) % 4 ? HEAD : data->len;
         size_t at = sample_random(random) % range;
         uint64_t how = sample_random(random) % 4;
@@ -300,7 +301,7 @@ static void assert_encodes_again(rk_span data) {
     sample_assert_same(&second.entry, &view.entry);
 }
 
-// Half of the inputs get a right digest after they were spoilt.
+// Half of the inputs get a right digest after the damage.
 static void a_hundred_thousand_mutations(void **state) {
     (void)state;
     rk_buf originals[] = {encoded(RK_ENTRY_EXECUTABLE), encoded(RK_ENTRY_PROGRAM)};
@@ -322,13 +323,12 @@ static void a_hundred_thousand_mutations(void **state) {
         if (fault == RK_ENTRY_OK && ++sound)
             assert_encodes_again(rk_buf_span(&data));
     }
-    assert_true(sound >
-                1000); // dates and keys may be anything, so the fuzzer does get past the seal
+    assert_true(sound > 1000); // the seal can be passed: dates and keys are free
     for (size_t i = 0; i < RK_ARRAY_LEN(originals); i++)
         rk_buf_cleanup(&originals[i]);
 }
 
-// The check needs no secret: an enemy makes it fit.
+// An attacker can correct the check, because it needs no secret.
 static void seal_signature(rk_buf *data) {
     enum { CHECK = 32, SECTION = 128 };
     uint8_t *section = data->data + data->len - SECTION;
@@ -358,7 +358,7 @@ static void signatures_that_mean_nothing(void **state) {
         assert_int_equal(decode(rk_buf_span(&data)), type == 1 ? RK_ENTRY_OK : RK_ENTRY_DAMAGED);
     }
     data.data[AT_SIGNATURE] = 1;
-    // Longer and shorter ones, which do fill the file.
+    // Longer and shorter signatures that fill the file exactly.
     for (unsigned bytes = 0; bytes < 300; bytes++) {
         RK_AUTO(rk_buf) other = RK_BUF_INIT(0);
         rk_buf_add(&other, data.data, data.len - 128);
@@ -373,7 +373,7 @@ static void signatures_that_mean_nothing(void **state) {
     set_u64(data.data, AT_SIGNATURE + 4, UINT64_MAX - 100);
     seal_signature(&data);
     assert_int_equal(decode(rk_buf_span(&data)), RK_ENTRY_DAMAGED);
-    // Signed by a key that fits everything.
+    // Signed by a key that accepts every signature.
     set_u64(data.data, AT_SIGNATURE + 4, 128);
     memset(data.data + data.len - 128, 0, 96);
     data.data[data.len - 128] = 1;

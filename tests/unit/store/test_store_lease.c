@@ -1,5 +1,5 @@
-// Leases: one holder at a time, taken over when dead, never stuck whatever fails or dies on the
-// way.
+// Leases: one holder at a time, taken over from a dead holder, and never stuck after any failure or
+// death.
 #include "sample.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static rk_lease take_over(const fixture *f, const rk_lease_view *judged) {
     return lease;
 }
 
-// A child takes the lease and is killed.
+// Runs in a child that takes the lease and is killed.
 static void take_and_die(void *context) {
     fixture *f = context;
     rk_process_self(&f->self);
@@ -114,7 +114,7 @@ static void one_holder_at_a_time(void **state) {
     rk_lease_release(f->store, &lease);
 }
 
-static void signs_of_life_show(void **state) {
+static void heartbeats_show(void **state) {
     fixture *f = *state;
     rk_lease lease = take(f);
     size_t size_bytes = look(f).size_bytes;
@@ -142,7 +142,7 @@ static uint64_t faked_monotonic(void) {
     return 0;
 }
 
-static void a_word_counts_for_its_time(void **state) {
+static void not_kept_is_valid_for_its_time(void **state) {
     fixture *f = *state;
     static const rk_clock_table faked = {.monotonic_ns_fn = faked_monotonic,
                                          .realtime_ns_fn = faked_realtime};
@@ -175,7 +175,7 @@ static void what_is_not_ours_is_left_alone(void **state) {
     fixture *f = *state;
     rk_lease old = take(f);
     rk_lease_view view = look(f);
-    rk_lease current = take_over(f, &view); // as if we had been late
+    rk_lease current = take_over(f, &view); // as if this process had been late
     assert_true(current.identity != 0);
     assert_false(rk_lease_beat(f->store, &old));
     rk_lease_note_compiled(f->store, &old, 1);
@@ -213,11 +213,11 @@ static void an_outdated_judgement_takes_nothing(void **state) {
     assert_true(take_over(f, &judged).identity == 0);
     assert_true(look(f).identity == first.identity);
     rk_lease_release(f->store, &first);
-    assert_true(take_over(f, &judged).identity == 0); // nobody holds it: rk_lease_take is for that
+    assert_true(take_over(f, &judged).identity == 0); // the lease is free: use rk_lease_take
     assert_int_equal(files_in_leases(f), 0);
 }
 
-// Of many that judge one lease dead, one gets it.
+// Many processes find the same lease dead. One of them gets it.
 static void one_of_many_takes_over(void **state) {
     fixture *f = *state;
     enum { ROUNDS = 30, PROCESSES = 12 };
@@ -239,7 +239,7 @@ static void one_of_many_takes_over(void **state) {
                 if (rk_lease_take_over(f->store, &judged, &f->key, &f->self, &mine))
                     _exit(1);
                 atomic_fetch_add(start + 1, mine.identity != 0);
-                while (atomic_load(start) == 1) // alive, so that its lease counts
+                while (atomic_load(start) == 1) // stays alive, so that its lease is valid
                     (void)usleep(100);
                 _exit(0);
             }
@@ -261,7 +261,7 @@ static void one_of_many_takes_over(void **state) {
     }
 }
 
-// A whole life of a lease, in one process.
+// All operations on a lease in one process.
 static void live(void *context) {
     fixture *f = context;
     rk_process_self(&f->self);
@@ -297,13 +297,13 @@ static void live_and_exit_at_the_nth_call(void *context) {
     (void)rk_fault_end();
 }
 
-// Whoever comes next gets the lease: at the latest at the second try, which is what a waiter does.
+// The next process gets the lease, if necessary by taking it over, as a waiting process does.
 static void expect_not_stuck(fixture *f) {
     rk_lease lease = take(f);
     for (int attempt = 0; attempt < 3 && !lease.identity; attempt++) {
         rk_lease_view view = look(f);
         assert_int_not_equal(view.state, RK_LEASE_NONE);
-        (void)usleep(1); // a word for a nanosecond is over
+        (void)usleep(1); // lets the NOT_KEPT state of 1 ns expire
         assert_true(rk_lease_is_over(&view));
         lease = take_over(f, &view);
     }
@@ -313,7 +313,7 @@ static void expect_not_stuck(fixture *f) {
 
 static void a_death_at_any_call_leaves_no_lease_stuck(void **state) {
     fixture *f = *state;
-    for (int before = 0; before < 2; before++) { // with nobody's lease there, and with a dead one
+    for (int before = 0; before < 2; before++) { // without a lease, then with a dead one
         for (unsigned nth = 1;; nth++) {
             if (before)
                 leave_a_dead_lease(f);
@@ -321,7 +321,7 @@ static void a_death_at_any_call_leaves_no_lease_stuck(void **state) {
             int status = rk_fault_in_child(live_and_exit_at_the_nth_call, &plan);
             expect_not_stuck(f);
             sample_ok(rk_lease_sweep(f->store, NULL));
-            // What is left are claims, which are removed when old or in the way.
+            // Only claims may be left. They are removed when they are old or in the way.
             assert_true(files_in_leases(f) <= 1);
             if (status != RK_FAULT_EXIT_STATUS)
                 break;
@@ -339,7 +339,7 @@ static void a_failure_at_any_call_leaves_no_lease_stuck(void **state) {
             rk_fault_begin(&(rk_fault_plan){.nth = nth, .error_number = errors[i]});
             live(f);
             bool struck = rk_fault_end();
-            // A lease that could not be given back is ours: others find it late.
+            // A lease that could not be released is still ours. To other processes it becomes late.
             rk_lease_view view = look(f);
             if (view.state != RK_LEASE_NONE && !rk_lease_is_over(&view)) {
                 rk_lease ours = {f->key, view.identity};
@@ -370,7 +370,7 @@ static void no_memory_anywhere(void **state) {
     }
 }
 
-static void other_bytes_are_held_by_nobody_known(void **state) {
+static void other_bytes_have_no_known_holder(void **state) {
     fixture *f = *state;
     RK_AUTO(rk_buf) text = {0};
     const rk_lease_view view = {.state = RK_LEASE_HELD, .holder = f->self, .created_ns = 12};
@@ -383,7 +383,7 @@ static void other_bytes_are_held_by_nobody_known(void **state) {
         assert_int_equal(seen.holder.pid, 0);
         assert_false(rk_lease_is_over(&seen));
         assert_true(take(f).identity == 0);
-        rk_lease lease = take_over(f, &seen); // when it is late
+        rk_lease lease = take_over(f, &seen); // as after it became late
         assert_true(lease.identity != 0);
         rk_lease_release(f->store, &lease);
     }
@@ -408,7 +408,7 @@ static void other_bytes_are_held_by_nobody_known(void **state) {
     free(path);
 }
 
-// The format as docs/format.md has it.
+// The format of docs/format.md.
 static void the_documented_bytes_are_read(void **state) {
     fixture *f = *state;
     static const char text[] =
@@ -425,10 +425,10 @@ static void the_documented_bytes_are_read(void **state) {
     assert_true(view.holder.boot[1] == 0x0123456789abcdef);
     assert_string_equal(view.holder.host, "node1");
     assert_true(view.compiled && view.compile_ns == 4853079000);
-    static const char word[] =
+    static const char not_kept[] =
         "rekindle lease 1 not-kept 1795268333191848000 10000000000 5f3ed4acfc21c51c "
         "7562-3b1f-effffffc-0123456789abcdef0123456789abcdef-node1\n";
-    sample_write_file(path, word, sizeof word - 1);
+    sample_write_file(path, not_kept, sizeof not_kept - 1);
     view = look(f);
     assert_int_equal(view.state, RK_LEASE_NOT_KEPT);
     assert_true(view.valid_ns == 10000000000);
@@ -447,7 +447,7 @@ static void what_is_no_file_is_an_error(void **state) {
     assert_non_null(err);
     rk_err_free(err);
     assert_true(take(f).identity == 0);
-    rk_lease_release(f->store, &lease); // does not follow it either
+    rk_lease_release(f->store, &lease); // does not follow the link either
     assert_int_equal(unlink(path), 0);
     free(path);
 }
@@ -463,20 +463,20 @@ static void a_sweep_takes_what_is_over(void **state) {
     leave_a_dead_lease(f);
     f->key = sample_key(3).digest;
     rk_process_self(&f->self);
-    rk_lease word = take(f);
-    rk_lease_release_not_kept(f->store, &word, &f->self, 3600 * second_ns);
+    rk_lease not_kept = take(f);
+    rk_lease_release_not_kept(f->store, &not_kept, &f->self, 3600 * second_ns);
     f->key = sample_key(4).digest;
-    word = take(f);
-    rk_lease_release_not_kept(f->store, &word, &f->self, 1);
+    not_kept = take(f);
+    rk_lease_release_not_kept(f->store, &not_kept, &f->self, 1);
     f->key = sample_key(5).digest;
-    dying plan = {f, 1, RK_FAULT_WRITE}; // its temporary file is half written
+    dying plan = {f, 1, RK_FAULT_WRITE}; // half of its temporary file is written
     assert_int_equal(rk_fault_in_child(live_and_exit_at_the_nth_call, &plan), RK_FAULT_EXIT_STATUS);
     char *path = NULL;
     assert_true(asprintf(&path, "%s/leases/.nfs00000001", f->directory) > 0);
     sample_write_file(path, "x", 1);
     assert_int_equal(files_in_leases(f), 6);
     sample_ok(rk_lease_sweep(f->store, &removed));
-    assert_int_equal(removed, 3); // the dead one, the word that is over, the temporary file
+    assert_int_equal(removed, 3); // the dead lease, the expired NOT_KEPT lease, the temporary file
     assert_int_equal(files_in_leases(f), 3);
     assert_true(rk_lease_beat(f->store, &live_one));
     rk_lease_release(f->store, &live_one);
@@ -494,14 +494,14 @@ static void a_store_for_reading_has_no_leases(void **state) {
     rk_store_free(readonly);
 }
 
-// As on a file system without hard links.
+// A file system without hard links.
 static int no_links(int from_fd, const char *from, int to_fd, const char *to) {
     (void)from_fd, (void)from, (void)to_fd, (void)to;
     errno = EPERM;
     return -1;
 }
 
-// NFS did link the file, but its answer was lost and the second try found the name taken.
+// NFS linked the file but lost the reply. The retry finds that the name exists.
 static int link_then_deny(int from_fd, const char *from, int to_fd, const char *to) {
     int status = rk_sys_libc.linkat_fn(from_fd, from, to_fd, to);
     errno = EEXIST;
@@ -531,8 +531,8 @@ static void odd_file_systems(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_holder_at_a_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(signs_of_life_show, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_word_counts_for_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(heartbeats_show, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_kept_is_valid_for_its_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_ours_is_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_dead_holder_is_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_outdated_judgement_takes_nothing, set_up, tear_down),
@@ -542,7 +542,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_failure_at_any_call_leaves_no_lease_stuck, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(no_memory_anywhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_bytes_are_held_by_nobody_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_bytes_have_no_known_holder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_documented_bytes_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_file_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_sweep_takes_what_is_over, set_up, tear_down),

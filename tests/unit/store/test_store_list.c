@@ -1,4 +1,4 @@
-// Reading by a prefix of the key, visiting, removing.
+// Reading by a key prefix, visiting, and removing entries.
 #include "sample.h"
 
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void reads_by_prefix(void **state) {
     assert_read_fails(self, "ABCE", RK_INVALID_ARGUMENT);
     assert_read_fails(self, "../../abcd", RK_INVALID_ARGUMENT);
     assert_read_fails(self, "abcg", RK_INVALID_ARGUMENT);
-    assert_read_fails(self, "abcd", RK_INVALID_ARGUMENT); // two of them
+    assert_read_fails(self, "abcd", RK_INVALID_ARGUMENT); // ambiguous
     assert_read_fails(self, "abcf", RK_NOT_FOUND);
     assert_read_fails(self, "cdef", RK_NOT_FOUND);
     char hex[RK_DIGEST_HEX_CHARS + 2];
@@ -123,7 +123,7 @@ static void reading_moves_nothing(void **state) {
 typedef struct seen {
     char hexes[600][RK_DIGEST_HEX_CHARS + 1];
     unsigned count;
-    unsigned stop_after; // with RK_NOT_FOUND, which must not be taken for a missing folder
+    unsigned stop_after; // stops with RK_NOT_FOUND, which is not a missing folder
     uint64_t bytes;
 } seen;
 
@@ -183,12 +183,12 @@ static void visits_entries_only(void **state) {
     }
     char other[4096];
     (void)snprintf(other, sizeof other, "%.*srkp", (int)strlen(path) - 3, path);
-    sample_write_file(other, "x", 1); // another kind's suffix
+    sample_write_file(other, "x", 1); // the suffix of another kind
     rk_key elsewhere = key_beginning(0xcc, 0xcd, 0x00);
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&elsewhere.digest, hex);
     (void)snprintf(other, sizeof other, "%s/objects/ab/%s.rkx", self->root, hex);
-    sample_write_file(other, "x", 1); // a key that belongs into another folder
+    sample_write_file(other, "x", 1); // the key belongs into another folder
     (void)put(self, RK_ENTRY_EXECUTABLE, &elsewhere);
     rk_key linked = key_beginning(0xab, 0xcd, 0x01);
     char *link_path = sample_path(self->root, RK_ENTRY_EXECUTABLE, &linked);
@@ -201,7 +201,7 @@ static void visits_entries_only(void **state) {
 }
 
 typedef struct remover {
-    const char *doomed; // path
+    const char *doomed; // path to remove
     unsigned visits;
 } remover;
 
@@ -223,7 +223,7 @@ static void what_goes_meanwhile_is_skipped(void **state) {
     char *doomed = sample_path(self->root, RK_ENTRY_EXECUTABLE, &second);
     remover seen_by = {.doomed = doomed};
     sample_ok(rk_store_each(self->store, RK_ENTRY_EXECUTABLE, remove_doomed, &seen_by));
-    assert_int_equal(seen_by.visits, 2); // the one before and the one behind
+    assert_int_equal(seen_by.visits, 2); // the entries before and after it
     free(doomed);
 }
 
@@ -234,7 +234,7 @@ static void removes_both_kinds(void **state) {
     sample_fails(rk_store_remove(self->store, "abcd", &freed), RK_NOT_FOUND);
     uint64_t bytes = put(self, RK_ENTRY_EXECUTABLE, &keys[0]);
     bytes += put(self, RK_ENTRY_PROGRAM, &keys[0]);
-    // Two keys, one of each kind: ambiguous, though either kind alone has but one.
+    // Two keys, one of each kind: ambiguous, although each kind has only one.
     uint64_t second = put(self, RK_ENTRY_PROGRAM, &keys[1]);
     sample_fails(rk_store_remove(self->store, "abcd", &freed), RK_INVALID_ARGUMENT);
     assert_int_equal(freed, 0);

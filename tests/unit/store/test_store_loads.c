@@ -1,5 +1,5 @@
-// Notes of loads: what is read is what was written, who died is judged by what was in flight, and
-// nobody else is.
+// Load notes: they are read as written, a dead process is judged by its loads in flight, and no
+// other process is judged.
 #include "sample.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "support/faults.h"
 #include "support/tempdir.h"
 
-static const uint64_t first = 1000, second = 2000; // when entries were made
+static const uint64_t first = 1000, second = 2000; // creation times of entries
 
 typedef struct fixture {
     char *directory;
@@ -76,7 +76,7 @@ static void the_golden_note_is_read_and_written(void **state) {
     assert_int_equal(note.slots[62].created_ns, UINT64_MAX);
     uint8_t again[RK_LOAD_NOTE_BYTES];
     rk_load_note_encode(&note, again);
-    memset(golden.data + 128, 0, 64); // the state that this version does not know
+    memset(golden.data + 128, 0, 64); // the state that this version does not support
     assert_memory_equal(again, golden.data, sizeof again);
     assert_false(rk_load_note_decode(rk_span_of(golden.data, golden.len - 1), &note));
     for (size_t i = 0; i < 64; i++) {
@@ -118,7 +118,7 @@ static void the_golden_verdict_is_read_and_written(void **state) {
     assert_false(verdict.aside);
 }
 
-static void names_tell_the_process(void **state) {
+static void names_identify_the_process(void **state) {
     (void)state;
     RK_AUTO(rk_buf) name = {0};
     rk_process self, parsed;
@@ -131,12 +131,12 @@ static void names_tell_the_process(void **state) {
         assert_false(rk_load_note_parse_name(others[i], &parsed));
 }
 
-// A process that loads (or compiles instead) and dies of `signal`, or by _exit where that is 0.
+// A process that loads (or compiles instead) and dies of `signal`; 0: ends by _exit.
 typedef struct life {
     const rk_digest *keys[2];
     rk_load_state state;
     uint64_t created_ns;
-    bool ends; // each load, before the death
+    bool ends; // ends each load before the death
     int signal;
 } life;
 
@@ -159,7 +159,7 @@ static rk_process live(const fixture *f, const life *how) {
             if (how->ends)
                 rk_loads_end(loads, slot);
         }
-        ssize_t got = read(gate[0], &byte, 1); // until the parent knows who we are
+        ssize_t got = read(gate[0], &byte, 1); // waits until the parent has read its identity
         (void)got;
         (void)signal(how->signal, SIG_DFL);
         if (how->signal)
@@ -204,7 +204,7 @@ static void a_death_is_suspected_and_a_second_one_sets_aside(void **state) {
     assert_int_equal(doubt_of(f, &f->key, second), RK_LOAD_TRIAL);
     assert_int_equal(doubt_of(f, &f->key, rk_realtime_ns() + 1000000000), RK_LOAD_SUSPECT);
     assert_int_equal(doubt_of(f, &f->other, first), RK_LOAD_TRUSTED);
-    die_loading(f, &f->key, first); // the same entry again, as of several ranks: nothing new
+    die_loading(f, &f->key, first); // the same entry again, as from several ranks: no change
     assert_int_equal(doubt_of(f, &f->key, first), RK_LOAD_SUSPECT);
     rk_key key = sample_key(1);
     assert_true(rk_store_has(f->store, RK_ENTRY_EXECUTABLE, &key));
@@ -240,7 +240,7 @@ static void the_living_are_not_judged(void **state) {
     assert_int_equal(files_in_loads(f), 0);
 }
 
-static void of_another_host_nobody_is_dead(void **state) {
+static void a_process_of_another_host_is_never_dead(void **state) {
     const fixture *f = *state;
     die_loading(f, &f->key, first);
     char *command = NULL;
@@ -263,7 +263,7 @@ static void a_known_end_decides(void **state) {
     crash.keys[1] = &f->other;
     dead = live(f, &crash);
     sample_ok(rk_loads_judge(f->store, &dead, RK_DEATH_CRASH, SIGSEGV));
-    assert_int_equal(doubt_of(f, &f->key, first), RK_LOAD_SUSPECT); // one of the two
+    assert_int_equal(doubt_of(f, &f->key, first), RK_LOAD_SUSPECT); // one of the two caused it
     assert_int_equal(doubt_of(f, &f->other, first), RK_LOAD_SUSPECT);
     crash.keys[1] = NULL;
     dead = live(f, &crash);
@@ -346,7 +346,7 @@ static void a_key_that_is_removed_is_trusted_again(void **state) {
 static const fixture *starts_late;
 static rk_load_doubt late_doubt;
 
-// The moment a note is gone, another process of the same job starts.
+// Another process of the job starts just after a note is removed.
 static int remove_and_start(int dir_fd, const char *path, int flags) {
     int status = rk_sys_libc.unlinkat_fn(dir_fd, path, flags);
     rk_sys_replace(NULL);
@@ -367,7 +367,7 @@ static void who_starts_while_another_judges_knows_it_too(void **state) {
     assert_int_equal(late_doubt, RK_LOAD_SUSPECT);
 }
 
-static int no_room(int fd) {
+static int no_space(int fd) {
     (void)fd;
     errno = ENOSPC;
     return -1;
@@ -376,7 +376,7 @@ static int no_room(int fd) {
 static void a_verdict_that_could_not_be_written_is_not_lost(void **state) {
     const fixture *f = *state;
     rk_sys_table table = rk_sys_libc;
-    table.fsync_fn = no_room;
+    table.fsync_fn = no_space;
     die_loading(f, &f->key, first);
     rk_sys_replace(&table);
     rk_err_free(rk_loads_judge(f->store, NULL, RK_DEATH_UNKNOWN, 0));
@@ -389,13 +389,13 @@ static void what_the_process_loaded_before_exec_is_not_blamed(void **state) {
     const fixture *f = *state;
     pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) { // exec keeps the process and ends its threads: what they loaded is forgotten
+    if (child == 0) { // exec keeps the process, but its loads no longer count
         rk_store *store = NULL;
         rk_loads *loads = NULL;
         sample_ok(rk_store_open(f->directory, false, &store));
         sample_ok(rk_loads_open(store, "test", &loads));
         int slot = rk_loads_begin(loads, &f->key, first, RK_LOAD_LOADING);
-        sample_ok(rk_loads_open(store, "test", &loads)); // as the program that was executed
+        sample_ok(rk_loads_open(store, "test", &loads)); // as in the new program
         _exit(slot < 0);
     }
     int status = 0;
@@ -489,7 +489,7 @@ static bool fail_at(const fixture *f, unsigned nth, unsigned calls, bool lasting
     return reached;
 }
 
-// Whatever fails: nobody who lives is blamed, and no note of nothing stays.
+// If a call fails, no living process is blamed, and no empty note stays.
 static void each_call_may_fail(void **state) {
     const fixture *f = *state;
     for (int lasting = 0; lasting < 2; lasting++)
@@ -513,11 +513,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_golden_note_is_read_and_written),
         TEST(the_golden_verdict_is_read_and_written),
-        TEST(names_tell_the_process),
+        TEST(names_identify_the_process),
         TEST(a_death_is_suspected_and_a_second_one_sets_aside),
         TEST(what_has_ended_is_not_blamed),
         TEST(the_living_are_not_judged),
-        TEST(of_another_host_nobody_is_dead),
+        TEST(a_process_of_another_host_is_never_dead),
         TEST(a_known_end_decides),
         TEST(who_dies_without_the_load_acquits_it),
         TEST(a_load_on_trial_acquits),

@@ -1,5 +1,5 @@
-// A job's manifest: what is read is what was written, a bad one is an empty one, runs are merged,
-// and what no run used for a while is forgotten.
+// A job's manifest: it is read as written, a bad one counts as empty, runs are merged, and entries
+// that were unused for several runs are removed.
 #include "sample.h"
 
 #include <fcntl.h>
@@ -132,7 +132,7 @@ static void damage_makes_it_empty(void **state) {
     }
 }
 
-// Sound by its digest, but not what was promised.
+// The digest is right, but the content is invalid.
 static void assert_refused(const char *lines) {
     RK_AUTO(rk_buf) data = {0};
     RK_AUTO(rk_manifest) manifest = {0};
@@ -196,7 +196,7 @@ static void runs_are_merged_and_old_uses_fade(void **state) {
     assert_true(has(store, 4));
     RK_AUTO(rk_manifest) manifest = {0};
     sample_ok(rk_manifest_read(store, job, 0, &manifest));
-    assert_int_equal(manifest.options_count, 2); // those of what faded went with it
+    assert_int_equal(manifest.options_count, 2); // the options of removed entries are removed too
     assert_int_equal(rk_manifest_latest_run(&manifest), 5);
     rk_store_free(store);
 }
@@ -228,13 +228,13 @@ static void what_is_known_of_an_executable_stays(void **state) {
     assert_int_equal(manifest.use_count, 1);
     assert_int_equal(manifest.uses[0].bytes, 9);
     assert_int_equal(manifest.uses[0].load_ns,
-                     9000); // better than what a compilation lets one guess
+                     9000); // more exact than an estimate from the compilation
 }
 
 static void each_rank_has_its_own(void **state) {
     rk_store *store = open_store(*state);
     update(store, 0, "a", (unsigned[]){1, 2}, 2);
-    assert_int_equal(count_of(store, 3), 2); // a new rank begins with what rank 0 knows
+    assert_int_equal(count_of(store, 3), 2); // a new rank starts with the manifest of rank 0
     update(store, 3, "a", (unsigned[]){1, 2, 3}, 3);
     assert_int_equal(count_of(store, 3), 3);
     assert_int_equal(count_of(store, 0), 2);
@@ -270,7 +270,7 @@ static void there_is_a_limit_to_all_of_it(void **state) {
     RK_AUTO(rk_manifest) manifest = {0};
     for (unsigned seed = 0; seed < RK_MANIFEST_MAX_OPTIONS + 10; seed++)
         note(&manifest, seed, seed);
-    assert_int_equal(manifest.use_count, RK_MANIFEST_MAX_OPTIONS); // without options it is no use
+    assert_int_equal(manifest.use_count, RK_MANIFEST_MAX_OPTIONS); // a use requires its options
     for (uint32_t i = 0; i < RK_MANIFEST_MAX_USES; i++) {
         rk_manifest_use use = {.key = sample_key(1), .occurrence = i};
         sample_ok(rk_manifest_note(&manifest, &use, options_of(1)));
@@ -283,7 +283,8 @@ static void there_is_a_limit_to_all_of_it(void **state) {
     assert_int_equal(again.use_count, RK_MANIFEST_MAX_USES);
 }
 
-// They are written with two digits for each byte: what has no room is not noted, and the rest is.
+// Options are written as two hex digits per byte. Those that exceed the limit are not stored; the
+// others are.
 static void options_are_limited_all_together(void **state) {
     (void)state;
     RK_AUTO(rk_manifest) manifest = {0};
@@ -294,10 +295,10 @@ static void options_are_limited_all_together(void **state) {
         bytes[0] = (uint8_t)seed;
         rk_span options = rk_span_of(bytes, RK_MANIFEST_OPTIONS_MAX_BYTES);
         sample_ok(rk_manifest_note(&manifest, &use, options));
-        sample_ok(rk_manifest_note(&manifest, &use, options)); // once more, which takes no room
+        sample_ok(rk_manifest_note(&manifest, &use, options)); // again, which takes no space
     }
     rk_manifest_use again_used = {.key = sample_key(0), .load_ns = 7};
-    bytes[1] = 1; // other bytes of the same canonical options, in place of those that are there
+    bytes[1] = 1; // other bytes of the same canonical options; the stored bytes stay
     sample_ok(
         rk_manifest_note(&manifest, &again_used, rk_span_of(bytes, RK_MANIFEST_OPTIONS_MAX_BYTES)));
     assert_int_equal(manifest.uses[0].load_ns, 7);
@@ -310,14 +311,14 @@ static void options_are_limited_all_together(void **state) {
     assert_int_equal(again.options_count, fit);
 }
 
-// How long the disk takes does not matter here.
+// The speed of the disk does not matter here.
 static int no_fsync(int fd) {
     (void)fd;
     return 0;
 }
 
-// Waits for its turn however long that takes: on a loaded machine it may take longer than the
-// second after which a writer goes on without the lock.
+// Waits for the lock without a limit. On a loaded machine a writer could otherwise time out after a
+// second and continue without the lock.
 static int flock_until_locked(int fd, int operation) {
     return flock(fd, operation & ~LOCK_NB);
 }
@@ -334,7 +335,7 @@ static void update_again_and_again(rk_store *store, unsigned first, unsigned ste
         update(store, 0, "a", (unsigned[]){first + round * step, first + round * step + 1}, 2);
 }
 
-// Processes of one run that end at the same time: what is there is always whole.
+// Processes of one run that end at the same time. The file is always whole.
 static void many_writers_leave_a_whole_one(void **state) {
     enum { WRITERS = 8, ROUNDS = 20 };
     rk_store *store = open_store(*state);
@@ -358,7 +359,7 @@ static void many_writers_leave_a_whole_one(void **state) {
     rk_store_free(store);
 }
 
-// Children of one job that leave at once: what each of them saw is there.
+// Children of one job that end at the same time. Everything that they used is recorded.
 static void nothing_that_many_writers_saw_is_lost(void **state) {
     enum { WRITERS = 3, SEEN_BY_ONE = 40 };
     rk_store *store = open_store(*state);
@@ -379,7 +380,7 @@ static void nothing_that_many_writers_saw_is_lost(void **state) {
     rk_store_free(store);
 }
 
-// Somebody who stopped while holding the lock costs a second, and nothing else.
+// A process that stopped while holding the lock delays others by one second only.
 static void a_lock_that_stays_is_not_waited_for_long(void **state) {
     rk_store *store = open_store(*state);
     char path[512];
@@ -394,7 +395,8 @@ static void a_lock_that_stays_is_not_waited_for_long(void **state) {
     rk_store_free(store);
 }
 
-// The descriptor of the lock is the child's too, who lives on: the next one need not wait for it.
+// The lock's descriptor is also open in a child that lives on. The next process need not wait for
+// the child.
 static int sleeping_child;
 static int flock_and_fork(int fd, int operation) {
     int status = rk_sys_libc.flock_fn(fd, operation);
@@ -408,7 +410,7 @@ static int flock_and_fork(int fd, int operation) {
     return status;
 }
 
-static void a_child_that_was_forked_meanwhile_holds_nothing(void **state) {
+static void a_child_that_was_forked_meanwhile_holds_no_lock(void **state) {
     rk_store *store = open_store(*state);
     rk_sys_table table = rk_sys_libc;
     char path[512];
@@ -481,7 +483,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing_that_many_writers_saw_is_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lock_that_stays_is_not_waited_for_long, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_child_that_was_forked_meanwhile_holds_nothing, set_up,
+        cmocka_unit_test_setup_teardown(a_child_that_was_forked_meanwhile_holds_no_lock, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(whatever_fails_leaves_all_or_nothing, set_up, tear_down),
     };

@@ -1,4 +1,4 @@
-// Which folders are taken for a store, and what is left alone in one that holds files of others.
+// Which folders count as stores, and which files in a store are left alone.
 #include "sample.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void path_of(const char *name, char out[5000]) {
     (void)snprintf(out, 5000, "%s/%s", root, name);
 }
 
-// A name that ends in a slash is a folder's.
+// Makes a file, or a folder if the name ends in a slash.
 static void make(const char *name, const char *text) {
     char path[5000];
     path_of(name, path);
@@ -138,7 +138,7 @@ static void another_version_is_refused(void **state) {
     }
 }
 
-// Each alone in a folder without a marker, with a file of others beside it.
+// Each file alone in a folder without a marker, beside a file of another program.
 static void one_file_of_ours_is_proof(void **state) {
     (void)state;
     static const struct {
@@ -257,7 +257,7 @@ static void a_damaged_marker_is_written_anew(void **state) {
         opens(false);
         assert_holds("REKINDLE_STORE", rk_buf_text(&marker));
     }
-    // Not one that is no marker.
+    // A file that is no marker is not replaced.
     make("usage/base", "rekindle usage 1\n");
     make("REKINDLE_STORE", "notes on rekindle\n");
     opens(false);
@@ -281,7 +281,8 @@ static void a_store_that_refuses_the_marker_is_used(void **state) {
     }
 }
 
-// What a starting process does next: its journal, not yet with a first line, in a run of any name.
+// The next action of a starting process: a journal without a complete first line, in a run of any
+// name.
 static void start_in_a_child(unsigned number) {
     rk_store *store = NULL;
     rk_autoerr err = rk_store_open(root, false, &store);
@@ -323,7 +324,7 @@ static rk_err *collect(rk_store *store) {
         store, &(rk_gc_options){.max_bytes = UINT64_MAX, .older_than_ns = UINT64_MAX}, &report);
 }
 
-// In a store, files of others that have the very names of ours.
+// Files of other programs in a store, with the names of our files.
 static void files_of_others_are_not_replaced(void **state) {
     (void)state;
     rk_store *store = NULL;
@@ -348,7 +349,7 @@ static void files_of_others_are_not_replaced(void **state) {
     path_of("usage/base", path);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/dev/null", path), 0);
-    sample_fails(collect(store), RK_INVALID_ARGUMENT); // a link is not even read
+    sample_fails(collect(store), RK_INVALID_ARGUMENT); // a link is not read
     struct stat info;
     assert_int_equal(lstat(path, &info), 0);
     assert_true(S_ISLNK(info.st_mode));

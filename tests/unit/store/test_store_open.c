@@ -1,4 +1,4 @@
-// Which directories may be a store: ours, and nobody else's to write.
+// Which directories may be a store: those of this user that no other user can write.
 #include "sample.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static void assert_opens(const char *path, bool readonly) {
     rk_store_free(store);
 }
 
-// The message names the directory and holds the remedy.
+// The message contains the directory and the remedy.
 static void assert_refused(const char *path, bool readonly, rk_code code, const char *remedy) {
     rk_store *store = NULL;
     rk_err *err = rk_store_open(path, readonly, &store);
@@ -55,7 +55,7 @@ static void makes_its_directory(void **state) {
     assert_opens(path, false);
     assert_opens(path, true);
     remove_marker(path);
-    assert_int_equal(rmdir(path), 0); // nothing else was made
+    assert_int_equal(rmdir(path), 0); // nothing else was created
 }
 
 static void slashes_at_the_end_do_not_matter(void **state) {
@@ -109,13 +109,13 @@ static void refuses_what_others_can_write(void **state) {
     }
 }
 
-static void nobody_is_told_to_lock_others_out(void **state) {
+static void no_message_asks_to_lock_others_out(void **state) {
     rk_autofree char *path = rk_path_join(*state, "tmp");
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chmod(path, 0770), 0);
     assert_refused(path, false, RK_PERMISSION_DENIED, "chmod 700"); // empty: it may become ours
     rk_autofree char *project = rk_path_join(path, "train.py");
-    for (int i = 0; i < 2; i++) { // /tmp, and a project that a group shares
+    for (int i = 0; i < 2; i++) { // /tmp, and a project shared by a group
         assert_int_equal(chmod(path, i == 0 ? 01777 : 0770), 0);
         for (int readonly = 0; readonly < 2; readonly++) {
             rk_store *store = NULL;
@@ -183,8 +183,8 @@ static void follows_only_our_own_link(void **state) {
 
 enum { NOBODY = 65534, CHILD_FAILED = 1 };
 
-// As a user who is not root, for whom the kernel's permissions count. Reports by its exit status,
-// for a failed assertion in a child would go on in the parent's tests.
+// Runs as an unprivileged user, to whom file permissions apply. Reports by the exit status, because
+// a failed assertion in a child would continue with the parent's tests.
 static void in_an_unwritable_directory(void *context) {
     const char *path = context;
     if (geteuid() == 0 && seteuid(NOBODY) != 0)
@@ -220,7 +220,7 @@ static void foreign_for_real(void *context) {
         _exit(CHILD_FAILED + 1);
 }
 
-// Owner and modes of a file and of all folders above it, up to and without `top`.
+// Sets owner and modes of a file and of all folders above it, up to `top`, which stays unchanged.
 static void set_up_to(const char *file, const char *top, uid_t owner, mode_t file_mode,
                       mode_t folder_mode) {
     char path[4096];
@@ -233,8 +233,8 @@ static void set_up_to(const char *file, const char *top, uid_t owner, mode_t fil
     }
 }
 
-// Whether another user can reach what lies in `directory`: it and all folders above it may be
-// entered.
+// True if other users can reach the content of `directory`: they may enter it and all folders above
+// it.
 static bool others_may_reach(const char *directory) {
     rk_autofree char *path = realpath(directory, NULL);
     struct stat info = {.st_mode = S_IXOTH};
@@ -272,7 +272,7 @@ int main(void) {
         TEST(refuses_addresses),
         TEST(refuses_what_is_no_directory),
         TEST(refuses_what_others_can_write),
-        TEST(nobody_is_told_to_lock_others_out),
+        TEST(no_message_asks_to_lock_others_out),
         TEST(says_where_a_link_leads),
         TEST(refuses_what_belongs_to_others),
         TEST(follows_only_our_own_link),

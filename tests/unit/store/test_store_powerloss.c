@@ -1,5 +1,5 @@
-// A power cut at any moment: what the store answers afterwards is an entry that was put, whole, or
-// a miss; and what a put had reported as stored is there.
+// A power cut at any moment. The store then returns a complete entry that was put, or a miss. Every
+// entry that a put reported as stored is there.
 #include "sample.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { KEYS = 3, STEPS = 8, CHOICES = 40, PAYLOAD_BYTES = 3000 };
 
-// What a step leaves of each key: the number of the variant, from 1, or 0 for none.
+// The state of each key after a step: the number of the variant, from 1, or 0 for none.
 typedef struct promise {
     unsigned variants[KEYS];
 } promise;
@@ -19,7 +19,7 @@ static uint8_t payloads[KEYS][3][PAYLOAD_BYTES];
 
 static rk_entry entry_of(unsigned key, unsigned variant) {
     rk_entry entry = sample_entry(RK_ENTRY_EXECUTABLE, key);
-    // All keys in one folder, where they may get into each other's way.
+    // All keys share one folder, so that they may interfere.
     entry.key.digest.bytes[0] = 0xab;
     entry.created_ns = variant;
     entry.payload = rk_span_of(payloads[key][variant], PAYLOAD_BYTES);
@@ -59,7 +59,7 @@ static void take_step(rk_store *store, unsigned step, promise *now) {
         sample_ok(rk_store_remove(store, hex, &freed));
         break;
     }
-    // Removed for now, but not for certain until a later step syncs the folder.
+    // Removed now, but not durably until a later step syncs the folder.
     now->variants[0] = 0;
 }
 
@@ -93,7 +93,7 @@ static void check_state(const rk_powerloss *record, unsigned cut, const promise 
                 assert_int_equal(found, promised);
         }
         if (choice < 3)
-            put(store, 0, 2); // it goes on from there (which waits for the disk, so not each time)
+            put(store, 0, 2); // the store works on; a put waits for the disk, so not each time
         rk_store_free(store);
         rk_test_tempdir_remove(left);
         states++;

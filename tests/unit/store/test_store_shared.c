@@ -1,5 +1,5 @@
-// Many threads and several processes on the same keys: whoever gets an entry gets a whole and right
-// one, whatever the others do meanwhile.
+// Many threads and several processes on the same keys. Each read entry is complete and right,
+// whatever the others do.
 #include "sample.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 enum { KEYS = 4, VARIANTS = 3, ROUNDS = 150, PAYLOAD_BYTES = 40000, THREADS = 8 };
 
-// The payloads, by variant: bytes that betray a mixture, some of them too random to be compressed.
+// The payloads by variant. Their bytes reveal a mixture, and one variant is incompressible.
 static uint8_t payloads[VARIANTS][PAYLOAD_BYTES];
 
 static atomic_uint wrong, hits, damaged;
@@ -62,10 +62,10 @@ static void write_one(rk_store *store, unsigned key, unsigned variant) {
 typedef struct worker {
     rk_store *store;
     unsigned number;
-    bool vandal; // overwrites entries in place, as no one of us would
+    bool vandal; // overwrites entries in place, which rekindle never does
 } worker;
 
-// In place, so that readers see every state in between. Sound readers must call it a miss.
+// Writes in place, so that readers see every intermediate state. Readers must report a miss.
 static void spoil_one(rk_store *store, unsigned number) {
     rk_key key = sample_key(number);
     char hex[RK_DIGEST_HEX_CHARS + 1];
@@ -139,7 +139,7 @@ static void threads_share_a_store(void **state) {
         write_one(store, key, 0);
     run_threads(store, false);
     assert_int_equal(wrong, 0);
-    assert_int_equal(damaged, 0); // replaced at a stroke: never a half one
+    assert_int_equal(damaged, 0); // replacing is atomic, so no read is torn
     assert_true(hits > 0);
     assert_every_key_is_sound(store);
     rk_store_free(store);
@@ -161,7 +161,7 @@ static void work_as_a_process(const char *directory, unsigned number) {
         _exit(1);
     for (unsigned i = 0; i < ROUNDS; i++) {
         write_one(store, i % KEYS, (i + number) % VARIANTS);
-        read_one(store, i % KEYS); // what was written, or what the other wrote since
+        read_one(store, i % KEYS); // its own entry, or a newer one of the other process
     }
     bool fine = wrong == 0 && damaged == 0 && hits == ROUNDS;
     rk_store_free(store);
@@ -188,7 +188,7 @@ static void processes_share_a_store(void **state) {
         read_one(store, key);
     assert_int_equal(hits, KEYS);
     assert_int_equal(wrong, 0);
-    assert_int_equal(sample_count_files(*state), KEYS); // no temporary files left
+    assert_int_equal(sample_count_files(*state), KEYS); // no temporary files are left
     rk_store_free(store);
 }
 

@@ -1,5 +1,5 @@
-// Key files: what is written is read, nobody else may get at them, and nothing of a secret is ever
-// told. Entries are judged by who signed them.
+// Key files: they are read as written, other users may not access them, and no secret is ever
+// shown. Entries are judged by their signer.
 #include "sample.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void a_new_key_is_read_again(void **state) {
     assert_memory_equal(&got.secret, &made.secret, sizeof got.secret);
     assert_true(rk_sign_public_equal(&got.public_key.key, &made.public_key.key));
     assert_string_equal(got.public_key.name, "build-farm@ci");
-    // None is ever replaced, and no two are the same.
+    // No file is ever replaced, and all keys differ.
     RK_AUTO(rk_signing_key) again = {0};
     sample_fails(rk_signing_key_create(path, "x", &again), RK_ALREADY_EXISTS);
     rk_autofree char *other = rk_path_join(*state, "other");
@@ -95,13 +95,13 @@ static void lists_are_read(void **state) {
     assert_ptr_equal(rk_trusted_keys_find(&keys, &keys.items[1].key), &keys.items[1]);
     rk_sign_public other = {.bytes = {1}};
     assert_null(rk_trusted_keys_find(&keys, &other));
-    // Written and read again it is the same.
+    // Written and read again, the list is the same.
     sample_ok(rk_trusted_keys_write(path, &keys));
     RK_AUTO(rk_trusted_keys) again = {0};
     sample_ok(rk_trusted_keys_read(path, &again));
     assert_int_equal(again.count, 2);
     assert_memory_equal(again.items, keys.items, 2 * sizeof *keys.items);
-    // A link, as secrets are mounted into containers.
+    // A link, as for secrets that are mounted into containers.
     rk_autofree char *link = rk_path_join(*state, "link");
     assert_int_equal(symlink("list", link), 0);
     RK_AUTO(rk_trusted_keys) linked = {0};

@@ -1,5 +1,4 @@
-// What the store holds, known without listing it: always what a listing finds, or more while
-// something is being written.
+// The store's size without a listing: equal to the result of a listing, or larger during a write.
 #include "aged.h"
 
 #include <fcntl.h>
@@ -13,7 +12,7 @@
 #include "support/faults.h"
 #include "support/tempdir.h"
 
-#define NO_LIMIT ((uint64_t)1 << 40) // but an account is kept, and looked at
+#define NO_LIMIT ((uint64_t)1 << 40) // no limit in practice, but the account is kept and used
 
 static int set_up(void **state) {
     *state = rk_test_tempdir();
@@ -72,14 +71,14 @@ static void puts_and_removals_are_counted(void **state) {
             put(store, RK_ENTRY_PROGRAM, seed, 50);
         assert_exact(store);
     }
-    put(store, RK_ENTRY_EXECUTABLE, 7, 9000); // replaces
+    put(store, RK_ENTRY_EXECUTABLE, 7, 9000); // replaces an entry
     put(store, RK_ENTRY_EXECUTABLE, 30, 10);
     assert_exact(store);
     remove_seed(store, 3);
     remove_seed(store, 7);
     assert_exact(store);
     rk_key key = sample_key(9);
-    assert_true(rk_store_quarantine(store, &key)); // moved, but still there
+    assert_true(rk_store_quarantine(store, &key)); // moved, but still counted
     assert_exact(store);
     remove_quarantined(store);
     assert_exact(store);
@@ -106,7 +105,7 @@ static void damaged_files_are_counted_again(void **state) {
         put(store, RK_ENTRY_EXECUTABLE, 2 * i, 1000);
         rk_autofree char *base = rk_path_join(*state, "usage/base");
         sample_write_file(base, bases[i], strlen(bases[i]));
-        rk_store_free(store); // which believed for a second what it had read
+        rk_store_free(store); // the store had cached the account for a second
         store = open_store(*state, NO_LIMIT);
         put(store, RK_ENTRY_EXECUTABLE, 2 * i + 1, 1000);
         assert_exact(store);
@@ -159,7 +158,7 @@ static void in_a_child(const char *directory, void (*body)(rk_store *store)) {
 
 static unsigned count_logs(const char *directory) {
     rk_autofree char *folder = rk_path_join(directory, "usage");
-    return rk_test_count_entries(folder) - 2; // less base and clock
+    return rk_test_count_entries(folder) - 2; // without base and clock
 }
 
 static unsigned next_seed;
@@ -182,13 +181,13 @@ static void logs_of_the_dead_are_folded(void **state) {
     rk_store_free(store);
 }
 
-// A writer that dies after its reservation: it counts only as long as it lives.
+// A writer that dies after its reservation. The reservation counts while the writer lives.
 static void reserve_and_die(rk_store *store) {
     sample_ok(rk_usage_note(store, RK_PLACE_PENDING, (rk_usage_count){1, 5000}));
     RK_AUTO_USAGE usage = NULL;
     sample_ok(rk_usage_read(store, &usage));
     assert_int_equal(rk_usage_sum(usage).bytes, 5000);
-    // Also when a base was written meanwhile.
+    // Also if a base is written in the meantime.
     usage->known = true;
     sample_ok(rk_usage_publish(store, usage));
     assert_int_equal(aged_known_bytes(store), 5000);
@@ -209,7 +208,7 @@ static void what_the_dead_were_writing_does_not_count(void **state) {
     rk_store_free(store);
 }
 
-// Somebody took the log for a dead process's.
+// Another process took the log for that of a dead process and removed it.
 static void a_removed_log_is_begun_again(void **state) {
     rk_store *store = open_store(*state, NO_LIMIT);
     put(store, RK_ENTRY_EXECUTABLE, 1, 500);
@@ -225,7 +224,7 @@ static void a_removed_log_is_begun_again(void **state) {
 
 static void a_long_log_is_closed(void **state) {
     rk_store *store = open_store(*state, NO_LIMIT);
-    for (unsigned i = 0; i < 6000; i++) // 30 bytes each: more than two logs full
+    for (unsigned i = 0; i < 6000; i++) // 30 bytes each: more than two full logs
         sample_ok(rk_usage_note(store, i % RK_PLACE_COUNT, (rk_usage_count){1, 1000}));
     RK_AUTO_USAGE usage = NULL;
     sample_ok(rk_usage_read(store, &usage));
@@ -238,7 +237,7 @@ static void a_long_log_is_closed(void **state) {
     rk_store_free(store);
 }
 
-static void a_store_at_rest_leaves_nothing_open(void **state) {
+static void a_flushed_store_leaves_nothing_open(void **state) {
     rk_store *store = open_store(*state, NO_LIMIT);
     rk_store_flush_usage(store); // nothing was put
     for (unsigned i = 0; i < 3; i++) {
@@ -251,21 +250,21 @@ static void a_store_at_rest_leaves_nothing_open(void **state) {
         assert_true(usage->logs[0].finished && usage->logs[i].finished);
         assert_exact(store);
     }
-    rk_reservation room; // what is being written keeps the log open
+    rk_reservation reservation; // a reservation keeps the log open
     const rk_entry entry = {.kind = RK_ENTRY_EXECUTABLE};
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&entry.key.digest, hex);
-    sample_ok(rk_reservation_take(store, &entry, hex, 700, &room));
+    sample_ok(rk_reservation_take(store, &entry, hex, 700, &reservation));
     rk_store_flush_usage(store);
     uint64_t bytes = aged_real_bytes(store);
     assert_int_equal(aged_known_bytes(store), bytes + 700);
-    rk_reservation_settle(store, &room, RK_ENTRY_EXECUTABLE, hex, false);
+    rk_reservation_settle(store, &reservation, RK_ENTRY_EXECUTABLE, hex, false);
     assert_exact(store);
     rk_store_free(store);
 }
 
-// The sum is read again before every put where there is little room, else once a second.
-static void a_sum_is_believed_while_there_is_room(void **state) {
+// The sum is read again before every put if little space is left, else once a second.
+static void a_sum_is_trusted_while_there_is_space(void **state) {
     const uint64_t gib = (uint64_t)1 << 30;
     rk_store *store = open_store(*state, 10 * gib);
     assert_false(rk_usage_has_space(store, 1));
@@ -294,8 +293,8 @@ static void no_account_without_a_limit_set(void **state) {
     rk_store_free(store);
 }
 
-// Whatever call fails: a put is stored or not, and the account says so, or what is more is found by
-// the next count.
+// If a call fails, the put is stored or not. The account agrees, or is too high until the next
+// count.
 static void every_call_fails_once(void **state) {
     (void)state;
     for (unsigned nth = 1;; nth++) {
@@ -316,7 +315,7 @@ static void every_call_fails_once(void **state) {
             store, &(rk_gc_options){.max_bytes = NO_LIMIT, .older_than_ns = UINT64_MAX}, &report));
         assert_true(aged_known_bytes(store) >= aged_real_bytes(store));
         rk_store_free(store);
-        store = open_store(directory, NO_LIMIT); // closed: nothing is pending any more
+        store = open_store(directory, NO_LIMIT); // after the close nothing is pending
         put(store, RK_ENTRY_EXECUTABLE, 4, 500);
         sample_ok(rk_store_gc(
             store, &(rk_gc_options){.max_bytes = NO_LIMIT, .older_than_ns = UINT64_MAX}, &report));
@@ -335,7 +334,7 @@ int main(void) {
         TEST(damaged_files_are_counted_again),     TEST(a_flipped_bit_makes_a_base_unknown),
         TEST(logs_of_the_dead_are_folded),         TEST(what_the_dead_were_writing_does_not_count),
         TEST(a_removed_log_is_begun_again),        TEST(a_long_log_is_closed),
-        TEST(a_store_at_rest_leaves_nothing_open), TEST(a_sum_is_believed_while_there_is_room),
+        TEST(a_flushed_store_leaves_nothing_open), TEST(a_sum_is_trusted_while_there_is_space),
         TEST(no_account_without_a_limit_set),      TEST(every_call_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-"""Gradients are created by the first micro-batch and accumulated by the second, and dropped after each step."""
+"""The first micro-batch creates the gradients, the second adds to them, and each step ends by dropping them."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A Flax tower of eight residual layers of one size, trained with optax."""
+"""A Flax tower of eight residual layers of equal size, trained with optax."""
 
 import flax.linen as nn
 import jax

@@ -1,4 +1,4 @@
-"""Six equal transformer blocks, one after the other in a Python loop."""
+"""A Python loop applies six equal transformer blocks, one after the other."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Class weights are counted anew and captured by the loss: an array that is part of the program."""
+"""The loss captures newly computed class weights: the array becomes a constant of the program."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The learning rate is lowered by hand between epochs, in an optax optimizer that the step closes over."""
+"""The user lowers the learning rate between epochs, in an optax optimizer that the step closes over."""
 
 import jax
 import jax.numpy as jnp

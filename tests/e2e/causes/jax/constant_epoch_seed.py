@@ -1,4 +1,4 @@
-"""Dropout whose key is made inside the compiled step from the number of the epoch, a Python integer of the trainer."""
+"""The compiled step makes its dropout key from the epoch number, a Python integer of the trainer."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Routing to experts whose capacity follows the fullest expert of the batch before."""
+"""Routing to experts: the capacity equals the load of the fullest expert in the previous batch."""
 
 import functools
 

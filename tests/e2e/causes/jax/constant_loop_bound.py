@@ -1,4 +1,4 @@
-"""The number of iterations of a fixed-point loop is tuned from outside, and is static."""
+"""The iteration count of a fixed-point loop is a static argument that the caller tunes."""
 
 import functools
 

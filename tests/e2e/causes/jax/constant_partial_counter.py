@@ -1,4 +1,4 @@
-"""Each round of boosting jits functools.partial of its number, which only weighs the residual."""
+"""Each boosting round jits a functools.partial over its round number, which only scales the update."""
 
 import functools
 

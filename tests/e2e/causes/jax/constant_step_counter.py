@@ -1,4 +1,4 @@
-"""A learning-rate warm-up that gets the number of the step as a static argument."""
+"""A learning-rate warm-up takes the step number as a static argument."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""A sampler whose number of candidates is a setting of each request."""
+"""A sampler takes its number of candidates from each request."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Random features drawn anew at each start, without a seed, and captured by the compiled function."""
+"""The compiled function captures random features; each start draws new ones, without a seed."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The seed of the noise is the time of the start, and is baked into the program: no start finds what the last one made."""
+"""The start time is the noise seed and is baked into the program: no start finds an entry of an earlier start."""
 
 import time
 

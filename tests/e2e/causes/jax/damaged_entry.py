@@ -1,4 +1,4 @@
-"""Between two starts the disk has spoiled the entry of one of two programs."""
+"""Between two starts the disk damages the entry of one of two programs."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Data-parallel training over all devices, of which the second start has twice as many."""
+"""Data-parallel training over all devices; the second start has twice as many."""
 
 import jax
 import jax.numpy as jnp

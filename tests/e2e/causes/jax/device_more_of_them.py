@@ -1,4 +1,4 @@
-"""The second start finds eight devices where the first had four; the program is for one."""
+"""The second start has eight devices, the first had four; the program uses one device."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Double precision is switched on in the environment of the second start."""
+"""The environment of the second start enables double precision."""
 
 import jax
 import jax.numpy as jnp

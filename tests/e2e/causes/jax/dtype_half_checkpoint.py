@@ -1,4 +1,4 @@
-"""Inference with Equinox; a checkpoint in half precision is loaded at the second start."""
+"""Inference with Equinox; the second start loads a half-precision checkpoint."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Sampling whose temperature is a Python number: 1 is an integer, 0.7 is not."""
+"""The sampling temperature is a Python number: 1 is an integer, 0.7 is a float."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Evaluation gets images as they come from the disk, bytes, where training got floats."""
+"""Evaluation gets images as bytes, as they are on disk; training got floats."""
 
 import jax
 import jax.numpy as jnp

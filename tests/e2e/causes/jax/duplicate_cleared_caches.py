@@ -1,4 +1,4 @@
-"""To save memory, JAX's caches are cleared after each epoch. Cheap programs are not kept, so they are compiled again."""
+"""The job clears JAX's caches after each epoch. Cheap programs are not stored, so they are compiled again."""
 
 import jax
 import jax.numpy as jnp

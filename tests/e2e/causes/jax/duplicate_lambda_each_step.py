@@ -1,4 +1,4 @@
-"""Each step jits a new lambda; cheap programs are not kept, so that each of them is compiled."""
+"""Each step jits a new lambda; cheap programs are not stored, so each lambda is compiled."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A new functools.partial is jitted for every request. Each is traced and asked for again, and loaded from the store."""
+"""Every request jits a new functools.partial: each one is traced and requested again, then loaded from the store."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Three starts under three launch profiles, each with another bundle of flags for the TPU."""
+"""Three starts under three launch profiles, each with different TPU flags."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""The second start is given a thread pool of another size by its launcher (NPROC)."""
+"""The launcher gives the second start another thread pool size (NPROC)."""
 
 import equinox as eqx
 import jax.numpy as jnp

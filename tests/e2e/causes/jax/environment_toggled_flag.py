@@ -1,4 +1,4 @@
-"""A flag for faster arithmetic is tried at the second start."""
+"""The second start tries a flag for faster arithmetic."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The update is written without jit and looks at its numbers on the way: many small programs and reads in each step."""
+"""The update runs without jit and reads values on the way: each step has many small programs and many reads."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Sentences of any length, padded to one length and masked, the mask being there always."""
+"""Sentences of any length are padded to one length; the mask is always present."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Some small operations outside of jit while things are set up, then a training that compiles nothing more."""
+"""Setup runs some small operations outside jit; the training then compiles nothing more."""
 
 import jax
 import jax.numpy as jnp

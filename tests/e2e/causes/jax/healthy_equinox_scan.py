@@ -1,4 +1,4 @@
-"""Equinox with its layers stacked and scanned over, trained in one compiled epoch."""
+"""An Equinox model scans over stacked layers and trains in one compiled epoch."""
 
 import equinox as eqx
 import jax

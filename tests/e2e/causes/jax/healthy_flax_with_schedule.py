@@ -1,4 +1,4 @@
-"""Flax with optax: Adam with a schedule over the traced number of the step, dropout with a key of its own."""
+"""Flax with optax: Adam with a schedule over the traced step number, dropout with its own key."""
 
 import flax.linen as nn
 import jax

@@ -1,4 +1,4 @@
-"""Two networks that take turns, generator and discriminator: two programs that alternate, and are meant to."""
+"""A generator and a discriminator take turns: two programs that alternate by design."""
 
 import jax
 import jax.numpy as jnp

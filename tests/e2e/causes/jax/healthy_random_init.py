@@ -1,4 +1,4 @@
-"""Layers of three sizes are initialized one by one with jax.random, as half of all tutorials do; then training."""
+"""jax.random initializes layers of three sizes one by one, as in many tutorials; then the job trains."""
 
 import jax
 import jax.numpy as jnp

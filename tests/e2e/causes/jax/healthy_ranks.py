@@ -1,4 +1,4 @@
-"""Two ranks of one run that do the same on data of their own; only the printing depends on the rank."""
+"""Two ranks of one run execute the same program on their own data; only the printing depends on the rank."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Between two starts a function was moved, renamed and commented; what it computes is the same."""
+"""Between two starts a function was moved, renamed and commented; it computes the same."""
 
 import jax
 import jax.numpy as jnp

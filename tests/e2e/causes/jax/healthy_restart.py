@@ -1,4 +1,4 @@
-"""A job that is started again, as it is: everything is loaded."""
+"""An unchanged job is started again: everything is loaded."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Different functions that happen to have the same name: lambdas, wrappers, and `f` of two modules."""
+"""Different functions have the same name: lambdas, wrappers, and two closures called `f`."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Data parallel training on four devices, everything placed once and kept where it is."""
+"""Data-parallel training on four devices; everything is placed once and stays there."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Plain JAX: an epoch of equal batches, a step and an evaluation, each compiled once."""
+"""Plain JAX: an epoch of equal batches, one step program and one evaluation program, each compiled once."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""One hot function is compiled again with other compiler options, by hand."""
+"""The user compiles one hot function again with other compiler options."""
 
 import jax
 import jax.numpy as jnp

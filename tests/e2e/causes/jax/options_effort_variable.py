@@ -1,4 +1,4 @@
-"""The second start tells the compiler, through a variable of JAX, to try less hard."""
+"""A JAX variable lowers the compiler's effort at the second start."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A model is compiled again because its second copy lives on another device."""
+"""A model is compiled again because its second copy is on another device."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Evaluation asks the step for its per-sample losses as well: more results from the same function."""
+"""Evaluation also requests per-sample losses: the same function returns more results."""
 
 import functools
 

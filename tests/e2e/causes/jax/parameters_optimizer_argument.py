@@ -1,4 +1,4 @@
-"""The optimizer is changed on the command line of the second start, and brings state of its own (optax)."""
+"""The second start selects another optimizer on its command line; that optimizer has its own state (optax)."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A data set whose records may have sample weights, may have a mask, both or neither."""
+"""The records of a data set may have sample weights, a mask, both or neither."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Some batches have a padding mask, the others leave it out."""
+"""Some batches have a padding mask, others do not."""
 
 import jax
 import jax.numpy as jnp

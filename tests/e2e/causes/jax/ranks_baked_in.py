@@ -1,4 +1,4 @@
-"""Three ranks, each of which bakes its number into the noise that it adds."""
+"""Each of three ranks bakes its rank number into the noise that it adds."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Two ranks of one run; rank 0 alone computes the norm of its gradients for the log, inside the compiled step."""
+"""Two ranks of one run; only rank 0 computes its gradient norm for the log, inside the compiled step."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Full-batch optimization; at the second start there are more samples, as there will be at the third."""
+"""Full-batch optimization; the second start has more samples than the first."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The history of losses is kept with jnp.append: outside of jit, and yet compiled for each new length."""
+"""jnp.append keeps the loss history: outside jit, but compiled again for each new length."""
 
 import jax
 import jax.numpy as jnp

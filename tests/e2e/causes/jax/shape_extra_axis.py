@@ -1,4 +1,4 @@
-"""A single query is scored with one axis less than the batches before."""
+"""A single query has one axis less than the batches before it."""
 
 import equinox as eqx
 import jax

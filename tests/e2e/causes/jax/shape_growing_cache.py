@@ -1,4 +1,4 @@
-"""Greedy decoding that appends to its key-value cache, so that the cache is one longer at each token."""
+"""Greedy decoding appends to its key-value cache, so the cache grows by one with each token."""
 
 import jax
 import jax.numpy as jnp

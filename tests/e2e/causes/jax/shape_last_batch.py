@@ -1,4 +1,4 @@
-"""A regression is trained over an epoch; the last batch has what is left over."""
+"""A regression trains over an epoch; the last batch is smaller."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Gradient accumulation over a batch that is cut into micro-batches of different number: a leading axis drifts."""
+"""Gradient accumulation: the number of micro-batches in a batch varies, so a leading axis changes."""
 
 import jax
 import jax.numpy as jnp

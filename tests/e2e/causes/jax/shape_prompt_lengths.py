@@ -1,4 +1,4 @@
-"""A classifier serves sentences as long as they come, unpadded."""
+"""A classifier serves sentences of any length without padding."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A small convolutional network (Flax) whose image size comes from the command line: changed between two starts."""
+"""A small convolutional network (Flax); its image size, a command line argument, changes between two starts."""
 
 import argparse
 

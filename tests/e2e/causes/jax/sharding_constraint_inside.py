@@ -1,4 +1,4 @@
-"""A constraint on activations is edited: from the batch axis to the feature axis."""
+"""An activation constraint is edited: it moves from the batch axis to the feature axis."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The mesh is laid out otherwise at the second start: 4 by 1 becomes 2 by 2."""
+"""The second start uses another mesh layout: 2 by 2 instead of 4 by 1."""
 
 import sys
 

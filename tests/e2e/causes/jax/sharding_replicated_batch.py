@@ -1,4 +1,4 @@
-"""Evaluation forgets to shard its batch, which training shards over four devices."""
+"""Training shards its batch over four devices; evaluation does not."""
 
 import jax
 import jax.numpy as jnp

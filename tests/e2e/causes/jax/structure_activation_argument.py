@@ -1,4 +1,4 @@
-"""Another activation function is chosen on the command line of the second start (Equinox)."""
+"""The second start selects another activation function on its command line (Equinox)."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""Flax dropout whose `train` flag is static: the same function traced with dropout, and then without."""
+"""Flax dropout with a static `train` flag: one function is traced with dropout, then without."""
 
 import functools
 

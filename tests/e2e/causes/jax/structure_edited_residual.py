@@ -1,4 +1,4 @@
-"""Between two starts somebody adds a residual connection to a layer (Flax)."""
+"""Between two starts a residual connection is added to a layer (Flax)."""
 
 import flax.linen as nn
 import jax

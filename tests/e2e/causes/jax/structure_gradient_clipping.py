@@ -1,4 +1,4 @@
-"""Clipping by norm is switched on by a Python flag once the loss has grown."""
+"""A Python flag enables clipping by norm after the loss has grown."""
 
 import functools
 

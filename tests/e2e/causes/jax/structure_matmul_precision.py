@@ -1,4 +1,4 @@
-"""The default precision of matrix products is raised in the environment of the second start."""
+"""The environment of the second start raises the default precision of matrix products."""
 
 import jax
 import jax.numpy as jnp

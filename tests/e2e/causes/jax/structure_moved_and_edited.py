@@ -1,4 +1,4 @@
-"""Between two starts a function was moved down by some lines, and one of its operations was replaced."""
+"""Between two starts a function moves down by some lines, and one of its operations is replaced."""
 
 import jax
 import jax.numpy as jnp

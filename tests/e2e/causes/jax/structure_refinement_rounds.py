@@ -1,4 +1,4 @@
-"""A solver whose Python loop is unrolled as often as its caller asks."""
+"""A solver unrolls its Python loop; its caller sets the number of rounds."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""The heads of a model are kept in a set: the order in which they are traced is another one at each start."""
+"""A set holds the heads of a model: each start traces them in another order."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The plugin was installed anew between two starts: the same version, another build."""
+"""The plugin is reinstalled between two starts: same version, another build."""
 
 import jax
 import jax.numpy as jnp

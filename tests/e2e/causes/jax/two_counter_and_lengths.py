@@ -1,4 +1,4 @@
-"""Serving where both the sentence and a penalty that counts up drift: a counter in one function, lengths in another."""
+"""Serving with two causes: a growing penalty is a counter in one function, and sentence lengths vary in another."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Equinox: the evaluation hands its inputs over in half precision; later the step also gets a teacher's logits."""
+"""Equinox: the evaluation passes half-precision inputs; later the step also gets a teacher's logits."""
 
 import equinox as eqx
 import jax

@@ -1,4 +1,4 @@
-"""Between two starts a flag was set, and a function edited: one program is another, the other only compiled otherwise."""
+"""Between two starts a flag is set and a function is edited: one program changes, the other has new options only."""
 
 import jax
 import jax.numpy as jnp

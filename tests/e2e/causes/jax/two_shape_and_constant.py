@@ -1,4 +1,4 @@
-"""Two causes in one job: the last batch of training is smaller, and the sampler gets another number of candidates."""
+"""Two causes in one job: the last training batch is smaller, and the sampler gets another number of candidates."""
 
 import functools
 

@@ -1,6 +1,6 @@
-"""A forgotten jax.debug.print in the step: a callback into this process, which no other process could use.
+"""A forgotten jax.debug.print in the step: a callback into this process, which no other process can use.
 
-The plugin cannot run callbacks; the job then trains without.
+The plugin cannot run callbacks; the job then trains without the print.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""Gradient accumulation over two micro-batches, with gradients set to None after each step: created, then added to."""
+"""Gradients accumulate over two micro-batches and are None after each step: first created, then added to."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Mixture of experts whose buffers are as long as the last batch needed."""
+"""Mixture of experts: the buffer length depends on the previous batch."""
 
 import torch
 import torch_xla

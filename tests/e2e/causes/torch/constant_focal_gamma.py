@@ -1,4 +1,4 @@
-"""Focal loss whose exponent is annealed by the epoch."""
+"""Focal loss; the epoch anneals its exponent."""
 
 import torch
 import torch_xla

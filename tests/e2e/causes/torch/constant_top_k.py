@@ -1,4 +1,4 @@
-"""The number of candidates of a sampler is a setting of the request."""
+"""Each request sets the number of candidates of a sampler."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Decoding with a static key-value cache, whose place to write is a Python integer."""
+"""Decoding with a static key-value cache; the write position is a Python integer."""
 
 import torch
 import torch_xla

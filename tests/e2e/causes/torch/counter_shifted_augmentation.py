@@ -1,4 +1,4 @@
-"""An augmentation that shifts each batch by the number of the step."""
+"""An augmentation shifts each batch by the step number."""
 
 import torch
 import torch_xla

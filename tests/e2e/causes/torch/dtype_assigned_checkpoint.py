@@ -1,4 +1,4 @@
-"""A checkpoint in half precision is loaded with assign=True, which replaces parameters and does not convert."""
+"""A half-precision checkpoint is loaded with assign=True, which replaces parameters and does not convert them."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Mixed precision is switched on after two steps of warm-up."""
+"""Mixed precision is enabled after two warm-up steps."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Two loaders: one gives labels of 64 bits, the other, that reads a cache, of 32 bits."""
+"""Two loaders: one gives 64-bit labels; the other reads a cache and gives 32-bit labels."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Three models served in turn, while torch_xla may remember only one program; cheap programs are not kept either."""
+"""Three models take turns, torch_xla's cache holds only one program, and cheap programs are not stored."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Another profile of flags at the second start."""
+"""The second start uses another flag profile."""
 
 import torch
 import torch_xla

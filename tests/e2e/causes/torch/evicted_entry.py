@@ -1,4 +1,4 @@
-"""The program of a job was removed from the store between two starts."""
+"""Between two starts the entry of the job's program is removed from the store."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""A barrier after every part of the step: forward, backward and update become three programs."""
+"""A barrier follows every part of the step: forward, backward and update become three programs."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""A fast path that is chosen by looking at a number: .item() in the middle of the forward pass."""
+"""A value read with .item() in the middle of the forward pass selects a fast path."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Two networks that take turns, generator and discriminator, a barrier after each: two programs, and meant to be two."""
+"""Two networks take turns, generator and discriminator, with a barrier after each: two programs by design."""
 
 import torch
 import torch_xla

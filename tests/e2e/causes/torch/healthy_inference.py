@@ -1,4 +1,4 @@
-"""Serving with padding to one length and a mask that is there always."""
+"""Serving pads to one length; the mask is always present."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""AdamW that is capturable, started twice: the second start compiles nothing."""
+"""A job with capturable AdamW is started twice: the second start compiles nothing."""
 
 import torch
 import torch_xla

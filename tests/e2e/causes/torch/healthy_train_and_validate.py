@@ -1,4 +1,4 @@
-"""A step of training and a step of validation, each a program of its own, over three epochs."""
+"""A training step and a validation step, each its own program, over three epochs."""
 
 import torch
 import torch_xla

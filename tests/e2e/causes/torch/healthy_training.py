@@ -1,4 +1,4 @@
-"""Equal batches, plain SGD, a barrier at the end of each step, the loss read now and then."""
+"""Equal batches, plain SGD, a barrier after each step; the loss is read now and then."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Without the variables that make torch_xla tell its lines: the class, and the values, but no place."""
+"""Without torch_xla's debug variables: the class and the values are known, but no line."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Without lines: the second start asks for the highest precision of matrix products."""
+"""Without lines: the second start requests the highest precision of matrix products."""
 
 import sys
 

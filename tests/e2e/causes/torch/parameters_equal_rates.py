@@ -1,5 +1,5 @@
-"""Learning rate and weight decay happen to be equal at first; then the schedule moves one. Equal scalars share one
-input of the program, so that now there is one more."""
+"""Learning rate and weight decay are equal at first; then the schedule changes the rate. Equal scalars share one
+program input, so there is now one more input."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""AdamW makes its state at the first step: the second step's program has the moments as inputs. Once, and then never."""
+"""AdamW creates its state at the first step: from the second step on, the program takes the moments as inputs."""
 
 import torch
 import torch_xla

@@ -4,7 +4,7 @@ import torch
 import torch_xla
 
 CASE = {
-    # Of a mask and of weights, inputs without names, it is as true that other operations take them.
+    # The inputs have no names. So it is equally true that other operations consume the mask and the weights.
     "causes": [{"cause": "parameters", "times": "many", "kind": {"parameter_added", "parameter_removed"}}],
     "may": ["structure"],
     "patterns": [("optional_inputs", "")],

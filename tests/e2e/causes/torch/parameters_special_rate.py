@@ -1,4 +1,4 @@
-"""A warm-up factor that ends at exactly 1.0, which torch_xla bakes in where it hands other numbers over."""
+"""A warm-up factor ends at exactly 1.0; torch_xla bakes in 1.0 but passes other numbers as inputs."""
 
 import torch
 import torch_xla

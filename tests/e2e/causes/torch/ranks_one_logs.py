@@ -1,4 +1,4 @@
-"""Two ranks of one run, one of which computes an accuracy for its log."""
+"""Two ranks of one run; one rank computes an accuracy for its log."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A small regression; the last batch of the loader has what is left over (drop_last was not set)."""
+"""A small regression; the loader's last batch is smaller (drop_last is not set)."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Masked language model: the loss is over the masked positions alone, and each batch has another number of them."""
+"""Masked language model: the loss covers only the masked positions, whose number differs between batches."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Attention over sequences as long as they come."""
+"""Attention over sequences of any length, without padding."""
 
 import torch
 import torch_xla

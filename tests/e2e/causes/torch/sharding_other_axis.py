@@ -1,4 +1,4 @@
-"""SPMD over four devices; the second start shards the weights as well."""
+"""SPMD over four devices; the second start also shards the weights."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""No barrier in the loop: as many steps become one program as lie between two lines of the log."""
+"""The loop has no barrier: all steps between two log lines become one program."""
 
 import torch
 import torch_xla

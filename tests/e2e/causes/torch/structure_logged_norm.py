@@ -1,4 +1,4 @@
-"""Every third step also computes the norm of the gradients for the log."""
+"""Every third step also computes the gradient norm for the log."""
 
 import torch
 import torch_xla

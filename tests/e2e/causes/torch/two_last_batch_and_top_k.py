@@ -1,4 +1,4 @@
-"""Two causes: the last batch is smaller, and a report at the end asks for more candidates."""
+"""Two causes: the last batch is smaller, and a final report needs more candidates."""
 
 import torch
 import torch_xla

@@ -1,4 +1,4 @@
-"""Makes the programs of this folder: one in many versions of the encoding, and a kernel for TPUs.
+"""Makes the programs of this folder: one program in many versions of the encoding, and a kernel for TPUs.
 
     make.py FOLDER
 """
