@@ -71,7 +71,7 @@ rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes, mode_t refused_m
             return NULL;
         total += (size_t)got;
         if (total > max_bytes)
-            return rk_error(RK_OUT_OF_RANGE, "%s grew past the %zu bytes allowed", shown,
+            return rk_error(RK_OUT_OF_RANGE, "%s grew beyond the limit of %zu bytes", shown,
                             max_bytes);
         if (promised) {
             out_data->len += (size_t)got;
@@ -98,7 +98,8 @@ static rk_err *create_temporary(int dir_fd, const char *shown, mode_t mode, rk_b
             break;
     }
     if (fd < 0)
-        return rk_error_errno(errno, "cannot create a file beside %s", shown);
+        return rk_error_errno(errno, "cannot create a temporary file in the directory of %s",
+                              shown);
     *out_fd = fd;
     return NULL;
 }

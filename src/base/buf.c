@@ -118,7 +118,7 @@ rk_err *rk_buf_status(const rk_buf *buf) {
     if (!buf->failed)
         return NULL;
     return rk_error(RK_RESOURCE_EXHAUSTED,
-                    "a buffer found no memory or outgrew its maximum of %zu bytes",
+                    "a buffer ran out of memory or exceeded its maximum of %zu bytes",
                     buf->max ? buf->max : RK_BUF_DEFAULT_MAX);
 }
 

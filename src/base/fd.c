@@ -21,7 +21,7 @@ rk_err *rk_fd_write_all(int fd, const void *data, size_t len) {
         if (written < 0)
             return rk_error_errno(errno, "cannot write");
         if (written == 0)
-            return rk_error(RK_DATA_LOSS, "write(2) took no bytes");
+            return rk_error(RK_DATA_LOSS, "write(2) wrote no bytes");
         next += written;
         len -= (size_t)written;
     }

@@ -24,7 +24,7 @@ static bool is_strict(void) {
     RK_AUTO(rk_buf) mode = {0};
     rk_err *err = rk_fs_read("/proc/sys/vm/overcommit_memory", 16, &mode);
     bool strict = err || mode.len == 0 || mode.data[0] == '2';
-    rk_err_drop(err, "then nothing is taken");
+    rk_err_drop(err, "then no memory is reserved");
     return strict;
 }
 

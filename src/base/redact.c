@@ -312,7 +312,7 @@ static void redact_in_argument(rk_redactor *redactor, rk_span argument, rk_buf *
     redact_words(redactor, argument, &words);
     rk_err *err = rk_buf_status(&words);
     if (err) { // no memory: shows nothing
-        rk_err_drop(err, "what cannot be read through is hidden");
+        rk_err_drop(err, "text that cannot be checked is hidden");
         rk_buf_add_text(out, stars);
     } else {
         rk_redact_text(rk_buf_span(&words), out);

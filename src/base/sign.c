@@ -18,7 +18,7 @@ rk_err *rk_sign_make_seed(uint8_t out_seed[RK_SIGN_SEED_BYTES]) {
         got = getrandom(out_seed, RK_SIGN_SEED_BYTES, 0);
     while (got < 0 && errno == EINTR);
     if (got != RK_SIGN_SEED_BYTES)
-        return rk_error(RK_UNAVAILABLE, "the kernel gives no random numbers for a key");
+        return rk_error(RK_UNAVAILABLE, "the kernel provides no random bytes for a key");
     return NULL;
 }
 

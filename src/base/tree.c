@@ -25,9 +25,10 @@ rk_err *rk_tree_check_folder(const struct stat *info, const char *shown) {
     if (!S_ISDIR(info->st_mode))
         return rk_error(RK_INVALID_ARGUMENT, "%s is not a directory", shown);
     if (info->st_uid != geteuid())
-        return rk_error(RK_PERMISSION_DENIED,
-                        "%s belongs to user %ld, not to you (%ld), who could put code into it",
-                        shown, (long)info->st_uid, (long)geteuid());
+        return rk_error(
+            RK_PERMISSION_DENIED,
+            "%s belongs to user %ld, not to you (%ld); that user could put code into it", shown,
+            (long)info->st_uid, (long)geteuid());
     if (info->st_mode & (S_IWGRP | S_IWOTH))
         return rk_error(RK_PERMISSION_DENIED,
                         "%s is writable by other users, who could put code into it: chmod 700 %s",
@@ -69,11 +70,13 @@ static rk_err *check_open(const walk *self) {
 static rk_err *take_part(walk *self) {
     size_t len = strcspn(self->next, "/");
     if (len == 0 || len > NAME_MAX || (self->next[len] == '/' && !self->next[len + 1]))
-        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is no path below %s", self->path, self->top);
+        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is not a path below %s", self->path,
+                        self->top);
     memcpy(self->part, self->next, len);
     self->part[len] = '\0';
     if (strcmp(self->part, ".") == 0 || strcmp(self->part, "..") == 0)
-        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is no path below %s", self->path, self->top);
+        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is not a path below %s", self->path,
+                        self->top);
     self->next += len + (self->next[len] == '/');
     return NULL;
 }

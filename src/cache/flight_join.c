@@ -55,7 +55,7 @@ static bool leases_are_off(rk_flights *flights) {
 static void note_refusal(rk_flights *flights, rk_flight_wait *wait, bool writing, rk_err *err) {
     bool for_good =
         rk_err_code(err) == RK_PERMISSION_DENIED || rk_err_code(err) == RK_UNIMPLEMENTED;
-    rk_log_info("no lease was taken, so other processes may compile the same: %s",
+    rk_log_info("cannot take a lease; other processes may compile the same program: %s",
                 rk_err_message(err));
     (void)pthread_mutex_lock(&flights->mutex);
     flights->no_leases_until_ns = for_good ? UINT64_MAX : rk_steady_ns() + refused_for_ns;
@@ -64,7 +64,7 @@ static void note_refusal(rk_flights *flights, rk_flight_wait *wait, bool writing
         wait->refusal = err;
         return;
     }
-    rk_err_drop(err, "then this process compiles for itself");
+    rk_err_drop(err, "this process compiles without a lease");
 }
 
 static rk_flight_advice stop_waiting(watch *self, rk_wait_end end) {

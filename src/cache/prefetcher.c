@@ -97,7 +97,8 @@ static void free_list(rk_prefetcher_list *list) {
 
 static rk_err *insert_list(rk_prefetcher *prefetch, rk_prefetcher_list *list) {
     if (prefetch->closed || rk_prefetcher_find_list(prefetch, list->owner))
-        return rk_error(RK_FAILED_PRECONDITION, "the process ends, or there is a list already");
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "the prefetcher is closed, or the owner has a list already");
     RK_TRY(start_threads(prefetch));
     list->next = prefetch->lists;
     prefetch->lists = list;

@@ -136,7 +136,7 @@ static void store_program(rk_publisher *publisher, rk_publish_job *what) {
     }
     if (!what->metadata.failed)
         rk_err_drop(rk_store_put(publisher->store, &program, NULL),
-                    "what comes next fails as well, and is told");
+                    "the next write fails too and is reported");
 }
 
 // Accounts for a serialized executable; drops it if too much waits for a slow store. Called with

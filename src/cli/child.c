@@ -143,7 +143,7 @@ static bool stops_at(int signal_number, pid_t child) {
     rk_buf_add_format(&path, "/proc/%ld/status", (long)child);
     rk_err *err = rk_fs_read(rk_need_text(&path), STATUS_MAX_BYTES, &status);
     bool known = !err;
-    rk_err_drop(err, "its end, or its stop, is seen all the same");
+    rk_err_drop(err, "its end, or its stop, is reported later");
     return known && !has_signal(&status, "\nSigBlk:", signal_number) &&
            !has_signal(&status, "\nSigIgn:", signal_number) &&
            !has_signal(&status, "\nSigCgt:", signal_number);

@@ -99,8 +99,8 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "explain",
-    .summary = "Says of every compilation of a run which earlier program it nearly was, what "
-               "differs, which line of the source that comes from, and what to change.",
+    .summary = "For every compilation of a run, shows the most similar earlier program, the "
+               "differences, their source lines, and what to change.",
     .details = "What cost most comes first. A program that was never seen before is no cause, "
                "and only counted. docs/explain.md has the causes and patterns.\n",
     .options = options,

@@ -73,7 +73,7 @@ static void print_text(const request *r, const rk_fsck_report *report, bool dama
         (void)printf("; %s of %s repaired", rk_text_count(repaired).text,
                      rk_text_count(found).text);
     else if (found)
-        (void)printf("; `rekindle fsck --repair` mends what can be mended");
+        (void)printf("; `rekindle fsck --repair` repairs what can be repaired");
     (void)fputc('\n', stdout);
     (void)r;
 }
@@ -108,19 +108,19 @@ static rk_err *run(rk_verb_call *call) {
 }
 
 static const rk_opt options[] = {
-    RK_OPT_FLAG("repair", 0, &given.repair,
-                "set aside what is damaged, remove leftovers, take permissions away from "
-                "others, make a new account"),
-    RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "repair nothing, whatever else is asked for"),
+    RK_OPT_FLAG(
+        "repair", 0, &given.repair,
+        "quarantine damaged files, remove leftovers, restrict permissions, count the store again"),
+    RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "repair nothing, even with --repair"),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };
 
 static const rk_opt_usage usage = {
     .verb = "fsck",
-    .summary = "Reads every entry and checks every byte of it; looks for files in wrong "
-               "places, leftovers of dead writers, permissions that are too wide, and an "
-               "account that is wrong. Exit status 1 if there is damage.",
+    .summary = "Reads every entry and checks every byte of it; looks for files in wrong places, "
+               "leftovers of dead writers, permissions that are too wide, and a wrong usage "
+               "account. Exit status 1 if there is damage.",
     .details = "Damage does no harm to jobs: what is damaged is never loaded, but compiled "
                "again, and then replaced.\n",
     .options = options,
@@ -128,7 +128,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_fsck = {
-    .brief = "check every byte that is kept, and repair",
+    .brief = "check every byte of the store, and repair it",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS,
     .run = run,

@@ -168,8 +168,8 @@ static rk_err *run(rk_verb_call *call) {
 
 static const rk_opt options[] = {
     RK_OPT_SETTING("max-size", 0, &given.max_size, "REKINDLE_MAX_SIZE", "SIZE",
-                   "how large the store may be, instead of REKINDLE_MAX_SIZE: 20G, 500M; what "
-                   "was used in the last hour goes too then, last of all"),
+                   "how large the store may be, instead of REKINDLE_MAX_SIZE: 20G, 500M; then also "
+                   "removes entries used in the last hour, last of all"),
     RK_OPT_OLDER_THAN(&given.older_than),
     RK_OPT_NAMESPACE(&given.name_space),
     RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "only say what would be removed"),
@@ -179,9 +179,9 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "gc",
-    .summary = "Makes the store as small as it is meant to be: what saves the fewest seconds "
-               "for its size and was not used for long goes first. Removes what dead writers "
-               "left, old runs, and what was set aside long ago, and counts anew.",
+    .summary = "Reduces the store to its size limit. Entries that save the fewest seconds per byte "
+               "and were not used for long go first. Removes what dead writers left, old runs, and "
+               "what was set aside long ago, and counts anew.",
     .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves; this is for doing "
                "it now, or for less.\n\nWhat is pinned stays. With --namespace, --max-size is "
                "for its entries alone.\n",
@@ -190,7 +190,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_gc = {
-    .brief = "make the store smaller: what saves the least for its size goes first",
+    .brief = "make the store smaller, least valuable entries first",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS,
     .run = run,

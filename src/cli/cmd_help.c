@@ -19,11 +19,11 @@ static void print_json(const rk_verb_list *verbs) {
 
 static void print_text(const rk_verb_list *verbs) {
     const char *bold = rk_style(RK_STYLE_BOLD, stdout), *plain = rk_style(RK_STYLE_NONE, stdout);
-    (void)printf("%srekindle%s keeps what XLA compiled, so that a restart of the same job compiles "
-                 "nothing.\n\n"
-                 "%sUsage:%s rekindle run -- python train.py     the job, with rekindle in it\n"
-                 "       rekindle COMMAND [OPTION…] [ARGUMENT…]\n\n%sCommands:%s\n",
-                 bold, plain, bold, plain, bold, plain);
+    (void)printf(
+        "%srekindle%s stores compiled XLA programs, so that a restart of the same job compiles "
+        "nothing.\n\n%sUsage:%s rekindle run -- python train.py     the job, with rekindle in it\n "
+        "      rekindle COMMAND [OPTION…] [ARGUMENT…]\n\n%sCommands:%s\n",
+        bold, plain, bold, plain, bold, plain);
     for (size_t i = 0; i < verbs->count; i++)
         (void)printf("  %-9s %s\n", verbs->items[i]->usage->verb, verbs->items[i]->brief);
     (void)printf("\n`rekindle help COMMAND` tells more about one; --json, where a command shows "
@@ -50,7 +50,7 @@ static const rk_opt options[] = {RK_VERB_JSON_HELP("the list of commands as JSON
 static const rk_opt_usage usage = {
     .verb = "help",
     .operands = "[COMMAND]",
-    .summary = "Lists the commands, or tells how to use one of them.",
+    .summary = "Lists the commands, or describes one of them.",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
     .max_operands = 1,

@@ -21,21 +21,15 @@ typedef struct request {
 } request;
 
 static const char details[] =
-    "  generate       make a signing key: what is compiled is signed with it from then on\n"
-    "  trust KEY      add a public key to the list of those whose signatures count\n"
-    "  distrust KEY   take it off that list\n"
-    "  list           the signing key and the trusted ones\n"
-    "\n"
-    "The signing key is the file REKINDLE_SIGNING_KEY, the list of trusted keys the file "
-    "REKINDLE_TRUSTED_KEYS; --file names another one. KEY is the line that generate and list print "
-    "(\"ed25519 …\"), its 64 digits, or, for trust, a file with such lines; for distrust an id or "
-    "a name as well.\n"
-    "\n"
-    "The local store uses what it holds whoever signed it. Signatures matter for what comes from "
-    "elsewhere.\n"
-    "\n"
-    "  export REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n"
-    "  rekindle keys generate --name build-farm\n";
+    "  generate       make a signing key: what is compiled is signed with it from then on\n  trust "
+    "KEY      add a public key to the list of those whose signatures count\n  distrust KEY   take "
+    "it off that list\n  list           the signing key and the trusted ones\n\nThe signing key is "
+    "the file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; "
+    "--file names another one. KEY is the line that generate and list print (\"ed25519 …\"), its "
+    "64 digits, or, for trust, a file with such lines; for distrust an id or a name as "
+    "well.\n\nSignatures of local entries are not checked; they matter for entries from other "
+    "stores.\n\n  export REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n  rekindle keys "
+    "generate --name build-farm\n";
 
 static void set_key(json_t *object, const rk_public_key *key) {
     char id[RK_KEY_ID_HEX_CHARS + 1];
@@ -89,7 +83,7 @@ static rk_err *generate(const request *r) {
         rk_out_print(object);
         return NULL;
     }
-    (void)printf("made the signing key %s: keep it to yourself\n", file);
+    (void)printf("made the signing key %s: keep it secret\n", file);
     if (strcmp(file, r->settings->signing_key) != 0)
         (void)printf("sign with it: export REKINDLE_SIGNING_KEY=%s\n", file);
     print_line("have it trusted elsewhere: rekindle keys trust '", &made.public_key, "'\n");
@@ -113,7 +107,7 @@ static rk_err *keys_of_operand(const request *r, rk_trusted_keys *out_keys) {
         return rk_trusted_keys_add(out_keys, &key);
     rk_err *err = rk_trusted_keys_read(r->key, out_keys);
     if (rk_err_code(err) == RK_NOT_FOUND) {
-        rk_err_drop(err, "told in the user's words");
+        rk_err_drop(err, "replaced by the message for the user");
         return rk_error(RK_INVALID_ARGUMENT,
                         "'%s' is neither a public key (\"ed25519 <64 hex digits> <name>\", as "
                         "`rekindle keys list` shows it, in quotes) nor a file of such lines",
@@ -328,7 +322,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_keys = {
-    .brief = "make signing keys, and say which are trusted",
+    .brief = "make signing keys, and manage trusted keys",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS,
     .run = run,

@@ -240,14 +240,14 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "ls",
-    .summary = "Lists the executables that are kept: the beginning of the key, the program's "
-               "name, the size in the store, what compiling it took, its age and platform.",
+    .summary = "Lists the stored executables: the beginning of the key, the program's name, "
+               "the size in the store, what compiling it took, its age and platform.",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };
 
 const rk_verb rk_verb_ls = {
-    .brief = "the executables that are kept",
+    .brief = "list the stored executables",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS,
     .check = check,

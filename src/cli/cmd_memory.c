@@ -89,7 +89,7 @@ static void explain(const rk_run_model *model, const device *one, rk_buf *out) {
     } else {
         rk_buf_add_text(out, "The plugin ");
     }
-    rk_buf_add_format(out, "does not tell the memory of its devices: %s. ", one->last->problem);
+    rk_buf_add_format(out, "does not report device memory: %s. ", one->last->problem);
     if (client && strcmp(client->platform_name, "cpu") == 0)
         rk_buf_add_text(out, "Its devices are parts of this host, and their memory is that of the "
                              "process: look at it with ps or top. ");

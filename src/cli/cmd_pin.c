@@ -121,7 +121,7 @@ static const rk_opt_usage pin_usage = {
 };
 
 const rk_verb rk_verb_pin = {
-    .brief = "keep executables whatever the size of the store",
+    .brief = "protect executables from eviction",
     .usage = &pin_usage,
     .settings = RK_VERB_SETTINGS,
     .run = pin,
@@ -144,7 +144,7 @@ static rk_err *unpin(rk_verb_call *call) {
 }
 
 static const rk_opt unpin_options[] = {
-    RK_OPT_FLAG("all", 'a', &unpin_all, "whatever is pinned"),
+    RK_OPT_FLAG("all", 'a', &unpin_all, "everything that is pinned"),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };
@@ -159,7 +159,7 @@ static const rk_opt_usage unpin_usage = {
 };
 
 const rk_verb rk_verb_unpin = {
-    .brief = "let go of them",
+    .brief = "allow pinned executables to be evicted",
     .usage = &unpin_usage,
     .settings = RK_VERB_SETTINGS,
     .check = check_unpin,

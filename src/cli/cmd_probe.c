@@ -76,7 +76,7 @@ static void add_broken_step(view *v, const rk_probe_child *child) {
     RK_AUTO(rk_buf) error = RK_BUF_INIT(0);
     const char *name = v->begun;
     if (child->timed_out)
-        rk_buf_add_text(&error, "it had not answered when the time was over");
+        rk_buf_add_text(&error, "no answer before the timeout");
     else if (child->signal)
         rk_buf_add_format(&error, "the plugin crashed: signal %d (%s)", child->signal,
                           strsignal(child->signal));
@@ -328,7 +328,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_probe = {
-    .brief = "whether a PJRT plugin is alive, or only installed",
+    .brief = "check whether an installed PJRT plugin works",
     .usage = &usage,
     .settings = RK_VERB_NO_SETTINGS,
     .check = check,

@@ -136,7 +136,7 @@ static rk_err *remove_quarantine(removal *r) {
         rk_tree_list(rk_store_directory(r->store), quarantine_folder, MAX_FILES, remove_file, r);
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;
-    rk_err_drop(err, "nothing was ever set aside");
+    rk_err_drop(err, "the quarantine is empty");
     return NULL;
 }
 
@@ -219,7 +219,7 @@ static rk_err *run(rk_verb_call *call) {
 
 static const rk_opt options[] = {
     RK_OPT_FLAG("all", 'a', &given.all, "every executable and program"),
-    RK_OPT_FLAG("quarantine", 'q', &given.quarantine, "what was set aside as damaged"),
+    RK_OPT_FLAG("quarantine", 'q', &given.quarantine, "damaged entries in quarantine/"),
     RK_OPT_OLDER_THAN(&given.older_than),
     RK_OPT_NAMESPACE(&given.name_space),
     RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "only say what would be removed"),
@@ -240,7 +240,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_rm = {
-    .brief = "remove some or all of them, or what was set aside",
+    .brief = "remove entries or quarantined files",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS,
     .check = check,

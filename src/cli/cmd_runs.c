@@ -127,7 +127,7 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "runs",
-    .summary = "Lists the runs there were, the newest last.",
+    .summary = "Lists all runs, newest last.",
     .details = "Cut short: a signal killed the command, or it crashed. Not known: a process left "
                "without the usual clean-up (os._exit, or killed), and `rekindle run` was not "
                "there to see why.\n",
@@ -136,7 +136,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_runs = {
-    .brief = "the runs there were",
+    .brief = "list all runs",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS_OF_RUNS,
     .check = check,

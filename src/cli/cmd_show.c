@@ -116,7 +116,7 @@ static void print_entry(const shown *s) {
     RK_AUTO(rk_buf) made = RK_BUF_INIT(0);
     rk_buf_add_format(&made, "%s, compiled in %s%s", rk_text_local_time(entry->created_ns).text,
                       rk_text_seconds(entry->compile_ns).text,
-                      entry->flags & RK_ENTRY_FLAG_AOT ? ", ahead of time" : "");
+                      entry->flags & RK_ENTRY_FLAG_AOT ? ", AOT" : "");
     rk_table_add(&table, RK_STYLE_DIM, "key");
     rk_table_add(&table, RK_STYLE_BOLD, s->kept->hex);
     add_line(&table, "made", rk_need_text(&made));
@@ -246,7 +246,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_show = {
-    .brief = "one of them, with all components of its key; its program",
+    .brief = "show one entry with all components of its key, or its program",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS,
     .check = check,

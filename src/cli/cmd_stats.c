@@ -30,7 +30,7 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
     uint64_t requests = totals->hits + totals->misses + totals->bypassed;
     RK_AUTO(rk_buf) sources = RK_BUF_INIT(0);
     if (totals->preloaded > 0)
-        rk_buf_add_format(&sources, "%s loaded ahead", rk_text_count(totals->preloaded).text);
+        rk_buf_add_format(&sources, "%s prefetched", rk_text_count(totals->preloaded).text);
     if (totals->remote_hits > 0)
         rk_buf_add_format(&sources, "%s%s from a remote tier", sources.len > 0 ? ", " : "",
                           rk_text_count(totals->remote_hits).text);
@@ -42,25 +42,25 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
     add_count(table, "compiled", totals->compiled, RK_STYLE_NOTICE, "calls of the compiler");
     add_count(table, "stored", totals->stored, RK_STYLE_NONE, "");
     if (totals->ahead_of_time > 0) {
-        add_count(table, "ahead of time", totals->ahead_of_time, RK_STYLE_NONE,
+        add_count(table, "AOT", totals->ahead_of_time, RK_STYLE_NONE,
                   "requests for a topology, without a device");
         add_count(table, "  found", totals->found, RK_STYLE_GOOD,
-                  "in the store already; compiled, since only a client can load");
+                  "already in the store; compiled again, because only a client can load");
     }
 }
 
 static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t lost) {
     if (totals->refused > 0)
         add_count(table, "refused", totals->refused, RK_STYLE_BAD,
-                  "not compiled, being after warm-up (REKINDLE_STRICT)");
+                  "not compiled, because warm-up was over (REKINDLE_STRICT)");
     if (totals->not_stored > 0)
         add_count(table, "not stored", totals->not_stored, RK_STYLE_BAD, "");
     if (lost > 0)
         add_count(table, "lost", lost, RK_STYLE_BAD,
-                  "compiled and not stored: the process left while it was being written");
+                  "compiled but not stored: the process ended during the write");
     if (totals->fingerprint_fallbacks > 0)
-        add_count(table, "known by bytes", totals->fingerprint_fallbacks, RK_STYLE_NOTICE,
-                  "their meaning could not be read");
+        add_count(table, "keyed by bytes", totals->fingerprint_fallbacks, RK_STYLE_NOTICE,
+                  "not read in full");
     if (totals->deserialize_failures > 0)
         add_count(table, "failed to load", totals->deserialize_failures, RK_STYLE_BAD,
                   "the plugin refused the entry");
@@ -68,7 +68,7 @@ static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t 
         add_count(table, "set aside", totals->quarantined, RK_STYLE_BAD, "damaged entries");
     if (totals->verify_differences > 0)
         add_count(table, "different", totals->verify_differences, RK_STYLE_BAD,
-                  "not what compiling them gives");
+                  "differ from a new compilation");
 }
 
 static void add_transfer(rk_table *table, const char *name, uint64_t count, uint64_t bytes) {
@@ -101,14 +101,14 @@ static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_
     add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
     add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");
     if (totals->preload.loaded > 0)
-        add(&table, "loaded ahead", rk_text_seconds(totals->preload.load_ns).text, RK_STYLE_NONE,
-            "before it was asked for, beside the job");
+        add(&table, "prefetched", rk_text_seconds(totals->preload.load_ns).text, RK_STYLE_NONE,
+            "in the background");
     if (totals->preload.wasted > 0)
-        add_count(&table, "  for nothing", totals->preload.wasted, RK_STYLE_NOTICE,
-                  "loaded ahead, and never asked for");
+        add_count(&table, "  unused", totals->preload.wasted, RK_STYLE_NOTICE,
+                  "prefetched but never requested");
     if (totals->waited > 0)
         add(&table, "waiting time", rk_text_seconds(totals->waited_ns).text, RK_STYLE_NONE,
-            "for others that compiled the same");
+            "for another thread or process that compiled the same program");
     if (totals->verified > 0)
         add_count(&table, "verified", totals->verified, RK_STYLE_NONE,
                   "hits compiled once more, in the background");
@@ -366,7 +366,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_stats = {
-    .brief = "counters of the last run, of another, or of all",
+    .brief = "counters of one run or of all runs",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS_OF_RUNS,
     .check = check,

@@ -30,16 +30,13 @@ typedef struct request {
 
 static const char details[] =
     "The command is started on an empty store, which is a temporary one, and then again: once with "
-    "everything loaded when it is asked for, and from then on with what the run before used loaded "
-    "ahead, while the command still imports and traces (zero-wait). The runs get the settings as "
-    "they are, less REKINDLE_REMOTE: what is warm comes from these runs alone.\n"
-    "\n"
-    "The exit status is 0 only if every run succeeded and no run but the first compiled anything; "
-    "else 1, and the reason, with the programs that were compiled again. What the command prints "
-    "goes where it goes without rekindle; with --json, to standard error.\n"
-    "\n"
-    "  rekindle verify -- python train.py --steps 3\n"
-    "  rekindle verify --runs 5 --json -- python serve.py --self-test\n";
+    "everything loaded when it is asked for, and from then on with what the run before used "
+    "prefetched, while the command still imports and traces (zero-wait). The runs get the settings "
+    "as they are, less REKINDLE_REMOTE: what is warm comes from these runs alone.\n\nThe exit "
+    "status is 0 only if every run succeeded and no run but the first compiled anything; else 1, "
+    "and the reason, with the programs that were compiled again. What the command prints goes "
+    "where it goes without rekindle; with --json, to standard error.\n\n  rekindle verify -- "
+    "python train.py --steps 3\n  rekindle verify --runs 5 --json -- python serve.py --self-test\n";
 
 // The store of the runs.
 

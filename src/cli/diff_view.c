@@ -195,7 +195,7 @@ void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_p
     print_side("B", b);
     const char *cause = cause_word(cause_of(diff, components));
     if (!cause) {
-        (void)printf("\nNothing differs that a compiler looks at.\n");
+        (void)printf("\nNo difference affects the compiler.\n");
         return;
     }
     (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), cause,

@@ -77,9 +77,10 @@ rk_err *rk_kept_find(const rk_kept_list *list, const char *prefix, const rk_kept
     size_t len = strlen(prefix);
     if (len < MIN_PREFIX_DIGITS || len > RK_DIGEST_HEX_CHARS ||
         strspn(prefix, "0123456789abcdef") != len)
-        return rk_error(RK_INVALID_ARGUMENT,
-                        "'%s' is no key: give at least %d of the digits that `rekindle ls` shows",
-                        prefix, MIN_PREFIX_DIGITS);
+        return rk_error(
+            RK_INVALID_ARGUMENT,
+            "'%s' is not a key: give at least %d of the digits that `rekindle ls` shows", prefix,
+            MIN_PREFIX_DIGITS);
     const rk_kept *found = NULL;
     for (size_t i = 0; i < list->count; i++) {
         if (strncmp(list->items[i].hex, prefix, len) != 0)

@@ -153,7 +153,7 @@ static void print_head(const rk_explanation *x) {
     (void)printf("run %s of %s\n", x->run->run,
                  *x->run->job ? x->run->job : "a job without a name");
     if (rk_run_count_incomplete(x->run))
-        (void)printf("%sA write to the journal of this run failed: there may be more than this%s\n",
+        (void)printf("%sA write to the journal of this run failed: this list may be incomplete%s\n",
                      rk_style(RK_STYLE_NOTICE, stdout), rk_style(RK_STYLE_NONE, stdout));
     if (!x->count) {
         (void)printf("Nothing was compiled.\n");
@@ -172,7 +172,7 @@ static void print_head(const rk_explanation *x) {
                      rk_style(RK_STYLE_NOTICE, stdout), not_kept, rk_style(RK_STYLE_NONE, stdout));
     else
         (void)printf(", each of a program that was not seen before%s%s%s\n",
-                     rk_style(RK_STYLE_GOOD, stdout), x->pattern_count ? "" : ": nothing to mend",
+                     rk_style(RK_STYLE_GOOD, stdout), x->pattern_count ? "" : ": nothing to fix",
                      rk_style(RK_STYLE_NONE, stdout));
 }
 

@@ -29,8 +29,8 @@ static void add_if_any(rk_buf *out, uint64_t count, const char *what) {
 
 static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothing to keep";
 static const char possible_reasons[] =
-    " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; one that is linked in, or "
-    "not looked up with dlsym, is not seen)";
+    " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a "
+    "plugin that is linked in, or not found by dlsym)";
 
 void rk_summary_write_no_client(const rk_run_model *model, rk_buf *out) {
     if (model->unwatched_count == 0) {
@@ -72,15 +72,15 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_count(out, totals->compiled, "compiled");
     if (totals->compiled > 0)
         rk_buf_add_format(out, " in %s", rk_text_seconds(totals->compile_ns).text);
-    add_if_any(out, totals->preloaded, "loaded ahead");
+    add_if_any(out, totals->preloaded, "prefetched");
     add_if_any(out, totals->bypassed, "bypassed");
     add_if_any(out, totals->deserialize_failures, "failed to load");
-    add_if_any(out, totals->quarantined, "set aside as damaged");
+    add_if_any(out, totals->quarantined, "quarantined");
     add_if_any(out, totals->not_stored, "not stored");
-    add_if_any(out, rk_run_count_lost(model), "not stored since the process left first");
+    add_if_any(out, rk_run_count_lost(model), "not stored because the process ended first");
     add_if_any(out, totals->verify_differences,
-               totals->verify_differences == 1 ? "is not what compiling it gives"
-                                               : "are not what compiling them gives");
+               totals->verify_differences == 1 ? "differs from a new compilation"
+                                               : "differ from a new compilation");
     if (totals->hits > 0)
         rk_buf_add_format(out, ", saved %s", rk_text_seconds(totals->saved_ns).text);
     add_warnings(totals, out);

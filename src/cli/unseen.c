@@ -81,7 +81,7 @@ static const char *find_reason(const rk_executable *file) {
         return "runs on musl, with which rekindle does not work: build it for glibc";
     if (file->calls_get_api)
         return "is linked to its plugin: preload " RK_PLUGIN_LIBRARY
-               " into it, as docs/settings.md says of the plugin way in";
+               " into it, see \"The plugin entry path\" in docs/settings.md";
     return NULL;
 }
 

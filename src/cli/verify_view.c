@@ -26,7 +26,7 @@ static void print_table(const rk_verify_run *runs, size_t count) {
         {.title = "requests", .right = true},
         {.title = "compiled", .right = true},
         {.title = "loaded", .right = true},
-        {.title = "ahead", .right = true, .optional = true},
+        {.title = "prefetched", .right = true, .optional = true},
         {.title = "compile time", .right = true},
         {.title = "load time", .right = true},
     };

@@ -204,6 +204,6 @@ rk_err *rk_flags_add_variable(const char *variable, const char *value, rk_compon
     if (!err)
         return rk_flags_add(variable, rk_buf_span(&content), out);
     // XLA will report the unreadable file, or the value is not a file name. Use the value itself.
-    rk_err_drop(err, "the value as it stands is part of the key");
+    rk_err_drop(err, "the value itself is part of the key");
     return rk_components_add(out, RK_COMPONENT_FLAG, variable, rk_span_text(value));
 }

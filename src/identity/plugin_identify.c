@@ -80,7 +80,7 @@ rk_err *rk_plugin_identify(const void *code_address, char **out_path, char **out
     s->address = (uintptr_t)code_address;
     (void)dl_iterate_phdr(visit, s);
     if (!s->found)
-        return rk_error(RK_NOT_FOUND, "no loaded object holds the address %p", code_address);
+        return rk_error(RK_NOT_FOUND, "no loaded object contains the address %p", code_address);
     rk_buf_add_hex(&hex, rk_span_of(s->build_id, s->build_id_len));
     // The loader reports an empty name for the main program.
     rk_autofree char *path = rk_strdup(s->path[0] ? s->path : "/proc/self/exe");

@@ -42,7 +42,7 @@ static rk_json begin_line(rk_journal *journal, const char *event) {
 static rk_err *check_descriptor(const rk_journal *journal) {
     struct stat info;
     if (rk_sys()->fstat_fn(journal->fd, &info) != 0)
-        return rk_error_errno(errno, "the journal's file descriptor");
+        return rk_error_errno(errno, "cannot stat the journal's file descriptor");
     if (info.st_dev != journal->device || info.st_ino != journal->inode)
         return rk_error(RK_ABORTED, "the journal's file descriptor was closed by the program");
     return NULL;
@@ -64,9 +64,9 @@ static void mark_incomplete(const rk_journal *journal) {
     rk_err *foreign = check_descriptor(journal);
     if (foreign)
         rk_err_drop(rk_tree_open(journal->store, journal->path, O_WRONLY, 0, &other),
-                    "then it cannot be marked");
+                    "the file stays unmarked");
     int fd = foreign ? other : journal->fd;
-    rk_err_drop(foreign, "told as the reason why the journal ends");
+    rk_err_drop(foreign, "reported as the reason why the journal ends");
     if (fd >= 0)
         (void)rk_sys()->fchmod_fn(fd, INCOMPLETE_MODE); // best effort
 }
@@ -208,7 +208,7 @@ void rk_journal_close(rk_journal *journal) {
     rk_err *foreign = journal->fd >= 0 ? check_descriptor(journal) : NULL;
     if (journal->fd >= 0 && !foreign)
         (void)rk_sys()->close_fn(journal->fd);
-    rk_err_drop(foreign, "a descriptor that is not ours any more is left alone");
+    rk_err_drop(foreign, "the descriptor belongs to another file now");
     if (getpid() == journal->owner)
         (void)pthread_mutex_destroy(&journal->lock);
     rk_err_free(journal->failure);
@@ -229,5 +229,5 @@ rk_err *rk_journal_take_failure(rk_journal *journal) {
     (void)pthread_mutex_lock(&journal->lock);
     rk_err *failure = RK_TAKE(journal->failure);
     (void)pthread_mutex_unlock(&journal->lock);
-    return rk_err_wrap(failure, "the journal of run %s ends here", journal->run);
+    return rk_err_wrap(failure, "the journal of run %s is incomplete from here on", journal->run);
 }

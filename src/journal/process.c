@@ -92,7 +92,7 @@ rk_err *rk_process_describe(rk_json *json) {
     bool cut = false;
     rk_err *err = read_command_line(&command_line, &cut);
     if (err) {
-        rk_err_drop(err, "a journal without the command line is better than none");
+        rk_err_drop(err, "the journal is written without the command line");
         return NULL;
     }
     return write_arguments(json, rk_buf_span(&command_line), cut);

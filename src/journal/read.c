@@ -191,8 +191,8 @@ rk_err *rk_run_list_files(const char *store_directory, const char *run, rk_run_m
                           char **out_directory) {
     enum { MOST_NAMES = 2 * RK_RUN_MAX_PROCESSES };
     if (!rk_run_id_valid(run))
-        return rk_error(RK_INVALID_ARGUMENT, "\"%.200s\" is no run id; `rekindle runs` lists them",
-                        run);
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "\"%.200s\" is not a run id; `rekindle runs` lists them", run);
     rk_autofree char *runs = rk_path_join(store_directory, "runs");
     *out_directory = runs ? rk_path_join(runs, run) : NULL;
     out_model->run = rk_strdup(run);
@@ -201,7 +201,7 @@ rk_err *rk_run_list_files(const char *store_directory, const char *run, rk_run_m
     rk_run_builder builder = {.model = out_model};
     rk_err *err = rk_fs_list(*out_directory, MOST_NAMES, add_file, &builder);
     if (rk_err_code(err) == RK_NOT_FOUND) {
-        rk_err_drop(err, "told in the user's words below");
+        rk_err_drop(err, "replaced by the message below");
         return rk_error(RK_NOT_FOUND, "there is no run \"%s\" in %s; `rekindle runs` lists them",
                         run, runs);
     }

@@ -35,7 +35,7 @@ rk_err *rk_run_id_make(char **out_run) {
     time_t now = (time_t)(rk_realtime_ns() / 1000000000u);
     struct tm utc;
     if (!gmtime_r(&now, &utc))
-        return rk_error_errno(errno, "the clock shows no date");
+        return rk_error_errno(errno, "cannot convert the clock's time to a date");
     RK_AUTO(rk_buf) run = {0};
     rk_buf_add_format(&run, "%04d%02d%02dT%02d%02d%02dZ-", utc.tm_year + 1900, utc.tm_mon + 1,
                       utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);

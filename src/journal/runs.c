@@ -83,7 +83,7 @@ static rk_err *look_at_run(const char *directory, bool *out_is_run, uint64_t *ou
     char first[NAME_MAX + 1] = "";
     rk_err *err = rk_fs_list(directory, MOST_NAMES, note_first_file, first);
     if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_PERMISSION_DENIED) {
-        rk_err_drop(err, "removed since it was listed, or not ours: the other runs still count");
+        rk_err_drop(err, "removed meanwhile or not readable; the other runs are listed");
         return NULL;
     }
     RK_TRY(err);
@@ -172,11 +172,9 @@ static rk_err *find_beginning(const entries *list, const char *prefix, char **ou
         if (strncmp(item->run, prefix, strlen(prefix)) != 0)
             continue;
         if (found)
-            return rk_error(
-                RK_INVALID_ARGUMENT,
-                "\"%s\" is the beginning of several runs, such as %s and %s; write more "
-                "of it",
-                prefix, found->run, item->run);
+            return rk_error(RK_INVALID_ARGUMENT,
+                            "\"%s\" matches several runs, such as %s and %s; use a longer prefix",
+                            prefix, found->run, item->run);
         found = item;
     }
     if (!found)
@@ -200,8 +198,8 @@ static rk_err *choose(const entries *list, const char *id_or_prefix, char **out_
 
 rk_err *rk_run_find(const char *store_directory, const char *id_or_prefix, char **out_run) {
     if (id_or_prefix && !rk_run_id_valid(id_or_prefix))
-        return rk_error(RK_INVALID_ARGUMENT, "\"%.200s\" is no run id; `rekindle runs` lists them",
-                        id_or_prefix);
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "\"%.200s\" is not a run id; `rekindle runs` lists them", id_or_prefix);
     rk_autofree char *runs = rk_path_join(store_directory, "runs");
     if (!runs)
         return rk_err_no_memory();

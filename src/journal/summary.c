@@ -103,7 +103,7 @@ rk_err *rk_run_summary_load(const char *store_directory, const char *run,
     rk_err *err = read_kept(store_directory, run, out_summary, &is_kept);
     if (is_kept)
         return NULL;
-    rk_err_drop(err, "the journals are read, which tells what is wrong with the run");
+    rk_err_drop(err, "the journals are read instead, and report what is wrong");
     rk_run_summary_cleanup(out_summary);
     RK_AUTO(rk_run_model) model = {0};
     RK_TRY(rk_run_load(store_directory, run, &model));
@@ -154,7 +154,7 @@ rk_err *rk_run_summary_keep(const char *store_directory, const rk_run_summary *s
     RK_TRY(rk_buf_status(&temporary));
     // Removes temporary files of killed writers.
     rk_err_drop(rk_tree_sweep(store_directory, rk_buf_text(&folder), 0, NULL),
-                "it costs space only");
+                "leftover files only use space");
     rk_err *err = write_temporary(store_directory, rk_buf_text(&temporary), rk_buf_span(&text),
                                   newest_ns(&summary->run));
     if (!err)

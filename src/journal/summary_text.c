@@ -197,7 +197,7 @@ static bool take_processes(const json_t *object, rk_run_model *run) {
 
 static bool is_done(rk_err *err) {
     bool done = !err;
-    rk_err_drop(err, "memory is short: the journals are read, which tells so");
+    rk_err_drop(err, "no memory; reading the journals reports it");
     return done;
 }
 

@@ -54,7 +54,7 @@ static void fill_absent_table(void) {
 const PJRT_Api *rk_absent_table(rk_err *problem) {
     (void)pthread_mutex_lock(&mutex);
     if (absence) {
-        rk_err_drop(problem, "the first problem stays the one that is told");
+        rk_err_drop(problem, "only the first problem is reported");
     } else {
         absence = problem;
         fill_absent_table();

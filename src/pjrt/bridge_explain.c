@@ -74,9 +74,9 @@ rk_err *rk_bridge_gap(rk_bridge *bridge, rk_struct_id id, size_t declared, size_
     RK_AUTO(rk_buf) caller = RK_BUF_INIT(0);
     add_caller(&caller, bridge, false);
     return rk_error(RK_FAILED_PRECONDITION,
-                    "rekindle: this plugin speaks PJRT API 0.%d and takes a %s of %zu bytes; the "
-                    "framework speaks %s, passes %zu bytes, and uses what came later (byte %zu); "
-                    "use a plugin as new as the framework",
+                    "rekindle: this plugin has PJRT API 0.%d and accepts a %s of %zu bytes; the "
+                    "framework has %s, passes %zu bytes, and sets a later field (byte %zu); use a "
+                    "plugin as new as the framework",
                     bridge->minor, rk_structs[id].name, size, rk_buf_text(&caller), declared, at);
 }
 
@@ -112,7 +112,7 @@ const char *rk_bridge_explain(rk_bridge *bridge, const char *message, size_t mes
         rk_bridge_note_caller(bridge, refusal.id, refusal.got);
     RK_AUTO(rk_buf) text = RK_BUF_INIT(4096);
     rk_buf_add(&text, message, message_size);
-    rk_buf_add_text(&text, " rekindle: the framework speaks PJRT API ");
+    rk_buf_add_text(&text, " rekindle: the framework has PJRT API ");
     add_caller(&text, bridge, older);
     rk_buf_add_format(&text,
                       ", this plugin 0.%d, and rekindle does not bridge %.*s between them; use a "

@@ -128,8 +128,9 @@ rk_client *rk_clients_new(const rk_runtime *runtime, rk_plugin *plugin,
     rk_err *err = identify_client(runtime, client, args, NULL, &d);
     write_client(runtime, client, &d);
     if (err)
-        rk_warn_once(RK_WARNING_KEY,
-                     rk_err_wrap(err, "this client's programs get no key and are not kept"));
+        rk_warn_once(
+            RK_WARNING_KEY,
+            rk_err_wrap(err, "no key could be made for this client; its programs are not stored"));
     return client;
 }
 
@@ -174,8 +175,10 @@ const rk_client *rk_clients_target(const rk_runtime *runtime, rk_plugin *plugin,
     }
     (void)pthread_mutex_unlock(&one_at_a_time);
     if (err)
-        rk_warn_once(RK_WARNING_KEY, rk_err_wrap(err, "what is compiled for this topology gets no "
-                                                      "key and is not kept"));
+        rk_warn_once(
+            RK_WARNING_KEY,
+            rk_err_wrap(err,
+                        "no key could be made for this topology; its programs are not stored"));
     return found;
 }
 

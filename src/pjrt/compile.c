@@ -75,7 +75,7 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     uint64_t before = atomic_load(&rk_prefetch_destroyed);
     rk_err *err = load_noted(r, entry, &loaded);
     if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && rk_prefetch_free_memory(before)) {
-        rk_err_drop(err, "there may be room now");
+        rk_err_drop(err, "memory was freed; the load is repeated");
         err = load_noted(r, entry, &loaded);
     }
     RK_TRY(err);
@@ -111,10 +111,11 @@ static void name_loaded(rk_request *r) {
 static void warn_of_problem(const rk_request *r, rk_answer *answer) {
     rk_err *problem = RK_TAKE(answer->problem);
     if (answer->miss == RK_MISS_UNIMPLEMENTED && !rk_load_is_possible(r->plugin)) {
-        rk_err_drop(problem, "rk_load has told it");
+        rk_err_drop(problem, "rk_load has warned already");
     } else if (answer->miss == RK_MISS_READ_FAILED) {
-        rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(problem, "the store cannot be read; what was to "
-                                                            "be loaded is compiled again"));
+        rk_warn_once(
+            RK_WARNING_WRITE,
+            rk_err_wrap(problem, "the store cannot be read; the program is compiled again"));
     } else if (problem) {
         rk_warn_once(RK_WARNING_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
                                                            "is compiled again"));
@@ -222,7 +223,8 @@ const char *rk_request_reason_to_bypass(rk_request *r) {
         return "the environment changed too often";
     rk_err *err = make_key(r);
     if (err) {
-        rk_warn_once(RK_WARNING_KEY, rk_err_wrap(err, "a program got no key and is not kept"));
+        rk_warn_once(RK_WARNING_KEY,
+                     rk_err_wrap(err, "no key could be made for a program; it is not stored"));
         return "no_key";
     }
     if (r->info.uncacheable)

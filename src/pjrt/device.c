@@ -17,7 +17,7 @@ static void add_attributes(const PJRT_Api *api, PJRT_DeviceDescription *descript
     rk_err *err = rk_buf_status(out);
     if (err) {
         rk_buf_clear(out);
-        rk_err_drop(err, "attributes are for people; without them the rest still tells");
+        rk_err_drop(err, "attributes are optional");
     }
 }
 

@@ -64,7 +64,8 @@ rk_err *rk_executable_optimized_code(const PJRT_Api *api, PJRT_Executable *execu
     RK_TRY(ask_optimized(api, executable, &whole));
     if (whole.code != place || whole.code_size != program->code_size ||
         !same_format(&whole, program))
-        return rk_error(RK_INTERNAL, "the plugin has changed its mind about an optimized program");
+        return rk_error(RK_INTERNAL,
+                        "the plugin returned another optimized program on the second call");
     out_code->len += whole.code_size;
     out_code->data[out_code->len] = 0;
     return NULL;

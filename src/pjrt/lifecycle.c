@@ -119,7 +119,8 @@ static void open_journal(rk_runtime *runtime) {
     if (rk_err_errno(err) == EROFS) // other errors concern the journal's folder alone
         rk_store_note_refusal(runtime->store, err);
     if (err)
-        rk_warn_once(RK_WARNING_WRITE, rk_err_wrap(err, "nothing is kept of this run"));
+        rk_warn_once(RK_WARNING_WRITE,
+                     rk_err_wrap(err, "the journal of this run cannot be written"));
 }
 
 static void open_store(rk_runtime *runtime) {
@@ -130,7 +131,8 @@ static void open_store(rk_runtime *runtime) {
     if (!err && !readonly)
         err = rk_publisher_new(runtime->store, SERIALIZED_MAX_BYTES, &runtime->publisher);
     if (err)
-        rk_warn_once(RK_WARNING_STORE, rk_err_wrap(err, "nothing is loaded or kept"));
+        rk_warn_once(RK_WARNING_STORE,
+                     rk_err_wrap(err, "executables are neither loaded nor stored"));
     err = runtime->store
               ? rk_store_load_keys(runtime->store, readonly ? "" : runtime->settings->signing_key,
                                    runtime->settings->trusted_keys)
@@ -147,7 +149,7 @@ static void open_store(rk_runtime *runtime) {
                                         .late_ns = RK_FLIGHTS_LATE_NS,
                                         .publish_ns = RK_FLIGHTS_PUBLISH_NS};
     rk_err_drop(rk_flights_new(runtime->store, &options, &runtime->flights),
-                "then everybody compiles for itself");
+                "without single flight, each request compiles");
 }
 
 static void start_verifier(rk_runtime *runtime) {

@@ -55,7 +55,7 @@ static bool record(const rk_runtime *runtime, rk_plugin *plugin, PJRT_Device *de
     event->problem = err ? rk_err_message(err) : NULL;
     rk_journal_add_memory(runtime->journal, event);
     bool has_figures = rk_err_code(err) != RK_UNIMPLEMENTED;
-    rk_err_drop(err, "it stands in the journal");
+    rk_err_drop(err, "written to the journal");
     return has_figures;
 }
 
@@ -67,7 +67,7 @@ static bool sample(const rk_runtime *runtime, rk_plugin *plugin, PJRT_Client *cl
     rk_err *err =
         rk_pjrt_error_take(plugin->real, plugin->real->PJRT_Client_AddressableDevices(&ours));
     if (err) {
-        rk_err_drop(err, "a client without devices has no memory to tell of");
+        rk_err_drop(err, "a client without devices has no memory figures");
         return false;
     }
     bool has_figures = false;

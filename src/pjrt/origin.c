@@ -215,12 +215,13 @@ static rk_err *explain(const rk_key *key, rk_err *err, const rk_store_lookup *lo
         what = "was removed since";
         code = RK_NOT_FOUND;
     }
-    rk_err *explained = rk_error(
-        code,
-        "rekindle: cannot serialize an executable that was loaded from the store. Its bytes are in "
-        "the entry %s: %s. The plugin is not asked, because what it makes of a loaded executable "
-        "need not run. Start the job again: it compiles the program, which can be serialized then",
-        hex, what);
+    rk_err *explained =
+        rk_error(code,
+                 "rekindle: cannot serialize an executable that was loaded from the store. Its "
+                 "bytes are in the entry %s: %s. The plugin is not asked, because its "
+                 "serialization of a loaded executable may not run. Start the job again: it "
+                 "compiles the program, which can be serialized then",
+                 hex, what);
     rk_err_drop(err, "it is in the message");
     return explained;
 }

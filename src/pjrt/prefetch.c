@@ -95,7 +95,7 @@ static bool fits_memory(const item *self, uint64_t bytes) {
             fits = (uint64_t)stats.bytes_in_use + bytes <
                    (uint64_t)stats.bytes_limit / 100 * DEVICE_PERCENT;
     }
-    rk_err_drop(err, "this plugin does not tell, and refuses what it has no room for");
+    rk_err_drop(err, "memory figures are unavailable; the plugin refuses loads that do not fit");
     return fits;
 }
 
@@ -216,7 +216,7 @@ void rk_prefetch_start(rk_runtime *runtime) {
     };
     const rk_prefetcher_actions actions = {load_item, destroy, release};
     rk_err_drop(rk_prefetcher_new(&options, &actions, &runtime->prefetch),
-                "then everything is loaded when it is asked for");
+                "without prefetch, executables are loaded on request");
 }
 
 // Building the list of a client.
@@ -349,7 +349,8 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
 void rk_prefetch_begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_client *client) {
     if (!runtime->prefetch || !client->keyed || !rk_load_is_wanted(plugin))
         return;
-    rk_err_drop(begin(runtime, plugin, client), "then everything is loaded when it is asked for");
+    rk_err_drop(begin(runtime, plugin, client),
+                "without prefetch, executables are loaded on request");
 }
 
 bool rk_prefetch_end(const rk_runtime *runtime, const PJRT_Client *handle) {

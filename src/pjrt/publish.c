@@ -168,7 +168,7 @@ static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
             format = formats[i];
     }
     rk_err_drop(rk_sketch_of_program(program, rk_span_text(format), &sketch, &made),
-                "the program itself is kept, from which one can be made");
+                "a sketch can be made from the stored program");
     if (!made)
         return;
     rk_buf_add_text(out_members, ",\"sketch\":");

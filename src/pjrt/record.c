@@ -95,7 +95,7 @@ void rk_record_write(void) {
     if (!runtime || !runtime->publisher) // without a publisher, nothing may be written
         return;
     (void)pthread_mutex_lock(&writing);
-    rk_err_drop(write_seen(runtime), "a manifest is a hint; the store tells of itself");
+    rk_err_drop(write_seen(runtime), "a manifest is a hint; the store reports its own errors");
     (void)pthread_mutex_unlock(&writing);
 }
 
@@ -214,6 +214,6 @@ void rk_record_request(const rk_request *r, uint64_t start_ns) {
     (void)pthread_mutex_lock(&mutex);
     seen_client *client = ended ? NULL : find_client(r->client->number);
     if (client)
-        rk_err_drop(note_request(r, client, start_ns), "what is not noted is not loaded ahead");
+        rk_err_drop(note_request(r, client, start_ns), "an unrecorded request is not prefetched");
     (void)pthread_mutex_unlock(&mutex);
 }

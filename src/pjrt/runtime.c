@@ -17,7 +17,7 @@ static void load_settings(void) {
     rk_err *err = rk_settings_load_for_job(rk_store_check_folder, &settings, &trouble);
     if (err) {
         rk_log_error("%s; this job runs without rekindle", rk_err_message(err));
-        rk_err_drop(err, "told; the job goes on");
+        rk_err_drop(err, "logged; the job continues");
         return;
     }
     const rk_settings_values *values = rk_settings_get(settings);
@@ -47,7 +47,7 @@ void rk_warn_once(rk_warning once, rk_err *err) {
         if (runtime)
             rk_journal_add_warning(runtime->journal, rk_err_message(err));
     }
-    rk_err_drop(err, "told once a process; the job goes on");
+    rk_err_drop(err, "warned once; the job continues");
 }
 
 uint64_t rk_runtime_next_seq(void) {

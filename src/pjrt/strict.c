@@ -75,7 +75,7 @@ static void warn(const rk_late *late, const rk_steps_state *state) {
     write_headline(late, state, "is compiled", &line);
     write_cause(late, "; ", &line);
     if (before + 1 == LINES_MAX)
-        rk_buf_add_text(&line, "; and from now on this is told in the journal alone");
+        rk_buf_add_text(&line, "; further ones are written to the journal only");
     rk_log_warn("%s", rk_buf_text(&line));
 }
 
@@ -87,8 +87,8 @@ static PJRT_Error *refuse(const rk_late *late, const rk_steps_state *state) {
         rk_buf_add_format(&text, "\n  called at %s", rk_buf_text(&late->place));
     write_cause(late, "\n  ", &text);
     rk_buf_add_format(&text, "\n  remedy: %s", rk_buf_text(&late->remedy));
-    rk_buf_add_text(&text, "\n  REKINDLE_STRICT=warn lets it pass; what the store holds is loaded "
-                           "in either mode; REKINDLE_WARMUP says when warm-up ends");
+    rk_buf_add_text(&text, "\n  REKINDLE_STRICT=warn allows it; stored programs are loaded in "
+                           "either mode; REKINDLE_WARMUP sets when warm-up ends");
     return rk_pjrt_error_give(rk_error(RK_FAILED_PRECONDITION, "%s", rk_buf_text(&text)));
 }
 

@@ -58,13 +58,13 @@ static const char *remedy_of(rk_cause cause) {
     case RK_CAUSE_DTYPE:
         return "convert it to one type before the call";
     case RK_CAUSE_CONSTANT:
-        return "pass the value as an array, so that it is an input and no constant";
+        return "pass the value as an array, so that it is an input, not a constant";
     case RK_CAUSE_PARAMETERS:
         return "call it with the same inputs each time";
     case RK_CAUSE_OPTIONS:
         return "compile it with the same options each time";
     default:
-        return "let this happen during warm-up, or make the call as it was made there";
+        return "let this happen during warm-up, or make the same call as during warm-up";
     }
 }
 

@@ -237,7 +237,7 @@ static void verify(void *context, const atomic_bool *cancelled) {
         event.outcome = RK_VERIFIED_DIFFERENT;
     event.reason = err ? rk_err_message(err) : NULL;
     report(v, &event, err ? 0 : different);
-    rk_err_drop(err, "told in the journal; nothing was found against the entry");
+    rk_err_drop(err, "written to the journal; the entry stays");
 }
 
 static void done(void *context) {

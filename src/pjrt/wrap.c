@@ -20,8 +20,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static rk_err *check_table(const PJRT_Api *api) {
     enum { REARRANGED_MINOR = 56 };
     if (api->struct_size > TABLE_MAX_BYTES || !RK_PJRT_HAS(api, PJRT_Client_Compile))
-        return rk_error(RK_INVALID_ARGUMENT,
-                        "its table of %zu bytes is not one that rekindle knows", api->struct_size);
+        return rk_error(RK_INVALID_ARGUMENT, "its table of %zu bytes has an unknown format",
+                        api->struct_size);
     int major = api->pjrt_api_version.major_version, minor = api->pjrt_api_version.minor_version;
     if (major != PJRT_API_MAJOR || minor == REARRANGED_MINOR)
         return rk_error(RK_UNIMPLEMENTED, "rekindle does not know PJRT API %d.%d", major, minor);

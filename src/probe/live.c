@@ -85,7 +85,7 @@ rk_err *rk_live_client(rk_subject *s, rk_buf *detail) {
     RK_TRY(rk_pjrt_error_take(s->real,
                               RK_BRIDGE(s, RK_STRUCT_CLIENT_CREATE, PJRT_Client_Create, &args)));
     if (!args.client)
-        return rk_error(RK_INTERNAL, "the plugin gave no client and no error");
+        return rk_error(RK_INTERNAL, "the plugin returned neither a client nor an error");
     s->client = args.client;
     RK_AUTO(rk_buf) members = RK_BUF_INIT(0);
     RK_TRY(describe_client(s, &members, detail));

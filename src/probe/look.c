@@ -26,7 +26,7 @@ rk_err *rk_look_library(rk_subject *s, rk_buf *detail) {
     memcpy(&get_api, &found, sizeof get_api);
     s->real = get_api();
     if (!s->real)
-        return rk_error(RK_INTERNAL, "GetPjrtApi gave no table");
+        return rk_error(RK_INTERNAL, "GetPjrtApi returned no table");
     if (stat(s->path, &info) == 0)
         rk_buf_add_format(detail, "%lld bytes", (long long)info.st_size);
     return NULL;
@@ -105,9 +105,11 @@ rk_err *rk_look_table(rk_subject *s, rk_buf *detail) {
     rk_buf_add_format(detail, "PJRT API %d.%d, %zu bytes", major, minor, api->struct_size);
     if (major != PJRT_API_MAJOR)
         return rk_error(RK_FAILED_PRECONDITION,
-                        "its PJRT API is %d.%d, and rekindle knows the versions 0.x", major, minor);
+                        "its PJRT API is %d.%d, and rekindle supports the versions 0.x", major,
+                        minor);
     if (!RK_PJRT_HAS(api, PJRT_LoadedExecutable_Execute))
-        return rk_error(RK_FAILED_PRECONDITION, "its table ends before all that a framework needs");
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "its function table lacks entries that frameworks need");
     rk_bridge_open(&s->bridge, api);
     return NULL;
 }

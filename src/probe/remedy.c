@@ -22,7 +22,7 @@ static const char *remedy_for_library(const char *plugin, const char *error) {
         return "the plugin is built for a newer system; use an older release of it, or a newer "
                "system";
     if (has(error, "wrong ELF class") || has(error, "invalid ELF header"))
-        return "it is a file for another machine, or none that can be loaded";
+        return "the file is for another machine, or is not a loadable library";
     return NULL;
 }
 
@@ -31,8 +31,8 @@ static const char *remedy_for_client(const char *plugin) {
     const char *name = file_name(plugin);
     if (has(name, "tpu"))
         return "it needs a TPU, which this machine does not have or another process holds; without "
-               "one it can only compile ahead of time for a topology (where it does not answer, it "
-               "looks for Google Cloud's metadata server: TPU_SKIP_MDS_QUERY=1 spares it that)";
+               "one it can only compile AOT for a topology (where it does not answer, it looks for "
+               "Google Cloud's metadata server: TPU_SKIP_MDS_QUERY=1 spares it that)";
     if (has(name, "cuda") || has(plugin, "cuda"))
         return "it needs an NVIDIA GPU and its driver (`nvidia-smi` must list it), and the CUDA "
                "libraries of the version it is built for";
@@ -47,7 +47,7 @@ const char *rk_probe_remedy(const char *plugin, const char *step, const char *er
     if (strcmp(step, RK_PROBE_INITIALIZE) == 0 || strcmp(step, RK_PROBE_CLIENT) == 0)
         return remedy_for_client(plugin);
     if (strcmp(step, RK_PROBE_SERIALIZE) == 0 || strcmp(step, RK_PROBE_LOAD) == 0)
-        return "the plugin does not survive what keeping executables takes; run jobs on it with "
+        return "the plugin fails to serialize or load executables; run jobs on it with "
                "REKINDLE_MODE=off";
     return NULL;
 }

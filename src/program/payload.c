@@ -80,7 +80,7 @@ static bool read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_cano
         return false;
     rk_err *err = rk_read_bytecode(code, flags, model, canon, NULL, &good, &reason);
     if (err)
-        rk_err_drop(err, "the model knows that it is out of room");
+        rk_err_drop(err, "the model records that memory is short");
     return !err && good && !model->opaque_count;
 }
 
@@ -165,7 +165,7 @@ static bool hash_model(rk_model *inner, rk_span code, rk_digest *out_digest) {
         err = rk_canon_finish(&canon, out_digest);
     inner->out_of_memory |= err != NULL || canon.failed;
     if (err)
-        rk_err_drop(err, "the model knows that it is out of room");
+        rk_err_drop(err, "the model records that memory is short");
     return good && !inner->out_of_memory;
 }
 

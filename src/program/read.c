@@ -14,11 +14,11 @@ static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model 
     if (rk_span_is(format, "hlo_with_config"))
         return rk_read_hlo(code, true, flags, model, canon, out_good, reason);
     if (!rk_span_is(format, "mlir")) {
-        rk_buf_add_text(reason, "programs of this format are not read");
+        rk_buf_add_text(reason, "unsupported program format");
         return NULL;
     }
     if (!rk_mlir_is_bytecode(code)) {
-        rk_buf_add_text(reason, "MLIR text is not read, only bytecode");
+        rk_buf_add_text(reason, "MLIR text is not supported, only bytecode");
         return NULL;
     }
     return rk_read_bytecode(code, flags, model, canon, rk_payload_read, out_good, reason);

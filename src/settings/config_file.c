@@ -73,10 +73,9 @@ static rk_err *read_text(const char *path, rk_buf *text) {
     int error_number = real ? 0 : errno;
     if (!real && rk_sys()->lstat_fn(path, &info) == 0 && S_ISLNK(info.st_mode)) {
         if (error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP)
-            return rk_error(RK_FAILED_PRECONDITION,
-                            "%s is a symbolic link that leads nowhere: remove it, or link to a "
-                            "file that is there",
-                            path);
+            return rk_error(
+                RK_FAILED_PRECONDITION,
+                "%s is a dangling symbolic link: remove it, or link to an existing file", path);
         return add_remedy(rk_error_errno(error_number, "cannot open %s", path));
     }
     rk_err *err = rk_fs_read(real ? real : path, RK_CONFIG_MAX_BYTES, text);
@@ -102,7 +101,7 @@ rk_err *rk_config_read(const char *path, rk_config_fn each, void *context) {
         size_t len = end ? (size_t)(end - rest.data) : rest.len;
         rk_err *err = read_line(path, number, rk_span_of(rest.data, len), each, context);
         if (first)
-            rk_err_drop(err, "the first is told");
+            rk_err_drop(err, "the first error is reported");
         else
             first = err;
         size_t taken = end ? len + 1 : len;

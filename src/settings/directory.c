@@ -23,11 +23,10 @@ static rk_err *find_home(char **out_home) {
     char scratch[4096];
     int error_number = getpwuid_r(getuid(), &account, scratch, sizeof scratch, &found);
     if (!found || !found->pw_dir || found->pw_dir[0] != '/')
-        return rk_error(
-            RK_FAILED_PRECONDITION,
-            "there is no home directory (HOME is not an absolute path, and user %ld has "
-            "none%s); set REKINDLE_DIR",
-            (long)getuid(), error_number ? " that can be looked up" : "");
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "no home directory found (HOME is not an absolute path, and user %ld has "
+                        "none%s); set REKINDLE_DIR",
+                        (long)getuid(), error_number ? " that can be looked up" : "");
     *out_home = rk_strdup(found->pw_dir);
     return *out_home ? NULL : rk_err_no_memory();
 }
@@ -173,7 +172,7 @@ rk_err *rk_directory_check_place(const char *directory, bool is_default) {
         return NULL; // opening the store checks an existing folder
     rk_autofree char *home = NULL;
     uid_t owner = 0;
-    rk_err_drop(find_home(&home), "then the store is in no home");
+    rk_err_drop(find_home(&home), "then no home directory needs a check");
     if (home && is_below(directory, home) && find_owner(home, &owner) && owner != geteuid() &&
         owner != 0)
         return refuse_foreign(home, owner);

@@ -241,7 +241,7 @@ static rk_err *unknown_name(const rk_config_line *line) {
         nearest_setting(RK_SETTING_DIR + 1, without_prefix(line->name), &ignored);
     int shown = (int)(line->name.len < 100 ? line->name.len : 100);
     return rk_error(RK_INVALID_ARGUMENT,
-                    "%s: there is no setting \"%.*s\"; the nearest is \"%s\" (names are in lower "
+                    "%s: there is no setting \"%.*s\"; the closest is \"%s\" (names are in lower "
                     "case, without REKINDLE_)",
                     line->label, shown, (const char *)line->name.data, definitions[nearest].name);
 }
@@ -270,11 +270,11 @@ static rk_err *set_from_config(void *context, const rk_config_line *line) {
             continue;
         if (i == RK_SETTING_DIR)
             return rk_error(RK_INVALID_ARGUMENT,
-                            "%s: dir cannot be set here, since this file is found through it; set "
-                            "the variable REKINDLE_DIR",
+                            "%s: dir cannot be set in this file, because it determines where the "
+                            "file is; set the variable REKINDLE_DIR",
                             line->label);
         if (settings->source[i] == RK_SOURCE_CONFIG)
-            return rk_error(RK_INVALID_ARGUMENT, "%s: %s is set a second time", line->label,
+            return rk_error(RK_INVALID_ARGUMENT, "%s: %s is set twice", line->label,
                             definitions[i].name);
         RK_AUTO(rk_buf) label = {0};
         rk_buf_add_format(&label, "%s: %s", line->label, definitions[i].name);
@@ -333,7 +333,7 @@ static rk_err *note(troubles *self, rk_err *err) {
         return err;
     rk_err **kept = rk_settings_is_wrong(err) ? &self->wrong : &self->unread;
     if (*kept)
-        rk_err_drop(err, "the first is told");
+        rk_err_drop(err, "the first error is reported");
     else
         *kept = err;
     return NULL;

@@ -111,8 +111,7 @@ rk_err *rk_value_size(const char *label, const char *value, uint64_t *out_bytes)
                         label, value);
     if (__builtin_mul_overflow(millionths / 1000000, (uint64_t)1 << shift, &whole) ||
         whole > (uint64_t)INT64_MAX)
-        return rk_error(RK_INVALID_ARGUMENT, "%s is \"%s\", more than any disk holds", label,
-                        value);
+        return rk_error(RK_INVALID_ARGUMENT, "%s is \"%s\", which is too large", label, value);
     whole += ((millionths % 1000000) << shift) / 1000000;
     *out_bytes = millionths == 0 ? UINT64_MAX : whole;
     return NULL;

@@ -54,7 +54,7 @@ static bool try_remove(const check *self, const char *path) {
         return false;
     rk_err *err = rk_tree_remove(self->store->directory, path);
     bool removed = !err;
-    rk_err_drop(err, "it is told as not repaired");
+    rk_err_drop(err, "reported as not repaired");
     return removed;
 }
 
@@ -65,7 +65,7 @@ static bool take_from_others(const check *self, const char *path, const struct s
     rk_err *err = rk_tree_open(self->store->directory, path, O_RDONLY | O_NONBLOCK, 0, &fd);
     mode_t mode = info->st_mode & 07777 & ~(mode_t)OTHERS_MAY_WRITE;
     bool taken = !err && rk_sys()->fchmod_fn(fd, mode) == 0;
-    rk_err_drop(err, "it is told as not repaired");
+    rk_err_drop(err, "reported as not repaired");
     return taken;
 }
 
@@ -73,13 +73,13 @@ static bool take_from_others(const check *self, const char *path, const struct s
 // used, also after a repair.
 static bool check_owner(check *self, const char *path, const struct stat *info) {
     if (info->st_uid != geteuid() && info->st_uid != 0) {
-        report_finding(self, RK_FSCK_PERMISSIONS, path, "belongs to somebody else", false);
+        report_finding(self, RK_FSCK_PERMISSIONS, path, "belongs to another user", false);
         return false;
     }
     if (S_ISLNK(info->st_mode) || !(info->st_mode & OTHERS_MAY_WRITE)) // a link has no mode
         return true;
     bool repaired = self->options->repair && take_from_others(self, path, info);
-    report_finding(self, RK_FSCK_PERMISSIONS, path, "others may write to it", repaired);
+    report_finding(self, RK_FSCK_PERMISSIONS, path, "is writable by other users", repaired);
     return repaired;
 }
 
@@ -122,7 +122,7 @@ static rk_err *check_entry(check *self, rk_entry_kind kind, const char *path, co
 static void check_temporary(check *self, const char *path, const char *name,
                             const struct stat *info) {
     if (rk_temporary_is_abandoned(name, rk_last_use_age(&self->clock, rk_stat_modified_ns(info))))
-        report_finding(self, RK_FSCK_LEFTOVER, path, "left by a writer that died",
+        report_finding(self, RK_FSCK_LEFTOVER, path, "temporary file of a dead process",
                        try_remove(self, path));
 }
 
@@ -152,7 +152,7 @@ static rk_err *visit_file(void *context, const char *name) {
     (void)memcpy(hex, name, strnlen(name, RK_DIGEST_HEX_CHARS));
     if (!S_ISREG(info.st_mode)) {
         report_finding(
-            self, is_entry ? RK_FSCK_NOT_A_FILE : RK_FSCK_UNKNOWN, path, "is no regular file",
+            self, is_entry ? RK_FSCK_NOT_A_FILE : RK_FSCK_UNKNOWN, path, "is not a regular file",
             is_entry && self->options->repair && rk_store_set_aside(self->store, in->kind, hex));
         return NULL;
     }
@@ -161,7 +161,7 @@ static rk_err *visit_file(void *context, const char *name) {
         return NULL;
     }
     if (!is_entry) {
-        report_finding(self, RK_FSCK_UNKNOWN, path, "is nothing that rekindle knows", false);
+        report_finding(self, RK_FSCK_UNKNOWN, path, "is not a file of rekindle", false);
         return NULL;
     }
     in->count->files++;
@@ -180,7 +180,7 @@ static rk_err *check_folder(check *self, const char *path, bool *out_usable) {
     if (!*out_usable)
         return NULL;
     if (!S_ISDIR(info.st_mode)) {
-        report_finding(self, RK_FSCK_NOT_A_FILE, path, "is no folder", false);
+        report_finding(self, RK_FSCK_NOT_A_FILE, path, "is not a folder", false);
         *out_usable = false;
     } else {
         *out_usable = check_owner(self, path, &info);
@@ -211,7 +211,7 @@ static rk_err *check_kind(check *self, rk_entry_kind kind) {
 static rk_err *ignore_refusal(rk_err *err) {
     if (rk_err_code(err) != RK_PERMISSION_DENIED)
         return err;
-    rk_err_drop(err, "told as permissions");
+    rk_err_drop(err, "reported as permissions");
     return NULL;
 }
 
@@ -232,7 +232,7 @@ static rk_err *check_pins(check *self) {
         RK_TRY(stat_below(self, path, &info, &there));
         if (!there || !rk_own_other(self->store, "pins", pins.keys[i], &info))
             continue;
-        report_finding(self, RK_FSCK_ORPHAN, path, "pins a key that is not kept",
+        report_finding(self, RK_FSCK_ORPHAN, path, "pins a key that has no entry",
                        try_remove(self, path));
     }
     return NULL;
@@ -311,7 +311,7 @@ static rk_err *check_account(check *self) {
     if (self->options->repair)
         RK_TRY(count_again(self, &repaired));
     RK_AUTO(rk_buf) detail = {0};
-    rk_buf_add_format(&detail, "says %lld bytes, but there are %lld", (long long)known,
+    rk_buf_add_format(&detail, "records %lld bytes, but the store has %lld", (long long)known,
                       (long long)found);
     RK_TRY(rk_buf_status(&detail));
     if (damaged || wrong)

@@ -159,7 +159,7 @@ static rk_err *publish(collection *self, rk_store *store) {
     bool published = false;
     RK_TRY(rk_usage_publish_if_space(store, self->state, &published));
     if (!published)
-        rk_err_drop(rk_usage_note_table(store, self->gone), "it is counted again another time");
+        rk_err_drop(rk_usage_note_table(store, self->gone), "a later collection counts again");
     return NULL;
 }
 

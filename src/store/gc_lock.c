@@ -42,7 +42,8 @@ rk_err *rk_gc_lock_try(const rk_store *store, rk_gc_lock *out_lock) {
     bool held = !err && out_lock->lease.identity;
     if (rk_err_code(err) == RK_UNIMPLEMENTED || rk_err_errno(err) == ENOSPC ||
         rk_err_errno(err) == EDQUOT) {
-        rk_err_drop(err, "no leases here, or no room for one, which only collecting makes");
+        rk_err_drop(err,
+                    "no leases on this file system, or a full disk, which only collecting frees");
         err = NULL;
         held = true;
     }

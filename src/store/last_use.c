@@ -153,7 +153,7 @@ static void sample_clock(rk_store *store, int fd) {
     if (last_s != 0 && !differs(offset_s, last_s))
         return;
     atomic_store(&store->clock_offset_s, offset_s);
-    rk_err_drop(keep_sample(store, offset_s), "the clock has hardly jumped just now");
+    rk_err_drop(keep_sample(store, offset_s), "the sample matters only after a clock jump");
 }
 
 // Opens an entry's file; -1 if that fails, without an error.
@@ -165,7 +165,7 @@ static int open_entry(const rk_store *store, rk_entry_kind kind, const char *hex
     if (!err)
         err = rk_tree_open(store->directory, rk_store_below(store, &path), O_RDONLY | O_NONBLOCK, 0,
                            &fd);
-    rk_err_drop(err, "removed meanwhile, or nothing that is worth a word");
+    rk_err_drop(err, "removed meanwhile; recording the use is best effort");
     return fd;
 }
 
@@ -242,7 +242,7 @@ rk_err *rk_last_use_load_clock(const rk_store *store, rk_last_use_clock *out_clo
     *out_clock = (rk_last_use_clock){.now_ns = rk_realtime_ns()};
     rk_err *err = store->readonly ? NULL : probe_now(store, &out_clock->now_ns);
     if (rk_err_errno(err) == ENOSPC || rk_err_errno(err) == EDQUOT) {
-        rk_err_drop(err, "a full store is what is collected; our own clock has to do");
+        rk_err_drop(err, "the disk is full: the process's own clock is used");
         err = NULL;
     }
     RK_TRY(err);

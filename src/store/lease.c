@@ -67,10 +67,10 @@ static bool may_pass(const rk_err *err) {
 static void remove_file(const rk_store *store, const char *path) {
     rk_err *err = rk_tree_remove(store->directory, path);
     if (may_pass(err)) {
-        rk_err_drop(err, "it may have been the moment");
+        rk_err_drop(err, "perhaps temporary: tried again");
         err = rk_tree_remove(store->directory, path);
     }
-    rk_err_drop(err, "a sweep removes what stays behind");
+    rk_err_drop(err, "a later sweep removes the file");
 }
 
 static rk_err *create(const rk_store *store, const char *path, int *out_fd) {
@@ -126,7 +126,7 @@ static rk_err *link_or_drop(const rk_store *store, const char *temporary, const 
     *out_linked = !err || has_second_name(store, temporary);
     remove_file(store, temporary);
     if (*out_linked || rk_err_code(err) == RK_ALREADY_EXISTS) {
-        rk_err_drop(err, "somebody has the name, be it this file");
+        rk_err_drop(err, "the name is taken, perhaps by this file");
         return NULL;
     }
     if (rk_err_errno(err) != EPERM)
@@ -163,11 +163,11 @@ static bool still_there(const rk_store *store, const char *path, uint64_t identi
     rk_lease_view now;
     rk_err *err = read_file(store, path, &now);
     if (may_pass(err)) {
-        rk_err_drop(err, "it may have been the moment");
+        rk_err_drop(err, "perhaps temporary: tried again");
         err = read_file(store, path, &now);
     }
     bool same = !err && now.state != RK_LEASE_NONE && now.identity == identity;
-    rk_err_drop(err, "what cannot be read is not touched");
+    rk_err_drop(err, "files that cannot be read are left alone");
     return same;
 }
 
@@ -221,7 +221,7 @@ static bool append(const rk_store *store, const rk_lease *lease, rk_span text) {
     if (!err)
         err = read_file(store, rk_buf_text(&path), &now);
     if (err) {
-        rk_err_drop(err, "a sign of life that fails is given again");
+        rk_err_drop(err, "the next heartbeat tries again");
         return true;
     }
     if (now.state != RK_LEASE_HELD || now.identity != lease->identity)
@@ -236,7 +236,7 @@ static bool append(const rk_store *store, const rk_lease *lease, rk_span text) {
         (void)written;
     }
     bool gone = rk_err_code(err) == RK_NOT_FOUND;
-    rk_err_drop(err, "a sign of life that fails is given again");
+    rk_err_drop(err, "the next heartbeat tries again");
     return !gone;
 }
 
@@ -285,6 +285,6 @@ void rk_lease_release_not_kept(const rk_store *store, rk_lease *lease, const rk_
     add_path(&lease->key, &path);
     if (lease->identity && !path.failed)
         rk_err_drop(replace_by_word(store, lease, self, valid_ns, rk_buf_text(&path)),
-                    "then the lease is given back without a word");
+                    "the lease is only released");
     rk_lease_release(store, lease);
 }

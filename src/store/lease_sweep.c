@@ -17,7 +17,7 @@ static bool is_old(const rk_store *store, const char *path) {
     struct stat info;
     rk_err *err = rk_tree_stat(store->directory, path, &info);
     if (err) {
-        rk_err_drop(err, "what cannot be seen stays");
+        rk_err_drop(err, "files that cannot be read stay");
         return false;
     }
     uint64_t now_ns = rk_realtime_ns();
@@ -59,7 +59,7 @@ static rk_err *visit(void *context, const char *name) {
     rk_err *err = rk_digest_from_hex(rk_span_text(name), &key)
                       ? sweep_lease(self, &key, rk_buf_text(&path))
                       : sweep_other(self, name, rk_buf_text(&path));
-    rk_err_drop(err, "the others can be swept all the same, and this one next time");
+    rk_err_drop(err, "the other files are swept now, this one next time");
     return NULL;
 }
 

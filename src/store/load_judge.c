@@ -73,7 +73,7 @@ static bool is_old(const rk_store *store, const char *path) {
     rk_err *err = rk_tree_stat(store->directory, path, &info);
     uint64_t now_ns = rk_realtime_ns();
     uint64_t then_ns = err ? now_ns : (uint64_t)info.st_mtim.tv_sec * UINT64_C(1000000000);
-    rk_err_drop(err, "what cannot be seen stays");
+    rk_err_drop(err, "files that cannot be read stay");
     return now_ns > then_ns && now_ns - then_ns > RK_LOAD_VERDICT_NS;
 }
 
@@ -115,7 +115,7 @@ static rk_err *visit(void *context, const char *name) {
         err = visit_note(self, &owner, rk_buf_text(&path));
     else if (!self->only && rk_digest_from_hex(rk_span_text(name), &key))
         err = visit_verdict(self, name, rk_buf_text(&path));
-    rk_err_drop(err, "the others are judged all the same");
+    rk_err_drop(err, "the other notes are still judged");
     return NULL;
 }
 

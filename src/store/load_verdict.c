@@ -57,7 +57,7 @@ bool rk_load_verdict_read(const rk_store *store, const rk_digest *key,
     if (!err)
         err = rk_tree_read(store->directory, rk_buf_text(&path), MAX_BYTES, &text);
     bool read = !err;
-    rk_err_drop(err, "what cannot be read is none");
+    rk_err_drop(err, "an unreadable verdict counts as missing");
     return read && rk_load_verdict_parse(rk_buf_span(&text), out_verdict) &&
            !rk_load_verdict_is_over(out_verdict);
 }

@@ -123,7 +123,7 @@ static void close_note(rk_loads *self) {
     self->closed = true;
     if (self->made)
         rk_err_drop(rk_tree_remove(self->store->directory, self->path),
-                    "a note in which nothing is in flight blames nobody");
+                    "a note without loads in flight leads to no verdict");
 }
 
 void rk_loads_close(rk_loads *self) {
@@ -243,7 +243,7 @@ void rk_loads_end(rk_loads *self, int slot) {
     self->note.slots[slot].state = RK_LOAD_FREE;
     rk_err *err = self->closed ? NULL : write_note(self);
     if (err) {
-        rk_err_drop(err, "a note that says what is over must not stay");
+        rk_err_drop(err, "a note with finished loads must be removed");
         close_note(self);
     }
     (void)pthread_mutex_unlock(&self->mutex);

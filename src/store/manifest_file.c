@@ -12,7 +12,7 @@
 static rk_err *path_of(const char *job, uint32_t rank, char **out_path) {
     RK_AUTO(rk_buf) path = {0};
     if (!*job || strchr(job, '/') || job[0] == '.')
-        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is no name of a job's folder", job);
+        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is not a valid job name", job);
     rk_buf_add_format(&path, "jobs/%s/manifest", job);
     if (rank)
         rk_buf_add_format(&path, "-%u", rank);
@@ -49,7 +49,8 @@ rk_err *rk_manifest_read(const rk_store *store, const char *job, uint32_t rank,
 static void sweep_once(const rk_store *store, const char *folder) {
     static atomic_bool swept;
     if (!atomic_exchange(&swept, true))
-        rk_err_drop(rk_tree_sweep(store->directory, folder, 0, NULL), "it costs space only");
+        rk_err_drop(rk_tree_sweep(store->directory, folder, 0, NULL),
+                    "leftover files only use space");
 }
 
 static rk_err *publish(const rk_store *store, const char *job, const char *path, rk_span data) {

@@ -45,7 +45,7 @@ rk_manifest_lock rk_manifest_lock_take(rk_store *store, const char *job) {
     int fd = -1;
     rk_err *err = open_folder(store, job, &fd);
     (void)rk_store_note_refusal(store, err);
-    rk_err_drop(err, "publishing tells what is wrong with the folder");
+    rk_err_drop(err, "publishing reports the same error");
     if (err)
         return lock;
     if (rk_sys()->fstat_fn(fd, &info) == 0 && wait_for_lock(fd))

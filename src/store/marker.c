@@ -23,8 +23,8 @@ static rk_err *check_version(const rk_store *store, const char *version) {
         return NULL;
     return rk_error(RK_FAILED_PRECONDITION,
                     "%s is a store of version \"%.*s\" (its file " RK_MARKER_NAME
-                    "), and this rekindle knows version 1: use the rekindle that made it, or point "
-                    "REKINDLE_DIR at another folder",
+                    "), and this rekindle supports only version 1: use the rekindle that made it, "
+                    "or point REKINDLE_DIR at another folder",
                     store->directory, (int)(len < 20 ? len : 20), version);
 }
 
@@ -39,7 +39,7 @@ static rk_err *read_marker(const rk_store *store, bool *out_ours) {
         *out_ours = true;
         return check_version(store, rk_buf_text(&text) + start_len);
     }
-    rk_err_drop(err, "there is none, or none that can be read: what lies there decides");
+    rk_err_drop(err, "no readable marker: the other files decide");
     return NULL;
 }
 
@@ -192,7 +192,7 @@ static void write_marker(const rk_store *store) {
         return;
     rk_err_drop(rk_tree_publish(store->directory, RK_MARKER_NAME, marker_text,
                                 sizeof marker_text - 1, 0600),
-                "what lies in the store says the same, and the next process tries again");
+                "the other files prove the store too; the next process tries again");
 }
 
 rk_err *rk_marker_check(const rk_store *store) {

@@ -97,7 +97,7 @@ static ssize_t read_head(const rk_store *store, const char *path, char head[HEAD
             got = rk_sys()->pread_fn(fd, head, HEAD_BYTES, 0);
         while (got < 0 && errno == EINTR);
     }
-    rk_err_drop(err, "what cannot be read is not touched");
+    rk_err_drop(err, "files that cannot be read are left alone");
     head[got > 0 ? got : 0] = '\0';
     return got;
 }
@@ -209,7 +209,7 @@ bool rk_own_may_replace(const rk_store *store, const char *path, const char *sta
     struct stat info;
     rk_err *err = rk_tree_stat(store->directory, path, &info);
     bool missing = rk_err_code(err) == RK_NOT_FOUND, there = !err;
-    rk_err_drop(err, "what cannot be looked at is not touched");
+    rk_err_drop(err, "files that cannot be read are left alone");
     if (!there || !S_ISREG(info.st_mode))
         return missing;
     char head[HEAD_BYTES + 1];
@@ -229,7 +229,7 @@ rk_err *rk_own_check_replace(const rk_store *store, const char *path, const char
     if (rk_own_may_replace(store, path, start))
         return NULL;
     return rk_error(RK_FAILED_PRECONDITION,
-                    "%s/%s is not rekindle's and is left as it is: move it away, or point "
+                    "%s/%s is not a file of rekindle and is not replaced: move it away, or point "
                     "REKINDLE_DIR at a folder of its own",
                     store->directory, path);
 }

@@ -13,7 +13,7 @@ enum { MAX_PINS = 100000 };
 static rk_err *path_of(const char *hex, char **out_path) {
     rk_digest digest;
     if (!rk_digest_from_hex(rk_span_text(hex), &digest))
-        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is no key", hex);
+        return rk_error(RK_INVALID_ARGUMENT, "\"%s\" is not a key", hex);
     *out_path = rk_path_join("pins", hex);
     return *out_path ? NULL : rk_err_no_memory();
 }
@@ -39,7 +39,7 @@ rk_err *rk_store_pin(rk_store *store, const char *hex, bool *out_was_pinned) {
     }
     bool was_pinned = rk_err_code(err) == RK_ALREADY_EXISTS;
     if (was_pinned)
-        rk_err_drop(RK_TAKE(err), "as was asked for");
+        rk_err_drop(RK_TAKE(err), "already pinned");
     if (out_was_pinned)
         *out_was_pinned = was_pinned;
     return err;
@@ -52,7 +52,7 @@ rk_err *rk_store_unpin(rk_store *store, const char *hex, bool *out_was_pinned) {
     rk_err *err = rk_tree_remove(store->directory, path);
     bool absent = rk_err_code(err) == RK_NOT_FOUND;
     if (absent)
-        rk_err_drop(RK_TAKE(err), "it is not pinned, as was asked for");
+        rk_err_drop(RK_TAKE(err), "already not pinned");
     if (out_was_pinned)
         *out_was_pinned = !err && !absent;
     return err;

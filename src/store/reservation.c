@@ -204,7 +204,7 @@ static rk_err *make_space(rk_store *store, uint64_t limit, uint64_t bytes, doubl
     RK_TRY(read_known(store, &state));
     rk_usage_note_sum(store, sum_bytes(state));
     if (state->log_count > MANY_LOGS)
-        rk_err_drop(tidy(store), "another process does it, another time");
+        rk_err_drop(tidy(store), "a later put tries again");
     if (sum_bytes(state) <= limit)
         return NULL;
     if (rk_usage_refuses(store, worth))

@@ -88,7 +88,7 @@ static void sweep_once(rk_store *store, rk_entry_kind kind, const char *hex) {
     rk_err *err = rk_buf_status(&folder);
     if (!err)
         err = rk_tree_sweep(store->directory, rk_store_below(store, &folder), 0, NULL);
-    rk_err_drop(err, "what dead writers left costs space only, and gc sweeps too");
+    rk_err_drop(err, "leftovers cost only space, and gc sweeps too");
 }
 
 // Publishes an entry. Creates the folders of its path only after a first attempt found them
@@ -109,7 +109,7 @@ static rk_err *publish(rk_store *store, rk_entry_kind kind, const char *hex, rk_
         err = rk_tree_publish(store->directory, below, file.data, file.len, 0600);
     }
     if (rk_err_errno(err) == EISDIR && rk_store_set_aside(store, kind, hex)) {
-        rk_err_drop(err, "the directory that lay there is out of the way");
+        rk_err_drop(err, "the directory in its place was moved");
         err = rk_tree_publish(store->directory, below, file.data, file.len, 0600);
     }
     return err;
@@ -151,7 +151,7 @@ bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key) {
     if (!err)
         err = rk_tree_stat(store->directory, rk_store_below(store, &path), &info);
     bool has = !err && S_ISREG(info.st_mode);
-    rk_err_drop(err, "what cannot be seen is not there");
+    rk_err_drop(err, "an unreadable file counts as missing");
     return has;
 }
 

@@ -46,8 +46,8 @@ static rk_err *refuse_if_not_ours(const char *directory, const struct stat *info
                         directory);
     if (info->st_uid != geteuid())
         return rk_error(RK_PERMISSION_DENIED,
-                        "%s belongs to user %ld, not to you (%ld), who could put code into it: "
-                        "point REKINDLE_DIR at a directory of your own",
+                        "%s belongs to user %ld, not to you (%ld); that user could put code into "
+                        "it: point REKINDLE_DIR at a directory of your own",
                         directory, (long)info->st_uid, (long)geteuid());
     return refuse_if_writable(directory, info);
 }
@@ -71,8 +71,8 @@ static rk_err *fail_to_use(const char *directory, int error_number) {
     if (error_number == ENOENT && rk_sys()->lstat_fn(directory, &info) == 0 &&
         S_ISLNK(info.st_mode))
         return rk_error(RK_NOT_FOUND,
-                        "%s is a symbolic link that leads nowhere: make the directory that it "
-                        "names, or remove the link",
+                        "%s is a symbolic link that points to a path that does not exist: make the "
+                        "directory that it names, or remove the link",
                         directory);
     return rk_error_errno(error_number, "cannot use the store %s", directory);
 }

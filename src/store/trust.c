@@ -146,8 +146,8 @@ static rk_err *take_secret(void *context, const char *path, size_t number, const
     rk_sign_wipe(seed, sizeof seed);
     if (!file->found)
         return rk_error(RK_INVALID_ARGUMENT,
-                        "%s:%zu: no signing key, which reads \"%s <%d hex digits> <name>\"; "
-                        "`rekindle keys generate` makes one",
+                        "%s:%zu: expected a signing key: \"%s <%d hex digits> <name>\"; `rekindle "
+                        "keys generate` makes one",
                         path, number, secret_word, (int)SEED_HEX_CHARS);
     return NULL;
 }
@@ -184,8 +184,8 @@ rk_err *rk_signing_key_create(const char *path, const char *name, rk_signing_key
     *out_key = (rk_signing_key){0};
     if (!rk_key_name_is_valid(name))
         return rk_error(RK_INVALID_ARGUMENT,
-                        "\"%.100s\" is no name of a key: use at most %d letters, digits, '.', '_', "
-                        "'-' and '@'",
+                        "\"%.100s\" is not a valid key name: use at most %d letters, digits, '.', "
+                        "'_', '-' and '@'",
                         name, (int)RK_KEY_NAME_MAX_CHARS);
     uint8_t seed[RK_SIGN_SEED_BYTES];
     RK_TRY(rk_sign_make_seed(seed));
@@ -193,8 +193,8 @@ rk_err *rk_signing_key_create(const char *path, const char *name, rk_signing_key
     (void)snprintf(out_key->public_key.name, sizeof out_key->public_key.name, "%s", name);
     RK_AUTO(rk_buf) text = {0};
     rk_buf_reserve(&text, 1024); // so that the buffer does not move
-    rk_buf_add_text(&text, "# A signing key of rekindle's. Whoever has it can put code into your "
-                           "jobs: keep it to yourself.\n");
+    rk_buf_add_text(&text, "# A signing key of rekindle's. Anyone with this key can put code into "
+                           "your jobs: keep it secret.\n");
     rk_buf_add_format(&text, "%s ", secret_word);
     rk_buf_add_hex(&text, rk_span_of(seed, sizeof seed));
     rk_buf_add_format(&text, " %s\n", name);
@@ -238,7 +238,7 @@ static rk_err *take_trusted(void *context, const char *path, size_t number, cons
                         path, number);
     if (!parse_public(*words, &key))
         return rk_error(RK_INVALID_ARGUMENT,
-                        "%s:%zu: no trusted key, which reads \"%s <64 hex digits> <name>\"", path,
+                        "%s:%zu: expected a trusted key: \"%s <64 hex digits> <name>\"", path,
                         number, public_word);
     if (keys->count >= MOST_KEYS)
         return rk_error(RK_OUT_OF_RANGE, "%s holds more than %d keys", path, (int)MOST_KEYS);

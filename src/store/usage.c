@@ -138,7 +138,7 @@ static rk_err *create_log(rk_store *store, int *out_fd) {
             err = rk_tree_open(store->directory, path, flags, 0600, out_fd);
         }
         if (rk_err_code(err) == RK_ALREADY_EXISTS) {
-            rk_err_drop(err, "of a process of another machine that looks like us");
+            rk_err_drop(err, "the name is taken by a process on another host");
             continue;
         }
         RK_TRY(err);
@@ -235,7 +235,7 @@ static rk_err *note(rk_store *store, rk_span lines, bool must, rk_usage_count pe
         store->usage->pending.bytes += pending.bytes;
     }
     (void)pthread_mutex_unlock(&store->usage->mutex);
-    return rk_err_wrap(err, "cannot keep account of the store");
+    return rk_err_wrap(err, "cannot update the usage account of the store");
 }
 
 rk_err *rk_usage_note(rk_store *store, unsigned place, rk_usage_count change) {

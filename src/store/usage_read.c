@@ -77,7 +77,7 @@ static base_id identify_base(const rk_store *store, const char *path) {
     base_id id = {0};
     if (!err)
         id = (base_id){true, info.st_ino, rk_stat_modified_ns(&info)};
-    rk_err_drop(err, "no base, or one that reading it says more about");
+    rk_err_drop(err, "no base, or reading it reports the error");
     return id;
 }
 
@@ -85,7 +85,7 @@ static rk_err *read_base(const rk_store *store, const char *path, rk_usage_state
     RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_USAGE_BASE_MAX_BYTES + 4096);
     rk_err *err = rk_tree_read(store->directory, path, RK_USAGE_BASE_MAX_BYTES, &text);
     if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_OUT_OF_RANGE) {
-        rk_err_drop(err, "no base: what there is must be counted");
+        rk_err_drop(err, "no base: the store is counted");
         return NULL;
     }
     RK_TRY(err);
@@ -182,7 +182,7 @@ rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state) {
         rk_autofree char *path = log->finished ? rk_usage_path(log->name) : NULL;
         if (path)
             rk_err_drop(rk_tree_remove(store->directory, path),
-                        "what it says is in the base: no line counts twice");
+                        "the base contains its lines, so none counts twice");
     }
     return NULL;
 }
@@ -194,7 +194,7 @@ rk_err *rk_usage_publish_if_space(const rk_store *store, const rk_usage_state *s
         *out_published = !err;
     if (rk_err_errno(err) != ENOSPC && rk_err_errno(err) != EDQUOT)
         return err;
-    rk_err_drop(err, "another process counts again when there is room");
+    rk_err_drop(err, "a later process counts again when the disk has space");
     return NULL;
 }
 

@@ -113,7 +113,7 @@ def test_memory(warmed):
     (problem,) = seen["problems"]
     assert store.plugin in problem and "PJRT API 0." in problem and "of the process" in problem, problem
     shown = store.cli("memory", status=1)
-    assert "CpuDevice(id=3)" in shown.stdout and "does not tell the memory" in " ".join(shown.stdout.split())
+    assert "CpuDevice(id=3)" in shown.stdout and "does not report device memory" in " ".join(shown.stdout.split())
 
 
 def test_ls_show_rm(warmed):
@@ -193,7 +193,7 @@ def test_what_a_readonly_run_compiled_cannot_be_compared(store, tmp_path):
     run_process([REKINDLE, "run", "--", sys.executable, script], readonly)
     assert json.loads(store.cli("stats", "--json").stdout)["compiled"] == 1
     text = store.cli("explain").stdout
-    assert "1 of them cannot be compared" in text and "nothing to mend" not in text
+    assert "1 of them cannot be compared" in text and "nothing to fix" not in text
 
 
 def test_the_whole_stack(store, tmp_path):

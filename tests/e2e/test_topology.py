@@ -81,7 +81,7 @@ def test_the_second_start_finds_what_the_first_stored(stored, name):
     assert {event["reason"] for event in store.compile_events()} == {"no_client"}
     assert store.entries() == before
     text = store.cli("stats").stdout
-    assert "ahead of time" in text and "found" in text, text
+    assert "AOT" in text and "found" in text, text
 
 
 def test_rekindle_changes_nothing(stored, tmp_path):

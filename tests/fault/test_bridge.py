@@ -119,7 +119,7 @@ class Unknown(FaultCase):
                 self.assertEqual(answer["message"],
                                  "Unexpected PJRT_Client_PlatformName_Args size: expected 48, got 40. Check installed "
                                  "software versions. The framework PJRT API version is 0.81. rekindle: the framework "
-                                 f"speaks PJRT API {speaks}, this plugin 0.81, and rekindle does not bridge "
+                                 f"has PJRT API {speaks}, this plugin 0.81, and rekindle does not bridge "
                                  "PJRT_Client_PlatformName_Args between them; use a plugin built for the framework's "
                                  "version, or a framework as new as the plugin")
             self.check_nothing_left(outcome)

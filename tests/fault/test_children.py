@@ -126,8 +126,8 @@ class Linked(ChildCase):
     def test_the_preload_does_not_see_it(self):
         status, stdout, stderr = self.start(REKINDLE, "run", "--", self.LINKED, REKINDLE_LOG="warn")
         self.assertEqual((status, stdout), (7, "a client\n"))
-        self.assertEqual(stderr, f"rekindle: {NO_PLUGIN}: {self.LINKED} is linked to its plugin: preload "
-                                 "librekindle_pjrt.so into it, as docs/settings.md says of the plugin way in\n")
+        remedy = 'preload librekindle_pjrt.so into it, see "The plugin entry path" in docs/settings.md'
+        self.assertEqual(stderr, f"rekindle: {NO_PLUGIN}: {self.LINKED} is linked to its plugin: {remedy}\n")
         self.assertEqual(self.place.events(), [])
 
     def test_the_plugin_way_in_preloaded(self):

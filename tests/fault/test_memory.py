@@ -85,7 +85,7 @@ class Memory(FaultCase):
                 self.assertEqual(len(seen["problems"]), 1)
                 for part in ("fake", "fake_pjrt_plugin.so", "PJRT API 0.81", "fake 1.0", words, "Ask for a version"):
                     self.assertIn(part, seen["problems"][0])
-                self.assertIn("does not tell the memory", " ".join(self.memory(status=1).stdout.split()))
+                self.assertIn("does not report device memory", " ".join(self.memory(status=1).stdout.split()))
 
     @each_way
     def test_a_plugin_that_fails_for_a_while(self, way):

@@ -96,7 +96,7 @@ class Probe(FaultCase):
 
     def test_a_plugin_that_hangs(self):
         seen = self.seen("--timeout", "1" if not SANITIZER else "5", status=1, FAKE_PJRT_COMPILE_MS="600000")
-        self.check_failed(seen, "compile", "had not answered when the time was over")
+        self.check_failed(seen, "compile", "no answer before the timeout")
 
     def test_what_is_no_plugin(self):
         seen = self.seen(status=1, plugin="/nonexistent/libtpu.so")
@@ -104,7 +104,7 @@ class Probe(FaultCase):
         self.assertIn("check the path", seen["remedy"])
         self.check_failed(self.seen(status=1, plugin=NO_API), "library", "it has no GetPjrtApi")
         self.check_failed(self.seen(status=1, plugin=__file__), "library", "invalid ELF header|file too short")
-        self.check_failed(self.seen(status=1, FAKE_PJRT_FAIL="api"), "library", "gave no table")
+        self.check_failed(self.seen(status=1, FAKE_PJRT_FAIL="api"), "library", "returned no table")
 
     def test_a_name_without_a_folder_is_here(self):
         self.assertTrue(self.seen(plugin=os.path.basename(FAKE), cwd=os.path.dirname(FAKE))["alive"])

@@ -119,7 +119,7 @@ class Strict(FaultCase):
 
     @each_way
     def test_programs_that_cannot_be_kept_are_compilations_too(self, way):
-        environment = strict("fail", "0 compiles", FAKE_PJRT_DESERIALIZE="unimplemented")
+        environment = strict("fail", "0 compiles", FAKE_PJRT_FAIL="deserialize_unimplemented")
         outcome = self.run_sound(way, ["client", "compile=name=a"], status=1, environment=environment)
         self.check_refused(outcome.of("compile")[0])
 

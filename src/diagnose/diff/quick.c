@@ -174,9 +174,9 @@ static bool classify_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_ver
            same_type(a->inputs[i].type, b->inputs[i].type, &is_dtype))
         i++;
     if (more && i < b->input_count)
-        rk_buf_add_format(&words, "input %s appeared: %s", b->inputs[i].name, b->inputs[i].type);
+        rk_buf_add_format(&words, "input %s added: %s", b->inputs[i].name, b->inputs[i].type);
     else if (less && i < a->input_count)
-        rk_buf_add_format(&words, "input %s went: %s", a->inputs[i].name, a->inputs[i].type);
+        rk_buf_add_format(&words, "input %s removed: %s", a->inputs[i].name, a->inputs[i].type);
     else if (a->result_count != b->result_count)
         rk_buf_add_format(&words, "%u results instead of %u", b->result_count, a->result_count);
     else if (i < a->input_count && i < b->input_count)
@@ -202,7 +202,7 @@ static void classify_inside(const rk_quick_program *a, const rk_quick_program *b
     if (a->sketch.structure != b->sketch.structure) {
         while (i < a->item_count && i < b->item_count && a->items[i].kind == b->items[i].kind)
             i++;
-        rk_buf_add_format(&words, "other operations: %u instead of %u", b->sketch.op_count,
+        rk_buf_add_format(&words, "different operations: %u instead of %u", b->sketch.op_count,
                           a->sketch.op_count);
         set_verdict(verdict, RK_CAUSE_STRUCTURE, &words);
         place_at_item(verdict, b, i);
@@ -238,7 +238,7 @@ void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *
     if (out_verdict->nearest == SIZE_MAX) {
         place_at_call(out_verdict, &program->sketch);
         set_text(out_verdict->words, sizeof out_verdict->words,
-                 rk_span_text("nothing like it was seen in this process"));
+                 rk_span_text("no similar program in this process"));
         return;
     }
     const rk_quick_program *nearest = seen[out_verdict->nearest];

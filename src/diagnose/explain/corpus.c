@@ -42,7 +42,7 @@ static rk_err *make_sketch(const rk_corpus *corpus, rk_known *known) {
     rk_err *err =
         rk_store_read(corpus->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD, &lookup);
     if (err || !lookup.found || !lookup.view.entry.payload.len) {
-        rk_err_drop(err, "it is only not compared with");
+        rk_err_drop(err, "the program has no sketch and is not compared");
         return NULL;
     }
     return rk_sketch_of_program(lookup.view.entry.payload, rk_span_text(known->format),
@@ -78,7 +78,7 @@ static rk_err *visit(void *context, const rk_store_item *item) {
     rk_err *err =
         rk_store_read(self->corpus->store, RK_ENTRY_PROGRAM, item->hex, RK_WANT_HEAD, &lookup);
     if (err || !lookup.found) {
-        rk_err_drop(err, "one program less to compare with");
+        rk_err_drop(err, "the program is not compared");
         self->corpus->damaged++;
         return NULL;
     }
@@ -129,7 +129,7 @@ rk_err *rk_corpus_open(const rk_corpus *corpus, const rk_known *known, rk_loaded
     rk_err *err = rk_store_read(corpus->store, RK_ENTRY_PROGRAM, known->hex, RK_WANT_PAYLOAD,
                                 &out_loaded->lookup);
     if (err || !out_loaded->lookup.found) {
-        rk_err_drop(err, "it is explained from its sketch");
+        rk_err_drop(err, "the explanation uses the sketch");
         return NULL;
     }
     const rk_entry *entry = &out_loaded->lookup.view.entry;

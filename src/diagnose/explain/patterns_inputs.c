@@ -60,10 +60,10 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_
                           "takes them as inputs and adds to them (",
                           rk_explained_name(first), count_inputs(first));
     else
-        rk_buf_add_format(&text.summary,
-                          "%s was compiled for %zu sets of inputs, of which some are not always "
-                          "there (",
-                          rk_explained_name(first), members->count + 1);
+        rk_buf_add_format(
+            &text.summary,
+            "%s was compiled for %zu sets of inputs; some of them are not always there (",
+            rk_explained_name(first), members->count + 1);
     write_names(members, &text.summary);
     rk_buf_add_text(&text.summary, ")");
     rk_buf_add_text(&text.advice, first->advice ? first->advice : "");

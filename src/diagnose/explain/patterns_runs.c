@@ -23,8 +23,8 @@ static rk_err *find_flag_drift(rk_explainer *e) {
     const rk_difference *head = rk_explained_head(first);
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     rk_buf_add_format(&text.summary,
-                      "%zu program%s compiled again since flags or variables are not those of the "
-                      "run before: %s went from %s to %s",
+                      "%zu program%s compiled again because flags or variables changed since the "
+                      "previous run: %s went from %s to %s",
                       members.count, members.count == 1 ? " was" : "s were",
                       head->attribute ? head->attribute : "", head->before ? head->before : "none",
                       head->after ? head->after : "none");
@@ -73,8 +73,8 @@ static rk_err *find_duplicate_storms(rk_explainer *e) {
         RK_AUTO(rk_pattern_text) text = {.summary = {0}};
         const rk_sketch_line *place = place_of(first);
         rk_buf_add_format(&text.summary,
-                          "one process asked for the very same program %s %zu times: the framework "
-                          "traced it anew each time",
+                          "one process requested the same program %s %zu times: the framework "
+                          "traced it again each time",
                           rk_explained_name(first), members.count + 1);
         rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
         RK_TRY(rk_pattern_add(e->out, RK_PATTERN_DUPLICATE_STORM, members.items, members.count,

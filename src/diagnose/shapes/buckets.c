@@ -122,8 +122,8 @@ rk_err *rk_buckets_plan(const rk_bucket_size *sizes, size_t count, uint64_t mult
     if (count == 0 || multiple == 0 || max_plans == 0)
         return rk_error(RK_INVALID_ARGUMENT, "there are no sizes to plan buckets for");
     if (count > RK_BUCKETS_MAX_SIZES)
-        return rk_error(RK_OUT_OF_RANGE, "%zu sizes are more than buckets are planned for (%d)",
-                        count, RK_BUCKETS_MAX_SIZES);
+        return rk_error(RK_OUT_OF_RANGE, "too many sizes: %zu (maximum %d)", count,
+                        RK_BUCKETS_MAX_SIZES);
     if (max_plans > RK_BUCKETS_MAX)
         max_plans = RK_BUCKETS_MAX;
     rk_autofree rk_bucket_size *sorted = rk_calloc(count, sizeof *sorted);

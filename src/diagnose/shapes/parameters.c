@@ -116,7 +116,7 @@ rk_err *rk_parameters_read(const rk_model *model, rk_parameters *out_parameters)
         if (rk_span_is(name, "hlo.computation") && rk_model_attr(model, op, "entry") != RK_NO_ID)
             return read_computation(model, op, out_parameters);
     }
-    return rk_error(RK_INVALID_ARGUMENT, "the program has no function that it is entered through");
+    return rk_error(RK_INVALID_ARGUMENT, "the program has no entry function");
 }
 
 void rk_parameters_print(const rk_parameters *parameters, const size_t *holes, size_t hole_count,

@@ -92,7 +92,7 @@ static bool push_single(rk_hlo_reader *reader, const field_run *run, unsigned de
     bool is_part = field->kind == RK_HLO_MESSAGE || field->kind == RK_HLO_SHAPE ||
                    field->kind == RK_HLO_ATTRIBUTES;
     if (is_part && run->occurrences > 1)
-        return rk_hlo_fail(reader, "a message stands twice where there is place for one");
+        return rk_hlo_fail(reader, "a singular message field occurs twice");
     if (field->kind == RK_HLO_ATTRIBUTES) {
         bool is_empty;
         uint32_t node = read_attributes(reader, field->message, run->last.bytes, depth, &is_empty);
@@ -367,7 +367,7 @@ static bool walk_fields(rk_hlo_reader *reader, field_walk *walk, rk_span bytes) 
         current.occurrences++;
     }
     if (bad)
-        return rk_hlo_fail(reader, "the bytes are not those of a protobuf message");
+        return rk_hlo_fail(reader, "not a valid protobuf message");
     return !walk->in_order || push_run(reader, &current, walk->depth);
 }
 

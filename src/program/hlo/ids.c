@@ -115,7 +115,7 @@ bool rk_hlo_ordinal(rk_hlo_reader *reader, const rk_hlo_computation *computation
             *out_ordinal = (uint32_t)pair->value;
     }
     return *out_ordinal != RK_NO_ID ||
-           rk_hlo_fail(reader, "an instruction refers to one that its computation does not have");
+           rk_hlo_fail(reader, "a reference to an instruction outside its computation");
 }
 
 bool rk_hlo_index_computations(rk_hlo_reader *reader) {
@@ -136,7 +136,7 @@ bool rk_hlo_computation_of(rk_hlo_reader *reader, int64_t id, uint32_t *out_inde
     const rk_hlo_pair *pair =
         find_pair(reader->computation_ids.items, reader->computation_count, id);
     if (!pair)
-        return rk_hlo_fail(reader, "a computation is referred to that is not there");
+        return rk_hlo_fail(reader, "a reference to an unknown computation");
     *out_index = (uint32_t)pair->value;
     return true;
 }

@@ -244,7 +244,7 @@ static bool read_any(rk_hlo_reader *reader, const rk_hlo_computation *computatio
     if (!rk_hlo_read_fields(reader, &rk_hlo_instruction_fields, message, 0, take_own, &i))
         return false;
     if (i.shapes != 1 || i.literals > 1 || i.metadatas > 1)
-        return rk_hlo_fail(reader, "an instruction has no shape, or has something twice");
+        return rk_hlo_fail(reader, "an instruction has no shape, or a singular field twice");
     if (!push_references(reader, &i) || !push_metadata(reader, &i))
         return false;
     if (rk_span_is(i.opcode, "custom-call"))

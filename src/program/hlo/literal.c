@@ -105,8 +105,8 @@ static bool scan(rk_hlo_reader *reader, rk_span message, literal *out_literal) {
         if (!see_field(reader, out_literal, &field))
             return false;
     if (bad)
-        return rk_hlo_fail(reader, "the bytes are not those of a protobuf message");
-    return out_literal->shapes == 1 || rk_hlo_fail(reader, "a literal has no shape, or two");
+        return rk_hlo_fail(reader, "not a valid protobuf message");
+    return out_literal->shapes == 1 || rk_hlo_fail(reader, "a literal must have exactly one shape");
 }
 
 static void store(uint8_t *at, uint8_t width_bytes, uint64_t value) {
@@ -255,7 +255,7 @@ uint32_t rk_hlo_read_literal(rk_hlo_reader *reader, rk_span message, unsigned de
     if (!l.parts)
         return read_array(reader, &l, depth);
     if (l.data) {
-        rk_hlo_fail(reader, "a literal is a tuple and an array");
+        rk_hlo_fail(reader, "a literal is both a tuple and an array");
         return RK_NO_ID;
     }
     return read_tuple(reader, &l, depth);

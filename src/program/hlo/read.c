@@ -20,7 +20,7 @@ enum { INSTRUCTION_ID = 35, INSTRUCTION_CALLED_COMPUTATION_IDS = 38 };
 enum { SCHEDULE_SEQUENCES = 1, SEQUENCE_COMPUTATION_ID = 1, SEQUENCE_INSTRUCTIONS = 2 };
 enum { PAIR_MODULE = 1, PAIR_CONFIG = 2 };
 
-static const char NO_PROTOBUF[] = "the bytes are not those of a protobuf message";
+static const char NO_PROTOBUF[] = "not a valid protobuf message";
 
 // The first pass: collects ids and calls.
 
@@ -150,7 +150,7 @@ static bool scan_module(rk_hlo_reader *reader, rk_span message, module_facts *ou
     if (bad)
         return rk_hlo_fail(reader, NO_PROTOBUF);
     if (out_module->schedules > 1)
-        return rk_hlo_fail(reader, "a message stands twice where there is place for one");
+        return rk_hlo_fail(reader, "a singular message field occurs twice");
     return reader->computation_count || rk_hlo_fail(reader, "the module has no computations");
 }
 
@@ -278,7 +278,8 @@ static bool split_pair(rk_hlo_reader *reader, rk_span pair, rk_span *out_module,
     }
     if (bad)
         return rk_hlo_fail(reader, NO_PROTOBUF);
-    return (modules == 1 && configs <= 1) || rk_hlo_fail(reader, "there is no module, or two");
+    return (modules == 1 && configs <= 1) ||
+           rk_hlo_fail(reader, "expected exactly one module and at most one configuration");
 }
 
 static void reader_cleanup(rk_hlo_reader *reader) {

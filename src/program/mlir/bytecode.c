@@ -149,7 +149,7 @@ static bool open_head(rk_bytecode *file, rk_cursor *cursor) {
     }
     const uint8_t *end = memchr(cursor->at, 0, rk_cursor_left(cursor));
     if (cursor->bad || !end) {
-        rk_bytecode_fail(file, "head", cursor->at, "the producer's name does not end");
+        rk_bytecode_fail(file, "head", cursor->at, "the producer's name is not terminated");
         return false;
     }
     rk_span producer = rk_cursor_span(cursor, (uint64_t)(end - cursor->at) + 1);
@@ -206,7 +206,7 @@ static bool open_strings(rk_bytecode *file) {
     for (uint64_t i = 0; i < count; i++) {
         rk_span string = rk_cursor_span(&cursor, strings[i].len);
         if (!string.len || string.data[string.len - 1])
-            return fail_in(file, RK_SECTION_STRING, &cursor, "a string does not end");
+            return fail_in(file, RK_SECTION_STRING, &cursor, "a string is not terminated");
         strings[i] = rk_span_of(string.data, string.len - 1);
     }
     return rk_cursor_done(&cursor) ||
@@ -243,7 +243,7 @@ static bool open_dialects(rk_bytecode *file, rk_cursor *cursor) {
                             ? rk_cursor_varint(cursor)
                             : rk_cursor_flagged(cursor, &has_version);
         if (has_version && !rk_bytecode_take_section(file, cursor, &id, &versions))
-            return fail_in(file, RK_SECTION_DIALECT, cursor, "a dialect's version is cut");
+            return fail_in(file, RK_SECTION_DIALECT, cursor, "a dialect's version is truncated");
         if (name >= file->string_count)
             return fail_in(file, RK_SECTION_DIALECT, cursor, "a dialect has no name");
         uint32_t string = file->first_string + (uint32_t)name;
@@ -281,7 +281,7 @@ static bool open_op_names(rk_bytecode *file, rk_cursor *cursor) {
         }
     }
     if (cursor->bad || (file->version >= VERSION_OP_COUNT && promised != file->op_name_count))
-        return fail_in(file, RK_SECTION_DIALECT, cursor, "the operations' names do not add up");
+        return fail_in(file, RK_SECTION_DIALECT, cursor, "the number of operation names is wrong");
     return true;
 }
 
@@ -291,7 +291,7 @@ static bool open_entry_groups(rk_bytecode *file, rk_cursor *cursor, uint64_t *of
     while (from < to) {
         uint64_t dialect = rk_cursor_varint(cursor), count = rk_cursor_count(cursor);
         if (dialect >= file->dialect_count || count > to - from || cursor->bad)
-            return fail_in(file, RK_SECTION_ATTR_TYPE_OFFSET, cursor, "a group is not sound");
+            return fail_in(file, RK_SECTION_ATTR_TYPE_OFFSET, cursor, "a damaged group");
         rk_bytecode_entry entry = {
             .dialect = dialect & (MAX_DIALECTS - 1), .node = RK_NO_ID, .other = RK_NO_ID};
         for (uint64_t end = from + count; from < end; from++) {
@@ -325,8 +325,8 @@ static bool open_entries(rk_bytecode *file) {
     // touched.
     rk_model_reserve_nodes(file->model, 2 * (size_t)total, 3 * (size_t)total);
     file->entries[total].offset = offset & (((uint64_t)1 << 40) - 1);
-    return rk_cursor_done(&cursor) ||
-           fail_in(file, RK_SECTION_ATTR_TYPE_OFFSET, &cursor, "the groups do not fill it");
+    return rk_cursor_done(&cursor) || fail_in(file, RK_SECTION_ATTR_TYPE_OFFSET, &cursor,
+                                              "the groups do not fill their section");
 }
 
 static bool open_properties(rk_bytecode *file) {
@@ -340,8 +340,8 @@ static bool open_properties(rk_bytecode *file) {
         file->properties[file->property_count] =
             (rk_properties){.bytes = bytes, .op_name = RK_NO_ID, .content_name = RK_NO_ID};
     }
-    return rk_cursor_done(&cursor) ||
-           fail_in(file, RK_SECTION_PROPERTIES, &cursor, "they do not fill their section");
+    return rk_cursor_done(&cursor) || fail_in(file, RK_SECTION_PROPERTIES, &cursor,
+                                              "the properties do not fill their section");
 }
 
 static bool open_words(rk_bytecode *file) {

@@ -23,7 +23,7 @@ static uint32_t decode_text(rk_bytecode *file, uint32_t index, rk_span bytes) {
     if (index >= file->attr_count && scalar != RK_WORD_COUNT)
         return rk_decode_scalar_type(file, scalar);
     if (contains(text, "distinct[") || contains(text, "dense_resource<") || contains(text, "loc("))
-        rk_model_count_opaque(file->model, "MLIR text that refers to something outside of it");
+        rk_model_count_opaque(file->model, "MLIR text with an outside reference or a location");
     rk_node node = {.kind = RK_NODE_OPAQUE, .name = RK_WORD_text, .bytes = text};
     return rk_model_add_node(file->model, node);
 }
@@ -131,13 +131,13 @@ static uint32_t resolve(rk_bytecode *file, uint32_t index) {
 uint32_t rk_bytecode_resolve_attr(rk_bytecode *file, uint64_t index) {
     if (index < file->attr_count)
         return resolve(file, (uint32_t)index);
-    rk_bytecode_fail(file, "IR", file->ir.at, "an attribute of a number that none has");
+    rk_bytecode_fail(file, "IR", file->ir.at, "no attribute has this number");
     return RK_NO_ID;
 }
 
 uint32_t rk_bytecode_resolve_type(rk_bytecode *file, uint64_t index) {
     if (index < file->type_count)
         return resolve(file, file->attr_count + (uint32_t)index);
-    rk_bytecode_fail(file, "IR", file->ir.at, "a type of a number that none has");
+    rk_bytecode_fail(file, "IR", file->ir.at, "no type has this number");
     return RK_NO_ID;
 }

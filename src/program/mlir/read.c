@@ -57,7 +57,7 @@ static void define(reader *r, uint32_t type, uint32_t location) {
     }
     frame *top = rk_ir_top(r);
     if (top->next_value == top->end_value)
-        rk_ir_fail(r, "a region has more values than it says");
+        rk_ir_fail(r, "a region defines more values than declared");
     else
         model->values.items[top->to_id + top->next_value++] = value;
 }
@@ -79,7 +79,7 @@ static void read_operands(reader *r, rk_op *op) {
     for (; count && !r->file.failed; count--) {
         uint64_t number = rk_cursor_varint(&r->file.ir);
         if (RK_UNLIKELY(number >= known))
-            rk_ir_fail(r, "an operand that no operation gives");
+            rk_ir_fail(r, "an undefined operand");
         else if (!add_operand(r->file.model, rk_ir_id(r, r->scope + (uint32_t)number)))
             rk_ir_out_of_budget(r);
     }
@@ -134,7 +134,7 @@ static void open_region(reader *r, frame *top) {
 
 static void close_region(reader *r, frame *top) {
     if (top->next_value != top->end_value)
-        rk_ir_fail(r, "a region has fewer values than it says");
+        rk_ir_fail(r, "a region defines fewer values than declared");
     r->value_count = top->first_value;
     top->in_region = false;
     top->region++;
@@ -217,7 +217,7 @@ static void keep_op(reader *r, const rk_op_name *name, uint8_t mask, rk_op op) {
     if (mask & RK_IR_REGIONS)
         regions = rk_ir_read_regions(r, &is_isolated);
     if (r->file.ir.bad)
-        rk_ir_fail(r, "an operation is cut");
+        rk_ir_fail(r, "a truncated operation");
     if (r->file.failed)
         return;
     op.region_count = (uint32_t)regions;
@@ -283,7 +283,7 @@ static void step(reader *r) {
         rk_ir_close_op(r);
     }
     if (r->file.ir.bad)
-        rk_ir_fail(r, "a region is cut");
+        rk_ir_fail(r, "a truncated region");
 }
 
 static void read_ir(reader *r) {
@@ -294,7 +294,7 @@ static void read_ir(reader *r) {
     if (!r->canon)
         rk_model_reserve(r->file.model, likely, likely, likely + likely / 2);
     if (ops != 1 || has_args) {
-        rk_ir_fail(r, "not one operation at the top");
+        rk_ir_fail(r, "the top level must have exactly one operation");
         return;
     }
     read_op(r);

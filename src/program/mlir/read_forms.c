@@ -120,7 +120,7 @@ const rk_node *rk_read_dictionary(rk_bytecode *file, const rk_op_name *op, uint6
     rk_bytecode_entry *entry = &file->entries[index];
     if (model->nodes.items[id].kind != RK_NODE_DICT) {
         rk_bytecode_fail_entry(file, (uint32_t)index,
-                               "an operation's attributes are no dictionary");
+                               "an operation's attributes are not a dictionary");
         return NULL;
     }
     if (!op->has_other_forms)

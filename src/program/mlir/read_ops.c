@@ -23,7 +23,7 @@ static void look_up(rk_bytecode *file, rk_op_name *op) {
     else
         op->name = rk_model_add_string(model, rk_model_keep(model, rk_bytecode_gathered(file)));
     if (!op->spec && dialect->kind == RK_DIALECT_VHLO)
-        rk_model_count_opaque(model, "an operation of a newer VHLO");
+        rk_model_count_opaque(model, "an unknown VHLO operation");
     rk_span name = rk_model_string(model, op->name);
     op->has_other_forms =
         (dialect->kind == RK_DIALECT_VHLO || dialect->kind == RK_DIALECT_STABLEHLO) &&
@@ -182,7 +182,7 @@ static rk_properties *read_properties(rk_bytecode *file, uint32_t op_name, uint6
     rk_op_name *op = &file->op_names[op_name];
     fields found = {.count = 0};
     if (index >= file->property_count) {
-        rk_bytecode_fail(file, "IR", file->ir.at, "properties of a number that none have");
+        rk_bytecode_fail(file, "IR", file->ir.at, "no properties have this number");
         return NULL;
     }
     rk_properties *properties = &file->properties[index];
@@ -200,7 +200,8 @@ static rk_properties *read_properties(rk_bytecode *file, uint32_t op_name, uint6
     uint64_t dictionary = rk_cursor_varint(&cursor);
     const rk_node *node = rk_cursor_done(&cursor) ? rk_read_dictionary(file, op, dictionary) : NULL;
     if (!node) {
-        rk_bytecode_fail(file, "Properties", properties->bytes.data, "they are no dictionary");
+        rk_bytecode_fail(file, "Properties", properties->bytes.data,
+                         "the properties are not a dictionary");
         return NULL;
     }
     properties->first_field = node->first_field;

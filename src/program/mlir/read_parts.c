@@ -36,7 +36,7 @@ uint32_t rk_ir_read_successor(reader *r) {
         blocks = top->end_block - top->first_block;
     }
     if (block >= blocks)
-        rk_ir_fail(r, "a block that the region has not");
+        rk_ir_fail(r, "a block number outside the region");
     return (uint32_t)block;
 }
 

@@ -20,7 +20,7 @@ void rk_ir_pass_values(reader *r, uint64_t count) {
     }
     frame *top = rk_ir_top(r);
     if (RK_UNLIKELY(count > top->end_value - top->next_value))
-        rk_ir_fail(r, "a region has more values than it says");
+        rk_ir_fail(r, "a region defines more values than declared");
     else
         top->next_value += (uint32_t)count;
 }
@@ -30,7 +30,7 @@ static void stream_operands(reader *r, uint64_t count, uint32_t next_id) {
     for (; count; count--) {
         uint64_t number = rk_cursor_varint(&r->file.ir);
         if (RK_UNLIKELY(number >= known)) {
-            rk_ir_fail(r, "an operand that no operation gives");
+            rk_ir_fail(r, "an undefined operand");
             return;
         }
         rk_canon_put_number(r->canon, next_id - rk_ir_id(r, r->scope + (uint32_t)number));
@@ -49,7 +49,8 @@ static void stream_types(reader *r, uint64_t count) {
 // counts as opaque.
 static void expect_some(reader *r, bool is_said, uint64_t count) {
     if (is_said && !count)
-        rk_model_count_opaque(r->file.model, "an operation says that it has what it has not");
+        rk_model_count_opaque(r->file.model,
+                              "an operation declares an empty list of successors or regions");
 }
 
 // Writes the last parts of an operation with successors or regions.
@@ -68,7 +69,7 @@ static void stream_regions(reader *r, const rk_op_name *name, uint8_t mask, uint
     expect_some(r, mask & RK_IR_REGIONS, regions);
     rk_canon_put_number(c, (uint32_t)regions);
     if (r->file.ir.bad)
-        rk_ir_fail(r, "an operation is cut");
+        rk_ir_fail(r, "a truncated operation");
     if (regions && !r->file.failed)
         rk_ir_open_op(r, 0, 0, name->is_func, regions, is_isolated);
 }
@@ -132,7 +133,7 @@ void rk_ir_stream_op(reader *r, rk_op_name *name, uint8_t mask, const rk_op *op)
     if (mask & RK_IR_USE_LISTS)
         rk_ir_skip_use_lists(r, results);
     if (RK_UNLIKELY(ir->bad))
-        rk_ir_fail(r, "an operation is cut");
+        rk_ir_fail(r, "a truncated operation");
 }
 
 // Fast path for the common kind of operation: few results and operands, no other parts, known

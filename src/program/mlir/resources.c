@@ -46,7 +46,7 @@ static void open_resources(rk_bytecode *file) {
         open_group(file, &offsets, &values, true, &capacity);
     }
     if (offsets.bad || values.bad)
-        rk_bytecode_fail(file, "ResourceOffset", offsets.at, "resources are not sound");
+        rk_bytecode_fail(file, "ResourceOffset", offsets.at, "damaged resources");
 }
 
 bool rk_bytecode_resource(rk_bytecode *file, uint64_t handle, rk_span *out_bytes) {

@@ -149,12 +149,12 @@ static void a_program_is_opened_once(void **state) {
     run_fixture_load(f);
     RK_AUTO(rk_loaded) loaded = {0};
     rk_fault_begin(&counting);
-    rk_expect_ok(rk_corpus_open(&f->library, &f->library.items[0], &loaded));
+    rk_expect_ok(rk_corpus_open(&f->corpus, &f->corpus.items[0], &loaded));
     unsigned opens = rk_fault_count();
     rk_fault_end();
     assert_true(loaded.loaded && opens > 0);
     rk_fault_begin(&counting);
-    rk_err *err = rk_explain(&f->run.model, (rk_earlier_runs){NULL, 0}, &f->library, &explanation);
+    rk_err *err = rk_explain(&f->run.model, (rk_earlier_runs){NULL, 0}, &f->corpus, &explanation);
     unsigned explained = rk_fault_count();
     rk_fault_end();
     rk_expect_ok(err);

@@ -84,8 +84,8 @@ static void a_beginning_is_enough_if_it_is_the_only_one(void **state) {
     expect_found(*state, "20261121T120001Z-a-22", "20261121T120001Z-a-22");
     expect_not_found(*state, "2026", RK_INVALID_ARGUMENT, "several runs");
     expect_not_found(*state, "2027", RK_NOT_FOUND, "rekindle runs");
-    expect_not_found(*state, "../x", RK_INVALID_ARGUMENT, "no run id");
-    expect_not_found(*state, "", RK_INVALID_ARGUMENT, "no run id");
+    expect_not_found(*state, "../x", RK_INVALID_ARGUMENT, "not a run id");
+    expect_not_found(*state, "", RK_INVALID_ARGUMENT, "not a run id");
 }
 
 static void a_whole_name_wins_over_longer_ones_that_are_older(void **state) {

@@ -168,11 +168,11 @@ static void values(void **state) {
     assert_int_equal(model->operands.items[model->ops.items[1].first_operand],
                      model->ops.items[2].first_result);
     RK_AUTO(made) none = two_ops(2, 2);
-    assert_refused(&none, "an operand that no operation gives");
+    assert_refused(&none, "an undefined operand");
     RK_AUTO(made) more = two_ops(0, 1);
-    assert_refused(&more, "more values than it says");
+    assert_refused(&more, "more values than declared");
     RK_AUTO(made) fewer = two_ops(0, 3);
-    assert_refused(&fewer, "fewer values than it says");
+    assert_refused(&fewer, "fewer values than declared");
 }
 
 static void sections(void **state) {
@@ -355,7 +355,7 @@ static void unregistered(void **state) {
     make_op(&m, OP_OTHER, PROPERTIES);
     add_varint(&m.ir, make_properties(&m, 0, END)); // a location
     RK_AUTO(made) no_dictionary = finish(&m, 1, 0, 0);
-    assert_refused(&no_dictionary, "no dictionary");
+    assert_refused(&no_dictionary, "not a dictionary");
 }
 
 // Many operations share one long dictionary. It is not copied or scanned per operation.

@@ -449,12 +449,12 @@ static void wrong_encodings_are_refused(void **state) {
     rk_test_add_text(&more, 15, ""); // window
     rk_test_add_text(&more, 15, "");
     code = rk_test_module_with(&more);
-    expect_refused(&code, "a message stands twice where there is place for one");
+    expect_refused(&code, "a singular message field occurs twice");
     rk_buf_clear(&more);
     rk_test_add_text(&more, 7, ""); // metadata
     rk_test_add_text(&more, 7, "");
     code = rk_test_module_with(&more);
-    expect_refused(&code, "an instruction has no shape, or has something twice");
+    expect_refused(&code, "an instruction has no shape, or a singular field twice");
     rk_buf_clear(&more);
     rk_test_add_text(&more, 14, "\x80");
     code = rk_test_module_with(&more);
@@ -499,7 +499,7 @@ static void ids_are_any_numbers(void **state) {
 
 static void ids_must_lead_somewhere(void **state) {
     (void)state;
-    static const char NOWHERE[] = "an instruction refers to one that its computation does not have";
+    static const char NOWHERE[] = "a reference to an instruction outside its computation";
     static const char TWICE[] = "two instructions of one computation have the same id";
     rk_buf code = module_of_two(1, 2, 3, 1);
     expect_refused(&code, NOWHERE);
@@ -511,11 +511,11 @@ static void ids_must_lead_somewhere(void **state) {
     expect_refused(&code, TWICE);
     code = module_of_two(1, 2, 2, 1);
     rk_proto_add_varint_field(&code, 6, 77);
-    expect_refused(&code, "a computation is referred to that is not there");
+    expect_refused(&code, "a reference to an unknown computation");
     RK_AUTO(rk_buf) more = {0};
     rk_proto_add_varint_field(&more, 38, 77);
     code = rk_test_module_with(&more);
-    expect_refused(&code, "a computation is referred to that is not there");
+    expect_refused(&code, "a reference to an unknown computation");
 }
 
 static void schedules_belong_to_computations(void **state) {
@@ -572,7 +572,7 @@ static void configurations_are_read_too(void **state) {
     assert_null(
         rk_model_read(rk_buf_span(&pair), rk_span_text("hlo_with_config"), 0, &model, &reason));
     assert_null(model);
-    assert_string_equal(reason, "there is no module, or two");
+    assert_string_equal(reason, "expected exactly one module and at most one configuration");
     rk_free(reason);
     rk_test_add_message(&pair, 1, &module);
     model = rk_test_read_hlo(rk_buf_span(&pair), "hlo_with_config", 0);

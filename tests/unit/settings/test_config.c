@@ -155,7 +155,7 @@ static void unknown_names_are_reported_with_the_nearest(void **state) {
     fixture_write_config(*state, "REKINDLE_KEEP_PROGRAM = 1\n");
     EXPECT_REFUSED("/config:1:", "\"keep_programs\"", "lower case");
     fixture_write_config(*state, "MODE = off\n");
-    EXPECT_REFUSED("nearest is \"mode\"");
+    EXPECT_REFUSED("closest is \"mode\"");
     fixture_write_config(*state, "= off\n");
     EXPECT_REFUSED("/config:1:", "no setting \"\"");
 }
@@ -168,7 +168,7 @@ static void wrong_config_lines_name_file_and_line(void **state) {
     fixture_write_config(*state, "mode off\n");
     EXPECT_REFUSED("/config:1:", "name = value");
     fixture_write_config(*state, "mode = off\nmode = off\n");
-    EXPECT_REFUSED("/config:2: mode is set a second time");
+    EXPECT_REFUSED("/config:2: mode is set twice");
 }
 
 static void a_wrong_config_value_is_reported_although_the_environment_hides_it(void **state) {

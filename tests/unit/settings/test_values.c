@@ -50,7 +50,7 @@ static void sizes(void **state) {
         assert_int_equal(bytes, 7);
     }
     uint64_t bytes = 0;
-    expect_refused(rk_value_size("LABEL", "99999999999T", &bytes), "more than any disk");
+    expect_refused(rk_value_size("LABEL", "99999999999T", &bytes), "too large");
 }
 
 static void seconds(void **state) {
