@@ -144,8 +144,8 @@ class Unknown(FaultCase):
         answer = outcome.of("execute")[0]
         self.assertEqual(answer["code"], 9)
         self.assertEqual(answer["message"],
-                         "rekindle: this plugin speaks PJRT API 0.60 and takes a PJRT_ExecuteOptions of 72 bytes; the "
-                         "framework speaks 0.111 or newer, passes 144 bytes, and uses what came later (byte 80); use a "
+                         "rekindle: this plugin has PJRT API 0.60 and accepts a PJRT_ExecuteOptions of 72 bytes; the "
+                         "framework has 0.111 or newer, passes 144 bytes, and sets a later field (byte 80); use a "
                          "plugin as new as the framework")
         self.check_nothing_left(outcome)
 

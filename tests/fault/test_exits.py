@@ -152,7 +152,7 @@ class NoEnd(FaultCase):
         self.start_big(lambda: self.place.events("stored"))
         self.assertEqual((len(self.place.entries()), self.lost()), (1, (1, 1, 0, 0)))
         again, = self.rekindle("explain")["compilations"]
-        self.assertIn("left while it was being written", again["advice"])
+        self.assertIn("ended during the write", again["advice"])
         self.assertEqual([path for path in self.place.files("objects") if "/.tmp" in path], [])
         self.check_warm("preload", ["client", "compile=name=big"], environment=self.BIG)
 

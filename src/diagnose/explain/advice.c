@@ -100,13 +100,13 @@ static const char *advice_for(const rk_explained *item) {
         return "The entry could not be used and was replaced: `rekindle fsck` checks the others.";
     case RK_CAUSE_UNCACHEABLE:
         if (item->was_lost)
-            return "It was compiled before and not stored: the process left while it was being "
-                   "written, by os._exit or a signal. Let it end as usual, or live on for a "
-                   "moment; without that, later starts try again.";
+            return "It was compiled before and not stored: the process ended during the write, "
+                   "by os._exit or a signal. Let it exit normally, or keep it alive for a moment; "
+                   "without that, later starts try again.";
         return item->compile->outcome == RK_OUTCOME_BYPASS
                    ? "It is compiled at every start: take callbacks and debugging prints out of "
-                     "it, "
-                     "or move them into a function of their own."
+                     "it, or "
+                     "move them into a function of their own."
                    : "It was compiled before and not stored: see `rekindle stats` for the reason, "
                      "and REKINDLE_MIN_COMPILE_SECONDS.";
     case RK_CAUSE_FIRST:

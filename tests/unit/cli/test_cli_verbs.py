@@ -862,7 +862,7 @@ class Runs(Case):
         said = {one["name"]: one for one in self.json("explain")["compilations"]}
         self.assertEqual(said["jit_init"]["cause"], "evicted")
         self.assertEqual(said["jit_eval"]["cause"], "uncacheable")
-        self.assertIn("the process ended it was being written", said["jit_eval"]["advice"])
+        self.assertIn("the process ended during the write", said["jit_eval"]["advice"])
         self.job("cold")
         self.assertEqual(self.json("stats")["lost"], 0)
 

@@ -45,7 +45,7 @@ static void each_cause_is_reported_in_a_line(void **unused) {
     expect("shape", RK_CAUSE_SHAPE, "input x: tensor<32x8xf32> → tensor<24x8xf32>", 10);
     expect("dtype", RK_CAUSE_DTYPE, "input x: tensor<16x8xf32> → tensor<16x8xf16>", 9);
     expect("counter", RK_CAUSE_CONSTANT, "constant: 3 → 4", 8);
-    expect("optional", RK_CAUSE_PARAMETERS, "input batch['mask'] appeared: tensor<8xf32>", 12);
+    expect("optional", RK_CAUSE_PARAMETERS, "input batch['mask'] added: tensor<8xf32>", 12);
     expect("branch", RK_CAUSE_STRUCTURE, "other operations: 17 instead of 7", 9);
 }
 

@@ -188,7 +188,7 @@ static void what_cannot_be_said_to_it_is_named(void **state) {
     const char *message;
     size_t size;
     rk_pjrt_error_message(error, &message, &size);
-    assert_non_null(strstr(message, "plugin speaks PJRT API 0.60"));
+    assert_non_null(strstr(message, "plugin has PJRT API 0.60"));
     assert_non_null(strstr(message, "framework speaks 0.61 or newer"));
     rk_pjrt_error_destroy(error);
     check_callers(&args, 88, 24);
@@ -262,7 +262,7 @@ static void refusals_are_explained(void **state) {
     const char *explained = rk_bridge_explain(&bridge, text, strlen(text));
     assert_non_null(explained);
     assert_memory_equal(explained, text, strlen(text));
-    assert_non_null(strstr(explained, "framework speaks PJRT API 0.80 or older, this plugin 0.81"));
+    assert_non_null(strstr(explained, "framework has PJRT API 0.80 or older, this plugin 0.81"));
     assert_ptr_equal(rk_bridge_explain(&bridge, text, strlen(text)), explained); // stored once
     static const char options[] = "Unexpected PJRT_ExecuteOptions size: expected 112, got 80";
     explained = rk_bridge_explain(&bridge, options, strlen(options));
