@@ -25,7 +25,7 @@ check: setup
 check-gpu: build
 	scripts/check-gpu
 
-# What others wrote; hours. MODULES="lax …" chooses.
+# Third-party programs and tests; hours. MODULES="lax …" chooses.
 conformance: build
 	scripts/python-env --create jax-models conformance torch-tests
 	tests/conformance/run --docs $(MODULES)

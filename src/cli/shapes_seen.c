@@ -98,7 +98,7 @@ void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out) {
         err = rk_program_index_make(model, &index);
     if (!err && index.call.line > 0)
         rk_source_write(&index.call, out);
-    rk_err_drop(err, "the place is told where it is known");
+    rk_err_drop(err, "the place is shown if it is known");
     rk_program_index_cleanup(&index);
     rk_model_free(model);
 }

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Lower modules first: a module includes only itself and lower modules.
-ROOMS = ["base", "settings", "program", "identity", "store", "journal", "cache", "diagnose", "pjrt", "probe", "cli"]
+MODULES = ["base", "settings", "program", "identity", "store", "journal", "cache", "diagnose", "pjrt", "probe", "cli"]
 # Only these modules read settings; they pass them to other modules as parameters.
 USERS_OF_SETTINGS = {"settings", "cache", "pjrt", "cli"}
 
@@ -80,7 +80,7 @@ class Tree:
     def name(self, path):
         return path.relative_to(self.root).as_posix()
 
-    def room(self, path):
+    def module(self, path):
         return path.relative_to(self.root / "src").parts[0]
 
     def sources(self):
@@ -122,9 +122,9 @@ def headers(tree):
 def layers(tree):
     """Modules include only lower modules, by path from src/."""
     for path in tree.sources():
-        room = tree.room(path)
-        if room not in ROOMS:
-            yield f"{tree.name(path)}:1: the room {room} has no place in ROOMS (check_style.py)"
+        module = tree.module(path)
+        if module not in MODULES:
+            yield f"{tree.name(path)}:1: the module {module} is missing in MODULES (check_style.py)"
             continue
         for number, line in enumerate(code_lines(path), 1):
             match = re.match(r'#include "([^"]+)"', line)
@@ -132,14 +132,14 @@ def layers(tree):
                 continue
             target = match.group(1).split("/")[0]
             where = f"{tree.name(path)}:{number}:"
-            if room in THIRD_PARTY_HEADERS.get(target, ()):
+            if module in THIRD_PARTY_HEADERS.get(target, ()):
                 continue
-            if target not in ROOMS:
+            if target not in MODULES:
                 yield f"{where} includes {match.group(1)}, which is no path from src/"
-            elif ROOMS.index(target) > ROOMS.index(room):
-                yield f"{where} {room} includes {target}, a higher room"
-            elif target == "settings" and room not in USERS_OF_SETTINGS:
-                yield f"{where} {room} reads settings; they are handed to it"
+            elif MODULES.index(target) > MODULES.index(module):
+                yield f"{where} {module} includes {target}, a higher module"
+            elif target == "settings" and module not in USERS_OF_SETTINGS:
+                yield f"{where} {module} reads settings; it must get them as parameters"
 
 
 def forbidden(tree):
@@ -148,7 +148,7 @@ def forbidden(tree):
         name = tree.name(path)
         for number, call in find_calls(path, FORBIDDEN_EVERYWHERE):
             yield f"{name}:{number}: {call}() is forbidden"
-        if tree.room(path) == "cli" or name in MAY_ALLOCATE:
+        if tree.module(path) == "cli" or name in MAY_ALLOCATE:
             continue
         for number, call in find_calls(path, FORBIDDEN_IN_PROCESS):
             yield f"{name}:{number}: {call}() is forbidden outside src/cli"
@@ -159,7 +159,7 @@ def printing(tree):
     named = re.compile(r"\b(" + "|".join(PRINTING_NAMES) + r")\b")
     for path in tree.sources():
         name = tree.name(path)
-        if tree.room(path) == "cli" or name in MAY_PRINT:
+        if tree.module(path) == "cli" or name in MAY_PRINT:
             continue
         for number, call in find_calls(path, PRINTING):
             yield f"{name}:{number}: {call}() prints"
@@ -207,7 +207,31 @@ def format(tree):
         yield done.stderr + "run: make format"
 
 
-RULES = {rule.__name__: rule for rule in (headers, layers, forbidden, printing, length, text, format)}
+# Words and names that are replaced by the field's terms (docs/architecture.md, "Glossary").
+RETIRED_NAMES = (
+    r"rk_preload_(?!stub)\w+ rk_load_ahead compile_ahead rk_heap_room\w* rk_room\w* rk_landing rk_flight_land rk_ticket "
+    r"rk_flight_approach rk_likeness\w* rk_tie rk_rhythm\w* rk_ages\w* rk_age_of rk_used_\w+ rk_hold\w* rk_store_rest "
+    r"rk_view\w* rk_library\w* rk_runtime_tell rk_once \w+_inside\.h"
+).split()
+RETIRED_PHRASES = (
+    "whoever", "what is wanted", "behind the job's back", "is told", "told once", "asked for rightly", "nearly was",
+    "load(?:ed|ing|s)? ahead", "(?<!_)ahead of time", "signs? of life", "what others wrote", "speaks? against",
+)  # fmt: skip
+
+
+def words(tree):
+    """Retired names and phrases do not come back."""
+    retired = re.compile(rf"\b(?:{'|'.join(RETIRED_NAMES)})\b|(?i:\b(?:{'|'.join(RETIRED_PHRASES)})\b)")
+    for path in tree.text_files():
+        name = tree.name(path)
+        if name == "tests/style/check_style.py" or path.suffix == ".json":
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            for match in retired.finditer(line):
+                yield f"{name}:{number}: \"{match.group()}\" is a retired word"
+
+
+RULES = {rule.__name__: rule for rule in (headers, layers, forbidden, printing, length, text, format, words)}
 
 
 def main():

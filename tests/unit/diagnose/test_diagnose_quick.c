@@ -46,7 +46,7 @@ static void each_cause_is_reported_in_a_line(void **unused) {
     expect("dtype", RK_CAUSE_DTYPE, "input x: tensor<16x8xf32> → tensor<16x8xf16>", 9);
     expect("counter", RK_CAUSE_CONSTANT, "constant: 3 → 4", 8);
     expect("optional", RK_CAUSE_PARAMETERS, "input batch['mask'] added: tensor<8xf32>", 12);
-    expect("branch", RK_CAUSE_STRUCTURE, "other operations: 17 instead of 7", 9);
+    expect("branch", RK_CAUSE_STRUCTURE, "different operations: 17 instead of 7", 9);
 }
 
 static void what_is_like_nothing_is_first(void **unused) {

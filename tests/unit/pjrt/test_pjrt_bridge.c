@@ -189,7 +189,7 @@ static void what_cannot_be_said_to_it_is_named(void **state) {
     size_t size;
     rk_pjrt_error_message(error, &message, &size);
     assert_non_null(strstr(message, "plugin has PJRT API 0.60"));
-    assert_non_null(strstr(message, "framework speaks 0.61 or newer"));
+    assert_non_null(strstr(message, "framework has 0.61 or newer"));
     rk_pjrt_error_destroy(error);
     check_callers(&args, 88, 24);
 }
