@@ -20,7 +20,7 @@ typedef struct rk_buf {
 #define RK_BUF_INIT(max_bytes) ((rk_buf){.max = (max_bytes)})
 
 void rk_buf_cleanup(rk_buf *buf); // frees the bytes; RK_AUTO(rk_buf) buf = RK_BUF_INIT(…)
-void rk_buf_clear(rk_buf *buf);   // removes content and failure, keeps the memory
+void rk_buf_clear(rk_buf *buf);   // makes the buffer empty and resets `failed`; keeps the memory
 
 void rk_buf_reserve(rk_buf *buf, size_t extra);
 void rk_buf_add(rk_buf *buf, const void *data, size_t len);

@@ -34,8 +34,8 @@ RK_NODISCARD rk_err *rk_tree_open(const char *top, const char *path, int flags, 
 RK_NODISCARD rk_err *rk_tree_publish(const char *top, const char *path, const void *data,
                                      size_t len, mode_t mode);
 
-// Makes all missing folders of `path`, and the top, with mode 0700. Those below the top survive a
-// power cut.
+// Makes all missing folders of `path`, and the top, with mode 0700. After a power cut, the new
+// folders below the top still exist.
 RK_NODISCARD rk_err *rk_tree_make_dirs(const char *top, const char *path);
 
 // As rk_fs_list.

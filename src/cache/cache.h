@@ -7,8 +7,9 @@
 // Turns an entry's bytes into a handle. Called on the thread that calls rk_cache_lookup.
 typedef struct rk_loader {
     void *context;
-    // Errors come from the plugin; RK_UNIMPLEMENTED means that the plugin cannot load executables.
-    // NULL: nothing is loaded, and an answer without a miss means that a sound entry exists.
+    // Returns the executable for the entry. Errors come from the plugin; RK_UNIMPLEMENTED means
+    // that the plugin cannot load executables. If `load` is NULL, nothing is loaded, and
+    // RK_MISS_NONE means only that a sound entry exists.
     rk_err *(*load)(void *context, const rk_entry *entry, void **out_handle);
     // Called before `load`. False: the entry is not loaded (RK_MISS_REFRESH). NULL: every entry is
     // accepted.

@@ -5,9 +5,9 @@
 
 #include "base/status.h"
 
-// Returns the absolute path of the store for the value of REKINDLE_DIR ("" or NULL: the default).
-// Errors: RK_INVALID_ARGUMENT (a URL, "~name/…", too long), RK_FAILED_PRECONDITION (no home
-// directory found). `*out_directory` is owned: rk_free.
+// Returns the absolute path of the store. `written` is the value of REKINDLE_DIR; "" or NULL stands
+// for the default. Errors: RK_INVALID_ARGUMENT (a URL, "~name/…", too long), RK_FAILED_PRECONDITION
+// (no home directory found). `*out_directory` is owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_resolve(const char *written, char **out_directory);
 
 // Checks whether a new store may be made at `directory`, an absolute path. NULL if it may, or if

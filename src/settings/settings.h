@@ -11,13 +11,13 @@
 
 typedef enum rk_mode { RK_MODE_READWRITE, RK_MODE_READONLY, RK_MODE_REFRESH, RK_MODE_OFF } rk_mode;
 
-// The action on a real compilation (no hit) after warm-up.
+// What rekindle does about a compilation after warm-up. A hit is not a compilation.
 typedef enum rk_strict { RK_STRICT_OFF, RK_STRICT_WARN, RK_STRICT_FAIL } rk_strict;
 
 // When warm-up ends.
 typedef enum rk_warmup_kind {
     RK_WARMUP_AUTO, // when no program was compiled or first executed for a while
-    RK_WARMUP_MARK, // when the job marks it
+    RK_WARMUP_MARK, // when the program calls rekindle_mark_warm (pjrt/rekindle.h)
     RK_WARMUP_STEPS,
     RK_WARMUP_COMPILES,
     RK_WARMUP_SECONDS,
@@ -121,8 +121,8 @@ void rk_settings_cleanup(rk_settings **settings);
 
 const rk_settings_values *rk_settings_get(const rk_settings *settings);
 rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
-// Returns the setting's variable that `variable` probably misspells ("REKINDLE_MDOE"). NULL if
-// `variable` is correct, or similar to none. Static.
+// Returns the variable of a setting that `variable` probably misspells: "REKINDLE_MODE" for
+// "REKINDLE_MDOE". NULL if `variable` is correct or resembles no setting. Static.
 const char *rk_settings_misspelt(rk_span variable);
 const char *rk_mode_name(rk_mode mode);
 const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"

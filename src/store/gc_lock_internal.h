@@ -1,6 +1,6 @@
 // The gc lock, so that one process at a time evicts or collects garbage; private to src/store. The
-// lock is a lease (store/lease.h), as for a compilation, that expires after five minutes. It is not
-// strict: two processes that collect at once only do more than necessary.
+// lock is a lease (store/lease.h) that expires after five minutes. Two processes may hold it at
+// once in rare cases; they then remove more than necessary, but do no other harm.
 #pragma once
 
 #include "store/lease.h"
