@@ -1,5 +1,5 @@
 // Runs a command as if it had been started in place of this process. Signals sent to this process
-// reach the command, a key pressed at the terminal acts once on each of the two, and the command
+// reach the command, a key such as Ctrl-C reaches each of the two processes once, and the command
 // inherits everything that this process inherited.
 #pragma once
 
@@ -37,5 +37,5 @@ void rk_child_outlive_streams(void);
 // The exit status that a shell would report: the command's own, or 128 + N if signal N killed it.
 int rk_child_exit_status(const rk_child_end *end);
 
-// The same end, as the journal of the run records it.
+// Returns the end of the command in the form that the journal of the run records.
 rk_run_command rk_child_describe(const rk_child_end *end);

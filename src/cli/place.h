@@ -13,7 +13,7 @@ void rk_place_set_variable(const char *variable, const char *value);
 // rk_place_set_variable.
 const rk_env *rk_place_environment(void);
 
-// Loads the settings and sets their log level. Owned: rk_settings_free.
+// Loads the settings, and sets the log level of this process to theirs. Owned: rk_settings_free.
 RK_NODISCARD rk_err *rk_place_settings(rk_settings **out_settings);
 
 // The same, for verbs that read runs and do not open the store. RK_FAILED_PRECONDITION if the

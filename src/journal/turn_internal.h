@@ -16,4 +16,4 @@ typedef struct rk_turn {
 rk_turn rk_turn_begin(rk_journal *journal, const char *event);
 
 // Writes the line, unless an earlier write failed.
-void rk_turn_end(rk_turn *mine);
+void rk_turn_end(rk_turn *turn);

@@ -13,13 +13,14 @@
 // Creates the runtime's prefetcher if the settings allow it. Called once, as the runtime starts.
 RK_HIDDEN void rk_prefetch_start(rk_runtime *runtime);
 
-// Called after a client was created. Starts to load what earlier runs of the job requested from
-// this client.
+// Called after a client was created. Starts to load the executables that earlier runs of the job
+// requested from this client.
 RK_HIDDEN void rk_prefetch_begin(const rk_runtime *runtime, rk_plugin *plugin,
                                  const rk_client *client);
 
-// Answers a request with the prefetched executable, or with the reason against its entry. False:
-// the caller has to look the key up. May block for the duration of one load.
+// Answers a request with the prefetched executable, or with a miss if the prefetch found that the
+// entry is not usable. False: no answer, and the caller has to look the key up. May block for the
+// duration of one load.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_take(rk_request *r, rk_answer *out_answer);
 
 // Called after a request was answered. Requests that are not in the manifest show that this run
@@ -27,12 +28,12 @@ RK_NODISCARD RK_HIDDEN bool rk_prefetch_take(rk_request *r, rk_answer *out_answe
 RK_HIDDEN void rk_prefetch_answered(const rk_request *r);
 
 // Called before a client is destroyed, or, with NULL, before the process ends. Stops loading for
-// the client and destroys what is loaded and unclaimed. Blocks up to REKINDLE_DRAIN_SECONDS. False
-// if the plugin is still loading after that; the next call does not wait for this load again.
+// the client and destroys its unclaimed executables. Blocks up to REKINDLE_DRAIN_SECONDS. False if
+// the plugin is still loading after that; the next call does not wait for this load again.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_end(const rk_runtime *runtime, const PJRT_Client *handle);
 
-// Called when verification found the entry of that key to be wrong. Destroys what was prefetched
-// from it, unless a request waits for it.
+// Called when verification found the entry of `key` to be wrong. Destroys the executables that were
+// prefetched from this entry, except one that a request waits for.
 RK_HIDDEN void rk_prefetch_distrust(const rk_runtime *runtime, const rk_key *key);
 
 // Number of prefetched executables that were destroyed without being requested.
@@ -44,8 +45,8 @@ RK_HIDDEN extern atomic_uint_fast64_t rk_prefetch_destroyed;
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_free_memory(uint64_t before);
 
 // Called when the framework queries how much of a device's memory is in use. Destroys prefetched
-// executables like rk_prefetch_free_memory: an engine that sizes a cache by the answer must not
-// find less free memory than without rekindle. True if the figures may have changed.
+// executables like rk_prefetch_free_memory: an inference engine that sizes its cache by the answer
+// must see as much free memory as without rekindle. True if the figures may have changed.
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_clear(void);
 
 // Like rk_prefetch_free_memory, after the plugin answered a call with `error`. Does nothing and

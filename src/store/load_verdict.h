@@ -7,7 +7,7 @@
 
 typedef struct rk_load_verdict {
     bool aside;          // true: no entry of this key is loaded; false: the entry is suspected
-    uint64_t created_ns; // when the entry that was being loaded was created
+    uint64_t created_ns; // creation time of the entry that was being loaded
     uint64_t judged_ns;  // realtime clock
     int signal;          // the signal that killed the process; 0: not known
 } rk_load_verdict;

@@ -49,10 +49,10 @@ const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
 // All text is owned; NULL if there is none.
 typedef struct rk_difference {
     rk_difference_kind kind;
-    bool follows;   // it follows from another difference and is no cause
+    bool follows;   // the difference follows from another one and is no cause
     uint32_t order; // position in the program; the list is sorted by it
     char *function, *op, *attribute, *before, *after;
-    char *file; // the user's file, of the later program; of the earlier one if the later has none
+    char *file; // the user's file: from the later program, else from the earlier one
     uint32_t line;
     rk_stack stack; // owned; only for a cause; empty if unknown
 } rk_difference;

@@ -22,7 +22,7 @@ void rk_quick_program_free(rk_quick_program *program); // NULL is fine
 const rk_sketch *rk_quick_program_sketch(const rk_quick_program *program);
 
 typedef struct rk_quick_verdict {
-    rk_cause cause;  // RK_CAUSE_FIRST: no similar program; no causes that only journals show
+    rk_cause cause;  // RK_CAUSE_FIRST: no similar program. Never a cause that only journals show
     char words[256]; // "input x: tensor<32x8xf32> → tensor<24x8xf32>"; one line of UTF-8
     char file[512];  // the user's; "" if unknown
     uint32_t line;

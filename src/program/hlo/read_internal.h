@@ -53,7 +53,8 @@ typedef enum rk_hlo_words {
 // A cache slot for a part already read: programs repeat themselves. The key is the part's bytes, or
 // a number. A new part replaces the old one.
 typedef struct rk_hlo_memo {
-    const void *owner; // identifies how the bytes are read (a message definition, or a function)
+    const void
+        *owner; // identifies the kind of part: a message definition, a field, a kind of location, …
     const uint8_t *data;
     uint64_t value; // the length of `data`; if `data` is NULL, the number that is the key
     uint32_t id;
