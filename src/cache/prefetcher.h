@@ -8,7 +8,7 @@
 // - takes an item that is loaded,
 // - waits for an item that is being loaded (but never for an item whose loading has not begun),
 // - removes an item whose loading has not begun, and loads it itself.
-// A budget limits the loaded items that no request has taken. Such items are destroyed after
+// A budget limits the loaded items that no request has taken. These items are destroyed after
 // `keep_ns`, or as soon as their owner's requests show that the run differs from the list.
 //
 // After rk_prefetcher_drain has returned true, no thread of the prefetcher is inside the plugin for
@@ -118,8 +118,8 @@ size_t rk_prefetcher_relieve(rk_prefetcher *prefetch);
 // include prefetched executables. Returns how many executables it destroyed.
 size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch);
 
-// Waits, at most `timeout_ns`, until all discarded executables are destroyed. Includes those that
-// other threads are destroying, and those that were still being loaded.
+// Waits, at most `timeout_ns`, until all discarded executables are destroyed, also those that other
+// threads destroy or that are still being loaded.
 void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns);
 
 // Discards the list of an owner that is about to end, and waits for its loads, at most

@@ -24,8 +24,9 @@ void rk_verify_run_cleanup(rk_verify_run *run);
 
 uint64_t rk_verify_requests(const rk_verify_run *run);
 
-// Compiler calls that returned an executable, and those that failed. A failed call does not count
-// against the run, because no cache can hold a program that does not compile.
+// Return the number of compiler calls that returned an executable, and of calls that failed. A
+// failed call does not count against the run, because no cache can hold a program that does not
+// compile.
 uint64_t rk_verify_compiled(const rk_verify_run *run);
 uint64_t rk_verify_failed(const rk_verify_run *run);
 

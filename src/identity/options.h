@@ -21,8 +21,8 @@
 RK_NODISCARD rk_err *rk_options_canonicalize(rk_span options, rk_buf *out_canonical,
                                              rk_components *out_fields);
 
-// The same without the fields that `ignore` (REKINDLE_KEY_IGNORE) names. Frameworks copy XLA_FLAGS
-// into debug_options, so an ignored flag must be ignored here too.
+// As rk_options_canonicalize, without the fields that `ignore` (REKINDLE_KEY_IGNORE) names.
+// Frameworks copy XLA_FLAGS into debug_options, so an ignored flag must be ignored here too.
 RK_NODISCARD rk_err *rk_options_canonicalize_without(rk_span options, const char *ignore,
                                                      rk_buf *out_canonical,
                                                      rk_components *out_fields);

@@ -9,7 +9,7 @@
 // The bytes are the plugin's own bytes for this executable. They are handed out twice and then
 // freed; the plugin answers later requests. A request for the size also reserves heap for the
 // framework's reading of the content (base/heap_reserve.h). The reservation ends when the framework
-// has read the content.
+// has read the content, or when the thread asks about another executable.
 #pragma once
 
 #include "base/buf.h"

@@ -1,8 +1,9 @@
 // Prefetch (cache/prefetcher.h) with a PJRT plugin. The job's manifest lists what the last runs
 // requested from this client, with which compile options. Loading starts when the client is
 // created, and a request with the same key gets the loaded executable. As for any hit, the key
-// covers program, options and environment. Options that REKINDLE_KEY_IGNORE or the canonical form
-// leave out of the key are as the last run sent them. Used only inside src/pjrt.
+// covers program, options and environment. Options that are not in the key (because of
+// REKINDLE_KEY_IGNORE or the canonical form) have the values that the last run sent. Used only
+// inside src/pjrt.
 #pragma once
 
 #include <stdatomic.h>
@@ -54,7 +55,10 @@ RK_NODISCARD RK_HIDDEN bool rk_prefetch_clear(void);
 RK_NODISCARD RK_HIDDEN bool rk_prefetch_relieve(const rk_plugin *plugin, const PJRT_Error *error,
                                                 uint64_t before);
 
-// Returns the more useful of two answers to the same call, and destroys the other error.
+// Chooses between `first`, the error of a call, and `second`, the result of its repetition;
+// destroys the other error. Returns `first` if the repetition failed for another reason than short
+// memory, because the first call may have consumed the inputs of the second. Otherwise returns
+// `second`.
 RK_NODISCARD RK_HIDDEN PJRT_Error *rk_prefetch_choose(const rk_plugin *plugin, PJRT_Error *first,
                                                       PJRT_Error *second);
 

@@ -18,9 +18,9 @@ RK_NODISCARD RK_HIDDEN bool rk_record_find_client(const rk_client *client, uint3
 // Called after a request was answered. `start_ns` is its start, by rk_monotonic_ns.
 RK_HIDDEN void rk_record_request(const rk_request *r, uint64_t start_ns);
 
-// Writes what is not written yet. Best effort: a manifest is a hint.
+// Writes the requests that are not in the manifest yet. Best effort: a manifest is a hint.
 RK_HIDDEN void rk_record_write(void);
 
-// Called at the end of the process. Writes what is not written yet. After this call, nothing is
+// Called at the end of the process. Writes the remaining requests. After this call, nothing is
 // recorded or written.
 RK_HIDDEN void rk_record_end(void);

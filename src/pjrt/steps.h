@@ -26,7 +26,7 @@ extern rk_steps_ring rk_the_ring;
 // writes the journal. Thread-safe.
 void rk_steps_catch_up(void);
 
-// The two lowest bits of a word are its kind. They are zero in the address of an executable.
+// The two lowest bits of a word are its kind. In the address of an executable, these bits are zero.
 enum { RK_WORD_EXECUTE = 0, RK_WORD_TO_DEVICE = 1, RK_WORD_TO_HOST = 2, RK_WORD_MARK = 3 };
 
 // Appends a word. Returns the number of words before it.

@@ -5,7 +5,7 @@
 #include "program/model.h"
 #include "program/traits.h"
 
-// Reads a program into a model. `code` and `format` are those of rk_program_inspect; `code` is
+// Reads a program into a model. `code` and `format` are as in rk_program_inspect; `code` is
 // borrowed until rk_model_free. If the bytes are not a program of that format, `*out_model` is
 // NULL, and `*out_reason` (owned, rk_free) is the reason. The only error is RK_RESOURCE_EXHAUSTED.
 // The model takes at most 60 bytes per byte of `code`, plus 64 KiB. Recursion is bounded; time is

@@ -22,5 +22,6 @@ RK_NODISCARD rk_err *rk_directory_check_place(const char *directory, bool is_def
 // Expands "~" and "~/…"; copies any other path. `label` is for errors. Owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_expand_home(const char *label, const char *path, char **out_path);
 
-// The same, then makes a relative path absolute from the working directory. Owned: rk_free.
+// As rk_directory_expand_home, and also makes a relative path absolute, from the working directory.
+// Owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_absolute(const char *label, const char *path, char **out_path);

@@ -16,7 +16,8 @@ typedef enum rk_strict { RK_STRICT_OFF, RK_STRICT_WARN, RK_STRICT_FAIL } rk_stri
 
 // When warm-up ends.
 typedef enum rk_warmup_kind {
-    RK_WARMUP_AUTO, // when no program was compiled or first executed for a while
+    RK_WARMUP_AUTO, // when no program was compiled, or executed for the first time, for some time
+                    // (pjrt/strict.h)
     RK_WARMUP_MARK, // when the program calls rekindle_mark_warm (pjrt/rekindle.h)
     RK_WARMUP_STEPS,
     RK_WARMUP_COMPILES,
@@ -100,9 +101,9 @@ typedef struct rk_settings rk_settings;
 // and rk_settings_load returns the error of `check`.
 typedef rk_err *(*rk_settings_check_fn)(const char *directory);
 RK_NODISCARD rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings);
-// The same for a job, which must run even if settings cannot be read. Fails like rk_settings_load
-// if a value is wrong or memory is short. Otherwise returns settings. Their mode is RK_MODE_OFF in
-// two cases:
+// As rk_settings_load, for a job, which must run even if settings cannot be read. Fails like
+// rk_settings_load if a value is wrong or memory is short. Otherwise returns settings. Their mode
+// is RK_MODE_OFF in two cases:
 // - The home directory or the config file cannot be found or read, `check` returned an error, or a
 //   new store may not be made in its place (such as another user's home). `*out_trouble` describes
 //   the problem and the remedy.

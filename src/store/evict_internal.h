@@ -11,9 +11,9 @@
 // Cidon, NSDI 2018). This formula needs no counter in the entry, and no inflation value that all
 // processes share.
 //
-// A stored program explains compilations but saves no time. Its seconds are a tenth of the seconds
-// of its executable. So a small program is evicted after its executable, and a large program before
-// it.
+// A stored program explains compilations but saves no time. In the formula, its seconds are a tenth
+// of the seconds of its executable. So a small program is evicted after its executable, and a large
+// program before it.
 #pragma once
 
 #include "store/gc.h"

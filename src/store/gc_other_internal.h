@@ -1,5 +1,5 @@
-// Limits for files that are no entries: quarantine/, plugins/, jobs/ and runs/; private to
-// src/store.
+// Keeps the folders without entries within their limits: quarantine/, plugins/, jobs/ and runs/;
+// private to src/store.
 #pragma once
 
 #include "store/evict_internal.h"

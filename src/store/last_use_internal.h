@@ -1,8 +1,8 @@
 // Records and reads the last use of an entry; private to src/store. The last use is the
-// modification time of the entry's file. A put and a recorded use set this time, and nothing else
-// does. (Access times do not serve: backups change them, and most mounts do not update them on a
-// read.) The file system's own clock sets the time, so that a process with a wrong clock does no
-// harm.
+// modification time of the entry's file. A put and a recorded use set this time; eviction and
+// garbage collection only correct a time in the future. (Access times do not serve: backups change
+// them, and most mounts do not update them on a read.) The file system's own clock sets the time,
+// so that a process with a wrong clock does no harm.
 //
 // The file system's clock may jump. Then a file that was used a minute ago may look a year old. So
 // a process that sets a last use also records a sample of that clock in usage/clock: its difference

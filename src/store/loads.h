@@ -9,8 +9,9 @@
 //   any load: each of the entries is suspected. A suspected entry is not loaded; its program is
 //   compiled again, and the new entry replaces it. The new entry is on trial: it is not prefetched,
 //   and only a process that starts later loads it. If the load kills that process too, the key is
-//   set aside. If the load succeeds, the verdict is removed. (Only the parent of a process learns
-//   how it ended. To others, SIGKILL, out of memory and _exit look the same.)
+//   set aside. If the load succeeds, the verdict is removed. (Only the parent of a process can find
+//   out how the process ended. Other processes cannot distinguish SIGKILL, out of memory and
+//   _exit.)
 // - The process ended in another known way: no verdict.
 //
 // A verdict is valid for 30 days. A process on another host, or of another boot or pid namespace,

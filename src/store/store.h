@@ -78,9 +78,9 @@ bool rk_store_note_refusal(rk_store *store, const rk_err *err);
 // ends or pauses its puts for long. Best effort. Later puts are allowed.
 void rk_store_flush_usage(rk_store *store);
 
-// Publishes an entry under its key and kind, and replaces an existing one. Evicts other entries if
-// the limit requires it, which may take seconds (store/evict_internal.h). `out_stored_bytes`, the
-// size of the file, may be NULL. Errors:
+// Publishes an entry under its key and kind, and replaces an existing entry. Evicts other entries
+// if the limit requires it, which may take seconds (store/evict_internal.h). `out_stored_bytes`,
+// the size of the file, may be NULL. Errors:
 // RK_PERMISSION_DENIED: the store is readonly.
 // RK_OUT_OF_RANGE: the entry is larger than 4 GiB, or eviction cannot free enough space.
 // The error of the earlier refusal, while rk_store_accepts is false.

@@ -86,6 +86,6 @@ RK_NODISCARD rk_err *rk_differences_note(rk_differences *list, const rk_differen
 // Sorts causes before the other differences, and each group by `order`. Stable.
 void rk_differences_sort(rk_differences *list);
 
-// Copies a span; NULL for an empty one. `*out_text` is owned by the caller: rk_free.
+// Copies a span as a C string; NULL for an empty span. `*out_text` is owned by the caller: rk_free.
 // RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_difference_text(rk_span text, char **out_text);

@@ -29,8 +29,8 @@ typedef struct rk_quick_verdict {
     size_t nearest; // index in `seen` of the most similar program; SIZE_MAX: none
 } rk_quick_verdict;
 
-// Compares a program with earlier ones. `seen` is in order of time, the latest last; NULL elements
-// are skipped. Takes some microseconds per element to compare sketches, and one pass over all
-// operations of the most similar program. Never fails.
+// Compares a program with earlier programs. `seen` is in order of time, the latest last; NULL
+// elements are skipped. Takes some microseconds per element to compare sketches, and one pass over
+// all operations of the most similar program. Never fails.
 void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *const *seen,
                        size_t seen_count, rk_quick_verdict *out_verdict);

@@ -22,7 +22,7 @@ RK_NODISCARD rk_err *rk_parameters_read(const rk_model *model, rk_parameters *ou
 void rk_parameters_print(const rk_parameters *parameters, const size_t *holes, size_t hole_count,
                          const char *symbol, rk_buf *out);
 
-// A hash of the set of operation names in the program; their order and count do not matter. The
-// hash distinguishes programs that have equal parameters and no distinctive names. 0 if memory is
-// short.
+// Returns a hash of the set of operation names in the program; their order and count do not matter.
+// The hash distinguishes programs that have equal parameters and no distinctive names. 0 if memory
+// is short.
 uint64_t rk_parameters_operations(const rk_model *model);

@@ -12,8 +12,8 @@
 // - A longer pattern that covers more executions. For example, the sequence G G G G U, repeated, is
 //   one step of four micro-steps (at most RK_STEP_DETECTOR_MAX_MICRO_STEPS) and an update. But if
 //   the added programs repeat within the longer pattern, they are an evaluation of several batches
-//   and no part of the step. The longer pattern starts at its first repetition. Ranges that were
-//   emitted for executions from there on become void.
+//   and no part of the step. The longer pattern starts at its first repetition. Earlier ranges are
+//   void from that execution on.
 // - Another pattern, if it has lasted as long or was detected before.
 //
 // If the program marks where its steps end (rk_step_detector_mark), only the marks count from then

@@ -2,9 +2,10 @@
 // of distinct programs over steps, the step after which the curve is flat, and the compilations
 // after that step. For the command line only (target rk_diagnose_read), as journal/read.h.
 //
-// A process may have several step patterns (diagnose/steps/detect.h). Only one of them counts: the
-// one that the program marked, else the one with the most executions. Executions before its first
-// step are step 0. Executions between two of its steps belong to the later step.
+// A process may have several step patterns (diagnose/steps/detect.h). Only one of the patterns
+// counts: the pattern that the program marked, else the pattern with the most executions.
+// Executions before its first step are step 0. Executions between two of its steps belong to the
+// later step.
 #pragma once
 
 #include "journal/read.h"
