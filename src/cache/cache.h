@@ -26,7 +26,7 @@ typedef enum rk_miss {
     RK_MISS_READ_FAILED,     // the file system failed
     RK_MISS_REFUSED,         // the plugin refused to load the entry
     RK_MISS_UNIMPLEMENTED,   // the plugin cannot load executables, or not this one
-    RK_MISS_REFRESH,         // `accepts` rejected the entry: REKINDLE_MODE=refresh
+    RK_MISS_REFRESH, // `accepts` rejected the entry, for example because of REKINDLE_MODE=refresh
     RK_MISS_LOAD_KILLED, // loading it killed a process (store/loads.h); not from rk_cache_lookup
 } rk_miss;
 const char *rk_miss_name(rk_miss miss); // "absent", "damaged", …; static
