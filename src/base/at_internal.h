@@ -7,9 +7,9 @@
 // openat(2) with O_CLOEXEC that repeats after EINTR. Returns -1 and sets errno on failure.
 RK_HIDDEN int rk_at_open(int dir_fd, const char *name, int flags, mode_t mode);
 
-// Appends the content of an open regular file of at most `max_bytes`. If `refused_mode` is not 0,
-// two kinds of files are RK_PERMISSION_DENIED: those with any of these permission bits, and those
-// whose owner is neither the effective user nor root.
+// Appends the content of an open regular file of at most `max_bytes`. If `refused_mode` is not 0:
+// RK_PERMISSION_DENIED if the file has any of these permission bits, or if its owner is neither the
+// effective user nor root.
 RK_HIDDEN RK_NODISCARD rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes,
                                           mode_t refused_mode, rk_buf *out_data);
 

@@ -20,9 +20,12 @@ typedef struct rk_buf {
 #define RK_BUF_INIT(max_bytes) ((rk_buf){.max = (max_bytes)})
 
 void rk_buf_cleanup(rk_buf *buf); // frees the bytes; RK_AUTO(rk_buf) buf = RK_BUF_INIT(…)
-void rk_buf_clear(rk_buf *buf);   // removes content and failure, keeps the memory
+void rk_buf_clear(rk_buf *buf);   // makes the buffer empty and resets `failed`; keeps the memory
 
+// Allocates memory for `extra` more bytes, and sets `failed` like an append.
 void rk_buf_reserve(rk_buf *buf, size_t extra);
+
+// Append to the buffer. A failure sets `failed`.
 void rk_buf_add(rk_buf *buf, const void *data, size_t len);
 void rk_buf_add_span(rk_buf *buf, rk_span span);
 void rk_buf_add_text(rk_buf *buf, const char *text);

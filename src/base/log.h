@@ -1,5 +1,5 @@
 // Messages to the user on stderr. Each message is one line, "rekindle: …", of at most 4096 bytes,
-// written with one write(2). Levels are those of REKINDLE_LOG.
+// written with one write(2). Levels are those of REKINDLE_LOG. Thread-safe; errno stays as it was.
 #pragma once
 
 #include <stdbool.h>

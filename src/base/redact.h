@@ -1,4 +1,5 @@
-// Removes secrets from recorded command lines and messages. In doubt it hides the text.
+// Removes secrets from recorded command lines and messages. If it is unclear whether text is
+// secret, the text is removed.
 #pragma once
 
 #include "base/buf.h"
@@ -12,13 +13,13 @@ typedef struct rk_redactor {
 
 // Appends one argument of a command line. Pass all arguments in order, with one redactor that is
 // zero at the start. "***" replaces
-// - the value of an option or assignment whose name looks like a secret's: --token X, --password=X,
-//   api_key=X, "secret": "X";
+// - the value of an option or assignment, if its name looks like the name of a secret: --token X,
+//   --password=X, api_key=X, "secret": "X";
 // - the "user:password" of an address;
 // - words that look like known kinds of tokens;
 // - the password in -u user:password;
-// - the short password option of a client named before it: mysql -pX, redis-cli -a X,
-//   docker login -p X; also within "sh -c '…'".
+// - the value of a short password option, if a known client program comes before it: mysql -pX,
+//   redis-cli -a X, docker login -p X; also within "sh -c '…'".
 // Thread-safe if each thread has its own redactor.
 void rk_redact_argument(rk_redactor *redactor, rk_span argument, rk_buf *out);
 

@@ -10,7 +10,7 @@ typedef struct rk_sign_public {
     uint8_t bytes[RK_SIGN_PUBLIC_BYTES];
 } rk_sign_public;
 
-// The seed and the public key. Erase it after use with rk_sign_wipe.
+// The seed and the public key. Erase the struct after use with rk_sign_wipe.
 typedef struct rk_sign_secret {
     uint8_t bytes[RK_SIGN_SEED_BYTES + RK_SIGN_PUBLIC_BYTES];
 } rk_sign_secret;

@@ -38,8 +38,8 @@ typedef struct rk_err rk_err;
 RK_NODISCARD rk_err *rk_err_new_at(const char *file, int line, rk_code code, int error_number,
                                    const char *format, ...) RK_PRINTF(5, 6);
 
-// Declares to compilers and analyzers that an error from rk_err_new_at is never NULL: a function
-// that returns one has failed.
+// Returns `err`, and declares to compilers and analyzers that it is not NULL. They then know that a
+// function that returns the result of rk_err_new_at has failed.
 RK_NODISCARD static inline rk_err *rk_err_not_null(rk_err *err) {
     if (!err)
         __builtin_unreachable();

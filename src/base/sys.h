@@ -13,8 +13,8 @@
 
 // Each entry behaves like the call it is named after: -1 (or NULL) and errno on failure. The table
 // has an entry for every file call of this library; tests cannot make any other call fail. In
-// libc's table (rk_sys_libc), write_fn raises no signal, neither SIGPIPE on stderr nor SIGXFSZ. A
-// new descriptor is never 0, 1 or 2, even if a standard stream is closed.
+// libc's table (rk_sys_libc), write_fn never raises SIGPIPE (on stderr) or SIGXFSZ. A new
+// descriptor is never 0, 1 or 2, even if a standard stream is closed.
 typedef struct rk_sys_table {
     int (*open_fn)(const char *path, int flags, mode_t mode);
     int (*close_fn)(int fd);

@@ -1,4 +1,4 @@
-// Rekindle's own threads inside a host process, and condition variables with a deadline.
+// rekindle's own threads inside a host process, and condition variables with a deadline.
 #pragma once
 
 #include <pthread.h>

@@ -5,8 +5,8 @@
 // by others. No descriptor stays open between calls: a program that becomes a daemon closes all
 // descriptors, and another file could then get the same number.
 //
-// `top` is the directory of the tree. It may be reached through links; the caller that opens the
-// tree checks them. `path` is relative to `top`, such as "objects/ab/abc.rkx". It has no empty
+// `top` is the directory of the tree. The path to `top` may contain links; the caller must have
+// checked them. `path` is relative to `top`, such as "objects/ab/abc.rkx". `path` has no empty
 // part, no "." and no "..".
 //
 // Errors of all functions: RK_NOT_FOUND; RK_PERMISSION_DENIED, with the folder and the remedy;
@@ -34,8 +34,8 @@ RK_NODISCARD rk_err *rk_tree_open(const char *top, const char *path, int flags, 
 RK_NODISCARD rk_err *rk_tree_publish(const char *top, const char *path, const void *data,
                                      size_t len, mode_t mode);
 
-// Makes all missing folders of `path`, and the top, with mode 0700. Those below the top survive a
-// power cut.
+// Makes all missing folders of `path`, and the top, with mode 0700. After a power cut, the new
+// folders below the top still exist.
 RK_NODISCARD rk_err *rk_tree_make_dirs(const char *top, const char *path);
 
 // As rk_fs_list.

@@ -7,8 +7,9 @@
 // Turns an entry's bytes into a handle. Called on the thread that calls rk_cache_lookup.
 typedef struct rk_loader {
     void *context;
-    // Errors come from the plugin; RK_UNIMPLEMENTED means that the plugin cannot load executables.
-    // NULL: nothing is loaded, and an answer without a miss means that a sound entry exists.
+    // Returns the executable for the entry. Errors come from the plugin; RK_UNIMPLEMENTED means
+    // that the plugin cannot load executables. If `load` is NULL, nothing is loaded, and
+    // RK_MISS_NONE means only that a sound entry exists.
     rk_err *(*load)(void *context, const rk_entry *entry, void **out_handle);
     // Called before `load`. False: the entry is not loaded (RK_MISS_REFRESH). NULL: every entry is
     // accepted.
@@ -25,7 +26,7 @@ typedef enum rk_miss {
     RK_MISS_READ_FAILED,     // the file system failed
     RK_MISS_REFUSED,         // the plugin refused to load the entry
     RK_MISS_UNIMPLEMENTED,   // the plugin cannot load executables, or not this one
-    RK_MISS_REFRESH,         // `accepts` rejected the entry: REKINDLE_MODE=refresh
+    RK_MISS_REFRESH, // `accepts` rejected the entry, for example because of REKINDLE_MODE=refresh
     RK_MISS_LOAD_KILLED, // loading it killed a process (store/loads.h); not from rk_cache_lookup
 } rk_miss;
 const char *rk_miss_name(rk_miss miss); // "absent", "damaged", …; static

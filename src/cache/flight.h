@@ -13,8 +13,8 @@
 //         rk_flight_finish(flights, RK_TAKE(wait.flight), …);
 //
 // Every wait ends at a deadline. Correctness does not depend on single flight: any failure leads at
-// worst to a second compilation. Processes coordinate by leases (store/lease.h). The lease of a
-// dead process is taken over at once, that of a silent process after `late_ns`.
+// worst to a second compilation. Processes coordinate by leases (store/lease.h). A lease is taken
+// over at once if its process is dead, and after `late_ns` if the process gives no heartbeat.
 #pragma once
 
 #include "base/process.h"
@@ -34,8 +34,8 @@ typedef struct rk_flights_options {
 #define RK_FLIGHTS_LATE_NS    ((uint64_t)30000000000)
 #define RK_FLIGHTS_PUBLISH_NS ((uint64_t)3000000000)
 
-// `store` must outlive the result. The heartbeat thread starts with the first request that needs a
-// lease. Owned: rk_flights_free, after the last flight is finished.
+// Makes the flights of this process. `store` must outlive them. The heartbeat thread starts with
+// the first request that needs a lease. Owned: rk_flights_free, after the last flight is finished.
 RK_NODISCARD rk_err *rk_flights_new(rk_store *store, const rk_flights_options *options,
                                     rk_flights **out_flights);
 void rk_flights_free(rk_flights *flights); // NULL is fine
@@ -55,7 +55,8 @@ typedef enum rk_wait_end {
     RK_WAIT_NOT_KEPT,   // the other request found that the executable cannot be kept
     RK_WAIT_TAKEN_OVER, // the other process is dead or silent
     RK_WAIT_SLOW,       // compiled, but publishing took too long
-    // The deadline passed, an earlier wait for the same process reached it, or leases do not work.
+    // The deadline passed; or an earlier wait for the same process reached its deadline; or leases
+    // do not work.
     RK_WAIT_GAVE_UP,
 } rk_wait_end;
 const char *rk_wait_end_name(rk_wait_end end); // "landed", …; static
@@ -79,8 +80,8 @@ typedef struct rk_flight_wait {
     uint64_t asked_at_ns, deadline_ns; // internal
 } rk_flight_wait;
 
-// May block until the deadline. A thread cancelled during the wait leaves all locks
-// free; its `wait->flight` must still be finished.
+// Returns what the request does next. May block until the deadline. If the thread is cancelled
+// while it waits, it holds no lock afterwards; `wait->flight` must still be finished.
 rk_flight_advice rk_flights_ask(rk_flights *flights, rk_flight_wait *wait);
 
 // Reports that compilation is done. From now on, others wait only for publishing.
@@ -92,7 +93,7 @@ typedef enum rk_flight_result {
     RK_FLIGHT_ABANDONED, // no result: another request must try
 } rk_flight_result;
 
-// Ends a flight; consumes it. `not_kept_ns`: after RK_FLIGHT_NOT_KEPT, other processes do not wait
-// for this key for that long. Ignored for other results.
+// Ends a flight; consumes it. `not_kept_ns` is used only with RK_FLIGHT_NOT_KEPT: during this time,
+// other processes compile this key without waiting.
 void rk_flight_finish(rk_flights *flights, rk_flight *flight, rk_flight_result result,
                       uint64_t not_kept_ns);

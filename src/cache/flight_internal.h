@@ -30,7 +30,8 @@ struct rk_flights {
     rk_flight *flights;     // not finished yet
     bool closed;
     uint64_t no_leases_until_ns; // the store refused a lease; none is taken before this time
-    rk_process skipped;          // a wait for this process hit the deadline; pid 0: none
+    rk_process skipped; // a wait for this process reached the deadline, so no further request
+                        // waits; pid 0: none
 
     pthread_t heartbeat_thread;
     pthread_cond_t heartbeat_wakes;

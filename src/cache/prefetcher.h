@@ -1,13 +1,14 @@
-// Loads executables before the job asks for them (prefetch). The list of what the job used in its
-// last run is loaded by background threads; a request then takes the loaded executable. Independent
-// of the plugin: loading and destroying are callbacks.
+// Loads executables before the job requests them (prefetch). Background threads load a list of
+// executables that the job used in its last run. A request then takes the loaded executable.
+// Independent of the plugin: loading and destroying are callbacks.
 //
-// Each owner (a client) has one list, given once. Order: items that are expected early come first.
-// The second thread prefers quick items, so that they do not wait behind large ones. A request
+// Each owner (a client) has one list, which is added once. Items whose requests are expected early
+// are loaded first. The second thread prefers quick items, so that these do not wait behind large
+// ones. A request
 // - takes an item that is loaded,
-// - waits for an item that is being loaded, and for no other,
+// - waits for an item that is being loaded (but never for an item whose loading has not begun),
 // - removes an item whose loading has not begun, and loads it itself.
-// A budget limits the loaded items that no request has taken. Such items are destroyed after
+// A budget limits the loaded items that no request has taken. These items are destroyed after
 // `keep_ns`, or as soon as their owner's requests show that the run differs from the list.
 //
 // After rk_prefetcher_drain has returned true, no thread of the prefetcher is inside the plugin for
@@ -44,8 +45,8 @@ typedef struct rk_prefetcher_options {
     size_t max_held;    // limit for their number
     uint64_t early_ns;  // loading begins at most this long before the expected request
     uint64_t keep_ns;   // kept this long after the load or the expected request, the later of both
-    // Called once for each list, when every item of it is settled and before a drain returns. A
-    // lock is held: must not call the prefetcher. NULL is fine.
+    // Called once for each list, when no item of the list is queued, being loaded or unclaimed, and
+    // before a drain returns. A lock is held: must not call the prefetcher. NULL is fine.
     void (*settled)(const rk_prefetcher_total *total);
 } rk_prefetcher_options;
 
@@ -90,18 +91,19 @@ typedef struct rk_prefetcher_claim {
     uint64_t waited_ns; // how long this call waited for the load
 } rk_prefetcher_claim;
 
-// Takes the loaded executable of exactly that key. False: the caller must load it itself. May block
-// for one load.
+// Takes the loaded executable whose key equals `key` in all digests. False: the caller must load it
+// itself. May block for one load.
 RK_NODISCARD bool rk_prefetcher_take(rk_prefetcher *prefetch, const void *owner, const rk_key *key,
                                      rk_prefetcher_claim *out_claim);
 
-// Reports that the owner got the executable of `key` elsewhere, and that the next run's list may
-// name it. After 16 such keys in a row that this list never named, the run differs from the last
-// one, and the rest of the list is discarded.
+// Reports a request of the owner that was answered without the prefetcher. Call it only for
+// requests that the list of the next run can contain. After 16 such requests in a row for keys that
+// were never on the list, the run differs from the last one, and the rest of the list is discarded.
 void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key *key);
 
-// The next four discard items: they destroy loaded ones, drop those that are not begun, and let
-// those that are being loaded be destroyed after the load. An item that a request waits for stays.
+// The next four functions discard items. A loaded item is destroyed. An item whose loading has not
+// begun is dropped. An item that is being loaded is destroyed after the load. An item that a
+// request waits for is kept.
 
 // Discards the list of `owner`; NULL: all lists.
 void rk_prefetcher_let_go(rk_prefetcher *prefetch, const void *owner);
@@ -112,12 +114,12 @@ void rk_prefetcher_distrust(rk_prefetcher *prefetch, const rk_key *key);
 // Discards all lists because memory is short. Returns how many executables it destroyed.
 size_t rk_prefetcher_relieve(rk_prefetcher *prefetch);
 
-// Discards all lists because the framework reads how much memory is in use; the figure must cover
-// only what the framework itself loaded. Returns how many executables it destroyed.
+// Discards all lists because the framework reads how much memory is in use; the figure must not
+// include prefetched executables. Returns how many executables it destroyed.
 size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch);
 
-// Waits, at most `timeout_ns`, until all discarded executables are destroyed. Includes those that
-// other threads are destroying, and those that were still being loaded.
+// Waits, at most `timeout_ns`, until all discarded executables are destroyed, also those that other
+// threads destroy or that are still being loaded.
 void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns);
 
 // Discards the list of an owner that is about to end, and waits for its loads, at most
@@ -127,6 +129,6 @@ RK_NODISCARD bool rk_prefetcher_drain(rk_prefetcher *prefetch, const void *owner
                                       uint64_t timeout_ns);
 
 // Called when the process ends: drains all owners, at most `timeout_ns`, and refuses further lists.
-// Ends the threads, unless one is still inside the plugin (then it returns false). On a thread of
-// the prefetcher, where the plugin has called exit(), it does not wait and returns true.
+// Ends the threads, unless one is still inside the plugin (then it returns false). If the plugin
+// called exit() on a thread of the prefetcher, this function does not wait and returns true.
 RK_NODISCARD bool rk_prefetcher_close(rk_prefetcher *prefetch, uint64_t timeout_ns);

@@ -1,10 +1,11 @@
 // Publishes executables in the background: one thread serializes executables that were just
 // compiled, and stores them. The framework does not wait for it.
 //
-// The plugin's handles belong to the framework, which may use or destroy them at any time. So
-// rk_publisher_serialize makes sure that a handle is serialized before its use, and
-// rk_publisher_release that no job needs a handle before its destruction. After rk_publisher_drain
-// has returned true, no thread of the publisher is inside the plugin for that owner.
+// The plugin's handles belong to the framework, which may use or destroy them at any time. So the
+// hooks call rk_publisher_serialize before a handle is used: the handle is then serialized. They
+// call rk_publisher_release before a handle is destroyed: no job then needs the handle. After
+// rk_publisher_drain has returned true, no thread of the publisher is inside the plugin for that
+// owner.
 #pragma once
 
 #include <stdatomic.h>
@@ -48,14 +49,14 @@ typedef struct rk_publish_job {
     void (*add_options)(void *context, rk_buf *out_options);
     // Releases the plugin's handle. Called once, before `done`, also for a cancelled job.
     void (*release)(void *context);
-    // Ends the job and frees `context`. Called on the publisher's thread, or for a cancelled job on
-    // the canceller's. Must not call the publisher.
+    // Ends the job and frees `context`. Called on the publisher's thread; for a cancelled job, on
+    // the thread that cancels it. Must not call the publisher.
     void (*done)(void *context, const rk_publish_result *result);
 } rk_publish_job;
 
-// Makes a publisher; its thread starts with the first job. `store` must outlive it. If
-// `max_serialized_bytes` of serialized executables wait to be stored, further ones are dropped
-// (reason "no_room"). Owned: rk_publisher_free, after a drain.
+// Makes a publisher; its thread starts with the first job. `store` must outlive it.
+// `max_serialized_bytes` limits the serialized executables that wait to be stored. Executables
+// beyond the limit are dropped (reason "no_room"). Owned: rk_publisher_free, after a drain.
 RK_NODISCARD rk_err *rk_publisher_new(rk_store *store, size_t max_serialized_bytes,
                                       rk_publisher **out_publisher);
 
@@ -74,13 +75,14 @@ size_t rk_publisher_queued_bytes(rk_publisher *publisher);
 // not begun. Costs a load and a branch if no job is waiting to be serialized.
 void rk_publisher_serialize(rk_publisher *publisher, const void *handle);
 
-// Returns once no job needs `handle` any more; threads and costs as for rk_publisher_serialize.
+// Returns once no job needs `handle` any more. May serialize on the caller's thread, and costs as
+// much as rk_publisher_serialize.
 void rk_publisher_release(rk_publisher *publisher, const void *handle);
 
 // Waits until the jobs of `owner` (NULL: all jobs) are stored, at most `timeout_ns`. After three
 // quarters of that time, it cancels the jobs that have not begun. True: no job is inside the
-// plugin, although one may not be stored yet. False: one still is; the next drain does not wait for
-// it again.
+// plugin, but the last executable may not be stored yet. False: a job is still inside the plugin;
+// the next drain then does not wait.
 RK_NODISCARD bool rk_publisher_drain(rk_publisher *publisher, const void *owner,
                                      uint64_t timeout_ns);
 

@@ -1,11 +1,11 @@
 // Verifies hits in the background: compiles some of the loaded programs once more and compares the
-// results, one at a time on one thread. Which hits are verified is random. A job that finds the
-// queue full is not verified, and no call waits for a job that has not begun.
+// results, one at a time on one thread. Which hits are verified is random. If the queue is full, a
+// hit is not verified. No call waits for a job that has not begun.
 //
 // Independent of the plugin: all work is done by callbacks. The first step, `describe`, is short
-// and reads the loaded executable; later steps do not need it. rk_verifier_release makes sure that
-// this step is over before the executable is destroyed. After rk_verifier_drain has returned true,
-// no thread of the verifier is inside the plugin for that owner.
+// and reads the loaded executable; later steps do not need it. The hooks call rk_verifier_release
+// before the executable is destroyed: this step is then over. After rk_verifier_drain has returned
+// true, no thread of the verifier is inside the plugin for that owner.
 #pragma once
 
 #include <stdatomic.h>
@@ -20,11 +20,12 @@ typedef struct rk_verifier rk_verifier; // thread-safe
 typedef struct rk_verifier_options {
     uint32_t share_ppm;    // share of hits to verify, in millionths; 1000000: all
     uint64_t seed;         // of the random choice
-    size_t max_jobs;       // in the queue, including the running one
-    size_t max_held_bytes; // sum over these jobs
+    size_t max_jobs;       // limit for jobs in the queue, including the running one
+    size_t max_held_bytes; // limit for the sum of `held_bytes` of these jobs
 } rk_verifier_options;
 
-// `context` is the caller's, and ends with `done`.
+// One hit to verify. `held_bytes` is the memory that `context` holds. `context` belongs to the
+// caller; `done` frees it.
 typedef struct rk_verify_job {
     size_t held_bytes;
     uint64_t expected_ns; // expected duration of `verify`; 0: unknown
@@ -37,9 +38,9 @@ typedef struct rk_verify_job {
     // Compiles and compares. Called after `describe` on the verifier's thread. Begins no further
     // step once `cancelled` is true.
     void (*verify)(void *context, const atomic_bool *cancelled);
-    // Ends the job; called once. A job that is cancelled while it waits ends without `verify`, on
-    // the canceller's thread; if it also ends without `describe`, `done` must release the
-    // executable. Must not call the verifier.
+    // Ends the job; called once. If a job is cancelled while it waits, `verify` is not called, and
+    // `done` is called on the thread that cancels it. If `describe` was not called either, `done`
+    // must release the executable. Must not call the verifier.
     void (*done)(void *context);
 } rk_verify_job;
 
@@ -66,8 +67,8 @@ RK_NODISCARD bool rk_verifier_submit(rk_verifier *verifier, const rk_verify_job 
 void rk_verifier_release(rk_verifier *verifier, const void *handle);
 
 // Cancels the waiting jobs of `owner` (NULL: all jobs), and waits for the running one, at most
-// `timeout_ns`. False: that job is still inside the plugin; the next call does not wait for it
-// again.
+// `timeout_ns`. False: the running job is still inside the plugin; the next call does not wait for
+// it again.
 RK_NODISCARD bool rk_verifier_drain(rk_verifier *verifier, const void *owner, uint64_t timeout_ns);
 
 // Called when the process ends: cancels all jobs and accepts no more. Does not wait.

@@ -1,5 +1,5 @@
 // Runs a command as if it had been started in place of this process. Signals sent to this process
-// reach the command, a key pressed at the terminal acts once on each of the two, and the command
+// reach the command, a key such as Ctrl-C reaches each of the two processes once, and the command
 // inherits everything that this process inherited.
 #pragma once
 
@@ -19,11 +19,13 @@ typedef struct rk_child_end {
 // (execvpe(3)).
 //
 // While it waits, this process passes the signals it gets to the command, except fault signals
-// (SIGSEGV and the like), SIGPIPE, SIGTTIN and SIGTTOU. SIGINT, SIGQUIT, SIGTSTP and SIGWINCH are
-// passed on only if a process sent them: the terminal sends its own to the whole foreground group.
-// If the terminal stops the child, this process stops too. Orphans that become children of this
-// process are reaped, so it may be the first process of a container. If this process is killed, the
-// kernel kills the command with SIGKILL, but not the processes that the command started.
+// (SIGSEGV and the like), SIGPIPE, SIGTTIN and SIGTTOU. SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGXCPU
+// and SIGXFSZ are passed on only if a process sent them: the terminal signals the whole foreground
+// group itself, and the limits of this process do not concern the command. A signal that the
+// command sent is not passed on. If the terminal stops the child, this process stops too. Orphans
+// that become children of this process are reaped, so it may be the first process of a container.
+// If this process is killed, the kernel kills the command with SIGKILL, but not the processes that
+// the command started.
 //
 // Fails if no pipe or process can be made. On return signal mask and dispositions are as before.
 RK_NODISCARD rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end);
@@ -37,5 +39,5 @@ void rk_child_outlive_streams(void);
 // The exit status that a shell would report: the command's own, or 128 + N if signal N killed it.
 int rk_child_exit_status(const rk_child_end *end);
 
-// The same end, as the journal of the run records it.
+// Returns the end of the command in the form that the journal of the run records.
 rk_run_command rk_child_describe(const rk_child_end *end);

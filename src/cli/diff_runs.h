@@ -4,8 +4,9 @@
 #include "base/status.h"
 #include "settings/settings.h"
 
-// True if `text` names a run, or is the beginning of a run's name: it is not hexadecimal, as keys
-// are; or it has at most 8 digits, and `other` is not hexadecimal.
+// True if `text` is the name of a run or the beginning of one, not a key. Text that is not
+// hexadecimal names a run, because keys are hexadecimal. Hexadecimal text names a run if it has at
+// most 8 digits and `other`, the other operand, is not hexadecimal.
 bool rk_diff_names_run(const char *text, const char *other);
 
 // Compares two runs and prints the differences. Runs are named as for `rekindle stats --run`.

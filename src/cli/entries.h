@@ -16,6 +16,7 @@ typedef struct rk_kept_list {
 } rk_kept_list;
 
 void rk_kept_list_cleanup(rk_kept_list *list);
+// Lists the files of all keys in the store. `out_list` is owned: rk_kept_list_cleanup.
 RK_NODISCARD rk_err *rk_kept_collect(rk_store *store, rk_kept_list *out_list);
 
 // Finds the only key that begins with `prefix`; borrowed from the list. Errors: RK_NOT_FOUND;

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 
 typedef enum rk_executable_kind {
-    RK_EXECUTABLE_OTHER, // unreadable, or none of the kinds below
+    RK_EXECUTABLE_OTHER, // unreadable, or of another kind
     RK_EXECUTABLE_SCRIPT,
     RK_EXECUTABLE_ELF, // 64-bit, for this processor
     RK_EXECUTABLE_ELF_32,

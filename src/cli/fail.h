@@ -9,11 +9,11 @@
 
 enum {
     RK_EXIT_OK = 0,
-    RK_EXIT_FAILED = 1,           // the request was valid but failed, or a check failed
-    RK_EXIT_USAGE = 2,            // wrong usage or settings
-    RK_EXIT_NO_PROCESS = 125,     // `run`, like env(1) and timeout(1): no process could be made,
-    RK_EXIT_NOT_EXECUTABLE = 126, // the command exists but cannot be executed,
-    RK_EXIT_NOT_FOUND = 127,      // the command does not exist
+    RK_EXIT_FAILED = 1,       // the request was valid but failed, or a check failed
+    RK_EXIT_USAGE = 2,        // wrong usage or settings
+    RK_EXIT_NO_PROCESS = 125, // `run`: no process could be made; this and the next two as env(1)
+    RK_EXIT_NOT_EXECUTABLE = 126, // `run`: the command exists but cannot be executed
+    RK_EXIT_NOT_FOUND = 127,      // `run`: the command does not exist
 };
 
 // Prints the error on stderr. Consumes `err`. Returns the exit status for its code: RK_EXIT_USAGE

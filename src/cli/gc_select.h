@@ -14,6 +14,6 @@
 // Error: RK_INVALID_ARGUMENT; the message says what is valid.
 RK_NODISCARD rk_err *rk_select_age(const char *text, uint64_t *out_ns);
 
-// True if an entry with this metadata is in the namespace `name`. NULL matches all entries, "-"
-// those without a namespace.
+// True if an entry with this metadata is in the namespace `name`. NULL matches all entries; "-"
+// matches entries without a namespace.
 RK_NODISCARD bool rk_select_namespace(const char *name, rk_span metadata);

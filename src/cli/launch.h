@@ -10,7 +10,7 @@
 RK_NODISCARD rk_err *rk_launch_prepare(const rk_settings *settings, const rk_opt_operands *command,
                                        char **out_run);
 
-// Check that the key files in the settings can be used. rk_settings_is_wrong is true of the error
-// if a file was read but holds something else.
+// Check that the key files in the settings can be used. If a file can be read but has no valid key,
+// rk_settings_is_wrong returns true for the error.
 RK_NODISCARD rk_err *rk_launch_check_signing_key(const rk_settings *settings);
 RK_NODISCARD rk_err *rk_launch_check_trusted_keys(const rk_settings *settings);

@@ -1,5 +1,5 @@
 // JSON output of the verbs, made with jansson. All functions end the process if memory runs out, so
-// no member can be missing unnoticed.
+// no member is ever missing from the output.
 #pragma once
 
 #include <jansson.h>

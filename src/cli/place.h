@@ -5,19 +5,20 @@
 #include "settings/settings.h"
 #include "store/store.h"
 
-// Sets a variable in the environment of this process; NULL changes nothing. Options take effect
-// this way: rk_settings_load reads the variable, and a job inherits it.
+// Sets a variable in the environment of this process; NULL changes nothing. An option of the
+// command line sets its variable in this way: rk_settings_load then reads the variable, and a job
+// inherits it.
 void rk_place_set_variable(const char *variable, const char *value);
 
 // The environment of this process, with all variables set so far. Borrowed until the next call of
 // rk_place_set_variable.
 const rk_env *rk_place_environment(void);
 
-// Loads the settings and sets their log level. Owned: rk_settings_free.
+// Loads the settings, and sets the log level of this process to theirs. Owned: rk_settings_free.
 RK_NODISCARD rk_err *rk_place_settings(rk_settings **out_settings);
 
-// The same, for verbs that read runs and do not open the store. RK_FAILED_PRECONDITION if the
-// directory holds other files and is no store.
+// As rk_place_settings, for verbs that read runs and do not open the store. RK_FAILED_PRECONDITION
+// if the directory holds other files and is no store.
 RK_NODISCARD rk_err *rk_place_settings_of_runs(rk_settings **out_settings);
 
 // Opens an existing store. `*out_store` is NULL, without an error, if the directory does not exist

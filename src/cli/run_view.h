@@ -5,7 +5,8 @@
 #include "journal/summary.h"
 
 typedef enum rk_run_state {
-    RK_RUN_ENDED,      // all ended in order, or the command exited and no failure is unexplained
+    RK_RUN_ENDED, // every process recorded its end; or the command exited, with status 0 or with no
+                  // process killed
     RK_RUN_RUNNING,    // a process on this host is alive
     RK_RUN_CUT_SHORT,  // a signal killed the command
     RK_RUN_NOT_KNOWN,  // a process recorded no end, for an unknown reason
@@ -19,8 +20,7 @@ const char *rk_run_state_text(rk_run_state state); // "ended", "running", …; s
 // From the first start to the last event; 0 if unknown.
 uint64_t rk_run_duration_ns(const rk_run_model *model);
 
-// A count of the same requests as another cache would report it, under the name that its users
-// know.
+// A counter that another cache would show for the same requests, with the name that its users know.
 typedef struct rk_peer_count {
     const char *name; // static
     uint64_t count;
@@ -34,5 +34,5 @@ void rk_run_torch_xla_counts(const rk_run_totals *totals,
 
 // The JSON object of one run: for `rekindle stats --json`, and for an element of `runs`.
 json_t *rk_run_json(const rk_run_summary *summary);
-// Adds the members that one run and all runs together have in common.
+// Adds the members that the JSON of one run and the JSON of all runs together share.
 void rk_run_add_totals(json_t *object, const rk_run_totals *totals);

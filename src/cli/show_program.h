@@ -8,5 +8,6 @@ typedef struct rk_show_how {
     const char *output; // path of a file to write; NULL: standard output
 } rk_show_how;
 
+// Prints the program of `kept`, or writes it into a file. With `json`, prints a JSON object.
 RK_NODISCARD rk_err *rk_show_program(rk_store *store, const rk_kept *kept, const rk_show_how *how,
                                      bool json);

@@ -10,8 +10,10 @@ json_t *rk_steps_json(const rk_steps *steps);
 // Appends the average of a step: "3 executions, 1 to the device (1.2 MB)".
 void rk_steps_print_average(const rk_process_steps *process, rk_buf *out);
 
-// Appends when the number of distinct programs stopped growing, or that it never did.
+// Appends the step after which the number of distinct programs stopped growing, or that the number
+// never stopped growing.
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out);
 
-// Compilations after that point, over all processes. `*out_ns`: their time.
+// Returns the number of compilations after the curve became flat, over all processes. `*out_ns` is
+// their total time.
 uint64_t rk_steps_late(const rk_steps *steps, uint64_t *out_ns);

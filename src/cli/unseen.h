@@ -3,7 +3,8 @@
 
 #include "base/buf.h"
 
-// Appends the reason and the remedy, "/bin/x is linked statically, …", if the file of the command
-// reveals them. Otherwise appends nothing and returns false. Inspects the file that execvp(3)
-// finds, or the interpreter of a script. Does not inspect programs that the command starts.
+// If the file of the command shows the reason, appends it with the remedy ("/bin/x is linked
+// statically, …") and returns true. Otherwise appends nothing and returns false. Inspects the file
+// that execvp(3) finds, or the interpreter of a script. Does not inspect programs that the command
+// starts.
 bool rk_unseen_add_reason(const char *command, rk_buf *out);

@@ -1,5 +1,5 @@
-// What a verb of the command line is, and how it runs: parses the options, sets variables, loads
-// the settings, calls the verb and reports its error.
+// Describes and runs a verb of the command line. Running a verb parses its options, sets variables,
+// loads the settings, calls the verb and reports its error.
 #pragma once
 
 #include "cli/opt.h"

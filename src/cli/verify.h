@@ -1,4 +1,4 @@
-// The results of `rekindle verify`: its runs, and their verdict. For src/cli only.
+// The results of `rekindle verify`: its runs, and what they prove. For src/cli only.
 #pragma once
 
 #include "journal/read.h"
@@ -24,8 +24,9 @@ void rk_verify_run_cleanup(rk_verify_run *run);
 
 uint64_t rk_verify_requests(const rk_verify_run *run);
 
-// Compiler calls that returned an executable, and those that failed. A failed one does not count
-// against the run: no cache can hold a program that does not compile.
+// Return the number of compiler calls that returned an executable, and of calls that failed. A
+// failed call does not count against the run, because no cache can hold a program that does not
+// compile.
 uint64_t rk_verify_compiled(const rk_verify_run *run);
 uint64_t rk_verify_failed(const rk_verify_run *run);
 

@@ -1,5 +1,5 @@
-// The options with which a framework creates a client. They are part of the key, unless they are
-// known not to change code.
+// Adds the options with which a framework creates a client to the key, unless an option is known
+// not to change code.
 #pragma once
 
 #include "identity/components.h"

@@ -22,8 +22,8 @@ typedef struct rk_plugin_facts {
 } rk_plugin_facts;
 
 // Appends all components and sorts the list. Reads /proc, the process's environment, and the file
-// of a plugin without a build-id. That file is read once: the process and `facts->memo_store` keep
-// its digest. `ignore` is REKINDLE_KEY_IGNORE.
+// of a plugin without a build-id. The plugin's file is read only once, because the process and
+// `facts->memo_store` keep its digest. `ignore` is REKINDLE_KEY_IGNORE.
 RK_NODISCARD rk_err *rk_environment_collect(const rk_plugin_facts *facts, const char *ignore,
                                             rk_components *out_components);
 

@@ -1,4 +1,5 @@
-// Flags that a plugin reads from an environment variable. Private to src/identity.
+// Adds the flags that a plugin reads from an environment variable to the key. Private to
+// src/identity.
 #pragma once
 
 #include "identity/components.h"
@@ -9,8 +10,8 @@
 // keeps all of them, in order, because some flags accumulate (xla_gpu_ptx_file) and some override.
 RK_NODISCARD rk_err *rk_flags_add(const char *variable, rk_span text, rk_components *out);
 
-// The same for the value of a variable, read as XLA reads it: a value that does not begin with "-"
-// names a file that contains the flags. If the file cannot be read, adds the value itself as one
-// component named `variable`. Adds nothing for NULL and "".
+// As rk_flags_add, for the value of a variable, read as XLA reads it: a value that does not begin
+// with "-" names a file that contains the flags. If the file cannot be read, adds the value itself
+// as one component named `variable`. Adds nothing for NULL and "".
 RK_NODISCARD rk_err *rk_flags_add_variable(const char *variable, const char *value,
                                            rk_components *out);

@@ -1,4 +1,5 @@
-// The host's CPU, as seen by a compiler that generates code for this host. Private to src/identity.
+// Adds the properties of the host's CPU that change generated code to the key. Private to
+// src/identity.
 #pragma once
 
 #include "identity/components.h"

@@ -1,4 +1,5 @@
-// Lists of names to leave out of keys, such as REKINDLE_KEY_IGNORE. Private to src/identity.
+// Matches names against a list of names to leave out of keys, such as REKINDLE_KEY_IGNORE. Private
+// to src/identity.
 #pragma once
 
 #include <stdbool.h>

@@ -11,7 +11,8 @@ typedef struct rk_key {
     rk_digest environment;
 } rk_key;
 
-// Fills `key->digest` from the other three. `name_space` is REKINDLE_NAMESPACE, "" for none.
+// Computes `key->digest` from the other three digests. `name_space` is REKINDLE_NAMESPACE, "" for
+// none.
 void rk_key_finish(rk_key *key, const char *name_space);
 
 // True if all four digests are equal, as a hit requires.

@@ -10,9 +10,9 @@
 //   jaxlib sets from the currently free memory. docs/keys.md gives the reasons.
 // - Drops a field with its default value, unless the schema tracks the field's presence.
 // - Keeps unknown fields unchanged.
-// Bad bytes stay unchanged, as one component "compile_options". This is safe: they can only
-// miss. Bytes are bad if they are not a protobuf message, if messages nest deeper than 32 levels,
-// or if there are more than 64 MiB.
+// Bad bytes stay unchanged, as one component "compile_options". This is safe: requests with such
+// options may miss, but never get a wrong executable. Bytes are bad if they are not a protobuf
+// message, if messages nest deeper than 32 levels, or if there are more than 64 MiB.
 //
 // `out_canonical` gets the bytes to hash. `out_fields` gets one component (RK_COMPONENT_OPTION) per
 // leaf field, in a fixed order. Its name is the field's path, such as
@@ -21,8 +21,8 @@
 RK_NODISCARD rk_err *rk_options_canonicalize(rk_span options, rk_buf *out_canonical,
                                              rk_components *out_fields);
 
-// The same without the fields that `ignore` (REKINDLE_KEY_IGNORE) names. Frameworks copy XLA_FLAGS
-// into debug_options, so an ignored flag must be ignored here too.
+// As rk_options_canonicalize, without the fields that `ignore` (REKINDLE_KEY_IGNORE) names.
+// Frameworks copy XLA_FLAGS into debug_options, so an ignored flag must be ignored here too.
 RK_NODISCARD rk_err *rk_options_canonicalize_without(rk_span options, const char *ignore,
                                                      rk_buf *out_canonical,
                                                      rk_components *out_fields);

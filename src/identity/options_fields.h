@@ -18,9 +18,10 @@ void rk_field_list_cleanup(rk_field_list *list);
 // Enters a field: appends ".name" (or "name" at the root) to the path. Returns the mark for
 // rk_field_list_leave.
 size_t rk_field_list_enter(rk_field_list *list, const char *name);
-// The same for a field that is not in the schema: ".field_99".
+// As rk_field_list_enter, for a field that is not in the schema: appends ".field_99".
 size_t rk_field_list_enter_number(rk_field_list *list, uint32_t number);
-// The same for the index of a repeated field, "[3]", and for the key of a map entry, "[key]".
+// As rk_field_list_enter, for the index of a repeated field ("[3]") and for the key of a map entry
+// ("[key]").
 size_t rk_field_list_enter_index(rk_field_list *list, size_t index);
 size_t rk_field_list_enter_key(rk_field_list *list, rk_span key);
 void rk_field_list_leave(rk_field_list *list, size_t mark);
@@ -31,5 +32,6 @@ const char *rk_field_list_path(const rk_field_list *list); // borrowed until the
 void rk_field_list_text(rk_field_list *list, rk_schema_kind kind, uint64_t value);
 // Adds a component with the path as name and the text as value, then clears the text.
 RK_NODISCARD rk_err *rk_field_list_add_text(rk_field_list *list);
-// The same with `bytes` as value. More than 64 KiB are replaced by their length and digest.
+// Adds a component with the path as name and `bytes` as value. If `bytes` is longer than 64 KiB,
+// the value is its length and digest.
 RK_NODISCARD rk_err *rk_field_list_add_bytes(rk_field_list *list, rk_span bytes);

@@ -84,20 +84,20 @@ rk_turn rk_turn_begin(rk_journal *journal, const char *event) {
     return mine;
 }
 
-void rk_turn_end(rk_turn *mine) {
-    rk_journal *journal = mine->journal;
+void rk_turn_end(rk_turn *turn) {
+    rk_journal *journal = turn->journal;
     if (journal) {
         if (!journal->silent) {
-            rk_err *err = end_line(journal, &mine->json);
+            rk_err *err = end_line(journal, &turn->json);
             journal->silent = err != NULL;
             journal->failure = err;
             if (err)
                 mark_incomplete(journal);
         }
         (void)pthread_mutex_unlock(&journal->lock);
-        (void)pthread_setcancelstate(mine->saved_cancel_state, NULL);
+        (void)pthread_setcancelstate(turn->saved_cancel_state, NULL);
     }
-    errno = mine->saved_errno;
+    errno = turn->saved_errno;
 }
 
 static rk_err *create_file(rk_journal *journal, const char *store, const char *name) {

@@ -56,8 +56,8 @@ typedef struct rk_journal_compile {
     bool deserialize_failed; // an entry was found, and the plugin did not load it
     bool quarantined;        // an entry was moved to quarantine/
     bool ahead_of_time;      // AOT compilation (PJRT_Compile): for a topology, without a client
-    bool late;               // to be compiled after warm-up, under REKINDLE_STRICT
-    bool refused;            // and therefore not compiled
+    bool late;               // a compilation after warm-up, with REKINDLE_STRICT set
+    bool refused;            // REKINDLE_STRICT=fail: not compiled, because it is late
     bool found;              // AOT compilation: the executable was already in the store
     bool preloaded;          // hit: prefetched, or being prefetched when the request came
     bool storing;            // miss: storing has begun; a "stored" event has the result
@@ -137,7 +137,8 @@ typedef struct rk_journal_steps {
 } rk_journal_steps;
 void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps);
 
-// Warm-up ended after `executions` executions. `because`: the kind of REKINDLE_WARMUP; static.
+// Records that warm-up ended after `executions` executions. `because`: the kind of REKINDLE_WARMUP;
+// static.
 void rk_journal_add_warm(rk_journal *journal, const char *because, uint64_t executions);
 
 // How often one program was executed since the start of the process.
@@ -183,12 +184,12 @@ typedef struct rk_journal_prefetch {
 } rk_journal_prefetch;
 void rk_journal_add_prefetch(rk_journal *journal, const rk_journal_prefetch *event);
 
-// A plugin without any client that rekindle watches, and the reason. `plugin`: its path; "" if
+// Records that rekindle watches no client of a plugin, and the reason. `plugin`: path; "" if
 // unknown.
 void rk_journal_add_unwatched(rk_journal *journal, const char *plugin, const char *reason);
 void rk_journal_add_warning(rk_journal *journal, const char *message);
 void rk_journal_add_end(rk_journal *journal); // the process exits in an orderly way
 
-// Returns the error that stopped the journal, once. NULL: no error, or already returned. Owned by
-// the caller. Thread-safe.
+// Returns the error that stopped the journal: at the first call after the error. Otherwise NULL.
+// Owned by the caller. Thread-safe.
 RK_NODISCARD rk_err *rk_journal_take_failure(rk_journal *journal);

@@ -75,8 +75,9 @@ typedef struct rk_run_compile {
     rk_run_hex key, program, options, environment;
     bool compiled, failed, deserialize_failed, quarantined;
     bool ahead_of_time, found;
-    bool storing;       // storing the executable began
-    bool late, refused; // requested after warm-up; therefore not compiled (REKINDLE_STRICT)
+    bool storing; // storing the executable began
+    bool late,
+        refused; // with REKINDLE_STRICT: a compilation after warm-up; refused for this reason
     uint64_t request_ns, compile_ns, load_ns, saved_ns;
     uint64_t preload_ns; // prefetched: duration of the load in the background
     uint64_t program_bytes;
@@ -150,7 +151,7 @@ typedef struct rk_run_command {
     unsigned exit_status; // valid if no signal killed it
 } rk_run_command;
 
-// A plugin without any client that rekindle watches, and the reason.
+// A plugin of which rekindle watches no client, and the reason.
 typedef struct rk_run_unwatched {
     size_t process;
     uint64_t time_ns;
@@ -202,11 +203,11 @@ typedef struct rk_run_model {
     uint64_t unknown_events; // of a known version, but of an unknown kind
 } rk_run_model;
 
-// True if a process without "end" event runs on this host. False for all other processes.
+// True if the process has no "end" event and is alive on this host.
 bool rk_run_process_is_alive(const rk_run_process *process);
 
-// Counts processes without "end" event that are not alive, are not the command, and whose journal
-// is complete: they were killed, or left by _exit.
+// Counts processes that were killed or left by _exit: their journal is complete but has no "end"
+// event, they are not alive, and they are not the command of the run.
 size_t rk_run_count_unknown_ends(const rk_run_model *model);
 
 // Counts processes whose journals lack lines because a write failed: their counters are lower
@@ -215,7 +216,7 @@ size_t rk_run_count_incomplete(const rk_run_model *model);
 
 // Counts executables that were compiled but not stored, because their process ended first.
 uint64_t rk_run_count_lost(const rk_run_model *model);
-// True if that happened to the executable of `compile`.
+// True if the executable of `compile` was lost in this way.
 bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile);
 
 // Frees and zeroes. Use: RK_AUTO(rk_run_model) model = {0};

@@ -1,6 +1,6 @@
-// Summaries of runs: the data that `rekindle runs` and `rekindle stats --all` show of a run, kept
-// in runs/<run>/summary.json, so that its journals need not be read again (docs/journal.md). Part
-// of target rk_journal_read.
+// Makes, stores and reads summaries of runs. A summary has the data that `rekindle runs` and
+// `rekindle stats --all` show of a run. It is kept in runs/<run>/summary.json, so that the journals
+// of the run need not be read again (docs/journal.md). Part of target rk_journal_read.
 //
 // A summary is derived data. It names every journal of the run with size and modification time. If
 // a journal differs, or if the summary is missing, damaged or of another version, the journals are

@@ -1,4 +1,4 @@
-// Access to the single counters of rk_run_totals, for summaries. Inside src/journal only.
+// Reads and writes single counters of rk_run_totals, for summaries. Inside src/journal only.
 #pragma once
 
 #include "journal/read.h"

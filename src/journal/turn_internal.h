@@ -11,9 +11,9 @@ typedef struct rk_turn {
     int saved_errno, saved_cancel_state;
 } rk_turn;
 
-// Begins a line. The same thread must call rk_turn_end afterwards. If `journal` is not NULL, it may
-// add members in between.
+// Begins a line. The same thread must call rk_turn_end afterwards. If the result's `journal` is not
+// NULL, the caller may add members to the line in between.
 rk_turn rk_turn_begin(rk_journal *journal, const char *event);
 
 // Writes the line, unless an earlier write failed.
-void rk_turn_end(rk_turn *mine);
+void rk_turn_end(rk_turn *turn);

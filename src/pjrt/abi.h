@@ -22,8 +22,8 @@
 #define RK_PJRT_SIZE_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 
 // Entries that were added after PJRT_LoadedExecutable_GetDeviceAssignment (0.79), by their distance
-// from it in the table. Sources: the API's change log, and plugins of 0.117, which name the called
-// entry when they refuse a struct that is too short.
+// from it in the table. Sources: the API's change log, and the plugins of 0.117: if a struct is too
+// short, their error names the called entry.
 enum rk_pjrt_later_entry {
     RK_PJRT_CLIENT_CREATE_ERROR_BUFFER = 1, // 0.82
     RK_PJRT_DEVICE_POISON_EXECUTION = 4,    // 0.85

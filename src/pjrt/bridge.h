@@ -3,9 +3,9 @@
 // Every argument struct of the PJRT C API begins with its size, and later versions append fields.
 // XLA's plugins refuse a struct that is shorter than their own version of it (`Unexpected
 // PJRT_ExecuteOptions size: expected 112, got 80`) and accept a longer one. The bridge copies a
-// short struct into a longer one, leaves the additional fields unset, passes the copy to the
-// plugin, and copies the results back. If a plugin refuses a struct that is too long, the bridge
-// shortens the struct in the same way, unless the caller uses a field that would be cut.
+// short struct into a longer one, fills the additional fields (pjrt/bridge_table.h), passes the
+// copy to the plugin, and copies the results back. If a plugin refuses a struct that is too long,
+// the bridge shortens the struct in the same way, unless the caller uses a field that would be cut.
 //
 // The accepted sizes come from the plugin's version (bridge_table.c), or from its refusal: a plugin
 // checks the size before it does anything else. If the caller and the plugin use the same sizes, a

@@ -19,8 +19,8 @@ bool rk_refusal_parse(const char *message, size_t len, rk_refusal *out_refusal);
 // Narrows the caller's possible versions to those that declare this size for the struct.
 void rk_bridge_note_caller(rk_bridge *bridge, rk_struct_id id, size_t declared);
 
-// Returns the error for a struct that the plugin accepts only in `size` bytes, although the caller
-// sets a field beyond them. `at` is the offset of the word that contains this field. (The first
-// non-zero byte would be misleading: a pointer's low byte may be zero.)
+// Returns the error for a struct that cannot be shortened: the plugin accepts at most `size` bytes,
+// and the caller sets a field beyond them. `at` is the offset of the word that contains this field.
+// (The first non-zero byte would be misleading: a pointer's low byte may be zero.)
 RK_NODISCARD rk_err *rk_bridge_gap(rk_bridge *bridge, rk_struct_id id, size_t declared, size_t size,
                                    size_t at);

@@ -1,5 +1,5 @@
-// Changes of flags and environment variables that are part of a key, while plugins are in use. Used
-// only inside src/pjrt.
+// Tracks changes of flags and environment variables while plugins are in use, and adds these
+// changes to keys. Used only inside src/pjrt.
 //
 // A plugin may read a variable at any time, and most plugins read it once: XLA's CPU plugins read
 // XLA_FLAGS when the process creates its first client. After a variable has changed, its value
@@ -34,10 +34,10 @@ RK_HIDDEN void rk_changes_note(const rk_plugin *plugin, rk_plugin_use use);
 // rekindle is off or inert.
 RK_HIDDEN void rk_changes_look_and_note(const rk_plugin *plugin, rk_plugin_use use);
 
-// Replaces the digest of an environment by one that also covers the changes up to this state. Does
-// nothing if there were none since the plugin was opened. Thread-safe.
+// Replaces the digest of an environment by a digest that also covers the changes up to `state`.
+// Does nothing if nothing changed since the plugin was opened. Thread-safe.
 RK_HIDDEN void rk_changes_mix(const rk_plugin *plugin, int state, rk_digest *environment);
 
 // Appends the changes as further components to the JSON list of an environment's components
-// (identity/components.h). Does nothing if there were none. Thread-safe.
+// (identity/components.h). Does nothing if nothing changed. Thread-safe.
 RK_HIDDEN void rk_changes_write(const rk_plugin *plugin, int state, rk_buf *components_json);

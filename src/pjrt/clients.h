@@ -6,8 +6,8 @@
 #include "pjrt/plugin.h"
 #include "pjrt/runtime.h"
 
-// A watched PJRT_Client, created and destroyed with the plugin's own. Or a target: the substitute
-// for a client in AOT compilations, which is never destroyed.
+// A watched client, which lives as long as the plugin's PJRT_Client. Or a target: the substitute
+// for a client in AOT compilations, which lives as long as the process.
 typedef struct rk_client {
     PJRT_Client *handle; // compared, never dereferenced here; NULL for a target
     rk_plugin *plugin;
@@ -22,9 +22,9 @@ typedef struct rk_client {
     struct rk_client *next;
 } rk_client;
 
-// Describes a client that the plugin has created, and writes it into the journal. Warns if it has
-// no key. The client is not in the list yet. NULL if memory is short; then the client is not
-// watched.
+// Describes a client that the plugin has created, and writes it into the journal. Warns if no keys
+// can be made for it. Does not add the client to the list. NULL if memory is short; the client is
+// then not watched.
 rk_client *rk_clients_new(const rk_runtime *runtime, rk_plugin *plugin,
                           const PJRT_Client_Create_Args *args);
 

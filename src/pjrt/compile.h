@@ -1,5 +1,5 @@
-// The hooks for compilation (docs/architecture.md): make the key, look it up in the store, load the
-// executable; if it is not there, compile and publish it.
+// The hooks for compilation (docs/architecture.md): make the key, look it up in the store, and load
+// the executable. If the store does not have the executable, compile and publish it.
 #pragma once
 
 #include "pjrt/plugin.h"

@@ -14,9 +14,9 @@ RK_HIDDEN void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Ba
 // cached; then it has a key.
 RK_HIDDEN const char *rk_request_reason_to_bypass(rk_request *r);
 
-// Looks the key up in the store, once. True if the entry is there and, unless the request is AOT,
-// loaded. Otherwise sets the reason in the request's event; of several look-ups, the most
-// informative reason stays.
+// Looks the key up in the store, once. True if the entry exists and was loaded (for AOT: if it
+// exists). Otherwise sets the reason in the request's event. If several look-ups fail, the event
+// keeps the most informative reason.
 RK_HIDDEN bool rk_request_look_up(rk_request *r);
 
 // Writes the request's event into the journal. `start_ns` is the start of the request, by

@@ -17,8 +17,8 @@ char *rk_executable_name(const PJRT_Api *api, PJRT_Executable *executable);
 RK_NODISCARD rk_err *rk_executable_optimized(const PJRT_Api *api, PJRT_Executable *executable,
                                              PJRT_Program *out_program);
 
-// Appends the code of a program that rk_executable_optimized described. `out_code` may be
-// reallocated. Errors: the plugin's; RK_INTERNAL if the plugin now describes another program.
+// Appends the code of a program that rk_executable_optimized described. Errors: the plugin's;
+// RK_INTERNAL if the plugin now describes another program.
 RK_NODISCARD rk_err *rk_executable_optimized_code(const PJRT_Api *api, PJRT_Executable *executable,
                                                   const PJRT_Program *program, rk_buf *out_code);
 

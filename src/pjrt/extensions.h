@@ -1,11 +1,12 @@
-// Extensions through which a framework takes part in compilation: extensions of the plugin's table,
-// with which the framework registers code, and extensions of a single call. Programs and options do
-// not contain them, so executables that were compiled with them must not be stored.
+// Detects extensions through which a framework takes part in compilation: extensions of the
+// plugin's table, with which the framework registers code, and extensions of a single call.
+// Programs and options do not contain these extensions, so executables that were compiled with them
+// must not be stored.
 //
 // The extension chain stays the plugin's own, with one exception. If the plugin offers the XLA
-// transform extension, rekindle copies the nodes up to it and replaces its registering function
-// with one that also records the registration. The rest of the chain, and all other functions, are
-// the plugin's.
+// transform extension, rekindle copies the chain up to and including this extension. In the copy, a
+// function of rekindle replaces the registering function and also records the registration. The
+// rest of the chain, and all other functions, are the plugin's.
 #pragma once
 
 #include "pjrt/plugin.h"

@@ -1,5 +1,5 @@
-// Properties of a plugin and a client, or of a topology without a client, as text for the key's
-// environment.
+// Reads the properties of a plugin and a client, or of a topology without a client, as text for the
+// environment in the key.
 #pragma once
 
 #include "identity/environment.h"
@@ -17,7 +17,8 @@ typedef struct rk_facts {
 void rk_facts_cleanup(rk_facts *facts);
 
 // Queries the plugin. If the plugin lacks an entry or the entry fails, its part stays empty.
-// Returns an error if the client cannot report its platform. Valid while the client lives.
+// Returns an error if the client cannot report its platform. `out_facts` is valid while the client
+// lives.
 RK_NODISCARD rk_err *rk_facts_gather(const PJRT_Api *api, PJRT_Client *client, rk_facts *out_facts);
 
 // Adds the options with which the client was created, except those that do not affect compilation.

@@ -14,7 +14,8 @@
 const rk_runtime *rk_lifecycle_start(void);
 
 // Writes into the journal that a plugin has no watched client, and why. Starts the runtime if
-// necessary; such a start does not make a forked child inert. `address`: in the plugin's library.
+// necessary; such a start does not make a forked child inert. `address`: any address in the
+// plugin's library.
 void rk_lifecycle_note_unwatched(const void *address, const char *reason);
 
 // Called after the plugin has created a client. Starts the runtime with the first client.
@@ -22,5 +23,5 @@ void rk_lifecycle_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *a
 
 // Called before the plugin destroys a client. Waits for background work that needs the client, up
 // to REKINDLE_DRAIN_SECONDS for each kind. False if a rekindle thread is still inside the plugin
-// with the client, so that it must not be destroyed.
+// with the client; the client must then not be destroyed.
 bool rk_lifecycle_remove_client(rk_plugin *plugin, PJRT_Client *handle);

@@ -1,6 +1,6 @@
-// Samples the memory of each device of this process, as the plugin reports it, into the journal:
+// Records the memory use of each device of this process in the journal, as the plugin reports it:
 // when a client is created, while it works, and before it is destroyed. Uses no thread of its own:
-// it queries the plugin on framework threads that are inside a hook anyway.
+// framework threads that are inside a hook anyway query the plugin.
 #pragma once
 
 #include "pjrt/plugin.h"
@@ -10,8 +10,8 @@ void rk_memory_begin(rk_plugin *plugin, PJRT_Client *client, uint64_t number);
 
 // Called from time to time while a client works. Samples all clients of the plugin if a sample is
 // due: one second after the first sample, then after two, four, … up to REKINDLE_MEMORY_SECONDS. If
-// none is due, it costs two atomic loads and a clock read; if none is scheduled, only the loads.
-// Thread-safe; never waits for another thread.
+// no sample is due, a call costs two atomic loads and a clock read; if no sample is scheduled, it
+// costs only the loads. Thread-safe; never waits for another thread.
 void rk_memory_look(rk_plugin *plugin);
 
 // Called before a client is destroyed, while it is still intact. May call the plugin.

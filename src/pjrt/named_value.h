@@ -1,4 +1,4 @@
-// Lists of PJRT_NamedValue: attributes of plugins, topologies and devices.
+// Reads lists of PJRT_NamedValue: the attributes of plugins, topologies and devices.
 #pragma once
 
 #include "base/json.h"

@@ -1,13 +1,15 @@
 // Keeps optimized programs (PJRT_Executable_OptimizedProgram) until the framework has read them.
-// JAX requests the optimized program of every new executable twice, each time the size first, and
-// XLA's plugins write the whole program for each of these four calls. That is a third of the
-// remaining time of a warm start. With this module, a plugin writes the program once for the size
-// and once for the content, or during a prefetch; or the program comes from the store, which keeps
-// it with the executable, as it was right after compilation.
+// JAX requests the optimized program of every new executable twice, each time first the size and
+// then the content. XLA's plugins write the whole program for each of these four calls, which take
+// a third of the remaining time of a warm start. With this module, a plugin writes the program only
+// once for the size and once for the content. After a prefetch, both are ready. After a load from
+// the store, the plugin does not write the program at all: the executable's entry contains it, as
+// it was right after compilation.
 //
 // The bytes are the plugin's own bytes for this executable. They are handed out twice and then
 // freed; the plugin answers later requests. A request for the size also reserves heap for the
-// framework to read the content (base/heap_reserve.h), until it has read it.
+// framework's reading of the content (base/heap_reserve.h). The reservation ends when the framework
+// has read the content, or when the thread asks about another executable.
 #pragma once
 
 #include "base/buf.h"
@@ -36,6 +38,7 @@ void rk_optimized_write(const PJRT_Api *api, PJRT_Executable *executable, rk_buf
 // does not fit.
 bool rk_optimized_read(PJRT_LoadedExecutable *loaded, rk_span stored, bool prefetched);
 
-// Removes the record of a handle of either kind, which is new or about to be destroyed. Cheap if
+// Removes the record of a handle, a PJRT_LoadedExecutable or a PJRT_Executable. Call it before a
+// handle is destroyed, and for a new handle, whose address may have a stale record. Cheap if
 // nothing is kept.
 void rk_optimized_forget(const void *handle);

@@ -7,9 +7,9 @@
 // compiled the program. If the entry is gone or damaged, it returns an error and does not call the
 // plugin.
 //
-// The bytes are not kept in memory: each call reads the entry. If another entry has replaced it
-// under the same key, that entry's bytes serve as well. This also works in a forked child and after
-// the exit handler, unlike the rest of rekindle. Thread-safe.
+// The bytes are not kept in memory: each call reads the entry. If a new entry has replaced it under
+// the same key, the bytes of the new entry are returned. This module also works in a forked child
+// and after the exit handler, unlike the rest of rekindle. Thread-safe.
 #pragma once
 
 #include "identity/key.h"
@@ -27,8 +27,8 @@ void rk_origin_free(rk_origin *origin); // NULL is fine
 void rk_origin_set(rk_origin *origin, const PJRT_LoadedExecutable *loaded);
 
 // Called after the plugin answered PJRT_LoadedExecutable_GetExecutable: gives the new handle the
-// same origin. If no record can be made for it, all later serializations of executables without a
-// record fail, because this handle might be one of them.
+// same origin. If no record can be made for the new handle, all later serializations of executables
+// without a record fail, because this handle might be one of them.
 void rk_origin_get(const PJRT_LoadedExecutable_GetExecutable_Args *args);
 
 // Called before the handle is destroyed. Cheap if no executable came from the store.

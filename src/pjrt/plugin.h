@@ -13,7 +13,8 @@
     M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
 enum { RK_PLUGIN_SLOTS = 16 };
 
-// The hooks' counters, on a cache line of their own. (Executions: pjrt/steps.h.)
+// The hooks' counters of transfers, on a cache line of their own. (Executions are counted by
+// pjrt/steps.h.)
 typedef struct rk_plugin_counts {
     _Alignas(64) atomic_uint_fast64_t host_to_device, host_to_device_bytes;
     atomic_uint_fast64_t device_to_host, device_to_host_bytes;
@@ -35,7 +36,7 @@ typedef struct rk_plugin {
     _Atomic(rk_load_way) load_way;
     atomic_bool has_loaded;      // an executable from bytes
     atomic_bool xla_transformed; // the framework registered its own compiler pass
-    atomic_bool has_failed;      // to initialize, or to create a client; recorded once
+    atomic_bool has_failed; // the plugin failed to initialize or to create a client; recorded once
     rk_bridge bridge;
     rk_plugin_counts counts;
 } rk_plugin;
@@ -49,5 +50,6 @@ rk_plugin *rk_plugin_at(int slot);
 // Returns the number of slots in use.
 int rk_plugin_count(void);
 
-// Marks the slot as used. Called by pjrt/wrap.h after it has filled the slot, in order.
+// Marks the slot as used. Called by pjrt/wrap.h after it has filled the slot. Slots are published
+// in order.
 void rk_plugin_publish(int slot);

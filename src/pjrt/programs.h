@@ -1,5 +1,5 @@
-// Numbers for the distinct programs of this process, and the program of each live executable. Used
-// only inside steps.c, under its lock.
+// Numbers the distinct programs of this process, and records the program of each live executable.
+// Used only inside steps.c, under its lock.
 #pragma once
 
 #include "identity/key.h"
@@ -27,8 +27,8 @@ void rk_programs_cleanup(rk_programs *programs);
 
 #define RK_NO_PROGRAM UINT32_MAX
 
-// Returns the number of the program with that key, which is added if it is new. With `key` NULL the
-// program is always new. RK_NO_PROGRAM if memory is short.
+// Returns the number of the program with that key, and adds the program if it is new. If `key` is
+// NULL, the program is always new. RK_NO_PROGRAM if memory is short.
 uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name);
 
 // Sets the program that the executable (not 0 or 1) runs. False if memory is short.

@@ -4,8 +4,8 @@
 
 #include "pjrt/request_internal.h"
 
-// Programs that wait in the background to be stored or verified are copies of the framework's. This
-// is the limit for all of them together.
+// Limit for all programs together that wait in the background to be stored or verified. They are
+// copies of the framework's programs.
 #define RK_WAITING_MAX_BYTES ((size_t)512 << 20)
 
 // How long other processes compile without waiting, after a program was not kept: RK_SETTLED_NS if

@@ -1,9 +1,9 @@
 // Records this process's compile requests in the job's manifest (store/manifest.h), so that the
 // next run can prefetch them. Used only inside src/pjrt.
 //
-// A background thread writes the manifest. After a request that may be missing from the manifest it
-// writes at once, because a process may leave by _exit; after other requests, a few seconds later.
-// The end of a client and the end of the process write it as well.
+// A background thread writes the manifest. After a request that may be missing from the manifest,
+// the thread writes at once, because a process may leave by _exit. After other requests it writes a
+// few seconds later. The end of a client and the end of the process write it as well.
 #pragma once
 
 #include "pjrt/request_internal.h"
@@ -18,8 +18,9 @@ RK_NODISCARD RK_HIDDEN bool rk_record_find_client(const rk_client *client, uint3
 // Called after a request was answered. `start_ns` is its start, by rk_monotonic_ns.
 RK_HIDDEN void rk_record_request(const rk_request *r, uint64_t start_ns);
 
-// Writes what is not written yet. Best effort: a manifest is a hint.
+// Writes the requests that are not in the manifest yet. Best effort: a manifest is a hint.
 RK_HIDDEN void rk_record_write(void);
 
-// Called at the end of the process. Writes the rest; after this, nothing is recorded or written.
+// Called at the end of the process. Writes the remaining requests. After this call, nothing is
+// recorded or written.
 RK_HIDDEN void rk_record_end(void);

@@ -38,10 +38,10 @@ const rk_settings_values *rk_runtime_settings(void) {
     return settings ? rk_settings_get(settings) : NULL;
 }
 
-void rk_warn_once(rk_warning once, rk_err *err) {
+void rk_warn_once(rk_warning warning, rk_err *err) {
     if (rk_err_errno(err) == ENOMEM) // other failures for lack of memory add nothing
-        once = RK_WARNING_MEMORY;
-    if (!atomic_exchange(&warned[once], true)) {
+        warning = RK_WARNING_MEMORY;
+    if (!atomic_exchange(&warned[warning], true)) {
         rk_log_warn("%s", rk_err_message(err));
         const rk_runtime *runtime = rk_runtime_get();
         if (runtime)

@@ -22,7 +22,7 @@ typedef struct rk_runtime {
     rk_verifier *verifier;   // NULL if nothing is verified
     rk_flights *flights;     // NULL if no request waits for another
     rk_prefetcher *prefetch; // NULL if there is no prefetch
-    rk_loads *loads;         // NULL if loads are not recorded and earlier crashes are not known
+    rk_loads *loads;         // NULL: loads are not recorded, and earlier crashes are unknown
     void (*at_exit)(void);   // the exit handler of pjrt/lifecycle.h
 } rk_runtime;
 
@@ -59,11 +59,11 @@ typedef enum rk_warning {
     RK_WARNING_DRAIN,  // the end of a client or of the process did not wait for all background work
     RK_WARNING_UNWATCHED, // a plugin is not watched
     RK_WARNING_TRUST,     // a file of signing keys cannot be used
-    RK_WARNING_MEMORY,    // memory is short; rk_warn_once chooses this by itself for ENOMEM
+    RK_WARNING_MEMORY,    // memory is short; rk_warn_once uses this for every `err` with ENOMEM
     RK_WARNING_DEADLY,    // loading an entry crashed a process
     RK_WARNING_COUNT,
 } rk_warning;
-void rk_warn_once(rk_warning once, rk_err *err);
+void rk_warn_once(rk_warning warning, rk_err *err);
 
 // Warns, once, if the journal could no longer be written.
 void rk_runtime_check_journal(const rk_runtime *runtime);

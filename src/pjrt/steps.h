@@ -26,7 +26,7 @@ extern rk_steps_ring rk_the_ring;
 // writes the journal. Thread-safe.
 void rk_steps_catch_up(void);
 
-// The two lowest bits of a word are its kind. They are zero in the address of an executable.
+// The two lowest bits of a word are its kind. In the address of an executable, these bits are zero.
 enum { RK_WORD_EXECUTE = 0, RK_WORD_TO_DEVICE = 1, RK_WORD_TO_HOST = 2, RK_WORD_MARK = 3 };
 
 // Appends a word. Returns the number of words before it.
@@ -46,23 +46,23 @@ static inline uint64_t rk_steps_transfer(bool to_device, uint64_t bytes) {
     return rk_steps_put(bytes << 2 | (to_device ? RK_WORD_TO_DEVICE : RK_WORD_TO_HOST));
 }
 
-// Returns the number of executions: of all words that are neither one of `transfers` transfers nor
-// a step mark.
+// Returns the number of executions so far: the number of all words, minus `transfers`, minus the
+// step marks.
 uint64_t rk_steps_count_executions(uint64_t transfers);
 
 // Marks the end of a step, as the program reports it.
 void rk_steps_mark(void);
 
-// Called after a compile request was answered. `executable` runs the program with that key (NULL:
-// no key) and name; NULL if there is no executable. `is_real`: the plugin's compiler was called.
-// Returns the number of executions before.
+// Called after a compile request was answered. `executable` is the result; NULL if there is none.
+// `key` and `name` are those of its program; `key` is NULL if the program has none. `is_real`: the
+// plugin's compiler was called. Returns the number of executions before this call.
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
                                  const char *name, bool is_real);
 
 // Called before the executable is destroyed.
 void rk_steps_forget(const PJRT_LoadedExecutable *executable);
 
-// Writes everything that is not in the journal yet.
+// Writes the steps and execution counts that are not in the journal yet.
 void rk_steps_write(void);
 
 // The current totals of the process.

@@ -6,13 +6,13 @@
 
 enum {
     // Warm-up "auto" ends after this many steps and this much time without a new program compiled
-    // or executed. Steps alone would end it during an initialization that executes one small
-    // program many times.
+    // or executed. Without the time, warm-up would end during an initialization that executes one
+    // small program many times.
     RK_STRICT_FLAT_STEPS = 20,
     RK_STRICT_FLAT_SECONDS = 3,
 };
 
-// Ends warm-up because the program says so. Thread-safe.
+// Ends warm-up, because the program called rekindle_mark_warm. Thread-safe.
 RK_HIDDEN void rk_strict_mark_warm(void);
 
 // Called before the plugin's compiler. Returns the error for the framework if the compilation is
@@ -20,6 +20,6 @@ RK_HIDDEN void rk_strict_mark_warm(void);
 // event, and warned about.
 RK_NODISCARD RK_HIDDEN PJRT_Error *rk_strict_ask(rk_request *r);
 
-// Called after the request was answered. Remembers the program, to compare later ones with it, and
-// warns again if the compilation was late and slow.
+// Called after the request was answered. Keeps a summary of the program, to compare later programs
+// with it, and warns again if the compilation was late and slow.
 RK_HIDDEN void rk_strict_note(const rk_request *r);

@@ -13,8 +13,8 @@ typedef struct rk_late {
 } rk_late;
 RK_HIDDEN void rk_late_cleanup(rk_late *late);
 
-// Called after the request was answered with an executable. Remembers its program, to compare later
-// ones with it. Parses the program, so use it in strict mode only. Thread-safe.
+// Called after the request was answered with an executable. Keeps a summary of its program, to
+// compare later programs with it. Parses the program, so call it in strict mode only. Thread-safe.
 RK_HIDDEN void rk_late_remember(const rk_request *r);
 
 // Fills in what is known; never fails. Takes milliseconds (diagnose/diff/quick.h). Thread-safe.

@@ -7,6 +7,5 @@
 // Records the entry that a request is about to load. Called only if there is a verifier.
 RK_HIDDEN void rk_verify_note(rk_request *r, const rk_entry *entry);
 
-// Called after a request has become a hit, which may be chosen for verification. Costs one branch
-// if the setting is 0.
+// Called after a hit. Chooses at random whether to verify it. Costs one branch if the setting is 0.
 RK_HIDDEN void rk_verify_hit(rk_request *r);

@@ -1,5 +1,5 @@
-// The entry path through which rekindle entered this process. Each library
-// links one of way_in_preload.c and way_in_plugin.c.
+// The entry path through which rekindle entered this process. The core library links
+// way_in_preload.c, the plugin library way_in_plugin.c.
 #pragma once
 
 #include "base/macros.h"

@@ -7,8 +7,8 @@
 // The state of a running probe.
 typedef struct rk_subject {
     const char *path;
-    const PJRT_Api *real;
-    rk_bridge bridge; // RK_BRIDGE requires the member names of rk_plugin
+    const PJRT_Api *real; // the plugin's table
+    rk_bridge bridge;     // the macro RK_BRIDGE uses `real` and `bridge`
     PJRT_Client *client;
     PJRT_Device *device; // the first addressable one
     PJRT_LoadedExecutable *executable;

@@ -31,7 +31,7 @@ typedef enum rk_node_kind {
     // A program inside the program. bytes: its canonical fingerprint; value: its index in
     // `payloads`, or RK_NO_ID if it is not in the model
     RK_NODE_PROGRAM,
-    // Locations. A location contains other locations as fields.
+    // Locations. Some locations contain other locations as fields.
     RK_NODE_LOC_UNKNOWN,
     RK_NODE_LOC_FILE,  // bytes: path; value: line << 32 | column
     RK_NODE_LOC_NAME,  // bytes: name; field 0: the location with that name

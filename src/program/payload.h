@@ -7,24 +7,26 @@
 //   MLIR bytecode of version 0 in base64. Its operations have all attributes by name; the dialects'
 //   own attributes and types are text. From JAX 0.11 on, `custom_call_config.debug_locations` is
 //   bytecode of a module with the list of locations (jax/_src/tpu_custom_call.py).
-// - mosaic_gpu_v2 (Pallas on GPUs): `mhlo.backend_config` is a dictionary. `module` is such
-//   bytecode; `kernel_hash` is its SHA-256 (jax/experimental/mosaic/gpu/core.py).
+// - mosaic_gpu_v2 (Pallas on GPUs): `mhlo.backend_config` is a dictionary. `module` is bytecode of
+//   the same kind; `kernel_hash` is its SHA-256 (jax/experimental/mosaic/gpu/core.py).
 #pragma once
 
 #include "program/model.h"
 
-// Whether the attribute `attr` of a custom call to `target` may be a payload.
+// True if the attribute `attr` of a custom call to `target` may be a payload.
 bool rk_payload_may_be(rk_span target, rk_span attr);
 
-// Returns the substitute for such an attribute: a dictionary with an RK_NODE_PROGRAM in it. Returns
-// `node` itself if the payload has another form or is not understood completely. If memory is
-// short, rk_model_status returns an error. `keeps_programs`: store the programs in the model, for
-// people. `flags`: rk_read_flags. All calls for one model together take linear time.
+// Returns the substitute for `node`, the value of an attribute that may be a payload: a dictionary
+// with an RK_NODE_PROGRAM in it. Returns `node` itself if the payload has another form or is not
+// understood completely. If memory is short, rk_model_status returns an error. `keeps_programs`:
+// store the programs in the model, for people. `flags`: rk_read_flags. All calls for one model
+// together take linear time.
 uint32_t rk_payload_read_node(rk_model *model, unsigned flags, bool keeps_programs, rk_span target,
                               uint32_t node);
 
 // An rk_payload_fn (mlir/read.h). Replaces the payload of an MLIR operation, stablehlo.custom_call.
-// Reads each attribute once, even if many operations share it: its node must not change.
+// Reads each attribute once, even if many operations share it; so the node of the attribute must
+// not change.
 void rk_payload_read(rk_model *model, unsigned flags, bool keeps_programs, rk_op *op);
 
 // JSON text as nodes of the model: objects are RK_NODE_DICT, arrays RK_NODE_LIST, strings

@@ -11,8 +11,8 @@ typedef struct rk_program_info {
     // locations, names, numbering and encoding.
     rk_digest fingerprint;
     // NULL if `fingerprint` covers the meaning. Else the reason why it covers the raw bytes
-    // instead: then equal programs may miss, but different programs never match. Owned:
-    // rk_program_info_cleanup.
+    // instead. Two programs of the same meaning may then have different fingerprints, but programs
+    // of different meaning never have the same one. Owned: rk_program_info_cleanup.
     char *by_bytes;
     // NULL if the executable may be kept. Else the reason against it, as text for people (for
     // example "host callback (xla_ffi_python_cpu_callback)"). Owned: rk_program_info_cleanup.
@@ -25,6 +25,7 @@ typedef struct rk_program_info {
 RK_NODISCARD rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info);
 void rk_program_info_cleanup(rk_program_info *info);
 
-// Whether a custom call with target `name`, or an operation with an attribute `name`, refers to
-// this process and cannot be kept. Covers the reasons in `uncacheable` except addresses.
+// True if a custom call with target `name`, or an operation with an attribute `name`, refers to
+// this process, so that the executable cannot be kept. Covers the reasons in `uncacheable` except
+// addresses.
 bool rk_program_is_process_reference(rk_span name);

@@ -1,5 +1,5 @@
-// A fast hash for lookups. It does not prove equality: the caller compares the bytes. Internal to
-// this module.
+// A fast hash for lookups. Equal hashes do not prove equality: the caller compares the bytes.
+// Internal to this module.
 #pragma once
 
 #include <string.h>

@@ -1,5 +1,6 @@
-// Finds out why an executable cannot be kept: callbacks into this process. Internal to this module.
-// The readers of the program formats report names, configurations and numbers.
+// Finds the traits of a program: reasons why its executable cannot be kept, such as a callback into
+// this process. Internal to this module. The readers of the program formats pass in the names,
+// configurations and numbers that they meet.
 #pragma once
 
 #include "base/buf.h"
@@ -15,7 +16,7 @@ typedef enum rk_trait {
 } rk_trait;
 
 typedef struct rk_traits {
-    rk_trait worst;   // the trait that explains most: the highest so far
+    rk_trait worst;   // the trait with the highest value in rk_trait so far
     rk_span name;     // its custom-call target or attribute; borrowed from the program
     uint64_t address; // of RK_TRAIT_POINTER
     unsigned checks;  // address lookups so far

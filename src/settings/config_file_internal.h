@@ -18,6 +18,6 @@ typedef rk_err *(*rk_config_fn)(void *context, const rk_config_line *line);
 // Calls `each` with every assignment in the file, in order. A '#' at the start of a line or after a
 // blank begins a comment. A missing file has no lines. A line without '=' is RK_INVALID_ARGUMENT. A
 // file that cannot be read, a path that is not a regular file, a dangling symbolic link, and a file
-// with a NUL are errors with other codes. All messages name the file; most name the
+// with a NUL are errors with other codes. All messages name the file; most of them also name the
 // remedy.
 RK_NODISCARD rk_err *rk_config_read(const char *path, rk_config_fn each, void *context);

@@ -5,9 +5,9 @@
 
 #include "base/status.h"
 
-// Returns the absolute path of the store for the value of REKINDLE_DIR ("" or NULL: the default).
-// Errors: RK_INVALID_ARGUMENT (a URL, "~name/…", too long), RK_FAILED_PRECONDITION (no home
-// directory found). `*out_directory` is owned: rk_free.
+// Returns the absolute path of the store. `written` is the value of REKINDLE_DIR; "" or NULL stands
+// for the default. Errors: RK_INVALID_ARGUMENT (a URL, "~name/…", too long), RK_FAILED_PRECONDITION
+// (no home directory found). `*out_directory` is owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_resolve(const char *written, char **out_directory);
 
 // Checks whether a new store may be made at `directory`, an absolute path. NULL if it may, or if
@@ -22,5 +22,6 @@ RK_NODISCARD rk_err *rk_directory_check_place(const char *directory, bool is_def
 // Expands "~" and "~/…"; copies any other path. `label` is for errors. Owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_expand_home(const char *label, const char *path, char **out_path);
 
-// The same, then makes a relative path absolute from the working directory. Owned: rk_free.
+// As rk_directory_expand_home, and also makes a relative path absolute, from the working directory.
+// Owned: rk_free.
 RK_NODISCARD rk_err *rk_directory_absolute(const char *label, const char *path, char **out_path);

@@ -11,13 +11,14 @@
 
 typedef enum rk_mode { RK_MODE_READWRITE, RK_MODE_READONLY, RK_MODE_REFRESH, RK_MODE_OFF } rk_mode;
 
-// The action on a real compilation (no hit) after warm-up.
+// What rekindle does about a compilation after warm-up. A hit is not a compilation.
 typedef enum rk_strict { RK_STRICT_OFF, RK_STRICT_WARN, RK_STRICT_FAIL } rk_strict;
 
 // When warm-up ends.
 typedef enum rk_warmup_kind {
-    RK_WARMUP_AUTO, // when no program was compiled or first executed for a while
-    RK_WARMUP_MARK, // when the job marks it
+    RK_WARMUP_AUTO, // when no program was compiled, or executed for the first time, for some time
+                    // (pjrt/strict.h)
+    RK_WARMUP_MARK, // when the program calls rekindle_mark_warm (pjrt/rekindle.h)
     RK_WARMUP_STEPS,
     RK_WARMUP_COMPILES,
     RK_WARMUP_SECONDS,
@@ -100,9 +101,9 @@ typedef struct rk_settings rk_settings;
 // and rk_settings_load returns the error of `check`.
 typedef rk_err *(*rk_settings_check_fn)(const char *directory);
 RK_NODISCARD rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings);
-// The same for a job, which must run even if settings cannot be read. Fails like rk_settings_load
-// if a value is wrong or memory is short. Otherwise returns settings. Their mode is RK_MODE_OFF in
-// two cases:
+// As rk_settings_load, for a job, which must run even if settings cannot be read. Fails like
+// rk_settings_load if a value is wrong or memory is short. Otherwise returns settings. Their mode
+// is RK_MODE_OFF in two cases:
 // - The home directory or the config file cannot be found or read, `check` returned an error, or a
 //   new store may not be made in its place (such as another user's home). `*out_trouble` describes
 //   the problem and the remedy.
@@ -121,8 +122,8 @@ void rk_settings_cleanup(rk_settings **settings);
 
 const rk_settings_values *rk_settings_get(const rk_settings *settings);
 rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
-// Returns the setting's variable that `variable` probably misspells ("REKINDLE_MDOE"). NULL if
-// `variable` is correct, or similar to none. Static.
+// Returns the variable of a setting that `variable` probably misspells: "REKINDLE_MODE" for
+// "REKINDLE_MDOE". NULL if `variable` is correct or resembles no setting. Static.
 const char *rk_settings_misspelt(rk_span variable);
 const char *rk_mode_name(rk_mode mode);
 const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"

@@ -1,4 +1,4 @@
-// Similarity of names, to correct misspelled ones.
+// Measures how similar two names are, to correct misspelled names.
 #pragma once
 
 #include "base/span.h"

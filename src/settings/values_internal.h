@@ -31,7 +31,7 @@ RK_NODISCARD rk_err *rk_value_name(const char *label, const char *value, size_t 
 // "auto", "mark", "N steps", "N compiles", "N seconds".
 RK_NODISCARD rk_err *rk_value_warmup(const char *label, const char *value, rk_warmup *out_warmup);
 
-// Addresses separated by blanks, each with a scheme that a tier supports.
+// Addresses separated by blanks, with the schemes redis, rediss, s3, http, https or file.
 RK_NODISCARD rk_err *rk_value_remote(const char *label, const char *value);
 
 // Names of flags and variables, separated by commas or blanks, without values.

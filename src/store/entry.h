@@ -11,7 +11,7 @@
 
 typedef enum rk_entry_kind { RK_ENTRY_EXECUTABLE = 1, RK_ENTRY_PROGRAM = 2 } rk_entry_kind;
 
-// The content of an entry. All spans are borrowed from the code that fills it.
+// The content of an entry. All spans are borrowed from the code that fills the struct.
 typedef struct rk_entry {
     rk_entry_kind kind;
     uint32_t flags; // RK_ENTRY_FLAG_…
@@ -45,9 +45,9 @@ enum {
 };
 #define RK_ENTRY_MAX_BYTES ((size_t)4 << 30) // of the file, and of each decompressed section
 
-// Appends the encoded entry to `out_data`. Compresses components, payload and options with zstd,
-// each if that makes it smaller. RK_INVALID_ARGUMENT: unknown kind or flag. RK_OUT_OF_RANGE: larger
-// than RK_ENTRY_MAX_BYTES.
+// Appends the encoded entry to `out_data`. Compresses components, payload and options with zstd;
+// stores a section uncompressed if compression does not make it smaller. RK_INVALID_ARGUMENT:
+// unknown kind or flag. RK_OUT_OF_RANGE: larger than RK_ENTRY_MAX_BYTES.
 RK_NODISCARD rk_err *rk_entry_encode(const rk_entry *entry, rk_buf *out_data);
 
 // Adds a signature to the one encoded entry in `data`, or replaces its signature. Changes nothing
@@ -74,7 +74,7 @@ typedef enum rk_entry_want {
 
 // Decodes an entry. A fault is no error: `*out_fault` is RK_ENTRY_OK if `out_view` is filled.
 // `out_view` is owned: rk_entry_view_cleanup. `data` must outlive `out_view`. If `expected` is not
-// NULL, an entry of another key is the fault RK_ENTRY_OTHER_KEY. Fails only with
+// NULL and the entry has another key, the fault is RK_ENTRY_OTHER_KEY. Fails only with
 // RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_entry_decode(rk_span data, const rk_key *expected, rk_entry_want want,
                                      rk_entry_view *out_view, rk_entry_fault *out_fault);

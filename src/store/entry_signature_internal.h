@@ -3,8 +3,8 @@
 
 #include "store/entry_head_internal.h"
 
-// True if the entry is unsigned, or if every bit of its signature is right; `*out_signer` is then
-// the signer's key. The caller has checked the entry's digest and size.
+// True if the entry is unsigned or its signature is valid. For a valid signature, `*out_signer` is
+// the key of the signer. The caller has checked the entry's digest and size.
 RK_HIDDEN RK_NODISCARD bool rk_entry_signature_check(const rk_entry_head *head, const uint8_t *data,
                                                      size_t content_bytes,
                                                      rk_sign_public *out_signer);

@@ -7,11 +7,13 @@
 //
 // Seconds per byte is the cost-aware value of GreedyDual-Size (Cao and Irani, USITS 1997). The
 // longer an entry was not used, the less likely it is used in the next hour. Dividing by the hours
-// gives a density of hits over bytes and time, by which LHD ranks (Beckmann, Chen and Cidon, NSDI
-// 2018). It needs no counter in the entry, and no inflation value that all processes share.
+// gives a density of hits over bytes and time; LHD ranks by such a density (Beckmann, Chen and
+// Cidon, NSDI 2018). This formula needs no counter in the entry, and no inflation value that all
+// processes share.
 //
-// A stored program explains compilations but saves no time. It counts with a tenth of the seconds
-// of its executable. So a small program outlives its executable, and a large one is evicted first.
+// A stored program explains compilations but saves no time. In the formula, its seconds are a tenth
+// of the seconds of its executable. So a small program is evicted after its executable, and a large
+// program before it.
 #pragma once
 
 #include "store/gc.h"
@@ -68,10 +70,10 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_survey_judge(rk_survey *survey, bool recent_to
 // is by key.
 RK_HIDDEN void rk_survey_sort(rk_survey *survey);
 
-// Removes the marked candidates, folder by folder, which changes the order of `items`. Skips those
-// that were used or replaced since the visit. With dry_run, removes nothing and only sets `gone`.
-// Adds the removed files to the table `gone` as negative numbers, and calls `removed` for each
-// (NULL: no callback).
+// Removes the marked candidates, folder by folder, which changes the order of `items`. Skips
+// entries that were used or replaced since the visit. With dry_run, removes nothing and only sets
+// `gone`. Adds the removed files to the table `gone` as negative numbers, and calls `removed` for
+// each (NULL: no callback).
 RK_HIDDEN RK_NODISCARD rk_err *
 rk_survey_remove_marked(rk_survey *survey, rk_usage_table *gone,
                         void (*removed)(void *context, const rk_evict_candidate *one),

@@ -9,14 +9,14 @@ typedef struct rk_gc_removal {
         *what; // "executable", "program", "run", "quarantine", "plugin", "job", "leftover"; static
     const char *name; // the key, or the file's name; borrowed for the call
     uint64_t bytes;
-    uint64_t age_ns;     // since the last use, or since it was written
+    uint64_t age_ns; // since the last use; for files that are no entries, since they were written
     uint64_t compile_ns; // only of executables and programs
 } rk_gc_removal;
 
 typedef struct rk_gc_options {
     uint64_t max_bytes;     // limit of the store, pinned entries included; UINT64_MAX: no limit
     uint64_t older_than_ns; // removes entries not used for this time; UINT64_MAX: none
-    bool recent_too; // for max_bytes, also removes entries used in the last hour, last of all
+    bool recent_too; // for max_bytes: also removes entries used in the last hour, after all others
     bool dry_run;    // removes nothing, only reports
     // Filters entries by their metadata (JSON; empty if the entry cannot be read). With a filter,
     // only these entries are removed and count towards max_bytes. NULL: all entries; then runs,

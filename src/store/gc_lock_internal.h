@@ -1,6 +1,6 @@
 // The gc lock, so that one process at a time evicts or collects garbage; private to src/store. The
-// lock is a lease (store/lease.h), as for a compilation, that expires after five minutes. It is not
-// strict: two processes that collect at once only do more than necessary.
+// lock is a lease (store/lease.h) that expires after five minutes. Two processes can hold the lock
+// at once, for example if no lease is possible; they then only remove more than necessary.
 #pragma once
 
 #include "store/lease.h"
@@ -19,5 +19,6 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_gc_lock_try(const rk_store *store, rk_gc_lock 
 // As rk_gc_lock_try, but waits up to `timeout_ms` for the lock.
 RK_HIDDEN RK_NODISCARD rk_err *rk_gc_lock_wait(const rk_store *store, unsigned timeout_ms,
                                                rk_gc_lock *out_lock);
+// Sleeps.
 RK_HIDDEN void rk_gc_lock_pause(unsigned milliseconds);
 RK_HIDDEN void rk_gc_lock_cleanup(rk_gc_lock *lock);

@@ -1,11 +1,14 @@
-// The last use of an entry; private to src/store. It is the modification time of the entry's file,
-// at first the time of the put. Nothing else changes that time. (Backups change access times, and
-// most mounts do not update access times on a read.) The file system's own clock sets the time, so
-// that a process with a wrong clock does no harm.
+// Records and reads the last use of an entry; private to src/store. The last use is the
+// modification time of the entry's file. A put and a recorded use set this time; eviction and
+// garbage collection only correct a time in the future. (Access times do not serve: backups change
+// them, and most mounts do not update them on a read.) The file system's own clock sets the time,
+// so that a process with a wrong clock does no harm.
 //
-// A clock may jump. Then a file that was used a minute ago may look a year old. So a process that
-// sets a last use also records a sample of that clock in usage/clock: the difference to the time
-// since boot, which never jumps. The age of a file is the smallest age by any of these clocks.
+// The file system's clock may jump. Then a file that was used a minute ago may look a year old. So
+// a process that sets a last use also records a sample of that clock in usage/clock: its difference
+// to the time since boot, which never jumps. Samples that differ show that the clock jumped. The
+// age of a file is computed for the clock as it is now and for the clock of each sample; the
+// smallest age counts.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,7 +17,7 @@
 #include "store/store_path_internal.h"
 
 // Records a use of an executable, and of its program; at most once in ten minutes per entry. Best
-// effort. Quick: never syncs to disk.
+// effort. Does not sync to disk.
 RK_HIDDEN void rk_last_use_touch(rk_store *store, const char *hex);
 
 // Records a sample of the clock by which the entry was just written, unless usage/clock has it

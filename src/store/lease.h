@@ -52,14 +52,14 @@ RK_NODISCARD rk_err *rk_lease_take(const rk_store *store, const rk_digest *key,
                                    const rk_process *self, rk_lease *out_lease);
 
 // Takes over the lease `judged`, which the caller found to be dead, expired or late. If several
-// processes try to take over the same lease, one gets it. The others get an identity of 0, and so
-// does the caller if `judged` is no longer the current lease. Errors as for rk_lease_take.
+// processes try to take over the same lease, one gets it. For the others, `out_lease->identity` is
+// 0. The same holds if `judged` is no longer the current lease. Errors as for rk_lease_take.
 RK_NODISCARD rk_err *rk_lease_take_over(const rk_store *store, const rk_lease_view *judged,
                                         const rk_digest *key, const rk_process *self,
                                         rk_lease *out_lease);
 
 // Writes a heartbeat; call every few seconds. Returns false if the caller no longer holds the
-// lease. A heartbeat that could not be written returns true.
+// lease. Also returns true if the heartbeat could not be written.
 bool rk_lease_beat(const rk_store *store, const rk_lease *lease);
 
 // Records that compiling took `compile_ns` and that publishing begins. Best effort.

@@ -4,8 +4,9 @@
 //     ....compiled 4853079000\n..
 //
 // The first line has the format, the state, the creation time, how long the state is valid (0:
-// until the lease is released), a random number, and the holder (base/process.h). After it come
-// heartbeats, one dot each, and once compiling is done, its duration in nanoseconds.
+// until the lease is released), a random number, and the holder (base/process.h). After the first
+// line come heartbeats, one dot each. Once compiling is done, its duration in nanoseconds follows
+// too.
 #pragma once
 
 #include "store/lease.h"

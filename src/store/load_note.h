@@ -1,5 +1,5 @@
-// Encodes and decodes the load note of a process, loads/note-<process>-<tag>: the loads that it has
-// in flight (docs/format.md); private to src/store.
+// Encodes and decodes the load note of a process, loads/note-<process>-<tag>: the loads that have
+// begun and not ended (docs/format.md); private to src/store.
 #pragma once
 
 #include "base/process.h"

@@ -7,7 +7,7 @@
 
 typedef struct rk_load_verdict {
     bool aside;          // true: no entry of this key is loaded; false: the entry is suspected
-    uint64_t created_ns; // of the entry that was being loaded
+    uint64_t created_ns; // creation time of the entry that was being loaded
     uint64_t judged_ns;  // realtime clock
     int signal;          // the signal that killed the process; 0: not known
 } rk_load_verdict;
@@ -17,8 +17,8 @@ typedef struct rk_load_verdict {
 RK_HIDDEN void rk_load_verdict_add_text(const rk_load_verdict *verdict, rk_buf *out);
 RK_HIDDEN RK_NODISCARD bool rk_load_verdict_parse(rk_span text, rk_load_verdict *out_verdict);
 
-// True if the verdict has expired. A verdict equally far in the future has expired too: some clock
-// was wrong.
+// True if the verdict is RK_LOAD_VERDICT_NS old. Also true if its time is as far in the future,
+// because then some clock was wrong.
 RK_HIDDEN RK_NODISCARD bool rk_load_verdict_is_over(const rk_load_verdict *verdict);
 
 // Returns false if there is no valid verdict, or if it cannot be read.

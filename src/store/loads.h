@@ -1,15 +1,18 @@
-// Protects jobs from crashing entries, whose load crashes the plugin and with it the process at
-// every start. A process records each load in its own file, the load note, before the load begins.
-// A later process finds the note of a dead process, and writes a verdict on each key in the note:
+// Protects jobs from crashing entries: entries whose load crashes the plugin, and so the process,
+// at every start. A process records each load in its own file, the load note, before the load
+// begins. A later process finds the note of a dead process, and writes a verdict on each key in the
+// note:
 //
-// - The process died of a crash signal with one load in flight: the key is set aside. No entry of
-//   the key is loaded or stored, and the entry is moved to quarantine/.
-// - It died of a crash signal with several loads in flight, or of an unknown cause: the entry is
-//   suspected. It is compiled again and replaced. The new entry is on trial: it is not prefetched,
-//   and only a process that starts later loads it. If that process dies too, the key is set aside.
-//   If the load succeeds, the verdict is removed. (Only the parent of a process learns how it
-//   ended. To others, SIGKILL, out of memory and _exit look the same.)
-// - It ended in another known way: no verdict.
+// - The process died of a crash signal during one load: the key is set aside. No entry of the key
+//   is loaded or stored, and the entry is moved to quarantine/.
+// - The process died of a crash signal during several loads, or it died of an unknown cause during
+//   any load: each of the entries is suspected. A suspected entry is not loaded; its program is
+//   compiled again, and the new entry replaces it. The new entry is on trial: it is not prefetched,
+//   and only a process that starts later loads it. If the load kills that process too, the key is
+//   set aside. If the load succeeds, the verdict is removed. (Only the parent of a process can find
+//   out how the process ended. Other processes cannot distinguish SIGKILL, out of memory and
+//   _exit.)
+// - The process ended in another known way: no verdict.
 //
 // A verdict is valid for 30 days. A process on another host, or of another boot or pid namespace,
 // never counts as dead. The note is written with write(2) and not mapped, because a write to a
@@ -26,7 +29,7 @@ typedef struct rk_loads rk_loads;
 typedef enum rk_load_state {
     RK_LOAD_FREE = 0,
     RK_LOAD_LOADING = 1,
-    RK_LOAD_COMPILED = 2, // compiled instead of loaded, since the entry is suspected
+    RK_LOAD_COMPILED = 2, // compiled instead of loaded, because the entry is suspected
 } rk_load_state;
 
 typedef enum rk_load_doubt {
@@ -47,12 +50,13 @@ RK_NODISCARD rk_err *rk_loads_open(rk_store *store, const char *tag, rk_loads **
 void rk_loads_free(rk_loads *loads); // closes; NULL is fine
 
 // Removes the note of this process, and writes no more. Call before the process ends. Loads that
-// are still in flight then lead to no verdict.
+// have not ended then lead to no verdict.
 void rk_loads_close(rk_loads *loads);
 
-// Report the doubt about a key, before its entry is read, and about an entry. Of a key, every doubt
-// but RK_LOAD_ASIDE is RK_LOAD_SUSPECT. `out_signal`, which may be NULL, is the signal that killed
-// the process; 0: not known. Cheap if there are no verdicts. NULL `loads`: RK_LOAD_TRUSTED.
+// Return the doubt about a key, before its entry is read, and the doubt about an entry.
+// rk_loads_doubt_key returns RK_LOAD_SUSPECT also if the entry may be on trial, because only the
+// entry shows that. `*out_signal` is the signal that killed the process; 0: not known. `out_signal`
+// may be NULL. Cheap if there are no verdicts. NULL `loads`: RK_LOAD_TRUSTED.
 rk_load_doubt rk_loads_doubt_key(rk_loads *loads, const rk_digest *key, int *out_signal);
 rk_load_doubt rk_loads_doubt_entry(rk_loads *loads, const rk_digest *key, uint64_t created_ns);
 
@@ -66,8 +70,8 @@ void rk_loads_end(rk_loads *loads, int slot);
 void rk_loads_acquit(rk_loads *loads, const rk_digest *key);
 
 // Judges the notes of dead processes, writes the verdicts, and removes the notes and expired
-// verdicts. With `only`, a dead process that ended by `death`, judges the notes of that process
-// alone and leaves expired verdicts. `signal` is used only with RK_DEATH_CRASH. No error if there
-// are no notes or the store cannot be written.
+// verdicts. If `only` is not NULL, judges only the notes of this dead process, which ended by
+// `death`, and does not remove expired verdicts. `signal` is used only with RK_DEATH_CRASH. No
+// error if there are no notes or the store cannot be written.
 RK_NODISCARD rk_err *rk_loads_judge(rk_store *store, const rk_process *only, rk_load_death death,
                                     int signal);

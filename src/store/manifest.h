@@ -17,7 +17,7 @@ enum {
 };
 #define RK_MANIFEST_MAX_BYTES         ((size_t)32 << 20)
 #define RK_MANIFEST_OPTIONS_MAX_BYTES ((size_t)1 << 20) // of one serialized message
-// Of all compile options together. The file has two hex digits per byte, and the uses besides.
+// Limit for all compile options together. In the file, each of their bytes takes two hex digits.
 #define RK_MANIFEST_ALL_OPTIONS_MAX_BYTES ((size_t)8 << 20)
 
 // One request, which the job is expected to make in every run.
@@ -26,9 +26,10 @@ typedef struct rk_manifest_use {
     uint32_t client;     // index of the client, among the process's clients of that environment
     uint32_t occurrence; // index of the request, among that client's requests for this key
     uint64_t run;        // number of the last run that made the request
-    uint64_t wanted_ns;  // since the client was created, less the time spent in earlier requests
-    uint64_t load_ns;    // measured or estimated duration of the load; 0: not known
-    uint64_t bytes;      // of the serialized executable; 0: not known
+    uint64_t wanted_ns; // time of the request: since the client was created, without the time spent
+                        // in earlier requests
+    uint64_t load_ns;   // measured or estimated duration of the load; 0: not known
+    uint64_t bytes;     // of the serialized executable; 0: not known
 } rk_manifest_use;
 
 typedef struct rk_manifest_options {
@@ -75,8 +76,8 @@ RK_NODISCARD rk_err *rk_manifest_merge(rk_manifest *manifest, const char *run_id
 // Sorts the uses, and appends the text of the file. Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_manifest_encode(rk_manifest *manifest, rk_buf *out_data);
 
-// Parses the text of a file. `*out_sound` is false, and `out_manifest` empty, if `data` is no
-// manifest of this version. Fails only with RK_RESOURCE_EXHAUSTED. `out_manifest` must be zeroed.
+// Parses the text of a file. If `data` is not a manifest of this version, `*out_sound` is false and
+// `out_manifest` is empty. Fails only with RK_RESOURCE_EXHAUSTED. `out_manifest` must be zeroed.
 RK_NODISCARD rk_err *rk_manifest_decode(rk_span data, rk_manifest *out_manifest, bool *out_sound);
 
 // Reads the manifest of a job and rank, or that of rank 0 if the rank has no file. Empty if there

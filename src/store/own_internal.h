@@ -8,21 +8,22 @@
 #include "base/sys.h"
 #include "store/usage_internal.h"
 
-// True if the regular file `path`, relative to the store and in this place, is rekindle's own or
-// one of its temporary files. May read the first bytes of the file; false if they cannot be read.
-// May block on the file system.
+// True if a regular file is rekindle's own or one of its temporary files. `path` is relative to the
+// store; the file is in `place` (store/usage_internal.h). May read the first bytes of the file;
+// false if they cannot be read. May block on the file system.
 RK_HIDDEN RK_NODISCARD bool rk_own_file(const rk_store *store, unsigned place, const char *path,
                                         const struct stat *info);
 
-// True if `name`, of a folder in runs/, has the form of a run's id.
+// True if `name`, the name of a folder in runs/, has the form of a run id.
 RK_HIDDEN RK_NODISCARD bool rk_own_run_name(const char *name);
 
 RK_HIDDEN RK_NODISCARD bool rk_own_log_name(const char *name);   // a log in usage/
 RK_HIDDEN RK_NODISCARD bool rk_own_claim_name(const char *name); // a claim in leases/
 // True if the file begins as a lease does, or is empty.
 RK_HIDDEN RK_NODISCARD bool rk_own_lease(const rk_store *store, const char *path);
-// True if `name` is rekindle's own file in `folder`: usage, pins, leases or loads. Of leases and of
-// verdicts in loads/, also checks the first bytes; of pins, that they are empty.
+// True if `name` is rekindle's own file in `folder`: usage, pins, leases or loads. For leases and
+// for verdicts in loads/, also checks the first bytes of the file. For pins, also checks that the
+// file is empty.
 RK_HIDDEN RK_NODISCARD bool rk_own_other(const rk_store *store, const char *folder,
                                          const char *name, const struct stat *info);
 

@@ -1,4 +1,5 @@
-// Reserves space under the cap for an entry before it is written; private to src/store.
+// Reserves space within the limit of the store for an entry before it is written; private to
+// src/store.
 #pragma once
 
 #include "store/usage_internal.h"
@@ -9,10 +10,10 @@ typedef struct rk_reservation {
     rk_usage_count pending, change;
 } rk_reservation;
 
-// Reserves space for an entry whose file will have `bytes`. Evicts entries that are worth less if
-// the cap requires it, which may take seconds. Waits up to 10 seconds while another process evicts.
-// Does nothing without a usage account. RK_OUT_OF_RANGE, and no reservation, if eviction cannot
-// free enough space.
+// Reserves space for an entry whose file will have `bytes`. If the limit of the store requires it,
+// evicts entries that are worth less, which may take seconds. Waits up to 10 seconds while another
+// process evicts. Does nothing without a usage account. RK_OUT_OF_RANGE, and no reservation, if
+// eviction cannot free enough space.
 RK_HIDDEN RK_NODISCARD rk_err *rk_reservation_take(rk_store *store, const rk_entry *entry,
                                                    const char *hex, uint64_t bytes,
                                                    rk_reservation *out_reservation);

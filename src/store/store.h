@@ -69,21 +69,21 @@ bool rk_store_quarantine(rk_store *store, const rk_key *key);
 // an earlier write (EROFS, EACCES, EPERM: for good; ENOSPC, EDQUOT: for one minute). Cheap.
 RK_NODISCARD bool rk_store_accepts(const rk_store *store);
 
-// Returns true and records the refusal if `err` is one of these; ignores other errors. Other
-// modules that write into the store's directory call this too.
+// Records a refusal for rk_store_accepts if `err` has one of the error numbers above. Returns true
+// if it has. Other modules that write into the store's directory call this too.
 bool rk_store_note_refusal(rk_store *store, const rk_err *err);
 
-// Closes the usage log of this process, so that processes on all hosts may fold and remove it while
-// this process still runs. Call before the process ends or pauses its puts for long. Best effort.
-// Later puts are allowed.
+// Closes the usage log of this process, so that processes on all hosts may add it to the usage base
+// and remove it while this process still runs (store/usage_internal.h). Call before the process
+// ends or pauses its puts for long. Best effort. Later puts are allowed.
 void rk_store_flush_usage(rk_store *store);
 
-// Publishes an entry under its key and kind, and replaces an existing one. Evicts other entries if
-// the limit requires it, which may take seconds (store/evict_internal.h). `out_stored_bytes`, the
-// size of the file, may be NULL. Errors:
+// Publishes an entry under its key and kind, and replaces an existing entry. Evicts other entries
+// if the limit requires it, which may take seconds (store/evict_internal.h). `out_stored_bytes`,
+// the size of the file, may be NULL. Errors:
 // RK_PERMISSION_DENIED: the store is readonly.
 // RK_OUT_OF_RANGE: the entry is larger than 4 GiB, or eviction cannot free enough space.
-// The earlier refusal, while rk_store_accepts is false.
+// The error of the earlier refusal, while rk_store_accepts is false.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
                                   uint64_t *out_stored_bytes);
 

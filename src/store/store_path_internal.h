@@ -52,8 +52,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_store_resolve(const rk_store *store, unsigned 
                                                 char out_hex[RK_DIGEST_HEX_CHARS + 1]);
 
 // Moves an entry to quarantine/. Returns false if it was not moved: it does not exist, or the file
-// system refuses. That is no error, since the caller counts the entry as missing in any case.
+// system refuses. A failed move is no error, because the caller counts the entry as missing in any
+// case.
 RK_HIDDEN bool rk_store_set_aside(rk_store *store, rk_entry_kind kind, const char *hex);
 
-// Returns the reason as an error while rk_store_accepts is false; else NULL.
+// While rk_store_accepts is false, returns the reason as an error; otherwise NULL.
 RK_HIDDEN RK_NODISCARD rk_err *rk_store_check_accepts(const rk_store *store);

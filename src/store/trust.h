@@ -55,7 +55,7 @@ RK_NODISCARD rk_err *rk_signing_key_create(const char *path, const char *name,
 // first name. `out_keys` is owned: rk_trusted_keys_cleanup.
 RK_NODISCARD rk_err *rk_trusted_keys_read(const char *path, rk_trusted_keys *out_keys);
 
-// Publishes the file with mode 0644, and replaces an existing one.
+// Publishes the list with mode 0644, and replaces an existing file.
 RK_NODISCARD rk_err *rk_trusted_keys_write(const char *path, const rk_trusted_keys *keys);
 
 // Adds a copy of the key, unless the list has it already.

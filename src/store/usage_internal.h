@@ -5,7 +5,7 @@
 // removes files appends lines to its own log, usage/log-…. Base and logs together give the sum. A
 // process that evicts or collects garbage folds the logs into a new base, and counts again the
 // folders that it visits. This corrects the sum after a crash, or after files were removed by hand.
-// Only the cap depends on the sum.
+// Only the limit of the store depends on the sum.
 //
 // A file that is being written counts as pending: from before its first byte until the writer
 // records the result or dies. So a count that runs during a write makes the sum too high, never too
@@ -106,8 +106,8 @@ RK_HIDDEN size_t rk_usage_find_finished(rk_usage_state *state, uint64_t now_ns);
 // Publishes the state as the new base, then removes the finished logs, which the base contains.
 RK_HIDDEN RK_NODISCARD rk_err *rk_usage_publish(const rk_store *store, const rk_usage_state *state);
 
-// As rk_usage_publish, but a full disk is no error: the old base and the logs stay as they are. For
-// removals, which must succeed on a full disk. `out_published` may be NULL.
+// As rk_usage_publish, but a full disk is no error: the old base and the logs stay as they are.
+// Used by removals, which must succeed on a full disk. `out_published` may be NULL.
 RK_HIDDEN RK_NODISCARD rk_err *
 rk_usage_publish_if_space(const rk_store *store, const rk_usage_state *state, bool *out_published);
 

@@ -1,5 +1,5 @@
-// Aligns two sequences in order: finds which item of one is which item of the other. Made for the
-// operations of programs: long sequences, mostly equal, with many repetitions.
+// Aligns two sequences: finds pairs of equal items, one from each sequence, in the same order in
+// both. Made for the operations of programs: long sequences, mostly equal, with many repetitions.
 #pragma once
 
 #include "base/status.h"

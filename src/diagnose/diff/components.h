@@ -1,6 +1,5 @@
-// Compares what two keys contain besides the program: options, flags, variables, versions and
-// topology, in the form of entries and journals (identity/components.h). For the command line only:
-// links jansson.
+// Compares the components of two keys (options, flags, variables, versions, topology), as entries
+// and journals contain them (identity/components.h). For the command line only: links jansson.
 #pragma once
 
 #include <jansson.h>
@@ -19,6 +18,7 @@ RK_NODISCARD rk_err *rk_diff_components(const json_t *before, const json_t *afte
 RK_NODISCARD rk_err *rk_diff_toolchains(const json_t *before, const json_t *after,
                                         rk_differences *list);
 
-// The class of cause of these differences: that of a version, else of the topology, else of a flag
-// or variable, else of an option. RK_CAUSE_FIRST if there are none.
+// Returns the class of cause: RK_CAUSE_TOOLCHAIN if a version differs, else RK_CAUSE_DEVICE for the
+// topology, else RK_CAUSE_ENVIRONMENT for a flag or variable, else RK_CAUSE_OPTIONS. RK_CAUSE_FIRST
+// if nothing differs.
 rk_cause rk_components_cause(const rk_differences *list);

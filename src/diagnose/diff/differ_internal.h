@@ -1,5 +1,5 @@
-// State of one comparison, and the helpers that all its parts share: they add a difference, find
-// its line, and compare types. Inside src/diagnose only.
+// State of one comparison, and helpers that all its parts share: for adding differences, finding
+// source lines, and comparing types. Inside src/diagnose only.
 #pragma once
 
 #include "diagnose/diff/diff.h"
@@ -26,7 +26,7 @@ typedef struct rk_differ {
     size_t size_count;
 } rk_differ;
 
-// Operations followed from a result to its user, or back.
+// Limit for the operations followed from a result to its users, or back.
 enum { RK_DIFFER_STEPS_MAX = 8 };
 
 // The operation or parameter that differs.
@@ -43,11 +43,11 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_add(rk_differ *d, rk_difference_kind ki
                                              const rk_differ_subject *subject, rk_span attribute,
                                              rk_span before, rk_span after);
 
-// The line of an operation. If it has none, or only that of the call, the line of the operation
-// that uses its result.
+// Returns the source line of an operation. If the operation has no line, or only the line where the
+// program was called, returns the line of the operation that uses its result.
 RK_HIDDEN rk_source rk_differ_place(const rk_program_index *index, uint32_t op);
 
-// The operation of an item, with its line (rk_differ_place).
+// Returns the operation of an item, with its line (rk_differ_place).
 RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t item);
 
 // Returns whether a difference was found on this line before, and records the line. One line of the

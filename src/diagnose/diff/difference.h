@@ -49,10 +49,10 @@ const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
 // All text is owned; NULL if there is none.
 typedef struct rk_difference {
     rk_difference_kind kind;
-    bool follows;   // it follows from another difference and is no cause
+    bool follows;   // the difference follows from another one and is no cause
     uint32_t order; // position in the program; the list is sorted by it
     char *function, *op, *attribute, *before, *after;
-    char *file; // the user's file, of the later program; of the earlier one if the later has none
+    char *file; // the user's file: from the later program, else from the earlier one
     uint32_t line;
     rk_stack stack; // owned; only for a cause; empty if unknown
 } rk_difference;
@@ -86,6 +86,6 @@ RK_NODISCARD rk_err *rk_differences_note(rk_differences *list, const rk_differen
 // Sorts causes before the other differences, and each group by `order`. Stable.
 void rk_differences_sort(rk_differences *list);
 
-// Copies a span; NULL for an empty one. `*out_text` is owned by the caller: rk_free.
+// Copies a span as a C string; NULL for an empty span. `*out_text` is owned by the caller: rk_free.
 // RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_difference_text(rk_span text, char **out_text);

@@ -1,6 +1,6 @@
-// Fast 64-bit hash for comparisons inside one process. It is not secure: results of such
-// comparisons are only shown to people. The values must not change, because stored sketches contain
-// some of them (docs/format.md).
+// Fast 64-bit hash for comparisons inside one process. The hash is not secure, and need not be: the
+// results of the comparisons are only shown to people. The values must not change, because stored
+// sketches contain some of them (docs/format.md).
 #pragma once
 
 #include "base/buf.h"

@@ -1,7 +1,8 @@
-// Index of a program for diffs and sketches: its functions, each a run of items (operations in
-// order). Constants are no items, nor are operations that only broadcast, convert or reshape a
-// constant. They are literals and belong to the operations that use them: compilers and frameworks
-// share, move and merge constants for reasons of their own.
+// Index of a program for diffs and sketches: its functions, and the items of each function (its
+// operations in order). A constant is not an item but a literal, and so is an operation that only
+// broadcasts, converts or reshapes a constant. A literal counts as a part of each operation that
+// uses it, because compilers and frameworks share, move and merge constants without a change of the
+// source.
 #pragma once
 
 #include "diagnose/diff/source.h"
@@ -39,8 +40,8 @@ typedef struct rk_program_index {
     uint64_t *node_hash;  // of each node, without layouts and private numbering
     uint32_t *item_of_op; // item of each operation; RK_NO_ID: none
     uint32_t *producer;   // operation that makes each value; RK_NO_ID: a block argument
-    uint32_t *literal;    // constant that each value is; RK_NO_ID: none
-    uint32_t *parameter;  // parameter that each value is; RK_NO_ID: none
+    uint32_t *literal;    // by value: operation of the literal, if the value is one; else RK_NO_ID
+    uint32_t *parameter;  // by value: index of the parameter, if the value is one; else RK_NO_ID
     uint32_t *user;       // first operation that uses a result of each operation; RK_NO_ID: none
     rk_source call;       // where the program was called; empty if unknown
     uint32_t op_count;    // operations, literals included
@@ -51,8 +52,9 @@ typedef struct rk_program_index {
 RK_NODISCARD rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_index);
 void rk_program_index_cleanup(rk_program_index *index);
 
-// The user's source line of an operation. If it has none, the line of the first call of its
-// function, then of the first call of the caller, and so on. False if none is found.
+// Finds the user's source line of an operation. If the operation has no line, takes the line of the
+// first call of its function, then of the first call of the calling function, and so on. False if
+// no line is found.
 RK_NODISCARD bool rk_program_index_source(const rk_program_index *index, uint32_t op,
                                           rk_source *out_place);
 
@@ -64,6 +66,6 @@ RK_NODISCARD bool rk_program_index_tensor(const rk_model *model, uint32_t type, 
 // Appends a type without its layout: "tensor<32x8xf32>".
 void rk_program_index_write_type(const rk_model *model, uint32_t type, rk_buf *out);
 
-// A name without the number that only makes it unique: "relu_3" gives "relu", "AddComputation.40"
-// gives "AddComputation". Borrowed.
+// Returns a name without the number that only makes the name unique: "relu_3" gives "relu",
+// "AddComputation.40" gives "AddComputation". Borrowed.
 rk_span rk_program_index_bare_name(rk_span name);

@@ -22,15 +22,15 @@ void rk_quick_program_free(rk_quick_program *program); // NULL is fine
 const rk_sketch *rk_quick_program_sketch(const rk_quick_program *program);
 
 typedef struct rk_quick_verdict {
-    rk_cause cause;  // RK_CAUSE_FIRST: no similar program; no causes that only journals show
+    rk_cause cause;  // RK_CAUSE_FIRST: no similar program. Never a cause that only journals show
     char words[256]; // "input x: tensor<32x8xf32> → tensor<24x8xf32>"; one line of UTF-8
     char file[512];  // the user's; "" if unknown
     uint32_t line;
     size_t nearest; // index in `seen` of the most similar program; SIZE_MAX: none
 } rk_quick_verdict;
 
-// Compares a program with earlier ones. `seen` is in order of time, the latest last; NULL elements
-// are skipped. Takes some microseconds per element to compare sketches, and one pass over all
-// operations of the most similar program. Never fails.
+// Compares a program with earlier programs. `seen` is in order of time, the latest last; NULL
+// elements are skipped. Takes some microseconds per element to compare sketches, and one pass over
+// all operations of the most similar program. Never fails.
 void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *const *seen,
                        size_t seen_count, rk_quick_verdict *out_verdict);

@@ -1,6 +1,6 @@
-// Compares two runs: their environments, the programs that both requested, and the programs that
-// only one requested. A program of the later run alone is compared with the most similar program of
-// the earlier run. For the command line only.
+// Compares two runs: their environments, the programs that both runs requested, and the programs
+// that only one run requested. A program that only the later run requested is compared with the
+// most similar program of the earlier run. For the command line only.
 #pragma once
 
 #include "diagnose/diff/diff.h"

@@ -1,5 +1,5 @@
 // Summary of a program, about a kilobyte: its name, inputs and results, the number of operations of
-// each kind, and the lines of the user's source that they come from. A later program can be
+// each kind, and the lines of the user's source that contain the operations. A later program can be
 // compared with a sketch without reading the earlier program again. Stored as JSON in the metadata
 // of the program's entry (docs/format.md), also if the program itself is not kept.
 #pragma once
@@ -60,22 +60,22 @@ RK_NODISCARD rk_err *rk_sketch_of_program(rk_span code, rk_span format, rk_sketc
 
 void rk_sketch_write(const rk_sketch *sketch, rk_json *json);
 
-// Fills in what is not stored: the hashes and the order of kinds. For code that reads a stored
-// sketch.
+// Computes the members that a stored sketch lacks: the hashes and the order of kinds. Called by the
+// code that reads a stored sketch.
 void rk_sketch_finish(rk_sketch *sketch);
 
-// The line that represents the program: that of the call, else the one with the most operations.
-// Borrowed; NULL if there is none.
+// Returns the line that represents the program: the line of the call, else the line with the most
+// operations. Borrowed; NULL if there is none.
 const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch);
 
 // A line as a place without a stack; `line` may be NULL. Borrowed.
 rk_source rk_sketch_source(const rk_sketch_line *line);
 
-// Returns whether all known operations come from the line of the call: the program is an operation
-// of the framework's own, not a function of the user's.
+// True if all known operations come from the line of the call. The program is then a single
+// operation of the framework, not a function that the user wrote.
 bool rk_sketch_is_eager(const rk_sketch *sketch);
 
 // Similarity of two programs, from 0 to 1, by their kinds of operations, lines and inputs. 0: they
-// are not versions of one program, whatever their names are. `same_source`: both are of one run, so
-// that equal lines have equal numbers.
+// are not versions of one program, even if their names are equal. `same_source`: both are of one
+// run, so an unchanged source line has the same number in both.
 double rk_sketch_similarity(const rk_sketch *earlier, const rk_sketch *later, bool same_source);

@@ -21,18 +21,19 @@ typedef enum rk_file_owner {
 } rk_file_owner;
 rk_file_owner rk_file_owner_of(rk_span path);
 
-// The user's position of a location: the innermost frame in a file of the user's, else the
-// innermost one in an installed package. False if there is neither. Spans are borrowed from the
-// model.
+// Finds the user's position of a location: the innermost frame in a file of the user, else the
+// innermost frame in an installed package. False if the location has neither. Spans are borrowed
+// from the model.
 RK_NODISCARD bool rk_source_of(const rk_model *model, uint32_t location, rk_source *out_place);
 
-// Writes the frames of a location that have a file whose owner is `least` or higher, the innermost
-// first, at most `max`. Returns their number. Borrowed from the model.
+// Writes frames of a location, the innermost first, at most `max`. Leaves out frames without a
+// file, and frames whose file has an owner lower than `least`. Returns the number of frames.
+// Borrowed from the model.
 uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owner least,
                           rk_source *out_frames, uint32_t max);
 
-// The outermost name of a location; empty if there is none. JAX and PyTorch/XLA write the path of
-// scopes of an operation there ("jit(step)/jvp()/mul"). Borrowed from the model.
+// Returns the outermost name of a location; empty if there is none. JAX and PyTorch/XLA write the
+// scope path of the operation there ("jit(step)/jvp()/mul"). Borrowed from the model.
 rk_span rk_source_scope(const rk_model *model, uint32_t location);
 
 // Appends "file:line", or nothing if the file is unknown.

@@ -1,5 +1,5 @@
-// The programs in the store, each with its sketch. Compiled programs are compared with them. For
-// the command line only.
+// The corpus: the programs in the store, each with its sketch. `explain` compares the compiled
+// programs of a run with the corpus. For the command line only.
 #pragma once
 
 #include <jansson.h>
@@ -24,8 +24,8 @@ typedef struct rk_corpus {
     size_t damaged; // files that could not be read
 } rk_corpus;
 
-// Progress callback. `step` is called now and then with the number of programs read so far; NULL:
-// never.
+// Progress callback. `step` is called from time to time with the number of programs read so far.
+// NULL: no calls.
 typedef struct rk_corpus_watch {
     void (*step)(void *context, uint64_t done);
     void *context;
@@ -39,8 +39,8 @@ void rk_corpus_cleanup(rk_corpus *corpus);
 // Borrowed; NULL if the program is not found.
 const rk_known *rk_corpus_find(const rk_corpus *corpus, const char *hex);
 
-// Reads a sketch that rk_sketch_write wrote. `*out_read` is false if it is not one, or of another
-// version. Owned by the caller: rk_sketch_cleanup, also after an error.
+// Reads a sketch that rk_sketch_write wrote. `*out_read` is false if `json` is not a sketch, or is
+// a sketch of another version. Owned by the caller: rk_sketch_cleanup, also after an error.
 RK_NODISCARD rk_err *rk_sketch_read(const json_t *json, rk_sketch *out_sketch, bool *out_read);
 
 // One program in full. `loaded` is false if the program cannot be read; that is no error. Owned by

@@ -5,7 +5,7 @@
 
 #include "diagnose/explain/explanation.h"
 
-// Earlier runs. Their journals show what was stored. May be empty.
+// Earlier runs; their journals show which executables were stored. May be empty.
 typedef struct rk_earlier_runs {
     const rk_run_model *items; // the newest last
     size_t count;

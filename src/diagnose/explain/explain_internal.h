@@ -18,10 +18,10 @@ typedef struct rk_nearest_candidate {
     double similarity;
 } rk_nearest_candidate;
 
-// Finds the earlier program to compare request `index` with. Searches earlier requests of this run,
-// then earlier runs of the job, then the rest of the store. First searches all of these for the
-// same program with other options or in another environment, then for the most similar program.
-// `known` is NULL if there is none.
+// Finds the earlier program that request `index` is compared with: the same program with other
+// options or in another environment, else the most similar program. Each of the two searches covers
+// first the earlier requests of this run, then earlier runs of the job, then the rest of the store.
+// `known` is NULL if no program is found.
 RK_HIDDEN rk_nearest_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index);
 
 // Compares an item with its nearest program, and fills in the differences and the cause. `loaded`
@@ -39,8 +39,8 @@ typedef struct rk_process_reference {
     rk_source place; // the user's
 } rk_process_reference;
 
-// Finds the first process reference that `reason` (of a bypass) names and whose place is known;
-// false if there is none. Spans are borrowed from the model.
+// Finds the first process reference whose source line is known and that `reason`, the reason of a
+// bypass, names. False if there is none. Spans are borrowed from the model.
 RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *index,
                                                       const char *reason,
                                                       rk_process_reference *out_reference);

@@ -9,9 +9,9 @@
 
 // A block of operations that a program repeats several times in a row.
 typedef struct rk_blocks {
-    uint32_t count;     // 0: no such part
+    uint32_t count;     // 0: no block repeats
     uint32_t op_count;  // operations of one block
-    bool custom_kernel; // it contains Pallas or Triton kernels
+    bool custom_kernel; // the block contains Pallas or Triton kernels
     char *file;         // owned
     uint32_t line;
 } rk_blocks;
@@ -20,19 +20,22 @@ typedef struct rk_explained {
     const rk_run_compile *compile; // borrowed from the run
     const rk_known *program;       // borrowed from the corpus; NULL: not kept
     rk_cause cause;
-    bool is_eager;           // an operation of the framework, outside of any compiled function
-    bool was_lost;           // an earlier run compiled it, and ended before it was stored
+    bool is_eager; // an operation of the framework, outside of any compiled function
+    bool
+        was_lost; // an earlier run compiled the program, and ended before the executable was stored
     bool is_loaded;          // not compiled: a repeated request, answered from the store
     const rk_known *nearest; // the most similar earlier program; NULL: none
-    const rk_run_compile *nearest_of; // its request in this run; NULL: it is of an earlier run
-    double similarity;                // from 0 to 1
-    rk_differences differences;       // causes first
-    bool accumulates;                 // as in rk_program_diff
+    const rk_run_compile
+        *nearest_of;   // request of `nearest` in this run; NULL: `nearest` is of an earlier run
+    double similarity; // from 0 to 1
+    rk_differences differences; // causes first
+    bool accumulates;           // as in rk_program_diff
     rk_blocks blocks;
-    uint64_t step; // step of the process in or for which it was compiled; RK_NO_STEP: unknown
+    uint64_t step; // step in which, or for which, the process compiled it; RK_NO_STEP: unknown
     char *advice;  // owned; NULL: none
 } rk_explained;
 
+// docs/explain.md describes each kind.
 typedef enum rk_pattern_kind {
     RK_PATTERN_COUNTER,
     RK_PATTERN_ALTERNATION,
@@ -57,6 +60,7 @@ typedef struct rk_pattern {
     uint32_t line;
 } rk_pattern;
 
+// A question about a run, answered from the causes of its compilations.
 typedef struct rk_question {
     bool answer;
     char *evidence; // owned; one sentence
@@ -69,6 +73,8 @@ typedef struct rk_explanation {
     size_t count;
     rk_pattern *patterns; // owned; the costliest first
     size_t pattern_count;
+    // Did input shapes change? Did options, environment, versions, devices or shardings change? Did
+    // a function have other operations, inputs or results (a branch that was not taken before)?
     rk_question input_shapes, profile_or_sharding, hidden_branch;
     uint64_t lost_ns; // cost of all items with a cause other than RK_CAUSE_FIRST
 } rk_explanation;
@@ -78,11 +84,12 @@ void rk_explanation_cleanup(rk_explanation *explanation);
 // Cost of an item: the time in the compiler; for a repeated request, the time of the request.
 uint64_t rk_explained_cost_ns(const rk_explained *explained);
 
-// The name of the program. A failed compilation has no executable with a name: then the name in its
-// sketch. Borrowed.
+// Returns the name of the program: the name of its executable, or the name in its sketch if the
+// compilation failed. Borrowed.
 const char *rk_explained_name(const rk_explained *explained);
 
-// Returns whether the program is from PyTorch/XLA. Advice uses the terms of the framework.
+// True if the program is from PyTorch/XLA. Advice uses the terms of the framework, so it needs
+// this.
 bool rk_explained_is_torch(const rk_explained *explained);
 
 // The first difference that is a cause; NULL if there is none.

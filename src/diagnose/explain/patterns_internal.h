@@ -4,7 +4,7 @@
 #include "diagnose/explain/explain_internal.h"
 #include "diagnose/explain/pattern_internal.h"
 
-// Each finds patterns of one kind, or of kinds that are found in the same way.
+// Each function finds one kind of pattern, or several kinds that are found in the same way.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_value_patterns(rk_explainer *e); // counter, shape_family
 RK_HIDDEN RK_NODISCARD rk_err *
 rk_find_input_patterns(rk_explainer *e); // alternation, optional_inputs

@@ -1,9 +1,9 @@
 // Plans buckets for the sizes along one axis: the sizes to pad to, the padding that they waste, and
 // the compilations that they save.
 //
-// A bucket is a size. All smaller sizes, down to the next smaller bucket, are padded to it. For a
-// given number of buckets the plan is optimal: no other choice pads fewer elements. Each bucket is
-// an observed size, rounded up: any other size would only add padding.
+// A bucket is a size. Sizes between it and the next smaller bucket are padded to it. For a given
+// number of buckets, the plan is optimal: no other choice of buckets pads fewer elements. Each
+// bucket is an observed size, rounded up, because any other size would only add padding.
 #pragma once
 
 #include <stdint.h>
@@ -41,6 +41,6 @@ RK_NODISCARD rk_err *rk_buckets_plan(const rk_bucket_size *sizes, size_t count, 
                                      size_t max_plans, rk_bucket_plan *out_plans,
                                      size_t *out_count);
 
-// Returns the index of the plan with the fewest buckets that wastes at most `max_waste`. If there
-// is none, of the plan that wastes least.
+// Returns the index of the plan with the fewest buckets that wastes at most `max_waste`. If all
+// plans waste more, returns the index of the plan that wastes least.
 size_t rk_buckets_choose(const rk_bucket_plan *plans, size_t count, double max_waste);

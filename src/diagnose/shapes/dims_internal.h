@@ -1,4 +1,4 @@
-// The sizes of tensors in the types of differences. Inside src/diagnose only.
+// Reads the sizes of tensors from the types in differences. Inside src/diagnose only.
 #pragma once
 
 #include "diagnose/explain/explanation.h"
@@ -11,8 +11,8 @@ typedef struct rk_dims {
 } rk_dims;
 RK_HIDDEN RK_NODISCARD bool rk_parse_dims(const char *type, rk_dims *out_dims);
 
-// Finds the only axis along which two types differ. False if they differ along none or several, or
-// have different ranks.
+// Finds the only axis along which two types differ. False if no axis differs, if several axes
+// differ, or if the ranks differ.
 RK_HIDDEN RK_NODISCARD bool rk_only_axis(const char *before, const char *after, size_t *out_axis);
 
 // Returns whether the first causes of two items have the same kind and, if they are shapes, differ

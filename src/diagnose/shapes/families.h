@@ -1,10 +1,10 @@
 // Finds families: programs that differ only in the size of one axis of their parameters.
 //
 // The programs of a family have the same kind (function, options, environment, types and ranks of
-// the parameters). Several dimensions are one axis if one of them determines the others, and the
-// others never fall while it rises: a mask beside its batch, or a length and the same length less
-// one. All other dimensions are equal within a family. A program may be in several families: one
-// for its batch axis, one for its length axis.
+// the parameters). An axis may consist of several dimensions: one dimension that determines the
+// others, where the others never fall while it rises. Examples: a batch and the mask for it, or a
+// length and the same length minus one. All other dimensions are equal within a family. A program
+// may be in several families: one for its batch axis, one for its length axis.
 #pragma once
 
 #include <stdint.h>

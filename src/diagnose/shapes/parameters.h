@@ -1,5 +1,5 @@
-// Types of a program's parameters, with the dimensions apart. For comparing programs that differ
-// only in dimensions.
+// Reads the types of a program's parameters, and their dimensions separately, to compare programs
+// that differ only in dimensions.
 #pragma once
 
 #include "program/model.h"
@@ -17,11 +17,12 @@ void rk_parameters_cleanup(rk_parameters *parameters);
 // RK_INVALID_ARGUMENT (no entry function), RK_RESOURCE_EXHAUSTED. Time linear in the program.
 RK_NODISCARD rk_err *rk_parameters_read(const rk_model *model, rk_parameters *out_parameters);
 
-// Appends the parameters with their dimensions. `symbol` replaces the dimensions whose indices
-// `holes` lists (rising; `hole_count` of them): "f32[8,n]".
+// Appends the parameters with their dimensions, but `symbol` in place of some: "f32[8,n]". `holes`
+// has the `hole_count` indices of these dimensions, rising.
 void rk_parameters_print(const rk_parameters *parameters, const size_t *holes, size_t hole_count,
                          const char *symbol, rk_buf *out);
 
-// A hash of the set of operation names in the program; their order and count do not matter. It
-// distinguishes programs that have equal parameters and no distinctive names. 0 if memory is short.
+// Returns a hash of the set of operation names in the program; their order and count do not matter.
+// The hash distinguishes programs that have equal parameters and no distinctive names. 0 if memory
+// is short.
 uint64_t rk_parameters_operations(const rk_model *model);

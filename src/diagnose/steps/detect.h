@@ -1,20 +1,20 @@
-// Detects steps in what a process executes: which programs, in which order, with which transfers
-// and compilations between them. It is fed while the job runs. One thread at a time. Costs some
+// Detects the steps of a process in its sequence of executions, transfers and compilations. The
+// caller passes in these events while the job runs, from one thread at a time. Costs some
 // nanoseconds per execution, and 70 KiB of memory.
 //
 // A step pattern is a sequence of programs that was executed three times in a row. Its length, the
 // period, is at most RK_STEP_DETECTOR_MAX_PERIOD executions. Each repetition is a step. Programs
 // are compared by name, so that training on batches of another length is the same step. Some
-// frameworks number all programs under one name: there the programs themselves are compared, and
-// names only if the programs show no pattern. Other executions in between (an evaluation now and
-// then, a value that is printed) do not end a pattern. Two things end it:
+// frameworks give all programs one name with a number appended. There the programs themselves are
+// compared, and names only if the programs show no pattern. Other executions in between (an
+// occasional evaluation, a value that is printed) do not end a pattern. Two things end a pattern:
 //
-// - A longer pattern that explains more. G G G G U, again and again, is one step of four
-//   micro-steps and an update, with at most RK_STEP_DETECTOR_MAX_MICRO_STEPS micro-steps. But if
+// - A longer pattern that covers more executions. For example, the sequence G G G G U, repeated, is
+//   one step of four micro-steps (at most RK_STEP_DETECTOR_MAX_MICRO_STEPS) and an update. But if
 //   the added programs repeat within the longer pattern, they are an evaluation of several batches
-//   and no part of the step. The longer pattern starts at its first repetition; earlier ranges from
-//   there on are void.
-// - Another pattern that has lasted as long, or that was detected before.
+//   and no part of the step. The longer pattern starts at its first repetition. Earlier ranges are
+//   void from that execution on.
+// - Another pattern, if it has lasted as long or was detected before.
 //
 // If the program marks where its steps end (rk_step_detector_mark), only the marks count from then
 // on.
@@ -33,20 +33,21 @@ enum {
 
 typedef struct rk_step_sums {
     uint64_t executions;
-    uint64_t programs;     // distinct ones executed; in a range: the most in one step
+    uint64_t programs;     // distinct programs executed; in a range: the maximum over its steps
     uint64_t new_programs; // never executed before
     uint64_t compiles;     // calls of the plugin's compiler
     uint64_t host_to_device, host_to_device_bytes;
     uint64_t device_to_host, device_to_host_bytes;
 } rk_step_sums;
 
-// Consecutive steps of one pattern. They are equal in all sums, unless too many ranges were emitted
-// before.
+// Consecutive steps of one pattern. The steps of a range have equal sums, unless very many ranges
+// were emitted before.
 typedef struct rk_step_range {
     uint32_t rhythm; // number of the pattern, from 1; 0: executions in no step, `steps` is 0
-    uint64_t first_execution; // in the process, from 0; earlier ranges are void from here on
+    uint64_t first_execution; // number in the process, from 0; cuts off earlier ranges that reach
+                              // beyond this
     uint64_t steps;
-    bool is_marked;    // the program marked where they end
+    bool is_marked;    // the program marked the ends of the steps
     rk_step_sums sums; // of all steps together
 } rk_step_range;
 
@@ -78,7 +79,7 @@ typedef struct rk_step_detector_state {
     uint64_t executions;
     uint64_t programs;   // distinct ones executed
     uint64_t steps;      // of the current pattern; 0 without a pattern
-    uint64_t flat_steps; // the last of these steps, since a program was compiled or was new
+    uint64_t flat_steps; // steps since the last one with a compilation or a new program
 } rk_step_detector_state;
 void rk_step_detector_get_state(const rk_step_detector *detector,
                                 rk_step_detector_state *out_state);

@@ -9,11 +9,13 @@ enum {
     RK_STEP_DETECTOR_HISTORY = 1024,
     RK_STEP_DETECTOR_KNOWN = 8, // patterns that are kept
     // A stray is an execution that does not match the current pattern. After so many strays in a
-    // row, the detector looks for another pattern in them, and then ever less often.
+    // row, the detector searches them for another pattern, and repeats the search less and less
+    // often.
     RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK = 16,
     RK_STEP_DETECTOR_LONGER_PERIOD_MAX = 128, // of a longer pattern that includes strays
-    RK_STEP_DETECTOR_BY_NAME_AFTER = 128, // executions without a pattern; then names are compared
-    RK_STEP_DETECTOR_EXACT_RANGES = 256,  // ranges, after which unequal steps share one
+    RK_STEP_DETECTOR_BY_NAME_AFTER =
+        128, // after so many executions without a pattern, names are compared
+    RK_STEP_DETECTOR_EXACT_RANGES = 256, // after so many ranges, unequal steps share a range
 };
 
 #define RK_STEP_DETECTOR_NAMED (UINT32_C(1) << 31) // marks a token that is a name
@@ -96,5 +98,6 @@ RK_HIDDEN void rk_step_detector_take_in(rk_step_detector *r, const rk_step_detec
 RK_HIDDEN void rk_step_detector_look_for_first(rk_step_detector *r);
 // Looks for a longer or another pattern. Called after a stray.
 RK_HIDDEN void rk_step_detector_look_after_stray(rk_step_detector *r);
-// Looks for a pattern of the programs themselves. Called after a match by name alone.
+// Looks for a pattern of the programs themselves. Called after an execution has matched a pattern
+// of names.
 RK_HIDDEN void rk_step_detector_look_beyond_names(rk_step_detector *r);

@@ -1,10 +1,11 @@
-// Steps of a run, read from its journal: their number, the step of each compilation, the curve of
-// distinct programs over steps, the step after which the curve is flat, and the compilations after
-// that. For the command line only (target rk_diagnose_read), as journal/read.h.
+// Reads the steps of a run from its journal: their number, the step of each compilation, the curve
+// of distinct programs over steps, the step after which the curve is flat, and the compilations
+// after that step. For the command line only (target rk_diagnose_read), as journal/read.h.
 //
-// A process may have several step patterns (diagnose/steps/detect.h). Only one of them counts: the
-// one that the program marked, else the one with the most executions. Executions before its first
-// step are step 0. Executions between two of its steps belong to the later step.
+// A process may have several step patterns (diagnose/steps/detect.h). Only one of the patterns
+// counts: the pattern that the program marked, else the pattern with the most executions.
+// Executions before its first step are step 0. Executions between two of its steps belong to the
+// later step.
 #pragma once
 
 #include "journal/read.h"
@@ -27,11 +28,12 @@ typedef struct rk_step_span {
 } rk_step_span;
 
 typedef struct rk_process_steps {
-    uint64_t count;      // complete steps; 0: none were found
-    bool is_marked;      // the program marked its steps
-    bool is_flat;        // the curve was flat for RK_STEPS_FLAT steps at some time
-    uint64_t flat_after; // if so: the last step before that with a new program or a compilation
-    uint64_t late;       // real compilations after `flat_after`
+    uint64_t count; // complete steps; 0: none were found
+    bool is_marked; // the program marked its steps
+    bool is_flat;   // the curve was flat for RK_STEPS_FLAT steps at some time
+    uint64_t
+        flat_after; // if `is_flat`: the last step with a new program or a compilation before that
+    uint64_t late;  // real compilations after `flat_after`
     uint64_t late_ns;
     rk_journal_steps sums; // over the complete steps; `programs`: the most in one step
     rk_step_span *spans;   // owned; rising
@@ -50,11 +52,11 @@ void rk_steps_cleanup(rk_steps *steps);
 // error. RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_steps_read(const rk_run_model *model, rk_steps *out_steps);
 
-// The step in which or for which the run compiled a program: 0 before the first step; RK_NO_STEP if
-// the process has no steps, or if its journal does not say.
+// Returns the step in which, or for which, the run compiled a program: 0 before the first step;
+// RK_NO_STEP if the process has no steps, or if its journal does not say.
 uint64_t rk_steps_of_compile(const rk_steps *steps, const rk_run_compile *compile);
 
-// Returns whether it is a real compilation after the curve became flat.
+// True if `compile` called the compiler after the curve became flat.
 bool rk_steps_is_late(const rk_steps *steps, const rk_run_compile *compile);
 
 // The process with the most steps; NULL if no process has steps. Borrowed.

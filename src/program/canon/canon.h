@@ -8,13 +8,15 @@
 //
 // - A value is written as the number of values defined since it.
 // - Operation names, types and attribute lists (content) are numbered within the unit in the order
-//   of first use. Content is compared by meaning, never by how the file shares it.
+//   of first use. Content is compared by meaning: it does not matter whether the file stores equal
+//   content once or several times.
 //
-// After the last unit, functions (and HLO computations) that only the program itself can name are
-// renamed: they get numbers in the order of first reference, starting from the public functions.
-// Then one hash covers all units: first the others in file order, then the functions in the order
-// of their numbers. For each unit it covers the unit's hash and the unit's content. New content is
-// written out; known content is a number.
+// After the last unit, functions (and HLO computations) whose names have no meaning outside the
+// program lose their names: they get numbers in the order of first reference, starting from the
+// public functions. Then one hash covers all units: first the units that are not functions, in file
+// order, then the functions in the order of their numbers. For each unit, it covers the unit's hash
+// and the unit's content. Content is written in full when it first occurs, and as a number
+// afterwards.
 #pragma once
 
 #include "base/digest.h"
@@ -110,8 +112,8 @@ static inline void rk_canon_has_body(rk_canon *canon) {
     if (canon->unit_count)
         canon->units[canon->unit_count - 1].has_body = true;
 }
-// Returns the content kind of the attributes of a unit's operation. Functions and the module lose
-// their names.
+// Returns the content kind of the attributes of a unit's operation: RK_CONTENT_NAMELESS for
+// functions and the module, else RK_CONTENT_ATTRS.
 rk_content_kind rk_canon_kind_of_head(const rk_canon *canon, const rk_op *op);
 // Write a unit from the model (fingerprint.c). rk_canon_put_head: the module's own operation with
 // the number of its blocks and the types of their arguments. rk_canon_put_unit: an operation of the
@@ -119,7 +121,8 @@ rk_content_kind rk_canon_kind_of_head(const rk_canon *canon, const rk_op *op);
 void rk_canon_put_head(rk_canon *canon);
 bool rk_canon_put_unit(rk_canon *canon, uint32_t op);
 // Start and write a unit with one block without arguments, as in HLO: the operation `head`, then
-// each operation of the block. These have one result each. rk_canon_end_block ends the block.
+// each operation of the block. Each of these operations has one result. rk_canon_end_block ends the
+// block.
 void rk_canon_begin_block(rk_canon *canon, const rk_op *head);
 typedef struct rk_canon_one {
     uint32_t name, attrs, type; // content numbers
@@ -151,7 +154,7 @@ uint32_t rk_canon_name(rk_canon *canon, uint32_t string);
 uint32_t rk_canon_type(rk_canon *canon, uint32_t node);
 uint32_t rk_canon_attrs(rk_canon *canon, rk_content_kind kind, uint32_t first_attr,
                         uint32_t attr_count);
-// Records the first use of the content in the unit. Returns its number there.
+// Records the first use of the content in the current unit. Returns its number in that unit.
 uint32_t rk_canon_use(rk_canon *canon, uint32_t content);
 
 // Returns the content number plus one for an id, or zero if the id is not known yet.
@@ -195,7 +198,7 @@ static inline void rk_canon_end_block(rk_canon *c) {
     rk_canon_put_number(c, 0);
 }
 
-// How an operation continues after its name and attributes. With fewer than RK_CANON_FEW_RESULTS
+// The encoding of an operation after its name and attributes. With fewer than RK_CANON_FEW_RESULTS
 // results, fewer than RK_CANON_FEW_OPERANDS operands and nothing else: one number for both counts,
 // then the result types and the operands. Else RK_CANON_FULL, then each count followed by its
 // items: results, operands, successors, regions.

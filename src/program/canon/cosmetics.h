@@ -4,10 +4,10 @@
 
 #include "program/model.h"
 
-// Whether an attribute with this name is only for people.
+// True if an attribute with this name is only for people.
 bool rk_is_debug_name(rk_span name);
 
-// Whether a function's name has a meaning for the compiler beyond identifying the function.
+// True if the compiler gives this function name a meaning; other names only identify a function.
 bool rk_is_meaningful_symbol(rk_span name);
 
 // Attributes that newer versions of a dialect write and older versions omit, with the value that

@@ -30,7 +30,7 @@ typedef struct rk_hlo_computation {
     bool is_seen, is_scheduled;
 } rk_hlo_computation;
 
-// Names that are in no message definition.
+// Names in the model that occur in no message definition.
 typedef enum rk_hlo_words {
     RK_HLO_MODULE,
     RK_HLO_COMPUTATION,
@@ -53,7 +53,8 @@ typedef enum rk_hlo_words {
 // A cache slot for a part already read: programs repeat themselves. The key is the part's bytes, or
 // a number. A new part replaces the old one.
 typedef struct rk_hlo_memo {
-    const void *owner; // identifies what the bytes are read as
+    const void
+        *owner; // identifies the kind of part: a message definition, a field, a kind of location, …
     const uint8_t *data;
     uint64_t value; // the length of `data`; if `data` is NULL, the number that is the key
     uint32_t id;
@@ -83,8 +84,9 @@ typedef struct rk_hlo_reader {
     // their fields as they were read.
     rk_hlo_array attrs_memo, attrs_fields;
     uint32_t attrs_field_count;
-    rk_hlo_array same;    // hlo/quick.h
-    rk_hlo_array scratch; // values on their way into the model; valid until something else is read
+    rk_hlo_array same; // hlo/quick.h
+    rk_hlo_array
+        scratch; // decoded values, before they are copied into the model; valid until the next read
 
     rk_hlo_array computations, instruction_ids, calls, order;
     uint32_t computation_count, instruction_count, call_count, order_count;
@@ -110,7 +112,8 @@ bool rk_hlo_prepare(rk_hlo_reader *reader, size_t code_bytes);
 // Finds the slot for `data`, or for `number` if `data.data` is NULL. True if the slot holds it.
 bool rk_hlo_find(rk_hlo_reader *reader, const void *owner, rk_span data, uint64_t number,
                  rk_hlo_memo **out_slot);
-// Stores what was read in the slot, unless reading failed (`id` is RK_NO_ID). Borrows `data`.
+// Stores the id of the part that was read in the slot, unless reading failed (`id` is RK_NO_ID).
+// Borrows `data`.
 void rk_hlo_remember(rk_hlo_memo *slot, const void *owner, rk_span data, uint64_t number,
                      uint32_t id);
 // Return string ids: for a static name of the tables; for a word.

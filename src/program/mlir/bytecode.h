@@ -108,8 +108,9 @@ typedef struct rk_bytecode {
     rk_cursor ir;                // position of the walk over the operations
     // Decoding an entry.
     rk_cursor in;
-    uint32_t depth; // maximum depth of the entries that it refers to
-    bool missing;   // it refers to entries that are not decoded yet; it is decoded again after them
+    uint32_t depth; // maximum depth of the entries that this entry refers to
+    bool missing;   // this entry refers to entries that are not decoded yet; it is decoded again
+                    // after them
     uint32_t *stack;
     uint32_t stack_count, stack_capacity;
     rk_buf ints; // lists of numbers and text under construction

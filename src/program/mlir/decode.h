@@ -1,11 +1,11 @@
 // Tools for the dialects' decoders (dialect_*.c). A decoder reads one entry from `file->in` and
 // makes one node.
 //
-// If it meets a reference to an entry that is not decoded yet, it gets RK_NO_ID, and
-// `file->missing` is set. It may then continue, to collect further references, but it must return
-// before it uses those nodes. It is called again when they exist.
+// If a decoder meets a reference to an entry that is not decoded yet, it gets RK_NO_ID, and
+// `file->missing` is set. The decoder may then continue, to collect further references, but it must
+// return before it uses their nodes. It is called again when these nodes exist.
 //
-// On any other error it calls rk_decode_bad; the entry then becomes an opaque node.
+// On any other error, the decoder calls rk_decode_bad; the entry then becomes an opaque node.
 #pragma once
 
 #include "program/mlir/bytecode.h"

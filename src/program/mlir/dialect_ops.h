@@ -5,8 +5,8 @@ typedef struct rk_op_spec {
     const char *key;  // in the file: "vhlo.dot_general_v2"
     const char *name; // in the model: "stablehlo.dot_general"
     // Its properties, separated by blanks. "?" after a name: may be absent. A digit after a name:
-    // the release that added the property (counted per operation; no digit: 0), missing in files of
-    // older releases. "@operands", "@results" at the end: has segment sizes.
+    // the release that added the property (counted per operation; no digit: 0). Files of older
+    // releases lack the property. "@operands", "@results" at the end: has segment sizes.
     const char *properties;
 } rk_op_spec;
 

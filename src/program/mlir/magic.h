@@ -6,7 +6,7 @@
 
 enum { RK_MLIR_MAGIC_BYTES = 4 };
 
-// Whether the bytes begin as MLIR bytecode does.
+// True if the bytes begin as MLIR bytecode does.
 static inline bool rk_mlir_is_bytecode(rk_span code) {
     return code.len >= RK_MLIR_MAGIC_BYTES &&
            memcmp(code.data, "ML\xEFR", RK_MLIR_MAGIC_BYTES) == 0;

@@ -31,8 +31,8 @@ typedef struct rk_ir_frame {
     // model.
     uint32_t first_value, next_value, end_value;
     uint32_t to_id;
-    // An isolated operation has its own section and its own value numbers. These restore the state
-    // around it.
+    // An isolated operation has its own section and its own value numbers. The next members restore
+    // the state of the operation that contains it.
     bool is_isolated;
     uint32_t outer_scope;
     const uint8_t *outer_end;
@@ -43,8 +43,8 @@ typedef struct rk_ir_reader {
     bool with_locations;
     rk_canon *canon;             // receives the operations in place of the model; or NULL
     rk_payload_fn *read_payload; // or NULL
-    uint32_t *attrs; // with `canon`; owned: content number plus one, or zero, of each dictionary
-                     // (two forms)
+    uint32_t *attrs; // with `canon`; owned: content number plus one, or zero; two items for each
+                     // dictionary: as in the file, and in the form of rk_op_name.has_other_forms
     uint32_t *types; // with `canon`; owned: the same for each type
     uint32_t value_total; // with `canon`: value numbers of the model in use
     rk_ir_frame *frames;  // owned
@@ -95,7 +95,7 @@ void rk_ir_close_op(rk_ir_reader *reader);
 
 // Canonical form (read_stream.c). Allocates the tables for it. False if memory is short.
 RK_NODISCARD bool rk_ir_open_stream(rk_ir_reader *reader);
-// Writes an operation of any kind, from after its attributes on.
+// Writes the rest of an operation of any kind: what follows its attributes.
 void rk_ir_stream_op(rk_ir_reader *reader, rk_op_name *name, uint8_t mask, const rk_op *op);
 // Writes the block's next operations as long as they are of the common kind. Almost all operations
 // inside functions are.

@@ -1,5 +1,5 @@
-// Names of types, attributes and fields in MLIR models. They are the first strings of such a model,
-// so that their string ids are constants.
+// Names of types, attributes and fields in MLIR models. The names are the first strings of every
+// MLIR model, so that their string ids are constants.
 #pragma once
 
 // clang-format off
