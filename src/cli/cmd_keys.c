@@ -27,9 +27,10 @@ static const char details[] =
     "the file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; "
     "--file names another one. KEY is the line that generate and list print (\"ed25519 …\"), its "
     "64 digits, or, for trust, a file with such lines; for distrust an id or a name as "
-    "well.\n\nSignatures of local entries are not checked; they matter for entries from other "
-    "stores.\n\n  export REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n  rekindle keys "
-    "generate --name build-farm\n";
+    "well.\n\nThe local store uses all its entries, signed by any key or unsigned. Trust in a key "
+    "matters for entries from other stores.\n\n  export "
+    "REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n  rekindle keys generate --name "
+    "build-farm\n";
 
 static void set_key(json_t *object, const rk_public_key *key) {
     char id[RK_KEY_ID_HEX_CHARS + 1];

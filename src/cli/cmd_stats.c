@@ -65,7 +65,7 @@ static void add_troubles(rk_table *table, const rk_run_totals *totals, uint64_t 
         add_count(table, "failed to load", totals->deserialize_failures, RK_STYLE_BAD,
                   "the plugin refused the entry");
     if (totals->quarantined > 0)
-        add_count(table, "set aside", totals->quarantined, RK_STYLE_BAD, "damaged entries");
+        add_count(table, "quarantined", totals->quarantined, RK_STYLE_BAD, "damaged entries");
     if (totals->verify_differences > 0)
         add_count(table, "different", totals->verify_differences, RK_STYLE_BAD,
                   "differ from a new compilation");

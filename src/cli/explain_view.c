@@ -153,8 +153,9 @@ static void print_head(const rk_explanation *x) {
     (void)printf("run %s of %s\n", x->run->run,
                  *x->run->job ? x->run->job : "a job without a name");
     if (rk_run_count_incomplete(x->run))
-        (void)printf("%sA write to the journal of this run failed: this list may be incomplete%s\n",
-                     rk_style(RK_STYLE_NOTICE, stdout), rk_style(RK_STYLE_NONE, stdout));
+        (void)printf(
+            "%sA write to the journal of this run failed: compilations may be missing here%s\n",
+            rk_style(RK_STYLE_NOTICE, stdout), rk_style(RK_STYLE_NONE, stdout));
     if (!x->count) {
         (void)printf("Nothing was compiled.\n");
         return;

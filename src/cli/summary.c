@@ -30,7 +30,7 @@ static void add_if_any(rk_buf *out, uint64_t count, const char *what) {
 static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothing to keep";
 static const char possible_reasons[] =
     " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a "
-    "plugin that is linked in, or not found by dlsym)";
+    "plugin that is linked in, or that is not looked up with dlsym)";
 
 void rk_summary_write_no_client(const rk_run_model *model, rk_buf *out) {
     if (model->unwatched_count == 0) {

@@ -113,9 +113,8 @@ static void warn_of_problem(const rk_request *r, rk_answer *answer) {
     if (answer->miss == RK_MISS_UNIMPLEMENTED && !rk_load_is_possible(r->plugin)) {
         rk_err_drop(problem, "rk_load has warned already");
     } else if (answer->miss == RK_MISS_READ_FAILED) {
-        rk_warn_once(
-            RK_WARNING_WRITE,
-            rk_err_wrap(problem, "the store cannot be read; the program is compiled again"));
+        rk_warn_once(RK_WARNING_WRITE,
+                     rk_err_wrap(problem, "the store cannot be read; programs are compiled again"));
     } else if (problem) {
         rk_warn_once(RK_WARNING_LOAD, rk_err_wrap(problem, "a stored executable was not loaded and "
                                                            "is compiled again"));

@@ -75,7 +75,8 @@ static void warn(const rk_late *late, const rk_steps_state *state) {
     write_headline(late, state, "is compiled", &line);
     write_cause(late, "; ", &line);
     if (before + 1 == LINES_MAX)
-        rk_buf_add_text(&line, "; further ones are written to the journal only");
+        rk_buf_add_text(&line,
+                        "; further compilations after warm-up are written to the journal only");
     rk_log_warn("%s", rk_buf_text(&line));
 }
 

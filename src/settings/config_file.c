@@ -73,9 +73,9 @@ static rk_err *read_text(const char *path, rk_buf *text) {
     int error_number = real ? 0 : errno;
     if (!real && rk_sys()->lstat_fn(path, &info) == 0 && S_ISLNK(info.st_mode)) {
         if (error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP)
-            return rk_error(
-                RK_FAILED_PRECONDITION,
-                "%s is a dangling symbolic link: remove it, or link to an existing file", path);
+            return rk_error(RK_FAILED_PRECONDITION,
+                            "%s is a broken symbolic link: remove it, or link to an existing file",
+                            path);
         return add_remedy(rk_error_errno(error_number, "cannot open %s", path));
     }
     rk_err *err = rk_fs_read(real ? real : path, RK_CONFIG_MAX_BYTES, text);

@@ -70,10 +70,10 @@ static rk_err *fail_to_use(const char *directory, int error_number) {
     struct stat info;
     if (error_number == ENOENT && rk_sys()->lstat_fn(directory, &info) == 0 &&
         S_ISLNK(info.st_mode))
-        return rk_error(RK_NOT_FOUND,
-                        "%s is a symbolic link that points to a path that does not exist: make the "
-                        "directory that it names, or remove the link",
-                        directory);
+        return rk_error(
+            RK_NOT_FOUND,
+            "%s is a broken symbolic link: make the directory that it names, or remove the link",
+            directory);
     return rk_error_errno(error_number, "cannot use the store %s", directory);
 }
 

@@ -29,7 +29,7 @@ class Flight(FaultCase):
     def wait_for_lease(self):
         deadline = time.monotonic() + 60
         while not self.leases():
-            self.assertLess(time.monotonic(), deadline, "cannot take a lease")
+            self.assertLess(time.monotonic(), deadline, "no lease was taken")
             time.sleep(0.005)
 
     def check_answers(self, outcomes):

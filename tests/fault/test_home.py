@@ -68,7 +68,7 @@ class Home(FaultCase):
         self.check_without(way, "not a regular file", environment={})
         os.rmdir(config)
         os.symlink("nowhere", config)
-        self.check_without(way, "is a dangling symbolic link", environment={})
+        self.check_without(way, "is a broken symbolic link", environment={})
         self.assertEqual(os.listdir(self.place.store), ["config"])
 
     @each_way

@@ -62,7 +62,7 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_
     else
         rk_buf_add_format(
             &text.summary,
-            "%s was compiled for %zu sets of inputs; some of them are not always there (",
+            "%s was compiled for %zu sets of inputs; some inputs are not always there (",
             rk_explained_name(first), members->count + 1);
     write_names(members, &text.summary);
     rk_buf_add_text(&text.summary, ")");

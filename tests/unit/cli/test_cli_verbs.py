@@ -296,8 +296,8 @@ class Without(Case):
         self.refused("stats", says="not a regular file", status=1)
         config.rmdir()
         config.symlink_to("nowhere")
-        self.check_without("config is a dangling symbolic link: remove it")
-        self.refused("stats", says="is a dangling symbolic link")
+        self.check_without("config is a broken symbolic link: remove it")
+        self.refused("stats", says="is a broken symbolic link")
 
     def test_the_home_of_root(self):
         """If HOME is root's home, as with Kubernetes' runAsUser, the job runs without rekindle."""

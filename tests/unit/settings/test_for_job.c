@@ -46,10 +46,10 @@ static void a_config_that_cannot_be_read_is_no_wrong_value(void **state) {
     fixture_expect_without("not a regular file: put a text file");
     assert_int_equal(rmdir(config), 0);
     assert_int_equal(symlink("nowhere", config), 0);
-    fixture_expect_without("/config is a dangling symbolic link: remove it");
+    fixture_expect_without("/config is a broken symbolic link: remove it");
     assert_int_equal(unlink(config), 0);
     assert_int_equal(symlink("config", config), 0); // a link to itself
-    fixture_expect_without("is a dangling symbolic link");
+    fixture_expect_without("is a broken symbolic link");
     setenv("REKINDLE_MODE", "off", 1);
     fixture_expect_mode(RK_MODE_OFF);
 }

@@ -131,8 +131,8 @@ static void no_message_asks_to_lock_others_out(void **state) {
 static void says_where_a_link_leads(void **state) {
     rk_autofree char *link = rk_path_join(*state, "link");
     assert_int_equal(symlink("nowhere/at/all", link), 0);
-    assert_refused(link, false, RK_NOT_FOUND, "points to a path that does not exist");
-    assert_refused(link, true, RK_NOT_FOUND, "points to a path that does not exist");
+    assert_refused(link, false, RK_NOT_FOUND, "is a broken symbolic link");
+    assert_refused(link, true, RK_NOT_FOUND, "is a broken symbolic link");
 }
 
 static int foreign_fstat(int fd, struct stat *out_stat) {
