@@ -8,26 +8,27 @@ HEAD = """# Conformance: third-party programs and tests, with and without rekind
 
 `make conformance` runs third-party programs and tests bare and in several ways with rekindle, and compares each verdict
 and each result with the bare run. [tests/conformance](../tests/conformance/README.md) describes the ways. Each section
-says how many of how many tests ran. `tests/conformance/run` continues where an earlier run ended.
+states how many of its tests ran. `tests/conformance/run` continues where an earlier run ended.
 
-In the tables, "compiled" counts calls of the compiler. The compiler refuses some programs, in the bare run too, and each
-start requests them again. "bypassed" counts programs that cannot be cached, for the reasons in [keys.md](keys.md).
+In the tables, "compiled" counts calls of the compiler. The compiler refuses some programs, in the bare run too, and
+each start requests them again. "bypassed" counts programs that cannot be cached, for the reasons in [keys.md](keys.md).
 "again" counts programs that were compiled although they should have been loaded."""
 
 LIMITS = """## What this does not show
 
 The source distributions of Equinox and Diffrax contain no tests. Brax's PPO calls a function that JAX 0.10 removed, so
-Brax trains by augmented random search. This CPU plugin has no LAPACK kernels, which Diffrax's implicit solvers need. Of
-each operation's samples in torch's `op_db` at most four run, in five types. torch_xla's own cache is off: with this
+Brax trains by augmented random search. This CPU plugin has no LAPACK kernels, which Diffrax's implicit solvers need. In
+torch's `op_db`, at most four samples of each operation run, in five types. torch_xla's own cache is off: with this
 plugin it loads nothing that it stored, with or without rekindle."""
 
 ABOUT = {
     "programs": "Programs that use third-party libraries as their users do (`tests/conformance/programs`).",
-    "go": "The tests of `github.com/gomlx/go-xla`, from Go's module proxy: a test binary is a program here.",
+    "go": "The tests of `github.com/gomlx/go-xla`, from Go's module proxy; each test binary counts as one program.",
     "rust": "The examples of the crate `pjrt`, from crates.io.",
-    "lax": "`jax._src.internal_test_util.test_harnesses` of JAX's wheel, one program a case, `JAX_ENABLE_X64=1`.",
+    "lax": "`jax._src.internal_test_util.test_harnesses` of JAX's wheel, with `JAX_ENABLE_X64=1`; each case is one "
+    "program.",
     "op_db": "`torch.testing._internal.common_methods_invocations.op_db` of PyTorch's wheel on the device `xla`: an "
-    "operation and a type are a case, with up to four of the operation's samples, and their gradients.",
+    "operation with a type is one case: up to four of the operation's samples, and their gradients.",
 }
 
 
