@@ -2,7 +2,6 @@
 disturb an end, a fork, or a plugin that is short of memory."""
 
 import os
-import subprocess
 import time
 import unittest
 

@@ -1,6 +1,5 @@
 """Plugins that are older or newer than the header that rekindle was built with."""
 
-import os
 import unittest
 
 from faultlib import FAKE, FaultCase, each_way

@@ -3,13 +3,18 @@
 
     schema.py LIBJAX_COMMON_SO... > schema.c
 
-The libjax_common.so of each jaxlib contains the serialized FileDescriptorProto of each .proto file (this table
-needs xla/service/hlo.proto, xla/xla_data.proto, xla/xla.proto). The script finds them and takes the messages
-reachable from the roots in PUBLIC. It merges the fields of all given libraries and prints the tables. It fails if
-a field number changes its type. If a field's name changes, the last name wins: give the newest library last.
+The script takes the messages reachable from the roots in PUBLIC (scripts/proto_descriptors.py reads them; they are
+in xla/service/hlo.proto, xla/xla_data.proto, xla/xla.proto). It merges the fields of all given libraries and prints
+the tables. It fails if a field number changes its type. If a field's name changes, the last name wins: give the
+newest library last.
 """
+
 import re
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
+import proto_descriptors as descriptors
 
 MODULE, COMPUTATION, INSTRUCTION = (
     ".xla.HloModuleProto", ".xla.HloComputationProto", ".xla.HloInstructionProto")
@@ -49,143 +54,28 @@ KINDS = {1: ("FLOAT", 64), 2: ("FLOAT", 32), 3: ("INT", 64), 4: ("UINT", 64), 5:
          14: ("ENUM", 32)}
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-        if shift > 63:
-            raise ValueError("varint too long")
-
-
-def fields(data, at=0):
-    """Yields (number, value) up to the end, or up to bytes that are not a field."""
-    while at < len(data):
-        tag, at = varint(data, at)
-        if tag & 7 == 0:
-            value, at = varint(data, at)
-        elif tag & 7 == 2:
-            size, at = varint(data, at)
-            if at + size > len(data):
-                return
-            value = data[at:at + size]
-            at += size
-        else:
-            return
-        yield tag >> 3, value
-
-
-def read_field(data):
-    field = {"repeated": False, "presence": False, "target": None}
-    for number, value in fields(data):
-        if number == 1:
-            field["name"] = value.decode()
-        elif number == 3:
-            field["number"] = value
-        elif number == 4:
-            field["repeated"] = value == 3
-        elif number == 5:
-            field["type"] = value
-        elif number == 6:
-            field["target"] = value.decode()
-        elif number == 9 or number == 17 and value:  # in a oneof; proto3's optional
-            field["presence"] = True
-    return field
-
-
-def read_enum(data, prefix, out):
-    values = {}
-    for number, value in fields(data):
-        if number == 1:
-            name = prefix + "." + value.decode()
-        elif number == 2:
-            parts = dict(fields(value))
-            values[parts.get(2, 0)] = parts[1].decode()
-    out[name] = values
-
-
-def read_message(data, prefix, messages, enums):
-    parts = list(fields(data))
-    name = prefix + "." + next(value for number, value in parts if number == 1).decode()
-    is_map = any(number == 7 and any(n == 7 and v for n, v in fields(value)) for number, value in parts)
-    messages[name] = (is_map, {f["number"]: f for f in (read_field(v) for n, v in parts if n == 2)})
-    for number, value in parts:
-        if number == 3:
-            read_message(value, name, messages, enums)
-        elif number == 4:
-            read_enum(value, name, enums)
-
-
-def read_library(path, messages, enums):
-    data = open(path, "rb").read()
-    for match in re.finditer(rb"\x0a([\x05-\x7f])((?:xla|google)/[\w/]+\.proto)", data):
-        if match.group(1)[0] != len(match.group(2)):
-            continue
-        package, found, seen_name = "", [], False
-        for number, value in fields(data, match.start()):
-            # The name may also occur in another message (a list of dependencies).
-            if number == 1 and seen_name or number > 14 or isinstance(value, int) and number in (2, 4):
-                break
-            seen_name = True
-            if number == 2:
-                package = "." + value.decode()
-            elif number in (4, 5):
-                found.append((number, value))
-            elif number == 12:  # syntax comes last
-                break
-        for number, value in found:
-            if number == 4:
-                read_message(value, package, messages, enums)
-            else:
-                read_enum(value, package, enums)
-
-
-def merge(into, new):
-    for name, (is_map, new_fields) in new.items():
-        old_fields = into.setdefault(name, (is_map, {}))[1]
-        for number, field in new_fields.items():
-            old = old_fields.get(number)
-            if old and [old[k] for k in ("type", "repeated", "target")] != [
-                    field[k] for k in ("type", "repeated", "target")]:
-                sys.exit(f"{name} field {number} changed: {old} {field}")
-            old_fields[number] = field
-
-
 def kind_of(messages, owner, field):
-    kind, width = KINDS[field["type"]]
-    if field["name"] in OWN.get(owner, ()):
+    kind, width = KINDS[field.type]
+    if field.name in OWN.get(owner, ()):
         kind = "OWN"
-    elif field["name"] in DROP.get(owner, ()):
+    elif field.name in DROP.get(owner, ()):
         kind = "DROP"
-    elif field["target"] == SHAPE:
+    elif field.target == SHAPE:
         kind = "SHAPE"
-    elif field["target"] == ATTRIBUTES:
+    elif field.target == ATTRIBUTES:
         kind = "ATTRIBUTES"
-    elif kind == "MESSAGE" and messages[field["target"]][0]:
+    elif kind == "MESSAGE" and messages[field.target].is_map:
         kind = "MAP"
-        if messages[field["target"]][1][1]["type"] != 9:
-            sys.exit(f"{owner}.{field['name']}: a map whose keys are not text")
+        if messages[field.target].fields[1].type != descriptors.TYPE_STRING:
+            sys.exit(f"{owner}.{field.name}: a map whose keys are not text")
     return kind, width
 
 
 def reachable(messages):
-    order = []
+    def follow(owner, field):
+        return kind_of(messages, owner, field)[0] in ("MESSAGE", "MAP", "ATTRIBUTES")
 
-    def visit(name):
-        if name in order:
-            return
-        order.append(name)
-        for _, field in sorted(messages[name][1].items()):
-            if kind_of(messages, name, field)[0] in ("MESSAGE", "MAP", "ATTRIBUTES"):
-                visit(field["target"])
-
-    for root in PUBLIC:
-        visit(root)
-    return order
+    return descriptors.reachable(messages, PUBLIC, follow)
 
 
 def symbol(prefix, name):
@@ -219,20 +109,20 @@ def print_enum(name, values, names):
 
 def print_message(messages, name, names):
     print(f"\nstatic const rk_hlo_field {symbol('F', name)}[] = {{")
-    for number, field in sorted(messages[name][1].items()):
+    for field in messages[name].sorted_fields():
         kind, width = kind_of(messages, name, field)
         message = enum = "NULL"
         if kind in ("MESSAGE", "MAP", "ATTRIBUTES"):
-            message = "&" + PUBLIC.get(field["target"], symbol("M", field["target"]))
+            message = "&" + PUBLIC.get(field.target, symbol("M", field.target))
         if kind == "ENUM":
-            enum = "&" + ("rk_hlo_primitive_type" if field["target"] == PRIMITIVE_TYPE
-                          else symbol("E", field["target"]))
-        flags = ", ".join(str(bool(flag)).lower() for flag in (field["repeated"], field["presence"]))
-        print(f'    {{{number}, RK_HLO_{kind}, {width}, {flags}, {names.of(field["name"])}, '
-              f'"{field["name"]}", {message}, {enum}}},')
+            enum = "&" + ("rk_hlo_primitive_type" if field.target == PRIMITIVE_TYPE
+                          else symbol("E", field.target))
+        flags = ", ".join(str(bool(flag)).lower() for flag in (field.repeated, field.presence))
+        print(f'    {{{field.number}, RK_HLO_{kind}, {width}, {flags}, {names.of(field.name)}, '
+              f'"{field.name}", {message}, {enum}}},')
     print("};")
-    numbers = sorted(messages[name][1])
-    places = [numbers.index(n) + 1 if n in messages[name][1] else 0 for n in range(numbers[-1] + 1)]
+    numbers = sorted(messages[name].fields)
+    places = [numbers.index(n) + 1 if n in numbers else 0 for n in range(numbers[-1] + 1)]
     print(f"static const uint16_t {symbol('P', name)}[] = {{{', '.join(map(str, places))}}};")
     head = f"const rk_hlo_message {PUBLIC[name]}" if name in PUBLIC else \
         f"static const rk_hlo_message {symbol('M', name)}"
@@ -243,13 +133,13 @@ def print_message(messages, name, names):
 def main():
     messages, enums, names = {}, {}, Names()
     for path in sys.argv[1:]:
-        library, more_enums = {}, {}
-        read_library(path, library, more_enums)
-        merge(messages, {name: library[name] for name in reachable(library)})
+        library, more_enums = descriptors.read_library(path)
+        new = {name: library[name] for name in reachable(library)}
+        descriptors.merge(messages, new, lambda field: field.type)
         for name, values in more_enums.items():
             enums.setdefault(name, {}).update(values)
     order = reachable(messages)
-    used = sorted({field["target"] for name in order for field in messages[name][1].values()
+    used = sorted({field.target for name in order for field in messages[name].fields.values()
                    if kind_of(messages, name, field)[0] == "ENUM"} | {PRIMITIVE_TYPE})
     print("// Generated by schema.py from the descriptors embedded in the libjax_common.so of")
     print("// jaxlib 0.10.2 and 0.12.0.1 (Apache-2.0, https://github.com/openxla/xla,")

@@ -46,7 +46,7 @@ def _play(case, folder, make_store, env, timeout_s):
         outcome.compiles = player.compiles(run)
         explained, outcome.text = player.explain(run)
         outcome.verdict = judge.judge(as_edited(case, player.script), player.script.name, explained)
-    except Exception:  # noqa: BLE001: one failing case must fail one test only
+    except Exception:  # noqa: BLE001 (one failing case must fail one test only)
         outcome.error = traceback.format_exc()
     return outcome
 

@@ -4,7 +4,6 @@ If a plugin cannot run callbacks, like the CPU plugin, the result is the error's
 """
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from kinds import train
@@ -14,7 +13,7 @@ from report import digest, finish
 def outcome(function, *args):
     try:
         return digest(jax.jit(function)(*args))
-    except Exception as error:  # noqa: BLE001: a plugin may raise any error
+    except Exception as error:  # noqa: BLE001 (a plugin may raise any error)
         return f"{type(error).__name__}: {error}"
 
 

@@ -537,7 +537,7 @@ def attempt(question):
     """Returns an answer as text, or the error: rekindle must change neither."""
     try:
         answer = question()
-    except Exception as error:  # noqa: BLE001: a plugin may raise any error
+    except Exception as error:  # noqa: BLE001 (a plugin may raise any error)
         return f"{type(error).__name__}: {error}"
     if isinstance(answer, dict):
         answer = sorted(answer.items())

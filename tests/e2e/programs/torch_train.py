@@ -6,7 +6,6 @@ Contains no rekindle code. Also prints torch_xla's own counters.
 """
 
 import argparse
-import json
 import time
 
 import torch

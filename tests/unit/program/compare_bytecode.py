@@ -596,7 +596,7 @@ def versions(code):
         for release in [*RELEASES, stablehlo.get_current_version()]:
             try:
                 again = _jax.mlir.serialize_portable_artifact(module, release, True)
-            except Exception as error:  # noqa: BLE001: jaxlib's error class has no public name
+            except Exception as error:  # noqa: BLE001 (jaxlib's error class has no public name)
                 assert "version" in str(error).lower() or "legalize" in str(error), error
                 continue
             yield f"VHLO {release}", again

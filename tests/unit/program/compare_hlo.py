@@ -469,7 +469,7 @@ def parse_instruction(line):
     shape, rest = rest[:end], rest[end:].strip()
     at = rest.index("(")
     end = closing(rest, at)
-    attrs = {}
+    attrs, last = {}, None
     for part in split_top(rest[end + 1 :].lstrip(", ")):
         if part.startswith("device_ids="):  # belongs to replica_groups=mesh[..]
             attrs[last] += ", " + part

@@ -591,7 +591,7 @@ def lowered_and_compiled(name, lowered):
     yield name, serialized(lowered.compiler_ir("hlo"))
     try:
         compiled = lowered.compile()
-    except Exception as error:  # noqa: BLE001: some programs compile only for other devices
+    except Exception as error:  # noqa: BLE001 (some programs compile only for other devices)
         print(f"{name} does not compile here: {str(error).splitlines()[0]}")
         return
     for module in compiled.runtime_executable().hlo_modules():

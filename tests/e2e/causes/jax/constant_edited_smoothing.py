@@ -1,7 +1,6 @@
 """The label smoothing is edited in the source between two starts."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 CASE = {

@@ -1,7 +1,6 @@
 """A classifier serves sentences of any length without padding."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 CASE = {

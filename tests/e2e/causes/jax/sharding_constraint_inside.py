@@ -1,7 +1,6 @@
 """An activation constraint is edited: it moves from the batch axis to the feature axis."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
