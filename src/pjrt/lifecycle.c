@@ -53,7 +53,7 @@ static void at_exit(void) {
         rk_loads_close(runtime->loads);
     if (runtime->flights)
         rk_flights_close(runtime->flights);
-    rk_record_end();
+    rk_record_end(runtime);
     if (runtime->store)
         rk_store_flush_usage(runtime->store);
     rk_counts_write(true);
@@ -175,6 +175,7 @@ static void start_runtime(void) {
     open_store(runtime);
     start_verifier(runtime);
     rk_prefetch_start(runtime);
+    rk_record_start(runtime);
     // The journal must not write to a store that could not be opened, for example because it
     // belongs to another user.
     if (runtime->store)
@@ -222,7 +223,7 @@ void rk_lifecycle_add_client(rk_plugin *plugin, const PJRT_Client_Create_Args *a
     rk_client *client = runtime ? rk_clients_new(runtime, plugin, args) : NULL;
     if (!client)
         return; // not watched: its compilations pass through
-    rk_record_client(client);
+    rk_record_client(runtime, client);
     rk_prefetch_begin(runtime, plugin, client);
     rk_memory_begin(plugin, handle, client->number);
     rk_clients_add(client);
@@ -237,7 +238,7 @@ bool rk_lifecycle_remove_client(rk_plugin *plugin, PJRT_Client *handle) {
     bool stored = !runtime->publisher || rk_publisher_drain(runtime->publisher, handle, drain_ns);
     bool verified = !runtime->verifier || rk_verifier_drain(runtime->verifier, handle, drain_ns);
     rk_counts_write(true);
-    rk_record_write();
+    rk_record_write(runtime);
     const rk_client *client = rk_clients_find(plugin, handle);
     bool out = loaded && stored && verified;
     if (client && out)

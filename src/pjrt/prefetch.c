@@ -325,7 +325,7 @@ static rk_err *begin(const rk_runtime *runtime, rk_plugin *plugin, const rk_clie
     uint32_t ordinal = 0;
     uint64_t now_ns = rk_steady_ns();
     int state = rk_changes_look();
-    if (!rk_record_find_client(client, &ordinal))
+    if (!rk_record_find_client(runtime, client, &ordinal))
         return NULL;
     RK_TRY(rk_manifest_read(runtime->store, runtime->job, rk_journal_rank(), &manifest));
     RK_TRY(share_all(runtime, client, &manifest, &all));
