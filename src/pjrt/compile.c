@@ -124,7 +124,7 @@ static void warn_of_problem(const rk_request *r, rk_answer *answer) {
 bool rk_request_look_up(rk_request *r) {
     RK_AUTO(rk_answer) answer = {0};
     bool refresh = r->runtime->settings->mode == RK_MODE_REFRESH;
-    bool aot = !r->args;
+    bool aot = r->kind == RK_REQUEST_AOT;
     rk_loader loader = {r, aot ? NULL : load, wants};
     rk_origin *origin = aot ? NULL : rk_origin_new(&r->key);
     if (!aot && !origin)
@@ -248,9 +248,10 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
     r->event.by_bytes = r->info.by_bytes;
     r->event.waited_ns = r->wait.waited_ns;
     r->event.waited_for = r->wait.waited_for;
+    bool for_client = r->kind == RK_REQUEST_CLIENT;
     r->event.executions =
-        rk_steps_add_executable(r->args && !r->event.failed ? r->args->executable : NULL,
-                                r->event.key, r->event.name, r->args && r->event.compiled);
+        rk_steps_add_executable(for_client && !r->event.failed ? r->args->executable : NULL,
+                                r->event.key, r->event.name, for_client && r->event.compiled);
     if (r->wait.wait_end != RK_WAIT_NONE)
         r->event.wait_end = rk_wait_end_name(r->wait.wait_end);
     rk_journal_add_compile(r->runtime->journal, &r->event);
@@ -289,6 +290,7 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
     if (!client || args->struct_size < PJRT_Client_Compile_Args_STRUCT_SIZE || !args->program)
         return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, args);
     rk_request r = {
+        .kind = RK_REQUEST_CLIENT,
         .plugin = plugin,
         .runtime = runtime,
         .client = client,

@@ -59,6 +59,7 @@ static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_
     const rk_client *target = started ? rk_clients_target(started, plugin, args->topology) : NULL;
     rk_runtime *runtime = rk_runtime_get();
     rk_request r = {
+        .kind = RK_REQUEST_AOT,
         .plugin = plugin,
         .runtime = runtime,
         .client = target,

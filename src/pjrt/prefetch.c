@@ -393,9 +393,11 @@ void rk_prefetch_answered(const rk_request *r) {
     bool counts = event->outcome == RK_OUTCOME_HIT ||
                   (event->outcome == RK_OUTCOME_MISS && !event->failed &&
                    event->compile_ns >= r->runtime->settings->min_compile_ns);
-    if (prefetch && r->args && r->has_key && counts && !event->preloaded)
+    if (!prefetch || r->kind != RK_REQUEST_CLIENT)
+        return;
+    if (r->has_key && counts && !event->preloaded)
         rk_prefetcher_meet(prefetch, r->args->client, &r->key);
-    if (prefetch && r->args && event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin))
+    if (event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin))
         rk_prefetcher_let_go(prefetch, r->args->client); // no request of this client will take one
 }
 

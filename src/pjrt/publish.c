@@ -94,7 +94,7 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_digest_of(r->code, &program_bytes);
     rk_digest_to_hex(&program_bytes, hex);
     rk_json_member_string(&json, "program_digest", hex);
-    if (r->event.ahead_of_time)
+    if (r->kind == RK_REQUEST_AOT)
         rk_json_member_bool(&json, "ahead_of_time", true);
     rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
     rk_json_member_string(&json, "run", rk_journal_run(r->runtime->journal));
@@ -205,7 +205,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
     rk_publish_job job = {
         .key = r->key,
         .compile_ns = r->event.compile_ns,
-        .flags = r->event.ahead_of_time ? RK_ENTRY_FLAG_AOT : 0,
+        .flags = r->kind == RK_REQUEST_AOT ? RK_ENTRY_FLAG_AOT : 0,
         .handle = handle,
         .owner = owner,
         .context = p,

@@ -209,7 +209,7 @@ static rk_err *note_request(const rk_request *r, seen_client *client, uint64_t s
 }
 
 void rk_record_request(const rk_request *r, uint64_t start_ns) {
-    if (!r->args || !r->has_key || !r->runtime->publisher)
+    if (r->kind != RK_REQUEST_CLIENT || !r->has_key || !r->runtime->publisher)
         return;
     (void)pthread_mutex_lock(&mutex);
     seen_client *client = ended ? NULL : find_client(r->client->number);

@@ -5,12 +5,18 @@
 #include "pjrt/runtime.h"
 #include "program/program.h"
 
+typedef enum rk_request_kind {
+    RK_REQUEST_CLIENT, // PJRT_Client_Compile: compiled or loaded for a client's devices
+    RK_REQUEST_AOT,    // PJRT_Compile: compiled for a topology, without a client
+} rk_request_kind;
+
 // One request, from the framework's call to its answer.
 typedef struct rk_request {
+    rk_request_kind kind;
     rk_plugin *plugin;
     rk_runtime *runtime;
     const rk_client *client;        // or, for AOT, the target: the description of a topology
-    PJRT_Client_Compile_Args *args; // NULL for AOT
+    PJRT_Client_Compile_Args *args; // of RK_REQUEST_CLIENT; NULL for RK_REQUEST_AOT
     rk_span code, format;           // the program; borrowed from the framework, like the options
     rk_span sent_options;
     int state;                            // of the environment (pjrt/changes_internal.h)

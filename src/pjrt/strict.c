@@ -119,7 +119,8 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
 
 void rk_strict_note(const rk_request *r) {
     enum { WORTH_WARNING_S = 1 };
-    if (r->runtime->settings->strict == RK_STRICT_OFF || !r->args || r->event.failed)
+    if (r->runtime->settings->strict == RK_STRICT_OFF || r->kind != RK_REQUEST_CLIENT ||
+        r->event.failed)
         return;
     rk_late_remember(r);
     if (r->event.late && r->event.compile_ns >= WORTH_WARNING_S * NS_PER_S)
