@@ -156,18 +156,10 @@ static publication *new_publication(rk_request *r) {
 
 // On the publisher's thread: appends the program's sketch (diagnose/diff/sketch.h), which
 // distinguishes it from others.
-static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
+static void describe(rk_span program, rk_span format, rk_buf *out_members) {
     RK_AUTO(rk_sketch) sketch = {0};
     bool made = false;
-    static const char *const formats[] = {"mlir", "hlo", "hlo_with_config"};
-    const char *format = "";
-    for (size_t i = 0; i < RK_ARRAY_LEN(formats); i++) {
-        RK_AUTO(rk_buf) member = {0};
-        rk_buf_add_format(&member, ",\"format\":\"%s\",", formats[i]);
-        if (member.len && memmem(metadata.data, metadata.len, member.data, member.len))
-            format = formats[i];
-    }
-    rk_err_drop(rk_sketch_of_program(program, rk_span_text(format), &sketch, &made),
+    rk_err_drop(rk_sketch_of_program(program, format, &sketch, &made),
                 "a sketch can be made from the stored program");
     if (!made)
         return;
@@ -185,6 +177,7 @@ static void add_program(const rk_request *r, rk_publish_job *job) {
     job->describe = describe;
     job->forget_program = !r->runtime->settings->keep_programs;
     rk_buf_add_span(&job->program, r->code);
+    rk_buf_add_span(&job->format, r->format);
     rk_buf_add_span(&job->options, r->sent_options);
 }
 
