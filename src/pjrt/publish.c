@@ -88,7 +88,7 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_member_string(&json, "name", r->name ? r->name : "");
     rk_json_member_text(&json, "format", r->format);
     rk_json_member_uint(&json, "program_bytes", r->code.len);
-    rk_json_member_seconds(&json, "compile_seconds", r->event.compile_ns);
+    rk_json_member_seconds(&json, "compile_seconds", r->outcome.compile_ns);
     rk_digest program_bytes;
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_of(r->code, &program_bytes);
@@ -146,7 +146,7 @@ static publication *new_publication(rk_request *r) {
         return NULL;
     }
     if (r->wait.flight)
-        rk_flight_compiled(r->runtime->flights, r->wait.flight, r->event.compile_ns);
+        rk_flight_compiled(r->runtime->flights, r->wait.flight, r->outcome.compile_ns);
     p->api = r->plugin->real;
     p->key = r->key;
     p->flights = r->runtime->flights;
@@ -185,7 +185,7 @@ void rk_publish_program(const rk_request *r) {
     const rk_runtime *runtime = r->runtime;
     if (!r->has_key || !runtime->store || !runtime->publisher || !rk_store_accepts(runtime->store))
         return;
-    rk_publish_job job = {.key = r->key, .compile_ns = r->event.compile_ns};
+    rk_publish_job job = {.key = r->key, .compile_ns = r->outcome.compile_ns};
     add_program(r, &job);
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(runtime->publisher, &job);
@@ -197,7 +197,7 @@ void rk_publish_program(const rk_request *r) {
 static void submit(rk_request *r, publication *p, const void *handle, const void *owner) {
     rk_publish_job job = {
         .key = r->key,
-        .compile_ns = r->event.compile_ns,
+        .compile_ns = r->outcome.compile_ns,
         .flags = r->kind == RK_REQUEST_AOT ? RK_ENTRY_FLAG_AOT : 0,
         .handle = handle,
         .owner = owner,
@@ -208,7 +208,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
         .done = published,
     };
     add_program(r, &job);
-    r->event.storing = true; // `done` is called in any case, unless the process leaves first
+    r->outcome.storing = true; // `done` is called in any case, unless the process leaves first
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
     if (err)
@@ -226,8 +226,8 @@ bool rk_publish_possible(const rk_request *r) {
 // True if the executable is to be stored. If a flag changed during the compilation, it is not known
 // which value the compiler used.
 static bool is_wanted(const rk_request *r) {
-    return rk_changes_look() == r->state && r->event.outcome == RK_OUTCOME_MISS &&
-           rk_publish_possible(r) && r->event.compile_ns >= r->runtime->settings->min_compile_ns;
+    return rk_changes_look() == r->state && r->outcome.result == RK_REQUEST_MISS &&
+           rk_publish_possible(r) && r->outcome.compile_ns >= r->runtime->settings->min_compile_ns;
 }
 
 void rk_publish_compiled(rk_request *r) {
@@ -251,9 +251,9 @@ void rk_publish_compiled(rk_request *r) {
 
 void rk_publish_aot(rk_request *r, PJRT_Executable *executable) {
     r->name = rk_executable_name(r->plugin->real, executable);
-    publication *p = !r->event.found && is_wanted(r) ? new_publication(r) : NULL;
+    publication *p = !r->outcome.found && is_wanted(r) ? new_publication(r) : NULL;
     if (!p) {
-        if (!r->event.found)
+        if (!r->outcome.found)
             rk_publish_program(r);
         return;
     }

@@ -167,10 +167,10 @@ static uint32_t count_occurrences(const rk_key *key, uint32_t ordinal) {
 
 // True if the next run may find the executable in the store.
 static bool is_kept(const rk_request *r) {
-    if (r->event.outcome == RK_OUTCOME_HIT)
+    if (r->outcome.result == RK_REQUEST_HIT)
         return true;
-    return r->event.outcome == RK_OUTCOME_MISS && !r->event.failed &&
-           r->event.compile_ns >= r->runtime->settings->min_compile_ns && rk_publish_possible(r);
+    return r->outcome.result == RK_REQUEST_MISS && !r->outcome.failed &&
+           r->outcome.compile_ns >= r->runtime->settings->min_compile_ns && rk_publish_possible(r);
 }
 
 // Returns the time at which the executable was needed, after the client's creation and without the
@@ -192,18 +192,18 @@ static rk_err *note_request(const rk_request *r, seen_client *client, uint64_t s
         .client = client->ordinal,
         .wanted_ns = note_time(client, start_ns),
         .bytes = r->executable_bytes,
-        .load_ns = r->event.preloaded ? r->event.preload_ns : r->event.load_ns,
+        .load_ns = r->outcome.preloaded ? r->outcome.preload_ns : r->outcome.load_ns,
     };
     if (!is_kept(r))
         return NULL;
-    if (r->event.outcome == RK_OUTCOME_MISS)
-        use.load_ns = r->event.compile_ns / GUESS_OF_LOAD;
+    if (r->outcome.result == RK_REQUEST_MISS)
+        use.load_ns = r->outcome.compile_ns / GUESS_OF_LOAD;
     use.occurrence = count_occurrences(&r->key, client->ordinal);
     if (use.occurrence >= OCCURRENCES_MAX)
         return NULL;
     RK_TRY(rk_manifest_note(&seen, &use, r->sent_options));
     dirty = true;
-    news |= !r->event.preloaded; // a prefetched executable is in the manifest already
+    news |= !r->outcome.preloaded; // a prefetched executable is in the manifest already
     wake_thread();
     return NULL;
 }
