@@ -65,6 +65,7 @@ static void cleanup_what(rk_publish_job *what) {
     rk_buf_cleanup(&what->components);
     rk_buf_cleanup(&what->metadata);
     rk_buf_cleanup(&what->program);
+    rk_buf_cleanup(&what->format);
     rk_buf_cleanup(&what->options);
 }
 
@@ -113,7 +114,7 @@ static void describe(rk_publish_job *what) {
     RK_AUTO(rk_buf) members = {0};
     if (!what->describe || what->metadata.len < 2)
         return;
-    what->describe(rk_buf_span(&what->program), rk_buf_span(&what->metadata), &members);
+    what->describe(rk_buf_span(&what->program), rk_buf_span(&what->format), &members);
     if (members.failed || !members.len)
         return;
     bool is_first = what->metadata.len == 2; // the object is empty: no leading comma

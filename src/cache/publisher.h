@@ -31,6 +31,7 @@ typedef struct rk_publish_job {
     rk_buf components;   // JSON, owned
     rk_buf metadata;     // JSON, owned
     rk_buf program;      // owned; empty: no program entry is stored
+    rk_buf format;       // of the program, owned; for `describe`
     rk_buf options;      // owned; compile options as the framework sent them
     bool forget_program; // the program entry gets metadata only, without program and options
     const void *handle;  // for rk_publisher_serialize and rk_publisher_release; only compared
@@ -38,7 +39,7 @@ typedef struct rk_publish_job {
     void *context;       // for the callbacks below
     // Appends members to the metadata (",\"name\":value") of the program entry. Called on the
     // publisher's thread after `done`, so that no request waits for it. NULL: no members.
-    void (*describe)(rk_span program, rk_span metadata, rk_buf *out_members);
+    void (*describe)(rk_span program, rk_span format, rk_buf *out_members);
     // Appends the executable's bytes. Called on the publisher's thread, or on that of
     // rk_publisher_serialize or rk_publisher_release. NULL: the job stores the program only, and
     // only if there is no program entry yet; `release` and `done` are not called.

@@ -124,7 +124,7 @@ static void warn_of_problem(const rk_request *r, rk_answer *answer) {
 bool rk_request_look_up(rk_request *r) {
     RK_AUTO(rk_answer) answer = {0};
     bool refresh = r->runtime->settings->mode == RK_MODE_REFRESH;
-    bool aot = !r->args;
+    bool aot = r->kind == RK_REQUEST_AOT;
     rk_loader loader = {r, aot ? NULL : load, wants};
     rk_origin *origin = aot ? NULL : rk_origin_new(&r->key);
     if (!aot && !origin)
@@ -135,17 +135,17 @@ bool rk_request_look_up(rk_request *r) {
         rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
     if (answer.miss == RK_MISS_REFRESH && r->doubt == RK_LOAD_SUSPECT)
         answer.miss = RK_MISS_LOAD_KILLED;
-    r->event.load_ns += aot ? 0 : answer.load_ns;
-    r->event.quarantined |= answer.quarantined;
-    r->event.deserialize_failed |=
+    r->outcome.load_ns += aot ? 0 : answer.load_ns;
+    r->outcome.quarantined |= answer.quarantined;
+    r->outcome.deserialize_failed |=
         answer.miss == RK_MISS_REFUSED || answer.miss == RK_MISS_UNIMPLEMENTED;
     r->absent =
         answer.miss == RK_MISS_ABSENT || answer.miss == RK_MISS_REFRESH || answer.quarantined;
     if (answer.miss != RK_MISS_NONE) {
         if (refresh)
-            r->event.reason = rk_miss_name(RK_MISS_REFRESH);
-        else if (!r->event.reason || answer.miss != RK_MISS_ABSENT)
-            r->event.reason = rk_miss_name(answer.miss);
+            r->outcome.reason = rk_miss_name(RK_MISS_REFRESH);
+        else if (!r->outcome.reason || answer.miss != RK_MISS_ABSENT)
+            r->outcome.reason = rk_miss_name(answer.miss);
         warn_of_problem(r, &answer);
         rk_origin_free(origin);
         return false;
@@ -154,9 +154,9 @@ bool rk_request_look_up(rk_request *r) {
         return true;
     r->args->executable = answer.handle;
     rk_origin_set(origin, r->args->executable);
-    r->event.outcome = RK_OUTCOME_HIT;
-    r->event.reason = NULL;
-    r->event.saved_ns = answer.saved_ns;
+    r->outcome.result = RK_REQUEST_HIT;
+    r->outcome.reason = NULL;
+    r->outcome.saved_ns = answer.saved_ns;
     name_loaded(r);
     rk_verify_hit(r);
     return true;
@@ -199,9 +199,9 @@ static PJRT_Error *compile(rk_request *r) {
     PJRT_Error *error = RK_PREFETCH_CALL(
         r->plugin, RK_BRIDGE(r->plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, r->args));
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    r->event.compile_ns = rk_monotonic_ns() - start_ns;
-    r->event.compiled = true;
-    r->event.failed = error != NULL;
+    r->outcome.compile_ns = rk_monotonic_ns() - start_ns;
+    r->outcome.compiled = true;
+    r->outcome.failed = error != NULL;
     if (!error)
         rk_optimized_forget(r->args->executable);
     if (!error && r->args->executable)
@@ -241,19 +241,61 @@ const char *rk_request_reason_to_bypass(rk_request *r) {
     return NULL;
 }
 
-void rk_request_report(rk_request *r, uint64_t start_ns) {
-    r->event.request_ns = rk_monotonic_ns() - start_ns;
-    r->event.key = r->has_key ? &r->key : NULL;
-    r->event.name = r->name ? r->name : "";
-    r->event.by_bytes = r->info.by_bytes;
-    r->event.waited_ns = r->wait.waited_ns;
-    r->event.waited_for = r->wait.waited_for;
-    r->event.executions =
-        rk_steps_add_executable(r->args && !r->event.failed ? r->args->executable : NULL,
-                                r->event.key, r->event.name, r->args && r->event.compiled);
+// Returns the journal's outcome for a request's result.
+static rk_outcome outcome_of(rk_request_result result) {
+    switch (result) {
+    case RK_REQUEST_HIT:
+        return RK_OUTCOME_HIT;
+    case RK_REQUEST_BYPASS:
+        return RK_OUTCOME_BYPASS;
+    case RK_REQUEST_MISS:
+        break;
+    }
+    return RK_OUTCOME_MISS;
+}
+
+// Fills the event of an answered request, except for `executions`. It borrows from the request.
+static void fill_event(const rk_request *r, uint64_t start_ns, rk_journal_compile *out_event) {
+    const rk_request_outcome *outcome = &r->outcome;
+    *out_event = (rk_journal_compile){
+        .seq = r->seq,
+        .client = r->client->number,
+        .outcome = outcome_of(outcome->result),
+        .reason = outcome->reason,
+        .name = r->name ? r->name : "",
+        .by_bytes = r->info.by_bytes,
+        .key = r->has_key ? &r->key : NULL,
+        .compiled = outcome->compiled,
+        .failed = outcome->failed,
+        .deserialize_failed = outcome->deserialize_failed,
+        .quarantined = outcome->quarantined,
+        .ahead_of_time = r->kind == RK_REQUEST_AOT,
+        .late = outcome->late,
+        .refused = outcome->refused,
+        .found = outcome->found,
+        .preloaded = outcome->preloaded,
+        .storing = outcome->storing,
+        .request_ns = rk_monotonic_ns() - start_ns,
+        .compile_ns = outcome->compile_ns,
+        .load_ns = outcome->load_ns,
+        .preload_ns = outcome->preload_ns,
+        .saved_ns = outcome->saved_ns,
+        .program_bytes = r->code.len,
+        .waited_ns = r->wait.waited_ns,
+        .waited_for = r->wait.waited_for,
+    };
     if (r->wait.wait_end != RK_WAIT_NONE)
-        r->event.wait_end = rk_wait_end_name(r->wait.wait_end);
-    rk_journal_add_compile(r->runtime->journal, &r->event);
+        out_event->wait_end = rk_wait_end_name(r->wait.wait_end);
+}
+
+void rk_request_report(rk_request *r, uint64_t start_ns) {
+    rk_journal_compile event;
+    bool for_client = r->kind == RK_REQUEST_CLIENT;
+    fill_event(r, start_ns, &event);
+    event.executions =
+        rk_steps_add_executable(for_client && !event.failed ? r->args->executable : NULL, event.key,
+                                event.name, for_client && event.compiled);
+    rk_journal_add_compile(r->runtime->journal, &event);
     rk_record_request(r, start_ns);
     rk_prefetch_answered(r);
     rk_memory_look(r->plugin);
@@ -263,10 +305,10 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
 static PJRT_Error *answer_request(rk_request *r) {
     uint64_t start_ns = rk_monotonic_ns();
     PJRT_Error *error = NULL;
-    r->event.outcome = RK_OUTCOME_MISS;
-    r->event.reason = rk_request_reason_to_bypass(r);
-    if (r->event.reason) {
-        r->event.outcome = RK_OUTCOME_BYPASS;
+    r->outcome.result = RK_REQUEST_MISS;
+    r->outcome.reason = rk_request_reason_to_bypass(r);
+    if (r->outcome.reason) {
+        r->outcome.result = RK_REQUEST_BYPASS;
         error = compile(r);
     } else if (!try_load(r)) {
         error = compile(r);
@@ -289,6 +331,8 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
     if (!client || args->struct_size < PJRT_Client_Compile_Args_STRUCT_SIZE || !args->program)
         return RK_BRIDGE(plugin, RK_STRUCT_CLIENT_COMPILE, PJRT_Client_Compile, args);
     rk_request r = {
+        .kind = RK_REQUEST_CLIENT,
+        .seq = rk_runtime_next_seq(),
         .plugin = plugin,
         .runtime = runtime,
         .client = client,
@@ -297,9 +341,6 @@ PJRT_Error *rk_compile_hook(rk_plugin *plugin, PJRT_Client_Compile_Args *args) {
         .sent_options = rk_span_of(args->compile_options, args->compile_options_size),
         .state = rk_changes_look(),
         .args = args,
-        .event = {.seq = rk_runtime_next_seq(),
-                  .client = client->number,
-                  .program_bytes = args->program->code_size},
     };
     rk_request_note_extensions(&r, args->extension_start, args->program);
     PJRT_Error *error = NULL;

@@ -18,26 +18,26 @@ static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     (void)pthread_setcancelstate(r->cancel_state, NULL);
     PJRT_Error *error = RK_BRIDGE(r->plugin, RK_STRUCT_COMPILE, PJRT_Compile, args);
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    r->event.compile_ns = rk_monotonic_ns() - start_ns;
-    r->event.compiled = true;
-    r->event.failed = error != NULL;
+    r->outcome.compile_ns = rk_monotonic_ns() - start_ns;
+    r->outcome.compiled = true;
+    r->outcome.failed = error != NULL;
     if (!error)
         rk_optimized_forget(args->executable);
     return error;
 }
 
 static void look_up(rk_request *r) {
-    r->event.found = rk_request_look_up(r);
-    if (r->event.found)
-        r->event.reason = "no_client";
+    r->outcome.found = rk_request_look_up(r);
+    if (r->outcome.found)
+        r->outcome.reason = "no_client";
 }
 
 static PJRT_Error *answer_request(rk_request *r, PJRT_Compile_Args *args) {
     uint64_t start_ns = rk_monotonic_ns();
-    r->event.outcome = RK_OUTCOME_MISS;
-    r->event.reason = rk_request_reason_to_bypass(r);
-    if (r->event.reason)
-        r->event.outcome = RK_OUTCOME_BYPASS;
+    r->outcome.result = RK_REQUEST_MISS;
+    r->outcome.reason = rk_request_reason_to_bypass(r);
+    if (r->outcome.reason)
+        r->outcome.result = RK_REQUEST_BYPASS;
     else
         look_up(r);
     PJRT_Error *error = compile(r, args);
@@ -59,6 +59,7 @@ static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_
     const rk_client *target = started ? rk_clients_target(started, plugin, args->topology) : NULL;
     rk_runtime *runtime = rk_runtime_get();
     rk_request r = {
+        .kind = RK_REQUEST_AOT,
         .plugin = plugin,
         .runtime = runtime,
         .client = target,
@@ -66,14 +67,12 @@ static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_
         .format = rk_span_of(args->program->format, args->program->format_size),
         .sent_options = rk_span_of(args->compile_options, args->compile_options_size),
         .state = rk_changes_look(),
-        .event = {.ahead_of_time = true, .program_bytes = args->program->code_size},
         .cancel_state = cancel_state,
     };
     if (!target || !runtime)
         return compile(&r, args);
     rk_request_note_extensions(&r, args->extension_start, args->program);
-    r.event.seq = rk_runtime_next_seq();
-    r.event.client = target->number;
+    r.seq = rk_runtime_next_seq();
     PJRT_Error *error = NULL;
     pthread_cleanup_push(abandon, &r);
     error = answer_request(&r, args);

@@ -15,10 +15,10 @@ RK_HIDDEN void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Ba
 RK_HIDDEN const char *rk_request_reason_to_bypass(rk_request *r);
 
 // Looks the key up in the store, once. True if the entry exists and was loaded (for AOT: if it
-// exists). Otherwise sets the reason in the request's event. If several look-ups fail, the event
-// keeps the most informative reason.
+// exists). Otherwise sets the reason in the request's outcome. If several look-ups fail, the
+// outcome keeps the most informative reason.
 RK_HIDDEN bool rk_request_look_up(rk_request *r);
 
-// Writes the request's event into the journal. `start_ns` is the start of the request, by
-// rk_monotonic_ns.
+// Fills the journal's event from the request and its outcome, and writes it. `start_ns` is the
+// start of the request, by rk_monotonic_ns.
 RK_HIDDEN void rk_request_report(rk_request *r, uint64_t start_ns);

@@ -376,8 +376,8 @@ bool rk_prefetch_take(rk_request *r, rk_answer *out_answer) {
     const item *one = claim.context;
     *out_answer = claim.answer;
     out_answer->load_ns = claim.waited_ns;
-    r->event.preloaded = out_answer->miss == RK_MISS_NONE;
-    r->event.preload_ns = claim.load_ns;
+    r->outcome.preloaded = out_answer->miss == RK_MISS_NONE;
+    r->outcome.preload_ns = claim.load_ns;
     r->executable_bytes = claim.bytes;
     r->created_ns = one->created_ns;
     r->made_of = one->made_of;
@@ -388,14 +388,16 @@ bool rk_prefetch_take(rk_request *r, rk_answer *out_answer) {
 
 void rk_prefetch_answered(const rk_request *r) {
     rk_prefetcher *prefetch = r->runtime->prefetch;
-    const rk_journal_compile *event = &r->event;
+    const rk_request_outcome *outcome = &r->outcome;
     // Only requests whose executables are stored count; others are in no manifest.
-    bool counts = event->outcome == RK_OUTCOME_HIT ||
-                  (event->outcome == RK_OUTCOME_MISS && !event->failed &&
-                   event->compile_ns >= r->runtime->settings->min_compile_ns);
-    if (prefetch && r->args && r->has_key && counts && !event->preloaded)
+    bool counts = outcome->result == RK_REQUEST_HIT ||
+                  (outcome->result == RK_REQUEST_MISS && !outcome->failed &&
+                   outcome->compile_ns >= r->runtime->settings->min_compile_ns);
+    if (!prefetch || r->kind != RK_REQUEST_CLIENT)
+        return;
+    if (r->has_key && counts && !outcome->preloaded)
         rk_prefetcher_meet(prefetch, r->args->client, &r->key);
-    if (prefetch && r->args && event->outcome == RK_OUTCOME_BYPASS && !rk_load_is_wanted(r->plugin))
+    if (outcome->result == RK_REQUEST_BYPASS && !rk_load_is_wanted(r->plugin))
         rk_prefetcher_let_go(prefetch, r->args->client); // no request of this client will take one
 }
 

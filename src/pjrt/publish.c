@@ -88,13 +88,13 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_member_string(&json, "name", r->name ? r->name : "");
     rk_json_member_text(&json, "format", r->format);
     rk_json_member_uint(&json, "program_bytes", r->code.len);
-    rk_json_member_seconds(&json, "compile_seconds", r->event.compile_ns);
+    rk_json_member_seconds(&json, "compile_seconds", r->outcome.compile_ns);
     rk_digest program_bytes;
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_of(r->code, &program_bytes);
     rk_digest_to_hex(&program_bytes, hex);
     rk_json_member_string(&json, "program_digest", hex);
-    if (r->event.ahead_of_time)
+    if (r->kind == RK_REQUEST_AOT)
         rk_json_member_bool(&json, "ahead_of_time", true);
     rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
     rk_json_member_string(&json, "run", rk_journal_run(r->runtime->journal));
@@ -146,7 +146,7 @@ static publication *new_publication(rk_request *r) {
         return NULL;
     }
     if (r->wait.flight)
-        rk_flight_compiled(r->runtime->flights, r->wait.flight, r->event.compile_ns);
+        rk_flight_compiled(r->runtime->flights, r->wait.flight, r->outcome.compile_ns);
     p->api = r->plugin->real;
     p->key = r->key;
     p->flights = r->runtime->flights;
@@ -156,18 +156,10 @@ static publication *new_publication(rk_request *r) {
 
 // On the publisher's thread: appends the program's sketch (diagnose/diff/sketch.h), which
 // distinguishes it from others.
-static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
+static void describe(rk_span program, rk_span format, rk_buf *out_members) {
     RK_AUTO(rk_sketch) sketch = {0};
     bool made = false;
-    static const char *const formats[] = {"mlir", "hlo", "hlo_with_config"};
-    const char *format = "";
-    for (size_t i = 0; i < RK_ARRAY_LEN(formats); i++) {
-        RK_AUTO(rk_buf) member = {0};
-        rk_buf_add_format(&member, ",\"format\":\"%s\",", formats[i]);
-        if (member.len && memmem(metadata.data, metadata.len, member.data, member.len))
-            format = formats[i];
-    }
-    rk_err_drop(rk_sketch_of_program(program, rk_span_text(format), &sketch, &made),
+    rk_err_drop(rk_sketch_of_program(program, format, &sketch, &made),
                 "a sketch can be made from the stored program");
     if (!made)
         return;
@@ -185,6 +177,7 @@ static void add_program(const rk_request *r, rk_publish_job *job) {
     job->describe = describe;
     job->forget_program = !r->runtime->settings->keep_programs;
     rk_buf_add_span(&job->program, r->code);
+    rk_buf_add_span(&job->format, r->format);
     rk_buf_add_span(&job->options, r->sent_options);
 }
 
@@ -192,7 +185,7 @@ void rk_publish_program(const rk_request *r) {
     const rk_runtime *runtime = r->runtime;
     if (!r->has_key || !runtime->store || !runtime->publisher || !rk_store_accepts(runtime->store))
         return;
-    rk_publish_job job = {.key = r->key, .compile_ns = r->event.compile_ns};
+    rk_publish_job job = {.key = r->key, .compile_ns = r->outcome.compile_ns};
     add_program(r, &job);
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(runtime->publisher, &job);
@@ -204,8 +197,8 @@ void rk_publish_program(const rk_request *r) {
 static void submit(rk_request *r, publication *p, const void *handle, const void *owner) {
     rk_publish_job job = {
         .key = r->key,
-        .compile_ns = r->event.compile_ns,
-        .flags = r->event.ahead_of_time ? RK_ENTRY_FLAG_AOT : 0,
+        .compile_ns = r->outcome.compile_ns,
+        .flags = r->kind == RK_REQUEST_AOT ? RK_ENTRY_FLAG_AOT : 0,
         .handle = handle,
         .owner = owner,
         .context = p,
@@ -215,7 +208,7 @@ static void submit(rk_request *r, publication *p, const void *handle, const void
         .done = published,
     };
     add_program(r, &job);
-    r->event.storing = true; // `done` is called in any case, unless the process leaves first
+    r->outcome.storing = true; // `done` is called in any case, unless the process leaves first
     rk_runtime_renew_exit_handler();
     rk_err *err = rk_publisher_submit(r->runtime->publisher, &job);
     if (err)
@@ -233,8 +226,8 @@ bool rk_publish_possible(const rk_request *r) {
 // True if the executable is to be stored. If a flag changed during the compilation, it is not known
 // which value the compiler used.
 static bool is_wanted(const rk_request *r) {
-    return rk_changes_look() == r->state && r->event.outcome == RK_OUTCOME_MISS &&
-           rk_publish_possible(r) && r->event.compile_ns >= r->runtime->settings->min_compile_ns;
+    return rk_changes_look() == r->state && r->outcome.result == RK_REQUEST_MISS &&
+           rk_publish_possible(r) && r->outcome.compile_ns >= r->runtime->settings->min_compile_ns;
 }
 
 void rk_publish_compiled(rk_request *r) {
@@ -258,9 +251,9 @@ void rk_publish_compiled(rk_request *r) {
 
 void rk_publish_aot(rk_request *r, PJRT_Executable *executable) {
     r->name = rk_executable_name(r->plugin->real, executable);
-    publication *p = !r->event.found && is_wanted(r) ? new_publication(r) : NULL;
+    publication *p = !r->outcome.found && is_wanted(r) ? new_publication(r) : NULL;
     if (!p) {
-        if (!r->event.found)
+        if (!r->outcome.found)
             rk_publish_program(r);
         return;
     }

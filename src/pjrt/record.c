@@ -41,22 +41,22 @@ void rk_record_end(const rk_runtime *runtime) {
 
 // True if the next run may find the executable in the store.
 static bool is_kept(const rk_request *r) {
-    if (r->event.outcome == RK_OUTCOME_HIT)
+    if (r->outcome.result == RK_REQUEST_HIT)
         return true;
-    return r->event.outcome == RK_OUTCOME_MISS && !r->event.failed &&
-           r->event.compile_ns >= r->runtime->settings->min_compile_ns && rk_publish_possible(r);
+    return r->outcome.result == RK_REQUEST_MISS && !r->outcome.failed &&
+           r->outcome.compile_ns >= r->runtime->settings->min_compile_ns && rk_publish_possible(r);
 }
 
 static uint64_t load_ns_of(const rk_request *r) {
-    if (r->event.outcome == RK_OUTCOME_MISS)
-        return r->event.compile_ns / GUESS_OF_LOAD;
-    return r->event.preloaded ? r->event.preload_ns : r->event.load_ns;
+    if (r->outcome.result == RK_REQUEST_MISS)
+        return r->outcome.compile_ns / GUESS_OF_LOAD;
+    return r->outcome.preloaded ? r->outcome.preload_ns : r->outcome.load_ns;
 }
 
 void rk_record_request(const rk_request *r, uint64_t start_ns) {
     const rk_runtime *runtime = r->runtime;
     // Without a publisher, nothing may be written.
-    if (!r->args || !r->has_key || !runtime->publisher || !runtime->recorder)
+    if (r->kind != RK_REQUEST_CLIENT || !r->has_key || !runtime->publisher || !runtime->recorder)
         return;
     const rk_recorder_request request = {
         .client = r->client->number,
@@ -66,7 +66,7 @@ void rk_record_request(const rk_request *r, uint64_t start_ns) {
         .load_ns = load_ns_of(r),
         .bytes = r->executable_bytes,
         .kept = is_kept(r),
-        .listed = r->event.preloaded,
+        .listed = r->outcome.preloaded,
     };
     rk_recorder_note(runtime->recorder, &request);
 }

@@ -106,10 +106,10 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
             return NULL;
         become_warm(r->runtime, because, state.executions);
     }
-    r->event.late = true;
+    r->outcome.late = true;
     rk_late_explain(r, &late);
     if (mode == RK_STRICT_FAIL) {
-        r->event.refused = r->event.failed = true;
+        r->outcome.refused = r->outcome.failed = true;
         r->name = rk_strdup(rk_buf_text(&late.name));
         return refuse(&late, &state);
     }
@@ -119,11 +119,12 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
 
 void rk_strict_note(const rk_request *r) {
     enum { WORTH_WARNING_S = 1 };
-    if (r->runtime->settings->strict == RK_STRICT_OFF || !r->args || r->event.failed)
+    if (r->runtime->settings->strict == RK_STRICT_OFF || r->kind != RK_REQUEST_CLIENT ||
+        r->outcome.failed)
         return;
     rk_late_remember(r);
-    if (r->event.late && r->event.compile_ns >= WORTH_WARNING_S * NS_PER_S)
+    if (r->outcome.late && r->outcome.compile_ns >= WORTH_WARNING_S * NS_PER_S)
         rk_log_warn("%s took %" PRIu64 ".%" PRIu64 " s to compile, after warm-up",
-                    r->name ? r->name : "a program", r->event.compile_ns / NS_PER_S,
-                    r->event.compile_ns / (NS_PER_S / 10) % 10);
+                    r->name ? r->name : "a program", r->outcome.compile_ns / NS_PER_S,
+                    r->outcome.compile_ns / (NS_PER_S / 10) % 10);
 }

@@ -283,7 +283,7 @@ static void submit(const rk_request *r, size_t bytes) {
     rk_runtime_renew_exit_handler();
     const rk_verify_job job = {
         .held_bytes = bytes,
-        .expected_ns = r->event.saved_ns,
+        .expected_ns = r->outcome.saved_ns,
         .handle = r->args->executable,
         .owner = v->client,
         .context = v,

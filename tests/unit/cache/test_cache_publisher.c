@@ -143,9 +143,9 @@ static void a_failing_serialize_stores_the_program_alone(void **state) {
     assert_true(rk_store_has(f->store, RK_ENTRY_PROGRAM, &key));
 }
 
-static void describe(rk_span program, rk_span metadata, rk_buf *out_members) {
+static void describe(rk_span program, rk_span format, rk_buf *out_members) {
     assert_true(rk_span_is(program, "the program"));
-    assert_true(rk_span_is(metadata, "{}"));
+    assert_true(rk_span_is(format, "the format"));
     rk_buf_add_text(out_members, ",\"sketch\":1");
 }
 
@@ -154,6 +154,7 @@ static void submit_alone(fixture *f, bool forget_program) {
     rk_buf_add_text(&job.metadata, "{}");
     rk_buf_add_text(&job.components, "{}");
     rk_buf_add_text(&job.program, "the program");
+    rk_buf_add_text(&job.format, "the format");
     rk_buf_add_text(&job.options, "the options");
     assert_null(rk_publisher_submit(f->publisher, &job));
     assert_true(rk_publisher_drain(f->publisher, NULL, 10 * second_ns));
