@@ -58,10 +58,6 @@ class Programs:
             # A second bare start shows whether the difference exists without rekindle.
             if any(row[way]["result"] != row["bare"]["result"] for way in WAYS):
                 row["bare again"] = self.start(program, "bare again", Path(name))
-            # A pool ends its workers as soon as they have answered, also before their threads have written the manifest
-            # (seen on a busy machine). The next start completes it.
-            if judge(row).endswith("not prefetched"):
-                row["third"] = self.start(program, "third", Path(name))
         return row
 
     def run(self, record, arguments, save):
