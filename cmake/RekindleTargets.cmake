@@ -24,7 +24,7 @@ endif()
 
 # ThreadSanitizer runs what starts threads or shares atomics; the other tests would only be slower there.
 set(REKINDLE_THREADED_TESTS "^(test_base_(heap_reserve|log|process)|test_cache_.*|test_journal_(events|processes)|\
-test_pjrt_.*|test_store_(evict|lease|loads|manifest|shared|usage)|fault_(ahead|changes|exits|flight|loads|memory|\
+test_diagnose_(align|quick)|test_pjrt_.*|test_store_(evict|lease|loads|manifest|shared|usage)|fault_(ahead|changes|exits|flight|loads|memory|\
 optimized|parallel|plugin|prefetch|prefetch_attack|serialize|streams|strict|subset|verify))$")
 
 # rk_runs_here(NAME OUT): whether this tree runs a test.
