@@ -378,7 +378,7 @@ bool rk_prefetch_take(rk_request *r, rk_answer *out_answer) {
     out_answer->load_ns = claim.waited_ns;
     r->outcome.preloaded = out_answer->miss == RK_MISS_NONE;
     r->outcome.preload_ns = claim.load_ns;
-    r->executable_bytes = claim.bytes;
+    r->executable_bytes = r->outcome.preloaded ? claim.bytes : 0;
     r->created_ns = one->created_ns;
     r->made_of = one->made_of;
     release(claim.context);
