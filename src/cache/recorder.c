@@ -118,8 +118,8 @@ void rk_recorder_write(rk_recorder *recorder) {
     (void)pthread_mutex_unlock(&recorder->writing);
 }
 
-// Called with the mutex held. Waits until that time or the end of the recorder. If `for_news`, waits
-// at most until the manifest may lack a request.
+// Called with the mutex held. Waits until that time or the end of the recorder. If `for_news`,
+// waits at most until the manifest may lack a request.
 static void wait_until(rk_recorder *recorder, uint64_t until_ns, bool for_news) {
     while (!recorder->ended && !(for_news && recorder->news) &&
            rk_cond_wait_until(&recorder->wakes, &recorder->mutex, until_ns))

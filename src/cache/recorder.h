@@ -62,6 +62,6 @@ void rk_recorder_note(rk_recorder *recorder, const rk_recorder_request *request)
 // writes: another thread's, and its own.
 void rk_recorder_write(rk_recorder *recorder);
 
-// Called at the end of the process: ends the thread, after its write in progress, and writes. Blocks
-// without limit if `write` does. After this call, nothing is recorded or written.
+// Called at the end of the process: ends the thread, after its write in progress, and writes.
+// Blocks without limit if `write` does. After this call, nothing is recorded or written.
 void rk_recorder_end(rk_recorder *recorder);

@@ -218,7 +218,7 @@ class Mismatch(Prefetch):
     @each_way
     def test_damaged_entries_are_quarantined_and_told_as_ever(self, way):
         self.cold(way)
-        self.check_warm(way, warmed(), environment=JOB, FAKE_PJRT_LOAD_MS="20")
+        self.start(way, warmed(), FAKE_PJRT_LOAD_MS="20")
         measured = self.measured()
         for path in self.place.entries():
             with open(path, "r+b") as file:
