@@ -153,7 +153,7 @@ static void relief_begins_nothing_new(void **state) {
     fixture *f = *state;
     be_full(f, &f->owner);
     add_for(f, &f->other_owner, 4, 2); // other clients share the memory: these must not start
-    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 2);
+    assert_int_equal(rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT), 2);
     nap(5);
     assert_not_begun(f, 2, 4);
 }
@@ -173,14 +173,14 @@ static void relief_waits_for_what_is_being_loaded(void **state) {
     f->works[0].load_ms = 60;
     add_for(f, &f->owner, 0, 1);
     wait_for(&f->works[0].begun, 1);
-    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
-    rk_prefetcher_await_relief(f->prefetch, FOREVER);
+    assert_int_equal(rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT), 0);
+    rk_prefetcher_await_discards(f->prefetch, FOREVER);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
 }
 
 static void *relieve(void *argument) {
     fixture *f = argument;
-    (void)rk_prefetcher_relieve(f->prefetch);
+    (void)rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT);
     return NULL;
 }
 
@@ -194,8 +194,8 @@ static void relief_waits_for_another_relief(void **state) {
     wait_until_loaded(f, 0, 3);
     assert_int_equal(pthread_create(&thread, NULL, relieve, f), 0);
     nap(10);
-    (void)rk_prefetcher_relieve(f->prefetch);
-    rk_prefetcher_await_relief(f->prefetch, FOREVER);
+    (void)rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT);
+    rk_prefetcher_await_discards(f->prefetch, FOREVER);
     for (int i = 0; i < 3; i++)
         assert_int_equal(atomic_load(&f->works[i].destroyed), 1);
     (void)pthread_join(thread, NULL);
@@ -203,19 +203,19 @@ static void relief_waits_for_another_relief(void **state) {
 
 static void relief_does_not_wait_for_what_is_wanted(void **state) {
     fixture *f = *state;
-    rk_prefetcher_await_relief(f->prefetch, FOREVER); // nothing was discarded
+    rk_prefetcher_await_discards(f->prefetch, FOREVER); // nothing was discarded
     add_for(f, &f->owner, 0, 1);
     wait_until_loaded(f, 0, 1);
-    rk_prefetcher_await_relief(f->prefetch, FOREVER); // a loaded item is no reason to wait
+    rk_prefetcher_await_discards(f->prefetch, FOREVER); // a loaded item is no reason to wait
     assert_int_equal(atomic_load(&f->works[0].destroyed), 0);
     rk_prefetcher_claim claim;
     assert_true(take(f, 0, &claim));
     f->works[1].load_ms = 100;
     add_for(f, &f->owner, 1, 1);
     wait_for(&f->works[1].begun, 1);
-    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
+    assert_int_equal(rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT), 0);
     uint64_t start_ns = rk_steady_ns();
-    rk_prefetcher_await_relief(f->prefetch, 10 * MS); // waits no longer than the limit
+    rk_prefetcher_await_discards(f->prefetch, 10 * MS); // waits no longer than the limit
     assert_true(rk_steady_ns() - start_ns < 90 * MS);
 }
 
@@ -231,9 +231,10 @@ static void what_was_on_the_list_is_no_other_thing(void **state) {
     assert_true(take(f, 0, &claim));
     for (int i = 0; i < 100; i++) {
         assert_false(take(f, 0, &claim));
-        rk_prefetcher_meet(f->prefetch, &f->owner, &known);
-        rk_prefetcher_meet(f->prefetch, &f->owner, &failed);
-        rk_prefetcher_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // this owner has no list
+        rk_prefetcher_note_request(f->prefetch, &f->owner, &known);
+        rk_prefetcher_note_request(f->prefetch, &f->owner, &failed);
+        rk_prefetcher_note_request(f->prefetch, &f->other_owner,
+                                   &(rk_key){0}); // this owner has no list
     }
     assert_true(take(f, 2, &claim));
     assert_false(last_total.departed);
