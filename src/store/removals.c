@@ -67,6 +67,19 @@ void rk_removals_note(rk_store *store, const rk_buf *record) {
         rk_err_drop(append(store, record), "explain then does not know what removed them");
 }
 
+void rk_removals_note_one(rk_store *store, rk_removal removal, const char *hex) {
+    RK_AUTO(rk_buf) record = {0};
+    rk_removals_add(&record, removal, hex);
+    rk_removals_note(store, &record);
+}
+
+bool rk_removals_set_aside(rk_store *store, rk_entry_kind kind, const char *hex) {
+    bool moved = rk_store_set_aside(store, kind, hex);
+    if (moved && kind == RK_ENTRY_EXECUTABLE)
+        rk_removals_note_one(store, RK_REMOVAL_SET_ASIDE, hex);
+    return moved;
+}
+
 rk_err *rk_removals_read(const rk_store *store, rk_buf *out_record) {
     rk_autofree char *path = rk_usage_path(file_name);
     *out_record = (rk_buf){0};

@@ -20,6 +20,13 @@ void rk_removals_add(rk_buf *record, rk_removal removal, const char *hex);
 // Appends `record` to the file. Keeps the latest lines if the file is too long.
 void rk_removals_note(rk_store *store, const rk_buf *record);
 
+// Appends one line.
+void rk_removals_note_one(rk_store *store, rk_removal removal, const char *hex);
+
+// Moves a faulty entry to quarantine/, and records that if it is an executable. Returns whether it
+// was moved.
+bool rk_removals_set_aside(rk_store *store, rk_entry_kind kind, const char *hex);
+
 // Reads the file; empty if there is none. `out_record` is owned: rk_buf_cleanup.
 RK_NODISCARD rk_err *rk_removals_read(const rk_store *store, rk_buf *out_record);
 

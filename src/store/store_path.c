@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/tree.h"
-#include "store/removals.h"
 
 const char *rk_store_kind_folder(rk_entry_kind kind) {
     return kind == RK_ENTRY_PROGRAM ? "programs" : "objects";
@@ -112,11 +111,6 @@ bool rk_store_set_aside(rk_store *store, rk_entry_kind kind, const char *hex) {
             err = rk_tree_rename(store->directory, source, rk_buf_text(&to));
     }
     bool moved = !err;
-    if (moved && kind == RK_ENTRY_EXECUTABLE) {
-        RK_AUTO(rk_buf) record = {0};
-        rk_removals_add(&record, RK_REMOVAL_SET_ASIDE, hex);
-        rk_removals_note(store, &record);
-    }
     rk_store_note_refusal(store, err);
     rk_err_drop(err, "the caller counts the entry as missing anyway");
     return moved;

@@ -101,7 +101,10 @@ static rk_err *be_gone(const rk_explainer *e, rk_explained *item, const rk_past 
     static const rk_cause causes[RK_REMOVAL_COUNT] = {
         RK_CAUSE_REMOVED, RK_CAUSE_EVICTED, RK_CAUSE_EVICTED, RK_CAUSE_REMOVED, RK_CAUSE_DAMAGED};
     const rk_run_compile *compile = item->compile;
-    item->removal = rk_removals_find(&e->removals, compile->key, past->time_ns, compile->time_ns);
+    if (!*e->has_removals && e->corpus->store)
+        RK_TRY(rk_removals_read(e->corpus->store, e->removals));
+    *e->has_removals = true;
+    item->removal = rk_removals_find(e->removals, compile->key, past->time_ns, compile->time_ns);
     item->cause = causes[item->removal];
     return note_call(item, "executable", "stored", words[item->removal]);
 }
@@ -258,7 +261,6 @@ static rk_err *explain_each(rk_explainer *e) {
 
 static void rk_explainer_cleanup(rk_explainer *e) {
     rk_start_cleanup(&e->now);
-    rk_buf_cleanup(&e->removals);
     for (size_t i = 0; i < e->start_count; i++)
         rk_start_cleanup(&e->starts[i]);
 }
@@ -272,11 +274,17 @@ rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_co
         return rk_err_no_memory();
     for (size_t i = 0; i < run->compile_count; i++)
         seen[i] = has_key(&run->compiles[i]) ? rk_corpus_find(corpus, run->compiles[i].key) : NULL;
+    RK_AUTO(rk_buf) removals = {0};
+    bool has_removals = false;
     RK_AUTO(rk_explainer)
-    e = {.run = run, .earlier = earlier, .corpus = corpus, .out = out_explanation, .seen = seen};
+    e = {.run = run,
+         .earlier = earlier,
+         .corpus = corpus,
+         .out = out_explanation,
+         .seen = seen,
+         .removals = &removals,
+         .has_removals = &has_removals};
     RK_TRY(rk_explain_find_starts(&e));
-    if (corpus->store)
-        RK_TRY(rk_removals_read(corpus->store, &e.removals));
     RK_TRY(explain_each(&e));
     RK_TRY(rk_find_patterns(&e));
     for (size_t i = 0; i < out_explanation->count; i++)

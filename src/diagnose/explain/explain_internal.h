@@ -15,7 +15,9 @@ typedef struct rk_explainer {
     rk_start now;          // the run itself
     rk_start starts[RK_EXPLAIN_STARTS_MAX]; // earlier starts of the same script, the latest first
     size_t start_count;
-    rk_buf removals; // record of removed executables (store/removals.h)
+    // Record of removed executables (store/removals.h); read when it is needed first.
+    rk_buf *removals; // borrowed
+    bool *has_removals;
 } rk_explainer;
 
 // What earlier runs report about a key, in rising order.
