@@ -98,6 +98,34 @@ static double contained(shares s) {
     return smaller && several ? (double)s.common / (double)smaller : 0;
 }
 
+// Counts the operations that two functions of libraries have in common, by function.
+static shares same_inner(const rk_sketch *a, const rk_sketch *b) {
+    bool taken[RK_SKETCH_INNER_MAX] = {false};
+    shares s = {0};
+    for (uint32_t j = 0; j < b->inner_count; j++)
+        s.all += b->inner[j].count;
+    for (uint32_t i = 0; i < a->inner_count; i++) {
+        uint32_t j = 0;
+        while (j < b->inner_count && (taken[j] || b->inner[j].function != a->inner[i].function))
+            j++;
+        bool found = j < b->inner_count;
+        uint32_t x = a->inner[i].count, y = found ? b->inner[j].count : 0;
+        s.common += x < y ? x : y;
+        s.all += x > y ? x - y : 0;
+        if (found)
+            taken[j] = true;
+    }
+    return s;
+}
+
+// True if all known user lines of a program are that of its call: a library wrote the function.
+static bool is_of_library(const rk_sketch *sketch) {
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].hash != sketch->call.hash)
+            return false;
+    return sketch->inner_count > 0;
+}
+
 static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
     shares s = {0};
     uint32_t i = 0, j = 0; // the order is mostly the same: look one input ahead
@@ -127,6 +155,8 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
                          shares by_line) {
     double lines = share(by_line);
     bool lineless = !a->line_count || !b->line_count;
+    if (is_of_library(a) && is_of_library(b) && !rk_sketch_is_eager(a) && !rk_sketch_is_eager(b))
+        return kinds >= SAME_KINDS && share(same_inner(a, b)) >= SAME_FUNCTIONS;
     // The same operations in the same order: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
     if (lineless)

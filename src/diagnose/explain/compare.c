@@ -195,8 +195,9 @@ static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *
 
 static rk_err *choose(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                       const rk_explained *item, choice *best) {
-    // The framework's own operations are compared with those of the same line first.
-    if (item->is_eager)
+    // The framework's own operations are compared with those of the same line first, and a program
+    // that the last start had no counterpart of with the programs that it comes in addition to.
+    if (item->is_eager || rk_explain_is_additional(e, index))
         RK_TRY(try_source(e, index, loaded, item, RK_NEAREST_SIBLING, best));
     for (unsigned source = 0; source < RK_NEAREST_SOURCE_COUNT; source++) {
         bool last_resort = source == RK_NEAREST_OTHER_JOB;

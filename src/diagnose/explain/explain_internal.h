@@ -64,6 +64,9 @@ typedef enum rk_nearest_source {
 RK_HIDDEN size_t rk_explain_candidates(const rk_explainer *e, size_t index, unsigned source,
                                        rk_nearest_candidate *out_candidates);
 
+// Returns whether the last start that requested programs of this name requested fewer of them.
+RK_HIDDEN bool rk_explain_is_additional(const rk_explainer *e, size_t index);
+
 // Compares an item with the earlier program that it has the fewest differences from, and fills in
 // the differences and the cause. Earlier starts come before programs of this run with as many
 // differences. `loaded` is the item's own program. Without an earlier program, changes nothing.
