@@ -277,39 +277,59 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
         print_indented(item->advice, 2);
 }
 
+// One of the things that the text lists: a pattern, or a compilation that is in no pattern.
+typedef struct finding {
+    const rk_pattern *pattern; // NULL: a compilation
+    const rk_explained *item;
+    uint64_t cost_ns;
+} finding;
+
+// At equal cost, a cause comes before the pattern of the same program (repeated_blocks).
 static int costly_first(const void *a, const void *b) {
-    const rk_explained *x = *(const rk_explained *const *)a, *y = *(const rk_explained *const *)b;
-    uint64_t left = rk_explained_cost_ns(x), right = rk_explained_cost_ns(y);
-    if (left != right)
-        return left > right ? -1 : 1;
-    return x < y ? -1 : x > y;
+    const finding *x = a, *y = b;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    if (!x->pattern != !y->pattern)
+        return x->pattern ? 1 : -1;
+    return x->pattern ? (x->pattern < y->pattern ? -1 : x->pattern > y->pattern)
+                      : (x->item < y->item ? -1 : x->item > y->item);
 }
 
-static void print_causes(const rk_explanation *x, const rk_explain_how *how) {
-    rk_autofree const rk_explained **list =
-        rk_need(rk_calloc(x->count + 1, sizeof(rk_explained *)));
+static size_t collect_findings(const rk_explanation *x, bool all, finding *list) {
     size_t count = 0;
-    for (size_t i = 0; i < x->count; i++)
-        if (how->all || (x->items[i].cause != RK_CAUSE_FIRST && !is_in_pattern(x, &x->items[i])))
-            list[count++] = &x->items[i];
+    for (size_t i = 0; i < x->pattern_count; i++)
+        list[count++] = (finding){.pattern = &x->patterns[i], .cost_ns = x->patterns[i].lost_ns};
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        if (all || (item->cause != RK_CAUSE_FIRST && !is_in_pattern(x, item)))
+            list[count++] = (finding){.item = item, .cost_ns = rk_explained_cost_ns(item)};
+    }
     if (count)
-        qsort(list, count, sizeof(rk_explained *), costly_first);
-    for (size_t i = 0; i < count && (how->all || i < CAUSES_SHOWN); i++)
-        print_compilation(x, list[i], how);
-    if (!how->all && count > CAUSES_SHOWN)
-        (void)printf("\n%zu more, each cheaper: --all shows them\n", count - CAUSES_SHOWN);
+        qsort(list, count, sizeof *list, costly_first);
+    return count;
+}
+
+static void print_findings(const rk_explanation *x, const rk_explain_how *how) {
+    rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
+    size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].pattern && (how->all || patterns++ < PATTERNS_SHOWN))
+            print_pattern(list[i].pattern);
+        else if (list[i].item && (how->all || causes++ < CAUSES_SHOWN))
+            print_compilation(x, list[i].item, how);
+    }
+    if (causes > CAUSES_SHOWN)
+        (void)printf("\n%zu more, each cheaper: --all shows them\n", causes - CAUSES_SHOWN);
+    if (patterns > PATTERNS_SHOWN)
+        (void)printf("\n%zu more patterns: --all shows them\n", patterns - PATTERNS_SHOWN);
 }
 
 void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
     print_head(x);
-    if (!x->count)
+    if (!x->count && !x->pattern_count)
         return;
     print_question("Did the input shapes change?", &x->input_shapes);
     print_question("Did flags, options, versions or shardings change?", &x->profile_or_sharding);
     print_question("Did another branch of the graph become active?", &x->hidden_branch);
-    for (size_t i = 0; i < x->pattern_count && (how->all || i < PATTERNS_SHOWN); i++)
-        print_pattern(&x->patterns[i]);
-    if (!how->all && x->pattern_count > PATTERNS_SHOWN)
-        (void)printf("\n%zu more patterns: --all shows them\n", x->pattern_count - PATTERNS_SHOWN);
-    print_causes(x, how);
+    print_findings(x, how);
 }

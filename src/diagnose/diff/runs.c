@@ -142,6 +142,9 @@ static rk_err *compare(const rk_corpus *corpus, const rk_start *before, const rk
     RK_AUTO(rk_loaded) later = {0};
     rk_counterparts list;
     size_t changes = 0;
+    // Operations of the framework's own: jobs run them for many shapes.
+    if (item->program && item->program->has_sketch && rk_sketch_is_eager(&item->program->sketch))
+        return NULL;
     rk_counterparts_find(before, after, (size_t)(item->request - after->run->compiles), &list);
     if (list.count)
         RK_TRY(rk_corpus_open(corpus, item->program, &later));

@@ -10,6 +10,7 @@
 #define SAME_FUNCTIONS       0.5  // in common functions, if the source may have been edited
 #define SAME_KINDS           0.5
 #define SAME_KINDS_EDITED    0.2 // if SAME_FUNCTIONS is reached
+#define SAME_KINDS_CONTAINED 0.8 // of the smaller program's operations, if a line is common
 // PyTorch/XLA gives all programs one name, and training and evaluation share the lines of the
 // model.
 #define SAME_KINDS_NAMELESS 0.6
@@ -89,6 +90,21 @@ static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
     return s;
 }
 
+// The share of the smaller program's kinds of operations that the larger program has, too.
+static double contained_kinds(const rk_sketch *a, const rk_sketch *b) {
+    const rk_sketch *less = a->op_count < b->op_count ? a : b, *more = less == a ? b : a;
+    shares s = {0};
+    for (uint32_t i = 0, j = 0; i < less->kind_count; i++) {
+        while (j < more->kind_count && more->kinds[j].hash < less->kinds[i].hash)
+            j++;
+        bool found = j < more->kind_count && more->kinds[j].hash == less->kinds[i].hash;
+        uint32_t x = less->kinds[i].count, y = found ? more->kinds[j].count : 0;
+        s.common += x < y ? x : y;
+        s.all += x;
+    }
+    return s.all ? (double)s.common / (double)s.all : 0;
+}
+
 // The share of the smaller program that is in the larger one. A branch may remove most operations,
 // so that the share of all is small. 0 if a side has only one line: one line may hold two
 // functions.
@@ -116,14 +132,6 @@ static shares same_inner(const rk_sketch *a, const rk_sketch *b) {
             taken[j] = true;
     }
     return s;
-}
-
-// True if all known user lines of a program are that of its call: a library wrote the function.
-static bool is_of_library(const rk_sketch *sketch) {
-    for (uint32_t i = 0; i < sketch->line_count; i++)
-        if (sketch->lines[i].hash != sketch->call.hash)
-            return false;
-    return sketch->inner_count > 0;
 }
 
 static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
@@ -155,7 +163,7 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
                          shares by_line) {
     double lines = share(by_line);
     bool lineless = !a->line_count || !b->line_count;
-    if (is_of_library(a) && is_of_library(b) && !rk_sketch_is_eager(a) && !rk_sketch_is_eager(b))
+    if (a->inner_count && b->inner_count && !rk_sketch_is_eager(a) && !rk_sketch_is_eager(b))
         return kinds >= SAME_KINDS && share(same_inner(a, b)) >= SAME_FUNCTIONS;
     // The same operations in the same order: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
@@ -171,6 +179,10 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
         return same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller;
     }
     if (lines >= SAME_LINES || contained(by_line) >= SAME_LINES_CONTAINED)
+        return true;
+    // A branch that adds many operations to a function of few lines.
+    uint32_t least = a->op_count < b->op_count ? a->op_count : b->op_count;
+    if (by_line.common && least >= OPS_ALIKE_MIN && contained_kinds(a, b) >= SAME_KINDS_CONTAINED)
         return true;
     return !same_source && kinds >= SAME_KINDS_EDITED &&
            share(same_lines(a, b, true)) >= SAME_FUNCTIONS;

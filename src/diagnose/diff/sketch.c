@@ -225,6 +225,14 @@ static rk_err *make_inner(const rk_program_index *index, rk_sketch *sketch) {
     return NULL;
 }
 
+// True if the user's source has operations elsewhere than in the line of the call.
+static bool has_user_lines(const rk_sketch *sketch) {
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].hash != sketch->call.hash)
+            return true;
+    return false;
+}
+
 rk_err *rk_sketch_make(const rk_program_index *index, rk_sketch *out_sketch) {
     const rk_model *m = index->model;
     *out_sketch = (rk_sketch){.op_count = index->op_count};
@@ -235,9 +243,8 @@ rk_err *rk_sketch_make(const rk_program_index *index, rk_sketch *out_sketch) {
     RK_TRY(make_values(index, out_sketch));
     RK_TRY(make_kinds(index, out_sketch));
     RK_TRY(make_lines(index, out_sketch));
-    RK_TRY(make_inner(index, out_sketch));
     rk_sketch_finish(out_sketch);
-    return NULL;
+    return has_user_lines(out_sketch) ? NULL : make_inner(index, out_sketch);
 }
 
 rk_err *rk_sketch_of_program(rk_span code, rk_span format, rk_sketch *out_sketch, bool *out_made) {
@@ -288,6 +295,17 @@ static void write_line(rk_json *json, const rk_sketch_line *line) {
     rk_json_end_array(json);
 }
 
+static void write_inner(rk_json *json, const rk_sketch *sketch) {
+    rk_json_key(json, "inner");
+    rk_json_begin_array(json);
+    for (uint32_t i = 0; i < sketch->inner_count; i++) {
+        rk_json_uint(json, sketch->inner[i].line);
+        rk_json_uint(json, sketch->inner[i].function);
+        rk_json_uint(json, sketch->inner[i].count);
+    }
+    rk_json_end_array(json);
+}
+
 void rk_sketch_write(const rk_sketch *sketch, rk_json *json) {
     RK_AUTO(rk_buf) structure = {0};
     rk_buf_add_format(&structure, "%016llx", (unsigned long long)sketch->structure);
@@ -317,14 +335,8 @@ void rk_sketch_write(const rk_sketch *sketch, rk_json *json) {
         write_line(json, &sketch->call);
     else
         rk_json_null(json);
-    rk_json_key(json, "inner");
-    rk_json_begin_array(json);
-    for (uint32_t i = 0; i < sketch->inner_count; i++) {
-        rk_json_uint(json, sketch->inner[i].line);
-        rk_json_uint(json, sketch->inner[i].function);
-        rk_json_uint(json, sketch->inner[i].count);
-    }
-    rk_json_end_array(json);
+    if (sketch->inner_count)
+        write_inner(json, sketch);
     rk_json_end_object(json);
 }
 
@@ -353,8 +365,5 @@ static bool has_library_function(const rk_sketch *sketch) {
 }
 
 bool rk_sketch_is_eager(const rk_sketch *sketch) {
-    for (uint32_t i = 0; i < sketch->line_count; i++)
-        if (sketch->lines[i].hash != sketch->call.hash)
-            return false;
-    return sketch->call.line != 0 && !has_library_function(sketch);
+    return sketch->call.line != 0 && !has_user_lines(sketch) && !has_library_function(sketch);
 }

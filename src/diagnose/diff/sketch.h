@@ -45,8 +45,8 @@ typedef struct rk_sketch {
     rk_sketch_line *lines; // most operations first
     uint32_t line_count;
     rk_sketch_line call; // where the program was called; line 0: unknown
-    // Innermost positions of any owner below the call, most operations first. They identify a
-    // function of an installed package, of which `lines` hold only the user's call.
+    // Only of a program that has no user's lines but that of its call: the innermost positions of
+    // any owner below the call, most operations first. They identify a function of a library.
     rk_sketch_inner *inner;
     uint32_t inner_count;
 } rk_sketch;

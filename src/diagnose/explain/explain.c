@@ -129,11 +129,21 @@ static rk_err *be_known(const rk_explainer *e, rk_explained *item, const rk_past
     return note_call(item, "executable", "compiled", rk_buf_text(&text));
 }
 
-// The compiler refused the program. Its message is for people.
+// The compiler refused the program. Takes the first line of its message: dumps may follow.
 static rk_err *be_failed(rk_explained *item) {
-    item->cause = RK_CAUSE_FAILED;
+    enum { MOST_BYTES = 500 };
     const char *error = item->compile->error;
-    return note_call(item, RK_COMPILER_ERROR, "", *error ? error : "the message was not recorded");
+    size_t len = strcspn(error, "\n");
+    bool cut = len > MOST_BYTES;
+    len = cut ? MOST_BYTES : len;
+    while (cut && ((uint8_t)error[len] & 0xC0) == 0x80) // do not cut a code point
+        len--;
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add(&text, error, len);
+    rk_buf_add_text(&text, cut ? "…" : len ? "" : "the message was not recorded");
+    RK_TRY(rk_buf_status(&text));
+    item->cause = RK_CAUSE_FAILED;
+    return note_call(item, RK_COMPILER_ERROR, "", rk_buf_text(&text));
 }
 
 // Places the difference at the process reference; if that is not found, at the call.
