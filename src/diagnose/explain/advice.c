@@ -30,6 +30,10 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
 }
 
 static const char *parameters_advice(const rk_explained *item, bool torch) {
+    if (item->is_startup)
+        return "The first call creates these values, such as an optimizer's state, and every later "
+               "call takes them: two programs, compiled and stored once. This belongs to the start "
+               "of the job, and there is nothing to mend.";
     if (item->accumulates)
         return torch ? "Gradients are created in one step and accumulated in the next: "
                        "optimizer.zero_grad(set_to_none=False), or one compiled region around the "
@@ -126,10 +130,25 @@ static const char *advice_for(const rk_explained *item) {
     return NULL;
 }
 
+// Names the package that binds the program to its process: the user's own code holds nothing to
+// take out.
+static void add_package(const rk_explained *item, rk_buf *text) {
+    rk_buf_add_format(text, " The callback comes from the package %s, which this line calls.",
+                      item->package);
+    if (strcmp(item->package, "equinox") == 0)
+        rk_buf_add_text(text, " EQX_ON_ERROR=nan removes the callbacks of Equinox's checks: a "
+                              "failed check then gives NaN instead of an error.");
+}
+
 rk_err *rk_advise(rk_explained *item) {
-    const char *text = advice_for(item);
-    if (!text)
+    const char *advice = advice_for(item);
+    if (!advice)
         return NULL;
-    item->advice = rk_strdup(text);
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add_text(&text, advice);
+    if (item->package)
+        add_package(item, &text);
+    RK_TRY(rk_buf_status(&text));
+    item->advice = rk_strdup(rk_buf_text(&text));
     return item->advice ? NULL : rk_err_no_memory();
 }

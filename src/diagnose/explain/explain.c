@@ -157,6 +157,22 @@ static rk_err *be_uncacheable(const rk_loaded *loaded, rk_explained *item) {
     return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
 }
 
+// Finds the package whose code made the process reference.
+static rk_err *find_package(const rk_loaded *loaded, rk_explained *item) {
+    rk_process_reference reference;
+    rk_source frame;
+    if (!loaded->loaded || item->compile->outcome != RK_OUTCOME_BYPASS ||
+        !rk_find_process_reference(&loaded->index, item->compile->reason, &reference) ||
+        !rk_source_frames(reference.place.model, reference.place.location, RK_FILE_FRAMEWORK,
+                          &frame, 1))
+        return NULL;
+    rk_span part = rk_file_installed_part(frame.file);
+    size_t len = 0;
+    while (len < part.len && part.data[len] != '/')
+        len++;
+    return rk_difference_text(rk_span_of(part.data, len), &item->package);
+}
+
 static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                         rk_explained *item) {
     const rk_run_compile *compile = item->compile;
@@ -189,6 +205,8 @@ static rk_err *explain_one(const rk_explainer *e, size_t index, rk_explained *it
     if (item->program)
         RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
     RK_TRY(classify(e, index, &loaded, item));
+    if (item->cause == RK_CAUSE_UNCACHEABLE || item->cause == RK_CAUSE_FAILED)
+        RK_TRY(find_package(&loaded, item));
     return loaded.loaded ? rk_find_blocks(&loaded.index, &item->blocks) : NULL;
 }
 
@@ -246,6 +264,25 @@ static rk_err *forgive_eager(rk_explanation *x) {
     return NULL;
 }
 
+static uint64_t executions_of(const rk_run_model *run, const rk_run_compile *of) {
+    uint64_t executions = 0;
+    for (size_t i = 0; i < run->executed_count; i++)
+        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
+            executions = run->executed[i].executions; // a later item replaces this one
+    return executions;
+}
+
+// A transition in one direction: the first step creates an optimizer's state, all others take it.
+static void find_startup(const rk_run_model *run, rk_explained *item) {
+    const rk_run_compile *before = item->nearest_of;
+    if (item->cause != RK_CAUSE_PARAMETERS || !before ||
+        before->process != item->compile->process || executions_of(run, before) != 1 ||
+        executions_of(run, item->compile) < 2)
+        return;
+    item->is_startup = true;
+    item->accumulates = false;
+}
+
 static rk_err *explain_each(rk_explainer *e) {
     rk_explanation *x = e->out;
     for (size_t i = 0; i < e->run->compile_count; i++) {
@@ -264,6 +301,7 @@ static rk_err *explain_each(rk_explainer *e) {
     RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
+        find_startup(e->run, &x->items[i]);
         RK_TRY(rk_advise(&x->items[i]));
     }
     return NULL;

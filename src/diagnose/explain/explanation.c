@@ -13,6 +13,7 @@ const char *rk_pattern_kind_name(rk_pattern_kind kind) {
 static void item_cleanup(rk_explained *item) {
     rk_differences_cleanup(&item->differences);
     rk_free(item->blocks.file);
+    rk_free(item->package);
     rk_free(item->advice);
 }
 

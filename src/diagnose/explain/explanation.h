@@ -24,7 +24,12 @@ typedef struct rk_explained {
     bool is_eager; // an operation of the framework, outside of any compiled function
     bool
         was_lost; // an earlier run compiled the program, and ended before the executable was stored
-    rk_removal removal;      // what removed the executable that an earlier run stored
+    rk_removal removal; // what removed the executable that an earlier run stored
+    // The program takes inputs (an optimizer's state) that an earlier program of the process made,
+    // which was executed once. It is compiled once, too.
+    bool is_startup;
+    char
+        *package; // the package that binds the program to its process; owned; NULL: the user's code
     bool is_loaded;          // not compiled: a repeated request, answered from the store
     const rk_known *nearest; // the most similar earlier program; NULL: none
     // Request of `nearest` in this run; NULL: `nearest` is of an earlier run.

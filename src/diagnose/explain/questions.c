@@ -11,7 +11,7 @@ typedef struct asked {
 
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
-    if (what->causes[item->cause])
+    if (what->causes[item->cause] && !item->is_startup)
         return rk_explained_head(item);
     for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)
         if (item->differences.items[i].kind >= RK_DIFFERENCE_OPTION)
