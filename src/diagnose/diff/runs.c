@@ -121,12 +121,18 @@ static rk_err *try_counterpart(const rk_corpus *corpus, const rk_counterpart *co
                                const rk_loaded *later, rk_run_only *item, size_t *changes) {
     RK_AUTO(rk_loaded) earlier = {0};
     RK_AUTO(rk_program_diff) diff = {0};
+    RK_AUTO(rk_differences) components = {0};
     RK_TRY(rk_corpus_open(corpus, counterpart->known, &earlier));
     if (earlier.loaded && later->loaded)
         RK_TRY(rk_diff_programs(&earlier.index, &later->index, &diff));
-    size_t count = rk_count_changes(&diff.list, NULL, NULL);
+    RK_TRY(rk_diff_toolchains(earlier.toolchain, later->toolchain, &components));
+    if (earlier.components && later->components)
+        RK_TRY(rk_diff_components(earlier.components, later->components, &components));
+    size_t count =
+        rk_count_changes(&diff.list, NULL, NULL) + rk_count_changes(&components, NULL, NULL);
     if (item->nearest && count >= *changes)
         return NULL;
+    RK_TRY(rk_join_components(&diff, &components));
     *changes = count;
     item->nearest = counterpart->request;
     item->similarity = counterpart->similarity;

@@ -4,51 +4,6 @@
 #include "diagnose/diff/diff.h"
 #include "diagnose/explain/explain_internal.h"
 
-// Options whose values follow from the number of inputs and of devices.
-static bool follows_from_program(const rk_difference *d) {
-    static const char *const parts[] = {"allow_spmd_sharding_propagation", "num_partitions",
-                                        "num_replicas", "device_assignment"};
-    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++)
-        if (d->kind == RK_DIFFERENCE_OPTION && d->attribute && strstr(d->attribute, parts[i]))
-            return true;
-    return false;
-}
-
-static rk_err *append(rk_differences *list, rk_differences *from) {
-    for (size_t i = 0; i < from->count; i++) {
-        from->items[i].order = (uint32_t)list->count; // both lists are sorted already
-        RK_TRY(rk_differences_add(list, &from->items[i]));
-    }
-    list->left_out += from->left_out;
-    return NULL;
-}
-
-static bool rules_over_program(rk_cause cause) {
-    return cause == RK_CAUSE_TOOLCHAIN || cause == RK_CAUSE_DEVICE;
-}
-
-// Joins both lists. The program's own differences come first, unless another toolchain or device
-// explains them.
-static rk_err *join(rk_explained *item, rk_program_diff *program, rk_differences *components) {
-    rk_cause other = rk_components_cause(components);
-    bool rules = program->cause == RK_CAUSE_FIRST || rules_over_program(other);
-    for (size_t i = 0; i < components->count; i++)
-        components->items[i].follows =
-            program->list.cause_count && follows_from_program(&components->items[i]);
-    // A flag that the framework reads also changes the options.
-    for (size_t i = 0; i < components->count && other != RK_CAUSE_OPTIONS; i++)
-        components->items[i].follows |= components->items[i].kind == RK_DIFFERENCE_OPTION;
-    // Another version or another set of devices explains the differences of the program.
-    for (size_t i = 0; i < program->list.count && rules; i++)
-        program->list.items[i].follows = true;
-    item->cause = rules ? other : program->cause;
-    item->accumulates = program->accumulates;
-    RK_TRY(append(&item->differences, rules ? components : &program->list));
-    RK_TRY(append(&item->differences, rules ? &program->list : components));
-    rk_differences_sort(&item->differences);
-    return NULL;
-}
-
 // Comparison by sketches, if a program itself was not kept.
 
 static rk_err *add_input(rk_program_diff *diff, rk_difference_kind kind, const rk_sketch *of,
@@ -155,10 +110,15 @@ static rk_err *try_candidate(const rk_explainer *e, const rk_loaded *loaded,
     item->similarity = candidate->similarity;
     RK_TRY(compare_programs(e, loaded, item, &diff, &components));
     trial->elsewhere =
-        diff.cause == RK_CAUSE_TOOLCHAIN || rules_over_program(rk_components_cause(&components));
+        diff.cause == RK_CAUSE_TOOLCHAIN || rk_rules_over_program(rk_components_cause(&components));
     trial->changes = rk_count_changes(&diff.list, is_known_change, e->out) +
                      rk_count_changes(&components, is_known_change, e->out);
-    return join(item, &diff, &components);
+    RK_TRY(rk_join_components(&diff, &components));
+    item->cause = diff.cause;
+    item->accumulates = diff.accumulates;
+    item->differences = diff.list;
+    diff.list = (rk_differences){0};
+    return NULL;
 }
 
 // A program of an earlier start in the same environment says more than one of the latest start in
