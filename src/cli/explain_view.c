@@ -158,7 +158,7 @@ static counts count(const rk_explanation *x) {
         const rk_explained *item = &x->items[i];
         bool has_cause = item->cause != RK_CAUSE_FIRST;
         c.compiled += item->compile->compiled;
-        c.failed += item->cause == RK_CAUSE_FAILED;
+        c.failed += item->compile->failed;
         c.uncompared += item->compile->compiled && !has_cause && rk_explained_is_unread(item);
         c.all_ns += item->compile->compile_ns;
         if (!has_cause)

@@ -71,6 +71,11 @@ static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
     }
 }
 
+static bool is_of_sizes(rk_span name) {
+    return rk_differ_ends(name, ".broadcast_in_dim") || rk_differ_ends(name, ".reshape") ||
+           rk_differ_ends(name, ".broadcast");
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = rk_differ_subject_of(index, item);
@@ -80,7 +85,8 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     d->accumulated += added && adds_new_parameter(d, index->items[item].op);
     if (!added)
         place_removed(d, item, next, &subject);
-    subject.follows = rk_differ_inputs_differ(d);
+    // A changed size of 1 needs a broadcast, or needs none.
+    subject.follows = rk_differ_inputs_differ(d) || (d->constants && is_of_sizes(subject.op));
     rk_difference_kind kind = added ? RK_DIFFERENCE_OP_ADDED : RK_DIFFERENCE_OP_REMOVED;
     bool is_convert = rk_differ_ends(subject.op, ".convert");
     if (is_sharding_call(index, item)) {

@@ -159,6 +159,25 @@ static bool same_name(const rk_sketch *a, const rk_sketch *b) {
     return rk_span_equal(x, rk_program_index_bare_name(rk_span_text(b->module)));
 }
 
+// True for the control flow that JAX runs outside of any jitted function under the name of the
+// primitive. The name does not identify the function.
+static bool is_primitive(const rk_sketch *sketch) {
+    static const char *const names[] = {
+        "jit_scan",      "jit_while", "jit_cond", "jit_custom_jvp_call", "jit_custom_vjp_call",
+        "jit_checkpoint"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (rk_span_is(rk_program_index_bare_name(rk_span_text(sketch->module)), names[i]))
+            return true;
+    return false;
+}
+
+// Two calls of a primitive run the same function only if they come from one place and pass as many
+// values.
+static bool same_primitive_call(const rk_sketch *a, const rk_sketch *b, bool same_source) {
+    return (same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller) &&
+           a->input_count == b->input_count && a->result_count == b->result_count;
+}
+
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
                          shares by_line) {
     double lines = share(by_line);
@@ -167,6 +186,8 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
         return kinds >= SAME_KINDS && share(same_inner(a, b)) >= SAME_FUNCTIONS;
     // The same operations in the same order: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
+    if (a->is_mlir && is_primitive(a) && !same_primitive_call(a, b, same_source))
+        return false;
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;
     if (!a->is_mlir)

@@ -365,5 +365,7 @@ static bool has_library_function(const rk_sketch *sketch) {
 }
 
 bool rk_sketch_is_eager(const rk_sketch *sketch) {
-    return sketch->call.line != 0 && !has_user_lines(sketch) && !has_library_function(sketch);
+    enum { OPS_MAX = 8 }; // of an operation without any line: the frames of libraries hide the call
+    bool has_place = sketch->call.line || (sketch->is_mlir && sketch->op_count <= OPS_MAX);
+    return has_place && !has_user_lines(sketch) && !has_library_function(sketch);
 }

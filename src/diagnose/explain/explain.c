@@ -129,8 +129,8 @@ static rk_err *be_known(const rk_explainer *e, rk_explained *item, const rk_past
     return note_call(item, "executable", "compiled", rk_buf_text(&text));
 }
 
-// The compiler refused the program. Takes the first line of its message: dumps may follow.
-static rk_err *be_failed(rk_explained *item) {
+// Takes the first line of the compiler's message: dumps may follow.
+static rk_err *note_error(rk_explained *item) {
     enum { MOST_BYTES = 500 };
     const char *error = item->compile->error;
     size_t len = strcspn(error, "\n");
@@ -142,7 +142,6 @@ static rk_err *be_failed(rk_explained *item) {
     rk_buf_add(&text, error, len);
     rk_buf_add_text(&text, cut ? "…" : len ? "" : "the message was not recorded");
     RK_TRY(rk_buf_status(&text));
-    item->cause = RK_CAUSE_FAILED;
     return note_call(item, RK_COMPILER_ERROR, "", rk_buf_text(&text));
 }
 
@@ -150,11 +149,12 @@ static rk_err *be_failed(rk_explained *item) {
 static rk_err *be_uncacheable(const rk_loaded *loaded, rk_explained *item) {
     item->cause = RK_CAUSE_UNCACHEABLE;
     rk_process_reference reference;
-    if (loaded->loaded &&
-        rk_find_process_reference(&loaded->index, item->compile->reason, &reference))
-        return note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
-                       item->compile->reason);
-    return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
+    bool found = loaded->loaded &&
+                 rk_find_process_reference(&loaded->index, item->compile->reason, &reference);
+    RK_TRY(found ? note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
+                           item->compile->reason)
+                 : note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason));
+    return item->compile->failed ? note_error(item) : NULL;
 }
 
 // Finds the package whose code made the process reference.
@@ -177,8 +177,12 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
                         rk_explained *item) {
     const rk_run_compile *compile = item->compile;
     const rk_past past = rk_explain_past(e, compile);
-    if (compile->failed)
-        return be_failed(item);
+    if (compile->failed && is_uncacheable(compile))
+        return be_uncacheable(loaded, item); // a plugin without callbacks refuses them
+    if (compile->failed) {
+        item->cause = RK_CAUSE_FAILED;
+        return note_error(item);
+    }
     if (was_damaged(compile)) {
         item->cause = RK_CAUSE_DAMAGED;
         item->nearest = item->program;

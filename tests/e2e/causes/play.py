@@ -67,7 +67,7 @@ class Player:
         others = [path.stem for path in set(self._entries_of("")) - set(self._entries_of(name))]
         if others:
             self.store.cli("pin", *others)
-        self.store.cli("gc", "--max-size", "1")
+        self.store.cli("gc", "--max-size", "1", status=None)  # 1: pinned entries stay
         if others:
             self.store.cli("unpin", *others)
 
