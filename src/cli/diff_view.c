@@ -71,7 +71,7 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
     default:
         break;
     }
-    if (strcmp(attribute, RK_WHY_NOT_KEPT) == 0) {
+    if (strcmp(attribute, RK_WHY_NOT_KEPT) == 0 || strcmp(attribute, RK_COMPILER_ERROR) == 0) {
         rk_buf_add_format(out, "%s: %s", attribute, or_none(d->after));
         return;
     }

@@ -174,8 +174,9 @@ static rk_cause cause_of(const rk_differ *d) {
         return RK_CAUSE_DTYPE;
     if (d->shardings)
         return RK_CAUSE_SHARDING;
+    // Another type of all values comes with a few other operations (a mean in more bits).
     if (d->structures || d->converts)
-        return d->structures ? RK_CAUSE_STRUCTURE : RK_CAUSE_DTYPE;
+        return d->converts > 2 * d->structures ? RK_CAUSE_DTYPE : RK_CAUSE_STRUCTURE;
     if (d->donations && !d->constants)
         return RK_CAUSE_OPTIONS;
     return d->constants ? RK_CAUSE_CONSTANT : RK_CAUSE_STRUCTURE;

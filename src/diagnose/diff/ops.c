@@ -71,6 +71,11 @@ static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
     }
 }
 
+static bool is_of_sizes(rk_span name) {
+    return rk_differ_ends(name, ".broadcast_in_dim") || rk_differ_ends(name, ".reshape") ||
+           rk_differ_ends(name, ".broadcast");
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = rk_differ_subject_of(index, item);
@@ -80,23 +85,31 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     d->accumulated += added && adds_new_parameter(d, index->items[item].op);
     if (!added)
         place_removed(d, item, next, &subject);
-    subject.follows = rk_differ_inputs_differ(d);
+    // A changed size of 1 needs a broadcast, or needs none.
+    subject.follows = rk_differ_inputs_differ(d) || (d->constants && is_of_sizes(subject.op));
     rk_difference_kind kind = added ? RK_DIFFERENCE_OP_ADDED : RK_DIFFERENCE_OP_REMOVED;
+    bool is_convert = rk_differ_ends(subject.op, ".convert");
     if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
         d->shardings += !subject.follows;
     } else if (!subject.follows) {
         subject.follows = rk_differ_is_known_line(d, &subject.place);
         // A conversion only changes a type: the cause is a dtype, not the structure.
-        *(rk_differ_ends(subject.op, ".convert") ? &d->converts : &d->structures) += 1;
+        *(is_convert ? &d->converts : &d->structures) += 1;
     }
+    const rk_model *m = index->model;
+    const rk_op *op = &m->ops.items[index->items[item].op];
     RK_AUTO(rk_buf) type = {0};
-    const rk_op *op = &index->model->ops.items[index->items[item].op];
+    RK_AUTO(rk_buf) from = {0};
     if (op->result_count)
-        rk_program_index_write_type(index->model, index->model->values.items[op->first_result].type,
-                                    &type);
-    rk_span text = rk_buf_span(&type), none = {0};
-    return rk_differ_add(d, kind, &subject, none, added ? none : text, added ? text : none);
+        rk_program_index_write_type(m, m->values.items[op->first_result].type, &type);
+    if (is_convert && op->operand_count && kind != RK_DIFFERENCE_SHARDING) {
+        kind = RK_DIFFERENCE_DTYPE;
+        rk_program_index_write_type(m, m->values.items[m->operands.items[op->first_operand]].type,
+                                    &from);
+    }
+    rk_span text = rk_buf_span(&type), other = rk_buf_span(&from), none = {0};
+    return rk_differ_add(d, kind, &subject, none, added ? other : text, added ? text : other);
 }
 
 // Walks two matched functions in order. NULL: the function is only in the other program.

@@ -224,7 +224,8 @@ static void write_source(const rk_program_index *index, uint32_t value, rk_buf *
 static rk_err *add_wiring(rk_differ *d, const rk_differ_subject *of, uint32_t number,
                           uint32_t before, uint32_t after) {
     rk_differ_subject subject = *of;
-    subject.follows = rk_differ_inputs_differ(d) || d->structures > 0;
+    // A conversion moves between an operation and its operands.
+    subject.follows = rk_differ_inputs_differ(d) || d->structures > 0 || d->converts > 0;
     if (!subject.follows) {
         d->structures++;
         subject.follows = rk_differ_is_known_line(d, &subject.place);

@@ -21,6 +21,9 @@ typedef enum rk_file_owner {
 } rk_file_owner;
 rk_file_owner rk_file_owner_of(rk_span path);
 
+// The part of a path after "/site-packages/" or "/dist-packages/"; empty if it has neither.
+rk_span rk_file_installed_part(rk_span path);
+
 // Finds the user's position of a location: the innermost frame in a file of the user, else the
 // innermost frame in an installed package. False if the location has neither. Spans are borrowed
 // from the model.

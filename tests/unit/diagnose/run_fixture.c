@@ -91,6 +91,7 @@ rk_run_compile *run_fixture_ask(fixture_run *run, const char *job, unsigned numb
                                 .reason = absent,
                                 .name = step_name,
                                 .by_bytes = empty,
+                                .error = empty,
                                 .waited_for = empty,
                                 .wait_end = empty,
                                 .compiled = true,
