@@ -10,6 +10,7 @@
 #include "pjrt/changes_internal.h"
 #include "pjrt/compile_internal.h"
 #include "pjrt/crashing_entries_internal.h"
+#include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/extensions.h"
 #include "pjrt/load.h"
@@ -28,6 +29,15 @@ void rk_request_cleanup(rk_request *r) {
     rk_program_info_cleanup(&r->info);
     rk_components_cleanup(&r->options);
     rk_free(r->name);
+    rk_free(r->error);
+}
+
+void rk_request_note_error(rk_request *r, const PJRT_Error *error) {
+    r->outcome.failed = true;
+    if (rk_pjrt_error_is_ours(error)) // the bridge refused the call
+        return;
+    rk_span text = rk_pjrt_error_text(r->plugin->real, error);
+    r->error = text.len ? rk_strndup((const char *)text.data, text.len) : NULL;
 }
 
 void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Base *start,
@@ -201,8 +211,9 @@ static PJRT_Error *compile(rk_request *r) {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->outcome.compile_ns = rk_monotonic_ns() - start_ns;
     r->outcome.compiled = true;
-    r->outcome.failed = error != NULL;
-    if (!error)
+    if (error)
+        rk_request_note_error(r, error);
+    else
         rk_optimized_forget(r->args->executable);
     if (!error && r->args->executable)
         rk_publish_compiled(r);
@@ -264,6 +275,7 @@ static void fill_event(const rk_request *r, uint64_t start_ns, rk_journal_compil
         .reason = outcome->reason,
         .name = r->name ? r->name : "",
         .by_bytes = r->info.by_bytes,
+        .error = r->error,
         .key = r->has_key ? &r->key : NULL,
         .compiled = outcome->compiled,
         .failed = outcome->failed,

@@ -54,7 +54,8 @@ typedef struct rk_request {
     rk_components options;
     rk_key key;
     bool has_key;
-    char *name; // of the executable; owned
+    char *name;  // of the executable; owned
+    char *error; // message of the compiler's error; owned; NULL: none
     rk_request_outcome outcome;
     rk_flight_wait wait;
     uint64_t executable_bytes; // size of the loaded executable, serialized; 0: none was loaded

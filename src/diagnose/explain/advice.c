@@ -93,9 +93,16 @@ static const char *advice_for(const rk_explained *item) {
                        "new lambda, closure or functools.partial at each call; do not clear JAX's "
                        "caches.";
     case RK_CAUSE_EVICTED:
-        return "It was kept, and has gone since: raise REKINDLE_MAX_SIZE, or keep it with "
-               "`rekindle "
-               "pin`.";
+        return item->removal == RK_REMOVAL_COLLECTED
+                   ? "`rekindle gc` removed it: give gc a larger size, or keep the entry with "
+                     "`rekindle pin`."
+                   : "It was evicted to keep the store below its limit: raise REKINDLE_MAX_SIZE, "
+                     "or keep the entry with `rekindle pin`.";
+    case RK_CAUSE_REMOVED:
+        return item->removal == RK_REMOVAL_BY_HAND
+                   ? "Somebody removed it with `rekindle rm`. It is stored again now."
+                   : "It was stored, and rekindle has no record that it evicted it: somebody or "
+                     "another program removed the file. It is stored again now.";
     case RK_CAUSE_DAMAGED:
         return "The entry could not be used and was replaced: `rekindle fsck` checks the others.";
     case RK_CAUSE_UNCACHEABLE:
@@ -107,8 +114,11 @@ static const char *advice_for(const rk_explained *item) {
                    ? "It is compiled at every start: take callbacks and debugging prints out of "
                      "it, or "
                      "move them into a function of their own."
-                   : "It was compiled before and not stored: see `rekindle stats` for the reason, "
-                     "and REKINDLE_MIN_COMPILE_SECONDS.";
+                   : "It was compiled before and not stored: see `rekindle stats` of that run, "
+                     "REKINDLE_MODE and REKINDLE_MIN_COMPILE_SECONDS.";
+    case RK_CAUSE_FAILED:
+        return "The compiler refused this program, so there is nothing to store: the error comes "
+               "from the compiler, and the framework raised it at this call.";
     case RK_CAUSE_FIRST:
     case RK_CAUSE_COUNT:
         break;

@@ -54,11 +54,16 @@ bool rk_explained_is_torch(const rk_explained *explained) {
             !explained->program->sketch.is_mlir);
 }
 
+bool rk_explained_is_unread(const rk_explained *explained) {
+    return !explained->program || !explained->program->has_sketch;
+}
+
 void rk_explained_be_first(rk_explained *item) {
     rk_differences_cleanup(&item->differences);
     rk_free(RK_TAKE(item->advice));
     item->cause = RK_CAUSE_FIRST;
     item->nearest = NULL;
     item->nearest_of = NULL;
+    item->nearest_run = NULL;
     item->similarity = 0;
 }

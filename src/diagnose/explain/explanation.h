@@ -6,6 +6,7 @@
 #include "diagnose/explain/corpus.h"
 #include "diagnose/steps/steps.h"
 #include "journal/read.h"
+#include "store/removals.h"
 
 // A block of operations that a program repeats several times in a row.
 typedef struct rk_blocks {
@@ -23,11 +24,13 @@ typedef struct rk_explained {
     bool is_eager; // an operation of the framework, outside of any compiled function
     bool
         was_lost; // an earlier run compiled the program, and ended before the executable was stored
+    rk_removal removal;      // what removed the executable that an earlier run stored
     bool is_loaded;          // not compiled: a repeated request, answered from the store
     const rk_known *nearest; // the most similar earlier program; NULL: none
-    const rk_run_compile
-        *nearest_of;   // request of `nearest` in this run; NULL: `nearest` is of an earlier run
-    double similarity; // from 0 to 1
+    // Request of `nearest` in this run; NULL: `nearest` is of an earlier run.
+    const rk_run_compile *nearest_of;
+    const char *nearest_run;    // the run that requested `nearest`; borrowed; NULL: none
+    double similarity;          // from 0 to 1
     rk_differences differences; // causes first
     bool accumulates;           // as in rk_program_diff
     rk_blocks blocks;
@@ -62,6 +65,7 @@ typedef struct rk_pattern {
 
 // A question about a run, answered from the causes of its compilations.
 typedef struct rk_question {
+    bool known; // false: a program could not be compared, and no other one gives the answer
     bool answer;
     char *evidence; // owned; one sentence
 } rk_question;
@@ -91,6 +95,9 @@ const char *rk_explained_name(const rk_explained *explained);
 // True if the program is from PyTorch/XLA. Advice uses the terms of the framework, so it needs
 // this.
 bool rk_explained_is_torch(const rk_explained *explained);
+
+// True if nothing is known about the program: it was not kept, or rekindle cannot read it.
+bool rk_explained_is_unread(const rk_explained *explained);
 
 // The first difference that is a cause; NULL if there is none.
 static inline const rk_difference *rk_explained_head(const rk_explained *item) {

@@ -115,6 +115,9 @@ static void what_was_stored_and_is_gone_was_evicted(void **state) {
     memcpy(stored.key, compile->key, sizeof stored.key);
     rk_run_compile before = *compile;
     rk_run_model earlier = {.run = job_name,
+                            .job = job_name,
+                            .processes = f->other.processes,
+                            .process_count = 1,
                             .compiles = &before,
                             .compile_count = 1,
                             .stored = &stored,
