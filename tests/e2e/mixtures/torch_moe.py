@@ -42,7 +42,7 @@ class Mixture(nn.Module):
         self.experts = nn.ModuleList(Expert() for _ in range(EXPERTS))
         self.head = nn.Linear(WIDTH, 3)
         self.register_buffer("history", torch.zeros(32))
-        self.register_buffer("slot", torch.zeros((), dtype=torch.long))
+        self.register_buffer("slot", torch.full((1,), 3))
         self.records, self.capacity, self.worst = 0, 8, 0.0
 
     def record(self, overflow):
@@ -91,6 +91,9 @@ def main():
     model = Mixture(without).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     source = batches(without, device)
+    if "none" in without:
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
     for step in range(10):
         if "capacity" not in without:
             model.capacity = 8 + 2 * (step // 3 % 3)

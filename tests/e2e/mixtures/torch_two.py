@@ -25,7 +25,7 @@ class Model(nn.Module):
         self.without = without
         self.inner, self.outer = nn.Linear(6, 12), nn.Linear(12, 2)
         self.register_buffer("norms", torch.zeros(16))
-        self.register_buffer("slot", torch.zeros((), dtype=torch.long))
+        self.register_buffer("slot", torch.full((1,), 3))
         self.seen = 0
 
     def forward(self, x):
@@ -45,6 +45,9 @@ def main():
     device = torch_xla.device()
     model = Model(without).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    if "none" in without:
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
     for _ in range(6):
         for _ in range(2):
             x = torch.randn(8, 6).to(device)
