@@ -14,14 +14,15 @@ static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(index->model->nodes.items[target].bytes, "Sharding"));
 }
 
-// The value before reshapes and transposes.
-static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
+static bool is_layout_op(rk_span name) {
+    return rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose");
+}
+
+uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) {
     for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
          steps++) {
         const rk_op *op = &index->model->ops.items[index->producer[value]];
-        rk_span name = rk_model_string(index->model, op->name);
-        if (op->operand_count != 1 ||
-            !(rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose")))
+        if (op->operand_count != 1 || !is_layout_op(rk_model_string(index->model, op->name)))
             break;
         value = index->model->operands.items[op->first_operand];
     }
@@ -30,7 +31,7 @@ static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
 
 static bool is_result(const rk_program_index *index, uint32_t value) {
     for (uint32_t i = 0; i < index->result_count; i++)
-        if (laid_out_from(index, index->results[i]) == value)
+        if (rk_differ_laid_out_from(index, index->results[i]) == value)
             return true;
     return false;
 }
@@ -92,6 +93,9 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
         d->shardings += !subject.follows;
+    } else if (!subject.follows && !subject.place.file.len && is_layout_op(subject.op)) {
+        // PyTorch/XLA records a view once or twice, whatever the source says: no line has it.
+        subject.follows = true;
     } else if (!subject.follows) {
         subject.follows = rk_differ_is_known_line(d, &subject.place);
         // A conversion only changes a type: the cause is a dtype, not the structure.
