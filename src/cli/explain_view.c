@@ -60,6 +60,10 @@ static json_t *compilation_json(const rk_explanation *x, const rk_explained *ite
     rk_out_set(object, "following",
                rk_out_uint(item->differences.count - item->differences.cause_count +
                            item->differences.left_out));
+    json_t *libraries = rk_out_array();
+    if (rk_explained_has_libraries(item))
+        rk_diff_view_add_json(libraries, &item->libraries, false);
+    rk_out_set(object, "libraries", libraries);
     rk_out_set(object, "advice", rk_out_nullable(item->advice));
     return object;
 }
@@ -202,15 +206,35 @@ static void print_pattern(const rk_pattern *pattern) {
         print_indented(pattern->advice, 2);
 }
 
-// True if a pattern explains the compilation, which then need not be listed. Repeated blocks and
-// fragments do not explain single compilations.
+// Prints the patterns that come before or after single compilations.
+static void print_patterns(const rk_explanation *x, const rk_explain_how *how, bool after) {
+    for (size_t i = 0; i < x->pattern_count && (how->all || i < PATTERNS_SHOWN); i++)
+        if (x->patterns[i].is_after_causes == after)
+            print_pattern(&x->patterns[i]);
+    if (after && !how->all && x->pattern_count > PATTERNS_SHOWN)
+        (void)printf("\n%zu more patterns: --all shows them\n", x->pattern_count - PATTERNS_SHOWN);
+}
+
+// True if a pattern explains the compilation, which then need not be listed.
 static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
     for (size_t i = 0; i < x->pattern_count; i++)
         for (size_t k = 0; k < x->patterns[i].member_count; k++)
-            if (x->patterns[i].kind != RK_PATTERN_REPEATED_BLOCKS &&
-                x->patterns[i].kind != RK_PATTERN_FRAGMENTS && x->patterns[i].members[k] == item)
+            if (rk_pattern_explains(x->patterns[i].kind) && x->patterns[i].members[k] == item)
                 return true;
     return false;
+}
+
+// Versions of libraries that changed since the program was compared with.
+static void print_libraries(const rk_explained *item) {
+    RK_AUTO(rk_buf) line = {0};
+    if (!rk_explained_has_libraries(item))
+        return;
+    for (size_t i = 0; i < item->libraries.count; i++) {
+        const rk_difference *d = &item->libraries.items[i];
+        rk_buf_add_format(&line, "%s%s %s → %s", i ? ", " : "since then: ", d->attribute, d->before,
+                          d->after);
+    }
+    print_indented(rk_need_text(&line), 2);
 }
 
 static void print_compilation(const rk_explanation *x, const rk_explained *item,
@@ -229,6 +253,7 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
     (void)printf("\n");
     rk_diff_view_print_list(&item->differences, 2, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
                             how->stacks);
+    print_libraries(item);
     if (item->nearest && !item->nearest_of)
         (void)printf("  compared with %.12s of run %s\n", item->nearest->hex, item->nearest->run);
     else if (item->nearest_of && item->nearest_of != compile && item->cause != RK_CAUSE_DUPLICATE)
@@ -268,9 +293,7 @@ void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
     print_question("Did the input shapes change?", &x->input_shapes);
     print_question("Did flags, options, versions or shardings change?", &x->profile_or_sharding);
     print_question("Did another branch of the graph become active?", &x->hidden_branch);
-    for (size_t i = 0; i < x->pattern_count && (how->all || i < PATTERNS_SHOWN); i++)
-        print_pattern(&x->patterns[i]);
-    if (!how->all && x->pattern_count > PATTERNS_SHOWN)
-        (void)printf("\n%zu more patterns: --all shows them\n", x->pattern_count - PATTERNS_SHOWN);
+    print_patterns(x, how, false);
     print_causes(x, how);
+    print_patterns(x, how, true);
 }

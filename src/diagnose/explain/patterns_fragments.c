@@ -85,6 +85,56 @@ static void keep_recurring(pieces *list) {
     list->count = kept;
 }
 
+// Returns the number of the first request for a program; 0 if there is none.
+static uint64_t first_request(const rk_explainer *e, size_t process, const rk_known *known) {
+    for (size_t i = 0; i < e->run->compile_count; i++)
+        if (e->run->compiles[i].process == process && e->seen[i] == known)
+            return e->run->compiles[i].seq;
+    return 0;
+}
+
+// Removes framework operations that ran before the most executed whole program was requested for
+// the first time. They are of the start, however often they ran there.
+static void remove_start(const rk_explainer *e, size_t process, pieces *list) {
+    const rk_known *step = NULL;
+    uint64_t rounds = 0, since;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const piece *one = &list->items[i];
+        if (is_whole(one->known) && one->executions > rounds) {
+            rounds = one->executions;
+            step = one->known;
+        }
+    }
+    since = step ? first_request(e, process, step) : 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_whole(list->items[i].known) ||
+            first_request(e, process, list->items[i].known) > since)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+// Returns how many framework operations a step executes at least. Whole programs may have run
+// outside of steps, too.
+static uint64_t eager_per_step(const pieces *list, const rk_process_steps *steps) {
+    uint64_t whole = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_whole(list->items[i].known))
+            whole += list->items[i].executions;
+    return steps->sums.executions > whole ? (steps->sums.executions - whole) / steps->count : 0;
+}
+
+// Removes the framework operations, except of PyTorch/XLA, if they are not of the steps.
+static void remove_outside_steps(const rk_explainer *e, size_t process,
+                                 const rk_process_steps *steps, pieces *list) {
+    if (list->torch)
+        return;
+    if (!steps->count)
+        remove_start(e, process, list);
+    else if (eager_per_step(list, steps) < EAGER_MIN)
+        list->count = 0;
+}
+
 static size_t count_lines(const pieces *list) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -189,13 +239,15 @@ static void part(rk_explainer *e, size_t process, uint64_t rounds) {
     }
 }
 
-static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
+static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *steps,
+                       bool *out_found) {
     RK_AUTO(pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     rk_autofree char *file = NULL;
     uint32_t line = 0;
     RK_TRY(collect(e, process, &list));
+    remove_outside_steps(e, process, steps, &list);
     keep_recurring(&list);
     if (!is_in_pieces(&list))
         return NULL;
@@ -215,7 +267,9 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
 // All ranks do the same: the first process with fragments stands for all.
 rk_err *rk_find_fragments(rk_explainer *e) {
     bool found = false;
+    RK_AUTO(rk_steps) steps = {0};
+    RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t p = 0; p < e->run->process_count && !found; p++)
-        RK_TRY(look_at(e, p, &found));
+        RK_TRY(look_at(e, p, &steps.processes[p], &found));
     return NULL;
 }
