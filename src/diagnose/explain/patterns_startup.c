@@ -158,16 +158,22 @@ static bool descend(const startup *self, group *g) {
     return true;
 }
 
+static bool ends_with(const char *text, const char *end) {
+    size_t len = strlen(text), end_len = strlen(end);
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
 // Appends the name of the called function: "init" of "Module.init", "Net" of "Net.__init__".
-// Nothing for a name that Python made up.
+// Skips metaclasses, which make the instances of equinox modules. Appends nothing for a name that
+// is not public.
 static void add_name(const origin *o, size_t depth, rk_buf *out) {
+    while (has_frame(o, depth) && frame_at(o, depth)->function &&
+           ends_with(frame_at(o, depth)->function, "Meta.__call__"))
+        depth++;
     const char *name = has_frame(o, depth) ? frame_at(o, depth)->function : NULL;
-    static const char made[] = ".__init__";
     if (!name || strchr(name, '<'))
         return;
-    size_t len = strlen(name);
-    bool is_class = len > sizeof made - 1 && strcmp(name + len - (sizeof made - 1), made) == 0;
-    len -= is_class ? sizeof made - 1 : 0;
+    size_t len = strlen(name) - (ends_with(name, ".__init__") ? strlen(".__init__") : 0);
     size_t start = len;
     while (start > 0 && name[start - 1] != '.')
         start--;
