@@ -6,6 +6,8 @@
 #include "diagnose/diff/hash.h"
 #include "program/read.h"
 
+enum { BARE_OPERATIONS_MAX = 4 }; // of a program that is one operation
+
 static void free_line(rk_sketch_line *line) {
     rk_free(line->file);
     rk_free(line->function);
@@ -283,6 +285,9 @@ rk_source rk_sketch_source(const rk_sketch_line *line) {
 }
 
 bool rk_sketch_is_eager(const rk_sketch *sketch) {
+    // An operation deep inside of libraries: the stack is cut before the user's frames.
+    if (!sketch->line_count && !sketch->call.line)
+        return sketch->is_mlir && sketch->op_count <= BARE_OPERATIONS_MAX;
     for (uint32_t i = 0; i < sketch->line_count; i++)
         if (sketch->lines[i].hash != sketch->call.hash)
             return false;

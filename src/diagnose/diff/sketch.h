@@ -71,8 +71,9 @@ const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch);
 // A line as a place without a stack; `line` may be NULL. Borrowed.
 rk_source rk_sketch_source(const rk_sketch_line *line);
 
-// True if all known operations come from the line of the call. The program is then a single
-// operation of the framework, not a function that the user wrote.
+// True if all known operations come from the line of the call, or if a program of a few operations
+// has no lines. The program is then a single operation of the framework, not a function that the
+// user wrote.
 bool rk_sketch_is_eager(const rk_sketch *sketch);
 
 // Similarity of two programs, from 0 to 1, by their kinds of operations, lines and inputs. 0: they

@@ -46,14 +46,14 @@ static void order(rk_explanation *x) {
 }
 
 rk_err *rk_find_patterns(rk_explainer *e) {
-    RK_TRY(rk_find_fragments(e)); // first: resets causes between the parts of one step
+    RK_TRY(rk_find_fragments(e));     // first: resets causes between the parts of one step
+    RK_TRY(rk_find_eager_startup(e)); // resets causes of operations of the start
     RK_TRY(rk_find_value_patterns(e));
     RK_TRY(rk_find_input_patterns(e));
     RK_TRY(rk_find_drift(e));
     RK_TRY(rk_find_duplicate_storms(e));
     RK_TRY(rk_find_repeated_blocks(e));
     RK_TRY(rk_find_rank_divergence(e));
-    RK_TRY(rk_find_eager_startup(e));
     order(e->out);
     return NULL;
 }

@@ -85,31 +85,14 @@ static void keep_recurring(pieces *list) {
     list->count = kept;
 }
 
-// Returns the number of the first request for a program; 0 if there is none.
-static uint64_t first_request(const rk_explainer *e, size_t process, const rk_known *known) {
-    for (size_t i = 0; i < e->run->compile_count; i++)
-        if (e->run->compiles[i].process == process && e->seen[i] == known)
-            return e->run->compiles[i].seq;
-    return 0;
-}
-
-// Removes framework operations that ran before the most executed whole program was requested for
-// the first time. They are of the start, however often they ran there.
+// Removes framework operations that were requested before the program of the steps. They are of the
+// start, however often they ran there.
 static void remove_start(const rk_explainer *e, size_t process, pieces *list) {
-    const rk_known *step = NULL;
-    uint64_t rounds = 0, since;
+    uint64_t since = rk_first_step_request(e, process);
     size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const piece *one = &list->items[i];
-        if (is_whole(one->known) && one->executions > rounds) {
-            rounds = one->executions;
-            step = one->known;
-        }
-    }
-    since = step ? first_request(e, process, step) : 0;
     for (size_t i = 0; i < list->count; i++)
         if (is_whole(list->items[i].known) ||
-            first_request(e, process, list->items[i].known) > since)
+            rk_first_request(e, process, list->items[i].known) > since)
             list->items[kept++] = list->items[i];
     list->count = kept;
 }
@@ -129,10 +112,9 @@ static void remove_outside_steps(const rk_explainer *e, size_t process,
                                  const rk_process_steps *steps, pieces *list) {
     if (list->torch)
         return;
-    if (!steps->count)
-        remove_start(e, process, list);
-    else if (eager_per_step(list, steps) < EAGER_MIN)
+    if (steps->count && eager_per_step(list, steps) < EAGER_MIN)
         list->count = 0;
+    remove_start(e, process, list);
 }
 
 static size_t count_lines(const pieces *list) {

@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
-enum { PROGRAMS_MIN = 16, FIRST_STEP = 1 };
+enum { PROGRAMS_MIN = 16 };
 
 // An ordinary start compiles a few dozen operations, which take some milliseconds each.
 #define COST_MIN_NS     ((uint64_t)1000 * 1000000)
-#define SHARE_MIN       0.25 // of all that is compiled until the first step
+#define SHARE_MIN       0.25 // of all that is compiled until the first step, that of the step included
 #define CHILD_SHARE_MIN 0.67
 
 // An operation of the start, with the path of calls in the user's code that leads to it.
@@ -26,6 +26,8 @@ typedef struct group {
 
 typedef struct startup {
     rk_explainer *e;
+    size_t process;
+    uint64_t end;    // number of the request for the program of the steps
     origin *origins; // owned
     size_t count;
     uint64_t all_ns; // all that is compiled until the first step
@@ -41,13 +43,42 @@ static void group_cleanup(group *g) {
     rk_free(g->items);
 }
 
-static bool is_of_start(const rk_explained *item, size_t process) {
-    return item->compile->process == process && item->compile->compiled &&
-           (item->step <= FIRST_STEP || item->step == RK_NO_STEP);
+uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known) {
+    for (size_t i = 0; i < e->run->compile_count; i++)
+        if (e->run->compiles[i].process == process && e->seen[i] == known)
+            return e->run->compiles[i].seq;
+    return UINT64_MAX;
 }
 
-static bool is_operation(const rk_explained *item) {
-    return item->is_eager && item->cause == RK_CAUSE_FIRST && item->step != FIRST_STEP;
+uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
+    const rk_known *step = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < e->run->executed_count; i++) {
+        const rk_run_executed *executed = &e->run->executed[i];
+        const rk_known *known =
+            executed->process == process ? rk_corpus_find(e->corpus, executed->key) : NULL;
+        if (!known || !known->has_sketch || rk_sketch_is_eager(&known->sketch) ||
+            executed->executions <= most)
+            continue;
+        most = executed->executions;
+        step = known;
+    }
+    return step ? rk_first_request(e, process, step) : UINT64_MAX;
+}
+
+static bool is_of_start(const startup *self, const rk_explained *item) {
+    return item->compile->process == self->process && item->compile->compiled &&
+           item->compile->seq <= self->end;
+}
+
+// A line that is called for layer after layer makes variants of an operation.
+static bool is_variant(const rk_explained *item) {
+    return item->nearest_of && (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
+}
+
+static bool is_operation(const startup *self, const rk_explained *item) {
+    return is_of_start(self, item) && item->is_eager &&
+           (item->cause == RK_CAUSE_FIRST || is_variant(item));
 }
 
 static bool is_much(const startup *self, size_t count, uint64_t cost_ns) {
@@ -77,7 +108,8 @@ static void find_path(origin *o) {
         o->length++;
 }
 
-static rk_err *find_origin(startup *self, const rk_explained *item) {
+// Leaves out variants of a line of the user's own: they may be of a loop, where they have a cause.
+static rk_err *add_origin(startup *self, const rk_explained *item) {
     RK_AUTO(rk_loaded) loaded = {0};
     RK_TRY(rk_corpus_open(self->e->corpus, item->program, &loaded));
     origin *o = &self->origins[self->count++];
@@ -85,20 +117,26 @@ static rk_err *find_origin(startup *self, const rk_explained *item) {
     if (loaded.loaded)
         RK_TRY(rk_stack_take(&loaded.index.call, &o->stack));
     find_path(o);
+    if (item->cause == RK_CAUSE_FIRST || has_frame(o, o->length))
+        return NULL;
+    rk_stack_cleanup(&o->stack);
+    *o = (origin){0};
+    self->count--;
     return NULL;
 }
 
-// Sums up the start of a process. Opens the programs only if they cost enough.
-static rk_err *collect(startup *self, size_t process) {
+// Collects the operations of the start. Opens their programs only if they cost enough.
+static rk_err *collect(startup *self) {
     const rk_explanation *x = self->e->out;
     uint64_t cost_ns = 0;
     size_t count = 0;
     for (size_t i = 0; i < x->count; i++) {
-        if (!is_of_start(&x->items[i], process))
+        if (is_of_start(self, &x->items[i]))
+            self->all_ns += x->items[i].compile->compile_ns;
+        if (!is_operation(self, &x->items[i]))
             continue;
-        self->all_ns += x->items[i].compile->compile_ns;
-        cost_ns += is_operation(&x->items[i]) ? x->items[i].compile->compile_ns : 0;
-        count += is_operation(&x->items[i]);
+        cost_ns += x->items[i].compile->compile_ns;
+        count++;
     }
     if (!is_much(self, count, cost_ns))
         return NULL;
@@ -106,8 +144,8 @@ static rk_err *collect(startup *self, size_t process) {
     if (!self->origins)
         return rk_err_no_memory();
     for (size_t i = 0; i < x->count; i++)
-        if (is_of_start(&x->items[i], process) && is_operation(&x->items[i]))
-            RK_TRY(find_origin(self, &x->items[i]));
+        if (is_operation(self, &x->items[i]))
+            RK_TRY(add_origin(self, &x->items[i]));
     return NULL;
 }
 
@@ -181,6 +219,13 @@ static void add_name(const origin *o, size_t depth, rk_buf *out) {
         rk_buf_add(out, name + start, len - start);
 }
 
+// The finding explains variants of operations, too: they are no cause of their own.
+static void forget_variants(rk_explanation *x, const group *g) {
+    for (size_t i = 0; i < g->count; i++)
+        if (is_variant(g->items[i]->item))
+            rk_explained_be_first(&x->items[g->items[i]->item - x->items]);
+}
+
 static rk_err *report(rk_explainer *e, const group *g) {
     const rk_stack_frame *place = frame_at(g->items[0], g->depth - 1);
     RK_AUTO(rk_members) members = {0};
@@ -188,6 +233,7 @@ static rk_err *report(rk_explainer *e, const group *g) {
     RK_AUTO(rk_buf) name = {0};
     for (size_t i = 0; i < g->count; i++)
         RK_TRY(rk_members_add(&members, g->items[i]->item));
+    forget_variants(e->out, g);
     add_name(g->items[0], g->depth, &name);
     rk_buf_add_format(&text.summary,
                       "%s runs operation by operation before the first step: %zu programs, each "
@@ -207,9 +253,12 @@ static rk_err *report(rk_explainer *e, const group *g) {
 }
 
 static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
-    __attribute__((cleanup(startup_cleanup))) startup self = {.e = e};
+    __attribute__((cleanup(startup_cleanup)))
+    startup self = {.e = e, .process = process, .end = rk_first_step_request(e, process)};
     __attribute__((cleanup(group_cleanup))) group g = {0};
-    RK_TRY(collect(&self, process));
+    if (self.end == UINT64_MAX)
+        return NULL; // without steps, nothing is known to be of the start
+    RK_TRY(collect(&self));
     if (!self.count)
         return NULL;
     g.items = rk_calloc(self.count, sizeof(origin *));

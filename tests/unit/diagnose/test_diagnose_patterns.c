@@ -89,16 +89,26 @@ static void the_loops_of_a_library_are_not_reported(void **state) {
 
 // An eager start.
 
-static void start(fixture *f, unsigned count, uint64_t compile_ns) {
+static rk_run_executed executed;
+
+// Requests operations of the start, then the program of the steps.
+static void start(fixture *f, unsigned count, uint64_t compile_ns, uint64_t step_ns) {
     for (unsigned i = 1; i <= count; i++) {
         run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
         run_fixture_ask(&f->run, "eager", i)->compile_ns = compile_ns;
     }
+    run_fixture_keep(f, "shape", 1, true);
+    rk_run_compile *step = run_fixture_ask(&f->run, "shape", 1);
+    step->compile_ns = step_ns;
+    executed = (rk_run_executed){.executions = 10};
+    memcpy(executed.key, step->key, sizeof executed.key);
+    f->run.model.executed = &executed;
+    f->run.model.executed_count = 1;
 }
 
 static void an_eager_start_is_reported_at_the_call_of_the_library(void **state) {
     fixture *f = *state;
-    start(f, 20, 100000000u);
+    start(f, 20, 100000000u, 1000000000u);
     explain(f);
     const rk_pattern *pattern = expect_only(RK_PATTERN_EAGER_STARTUP);
     assert_int_equal(pattern->member_count, 20);
@@ -110,36 +120,43 @@ static void an_eager_start_is_reported_at_the_call_of_the_library(void **state) 
 
 static void an_ordinary_start_is_not_reported(void **state) {
     fixture *f = *state;
-    start(f, 12, 100000000u); // too few
+    start(f, 12, 100000000u, 1000000000u); // too few
     explain(f);
     assert_int_equal(explanation.pattern_count, 0);
 }
 
 static void a_start_that_costs_little_is_not_reported(void **state) {
     fixture *f = *state;
-    start(f, 20, 10000000u);
+    start(f, 20, 10000000u, 100000000u);
     explain(f);
     assert_int_equal(explanation.pattern_count, 0);
 }
 
 static void a_start_that_is_a_small_share_is_not_reported(void **state) {
     fixture *f = *state;
-    start(f, 20, 100000000u);
-    run_fixture_keep(f, "shape", 1, true);
-    run_fixture_ask(&f->run, "shape", 1)->compile_ns = 20000000000u;
+    start(f, 20, 100000000u, 20000000000u);
     explain(f);
     assert_int_equal(explanation.pattern_count, 0);
 }
 
 static void an_eager_start_comes_after_costlier_causes(void **state) {
     fixture *f = *state;
-    start(f, 20, 100000000u);
-    for (unsigned i = 1; i <= 2; i++) {
-        run_fixture_keep(f, "shape", i, true);
-        run_fixture_ask(&f->run, "shape", i)->compile_ns = i * 2000000000u;
-    }
+    start(f, 20, 100000000u, 1000000000u);
+    run_fixture_keep(f, "shape", 2, true);
+    run_fixture_ask(&f->run, "shape", 2)->compile_ns = 4000000000u;
     explain(f);
     assert_true(expect_only(RK_PATTERN_EAGER_STARTUP)->is_after_causes);
+}
+
+static void operations_after_the_first_step_are_not_of_the_start(void **state) {
+    fixture *f = *state;
+    start(f, 0, 0, 1000000000u);
+    for (unsigned i = 1; i <= 20; i++) {
+        run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
+        run_fixture_ask(&f->run, "eager", i)->compile_ns = 100000000u;
+    }
+    explain(f);
+    assert_int_equal(explanation.pattern_count, 0);
 }
 
 // Requests for the same operation again.
@@ -262,6 +279,7 @@ int main(void) {
         TEST(a_start_that_costs_little_is_not_reported),
         TEST(a_start_that_is_a_small_share_is_not_reported),
         TEST(an_eager_start_comes_after_costlier_causes),
+        TEST(operations_after_the_first_step_are_not_of_the_start),
         TEST(lost_operations_of_the_framework_are_no_storm),
         TEST(a_costly_storm_of_operations_is_reported),
         TEST(each_change_of_flags_is_a_pattern),
