@@ -2,17 +2,29 @@
 
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/fs.h"
 
-enum { FOLDERS_MAX = 4, ENTRIES_MAX = 1 << 14, PATH_MAX_BYTES = 4096 };
+enum { FOLDERS_MAX = 8, ENTRIES_MAX = 1 << 14, PATH_MAX_BYTES = 4096 };
 
-// Packages whose versions decide which programs the framework makes.
-static const char *const packages[] = {"jax", "jaxlib", "libtpu", "torch", "torch_xla"};
+// Packages whose versions decide which programs are made. A framework is recorded only if the
+// process has loaded one of its libraries (from the named folder). Another package is a library
+// whose code becomes part of programs.
+static const struct {
+    const char *name, *folder;
+} packages[] = {
+    {"jax", "jaxlib/"},      {"jaxlib", "jaxlib/"},  {"libtpu", "libtpu/"}, {"torch", "torch/"},
+    {"torch_xla", "torch/"}, {"flax", NULL},         {"optax", NULL},       {"equinox", NULL},
+    {"keras", NULL},         {"diffrax", NULL},      {"dm_haiku", NULL},    {"optimistix", NULL},
+    {"lineax", NULL},        {"numpyro", NULL},      {"brax", NULL},        {"distrax", NULL},
+    {"blackjax", NULL},      {"transformers", NULL},
+};
 
 typedef struct folders {
     char paths[FOLDERS_MAX][PATH_MAX_BYTES]; // ".../site-packages"
     size_t count;
+    bool loaded[RK_ARRAY_LEN(packages)]; // a library of the package is loaded
 } folders;
 
 static bool is_known(const folders *list, const char *path, size_t len) {
@@ -20,6 +32,14 @@ static bool is_known(const folders *list, const char *path, size_t len) {
         if (strlen(list->paths[i]) == len && memcmp(list->paths[i], path, len) == 0)
             return true;
     return false;
+}
+
+// `part`: path of a library, from the folder of its package on.
+static void note_loaded(folders *list, const char *part) {
+    for (size_t i = 0; i < RK_ARRAY_LEN(packages); i++)
+        if (packages[i].folder &&
+            strncmp(part, packages[i].folder, strlen(packages[i].folder)) == 0)
+            list->loaded[i] = true;
 }
 
 // Records the folder in which a library's package is installed. Each package's libraries are in a
@@ -33,6 +53,7 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *context) {
         if (!found)
             continue;
         size_t len = (size_t)(found - info->dlpi_name) + strlen(places[i]) - 1;
+        note_loaded(list, info->dlpi_name + len + 1);
         if (list->count < FOLDERS_MAX && len < PATH_MAX_BYTES &&
             !is_known(list, info->dlpi_name, len)) {
             memcpy(list->paths[list->count], info->dlpi_name, len);
@@ -44,6 +65,7 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *context) {
 
 typedef struct writer {
     rk_json *json;
+    const folders *folders;
     bool written[RK_ARRAY_LEN(packages)];
 } writer;
 
@@ -57,12 +79,13 @@ static rk_err *note_package(void *context, const char *name) {
     const char *dash = strchr(name, '-');
     size_t end = len - (sizeof suffix - 1);
     for (size_t i = 0; dash && i < RK_ARRAY_LEN(packages); i++) {
-        size_t wanted = strlen(packages[i]);
+        size_t wanted = strlen(packages[i].name);
         if (w->written[i] || (size_t)(dash - name) != wanted ||
-            memcmp(name, packages[i], wanted) != 0 || end <= wanted + 1)
+            memcmp(name, packages[i].name, wanted) != 0 || end <= wanted + 1 ||
+            (packages[i].folder && !w->folders->loaded[i]))
             continue;
         w->written[i] = true;
-        rk_json_member_text(w->json, packages[i], rk_span_of(dash + 1, end - wanted - 1));
+        rk_json_member_text(w->json, packages[i].name, rk_span_of(dash + 1, end - wanted - 1));
     }
     return NULL;
 }
@@ -81,14 +104,34 @@ static void write_python(rk_json *json, const folders *list) {
     }
 }
 
+static void note_folder(writer *w, const char *path) {
+    rk_err_drop(rk_fs_list(path, ENTRIES_MAX, note_package, w),
+                "versions that cannot be found out are not known");
+}
+
+// Python searches the folders of PYTHONPATH before those of installed packages.
+static void note_python_path(writer *w) {
+    const char *rest = getenv("PYTHONPATH");
+    for (size_t i = 0; rest && *rest && i < FOLDERS_MAX; i++) {
+        char path[PATH_MAX_BYTES];
+        size_t len = strcspn(rest, ":");
+        if (len && len < sizeof path) {
+            memcpy(path, rest, len);
+            path[len] = '\0';
+            note_folder(w, path);
+        }
+        rest += len + (rest[len] == ':');
+    }
+}
+
 void rk_toolchain_write(rk_json *json) {
     folders list = {.count = 0};
-    writer w = {.json = json};
+    writer w = {.json = json, .folders = &list};
     (void)dl_iterate_phdr(note_library, &list);
     rk_json_begin_object(json);
     write_python(json, &list);
+    note_python_path(&w);
     for (size_t i = 0; i < list.count; i++)
-        rk_err_drop(rk_fs_list(list.paths[i], ENTRIES_MAX, note_package, &w),
-                    "versions that cannot be found out are not known");
+        note_folder(&w, list.paths[i]);
     rk_json_end_object(json);
 }

@@ -100,15 +100,34 @@ static rk_err *add_version(rk_differences *list, const char *name, const json_t 
     return add(list, rk_buf_text(&key), before, after);
 }
 
-rk_err *rk_diff_toolchains(const json_t *before, const json_t *after, rk_differences *list) {
+static bool is_framework(const char *name) {
+    static const char *const names[] = {"python", "jax", "jaxlib", "libtpu", "torch", "torch_xla"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static rk_err *compare_versions(const json_t *before, const json_t *after, bool frameworks,
+                                const rk_model *model, rk_differences *list) {
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)before, name, value) {
         const json_t *other = json_object_get(after, name);
-        if (other && !json_equal(value, other))
+        if (other && !json_equal(value, other) && is_framework(name) == frameworks &&
+            (!model || rk_source_is_from(model, name)))
             RK_TRY(add_version(list, name, value, other));
     }
     return NULL;
+}
+
+rk_err *rk_diff_toolchains(const json_t *before, const json_t *after, rk_differences *list) {
+    return compare_versions(before, after, true, NULL, list);
+}
+
+rk_err *rk_diff_libraries(const json_t *before, const json_t *after, const rk_model *model,
+                          rk_differences *list) {
+    return compare_versions(before, after, false, model, list);
 }
 
 rk_cause rk_components_cause(const rk_differences *list) {

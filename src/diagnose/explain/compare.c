@@ -50,12 +50,14 @@ static rk_err *compare_sketches(const rk_sketch *a, const rk_sketch *b, rk_progr
     return NULL;
 }
 
-static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after,
-                                const rk_explained *item, rk_program_diff *diff,
-                                rk_differences *components) {
+static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after, rk_explained *item,
+                                rk_program_diff *diff, rk_differences *components) {
     RK_AUTO(rk_loaded) before = {0};
     RK_TRY(rk_corpus_open(e->corpus, item->nearest, &before));
     RK_TRY(rk_diff_toolchains(before.toolchain, after->toolchain, components));
+    if (after->loaded)
+        RK_TRY(
+            rk_diff_libraries(before.toolchain, after->toolchain, after->model, &item->libraries));
     if (before.components && after->components)
         RK_TRY(rk_diff_components(before.components, after->components, components));
     if (rk_digest_equal(&item->nearest->key.program, &item->program->key.program))

@@ -85,6 +85,38 @@ static void keep_recurring(pieces *list) {
     list->count = kept;
 }
 
+// Removes framework operations that were requested before the program of the steps. They are of the
+// start, however often they ran there.
+static void remove_start(const rk_explainer *e, size_t process, pieces *list) {
+    uint64_t since = rk_first_step_request(e, process);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_whole(list->items[i].known) ||
+            rk_first_request(e, process, list->items[i].known) > since)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+// Returns how many framework operations a step executes at least. Whole programs may have run
+// outside of steps, too.
+static uint64_t eager_per_step(const pieces *list, const rk_process_steps *steps) {
+    uint64_t whole = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_whole(list->items[i].known))
+            whole += list->items[i].executions;
+    return steps->sums.executions > whole ? (steps->sums.executions - whole) / steps->count : 0;
+}
+
+// Removes the framework operations, except of PyTorch/XLA, if they are not of the steps.
+static void remove_outside_steps(const rk_explainer *e, size_t process,
+                                 const rk_process_steps *steps, pieces *list) {
+    if (list->torch)
+        return;
+    if (steps->count && eager_per_step(list, steps) < EAGER_MIN)
+        list->count = 0;
+    remove_start(e, process, list);
+}
+
 static size_t count_lines(const pieces *list) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -189,13 +221,15 @@ static void part(rk_explainer *e, size_t process, uint64_t rounds) {
     }
 }
 
-static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
+static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *steps,
+                       bool *out_found) {
     RK_AUTO(pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     rk_autofree char *file = NULL;
     uint32_t line = 0;
     RK_TRY(collect(e, process, &list));
+    remove_outside_steps(e, process, steps, &list);
     keep_recurring(&list);
     if (!is_in_pieces(&list))
         return NULL;
@@ -215,7 +249,9 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
 // All ranks do the same: the first process with fragments stands for all.
 rk_err *rk_find_fragments(rk_explainer *e) {
     bool found = false;
+    RK_AUTO(rk_steps) steps = {0};
+    RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t p = 0; p < e->run->process_count && !found; p++)
-        RK_TRY(look_at(e, p, &found));
+        RK_TRY(look_at(e, p, &steps.processes[p], &found));
     return NULL;
 }
