@@ -100,15 +100,23 @@ static rk_err *add_version(rk_differences *list, const char *name, const json_t 
     return add(list, rk_buf_text(&key), before, after);
 }
 
+static rk_err *add_changed_version(rk_differences *list, const char *name, const json_t *before,
+                                   const json_t *after) {
+    return before && after && !json_equal(before, after) ? add_version(list, name, before, after)
+                                                         : NULL;
+}
+
+// Python comes last: the framework says more.
 rk_err *rk_diff_toolchains(const json_t *before, const json_t *after, rk_differences *list) {
+    static const char last[] = "python";
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)before, name, value) {
-        const json_t *other = json_object_get(after, name);
-        if (other && !json_equal(value, other))
-            RK_TRY(add_version(list, name, value, other));
+        if (strcmp(name, last) != 0)
+            RK_TRY(add_changed_version(list, name, value, json_object_get(after, name)));
     }
-    return NULL;
+    return add_changed_version(list, last, json_object_get(before, last),
+                               json_object_get(after, last));
 }
 
 rk_cause rk_components_cause(const rk_differences *list) {
