@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
-enum { PROGRAMS_MIN = 12 };
+enum { PROGRAMS_MIN = 16 };
 
 // An ordinary start compiles a few dozen operations, which take some milliseconds each.
 #define COST_MIN_NS ((uint64_t)1000 * 1000000)
@@ -110,6 +110,26 @@ static bool is_method_of_layer(const rk_stack_frame *frame) {
            (ends_with(frame->function, ".__call__") || ends_with(frame->function, ".__init__"));
 }
 
+// A comprehension is a frame of its own before Python 3.12, at the line of the function around it.
+static bool is_comprehension(const rk_stack_frame *frame) {
+    return frame->function &&
+           (ends_with(frame->function, "comp>") || ends_with(frame->function, "<genexpr>"));
+}
+
+static void remove_comprehensions(rk_stack *stack) {
+    size_t kept = 0;
+    for (size_t i = 0; i < stack->count; i++) {
+        rk_stack_frame frame = stack->frames[i];
+        if (is_comprehension(&frame)) {
+            rk_free(frame.file);
+            rk_free(frame.function);
+        } else {
+            stack->frames[kept++] = frame;
+        }
+    }
+    stack->count = kept;
+}
+
 // The path ends where the user's code calls a library, or a layer of a model: what these call back
 // is part of that call.
 static void find_path(origin *o) {
@@ -128,6 +148,7 @@ static rk_err *add_origin(startup *self, const rk_explained *item) {
     o->item = item;
     if (loaded.loaded)
         RK_TRY(rk_stack_take(&loaded.index.call, &o->stack));
+    remove_comprehensions(&o->stack);
     find_path(o);
     if (item->cause == RK_CAUSE_FIRST || has_frame(o, o->length))
         return NULL;
