@@ -184,7 +184,7 @@ static void add_end(const rk_run_model *model, rk_buf *out) {
     if (state != RK_RUN_NOT_KNOWN)
         rk_buf_add_text(out, rk_run_state_text(state));
     if (rk_run_count_incomplete(model) > 0)
-        rk_buf_add_format(out, "%sa write to its journal failed, and what came after is not known",
+        rk_buf_add_format(out, "%sa write to its journal failed; later events are not known",
                           state == RK_RUN_NOT_KNOWN ? "" : "; ");
     if (unknown == 0)
         return;

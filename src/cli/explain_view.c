@@ -22,7 +22,8 @@ static json_t *questions_json(const rk_explanation *x) {
                  {"hidden_branch_active", &x->hidden_branch}};
     json_t *object = rk_out_object(), *evidence = rk_out_object();
     for (size_t i = 0; i < RK_ARRAY_LEN(asked); i++) {
-        rk_out_set(object, asked[i].name, rk_out_bool(asked[i].question->answer));
+        rk_out_set(object, asked[i].name,
+                   asked[i].question->known ? rk_out_bool(asked[i].question->answer) : json_null());
         rk_out_set(evidence, asked[i].name, rk_out_nullable(asked[i].question->evidence));
     }
     rk_out_set(object, "evidence", evidence);
@@ -37,7 +38,8 @@ static json_t *nearest_json(const rk_explanation *x, const rk_explained *item) {
     rk_digest_to_hex(&item->nearest->key.program, hex);
     rk_out_set(object, "program", rk_out_string(hex));
     rk_out_set(object, "key", rk_out_string(item->nearest->hex));
-    rk_out_set(object, "run", rk_out_nullable(item->nearest_of ? x->run->run : item->nearest->run));
+    const char *run = item->nearest_of ? x->run->run : item->nearest_run;
+    rk_out_set(object, "run", rk_out_nullable(run ? run : item->nearest->run));
     rk_out_set(object, "similarity", json_real(round(item->similarity * 1000) / 1000));
     return object;
 }
@@ -145,47 +147,83 @@ static void print_place(const char *file, uint32_t line, size_t indent) {
                  rk_need_text(&place), line, rk_style(RK_STYLE_NONE, stdout));
 }
 
-static void print_head(const rk_explanation *x) {
-    size_t again = 0, compiled = 0, not_kept = 0;
-    uint64_t all_ns = 0;
+// What the header counts.
+typedef struct counts {
+    size_t compiled, failed;
+    size_t again;      // compiled, with a cause
+    size_t repeated;   // loaded, with a cause
+    size_t uncompared; // compiled, and not to be compared with others
+    uint64_t all_ns, again_ns, repeated_ns;
+} counts;
+
+static counts count(const rk_explanation *x) {
+    counts c = {0};
     for (size_t i = 0; i < x->count; i++) {
-        again += x->items[i].cause != RK_CAUSE_FIRST;
-        compiled += x->items[i].compile->compiled;
-        not_kept += x->items[i].compile->compiled && !x->items[i].program;
-        all_ns += x->items[i].compile->compile_ns;
+        const rk_explained *item = &x->items[i];
+        bool has_cause = item->cause != RK_CAUSE_FIRST;
+        c.compiled += item->compile->compiled;
+        c.failed += item->compile->failed;
+        c.uncompared += item->compile->compiled && !has_cause && rk_explained_is_unread(item);
+        c.all_ns += item->compile->compile_ns;
+        if (!has_cause)
+            continue;
+        *(item->is_loaded ? &c.repeated : &c.again) += 1;
+        *(item->is_loaded ? &c.repeated_ns : &c.again_ns) += rk_explained_cost_ns(item);
     }
+    return c;
+}
+
+static void print_causes_count(const counts *c) {
+    (void)printf(": %s%zu of them %s a cause, and cost %s%s", rk_style(RK_STYLE_NOTICE, stdout),
+                 c->again, c->again == 1 ? "has" : "have", rk_text_seconds(c->again_ns).text,
+                 rk_style(RK_STYLE_NONE, stdout));
+    if (c->failed)
+        (void)printf(" (%zu failed)", c->failed);
+}
+
+static void print_compilations(const rk_explanation *x, const counts *c) {
+    if (!c->compiled)
+        (void)printf("Nothing was compiled");
+    else
+        (void)printf("%zu compilation%s in %s", c->compiled, rk_text_plural(c->compiled),
+                     rk_text_seconds(c->all_ns).text);
+    if (c->again)
+        print_causes_count(c);
+    if (c->uncompared)
+        (void)printf("; %s%zu of them cannot be compared with others%s: the program is not in the "
+                     "store (mode readonly, a full store, a process that was killed, no key, or "
+                     "removed since) or cannot be read",
+                     rk_style(RK_STYLE_NOTICE, stdout), c->uncompared,
+                     rk_style(RK_STYLE_NONE, stdout));
+    else if (c->compiled && !c->again)
+        (void)printf(", each of a program that was not seen before%s%s%s",
+                     rk_style(RK_STYLE_GOOD, stdout),
+                     x->pattern_count || c->repeated ? "" : ": nothing to fix",
+                     rk_style(RK_STYLE_NONE, stdout));
+    if (c->repeated)
+        (void)printf("; %s%zu repeated request%s loaded a program again, in %s%s",
+                     rk_style(RK_STYLE_NOTICE, stdout), c->repeated, rk_text_plural(c->repeated),
+                     rk_text_seconds(c->repeated_ns).text, rk_style(RK_STYLE_NONE, stdout));
+    (void)printf("%s\n", c->compiled || c->repeated ? "" : ".");
+}
+
+static void print_head(const rk_explanation *x) {
+    const counts c = count(x);
     (void)printf("run %s of %s\n", x->run->run,
                  *x->run->job ? x->run->job : "a job without a name");
     if (rk_run_count_incomplete(x->run))
         (void)printf(
             "%sA write to the journal of this run failed: compilations may be missing here%s\n",
             rk_style(RK_STYLE_NOTICE, stdout), rk_style(RK_STYLE_NONE, stdout));
-    if (!x->count) {
-        (void)printf("Nothing was compiled.\n");
-        return;
-    }
-    (void)printf("%zu compilation%s in %s", compiled, rk_text_plural(compiled),
-                 rk_text_seconds(all_ns).text);
-    if (again)
-        (void)printf(": %s%zu of them %s a cause, and cost %s%s\n",
-                     rk_style(RK_STYLE_NOTICE, stdout), again, again == 1 ? "has" : "have",
-                     rk_text_seconds(x->lost_ns).text, rk_style(RK_STYLE_NONE, stdout));
-    else if (not_kept)
-        (void)printf("; %s%zu of them cannot be compared with others%s: their programs are not "
-                     "in the store (mode readonly, a full store, a process that was killed, no "
-                     "key, or removed since)\n",
-                     rk_style(RK_STYLE_NOTICE, stdout), not_kept, rk_style(RK_STYLE_NONE, stdout));
-    else
-        (void)printf(", each of a program that was not seen before%s%s%s\n",
-                     rk_style(RK_STYLE_GOOD, stdout), x->pattern_count ? "" : ": nothing to fix",
-                     rk_style(RK_STYLE_NONE, stdout));
+    print_compilations(x, &c);
 }
 
 static void print_question(const char *words, const rk_question *question) {
+    const char *answer = !question->known ? "unknown" : question->answer ? "yes" : "no";
     (void)printf("  %-50s %s%-3s%s", words,
-                 rk_style(question->answer ? RK_STYLE_NOTICE : RK_STYLE_NONE, stdout),
-                 question->answer ? "yes" : "no", rk_style(RK_STYLE_NONE, stdout));
-    if (question->answer) {
+                 rk_style(question->answer ? RK_STYLE_NOTICE : RK_STYLE_NONE, stdout), answer,
+                 rk_style(RK_STYLE_NONE, stdout));
+    if (question->answer || !question->known) {
         RK_AUTO(rk_buf) text = {0};
         rk_text_add_printable(&text, rk_span_text(question->evidence));
         const char *line = rk_need_text(&text);
@@ -204,15 +242,6 @@ static void print_pattern(const rk_pattern *pattern) {
     print_place(pattern->file, pattern->line, 2);
     if (*pattern->advice)
         print_indented(pattern->advice, 2);
-}
-
-// Prints the patterns that come before or after single compilations.
-static void print_patterns(const rk_explanation *x, const rk_explain_how *how, bool after) {
-    for (size_t i = 0; i < x->pattern_count && (how->all || i < PATTERNS_SHOWN); i++)
-        if (x->patterns[i].is_after_causes == after)
-            print_pattern(&x->patterns[i]);
-    if (after && !how->all && x->pattern_count > PATTERNS_SHOWN)
-        (void)printf("\n%zu more patterns: --all shows them\n", x->pattern_count - PATTERNS_SHOWN);
 }
 
 // True if a pattern explains the compilation, which then need not be listed.
@@ -255,7 +284,8 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
                             how->stacks);
     print_libraries(item);
     if (item->nearest && !item->nearest_of)
-        (void)printf("  compared with %.12s of run %s\n", item->nearest->hex, item->nearest->run);
+        (void)printf("  compared with %.12s of run %s\n", item->nearest->hex,
+                     item->nearest_run ? item->nearest_run : item->nearest->run);
     else if (item->nearest_of && item->nearest_of != compile && item->cause != RK_CAUSE_DUPLICATE)
         (void)printf("  compared with request %llu (%.12s)\n",
                      (unsigned long long)item->nearest_of->seq, item->nearest->hex);
@@ -263,37 +293,65 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
         print_indented(item->advice, 2);
 }
 
-static int costly_first(const void *a, const void *b) {
-    const rk_explained *x = *(const rk_explained *const *)a, *y = *(const rk_explained *const *)b;
-    uint64_t left = rk_explained_cost_ns(x), right = rk_explained_cost_ns(y);
-    if (left != right)
-        return left > right ? -1 : 1;
-    return x < y ? -1 : x > y;
+// One of the things that the text lists: a pattern, or a compilation that is in no pattern.
+typedef struct finding {
+    const rk_pattern *pattern; // NULL: a compilation
+    const rk_explained *item;
+    uint64_t cost_ns;
+} finding;
+
+static bool is_last(const finding *one) {
+    return one->pattern && one->pattern->is_after_causes;
 }
 
-static void print_causes(const rk_explanation *x, const rk_explain_how *how) {
-    rk_autofree const rk_explained **list =
-        rk_need(rk_calloc(x->count + 1, sizeof(rk_explained *)));
+// The costliest first, but after all causes the patterns that are only advice.
+static int costly_first(const void *a, const void *b) {
+    const finding *x = a, *y = b;
+    if (is_last(x) != is_last(y))
+        return is_last(x) ? 1 : -1;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    if (!x->pattern != !y->pattern)
+        return x->pattern ? 1 : -1;
+    return x->pattern ? (x->pattern < y->pattern ? -1 : x->pattern > y->pattern)
+                      : (x->item < y->item ? -1 : x->item > y->item);
+}
+
+static size_t collect_findings(const rk_explanation *x, bool all, finding *list) {
     size_t count = 0;
-    for (size_t i = 0; i < x->count; i++)
-        if (how->all || (x->items[i].cause != RK_CAUSE_FIRST && !is_in_pattern(x, &x->items[i])))
-            list[count++] = &x->items[i];
+    for (size_t i = 0; i < x->pattern_count; i++)
+        list[count++] = (finding){.pattern = &x->patterns[i], .cost_ns = x->patterns[i].lost_ns};
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        if (all || (item->cause != RK_CAUSE_FIRST && !is_in_pattern(x, item)))
+            list[count++] = (finding){.item = item, .cost_ns = rk_explained_cost_ns(item)};
+    }
     if (count)
-        qsort(list, count, sizeof(rk_explained *), costly_first);
-    for (size_t i = 0; i < count && (how->all || i < CAUSES_SHOWN); i++)
-        print_compilation(x, list[i], how);
-    if (!how->all && count > CAUSES_SHOWN)
-        (void)printf("\n%zu more, each cheaper: --all shows them\n", count - CAUSES_SHOWN);
+        qsort(list, count, sizeof *list, costly_first);
+    return count;
+}
+
+static void print_findings(const rk_explanation *x, const rk_explain_how *how) {
+    rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
+    size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].pattern && (how->all || patterns++ < PATTERNS_SHOWN))
+            print_pattern(list[i].pattern);
+        else if (list[i].item && (how->all || causes++ < CAUSES_SHOWN))
+            print_compilation(x, list[i].item, how);
+    }
+    if (causes > CAUSES_SHOWN)
+        (void)printf("\n%zu more, each cheaper: --all shows them\n", causes - CAUSES_SHOWN);
+    if (patterns > PATTERNS_SHOWN)
+        (void)printf("\n%zu more patterns: --all shows them\n", patterns - PATTERNS_SHOWN);
 }
 
 void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
     print_head(x);
-    if (!x->count)
+    if (!x->count && !x->pattern_count)
         return;
     print_question("Did the input shapes change?", &x->input_shapes);
     print_question("Did flags, options, versions or shardings change?", &x->profile_or_sharding);
     print_question("Did another branch of the graph become active?", &x->hidden_branch);
-    print_patterns(x, how, false);
-    print_causes(x, how);
-    print_patterns(x, how, true);
+    print_findings(x, how);
 }

@@ -35,6 +35,8 @@ void rk_journal_add_compile(rk_journal *journal, const rk_journal_compile *event
         add_key(json, event->key);
         rk_json_member_bool(json, "compiled", event->compiled);
         rk_json_member_bool(json, "failed", event->failed);
+        if (event->error)
+            rk_line_add_text(json, "error", rk_span_text(event->error), RK_LINE_MESSAGE_BYTES);
         rk_json_member_bool(json, "deserialize_failed", event->deserialize_failed);
         rk_json_member_bool(json, "quarantined", event->quarantined);
         if (event->late)

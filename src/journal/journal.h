@@ -50,6 +50,7 @@ typedef struct rk_journal_compile {
     const char *name;   // program name; "" if unknown
     // Why the fingerprint covers the program's bytes only; NULL if the program could be read.
     const char *by_bytes;
+    const char *error;       // the message of a failed compilation; NULL: none
     const rk_key *key;       // NULL if none could be made
     bool compiled;           // the plugin's compiler was called
     bool failed;             // the framework got an error

@@ -34,6 +34,7 @@ void rk_run_model_cleanup(rk_run_model *model) {
         rk_free(model->compiles[i].reason);
         rk_free(model->compiles[i].name);
         rk_free(model->compiles[i].by_bytes);
+        rk_free(model->compiles[i].error);
         rk_free(model->compiles[i].waited_for);
         rk_free(model->compiles[i].wait_end);
     }

@@ -72,6 +72,7 @@ typedef struct rk_run_compile {
     char *name;
     // Why the fingerprint covers the program's bytes only; "" if the program could be read.
     char *by_bytes;
+    char *error; // the message of a failed compilation; "" if there is none
     rk_run_hex key, program, options, environment;
     bool compiled, failed, deserialize_failed, quarantined;
     bool ahead_of_time, found;

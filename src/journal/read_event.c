@@ -189,6 +189,7 @@ static rk_err *add_compile(rk_run_builder *builder, const json_t *event, uint64_
     compile->waited_ns = take_seconds(event, "waited_seconds");
     RK_TRY(take_text(event, "reason", &compile->reason));
     RK_TRY(take_text(event, "by_bytes", &compile->by_bytes));
+    RK_TRY(take_text(event, "error", &compile->error));
     RK_TRY(take_text(event, "waited_for", &compile->waited_for));
     RK_TRY(take_text(event, "wait_end", &compile->wait_end));
     return take_text(event, "name", &compile->name);

@@ -9,7 +9,8 @@
 #include "identity/options.h"
 #include "pjrt/changes_internal.h"
 #include "pjrt/compile_internal.h"
-#include "pjrt/deadly_internal.h"
+#include "pjrt/crashing_entries_internal.h"
+#include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/extensions.h"
 #include "pjrt/load.h"
@@ -28,6 +29,15 @@ void rk_request_cleanup(rk_request *r) {
     rk_program_info_cleanup(&r->info);
     rk_components_cleanup(&r->options);
     rk_free(r->name);
+    rk_free(r->error);
+}
+
+void rk_request_note_error(rk_request *r, const PJRT_Error *error) {
+    r->outcome.failed = true;
+    if (rk_pjrt_error_is_ours(error)) // the bridge refused the call
+        return;
+    rk_span text = rk_pjrt_error_text(r->plugin->real, error);
+    r->error = text.len ? rk_strndup((const char *)text.data, text.len) : NULL;
 }
 
 void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Base *start,
@@ -93,7 +103,7 @@ static bool wants(void *context, const rk_entry *entry) {
     rk_request *r = context;
     if (r->runtime->verifier)
         rk_verify_note(r, entry);
-    if (!rk_deadly_allows_entry(r, entry))
+    if (!rk_crashing_allows_entry(r, entry))
         return false;
     return r->runtime->settings->mode != RK_MODE_REFRESH || rk_publish_was_ours(r, entry->metadata);
 }
@@ -129,7 +139,7 @@ bool rk_request_look_up(rk_request *r) {
     rk_origin *origin = aot ? NULL : rk_origin_new(&r->key);
     if (!aot && !origin)
         answer = (rk_answer){.miss = RK_MISS_READ_FAILED, .problem = rk_err_no_memory()};
-    else if (!rk_deadly_allows_key(r))
+    else if (!rk_crashing_allows_key(r))
         answer = (rk_answer){.miss = RK_MISS_LOAD_KILLED};
     else if (aot || !rk_prefetch_take(r, &answer))
         rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
@@ -201,14 +211,15 @@ static PJRT_Error *compile(rk_request *r) {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->outcome.compile_ns = rk_monotonic_ns() - start_ns;
     r->outcome.compiled = true;
-    r->outcome.failed = error != NULL;
-    if (!error)
+    if (error)
+        rk_request_note_error(r, error);
+    else
         rk_optimized_forget(r->args->executable);
     if (!error && r->args->executable)
         rk_publish_compiled(r);
     else
         rk_publish_program(r);
-    rk_deadly_warn(r);
+    rk_crashing_warn(r);
     rk_request_finish(r, RK_FLIGHT_NOT_KEPT,
                       error ? RK_BAD_LUCK_NS
                             : RK_SETTLED_NS); // has no effect if it is being published
@@ -264,6 +275,7 @@ static void fill_event(const rk_request *r, uint64_t start_ns, rk_journal_compil
         .reason = outcome->reason,
         .name = r->name ? r->name : "",
         .by_bytes = r->info.by_bytes,
+        .error = r->error,
         .key = r->has_key ? &r->key : NULL,
         .compiled = outcome->compiled,
         .failed = outcome->failed,

@@ -20,8 +20,9 @@ static PJRT_Error *compile(rk_request *r, PJRT_Compile_Args *args) {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     r->outcome.compile_ns = rk_monotonic_ns() - start_ns;
     r->outcome.compiled = true;
-    r->outcome.failed = error != NULL;
-    if (!error)
+    if (error)
+        rk_request_note_error(r, error);
+    else
         rk_optimized_forget(args->executable);
     return error;
 }
@@ -69,8 +70,11 @@ static PJRT_Error *watch(rk_plugin *plugin, PJRT_Compile_Args *args, int cancel_
         .state = rk_changes_look(),
         .cancel_state = cancel_state,
     };
-    if (!target || !runtime)
-        return compile(&r, args);
+    if (!target || !runtime) {
+        PJRT_Error *unwatched = compile(&r, args);
+        rk_request_cleanup(&r);
+        return unwatched;
+    }
     rk_request_note_extensions(&r, args->extension_start, args->program);
     r.seq = rk_runtime_next_seq();
     PJRT_Error *error = NULL;

@@ -4,7 +4,11 @@
 
 #include "pjrt/request_internal.h"
 
+// Frees what the request owns. Does not finish its flight.
 RK_HIDDEN void rk_request_cleanup(rk_request *r);
+
+// Records that the compiler refused the program, and its message. Borrows the error.
+RK_HIDDEN void rk_request_note_error(rk_request *r, const PJRT_Error *error);
 
 // Records an unknown extension of the call or of its program.
 RK_HIDDEN void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Base *start,

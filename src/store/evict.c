@@ -26,7 +26,7 @@ double rk_evict_worth(rk_entry_kind kind, uint64_t bytes, uint64_t compile_ns, u
 }
 
 rk_err *rk_survey_begin(rk_store *store, bool dry_run, rk_survey *out_survey) {
-    *out_survey = (rk_survey){.store = store, .dry_run = dry_run};
+    *out_survey = (rk_survey){.store = store, .dry_run = dry_run, .removal = RK_REMOVAL_EVICTED};
     RK_TRY(rk_last_use_load_clock(store, &out_survey->clock));
     return rk_pins_load(store, &out_survey->pins);
 }
@@ -325,16 +325,21 @@ rk_err *rk_survey_remove_marked(rk_survey *survey, rk_usage_table *gone,
                                 void (*removed)(void *context, const rk_evict_candidate *one),
                                 void *context) {
     RK_AUTO(place_walk) walk = PLACE_WALK_INIT(survey->store);
+    RK_AUTO(rk_buf) record = {0};
+    rk_err *err = NULL;
     if (survey->count)
         qsort(survey->items, survey->count, sizeof *survey->items, by_place);
-    for (size_t i = 0; i < survey->count; i++) {
+    for (size_t i = 0; i < survey->count && !err; i++) {
         rk_evict_candidate *one = &survey->items[i];
         if (!one->marked || one->gone)
             continue;
         one->marked = false;
-        RK_TRY(remove_marked(survey, &walk, one, gone));
+        err = remove_marked(survey, &walk, one, gone);
+        if (one->gone && one->kind == RK_ENTRY_EXECUTABLE && !survey->dry_run)
+            rk_removals_add(&record, survey->removal, one->hex);
         if (one->gone && removed)
             removed(context, one);
     }
-    return NULL;
+    rk_removals_note(survey->store, &record);
+    return err;
 }

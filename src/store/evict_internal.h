@@ -19,6 +19,7 @@
 #include "store/gc.h"
 #include "store/last_use_internal.h"
 #include "store/pins.h"
+#include "store/removals.h"
 #include "store/usage_internal.h"
 
 // An entry that was used within this time is recent, and is evicted last. A clock that jumped
@@ -45,6 +46,7 @@ typedef struct rk_evict_candidate {
 typedef struct rk_survey {
     rk_store *store;
     bool dry_run;
+    rk_removal removal; // what the record of removals calls it
     rk_last_use_clock clock;
     rk_pins pins;
     rk_evict_candidate *items; // owned

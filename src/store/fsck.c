@@ -10,6 +10,7 @@
 #include "store/loads.h"
 #include "store/own_internal.h"
 #include "store/pins.h"
+#include "store/removals.h"
 #include "store/usage_internal.h"
 
 enum { MAX_NAMES = 1 << 20, OTHERS_MAY_WRITE = S_IWGRP | S_IWOTH };
@@ -115,7 +116,7 @@ static rk_err *check_entry(check *self, rk_entry_kind kind, const char *path, co
         report_finding(self, RK_FSCK_OTHER_VERSION, path, rk_entry_fault_text(fault), false);
     else if (fault)
         report_finding(self, RK_FSCK_DAMAGED, path, rk_entry_fault_text(fault),
-                       self->options->repair && rk_store_set_aside(self->store, kind, hex));
+                       self->options->repair && rk_removals_set_aside(self->store, kind, hex));
     return NULL;
 }
 
@@ -153,7 +154,7 @@ static rk_err *visit_file(void *context, const char *name) {
     if (!S_ISREG(info.st_mode)) {
         report_finding(
             self, is_entry ? RK_FSCK_NOT_A_FILE : RK_FSCK_UNKNOWN, path, "is not a regular file",
-            is_entry && self->options->repair && rk_store_set_aside(self->store, in->kind, hex));
+            is_entry && self->options->repair && rk_removals_set_aside(self->store, in->kind, hex));
         return NULL;
     }
     if (rk_temporary_is_name(name)) {

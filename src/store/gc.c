@@ -127,6 +127,7 @@ static rk_err *collect(collection *self, rk_store *store) {
     const rk_gc_options *options = self->options;
     RK_TRY(rk_usage_read(store, &self->state));
     RK_TRY(rk_survey_begin(store, options->dry_run, &self->survey));
+    self->survey.removal = RK_REMOVAL_COLLECTED;
     (void)rk_usage_find_finished(self->state, self->survey.clock.now_ns);
     RK_TRY(visit_all(self));
     report_leftovers(self);

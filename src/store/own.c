@@ -189,7 +189,8 @@ bool rk_own_other(const rk_store *store, const char *folder, const char *name,
     if (!S_ISREG(info->st_mode))
         return false;
     if (strcmp(folder, "usage") == 0)
-        return strcmp(name, "base") == 0 || strcmp(name, "clock") == 0 || rk_own_log_name(name);
+        return strcmp(name, "base") == 0 || strcmp(name, "clock") == 0 ||
+               strcmp(name, "removals") == 0 || rk_own_log_name(name);
     if (strcmp(folder, "pins") == 0)
         return is_key && info->st_size == 0;
     rk_autofree char *path = rk_path_join(folder, name);

@@ -4,6 +4,7 @@
 
 #include "base/tree.h"
 #include "store/last_use_internal.h"
+#include "store/removals.h"
 #include "store/reservation_internal.h"
 
 // More than an entry, since rk_tree_read reserves a little more than the size of the file.
@@ -64,14 +65,14 @@ rk_err *rk_store_get(rk_store *store, const rk_key *key, rk_store_lookup *out_lo
     if (out_lookup->found)
         rk_last_use_touch(store, hex);
     else if (out_lookup->fault && out_lookup->fault != RK_ENTRY_UNKNOWN_VERSION && !store->readonly)
-        out_lookup->quarantined = rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
+        out_lookup->quarantined = rk_removals_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
     return NULL;
 }
 
 bool rk_store_quarantine(rk_store *store, const rk_key *key) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&key->digest, hex);
-    return !store->readonly && rk_store_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
+    return !store->readonly && rk_removals_set_aside(store, RK_ENTRY_EXECUTABLE, hex);
 }
 
 static atomic_bool *swept(rk_store *store, rk_entry_kind kind, const char *hex) {

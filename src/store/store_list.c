@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/tree.h"
 #include "store/load_verdict.h"
+#include "store/removals.h"
 #include "store/usage_internal.h"
 
 // A walk through the folders of one kind.
@@ -102,6 +103,8 @@ rk_err *rk_store_remove(rk_store *store, const char *hex_prefix, uint64_t *out_b
     RK_TRY(rk_store_resolve(store, 1u << RK_ENTRY_EXECUTABLE | 1u << RK_ENTRY_PROGRAM, hex_prefix,
                             hex));
     RK_TRY(remove_kind(store, RK_ENTRY_EXECUTABLE, hex, out_bytes));
+    if (*out_bytes)
+        rk_removals_note_one(store, RK_REMOVAL_BY_HAND, hex);
     RK_TRY(remove_kind(store, RK_ENTRY_PROGRAM, hex, out_bytes));
     return rk_load_verdict_remove(store, hex);
 }

@@ -145,3 +145,49 @@ rk_cause rk_components_cause(const rk_differences *list) {
                 return order[i].cause;
     return RK_CAUSE_FIRST;
 }
+
+// Joining.
+
+// Options whose values follow from the number of inputs and of devices.
+static bool follows_from_program(const rk_difference *d) {
+    static const char *const parts[] = {"allow_spmd_sharding_propagation", "num_partitions",
+                                        "num_replicas", "device_assignment"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++)
+        if (d->kind == RK_DIFFERENCE_OPTION && d->attribute && strstr(d->attribute, parts[i]))
+            return true;
+    return false;
+}
+
+static rk_err *append(rk_differences *list, rk_differences *from) {
+    for (size_t i = 0; i < from->count; i++) {
+        from->items[i].order = (uint32_t)list->count; // both lists are sorted already
+        RK_TRY(rk_differences_add(list, &from->items[i]));
+    }
+    list->left_out += from->left_out;
+    return NULL;
+}
+
+bool rk_rules_over_program(rk_cause cause) {
+    return cause == RK_CAUSE_TOOLCHAIN || cause == RK_CAUSE_DEVICE;
+}
+
+rk_err *rk_join_components(rk_program_diff *diff, rk_differences *components) {
+    rk_cause other = rk_components_cause(components);
+    bool rules = diff->cause == RK_CAUSE_FIRST || rk_rules_over_program(other);
+    for (size_t i = 0; i < components->count; i++)
+        components->items[i].follows =
+            diff->list.cause_count && follows_from_program(&components->items[i]);
+    // A flag that the framework reads also changes the options.
+    for (size_t i = 0; i < components->count && other != RK_CAUSE_OPTIONS; i++)
+        components->items[i].follows |= components->items[i].kind == RK_DIFFERENCE_OPTION;
+    // Another version or another set of devices explains the differences of the program.
+    for (size_t i = 0; i < diff->list.count && rules; i++)
+        diff->list.items[i].follows = true;
+    diff->cause = rules ? other : diff->cause;
+    RK_AUTO(rk_differences) program = diff->list;
+    diff->list = (rk_differences){0};
+    RK_TRY(append(&diff->list, rules ? components : &program));
+    RK_TRY(append(&diff->list, rules ? &program : components));
+    rk_differences_sort(&diff->list);
+    return NULL;
+}

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "diagnose/diff/difference.h"
+#include "diagnose/diff/diff.h"
 
 // Appends the differences to `list`: changed and removed components in the order of `before`, then
 // added ones. Each side is a list as identity/components.h writes it, or an object of named lists
@@ -28,3 +28,11 @@ RK_NODISCARD rk_err *rk_diff_libraries(const json_t *before, const json_t *after
 // topology, else RK_CAUSE_ENVIRONMENT for a flag or variable, else RK_CAUSE_OPTIONS. RK_CAUSE_FIRST
 // if nothing differs.
 rk_cause rk_components_cause(const rk_differences *list);
+
+// True if the cause explains all differences of the program: another toolchain or other devices.
+bool rk_rules_over_program(rk_cause cause);
+
+// Adds the differences of the components to those of the programs, and sets the cause of both
+// together. The program's own differences come first, unless another toolchain or device explains
+// them. Consumes the texts of `components`. Fails only with RK_RESOURCE_EXHAUSTED.
+RK_NODISCARD rk_err *rk_join_components(rk_program_diff *diff, rk_differences *components);

@@ -174,11 +174,21 @@ static rk_cause cause_of(const rk_differ *d) {
         return RK_CAUSE_DTYPE;
     if (d->shardings)
         return RK_CAUSE_SHARDING;
+    // Another type of all values comes with a few other operations (a mean in more bits).
     if (d->structures || d->converts)
-        return d->structures ? RK_CAUSE_STRUCTURE : RK_CAUSE_DTYPE;
+        return d->converts > 2 * d->structures ? RK_CAUSE_DTYPE : RK_CAUSE_STRUCTURE;
     if (d->donations && !d->constants)
         return RK_CAUSE_OPTIONS;
     return d->constants ? RK_CAUSE_CONSTANT : RK_CAUSE_STRUCTURE;
+}
+
+// Results that the program computes: a constant as a result is left over from the initialization,
+// which PyTorch/XLA materializes with the first step.
+static size_t count_computed_results(const rk_program_index *index) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < index->result_count; i++)
+        count += !rk_differ_is_literal_result(index, i);
+    return count;
 }
 
 // Returns whether the later program only adds most of its new inputs to its results. It must have
@@ -191,7 +201,7 @@ static bool is_accumulation(const rk_differ *d) {
         if (d->parameter[i] == RK_NO_ID)
             return false;
     return added && 2 * d->accumulated >= added && d->out->added <= 6 * d->accumulated &&
-           d->a->result_count == d->b->result_count;
+           count_computed_results(d->a) == count_computed_results(d->b);
 }
 
 // Another version of the framework writes the program in another way: all other differences follow
@@ -208,6 +218,17 @@ static rk_err *compare_producers(rk_differ *d) {
     return NULL;
 }
 
+// If nothing is a cause, the first difference is.
+static void be_cause(rk_differences *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].follows)
+            return;
+    if (list->count) {
+        list->items[0].follows = false;
+        list->cause_count = 1;
+    }
+}
+
 rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index *after,
                          rk_program_diff *out_diff) {
     *out_diff = (rk_program_diff){0};
@@ -217,8 +238,10 @@ rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index 
     RK_TRY(match_ops(&d));
     RK_TRY(rk_differ_match_parameters(&d));
     RK_TRY(rk_differ_parameters(&d));
-    RK_TRY(rk_differ_results(&d));
+    RK_TRY(rk_differ_results(&d, false));
     RK_TRY(rk_differ_ops(&d));
+    RK_TRY(rk_differ_results(&d, true));
+    be_cause(&out_diff->list);
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);
     RK_TRY(compare_producers(&d));

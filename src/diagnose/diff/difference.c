@@ -17,9 +17,9 @@ const char *rk_difference_kind_name(rk_difference_kind kind) {
 
 const char *rk_cause_name(rk_cause cause) {
     static const char *const names[RK_CAUSE_COUNT] = {
-        "first",      "shape",     "dtype",   "constant",    "structure",
-        "parameters", "sharding",  "options", "environment", "toolchain",
-        "device",     "duplicate", "evicted", "damaged",     "uncacheable",
+        "first",    "shape",   "dtype",       "constant",    "structure", "parameters",
+        "sharding", "options", "environment", "toolchain",   "device",    "duplicate",
+        "evicted",  "damaged", "removed",     "uncacheable", "failed",
     };
     return names[cause];
 }

@@ -38,13 +38,17 @@ typedef enum rk_cause {
     RK_CAUSE_DUPLICATE,
     RK_CAUSE_EVICTED,
     RK_CAUSE_DAMAGED,
+    RK_CAUSE_REMOVED,
     RK_CAUSE_UNCACHEABLE,
+    RK_CAUSE_FAILED,
     RK_CAUSE_COUNT,
 } rk_cause;
 const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
 
 // Attribute of the difference that reports why a program is not stored; `after` holds the reason.
 #define RK_WHY_NOT_KEPT "why it is not kept"
+// Attribute of the difference that reports the compiler's error in `after`.
+#define RK_COMPILER_ERROR "error"
 
 // All text is owned; NULL if there is none.
 typedef struct rk_difference {

@@ -14,14 +14,15 @@ static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(index->model->nodes.items[target].bytes, "Sharding"));
 }
 
-// The value before reshapes and transposes.
-static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
+static bool is_layout_op(rk_span name) {
+    return rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose");
+}
+
+uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) {
     for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
          steps++) {
         const rk_op *op = &index->model->ops.items[index->producer[value]];
-        rk_span name = rk_model_string(index->model, op->name);
-        if (op->operand_count != 1 ||
-            !(rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose")))
+        if (op->operand_count != 1 || !is_layout_op(rk_model_string(index->model, op->name)))
             break;
         value = index->model->operands.items[op->first_operand];
     }
@@ -30,7 +31,7 @@ static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
 
 static bool is_result(const rk_program_index *index, uint32_t value) {
     for (uint32_t i = 0; i < index->result_count; i++)
-        if (laid_out_from(index, index->results[i]) == value)
+        if (rk_differ_laid_out_from(index, index->results[i]) == value)
             return true;
     return false;
 }
@@ -71,6 +72,11 @@ static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
     }
 }
 
+static bool is_of_sizes(rk_span name) {
+    return rk_differ_ends(name, ".broadcast_in_dim") || rk_differ_ends(name, ".reshape") ||
+           rk_differ_ends(name, ".broadcast");
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = rk_differ_subject_of(index, item);
@@ -80,23 +86,34 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     d->accumulated += added && adds_new_parameter(d, index->items[item].op);
     if (!added)
         place_removed(d, item, next, &subject);
-    subject.follows = rk_differ_inputs_differ(d);
+    // A changed size of 1 needs a broadcast, or needs none.
+    subject.follows = rk_differ_inputs_differ(d) || (d->constants && is_of_sizes(subject.op));
     rk_difference_kind kind = added ? RK_DIFFERENCE_OP_ADDED : RK_DIFFERENCE_OP_REMOVED;
+    bool is_convert = rk_differ_ends(subject.op, ".convert");
     if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
         d->shardings += !subject.follows;
+    } else if (!subject.follows && !subject.place.file.len && is_layout_op(subject.op)) {
+        // PyTorch/XLA records a view once or twice, whatever the source says: no line has it.
+        subject.follows = true;
     } else if (!subject.follows) {
         subject.follows = rk_differ_is_known_line(d, &subject.place);
         // A conversion only changes a type: the cause is a dtype, not the structure.
-        *(rk_differ_ends(subject.op, ".convert") ? &d->converts : &d->structures) += 1;
+        *(is_convert ? &d->converts : &d->structures) += 1;
     }
+    const rk_model *m = index->model;
+    const rk_op *op = &m->ops.items[index->items[item].op];
     RK_AUTO(rk_buf) type = {0};
-    const rk_op *op = &index->model->ops.items[index->items[item].op];
+    RK_AUTO(rk_buf) from = {0};
     if (op->result_count)
-        rk_program_index_write_type(index->model, index->model->values.items[op->first_result].type,
-                                    &type);
-    rk_span text = rk_buf_span(&type), none = {0};
-    return rk_differ_add(d, kind, &subject, none, added ? none : text, added ? text : none);
+        rk_program_index_write_type(m, m->values.items[op->first_result].type, &type);
+    if (is_convert && op->operand_count && kind != RK_DIFFERENCE_SHARDING) {
+        kind = RK_DIFFERENCE_DTYPE;
+        rk_program_index_write_type(m, m->values.items[m->operands.items[op->first_operand]].type,
+                                    &from);
+    }
+    rk_span text = rk_buf_span(&type), other = rk_buf_span(&from), none = {0};
+    return rk_differ_add(d, kind, &subject, none, added ? other : text, added ? text : other);
 }
 
 // Walks two matched functions in order. NULL: the function is only in the other program.

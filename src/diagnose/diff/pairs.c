@@ -224,7 +224,8 @@ static void write_source(const rk_program_index *index, uint32_t value, rk_buf *
 static rk_err *add_wiring(rk_differ *d, const rk_differ_subject *of, uint32_t number,
                           uint32_t before, uint32_t after) {
     rk_differ_subject subject = *of;
-    subject.follows = rk_differ_inputs_differ(d) || d->structures > 0;
+    // A conversion moves between an operation and its operands.
+    subject.follows = rk_differ_inputs_differ(d) || d->structures > 0 || d->converts > 0;
     if (!subject.follows) {
         d->structures++;
         subject.follows = rk_differ_is_known_line(d, &subject.place);
@@ -266,6 +267,13 @@ static uint32_t type_of(const rk_program_index *index, uint32_t value) {
     return index->model->values.items[value].type;
 }
 
+// Returns whether two operands are the same value, reshaped or transposed by operations that no
+// line of the source has. PyTorch/XLA sometimes records the views of a gradient twice.
+static bool is_same_view(const rk_differ *d, const pair *p, uint32_t x, uint32_t y) {
+    return !p->subject.place.file.len &&
+           same_source(d, rk_differ_laid_out_from(d->a, x), rk_differ_laid_out_from(d->b, y));
+}
+
 static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_differ) {
     const rk_model *m = d->a->model, *n = d->b->model;
     uint32_t literal = RK_NO_ID, wired = RK_NO_ID;
@@ -283,7 +291,7 @@ static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_dif
             continue;
         }
         *out_types_differ |= kind != RK_DIFFERENCE_KIND_COUNT;
-        if (!same_source(d, x, y) && wired == RK_NO_ID)
+        if (wired == RK_NO_ID && !same_source(d, x, y) && !is_same_view(d, p, x, y))
             wired = i;
     }
     if (wired != RK_NO_ID)

@@ -341,7 +341,8 @@ static rk_err *take_results(rk_program_index *index, uint32_t function) {
     const rk_model *m = index->model;
     if (function + 1 >= m->ops.items[function].end)
         return NULL;
-    const rk_op *end = &m->ops.items[find_end(m, function)];
+    uint32_t end_id = find_end(m, function);
+    const rk_op *end = &m->ops.items[end_id];
     bool is_list = is_name(m, end->name, "func.return") || is_name(m, end->name, "hlo.tuple");
     uint32_t count = is_list ? end->operand_count : end->result_count;
     index->results = rk_malloc(((size_t)count + 1) * sizeof *index->results);
@@ -352,7 +353,9 @@ static rk_err *take_results(rk_program_index *index, uint32_t function) {
             is_list ? m->operands.items[end->first_operand + i] : end->first_result + i;
     index->result_count = count;
     // JAX gives the return operation the location of the call.
-    if (!is_name(m, end->name, "func.return") || !rk_source_of(m, end->location, &index->call))
+    bool is_return = is_name(m, end->name, "func.return");
+    index->end = is_return ? end_id : RK_NO_ID;
+    if (!is_return || !rk_source_of(m, end->location, &index->call))
         index->call = (rk_source){0};
     return NULL;
 }
@@ -374,7 +377,7 @@ static rk_err *take_entry(rk_program_index *index) {
 }
 
 rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_index) {
-    *out_index = (rk_program_index){.model = model};
+    *out_index = (rk_program_index){.model = model, .end = RK_NO_ID};
     if (!model->ops.count)
         return rk_error(RK_RESOURCE_EXHAUSTED, "a program without a module");
     RK_TRY(allocate(out_index));

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "diagnose/diff/components.h"
+#include "diagnose/diff/counterparts.h"
 
 static void only_cleanup(rk_run_only_list *list) {
     for (size_t i = 0; i < list->count; i++)
@@ -115,32 +116,47 @@ static rk_err *split(const rk_run_model *before, const rk_run_model *after, cons
     return NULL;
 }
 
-// The most similar program of the other run, also among programs of both runs. NULL if none is
-// similar.
-static const rk_known *find_nearest(const programs *others, const rk_corpus *corpus,
-                                    rk_run_only *item) {
-    const rk_known *nearest = NULL;
-    for (size_t i = 0; i < others->count && item->program && item->program->has_sketch; i++) {
-        const char *key = others->items[i]->key;
-        const rk_known *other = *key ? rk_corpus_find(corpus, key) : NULL;
-        if (!other || !other->has_sketch)
-            continue;
-        double similarity = rk_sketch_similarity(&other->sketch, &item->program->sketch, false);
-        if (similarity <= item->similarity)
-            continue;
-        item->similarity = similarity;
-        item->nearest = others->items[i];
-        nearest = other;
-    }
-    return nearest;
+// Compares a program with one of the other run, and keeps the comparison with the fewest changes.
+static rk_err *try_counterpart(const rk_corpus *corpus, const rk_counterpart *counterpart,
+                               const rk_loaded *later, rk_run_only *item, size_t *changes) {
+    RK_AUTO(rk_loaded) earlier = {0};
+    RK_AUTO(rk_program_diff) diff = {0};
+    RK_AUTO(rk_differences) components = {0};
+    RK_TRY(rk_corpus_open(corpus, counterpart->known, &earlier));
+    if (earlier.loaded && later->loaded)
+        RK_TRY(rk_diff_programs(&earlier.index, &later->index, &diff));
+    RK_TRY(rk_diff_toolchains(earlier.toolchain, later->toolchain, &components));
+    if (earlier.components && later->components)
+        RK_TRY(rk_diff_components(earlier.components, later->components, &components));
+    size_t count =
+        rk_count_changes(&diff.list, NULL, NULL) + rk_count_changes(&components, NULL, NULL);
+    if (item->nearest && count >= *changes)
+        return NULL;
+    RK_TRY(rk_join_components(&diff, &components));
+    *changes = count;
+    item->nearest = counterpart->request;
+    item->similarity = counterpart->similarity;
+    rk_program_diff_cleanup(&item->diff);
+    item->diff = diff;
+    diff = (rk_program_diff){0};
+    return NULL;
 }
 
-static rk_err *compare(const rk_corpus *corpus, const rk_known *nearest, rk_run_only *item) {
-    RK_AUTO(rk_loaded) a = {0};
-    RK_AUTO(rk_loaded) b = {0};
-    RK_TRY(rk_corpus_open(corpus, nearest, &a));
-    RK_TRY(rk_corpus_open(corpus, item->program, &b));
-    return a.loaded && b.loaded ? rk_diff_programs(&a.index, &b.index, &item->diff) : NULL;
+// Compares with the programs of the other run, also with those that both runs requested.
+static rk_err *compare(const rk_corpus *corpus, const rk_start *before, const rk_start *after,
+                       rk_run_only *item) {
+    RK_AUTO(rk_loaded) later = {0};
+    rk_counterparts list;
+    size_t changes = 0;
+    // Operations of the framework's own: jobs run them for many shapes.
+    if (item->program && item->program->has_sketch && rk_sketch_is_eager(&item->program->sketch))
+        return NULL;
+    rk_counterparts_find(before, after, (size_t)(item->request - after->run->compiles), &list);
+    if (list.count)
+        RK_TRY(rk_corpus_open(corpus, item->program, &later));
+    for (size_t i = 0; i < list.count && (!item->nearest || changes > 1); i++)
+        RK_TRY(try_counterpart(corpus, &list.items[i], &later, item, &changes));
+    return NULL;
 }
 
 static json_t *components_of(const rk_run_model *run) {
@@ -187,15 +203,13 @@ static rk_err *compare_environments(const rk_run_model *before, const rk_run_mod
 rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after, const rk_corpus *corpus,
                      rk_run_diff *out_diff) {
     *out_diff = (rk_run_diff){0};
-    __attribute__((cleanup(programs_cleanup))) programs others = {0};
+    RK_AUTO(rk_start) a = {0};
+    RK_AUTO(rk_start) b = {0};
     RK_TRY(compare_environments(before, after, corpus, &out_diff->environment));
     RK_TRY(split(before, after, corpus, out_diff));
-    RK_TRY(collect(before, &others));
-    for (size_t i = 0; i < out_diff->only_after.count; i++) {
-        rk_run_only *item = &out_diff->only_after.items[i];
-        const rk_known *nearest = find_nearest(&others, corpus, item);
-        if (nearest)
-            RK_TRY(compare(corpus, nearest, item));
-    }
+    RK_TRY(rk_start_make(before, corpus, &a));
+    RK_TRY(rk_start_make(after, corpus, &b));
+    for (size_t i = 0; i < out_diff->only_after.count; i++)
+        RK_TRY(compare(corpus, &a, &b, &out_diff->only_after.items[i]));
     return NULL;
 }

@@ -10,6 +10,7 @@
 #define SAME_FUNCTIONS       0.5  // in common functions, if the source may have been edited
 #define SAME_KINDS           0.5
 #define SAME_KINDS_EDITED    0.2 // if SAME_FUNCTIONS is reached
+#define SAME_KINDS_CONTAINED 0.8 // of the smaller program's operations, if a line is common
 // PyTorch/XLA gives all programs one name, and training and evaluation share the lines of the
 // model.
 #define SAME_KINDS_NAMELESS 0.6
@@ -89,6 +90,21 @@ static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
     return s;
 }
 
+// The share of the smaller program's kinds of operations that the larger program has, too.
+static double contained_kinds(const rk_sketch *a, const rk_sketch *b) {
+    const rk_sketch *less = a->op_count < b->op_count ? a : b, *more = less == a ? b : a;
+    shares s = {0};
+    for (uint32_t i = 0, j = 0; i < less->kind_count; i++) {
+        while (j < more->kind_count && more->kinds[j].hash < less->kinds[i].hash)
+            j++;
+        bool found = j < more->kind_count && more->kinds[j].hash == less->kinds[i].hash;
+        uint32_t x = less->kinds[i].count, y = found ? more->kinds[j].count : 0;
+        s.common += x < y ? x : y;
+        s.all += x;
+    }
+    return s.all ? (double)s.common / (double)s.all : 0;
+}
+
 // The share of the smaller program that is in the larger one. A branch may remove most operations,
 // so that the share of all is small. 0 if a side has only one line: one line may hold two
 // functions.
@@ -96,6 +112,26 @@ static double contained(shares s) {
     uint64_t smaller = s.sums[0] < s.sums[1] ? s.sums[0] : s.sums[1];
     bool several = s.lines[0] > 1 && s.lines[1] > 1;
     return smaller && several ? (double)s.common / (double)smaller : 0;
+}
+
+// Counts the operations that two functions of libraries have in common, by function.
+static shares same_inner(const rk_sketch *a, const rk_sketch *b) {
+    bool taken[RK_SKETCH_INNER_MAX] = {false};
+    shares s = {0};
+    for (uint32_t j = 0; j < b->inner_count; j++)
+        s.all += b->inner[j].count;
+    for (uint32_t i = 0; i < a->inner_count; i++) {
+        uint32_t j = 0;
+        while (j < b->inner_count && (taken[j] || b->inner[j].function != a->inner[i].function))
+            j++;
+        bool found = j < b->inner_count;
+        uint32_t x = a->inner[i].count, y = found ? b->inner[j].count : 0;
+        s.common += x < y ? x : y;
+        s.all += x > y ? x - y : 0;
+        if (found)
+            taken[j] = true;
+    }
+    return s;
 }
 
 static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
@@ -123,12 +159,35 @@ static bool same_name(const rk_sketch *a, const rk_sketch *b) {
     return rk_span_equal(x, rk_program_index_bare_name(rk_span_text(b->module)));
 }
 
+// True for the control flow that JAX runs outside of any jitted function under the name of the
+// primitive. The name does not identify the function.
+static bool is_primitive(const rk_sketch *sketch) {
+    static const char *const names[] = {
+        "jit_scan",      "jit_while", "jit_cond", "jit_custom_jvp_call", "jit_custom_vjp_call",
+        "jit_checkpoint"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (rk_span_is(rk_program_index_bare_name(rk_span_text(sketch->module)), names[i]))
+            return true;
+    return false;
+}
+
+// Two calls of a primitive run the same function only if they come from one place and pass as many
+// values.
+static bool same_primitive_call(const rk_sketch *a, const rk_sketch *b, bool same_source) {
+    return (same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller) &&
+           a->input_count == b->input_count && a->result_count == b->result_count;
+}
+
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
                          shares by_line) {
     double lines = share(by_line);
     bool lineless = !a->line_count || !b->line_count;
+    if (a->inner_count && b->inner_count && !rk_sketch_is_eager(a) && !rk_sketch_is_eager(b))
+        return kinds >= SAME_KINDS && share(same_inner(a, b)) >= SAME_FUNCTIONS;
     // The same operations in the same order: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
+    if (a->is_mlir && is_primitive(a) && !same_primitive_call(a, b, same_source))
+        return false;
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;
     if (!a->is_mlir)
@@ -141,6 +200,10 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
         return same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller;
     }
     if (lines >= SAME_LINES || contained(by_line) >= SAME_LINES_CONTAINED)
+        return true;
+    // A branch that adds many operations to a function of few lines.
+    uint32_t least = a->op_count < b->op_count ? a->op_count : b->op_count;
+    if (by_line.common && least >= OPS_ALIKE_MIN && contained_kinds(a, b) >= SAME_KINDS_CONTAINED)
         return true;
     return !same_source && kinds >= SAME_KINDS_EDITED &&
            share(same_lines(a, b, true)) >= SAME_FUNCTIONS;

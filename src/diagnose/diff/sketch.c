@@ -6,7 +6,6 @@
 #include "diagnose/diff/hash.h"
 #include "program/read.h"
 
-enum { BARE_OPERATIONS_MAX = 4 }; // of a program that is one operation
 
 static void free_line(rk_sketch_line *line) {
     rk_free(line->file);
@@ -31,6 +30,7 @@ void rk_sketch_cleanup(rk_sketch *sketch) {
         free_line(&sketch->lines[i]);
     rk_free(sketch->lines);
     free_line(&sketch->call);
+    rk_free(sketch->inner);
     *sketch = (rk_sketch){0};
 }
 
@@ -176,6 +176,64 @@ static rk_err *make_lines(const rk_program_index *index, rk_sketch *sketch) {
     return make_line(&index->call, 0, &sketch->call);
 }
 
+// The innermost position of an operation, of any owner. False if it has none.
+static bool inner_of(const rk_program_index *index, uint32_t op, rk_source *out_place) {
+    return rk_source_frames(index->model, index->model->ops.items[op].location, RK_FILE_FRAMEWORK,
+                            out_place, 1) == 1;
+}
+
+static rk_sketch_inner inner_hashes(const rk_source *place) {
+    rk_span part = rk_file_installed_part(place->file);
+    uint64_t file = rk_hash_span(RK_HASH_SEED, part.len ? part : place->file);
+    return (rk_sketch_inner){.line = (uint32_t)rk_hash_mix(file, place->line),
+                             .function = (uint32_t)rk_hash_span(file, place->function),
+                             .count = 1};
+}
+
+static int most_inner_first(const void *a, const void *b) {
+    const rk_sketch_inner *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+// Counts the operations of each innermost position, except that of the call.
+static rk_err *make_inner(const rk_program_index *index, rk_sketch *sketch) {
+    rk_source place;
+    bool has_call = index->end != RK_NO_ID && inner_of(index, index->end, &place);
+    rk_sketch_inner call = has_call ? inner_hashes(&place) : (rk_sketch_inner){0};
+    rk_autofree rk_sketch_inner *list = rk_calloc(LINES_COUNTED_MAX, sizeof *list);
+    sketch->inner = rk_calloc(RK_SKETCH_INNER_MAX, sizeof *sketch->inner);
+    if (!list || !sketch->inner)
+        return rk_err_no_memory();
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < index->item_count; i++) {
+        if (!inner_of(index, index->items[i].op, &place))
+            continue;
+        rk_sketch_inner one = inner_hashes(&place);
+        uint32_t at = 0;
+        while (at < count && list[at].line != one.line)
+            at++;
+        if (at == LINES_COUNTED_MAX || (has_call && one.line == call.line))
+            continue;
+        one.count += list[at].count;
+        list[at] = one;
+        count += at == count;
+    }
+    qsort(list, count, sizeof *list, most_inner_first);
+    sketch->inner_count = count < RK_SKETCH_INNER_MAX ? count : RK_SKETCH_INNER_MAX;
+    memcpy(sketch->inner, list, sketch->inner_count * sizeof *list);
+    return NULL;
+}
+
+// True if the user's source has operations elsewhere than in the line of the call.
+static bool has_user_lines(const rk_sketch *sketch) {
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].hash != sketch->call.hash)
+            return true;
+    return false;
+}
+
 rk_err *rk_sketch_make(const rk_program_index *index, rk_sketch *out_sketch) {
     const rk_model *m = index->model;
     *out_sketch = (rk_sketch){.op_count = index->op_count};
@@ -187,7 +245,7 @@ rk_err *rk_sketch_make(const rk_program_index *index, rk_sketch *out_sketch) {
     RK_TRY(make_kinds(index, out_sketch));
     RK_TRY(make_lines(index, out_sketch));
     rk_sketch_finish(out_sketch);
-    return NULL;
+    return has_user_lines(out_sketch) ? NULL : make_inner(index, out_sketch);
 }
 
 rk_err *rk_sketch_of_program(rk_span code, rk_span format, rk_sketch *out_sketch, bool *out_made) {
@@ -238,6 +296,17 @@ static void write_line(rk_json *json, const rk_sketch_line *line) {
     rk_json_end_array(json);
 }
 
+static void write_inner(rk_json *json, const rk_sketch *sketch) {
+    rk_json_key(json, "inner");
+    rk_json_begin_array(json);
+    for (uint32_t i = 0; i < sketch->inner_count; i++) {
+        rk_json_uint(json, sketch->inner[i].line);
+        rk_json_uint(json, sketch->inner[i].function);
+        rk_json_uint(json, sketch->inner[i].count);
+    }
+    rk_json_end_array(json);
+}
+
 void rk_sketch_write(const rk_sketch *sketch, rk_json *json) {
     RK_AUTO(rk_buf) structure = {0};
     rk_buf_add_format(&structure, "%016llx", (unsigned long long)sketch->structure);
@@ -267,6 +336,8 @@ void rk_sketch_write(const rk_sketch *sketch, rk_json *json) {
         write_line(json, &sketch->call);
     else
         rk_json_null(json);
+    if (sketch->inner_count)
+        write_inner(json, sketch);
     rk_json_end_object(json);
 }
 
@@ -284,12 +355,18 @@ rk_source rk_sketch_source(const rk_sketch_line *line) {
                        .line = line->line};
 }
 
+// True if enough operations are below the call for a function of a library. Fewer may come from a
+// helper of an operation.
+static bool has_library_function(const rk_sketch *sketch) {
+    enum { INNER_MIN = 8 };
+    uint64_t below = 0;
+    for (uint32_t i = 0; i < sketch->inner_count; i++)
+        below += sketch->inner[i].count;
+    return below >= INNER_MIN;
+}
+
 bool rk_sketch_is_eager(const rk_sketch *sketch) {
-    // An operation deep inside of libraries: the stack is cut before the user's frames.
-    if (!sketch->line_count && !sketch->call.line)
-        return sketch->is_mlir && sketch->op_count <= BARE_OPERATIONS_MAX;
-    for (uint32_t i = 0; i < sketch->line_count; i++)
-        if (sketch->lines[i].hash != sketch->call.hash)
-            return false;
-    return sketch->call.line != 0;
+    enum { OPS_MAX = 8 }; // of an operation without any line: the frames of libraries hide the call
+    bool has_place = sketch->call.line || (sketch->is_mlir && sketch->op_count <= OPS_MAX);
+    return has_place && !has_user_lines(sketch) && !has_library_function(sketch);
 }

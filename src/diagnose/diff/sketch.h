@@ -26,6 +26,12 @@ typedef struct rk_sketch_kind {
     uint32_t hash, count;
 } rk_sketch_kind;
 
+typedef struct rk_sketch_inner {
+    uint32_t line;     // hash of file and line; of an installed file, from its package on
+    uint32_t function; // hash of file and function
+    uint32_t count;    // operations
+} rk_sketch_inner;
+
 typedef struct rk_sketch {
     char *module; // "jit_step"
     char *producer;
@@ -39,12 +45,17 @@ typedef struct rk_sketch {
     rk_sketch_line *lines; // most operations first
     uint32_t line_count;
     rk_sketch_line call; // where the program was called; line 0: unknown
+    // Only of a program that has no user's lines but that of its call: the innermost positions of
+    // any owner below the call, most operations first. They identify a function of a library.
+    rk_sketch_inner *inner;
+    uint32_t inner_count;
 } rk_sketch;
 
 enum {
     RK_SKETCH_VALUES_MAX = 4096, // of inputs, and of results
     RK_SKETCH_LINES_MAX = 64,
     RK_SKETCH_KINDS_MAX = 1024,
+    RK_SKETCH_INNER_MAX = 64,
 };
 
 // Makes the sketch of a program. Owned by the caller: rk_sketch_cleanup, also after an error. Fails
@@ -71,9 +82,9 @@ const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch);
 // A line as a place without a stack; `line` may be NULL. Borrowed.
 rk_source rk_sketch_source(const rk_sketch_line *line);
 
-// True if all known operations come from the line of the call, or if a program of a few operations
-// has no lines. The program is then a single operation of the framework, not a function that the
-// user wrote.
+// True if all known operations come from the line of the call, and from one position in the library
+// that the line calls. The program is then a single operation of the framework, not a function that
+// the user or a library wrote.
 bool rk_sketch_is_eager(const rk_sketch *sketch);
 
 // Similarity of two programs, from 0 to 1, by their kinds of operations, lines and inputs. 0: they

@@ -65,6 +65,20 @@ static rk_err *read_lines(const json_t *list, rk_sketch *sketch) {
     return NULL;
 }
 
+static rk_err *read_inner(const json_t *list, rk_sketch *sketch) {
+    size_t count = json_array_size(list) / 3;
+    count = count < RK_SKETCH_INNER_MAX ? count : RK_SKETCH_INNER_MAX;
+    sketch->inner = rk_calloc(count + 1, sizeof *sketch->inner);
+    if (!sketch->inner)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < count; i++)
+        sketch->inner[i] = (rk_sketch_inner){number(json_array_get(list, 3 * i)),
+                                             number(json_array_get(list, 3 * i + 1)),
+                                             number(json_array_get(list, 3 * i + 2))};
+    sketch->inner_count = (uint32_t)count;
+    return NULL;
+}
+
 rk_err *rk_sketch_read(const json_t *json, rk_sketch *out_sketch, bool *out_read) {
     *out_sketch = (rk_sketch){0};
     *out_read = false;
@@ -83,6 +97,7 @@ rk_err *rk_sketch_read(const json_t *json, rk_sketch *out_sketch, bool *out_read
     RK_TRY(read_kinds(json_object_get(json, "kinds"), out_sketch));
     RK_TRY(read_lines(json_object_get(json, "lines"), out_sketch));
     RK_TRY(read_line(json_object_get(json, "call"), &out_sketch->call));
+    RK_TRY(read_inner(json_object_get(json, "inner"), out_sketch));
     rk_sketch_finish(out_sketch);
     *out_read = true;
     return NULL;

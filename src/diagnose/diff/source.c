@@ -10,9 +10,7 @@ static bool contains(rk_span text, const char *part) {
     return text.len && memmem(text.data, text.len, part, strlen(part)) != NULL;
 }
 
-// The part of a path after "/site-packages/", else after "/dist-packages/"; empty if it has
-// neither.
-static rk_span installed_part(rk_span path) {
+rk_span rk_file_installed_part(rk_span path) {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++) {
         size_t len = strlen(folders[i]);
@@ -41,7 +39,7 @@ static bool is_framework(rk_span part) {
 }
 
 rk_file_owner rk_file_owner_of(rk_span path) {
-    rk_span part = installed_part(path);
+    rk_span part = rk_file_installed_part(path);
     if (part.len)
         return is_framework(part) ? RK_FILE_FRAMEWORK : RK_FILE_PACKAGE;
     if (!path.len || path.data[0] == '<') // "<frozen runpy>", "<string>"
@@ -52,7 +50,7 @@ rk_file_owner rk_file_owner_of(rk_span path) {
 }
 
 rk_span rk_source_package(rk_span path) {
-    rk_span part = installed_part(path);
+    rk_span part = rk_file_installed_part(path);
     const uint8_t *end = part.len ? memchr(part.data, '/', part.len) : NULL;
     return end ? rk_span_of(part.data, (size_t)(end - part.data)) : (rk_span){0};
 }

@@ -21,6 +21,9 @@ typedef enum rk_file_owner {
 } rk_file_owner;
 rk_file_owner rk_file_owner_of(rk_span path);
 
+// The part of a path after "/site-packages/" or "/dist-packages/"; empty if it has neither.
+rk_span rk_file_installed_part(rk_span path);
+
 // Returns the name of the installed package that a file belongs to ("optax", from
 // ".../site-packages/optax/_src/base.py"); empty if it belongs to none. Borrowed from `path`.
 rk_span rk_source_package(rk_span path);

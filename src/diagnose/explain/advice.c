@@ -30,6 +30,10 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
 }
 
 static const char *parameters_advice(const rk_explained *item, bool torch) {
+    if (item->is_startup)
+        return "The first call creates these values, such as an optimizer's state, and every later "
+               "call takes them: two programs, compiled and stored once. This belongs to the start "
+               "of the job, and there is nothing to mend.";
     if (item->accumulates)
         return torch ? "Gradients are created in one step and accumulated in the next: "
                        "optimizer.zero_grad(set_to_none=False), or one compiled region around the "
@@ -93,9 +97,16 @@ static const char *advice_for(const rk_explained *item) {
                        "new lambda, closure or functools.partial at each call; do not clear JAX's "
                        "caches.";
     case RK_CAUSE_EVICTED:
-        return "It was kept, and has gone since: raise REKINDLE_MAX_SIZE, or keep it with "
-               "`rekindle "
-               "pin`.";
+        return item->removal == RK_REMOVAL_COLLECTED
+                   ? "`rekindle gc` removed it: give gc a larger size, or keep the entry with "
+                     "`rekindle pin`."
+                   : "It was evicted to keep the store below its limit: raise REKINDLE_MAX_SIZE, "
+                     "or keep the entry with `rekindle pin`.";
+    case RK_CAUSE_REMOVED:
+        return item->removal == RK_REMOVAL_BY_HAND
+                   ? "Somebody removed it with `rekindle rm`. It is stored again now."
+                   : "It was stored, and rekindle has no record that it evicted it: somebody or "
+                     "another program removed the file. It is stored again now.";
     case RK_CAUSE_DAMAGED:
         return "The entry could not be used and was replaced: `rekindle fsck` checks the others.";
     case RK_CAUSE_UNCACHEABLE:
@@ -107,8 +118,11 @@ static const char *advice_for(const rk_explained *item) {
                    ? "It is compiled at every start: take callbacks and debugging prints out of "
                      "it, or "
                      "move them into a function of their own."
-                   : "It was compiled before and not stored: see `rekindle stats` for the reason, "
-                     "and REKINDLE_MIN_COMPILE_SECONDS.";
+                   : "It was compiled before and not stored: see `rekindle stats` of that run, "
+                     "REKINDLE_MODE and REKINDLE_MIN_COMPILE_SECONDS.";
+    case RK_CAUSE_FAILED:
+        return "The compiler refused this program, so there is nothing to store: the error comes "
+               "from the compiler, and the framework raised it at this call.";
     case RK_CAUSE_FIRST:
     case RK_CAUSE_COUNT:
         break;
@@ -116,10 +130,25 @@ static const char *advice_for(const rk_explained *item) {
     return NULL;
 }
 
+// Names the package that binds the program to its process: the user's own code holds nothing to
+// take out.
+static void add_package(const rk_explained *item, rk_buf *text) {
+    rk_buf_add_format(text, " The callback comes from the package %s, which this line calls.",
+                      item->package);
+    if (strcmp(item->package, "equinox") == 0)
+        rk_buf_add_text(text, " EQX_ON_ERROR=nan removes the callbacks of Equinox's checks: a "
+                              "failed check then gives NaN instead of an error.");
+}
+
 rk_err *rk_advise(rk_explained *item) {
-    const char *text = advice_for(item);
-    if (!text)
+    const char *advice = advice_for(item);
+    if (!advice)
         return NULL;
-    item->advice = rk_strdup(text);
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add_text(&text, advice);
+    if (item->package)
+        add_package(item, &text);
+    RK_TRY(rk_buf_status(&text));
+    item->advice = rk_strdup(rk_buf_text(&text));
     return item->advice ? NULL : rk_err_no_memory();
 }

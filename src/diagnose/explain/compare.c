@@ -4,51 +4,6 @@
 #include "diagnose/diff/diff.h"
 #include "diagnose/explain/explain_internal.h"
 
-// Options whose values follow from the number of inputs and of devices.
-static bool follows_from_program(const rk_difference *d) {
-    static const char *const parts[] = {"allow_spmd_sharding_propagation", "num_partitions",
-                                        "num_replicas", "device_assignment"};
-    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++)
-        if (d->kind == RK_DIFFERENCE_OPTION && d->attribute && strstr(d->attribute, parts[i]))
-            return true;
-    return false;
-}
-
-static rk_err *append(rk_differences *list, rk_differences *from) {
-    for (size_t i = 0; i < from->count; i++) {
-        from->items[i].order = (uint32_t)list->count; // both lists are sorted already
-        RK_TRY(rk_differences_add(list, &from->items[i]));
-    }
-    list->left_out += from->left_out;
-    return NULL;
-}
-
-static bool rules_over_program(rk_cause cause) {
-    return cause == RK_CAUSE_TOOLCHAIN || cause == RK_CAUSE_DEVICE;
-}
-
-// Joins both lists. The program's own differences come first, unless another toolchain or device
-// explains them.
-static rk_err *join(rk_explained *item, rk_program_diff *program, rk_differences *components) {
-    rk_cause other = rk_components_cause(components);
-    bool rules = program->cause == RK_CAUSE_FIRST || rules_over_program(other);
-    for (size_t i = 0; i < components->count; i++)
-        components->items[i].follows =
-            program->list.cause_count && follows_from_program(&components->items[i]);
-    // A flag that the framework reads also changes the options.
-    for (size_t i = 0; i < components->count && other != RK_CAUSE_OPTIONS; i++)
-        components->items[i].follows |= components->items[i].kind == RK_DIFFERENCE_OPTION;
-    // Another version or another set of devices explains the differences of the program.
-    for (size_t i = 0; i < program->list.count && rules; i++)
-        program->list.items[i].follows = true;
-    item->cause = rules ? other : program->cause;
-    item->accumulates = program->accumulates;
-    RK_TRY(append(&item->differences, rules ? components : &program->list));
-    RK_TRY(append(&item->differences, rules ? &program->list : components));
-    rk_differences_sort(&item->differences);
-    return NULL;
-}
-
 // Comparison by sketches, if a program itself was not kept.
 
 static rk_err *add_input(rk_program_diff *diff, rk_difference_kind kind, const rk_sketch *of,
@@ -114,9 +69,120 @@ static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after, r
                : NULL;
 }
 
-rk_err *rk_explain_compare(const rk_explainer *e, const rk_loaded *loaded, rk_explained *item) {
+// The earlier program with the fewest changes so far.
+typedef struct choice {
+    rk_explained best; // owns its differences; `nearest` is NULL if there is none
+    size_t changes;
+    bool elsewhere; // another toolchain or other devices
+} choice;
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same_change(const rk_difference *a, const rk_difference *b) {
+    return a->kind == b->kind && a->line == b->line && same_text(a->attribute, b->attribute) &&
+           same_text(a->before, b->before) && same_text(a->after, b->after) &&
+           same_text(a->file, b->file);
+}
+
+// Returns whether a program that this run compiled before shows the same change since an earlier
+// start. One changed learning rate changes several programs.
+static bool is_known_change(const void *context, const rk_difference *difference) {
+    const rk_explanation *x = context;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        for (size_t k = 0; k < item->differences.cause_count && item->nearest; k++)
+            if (!item->nearest_of && is_same_change(&item->differences.items[k], difference))
+                return true;
+    }
+    return false;
+}
+
+// Compares the item with one candidate. `trial` owns the differences, also after an error. Its
+// cause is RK_CAUSE_FIRST if nothing differs.
+static rk_err *try_candidate(const rk_explainer *e, const rk_loaded *loaded,
+                             const rk_nearest_candidate *candidate, choice *trial) {
     RK_AUTO(rk_program_diff) diff = {0};
     RK_AUTO(rk_differences) components = {0};
+    rk_explained *item = &trial->best;
+    item->nearest = candidate->known;
+    item->nearest_of = candidate->request;
+    item->nearest_run = candidate->run;
+    item->similarity = candidate->similarity;
     RK_TRY(compare_programs(e, loaded, item, &diff, &components));
-    return join(item, &diff, &components);
+    trial->elsewhere =
+        diff.cause == RK_CAUSE_TOOLCHAIN || rk_rules_over_program(rk_components_cause(&components));
+    trial->changes = rk_count_changes(&diff.list, is_known_change, e->out) +
+                     rk_count_changes(&components, is_known_change, e->out);
+    RK_TRY(rk_join_components(&diff, &components));
+    item->cause = diff.cause;
+    item->accumulates = diff.accumulates;
+    item->differences = diff.list;
+    diff.list = (rk_differences){0};
+    return NULL;
+}
+
+// A program of an earlier start in the same environment says more than one of the latest start in
+// another. A sibling is compared only with what an earlier start offers.
+static bool is_better(const choice *a, const choice *b, unsigned source) {
+    if (!b->best.nearest)
+        return true;
+    if (a->elsewhere != b->elsewhere)
+        return b->elsewhere && source != RK_NEAREST_SIBLING;
+    return a->changes < b->changes;
+}
+
+static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *loaded,
+                          const rk_explained *item, unsigned source, choice *best) {
+    rk_nearest_candidate candidates[RK_COUNTERPARTS_MAX];
+    size_t count = rk_explain_candidates(e, index, source, candidates);
+    // Nothing can be closer than one change: the candidates of a source are sorted.
+    for (size_t i = 0; i < count && (!best->best.nearest || best->changes > 1 || best->elsewhere);
+         i++) {
+        if (candidates[i].known == best->best.nearest)
+            continue;
+        choice trial = {.best = {.compile = item->compile, .program = item->program}};
+        rk_err *err = try_candidate(e, loaded, &candidates[i], &trial);
+        if (!err && trial.best.cause != RK_CAUSE_FIRST && is_better(&trial, best, source)) {
+            rk_differences_cleanup(&best->best.differences);
+            *best = trial;
+            continue;
+        }
+        rk_differences_cleanup(&trial.best.differences);
+        RK_TRY(err);
+    }
+    return NULL;
+}
+
+static rk_err *choose(const rk_explainer *e, size_t index, const rk_loaded *loaded,
+                      const rk_explained *item, choice *best) {
+    // The framework's own operations are compared with those of the same line first, and a program
+    // that the last start had no counterpart of with the programs that it comes in addition to.
+    if (item->is_eager || rk_explain_is_additional(e, index))
+        RK_TRY(try_source(e, index, loaded, item, RK_NEAREST_SIBLING, best));
+    for (unsigned source = 0; source < RK_NEAREST_SOURCE_COUNT; source++) {
+        bool last_resort = source == RK_NEAREST_OTHER_JOB;
+        if (!last_resort || !best->best.nearest)
+            RK_TRY(try_source(e, index, loaded, item, source, best));
+    }
+    return NULL;
+}
+
+rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded *loaded,
+                           rk_explained *item) {
+    choice best = {.changes = 0};
+    rk_err *err = choose(e, index, loaded, item, &best);
+    if (err || !best.best.nearest) {
+        rk_differences_cleanup(&best.best.differences);
+        return err;
+    }
+    item->nearest = best.best.nearest;
+    item->nearest_of = best.best.nearest_of;
+    item->nearest_run = best.best.nearest_run;
+    item->similarity = best.best.similarity;
+    item->cause = best.best.cause;
+    item->accumulates = best.best.accumulates;
+    item->differences = best.best.differences;
+    return NULL;
 }

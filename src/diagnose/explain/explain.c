@@ -31,38 +31,6 @@ static size_t count_requests(const rk_run_model *run, const rk_run_compile *of) 
     return count;
 }
 
-// What earlier runs report about a key, in rising order: nothing; compiled; lost, since the process
-// ended before it stored the executable; stored or loaded.
-typedef enum past { PAST_UNKNOWN, PAST_COMPILED, PAST_LOST, PAST_STORED } past;
-
-static past look_back(const rk_run_model *run, const rk_run_compile *of) {
-    past found = PAST_UNKNOWN;
-    for (size_t i = 0; i < run->compile_count; i++)
-        if (same_key(&run->compiles[i], of)) {
-            bool lost = found == PAST_LOST || rk_run_is_lost(run, &run->compiles[i]);
-            found = lost ? PAST_LOST : PAST_COMPILED;
-            if (run->compiles[i].outcome == RK_OUTCOME_HIT)
-                return PAST_STORED;
-        }
-    for (size_t i = 0; i < run->stored_count; i++)
-        if (strcmp(run->stored[i].key, of->key) == 0 && run->stored[i].stored)
-            return PAST_STORED;
-    return found;
-}
-
-static past look_at_past(const rk_explainer *e, const rk_run_compile *of, const char **out_run) {
-    *out_run = NULL;
-    past found = PAST_UNKNOWN;
-    for (size_t i = e->earlier.count; has_key(of) && i-- > 0 && found != PAST_STORED;) {
-        past one = look_back(&e->earlier.items[i], of);
-        if (one > found) {
-            found = one;
-            *out_run = e->earlier.items[i].run;
-        }
-    }
-    return found;
-}
-
 static bool is_word(const char *text, const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(text, words[i]) == 0)
@@ -105,15 +73,12 @@ static rk_err *note_at(rk_explained *item, const rk_source *place, rk_span op, c
     return rk_differences_note(&item->differences, &plain, &words, place);
 }
 
-// The same, placed at the call of the program, which the sketch holds. Appends nothing if the call
-// is unknown.
+// The same, placed at the call of the program, which the sketch holds.
 static rk_err *note_call(rk_explained *item, const char *what, const char *before,
                          const char *after) {
     const rk_sketch *sketch =
         item->program && item->program->has_sketch ? &item->program->sketch : NULL;
     rk_source place = rk_sketch_source(sketch ? rk_sketch_place(sketch) : NULL);
-    if (!place.file.len)
-        return NULL;
     return note_at(item, &place, rk_span_text("program"), what, before, after);
 }
 
@@ -128,64 +93,108 @@ static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,
     return note_call(item, "requests", "1 request", rk_buf_text(&times));
 }
 
+// An earlier run stored the executable, and it is gone.
+static rk_err *be_gone(const rk_explainer *e, rk_explained *item, const rk_past *past) {
+    static const char *const words[RK_REMOVAL_COUNT] = {
+        "removed, but not by rekindle", "evicted", "removed by `rekindle gc`",
+        "removed by `rekindle rm`", "moved to quarantine/"};
+    static const rk_cause causes[RK_REMOVAL_COUNT] = {
+        RK_CAUSE_REMOVED, RK_CAUSE_EVICTED, RK_CAUSE_EVICTED, RK_CAUSE_REMOVED, RK_CAUSE_DAMAGED};
+    const rk_run_compile *compile = item->compile;
+    if (!*e->has_removals && e->corpus->store)
+        RK_TRY(rk_removals_read(e->corpus->store, e->removals));
+    *e->has_removals = true;
+    item->removal = rk_removals_find(e->removals, compile->key, past->time_ns, compile->time_ns);
+    item->cause = causes[item->removal];
+    return note_call(item, "executable", "stored", words[item->removal]);
+}
+
 // An earlier run compiled the program, but the executable is gone or was never stored.
-static rk_err *be_known(rk_explained *item, past known, const char *run) {
+static rk_err *be_known(const rk_explainer *e, rk_explained *item, const rk_past *past) {
     item->nearest = item->program;
+    item->nearest_run = past->run;
     item->similarity = 1;
     if (strcmp(item->compile->reason, "refresh") == 0) {
         item->cause = RK_CAUSE_ENVIRONMENT;
         return note_variable(item, "REKINDLE_MODE", "readwrite", "refresh");
     }
-    item->was_lost = known == PAST_LOST;
-    item->cause = known == PAST_STORED ? RK_CAUSE_EVICTED : RK_CAUSE_UNCACHEABLE;
-    return note_call(item, "executable", known == PAST_STORED ? "stored" : "not stored",
-                     run ? run : "gone");
+    if (past->kind == RK_PAST_STORED)
+        return be_gone(e, item, past);
+    item->was_lost = past->kind == RK_PAST_LOST;
+    item->cause = RK_CAUSE_UNCACHEABLE;
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add_format(&text, "not stored by run %s", past->run);
+    if (past->reason)
+        rk_buf_add_format(&text, ": %s", past->reason);
+    return note_call(item, "executable", "compiled", rk_buf_text(&text));
+}
+
+// Takes the first line of the compiler's message: dumps may follow.
+static rk_err *note_error(rk_explained *item) {
+    enum { MOST_BYTES = 500 };
+    const char *error = item->compile->error;
+    size_t len = strcspn(error, "\n");
+    bool cut = len > MOST_BYTES;
+    len = cut ? MOST_BYTES : len;
+    while (cut && ((uint8_t)error[len] & 0xC0) == 0x80) // do not cut a code point
+        len--;
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add(&text, error, len);
+    rk_buf_add_text(&text, cut ? "…" : len ? "" : "the message was not recorded");
+    RK_TRY(rk_buf_status(&text));
+    return note_call(item, RK_COMPILER_ERROR, "", rk_buf_text(&text));
 }
 
 // Places the difference at the process reference; if that is not found, at the call.
 static rk_err *be_uncacheable(const rk_loaded *loaded, rk_explained *item) {
     item->cause = RK_CAUSE_UNCACHEABLE;
     rk_process_reference reference;
-    if (loaded->loaded &&
-        rk_find_process_reference(&loaded->index, item->compile->reason, &reference))
-        return note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
-                       item->compile->reason);
-    return note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason);
+    bool found = loaded->loaded &&
+                 rk_find_process_reference(&loaded->index, item->compile->reason, &reference);
+    RK_TRY(found ? note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
+                           item->compile->reason)
+                 : note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason));
+    return item->compile->failed ? note_error(item) : NULL;
 }
 
-static rk_err *compare_with_nearest(const rk_explainer *e, size_t index, const rk_loaded *loaded,
-                                    rk_explained *item) {
-    rk_nearest_candidate nearest = {0};
-    if (item->program)
-        nearest = rk_explain_find_nearest(e, index);
-    if (!nearest.known)
+// Finds the package whose code made the process reference.
+static rk_err *find_package(const rk_loaded *loaded, rk_explained *item) {
+    rk_process_reference reference;
+    rk_source frame;
+    if (!loaded->loaded || item->compile->outcome != RK_OUTCOME_BYPASS ||
+        !rk_find_process_reference(&loaded->index, item->compile->reason, &reference) ||
+        !rk_source_frames(reference.place.model, reference.place.location, RK_FILE_FRAMEWORK,
+                          &frame, 1))
         return NULL;
-    item->nearest = nearest.known;
-    item->nearest_of = nearest.request;
-    item->similarity = nearest.similarity;
-    RK_TRY(rk_explain_compare(e, loaded, item));
-    if (item->cause != RK_CAUSE_FIRST)
-        return NULL;
-    item->nearest = NULL; // the comparison explains nothing
-    return NULL;
+    rk_span part = rk_file_installed_part(frame.file);
+    size_t len = 0;
+    while (len < part.len && part.data[len] != '/')
+        len++;
+    return rk_difference_text(rk_span_of(part.data, len), &item->package);
 }
 
 static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                         rk_explained *item) {
     const rk_run_compile *compile = item->compile;
-    const char *run;
-    past known = look_at_past(e, compile, &run);
+    const rk_past past = rk_explain_past(e, compile);
+    if (compile->failed && is_uncacheable(compile))
+        return be_uncacheable(loaded, item); // a plugin without callbacks refuses them
+    if (compile->failed) {
+        item->cause = RK_CAUSE_FAILED;
+        return note_error(item);
+    }
     if (was_damaged(compile)) {
         item->cause = RK_CAUSE_DAMAGED;
         item->nearest = item->program;
         item->similarity = 1;
         return note_call(item, "entry", "sound", compile->reason);
     }
-    if (!is_uncacheable(compile) && known != PAST_UNKNOWN)
-        return be_known(item, known, run);
-    if (is_uncacheable(compile) && known != PAST_UNKNOWN)
+    if (!is_uncacheable(compile) && past.kind != RK_PAST_UNKNOWN)
+        return be_known(e, item, &past);
+    if (is_uncacheable(compile) && past.kind != RK_PAST_UNKNOWN)
         return be_uncacheable(loaded, item);
-    RK_TRY(compare_with_nearest(e, index, loaded, item));
+    if (item->program)
+        RK_TRY(rk_explain_compare(e, index, loaded, item));
     return item->cause == RK_CAUSE_FIRST && is_uncacheable(compile) ? be_uncacheable(loaded, item)
                                                                     : NULL;
 }
@@ -200,6 +209,8 @@ static rk_err *explain_one(const rk_explainer *e, size_t index, rk_explained *it
     if (item->program)
         RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
     RK_TRY(classify(e, index, &loaded, item));
+    if (item->cause == RK_CAUSE_UNCACHEABLE || item->cause == RK_CAUSE_FAILED)
+        RK_TRY(find_package(&loaded, item));
     return loaded.loaded ? rk_find_blocks(&loaded.index, &item->blocks) : NULL;
 }
 
@@ -257,6 +268,25 @@ static rk_err *forgive_eager(rk_explanation *x) {
     return NULL;
 }
 
+static uint64_t executions_of(const rk_run_model *run, const rk_run_compile *of) {
+    uint64_t executions = 0;
+    for (size_t i = 0; i < run->executed_count; i++)
+        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
+            executions = run->executed[i].executions; // a later item replaces this one
+    return executions;
+}
+
+// A transition in one direction: the first step creates an optimizer's state, all others take it.
+static void find_startup(const rk_run_model *run, rk_explained *item) {
+    const rk_run_compile *before = item->nearest_of;
+    if (item->cause != RK_CAUSE_PARAMETERS || !before ||
+        before->process != item->compile->process || executions_of(run, before) != 1 ||
+        executions_of(run, item->compile) < 2)
+        return;
+    item->is_startup = true;
+    item->accumulates = false;
+}
+
 static rk_err *explain_each(rk_explainer *e) {
     rk_explanation *x = e->out;
     for (size_t i = 0; i < e->run->compile_count; i++) {
@@ -271,13 +301,21 @@ static rk_err *explain_each(rk_explainer *e) {
         RK_TRY(explain_one(e, i, item));
     }
     RK_TRY(forgive_eager(x));
+    RK_TRY(rk_explain_choose_heads(x));
     RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
+        find_startup(e->run, &x->items[i]);
         RK_TRY(rk_advise(&x->items[i]));
     }
     return NULL;
+}
+
+static void rk_explainer_cleanup(rk_explainer *e) {
+    rk_start_cleanup(&e->now);
+    for (size_t i = 0; i < e->start_count; i++)
+        rk_start_cleanup(&e->starts[i]);
 }
 
 rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_corpus *corpus,
@@ -289,7 +327,17 @@ rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_co
         return rk_err_no_memory();
     for (size_t i = 0; i < run->compile_count; i++)
         seen[i] = has_key(&run->compiles[i]) ? rk_corpus_find(corpus, run->compiles[i].key) : NULL;
-    rk_explainer e = {run, earlier, corpus, out_explanation, seen};
+    RK_AUTO(rk_buf) removals = {0};
+    bool has_removals = false;
+    RK_AUTO(rk_explainer)
+    e = {.run = run,
+         .earlier = earlier,
+         .corpus = corpus,
+         .out = out_explanation,
+         .seen = seen,
+         .removals = &removals,
+         .has_removals = &has_removals};
+    RK_TRY(rk_explain_find_starts(&e));
     RK_TRY(explain_each(&e));
     RK_TRY(rk_find_patterns(&e));
     for (size_t i = 0; i < out_explanation->count; i++)

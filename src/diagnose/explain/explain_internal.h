@@ -1,7 +1,10 @@
 // State of an explanation, shared by the files of explain/. Inside src/diagnose only.
 #pragma once
 
+#include "diagnose/diff/counterparts.h"
 #include "diagnose/explain/explain.h"
+
+enum { RK_EXPLAIN_STARTS_MAX = 3 };
 
 typedef struct rk_explainer {
     const rk_run_model *run;
@@ -9,25 +12,66 @@ typedef struct rk_explainer {
     const rk_corpus *corpus;
     rk_explanation *out;
     const rk_known **seen; // borrowed: program of each request of the run; NULL: not kept
+    rk_start now;          // the run itself
+    rk_start starts[RK_EXPLAIN_STARTS_MAX]; // earlier starts of the same script, the latest first
+    size_t start_count;
+    // Record of removed executables (store/removals.h); read when it is needed first.
+    rk_buf *removals; // borrowed
+    bool *has_removals;
 } rk_explainer;
 
-// An earlier program, of this run or of an earlier one.
+// What earlier runs report about a key, in rising order.
+typedef enum rk_past_kind {
+    RK_PAST_UNKNOWN,
+    RK_PAST_COMPILED,
+    RK_PAST_LOST, // the process ended before it stored the executable
+    RK_PAST_STORED,
+} rk_past_kind;
+
+typedef struct rk_past {
+    rk_past_kind kind;
+    const char *run;    // borrowed; NULL: unknown
+    const char *reason; // why it was not stored; borrowed; NULL: unknown
+    uint64_t time_ns;   // of the event
+} rk_past;
+
+// Looks for the key of a request in earlier runs, up to the time of the request.
+RK_HIDDEN rk_past rk_explain_past(const rk_explainer *e, const rk_run_compile *of);
+
+// Fills in `now` and `starts`. The caller cleans them up, also after an error.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_find_starts(rk_explainer *e);
+
+// An earlier program that a request may be compared with.
 typedef struct rk_nearest_candidate {
     const rk_known *known;
-    const rk_run_compile *request; // NULL: the program is of an earlier run
+    const rk_run_compile *request; // in this run; NULL: no earlier request of this run
+    const char *run;               // the run that requested it
     double similarity;
 } rk_nearest_candidate;
 
-// Finds the earlier program that request `index` is compared with: the same program with other
-// options or in another environment, else the most similar program. Each of the two searches covers
-// first the earlier requests of this run, then earlier runs of the job, then the rest of the store.
-// `known` is NULL if no program is found.
-RK_HIDDEN rk_nearest_candidate rk_explain_find_nearest(const rk_explainer *e, size_t index);
+// Where candidates come from.
+typedef enum rk_nearest_source {
+    RK_NEAREST_START,                                // + index of the start
+    RK_NEAREST_SAME_PROGRAM = RK_EXPLAIN_STARTS_MAX, // anywhere in the store
+    RK_NEAREST_OLDER,                                // older runs of the same script
+    RK_NEAREST_SIBLING,                              // this run
+    RK_NEAREST_OTHER_JOB,
+    RK_NEAREST_SOURCE_COUNT,
+} rk_nearest_source;
 
-// Compares an item with its nearest program, and fills in the differences and the cause. `loaded`
-// is the item's own program.
-RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, const rk_loaded *loaded,
-                                                  rk_explained *item);
+// Finds the candidates of one source for request `index`, the most similar first; at most
+// RK_COUNTERPARTS_MAX. Returns their number.
+RK_HIDDEN size_t rk_explain_candidates(const rk_explainer *e, size_t index, unsigned source,
+                                       rk_nearest_candidate *out_candidates);
+
+// Returns whether the last start that requested programs of this name requested fewer of them.
+RK_HIDDEN bool rk_explain_is_additional(const rk_explainer *e, size_t index);
+
+// Compares an item with the earlier program that it has the fewest differences from, and fills in
+// the differences and the cause. Earlier starts come before programs of this run with as many
+// differences. `loaded` is the item's own program. Without an earlier program, changes nothing.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, size_t index,
+                                                  const rk_loaded *loaded, rk_explained *item);
 
 // Finds repeated blocks in a program.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks);
@@ -44,6 +88,9 @@ typedef struct rk_process_reference {
 RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *index,
                                                       const char *reason,
                                                       rk_process_reference *out_reference);
+
+// Puts the rarest change of each compilation with several causes first, and sets the cause by it.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
 
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(rk_explained *item);

@@ -20,6 +20,7 @@ static void item_cleanup(rk_explained *item) {
     rk_differences_cleanup(&item->differences);
     rk_differences_cleanup(&item->libraries);
     rk_free(item->blocks.file);
+    rk_free(item->package);
     rk_free(item->advice);
 }
 
@@ -61,6 +62,10 @@ bool rk_explained_is_torch(const rk_explained *explained) {
             !explained->program->sketch.is_mlir);
 }
 
+bool rk_explained_is_unread(const rk_explained *explained) {
+    return !explained->program || !explained->program->has_sketch;
+}
+
 bool rk_explained_has_libraries(const rk_explained *explained) {
     bool of_program = explained->cause == RK_CAUSE_STRUCTURE ||
                       explained->cause == RK_CAUSE_CONSTANT || explained->cause == RK_CAUSE_DTYPE ||
@@ -75,5 +80,6 @@ void rk_explained_be_first(rk_explained *item) {
     item->cause = RK_CAUSE_FIRST;
     item->nearest = NULL;
     item->nearest_of = NULL;
+    item->nearest_run = NULL;
     item->similarity = 0;
 }

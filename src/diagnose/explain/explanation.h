@@ -6,6 +6,7 @@
 #include "diagnose/explain/corpus.h"
 #include "diagnose/steps/steps.h"
 #include "journal/read.h"
+#include "store/removals.h"
 
 // A block of operations that a program repeats several times in a row.
 typedef struct rk_blocks {
@@ -24,11 +25,18 @@ typedef struct rk_explained {
     bool is_eager; // an operation of the framework, outside of any compiled function
     bool
         was_lost; // an earlier run compiled the program, and ended before the executable was stored
+    rk_removal removal; // what removed the executable that an earlier run stored
+    // The program takes inputs (an optimizer's state) that an earlier program of the process made,
+    // which was executed once. It is compiled once, too.
+    bool is_startup;
+    char
+        *package; // the package that binds the program to its process; owned; NULL: the user's code
     bool is_loaded;          // not compiled: a repeated request, answered from the store
     const rk_known *nearest; // the most similar earlier program; NULL: none
-    const rk_run_compile
-        *nearest_of;   // request of `nearest` in this run; NULL: `nearest` is of an earlier run
-    double similarity; // from 0 to 1
+    // Request of `nearest` in this run; NULL: `nearest` is of an earlier run.
+    const rk_run_compile *nearest_of;
+    const char *nearest_run;    // the run that requested `nearest`; borrowed; NULL: none
+    double similarity;          // from 0 to 1
     rk_differences differences; // causes first
     // Versions of libraries that changed since the nearest program was compiled, and whose code is
     // part of the program: a possible reason for its differences, not a cause.
@@ -72,6 +80,7 @@ typedef struct rk_pattern {
 
 // A question about a run, answered from the causes of its compilations.
 typedef struct rk_question {
+    bool known; // false: a program could not be compared, and no other one gives the answer
     bool answer;
     char *evidence; // owned; one sentence
 } rk_question;
@@ -101,6 +110,9 @@ const char *rk_explained_name(const rk_explained *explained);
 // True if the program is from PyTorch/XLA. Advice uses the terms of the framework, so it needs
 // this.
 bool rk_explained_is_torch(const rk_explained *explained);
+
+// True if nothing is known about the program: it was not kept, or rekindle cannot read it.
+bool rk_explained_is_unread(const rk_explained *explained);
 
 // True if versions of libraries changed that may be the reason for the program's differences.
 bool rk_explained_has_libraries(const rk_explained *explained);

@@ -4,35 +4,68 @@
 
 typedef struct asked {
     bool causes[RK_CAUSE_COUNT];
+    bool settings; // also a changed setting of a program that has another cause as well
     rk_question *question;
     const char *no;
 } asked;
 
+// The difference that answers the question with yes; NULL if the item has none.
+static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
+    if (what->causes[item->cause] && !item->is_startup)
+        return rk_explained_head(item);
+    for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)
+        if (item->differences.items[i].kind >= RK_DIFFERENCE_OPTION)
+            return &item->differences.items[i];
+    return NULL;
+}
+
+static void write_yes(const rk_explained *item, const rk_difference *d, size_t count,
+                      rk_buf *text) {
+    const char *thing = d->attribute ? d->attribute : d->op ? d->op : "";
+    rk_buf_add_format(text, "%s of %s: %s → %s", thing, rk_explained_name(item),
+                      d->before ? d->before : "none", d->after ? d->after : "none");
+    if (d->file)
+        rk_buf_add_format(text, " (%s:%u)", d->file, d->line);
+    if (count > 1)
+        rk_buf_add_format(text, ", and %zu more", count - 1);
+}
+
+// A program that nothing is known about may be a new version of another one.
+static void write_unknown(const rk_explained *item, size_t count, rk_buf *text) {
+    const char *name = rk_explained_name(item);
+    rk_buf_add_format(text, "%s was compared with nothing: ", *name ? name : "a program");
+    if (*item->compile->by_bytes)
+        rk_buf_add_format(text, "it cannot be read (%s)", item->compile->by_bytes);
+    else
+        rk_buf_add_text(text, item->program ? "it cannot be read" : "it is not in the store");
+    if (count > 1)
+        rk_buf_add_format(text, ", and %zu more", count - 1);
+}
+
 static rk_err *answer(const rk_explanation *x, const asked *what) {
-    const rk_explained *worst = NULL;
-    size_t count = 0;
+    const rk_explained *worst = NULL, *unread = NULL;
+    size_t count = 0, unread_count = 0;
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *item = &x->items[i];
-        if (!what->causes[item->cause] || !rk_explained_head(item))
+        if (item->cause == RK_CAUSE_FIRST && rk_explained_is_unread(item)) {
+            unread = unread ? unread : item;
+            unread_count++;
+        }
+        if (!evidence_of(item, what))
             continue;
         count++;
         if (!worst || rk_explained_cost_ns(item) > rk_explained_cost_ns(worst))
             worst = item;
     }
     RK_AUTO(rk_buf) text = {0};
+    what->question->known = worst || !unread;
     what->question->answer = worst != NULL;
-    if (worst) {
-        const rk_difference *head = rk_explained_head(worst);
-        const char *thing = head->attribute ? head->attribute : head->op ? head->op : "";
-        rk_buf_add_format(&text, "%s of %s: %s → %s", thing, rk_explained_name(worst),
-                          head->before ? head->before : "none", head->after ? head->after : "none");
-        if (head->file)
-            rk_buf_add_format(&text, " (%s:%u)", head->file, head->line);
-        if (count > 1)
-            rk_buf_add_format(&text, ", and %zu more", count - 1);
-    } else {
+    if (worst)
+        write_yes(worst, evidence_of(worst, what), count, &text);
+    else if (unread)
+        write_unknown(unread, unread_count, &text);
+    else
         rk_buf_add_text(&text, what->no);
-    }
     RK_TRY(rk_buf_status(&text));
     what->question->evidence = rk_strdup(rk_buf_text(&text));
     return what->question->evidence ? NULL : rk_err_no_memory();
@@ -41,6 +74,7 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
 rk_err *rk_answer_questions(rk_explanation *x) {
     const asked questions[] = {
         {{[RK_CAUSE_SHAPE] = true},
+         false,
          &x->input_shapes,
          "no program was compiled again for inputs of another shape"},
         {{[RK_CAUSE_SHARDING] = true,
@@ -48,9 +82,11 @@ rk_err *rk_answer_questions(rk_explanation *x) {
           [RK_CAUSE_ENVIRONMENT] = true,
           [RK_CAUSE_TOOLCHAIN] = true,
           [RK_CAUSE_DEVICE] = true},
+         true,
          &x->profile_or_sharding,
          "flags, variables, options, versions, devices and shardings are what they were"},
         {{[RK_CAUSE_STRUCTURE] = true, [RK_CAUSE_PARAMETERS] = true},
+         false,
          &x->hidden_branch,
          "no function was compiled again with other operations, inputs or results"},
     };

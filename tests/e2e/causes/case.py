@@ -13,7 +13,8 @@ read but never executed. All fields are optional:
                     devices   number of devices of the plugin from this start on
                     rebuilt   True: the plugin is another build from this start on
                     damage    name of a program whose entry is damaged before this start
-                    evict     name of a program whose entry is removed before this start
+                    remove    name of a program whose entry `rekindle rm` removes before this start
+                    evict     name of a program whose entry `rekindle gc` evicts before this start
     judge       index of the start that is explained (default: the last)
     compiles    {program: n}: how often the judged start calls the compiler for programs of that name. The count comes
                 from the journal, not from `explain`: it shows whether the script does what it claims to do
@@ -43,7 +44,7 @@ from pathlib import Path
 
 _MARKER = re.compile(r"# (PLANTED|USED)(?:: (\w+))?$")
 _FIELDS = {"runs", "judge", "compiles", "causes", "patterns", "may", "questions", "healthy", "remedy"}
-_RUN_FIELDS = {"env", "args", "edit", "python", "ranks", "damage", "evict", "devices", "rebuilt"}
+_RUN_FIELDS = {"env", "args", "edit", "python", "ranks", "damage", "evict", "remove", "devices", "rebuilt"}
 _CAUSE_FIELDS = {"cause", "name", "times", "values", "kind", "place"}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 CAUSES = {
     "first", "shape", "dtype", "constant", "structure", "parameters", "sharding", "options", "environment", "toolchain",
-    "device", "duplicate", "evicted", "damaged", "uncacheable",
+    "device", "duplicate", "evicted", "damaged", "removed", "uncacheable", "failed",
 }  # fmt: skip
 PATTERNS = {
     "counter", "alternation", "shape_family", "optional_inputs", "fragments", "flag_drift", "rank_divergence",

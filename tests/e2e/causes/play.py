@@ -27,9 +27,11 @@ class Player:
         if "damage" in run:
             for path in self._entries_of(run["damage"]):
                 _spoil(path)
-        if "evict" in run:
-            for path in self._entries_of(run["evict"]):
+        if "remove" in run:
+            for path in self._entries_of(run["remove"]):
                 self.store.cli("rm", path.stem)
+        if "evict" in run:
+            self._evict(run["evict"])
         if "devices" in run:
             self.store.plugin = self._plugin_with_devices(run["devices"])
         if run.get("rebuilt"):
@@ -59,6 +61,15 @@ class Player:
         keys = [entry["key"] for entry in entries if name in entry["name"]]
         assert keys, f"{name} is not among {[entry['name'] for entry in entries]}"
         return [self.store.directory / "objects" / key[:2] / f"{key}.rkx" for key in keys]
+
+    def _evict(self, name):
+        """Evicts the entries of a program: all others are pinned meanwhile."""
+        others = [path.stem for path in set(self._entries_of("")) - set(self._entries_of(name))]
+        if others:
+            self.store.cli("pin", *others)
+        self.store.cli("gc", "--max-size", "1", status=None)  # 1: pinned entries stay
+        if others:
+            self.store.cli("unpin", *others)
 
     def _plugin_with_devices(self, count):
         """Describes the plugin in a JSON file, the way jax_plugins passes client options."""

@@ -1472,7 +1472,7 @@ class Housekeeping(Case):
 
     def test_fsck(self):
         self.assertIn("checked 12 entries", self.ok("fsck"))
-        self.assertIn("all is well", self.ok("fsck"))
+        self.assertIn("no damage", self.ok("fsck"))
         file = self.files()[0]
         content = bytearray(file.read_bytes())
         content[300] ^= 1
@@ -1493,7 +1493,7 @@ class Housekeeping(Case):
         self.assertEqual(result.returncode, 1)
         self.assertIn("2 of 2 repaired", result.stdout)
         self.assertFalse(file.exists() or leftover.exists())
-        self.assertIn("all is well", self.ok("fsck"))
+        self.assertIn("no damage", self.ok("fsck"))
         self.assertEqual(len(list(self.store.glob("quarantine/*"))), 1)
 
     def test_a_clock_that_is_a_year_off(self):

@@ -121,6 +121,7 @@ rk_run_compile *run_fixture_ask_in(fixture_run *run, const char *job, unsigned n
                                 .reason = absent,
                                 .name = step_name,
                                 .by_bytes = empty,
+                                .error = empty,
                                 .waited_for = empty,
                                 .wait_end = empty,
                                 .compiled = true,

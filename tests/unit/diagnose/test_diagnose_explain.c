@@ -1,8 +1,10 @@
 // The explanation of a run.
+#include "base/sys.h"
+#include "diagnose/diff/runs.h"
 #include "run_fixture.h"
 #include "support/faults.h"
 
-static char empty[] = "", job_name[] = "job";
+static char empty[] = "";
 static rk_explanation explanation;
 
 static int teardown(void **state) {
@@ -107,20 +109,175 @@ static void the_same_again_is_a_storm(void **state) {
     assert_int_equal(explanation.patterns[0].line, 10);
 }
 
-static void what_was_stored_and_is_gone_was_evicted(void **state) {
-    fixture *f = *state;
+// A request for a program that an earlier run stored at `stored_ns`.
+static void explain_stored(fixture *f, uint64_t stored_ns) {
     run_fixture_keep(f, "shape", 1, true);
     rk_run_compile *compile = run_fixture_ask(&f->run, "shape", 1);
-    rk_run_stored stored = {.stored = true, .reason = empty};
+    rk_run_stored stored = {.stored = true, .reason = empty, .time_ns = stored_ns};
     memcpy(stored.key, compile->key, sizeof stored.key);
-    rk_run_compile before = *compile;
-    rk_run_model earlier = {.run = job_name,
-                            .compiles = &before,
-                            .compile_count = 1,
-                            .stored = &stored,
-                            .stored_count = 1};
-    explain(f, (rk_earlier_runs){&earlier, 1});
+    rk_run_compile *before = run_fixture_ask(&f->other, "shape", 1);
+    before->time_ns = stored_ns;
+    f->other.model.stored = &stored;
+    f->other.model.stored_count = 1;
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    f->other.model.stored = NULL;
+    f->other.model.stored_count = 0;
+}
+
+static void record_removal(fixture *f, rk_removal removal) {
+    rk_run_compile compile = *run_fixture_ask(&f->run, "shape", 1);
+    f->run.model.compile_count--;
+    f->run.model.start_ns = rk_realtime_ns() + 1000000000u;
+    rk_removals_note_one(f->store, removal, compile.key);
+}
+
+static void what_was_evicted_is_on_record(void **state) {
+    record_removal(*state, RK_REMOVAL_EVICTED);
+    explain_stored(*state, 1);
     expect_cause(0, RK_CAUSE_EVICTED);
+    assert_non_null(strstr(explanation.items[0].advice, "REKINDLE_MAX_SIZE"));
+}
+
+static void what_rm_removed_was_removed(void **state) {
+    record_removal(*state, RK_REMOVAL_BY_HAND);
+    explain_stored(*state, 1);
+    expect_cause(0, RK_CAUSE_REMOVED);
+    assert_null(strstr(explanation.items[0].advice, "REKINDLE_MAX_SIZE"));
+}
+
+static void what_is_gone_without_a_record_was_removed(void **state) {
+    explain_stored(*state, 1);
+    expect_cause(0, RK_CAUSE_REMOVED);
+}
+
+// It was evicted, stored again, and then removed by another program.
+static void an_older_record_does_not_count(void **state) {
+    record_removal(*state, RK_REMOVAL_EVICTED);
+    explain_stored(*state, rk_realtime_ns());
+    expect_cause(0, RK_CAUSE_REMOVED);
+}
+
+static void what_another_run_stored_meanwhile_was_not_there(void **state) {
+    explain_stored(*state, UINT64_MAX - 1);
+    expect_cause(0, RK_CAUSE_FIRST);
+}
+
+static void a_failed_compilation_shows_the_error(void **state) {
+    static char error[] = "Mosaic failed to compile\nwith a dump";
+    fixture *f = *state;
+    run_fixture_keep(f, "shape", 1, true);
+    rk_run_compile *failed = run_fixture_ask(&f->run, "shape", 1);
+    failed->failed = true;
+    failed->error = error;
+    rk_run_compile *before = run_fixture_ask(&f->other, "shape", 1);
+    *before = *failed;
+    before->time_ns = 1;
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_FAILED);
+    const rk_difference *head = &explanation.items[0].differences.items[0];
+    assert_string_equal(head->after, "Mosaic failed to compile");
+    assert_int_equal(head->line, 10);
+    assert_non_null(explanation.items[0].advice);
+}
+
+// The numbers are those of programs/make: (rate, size) is (0.1, 32), (0.1, 24), (0.2, 32), (0.2,
+// 24).
+static void ask_for_rates(fixture *f, fixture_run *run, const unsigned *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        run_fixture_keep(f, "rate", numbers[i], true);
+        (void)run_fixture_ask(run, "rate", numbers[i]);
+    }
+}
+
+static void expect_rate(size_t index) {
+    expect_cause(index, RK_CAUSE_CONSTANT);
+    const rk_explained *item = &explanation.items[index];
+    assert_int_equal(item->differences.cause_count, 1);
+    assert_string_equal(item->differences.items[0].after, "0.200000003");
+    assert_null(item->nearest_of);
+    assert_string_equal(item->nearest_run, "other-run");
+}
+
+static void the_last_start_comes_before_siblings(void **state) {
+    fixture *f = *state;
+    ask_for_rates(f, &f->other, (const unsigned[]){1, 2}, 2);
+    ask_for_rates(f, &f->run, (const unsigned[]){3, 4}, 2);
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_rate(0);
+    expect_rate(1);
+    assert_false(explanation.input_shapes.answer);
+    // The comparison of the two runs agrees.
+    rk_run_diff diff;
+    rk_err *err = rk_diff_runs(&f->other.model, &f->run.model, &f->corpus, &diff);
+    assert_int_equal(diff.only_after.count, 2);
+    for (size_t i = 0; i < diff.only_after.count; i++) {
+        assert_int_equal(diff.only_after.items[i].diff.cause, RK_CAUSE_CONSTANT);
+        assert_ptr_equal(diff.only_after.items[i].nearest, &f->other.compiles[i]);
+    }
+    rk_run_diff_cleanup(&diff);
+    rk_expect_ok(err);
+}
+
+static void another_learning_rate_is_no_neighbour_of_a_new_size(void **state) {
+    fixture *f = *state;
+    static fixture_run first;
+    first = f->other;
+    first.model.compiles = first.compiles;
+    first.model.processes = first.processes;
+    ask_for_rates(f, &first, (const unsigned[]){1}, 1);
+    ask_for_rates(f, &f->other, (const unsigned[]){3}, 1);
+    ask_for_rates(f, &f->run, (const unsigned[]){4}, 1);
+    const rk_run_model earlier[] = {first.model, f->other.model};
+    explain(f, (rk_earlier_runs){earlier, 2});
+    expect_cause(0, RK_CAUSE_SHAPE);
+    assert_int_equal(explanation.items[0].differences.cause_count, 1);
+}
+
+static void a_program_in_addition_is_compared_with_its_sibling(void **state) {
+    fixture *f = *state;
+    ask_for_rates(f, &f->other, (const unsigned[]){1}, 1);
+    ask_for_rates(f, &f->run, (const unsigned[]){3, 4}, 2);
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_rate(0);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    assert_ptr_equal(explanation.items[1].nearest_of, &f->run.compiles[0]);
+}
+
+static void a_large_branch_in_a_short_function_is_its_structure(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++) {
+        run_fixture_keep(f, "log", i, true);
+        (void)run_fixture_ask(&f->run, "log", i);
+    }
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    assert_int_equal(explanation.items[1].differences.items[0].line, 9);
+}
+
+static void a_function_of_a_library_is_no_eager_operation(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++) {
+        run_fixture_keep(f, "library", i, true);
+        (void)run_fixture_ask(&f->run, "library", i);
+    }
+    explain(f, (rk_earlier_runs){NULL, 0});
+    assert_false(explanation.items[0].is_eager);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    assert_int_equal(explanation.items[1].differences.items[0].line, 17);
+}
+
+static void what_cannot_be_read_leaves_the_questions_open(void **state) {
+    static char text[] = "MLIR text";
+    fixture *f = *state;
+    run_fixture_ask(&f->run, "shape", 1)->by_bytes = text;
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_cause(0, RK_CAUSE_FIRST);
+    const rk_question *const questions[] = {
+        &explanation.input_shapes, &explanation.profile_or_sharding, &explanation.hidden_branch};
+    for (size_t i = 0; i < RK_ARRAY_LEN(questions); i++) {
+        assert_false(questions[i]->known);
+        assert_non_null(strstr(questions[i]->evidence, "MLIR text"));
+    }
 }
 
 static void damage_and_bypass_have_causes_of_their_own(void **state) {
@@ -213,7 +370,18 @@ int main(void) {
         TEST(what_is_like_nothing_is_first),
         TEST(sketches_alone_explain_inputs),
         TEST(the_same_again_is_a_storm),
-        TEST(what_was_stored_and_is_gone_was_evicted),
+        TEST(what_was_evicted_is_on_record),
+        TEST(what_rm_removed_was_removed),
+        TEST(what_is_gone_without_a_record_was_removed),
+        TEST(an_older_record_does_not_count),
+        TEST(what_another_run_stored_meanwhile_was_not_there),
+        TEST(a_failed_compilation_shows_the_error),
+        TEST(the_last_start_comes_before_siblings),
+        TEST(another_learning_rate_is_no_neighbour_of_a_new_size),
+        TEST(a_program_in_addition_is_compared_with_its_sibling),
+        TEST(a_large_branch_in_a_short_function_is_its_structure),
+        TEST(a_function_of_a_library_is_no_eager_operation),
+        TEST(what_cannot_be_read_leaves_the_questions_open),
         TEST(damage_and_bypass_have_causes_of_their_own),
         TEST(a_program_is_opened_once),
         TEST(the_first_program_in_which_ranks_differ_is_reported),

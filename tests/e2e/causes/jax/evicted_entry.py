@@ -1,4 +1,4 @@
-"""Between two starts the entry of one of two programs is removed from the store."""
+"""Between two starts the entry of one of two programs is evicted."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Between two starts the entry of the job's program is removed from the store."""
+"""Between two starts the entry of the job's program is evicted."""
 
 import torch
 import torch_xla

@@ -1,14 +1,14 @@
-#include "pjrt/deadly_internal.h"
+#include "pjrt/crashing_entries_internal.h"
 
 #include <signal.h>
 
-bool rk_deadly_allows_key(rk_request *r) {
+bool rk_crashing_allows_key(rk_request *r) {
     if (rk_loads_doubt_key(r->runtime->loads, &r->key.digest, &r->died_of) == RK_LOAD_ASIDE)
         r->doubt = RK_LOAD_ASIDE;
     return r->doubt != RK_LOAD_ASIDE;
 }
 
-bool rk_deadly_allows_entry(rk_request *r, const rk_entry *entry) {
+bool rk_crashing_allows_entry(rk_request *r, const rk_entry *entry) {
     rk_loads *loads = r->runtime->loads;
     if (r->doubt != RK_LOAD_SUSPECT) {
         r->doubt = rk_loads_doubt_entry(loads, &r->key.digest, entry->created_ns);
@@ -42,7 +42,7 @@ static const char *name_of(int signal) {
     }
 }
 
-void rk_deadly_warn(const rk_request *r) {
+void rk_crashing_warn(const rk_request *r) {
     if (r->doubt != RK_LOAD_ASIDE && r->doubt != RK_LOAD_SUSPECT)
         return;
     char hex[RK_DIGEST_HEX_CHARS + 1];
