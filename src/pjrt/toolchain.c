@@ -1,12 +1,15 @@
 #include "pjrt/toolchain.h"
 
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/fs.h"
+#include "base/sys.h"
 
-enum { FOLDERS_MAX = 8, ENTRIES_MAX = 1 << 14, PATH_MAX_BYTES = 4096 };
+enum { FOLDERS_MAX = 4, PATH_FOLDERS_MAX = 16, ENTRIES_MAX = 1 << 14, PATH_MAX_BYTES = 4096 };
 
 // Packages whose versions decide which programs are made. A framework is recorded only if the
 // process has loaded one of its libraries (from the named folder). Another package is a library
@@ -90,18 +93,18 @@ static rk_err *note_package(void *context, const char *name) {
     return NULL;
 }
 
-// Parses a path like "/lib/python3.11/site-packages".
-static void write_python(rk_json *json, const folders *list) {
-    static const char part[] = "/python";
+// Python's version, from a path like "/lib/python3.11/site-packages" of a loaded library; empty if
+// unknown.
+static rk_span find_python(const folders *list) {
+    static const char part[] = "/lib/python";
     for (size_t i = 0; i < list->count; i++) {
-        const char *found = strstr(list->paths[i], "/lib/python");
-        const char *version = found ? found + 4 + sizeof part - 1 : NULL;
+        const char *found = strstr(list->paths[i], part);
+        const char *version = found ? found + sizeof part - 1 : NULL;
         size_t len = version ? strspn(version, "0123456789.") : 0;
-        if (!len)
-            continue;
-        rk_json_member_text(json, "python", rk_span_of(version, len));
-        return;
+        if (len)
+            return rk_span_of(version, len);
     }
+    return (rk_span){0};
 }
 
 static void note_folder(writer *w, const char *path) {
@@ -109,19 +112,61 @@ static void note_folder(writer *w, const char *path) {
                 "versions that cannot be found out are not known");
 }
 
-// Python searches the folders of PYTHONPATH before those of installed packages.
-static void note_python_path(writer *w) {
-    const char *rest = getenv("PYTHONPATH");
-    for (size_t i = 0; rest && *rest && i < FOLDERS_MAX; i++) {
+// Visits the parts of a list of folders such as PYTHONPATH. Stops if `visit` returns true.
+static void each_folder(const char *rest, bool (*visit)(void *context, const char *path),
+                        void *context) {
+    bool done = false;
+    for (size_t i = 0; rest && *rest && !done && i < PATH_FOLDERS_MAX; i++) {
         char path[PATH_MAX_BYTES];
         size_t len = strcspn(rest, ":");
         if (len && len < sizeof path) {
             memcpy(path, rest, len);
             path[len] = '\0';
-            note_folder(w, path);
+            done = visit(context, path);
         }
         rest += len + (rest[len] == ':');
     }
+}
+
+static bool visit_python_path(void *context, const char *path) {
+    note_folder(context, path);
+    return false;
+}
+
+typedef struct search {
+    const char *name;
+    char found[PATH_MAX_BYTES]; // "" if it was not found
+} search;
+
+static bool visit_path(void *context, const char *path) {
+    search *self = context;
+    int len = snprintf(self->found, sizeof self->found, "%s/%s", path, self->name);
+    bool fits = len > 0 && (size_t)len < sizeof self->found;
+    if (fits && rk_sys()->eaccess_fn(self->found, X_OK) == 0)
+        return true;
+    self->found[0] = '\0';
+    return false;
+}
+
+// The packages of a virtual environment, which contains the program that the user called. The
+// loaded libraries may be of another environment below it.
+static void note_environment(writer *w, rk_span python) {
+    search self = {.name = program_invocation_name ? program_invocation_name : ""};
+    if (strchr(self.name, '/'))
+        (void)snprintf(self.found, sizeof self.found, "%s", self.name);
+    else if (*self.name)
+        each_folder(getenv("PATH"), visit_path, &self);
+    for (unsigned up = 0; up < 2; up++) { // "prefix/bin/python"
+        char *slash = strrchr(self.found, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+    char path[PATH_MAX_BYTES];
+    int len = snprintf(path, sizeof path, "%s/lib/python%.*s/site-packages", self.found,
+                       (int)python.len, (const char *)python.data);
+    if (python.len && len > 0 && (size_t)len < sizeof path)
+        note_folder(w, path);
 }
 
 void rk_toolchain_write(rk_json *json) {
@@ -129,8 +174,11 @@ void rk_toolchain_write(rk_json *json) {
     writer w = {.json = json, .folders = &list};
     (void)dl_iterate_phdr(note_library, &list);
     rk_json_begin_object(json);
-    write_python(json, &list);
-    note_python_path(&w);
+    rk_span python = find_python(&list);
+    if (python.len)
+        rk_json_member_text(json, "python", python);
+    each_folder(getenv("PYTHONPATH"), visit_python_path, &w); // as Python does, before all others
+    note_environment(&w, python);
     for (size_t i = 0; i < list.count; i++)
         note_folder(&w, list.paths[i]);
     rk_json_end_object(json);

@@ -14,10 +14,12 @@ enum {
     RUNS_MAX = 6, // runs of blocks in one program: forward, backward, encoder, decoder, …
 };
 
-// Minimum share of the program's operations. Blocks without matrix products may be the update of a
+// Minimum share of the program's operations: of all; of all without the loops of libraries, which
+// update the parameters of each layer. Blocks without matrix products may be the update of a
 // hand-written optimizer, unless the program consists of them.
-#define LAYERS_SHARE_MIN 0.5
-#define OTHERS_SHARE_MIN 0.8
+#define LAYERS_SHARE_MIN         0.33
+#define LAYERS_SHARE_OF_REST_MIN 0.5
+#define OTHERS_SHARE_MIN         0.8
 
 typedef struct period {
     uint32_t length, votes;
@@ -215,6 +217,11 @@ typedef struct summary {
     uint64_t best_work, work;
 } summary;
 
+typedef struct found {
+    summary layers, others;
+    uint64_t library_work; // of blocks that a library makes
+} found;
+
 static void add_run(summary *sum, run one, uint64_t work) {
     sum->work += work;
     if (work <= sum->best_work)
@@ -226,7 +233,7 @@ static void add_run(summary *sum, run one, uint64_t work) {
 // Decides whether the blocks may be layers: with matrix products or kernels, or at least of the
 // user's own code.
 static void judge_run(const rk_program_index *index, const rk_program_index_function *function,
-                      const rk_work *work, run one, summary *layers, summary *others) {
+                      const rk_work *work, run one, found *all) {
     uint32_t first = function->first + one.first, end = first + one.count * one.length;
     bool is_mlir =
         !rk_span_is(rk_model_string(index->model, index->model->ops.items[0].name), "hlo.module");
@@ -239,15 +246,14 @@ static void judge_run(const rk_program_index *index, const rk_program_index_func
     rk_source place = place_of(index, function, one, &shared);
     owners written = count_owners(index, function, one, shared ? &place : NULL);
     if (is_mlir && 2 * written.library >= written.all)
-        return;
-    if (contracts)
-        add_run(layers, one, sum);
+        all->library_work += sum;
+    else if (contracts)
+        add_run(&all->layers, one, sum);
     else if (is_mlir && 2 * written.user >= written.all)
-        add_run(others, one, sum);
+        add_run(&all->others, one, sum);
 }
 
-static rk_err *find_runs(const rk_program_index *index, const rk_work *work, summary *layers,
-                         summary *others) {
+static rk_err *find_runs(const rk_program_index *index, const rk_work *work, found *all) {
     const rk_program_index_function *function = &index->functions[index->entry];
     period periods[PERIODS] = {{0, 0}};
     rk_autofree uint64_t *hashes = hash_items(index, function);
@@ -258,12 +264,22 @@ static rk_err *find_runs(const rk_program_index *index, const rk_work *work, sum
         run one = find_run(hashes, function->count, periods);
         if (!one.count)
             break;
-        judge_run(index, function, work, one, layers, others);
+        judge_run(index, function, work, one, all);
         // From now on, these operations are equal to no other operation.
         for (uint32_t k = one.first; k < one.first + one.count * one.length; k++)
             hashes[k] = rk_hash_mix(hashes[k], k + 1);
     }
     return NULL;
+}
+
+// Returns the blocks that are worth a finding; NULL if there are none.
+static const summary *choose(const found *all, uint64_t total) {
+    double layers = (double)all->layers.work, others = (double)all->others.work;
+    double rest = (double)(total - all->library_work);
+    if (all->layers.work && layers >= LAYERS_SHARE_MIN * (double)total &&
+        layers >= LAYERS_SHARE_OF_REST_MIN * rest)
+        return &all->layers;
+    return all->others.work && others >= OTHERS_SHARE_MIN * (double)total ? &all->others : NULL;
 }
 
 rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks) {
@@ -272,12 +288,11 @@ rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks) {
     if (!index->entry || function->count < BLOCKS_MIN * OPS_MIN)
         return NULL;
     RK_AUTO(rk_work) work = {0};
-    summary layers = {0}, others = {0};
+    found all = {.library_work = 0};
     RK_TRY(rk_work_measure(index, &work));
-    RK_TRY(find_runs(index, &work, &layers, &others));
-    bool are_layers = layers.work && (double)layers.work >= LAYERS_SHARE_MIN * (double)work.total;
-    const summary *sum = are_layers ? &layers : &others;
-    if (!sum->work || (!are_layers && (double)sum->work < OTHERS_SHARE_MIN * (double)work.total))
+    RK_TRY(find_runs(index, &work, &all));
+    const summary *sum = choose(&all, work.total);
+    if (!sum)
         return NULL;
     bool shared;
     rk_source place = place_of(index, function, sum->best, &shared);

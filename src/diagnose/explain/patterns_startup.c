@@ -6,9 +6,8 @@
 enum { PROGRAMS_MIN = 16 };
 
 // An ordinary start compiles a few dozen operations, which take some milliseconds each.
-#define COST_MIN_NS     ((uint64_t)1000 * 1000000)
-#define SHARE_MIN       0.25 // of all that is compiled until the first step, that of the step included
-#define CHILD_SHARE_MIN 0.67
+#define COST_MIN_NS ((uint64_t)1000 * 1000000)
+#define SHARE_MIN   0.25 // of all that is compiled until the first step, that of the step included
 
 // An operation of the start, with the path of calls in the user's code that leads to it.
 typedef struct origin {
@@ -99,12 +98,45 @@ static bool has_frame(const origin *o, size_t depth) {
     return o->first + depth < o->stack.count;
 }
 
-// The path ends where the user's code calls a library: what the library calls back is part of that
-// call.
+static bool ends_with(const char *text, const char *end) {
+    size_t len = strlen(text), end_len = strlen(end);
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+// True if a frame is of an object's construction or call. The layers of a model call each other in
+// this way; libraries may hide their own frames in between.
+static bool is_method_of_layer(const rk_stack_frame *frame) {
+    return frame->function &&
+           (ends_with(frame->function, ".__call__") || ends_with(frame->function, ".__init__"));
+}
+
+// A comprehension is a frame of its own before Python 3.12, at the line of the function around it.
+static bool is_comprehension(const rk_stack_frame *frame) {
+    return frame->function &&
+           (ends_with(frame->function, "comp>") || ends_with(frame->function, "<genexpr>"));
+}
+
+static void remove_comprehensions(rk_stack *stack) {
+    size_t kept = 0;
+    for (size_t i = 0; i < stack->count; i++) {
+        rk_stack_frame frame = stack->frames[i];
+        if (is_comprehension(&frame)) {
+            rk_free(frame.file);
+            rk_free(frame.function);
+        } else {
+            stack->frames[kept++] = frame;
+        }
+    }
+    stack->count = kept;
+}
+
+// The path ends where the user's code calls a library, or a layer of a model: what these call back
+// is part of that call.
 static void find_path(origin *o) {
     while (has_frame(o, 0) && !is_user(frame_at(o, 0)))
         o->first++;
-    while (has_frame(o, o->length) && is_user(frame_at(o, o->length)))
+    while (has_frame(o, o->length) && is_user(frame_at(o, o->length)) &&
+           !(o->length && is_method_of_layer(frame_at(o, o->length))))
         o->length++;
 }
 
@@ -116,6 +148,7 @@ static rk_err *add_origin(startup *self, const rk_explained *item) {
     o->item = item;
     if (loaded.loaded)
         RK_TRY(rk_stack_take(&loaded.index.call, &o->stack));
+    remove_comprehensions(&o->stack);
     find_path(o);
     if (item->cause == RK_CAUSE_FIRST || has_frame(o, o->length))
         return NULL;
@@ -156,67 +189,67 @@ static bool same_path(const origin *a, const origin *b, size_t depth) {
     return x->line == y->line && strcmp(x->file, y->file) == 0;
 }
 
-// Sums up the operations of a group that continue as `of` does.
-static uint64_t sum_child(const group *g, const origin *of, size_t *out_count) {
-    uint64_t cost_ns = 0;
-    *out_count = 0;
+// The operations of a group that continue with the same frame.
+typedef struct child {
+    const origin *of;
+    size_t count;
+    uint64_t cost_ns, deeper_ns; // of all; of those with further frames
+} child;
+
+static child sum_child(const group *g, const origin *of) {
+    child sum = {.of = of};
     for (size_t i = 0; i < g->count; i++) {
-        if (!same_path(g->items[i], of, g->depth))
+        const origin *o = g->items[i];
+        if (!same_path(o, of, g->depth))
             continue;
-        cost_ns += g->items[i]->item->compile->compile_ns;
-        ++*out_count;
+        sum.count++;
+        sum.cost_ns += o->item->compile->compile_ns;
+        sum.deeper_ns += has_frame(o, g->depth + 1) ? o->item->compile->compile_ns : 0;
     }
-    return cost_ns;
+    return sum;
 }
 
 // Narrows the group to the costliest of its calls. False if no call stands for the group: then the
-// operations are lines of one function.
+// operations are lines of one function, and the call of that function is the place. Lines outside
+// of all functions have no such call.
 static bool descend(const startup *self, group *g) {
-    const origin *best = NULL;
-    uint64_t most_ns = 0;
-    size_t best_count = 0, kept = 0;
+    child best = {0};
+    size_t kept = 0;
     for (size_t i = 0; i < g->count; i++) {
-        size_t count;
-        uint64_t cost_ns = sum_child(g, g->items[i], &count);
-        if (cost_ns > most_ns) {
-            most_ns = cost_ns;
-            best = g->items[i];
-            best_count = count;
-        }
+        child one = sum_child(g, g->items[i]);
+        if (one.cost_ns > best.cost_ns)
+            best = one;
     }
-    if (!best || !is_much(self, best_count, most_ns) ||
-        (!has_frame(best, g->depth + 1) && (double)most_ns < CHILD_SHARE_MIN * (double)g->cost_ns))
+    bool is_line = 2 * best.deeper_ns < best.cost_ns;
+    if (!best.of || !is_much(self, best.count, best.cost_ns) || (is_line && g->depth > 0))
         return false;
     for (size_t i = 0; i < g->count; i++)
-        if (same_path(g->items[i], best, g->depth))
+        if (same_path(g->items[i], best.of, g->depth))
             g->items[kept++] = g->items[i];
     g->count = kept;
-    g->cost_ns = most_ns;
+    g->cost_ns = best.cost_ns;
     g->depth++;
     return true;
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t len = strlen(text), end_len = strlen(end);
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
-// Appends the name of the called function: "init" of "Module.init", "Net" of "Net.__init__".
-// Skips metaclasses, which make the instances of equinox modules. Appends nothing for a name that
-// is not public.
-static void add_name(const origin *o, size_t depth, rk_buf *out) {
+// Appends the name of the called function: "init" of "Module.init"; of a constructor or a layer,
+// the name of its class. Skips metaclasses, which make the instances of equinox modules. Appends
+// nothing for a name that is not public. Returns whether it is a class.
+static bool add_name(const origin *o, size_t depth, rk_buf *out) {
     while (has_frame(o, depth) && frame_at(o, depth)->function &&
            ends_with(frame_at(o, depth)->function, "Meta.__call__"))
         depth++;
     const char *name = has_frame(o, depth) ? frame_at(o, depth)->function : NULL;
     if (!name || strchr(name, '<'))
-        return;
-    size_t len = strlen(name) - (ends_with(name, ".__init__") ? strlen(".__init__") : 0);
+        return false;
+    bool is_class = is_method_of_layer(frame_at(o, depth));
+    size_t len = strlen(name) - (is_class ? strlen(".__init__") : 0);
     size_t start = len;
     while (start > 0 && name[start - 1] != '.')
         start--;
     if (name[start] != '_')
         rk_buf_add(out, name + start, len - start);
+    return is_class;
 }
 
 // The finding explains variants of operations, too: they are no cause of their own.
@@ -234,20 +267,23 @@ static rk_err *report(rk_explainer *e, const group *g) {
     for (size_t i = 0; i < g->count; i++)
         RK_TRY(rk_members_add(&members, g->items[i]->item));
     forget_variants(e->out, g);
-    add_name(g->items[0], g->depth, &name);
+    size_t named = 0;
+    while (named + 1 < g->count && !has_frame(g->items[named], g->depth))
+        named++;
+    bool is_class = add_name(g->items[named], g->depth, &name);
     rk_buf_add_format(&text.summary,
                       "%s runs operation by operation before the first step: %zu programs, each "
                       "compiled for itself",
-                      name.len ? rk_buf_text(&name) : "this call", g->count);
-    if (name.len)
-        rk_buf_add_format(&text.advice, "Compile it as one program: jax.jit(%s)",
+                      name.len ? rk_buf_text(&name) : "this line", g->count);
+    if (name.len && !is_class)
+        rk_buf_add_format(&text.advice, "Compile it as one program: jax.jit(%s).",
                           rk_buf_text(&name));
     else
-        rk_buf_add_text(&text.advice, "Compile it as one program: put the call into a function and "
-                                      "jit it (jax.jit)");
-    rk_buf_add_text(&text.advice,
-                    ", with arguments that are not arrays as static_argnums or bound by "
-                    "functools.partial (equinox: eqx.filter_jit).");
+        rk_buf_add_text(&text.advice,
+                        "Compile it as one program: put it into a function and jit that (flax: "
+                        "jax.jit(model.init), nnx.jit; equinox: eqx.filter_jit).");
+    rk_buf_add_text(&text.advice, " Arguments that are not arrays are static (static_argnums), or "
+                                  "bound by functools.partial.");
     return rk_pattern_add(e->out, RK_PATTERN_EAGER_STARTUP, members.items, members.count, &text,
                           place->file, place->line);
 }
