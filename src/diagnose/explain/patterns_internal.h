@@ -12,3 +12,6 @@ RK_HIDDEN RK_NODISCARD rk_err *
 rk_find_run_patterns(rk_explainer *e); // flag_drift, duplicate_storm, …
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_rank_divergence(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_fragments(rk_explainer *e);
+// The same for the graphs of PyTorch/XLA in one process.
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process,
+                                                       bool *out_found);

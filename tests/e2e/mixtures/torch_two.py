@@ -48,6 +48,7 @@ def main():
     if "none" in without:
         for parameter in model.parameters():
             parameter.grad = torch.zeros_like(parameter)
+        torch_xla.sync()
     for _ in range(6):
         for _ in range(2):
             x = torch.randn(8, 6).to(device)
