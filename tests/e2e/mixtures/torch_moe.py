@@ -91,10 +91,6 @@ def main():
     model = Mixture(without).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     source = batches(without, device)
-    if "none" in without:
-        for parameter in model.parameters():
-            parameter.grad = torch.zeros_like(parameter)
-        torch_xla.sync()
     for step in range(10):
         if "capacity" not in without:
             model.capacity = 8 + 2 * (step // 3 % 3)
