@@ -68,7 +68,7 @@ WEEK = {
                 ),
             ],
             "expect": {
-                "compiled": "some",
+                "compiled": 2,
                 "findings": [{"kind": {"fragments"}, "program": "", "line": "item", "values": None}],
                 "may": {"parameters", "structure"},
                 "steps": 12,
