@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "program/hlo/read.h"
+#include "program/mlir/asm/read.h"
 #include "program/mlir/magic.h"
 #include "program/mlir/read.h"
 #include "program/payload.h"
@@ -17,10 +18,8 @@ static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model 
         rk_buf_add_text(reason, "unsupported program format");
         return NULL;
     }
-    if (!rk_mlir_is_bytecode(code)) {
-        rk_buf_add_text(reason, "MLIR text is not supported, only bytecode");
-        return NULL;
-    }
+    if (!rk_mlir_is_bytecode(code))
+        return rk_read_mlir_text(code, flags, model, canon, rk_payload_read, out_good, reason);
     return rk_read_bytecode(code, flags, model, canon, rk_payload_read, out_good, reason);
 }
 
