@@ -3,9 +3,11 @@
 // after that step. For the command line only (target rk_diagnose_read), as journal/read.h.
 //
 // A process may have several step patterns (diagnose/steps/detect.h). Only one of the patterns
-// counts: the pattern that the program marked, else the pattern with the most executions.
-// Executions before its first step are step 0. Executions between two of its steps belong to the
-// later step.
+// counts: the pattern that the program marked, else the pattern that carries at least half of the
+// process's work (executions weighted with the size of their programs). Without such a pattern, the
+// steps are not known. Journals of older versions have no work: there the pattern with the most
+// executions counts. Executions before its first step are step 0. Executions between two of its
+// steps belong to the later step.
 #pragma once
 
 #include "journal/read.h"
