@@ -184,6 +184,10 @@ void rk_step_detector_mark(rk_step_detector *r) {
 
 void rk_step_detector_flush(rk_step_detector *r) {
     settle(r);
+    if (!r->current && r->valid > 0) {
+        r->next_look = 0;
+        rk_step_detector_look_for_first(r);
+    }
     // A step may end with a gap. Then the last step of the process is complete.
     uint32_t gap = rk_step_detector_gap_of(r, r->gap);
     if (gap != UINT32_MAX && r->current && r->at > 0 && r->at + 1 == r->current->period &&

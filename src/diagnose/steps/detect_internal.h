@@ -55,7 +55,8 @@ typedef struct rk_step_detector_entry {
 typedef struct rk_step_detector_pattern {
     uint32_t id, period;
     bool by_name;
-    bool is_training; // a program returns the state that it got; or the programs are not known
+    bool ends_with_update; // the last program carries more than each of the others
+    bool is_training;      // a program returns the state that it got; or the programs are not known
     uint64_t steps, matched, work; // steps; matched entries; work of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
     uint32_t carried; // the most that one of its programs carries

@@ -11,7 +11,7 @@ enum {
     SMALL = 16,             // a program is small beside one with so many times the operations
     LITTLE = 4,             // the same for carried results
     MUCH = 2,               // the same, for a program that carries much
-    GAP_MIN = 6,            // executions; a gap also has one for each result that is carried
+    GAP_MIN = 6,            // executions; a gap also has about one for each carried result
 };
 
 static uint32_t score_of(const rk_step_program *program) {
@@ -95,11 +95,15 @@ static bool is_in_current(const rk_step_detector *r, const rk_step_detector_prog
     return false;
 }
 
+static uint32_t digits_of(uint32_t number) {
+    return number == 0 ? 0 : 32 - (uint32_t)__builtin_clz(number);
+}
+
 uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length) {
-    if (r->reference == NONE || length < GAP_MIN || length < r->programs[r->reference].carried)
+    if (r->reference == NONE || length < GAP_MIN)
         return NONE;
-    uint32_t digits = 32 - (uint32_t)__builtin_clz(length);
-    return r->gaps[digits - 1].is_light ? NONE : RK_STEP_DETECTOR_FIRST_GAP + digits - 1;
+    uint32_t gap = digits_of(length) - 1;
+    return r->gaps[gap].is_light ? NONE : RK_STEP_DETECTOR_FIRST_GAP + gap;
 }
 
 static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry, uint64_t *to,
@@ -136,18 +140,22 @@ static void clean_history(rk_step_detector *r) {
     }
     r->valid = kept;
     r->next_look = 0;
-    if (!ends)
-        return;
-    rk_step_detector_emit(r);
-    r->current = NULL;
-    r->at = 0;
-    r->begun = r->entries;
-    r->flat_steps = 0;
+    if (ends) {
+        rk_step_detector_emit(r);
+        r->current = NULL;
+        r->at = 0;
+        r->flat_steps = 0;
+    }
+    if (!r->current)
+        r->begun = r->entries - kept;
 }
 
 static void find_light(rk_step_detector *r) {
     for (uint32_t i = 0; i < r->program_capacity; i++)
         r->programs[i].is_light = is_light(r, &r->programs[i]);
+    for (uint32_t i = 0; i < RK_STEP_DETECTOR_GAPS; i++)
+        r->gaps[i].is_light =
+            r->gaps[i].is_companion || i + 1 < digits_of(r->programs[r->reference].carried);
     clean_history(r);
 }
 
@@ -188,7 +196,7 @@ bool rk_step_detector_drop_companions(rk_step_detector *r, uint64_t from, uint32
         for (uint32_t p = 0; p < r->program_capacity && other != token; p++)
             r->programs[p].is_companion |= r->programs[p].token == other;
         for (uint32_t g = 0; g < RK_STEP_DETECTOR_GAPS; g++)
-            r->gaps[g].is_light |= r->gaps[g].token == other;
+            r->gaps[g].is_companion |= r->gaps[g].token == other;
     }
     find_light(r);
     return true;

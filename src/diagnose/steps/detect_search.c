@@ -79,18 +79,48 @@ void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     rk_step_detector_close(r, p->id, &e->totals);
 }
 
-// Moves the start of a pattern back over earlier steps that were compiled differently.
-static uint64_t extend_back(rk_step_detector *r, uint64_t from, uint32_t period) {
-    uint64_t oldest = r->entries - r->valid;
-    while (from >= oldest + period &&
-           rk_step_detector_entry_at(r, from - period)->totals.executions > r->open.executions) {
-        for (uint32_t i = 1; i <= period; i++)
-            if (!rk_step_detector_is_similar(rk_step_detector_program_at(r, from - i),
-                                             rk_step_detector_program_at(r, from - i + period)))
-                return from;
-        from -= period;
+// Returns the position of the program that ends a step: the one that carries the most, for example
+// the update after several gradients. Returns `period` if there is not exactly one.
+static uint32_t find_last(const rk_step_detector *r, uint64_t from, uint32_t period) {
+    uint32_t last = 0, most = 0, count = 0;
+    for (uint32_t i = 0; i < period; i++) {
+        const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
+        count = program->carried == most ? count + 1 : program->carried > most ? 1 : count;
+        last = program->carried > most ? i : last;
+        most = program->carried > most ? program->carried : most;
     }
-    return from;
+    return count == 1 ? last : period;
+}
+
+static bool is_of_pattern(const rk_step_detector *r, const rk_step_detector_pattern *p,
+                          uint64_t entry) {
+    uint32_t token = rk_step_detector_token(r, entry, p->by_name);
+    for (uint32_t i = 0; i < p->period; i++)
+        if (p->tokens[i] == token)
+            return true;
+    return false;
+}
+
+// Returns the start of the step that ends before `from`, if it was in no step up to now; else
+// returns `from`. An earlier step may have been compiled differently, or its first executions may
+// not look like the later ones: gaps are only known once there is a reference.
+static uint64_t step_before(rk_step_detector *r, const rk_step_detector_pattern *p, uint64_t from) {
+    uint64_t oldest = r->entries - r->valid, at = from, limit = from;
+    while (limit > oldest && from - limit < p->period &&
+           rk_step_detector_entry_at(r, limit - 1)->totals.executions > r->open.executions)
+        limit--;
+    if (p->ends_with_update && limit < from &&
+        rk_step_detector_token(r, from - 1, false) == p->tokens[p->period - 1]) {
+        for (at = from - 1; at > limit && is_of_pattern(r, p, at - 1) &&
+                            rk_step_detector_token(r, at - 1, false) != p->tokens[p->period - 1];)
+            at--;
+        return at;
+    }
+    while (at > limit &&
+           rk_step_detector_is_similar(rk_step_detector_program_at(r, at - 1),
+                                       rk_step_detector_program_at(r, at - 1 + p->period)))
+        at--;
+    return from - at == p->period ? at : from;
 }
 
 // Closes the executions before the pattern that starts at `from`, and opens its first step there.
@@ -119,29 +149,48 @@ static void open_at(rk_step_detector *r, uint64_t from) {
     r->step_number++;
 }
 
+// Opens the first step, and closes the steps before `from`, which do not match the pattern exactly.
+static void take_earlier(rk_step_detector *r, rk_step_detector_pattern *p, uint64_t from) {
+    enum { EARLIER_MAX = 16 };
+    uint64_t starts[EARLIER_MAX + 1] = {from};
+    uint32_t count = 0;
+    while (count < EARLIER_MAX && !p->by_name) {
+        starts[count + 1] = step_before(r, p, starts[count]);
+        if (starts[count + 1] == starts[count])
+            break;
+        count++;
+    }
+    open_at(r, starts[count]);
+    for (; count > 0; count--) {
+        for (uint64_t i = starts[count]; i < starts[count - 1]; i++)
+            rk_step_detector_count_program(r, rk_step_detector_entry_at(r, i)->program);
+        p->steps++;
+        rk_step_detector_close(r, p->id,
+                               &rk_step_detector_entry_at(r, starts[count - 1] - 1)->totals);
+    }
+}
+
 // Makes the pattern that starts at `from` the current one, and matches the executions since then
 // with it.
 static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_name) {
     if (period > 1 && !by_name && rk_step_detector_drop_companions(r, from, period))
         return; // the search goes on with the others
     rk_step_detector_pattern *p = find_known(r, &from, period, by_name);
-    if (!p)
+    if (!p) {
+        uint32_t last = by_name ? period : find_last(r, from, period);
+        from += last + 1 < period ? last + 1 : 0;
         p = add_known(r, from, period, by_name);
-    uint64_t begun = by_name ? from : extend_back(r, from, period);
-    open_at(r, begun);
+        p->ends_with_update = last < period && period > 1;
+    }
+    take_earlier(r, p, from);
     r->current = p;
     r->at = 0;
-    r->begun = begun;
+    r->begun = from;
     r->strays = r->flat_steps = 0;
     r->last_match = from;
-    for (uint64_t i = begun; i < r->entries; i++) {
+    for (uint64_t i = from; i < r->entries; i++) {
         rk_step_detector_count_program(r, rk_step_detector_entry_at(r, i)->program);
-        if (i >= from) {
-            rk_step_detector_take_in(r, i);
-        } else if ((i + 1 - begun) % period == 0) {
-            p->steps++;
-            rk_step_detector_close(r, p->id, &rk_step_detector_entry_at(r, i)->totals);
-        }
+        rk_step_detector_take_in(r, i);
     }
 }
 
@@ -224,8 +273,10 @@ void rk_step_detector_look_for_first(rk_step_detector *r) {
     bool by_name = len == 0 && since >= RK_STEP_DETECTOR_BY_NAME_AFTER;
     if (by_name)
         len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, true, &period);
-    // A pattern of one program needs one repetition more: three in a row may be chance.
-    if (len >= RK_STEP_DETECTOR_TIMES + 1)
+    // A pattern of one program needs one repetition more, unless it is the reference: three in a
+    // row may be chance.
+    uint32_t last = rk_step_detector_entry_at(r, r->entries - 1)->program;
+    if (len >= RK_STEP_DETECTOR_TIMES + (last != r->reference))
         adopt(r, r->entries - len, period, by_name);
 }
 
