@@ -93,6 +93,14 @@ uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char
     return programs->count - 1;
 }
 
+bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_numbered) {
+    uint32_t number = number_of_name(without_number(name, out_is_numbered));
+    for (uint32_t i = 0; i < programs->count && !*out_is_numbered; i++)
+        if (programs->items[i].step.name == number && programs->items[i].step.is_user_name)
+            return true;
+    return false;
+}
+
 static struct rk_executable_slot *slot_of(const rk_programs *programs, uint64_t handle) {
     uint32_t slot = (uint32_t)((handle >> 4) * 0x9E3779B97F4A7C15u >> 32);
     for (;; slot++) {

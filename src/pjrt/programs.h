@@ -29,6 +29,10 @@ void rk_programs_cleanup(rk_programs *programs);
 
 #define RK_NO_PROGRAM UINT32_MAX
 
+// True if there is a program with that name, which the user gave. `*out_is_numbered`: the name is a
+// framework's name with a number appended.
+bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_numbered);
+
 // Returns the number of the program with that key, and adds the program if it is new. If `key` is
 // NULL, the program is always new. `role`: NULL if it is not known. RK_NO_PROGRAM if memory is short.
 uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name,

@@ -189,6 +189,13 @@ uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const 
     return state.executions;
 }
 
+bool rk_steps_know_name(const char *name, bool *out_is_numbered) {
+    (void)pthread_mutex_lock(&mutex);
+    bool known = rk_programs_know(&programs, name, out_is_numbered);
+    (void)pthread_mutex_unlock(&mutex);
+    return known;
+}
+
 void rk_steps_forget(const PJRT_LoadedExecutable *executable) {
     if (!rk_runtime_get())
         return;

@@ -60,6 +60,10 @@ void rk_steps_mark(void);
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
                                  const char *name, const rk_program_role *role, bool is_real);
 
+// True if the process has compiled or loaded a program with that name, which the user gave.
+// `*out_is_numbered`: the name is a framework's name with a number appended.
+bool rk_steps_know_name(const char *name, bool *out_is_numbered);
+
 // Called before the executable is destroyed.
 void rk_steps_forget(const PJRT_LoadedExecutable *executable);
 

@@ -184,7 +184,7 @@ void rk_step_detector_mark(rk_step_detector *r) {
 
 void rk_step_detector_flush(rk_step_detector *r) {
     settle(r);
-    if (!r->current && r->valid > 0) {
+    if (!r->current && !r->is_marked && r->valid > 0) {
         r->next_look = 0;
         rk_step_detector_look_for_first(r);
     }

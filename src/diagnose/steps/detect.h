@@ -95,7 +95,7 @@ typedef struct rk_step_detector_state {
     uint64_t programs; // distinct ones executed
     uint64_t steps;    // of the current pattern; 0 without a pattern, or if it carries little work
     uint64_t flat_steps; // of these, since the last one with a compilation or a new program
-    // False: the programs of the pattern do not return the state that they got. It may be an
+    // False: no program of the pattern returns several of the values that it got. It may be an
     // evaluation or an initialization before the training.
     bool is_training;
 } rk_step_detector_state;

@@ -55,8 +55,8 @@ typedef struct rk_step_detector_entry {
 typedef struct rk_step_detector_pattern {
     uint32_t id, period;
     bool by_name;
-    bool ends_with_update; // the last program carries more than each of the others
-    bool is_training;      // a program returns the state that it got; or the programs are not known
+    bool ends_with_update;         // the last program carries more than each of the others
+    bool is_training;              // a program returns several values that it got; or is not known
     uint64_t steps, matched, work; // steps; matched entries; work of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
     uint32_t carried; // the most that one of its programs carries
@@ -80,9 +80,10 @@ struct rk_step_detector {
     uint64_t open_programs;       // distinct ones executed in the open step
     rk_step_detector_pattern known[RK_STEP_DETECTOR_KNOWN];
     uint32_t known_count, ids;
-    rk_step_detector_pattern *current;      // points into `known`; NULL: no pattern
-    uint32_t at;                            // position in the current pattern
-    uint64_t begun;                         // entry at which the current pattern starts
+    rk_step_detector_pattern *current; // points into `known`; NULL: no pattern
+    uint32_t at;                       // position in the current pattern
+    uint64_t free_from; // execution after the steps of the patterns before the current one
+    uint64_t begun;     // entry at which the current pattern starts
     uint64_t last_match, strays, next_look; // entries
     bool is_marked;
     uint64_t marked_steps, flat_steps;

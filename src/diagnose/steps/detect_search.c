@@ -50,7 +50,7 @@ static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, u
         const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
         p->tokens[i] = by_name ? program->name : program->token;
         p->carried = p->carried > program->carried ? p->carried : program->carried;
-        p->is_training |= program->carried > 0 || program->operations == 0;
+        p->is_training |= program->carried > 1 || program->operations == 0;
     }
     return p;
 }
@@ -101,13 +101,13 @@ static bool is_of_pattern(const rk_step_detector *r, const rk_step_detector_patt
     return false;
 }
 
-// Returns the start of the step that ends before `from`, if it was in no step up to now; else
-// returns `from`. An earlier step may have been compiled differently, or its first executions may
-// not look like the later ones: gaps are only known once there is a reference.
+// Returns the start of the step that ends before `from`, if it is in no step of an earlier pattern;
+// else returns `from`. An earlier step may have been compiled differently, or its first executions
+// may not look like the later ones: gaps are only known once there is a reference.
 static uint64_t step_before(rk_step_detector *r, const rk_step_detector_pattern *p, uint64_t from) {
     uint64_t oldest = r->entries - r->valid, at = from, limit = from;
     while (limit > oldest && from - limit < p->period &&
-           rk_step_detector_entry_at(r, limit - 1)->totals.executions > r->open.executions)
+           rk_step_detector_entry_at(r, limit - 1)->totals.executions > r->free_from)
         limit--;
     if (p->ends_with_update && limit < from &&
         rk_step_detector_token(r, from - 1, false) == p->tokens[p->period - 1]) {
@@ -152,6 +152,9 @@ static void open_at(rk_step_detector *r, uint64_t from) {
 // Opens the first step, and closes the steps before `from`, which do not match the pattern exactly.
 static void take_earlier(rk_step_detector *r, rk_step_detector_pattern *p, uint64_t from) {
     enum { EARLIER_MAX = 16 };
+    // Unless this pattern replaces the steps of the current one.
+    if (rk_step_detector_entry_at(r, from)->totals.executions > r->open.executions)
+        r->free_from = r->open.executions;
     uint64_t starts[EARLIER_MAX + 1] = {from};
     uint32_t count = 0;
     while (count < EARLIER_MAX && !p->by_name) {

@@ -181,6 +181,7 @@ static rk_err *find_flat(const rk_run_model *model, size_t index, rk_process_ste
         if (is_real(&model->compiles[i], index))
             grew[count++] = step_at(process, model->compiles[i].executions);
     qsort(grew, count, sizeof *grew, by_step);
+    process->last_new = grew[count - 1];
     for (size_t i = 0; i < count && !process->is_flat; i++) {
         uint64_t next = i + 1 < count ? grew[i + 1] : process->count + 1;
         process->is_flat = next > grew[i] + RK_STEPS_FLAT;

@@ -35,7 +35,8 @@ typedef struct rk_process_steps {
     bool is_flat;   // the curve was flat for RK_STEPS_FLAT steps at some time
     uint64_t
         flat_after; // if `is_flat`: the last step with a new program or a compilation before that
-    uint64_t late;  // real compilations after `flat_after`
+    uint64_t last_new; // the last step with a new program or a compilation; 0: before the first
+    uint64_t late;     // real compilations after `flat_after`
     uint64_t late_ns;
     rk_journal_steps sums; // over the complete steps; `programs`: the most in one step
     rk_step_span *spans;   // owned; rising
