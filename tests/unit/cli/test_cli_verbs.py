@@ -860,7 +860,7 @@ class Runs(Case):
         self.assertRegex(self.ok("stats"), r"\nlost +2  compiled but not stored: the process ended")
         self.job("left")
         said = {one["name"]: one for one in self.json("explain")["compilations"]}
-        self.assertEqual(said["jit_init"]["cause"], "evicted")
+        self.assertEqual(said["jit_init"]["cause"], "removed")
         self.assertEqual(said["jit_eval"]["cause"], "uncacheable")
         self.assertIn("the process ended during the write", said["jit_eval"]["advice"])
         self.job("cold")
