@@ -27,7 +27,7 @@ check-gpu: build
 
 # Third-party programs and tests; hours. MODULES="lax …" chooses.
 conformance: build
-	scripts/python-env --create jax-models conformance torch-tests
+	scripts/python-env --create jax-models jax-newest-models conformance torch-tests
 	tests/conformance/run --docs $(MODULES)
 
 # Many versions of JAX on three CPU plugins, downloaded one after another; half an hour. VERSIONS="0.4.30 …" chooses.

@@ -24,10 +24,10 @@ typedef struct rk_flights rk_flights; // one per process; thread-safe
 typedef struct rk_flight rk_flight;   // one executable that this process compiles
 
 typedef struct rk_flights_options {
-    uint64_t wait_ns;    // maximum total wait of one request; 0: no waiting
-    uint64_t beat_ns;    // heartbeat interval of this process's leases
-    uint64_t late_ns;    // a lease without a heartbeat for this long is taken over
-    uint64_t publish_ns; // timeout for publishing; twice the compile time if that is longer
+    uint64_t wait_ns;      // maximum total wait of one request; 0: no waiting
+    uint64_t heartbeat_ns; // heartbeat interval of this process's leases
+    uint64_t late_ns;      // a lease without a heartbeat for this long is taken over
+    uint64_t publish_ns;   // timeout for publishing; twice the compile time if that is longer
 } rk_flights_options;
 
 #define RK_FLIGHTS_BEAT_NS    ((uint64_t)5000000000)

@@ -29,7 +29,7 @@ static void send_heartbeat(rk_flights *flights, rk_flight *flight) {
     uint64_t compile_ns = flight->compile_ns;
     bool note = flight->compiled && !flight->noted;
     flight->noted = flight->compiled;
-    flight->heartbeat_at_ns = rk_steady_ns() + flights->options.beat_ns;
+    flight->heartbeat_at_ns = rk_steady_ns() + flights->options.heartbeat_ns;
     (void)pthread_mutex_unlock(&flights->mutex);
     if (note)
         rk_lease_note_compiled(flights->store, &lease, compile_ns);
@@ -62,7 +62,7 @@ static void *run_heartbeat(void *argument) {
         else
             (void)rk_cond_wait_until(&flights->heartbeat_wakes, &flights->mutex,
                                      next ? next->heartbeat_at_ns
-                                          : now_ns + flights->options.beat_ns);
+                                          : now_ns + flights->options.heartbeat_ns);
         quiet = !next;
     }
     (void)pthread_mutex_unlock(&flights->mutex);

@@ -33,7 +33,7 @@ static rk_flight_advice grant_lease(rk_flights *flights, rk_flight_wait *wait, r
     bool closed = flights->closed;
     if (!closed) {
         wait->flight->lease = *lease;
-        wait->flight->heartbeat_at_ns = rk_steady_ns() + flights->options.beat_ns;
+        wait->flight->heartbeat_at_ns = rk_steady_ns() + flights->options.heartbeat_ns;
         rk_flight_wake_heartbeat(flights);
     }
     (void)pthread_mutex_unlock(&flights->mutex);

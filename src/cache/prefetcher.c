@@ -218,7 +218,7 @@ static void meet(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key
     }
 }
 
-void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key *key) {
+void rk_prefetcher_note_request(rk_prefetcher *prefetch, const void *owner, const rk_key *key) {
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return;
     (void)pthread_mutex_lock(&prefetch->mutex);

@@ -99,28 +99,27 @@ RK_NODISCARD bool rk_prefetcher_take(rk_prefetcher *prefetch, const void *owner,
 // Reports a request of the owner that was answered without the prefetcher. Call it only for
 // requests that the list of the next run can contain. After 16 such requests in a row for keys that
 // were never on the list, the run differs from the last one, and the rest of the list is discarded.
-void rk_prefetcher_meet(rk_prefetcher *prefetch, const void *owner, const rk_key *key);
+void rk_prefetcher_note_request(rk_prefetcher *prefetch, const void *owner, const rk_key *key);
 
-// The next four functions discard items. A loaded item is destroyed. An item whose loading has not
-// begun is dropped. An item that is being loaded is destroyed after the load. An item that a
-// request waits for is kept.
+// Why a list is discarded; the list's total reports it.
+typedef enum rk_prefetcher_reason {
+    RK_PREFETCHER_NOT_NEEDED,      // no request will take its items
+    RK_PREFETCHER_MEMORY_SHORT,    // the plugin ran out of memory
+    RK_PREFETCHER_MEMORY_MEASURED, // the framework reads how much memory is in use; the figure must
+                                   // not include prefetched executables
+} rk_prefetcher_reason;
 
-// Discards the list of `owner`; NULL: all lists.
-void rk_prefetcher_let_go(rk_prefetcher *prefetch, const void *owner);
+// Discards the list of `owner`; NULL: all lists. Destroys loaded items, drops items whose loading
+// has not begun, and has items that are being loaded destroyed after the load. Keeps an item that a
+// request waits for. Returns how many executables it destroyed.
+size_t rk_prefetcher_discard(rk_prefetcher *prefetch, const void *owner, rk_prefetcher_reason why);
 
-// Discards the items of `key` in all lists, because its entry must not be used.
-void rk_prefetcher_distrust(rk_prefetcher *prefetch, const rk_key *key);
-
-// Discards all lists because memory is short. Returns how many executables it destroyed.
-size_t rk_prefetcher_relieve(rk_prefetcher *prefetch);
-
-// Discards all lists because the framework reads how much memory is in use; the figure must not
-// include prefetched executables. Returns how many executables it destroyed.
-size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch);
+// Discards the items of `key` in all lists in the same way, because its entry must not be used.
+void rk_prefetcher_discard_key(rk_prefetcher *prefetch, const rk_key *key);
 
 // Waits, at most `timeout_ns`, until all discarded executables are destroyed, also those that other
 // threads destroy or that are still being loaded.
-void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns);
+void rk_prefetcher_await_discards(rk_prefetcher *prefetch, uint64_t timeout_ns);
 
 // Discards the list of an owner that is about to end, and waits for its loads, at most
 // `timeout_ns`. False: a thread is still inside the plugin. Later calls do not wait for that list

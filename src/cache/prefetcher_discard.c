@@ -48,14 +48,8 @@ size_t rk_prefetcher_forget(rk_prefetcher *prefetch, const void *owner) {
     return destroyed;
 }
 
-typedef enum reason {
-    NOT_NEEDED,
-    MEMORY_IS_SHORT,
-    MEMORY_IS_MEASURED,
-} reason;
-
 static size_t discard_lists(rk_prefetcher *prefetch, const void *owner, const rk_key *key,
-                            reason why) {
+                            rk_prefetcher_reason why) {
     size_t destroyed = 0;
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return 0;
@@ -64,8 +58,8 @@ static size_t discard_lists(rk_prefetcher *prefetch, const void *owner, const rk
         next = list->next;
         if (!rk_prefetcher_matches_owner(list, owner))
             continue;
-        list->total.relieved |= why == MEMORY_IS_SHORT;
-        list->total.measured |= why == MEMORY_IS_MEASURED;
+        list->total.relieved |= why == RK_PREFETCHER_MEMORY_SHORT;
+        list->total.measured |= why == RK_PREFETCHER_MEMORY_MEASURED;
         discard_unloaded(prefetch, list, key);
     }
     for (rk_prefetcher_list *list = prefetch->lists; list;) {
@@ -81,20 +75,12 @@ static size_t discard_lists(rk_prefetcher *prefetch, const void *owner, const rk
     return destroyed;
 }
 
-size_t rk_prefetcher_relieve(rk_prefetcher *prefetch) {
-    return discard_lists(prefetch, NULL, NULL, MEMORY_IS_SHORT);
+size_t rk_prefetcher_discard(rk_prefetcher *prefetch, const void *owner, rk_prefetcher_reason why) {
+    return discard_lists(prefetch, owner, NULL, why);
 }
 
-size_t rk_prefetcher_step_aside(rk_prefetcher *prefetch) {
-    return discard_lists(prefetch, NULL, NULL, MEMORY_IS_MEASURED);
-}
-
-void rk_prefetcher_let_go(rk_prefetcher *prefetch, const void *owner) {
-    (void)discard_lists(prefetch, owner, NULL, NOT_NEEDED);
-}
-
-void rk_prefetcher_distrust(rk_prefetcher *prefetch, const rk_key *key) {
-    (void)discard_lists(prefetch, NULL, key, NOT_NEEDED);
+void rk_prefetcher_discard_key(rk_prefetcher *prefetch, const rk_key *key) {
+    (void)discard_lists(prefetch, NULL, key, RK_PREFETCHER_NOT_NEEDED);
 }
 
 // True if discarded executables still use memory: they are being destroyed or loaded.
@@ -107,7 +93,7 @@ static bool is_freeing_memory(const rk_prefetcher *prefetch) {
     return false;
 }
 
-void rk_prefetcher_await_relief(rk_prefetcher *prefetch, uint64_t timeout_ns) {
+void rk_prefetcher_await_discards(rk_prefetcher *prefetch, uint64_t timeout_ns) {
     if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
         return;
     uint64_t deadline_ns = rk_steady_ns() + timeout_ns;

@@ -32,8 +32,8 @@ struct rk_recorder {
     size_t client_count;
     rk_manifest seen;
     bool dirty, ended;
-    bool news; // the manifest may lack something, and a process that leaves by _exit writes nothing
-               // at its end
+    bool news; // the manifest may lack a request, so the thread writes at once: a process that
+               // leaves by _exit writes nothing at its end
     pthread_t thread;
     pthread_cond_t wakes; // the thread
     bool thread_runs;
@@ -63,6 +63,7 @@ void rk_recorder_free(rk_recorder *recorder) {
 
 // Clients.
 
+// Called with the mutex held.
 static seen_client *find_client(rk_recorder *recorder, uint64_t number) {
     for (size_t i = 0; i < recorder->client_count; i++)
         if (recorder->clients[i].number == number)
@@ -117,8 +118,8 @@ void rk_recorder_write(rk_recorder *recorder) {
     (void)pthread_mutex_unlock(&recorder->writing);
 }
 
-// Called with the mutex held. Waits until that time, the end of the process, or, if `for_news`,
-// until the manifest may lack something.
+// Called with the mutex held. Waits until that time or the end of the recorder. If `for_news`,
+// waits at most until the manifest may lack a request.
 static void wait_until(rk_recorder *recorder, uint64_t until_ns, bool for_news) {
     while (!recorder->ended && !(for_news && recorder->news) &&
            rk_cond_wait_until(&recorder->wakes, &recorder->mutex, until_ns))
@@ -176,6 +177,7 @@ void rk_recorder_end(rk_recorder *recorder) {
 
 // Recording.
 
+// Called with the mutex held.
 static uint32_t count_occurrences(const rk_manifest *seen, const rk_key *key, uint32_t ordinal) {
     uint32_t count = 0;
     for (size_t i = 0; i < seen->use_count; i++)
@@ -184,7 +186,8 @@ static uint32_t count_occurrences(const rk_manifest *seen, const rk_key *key, ui
 }
 
 // Returns the time at which the executable was needed, after the client's creation and without the
-// time spent in earlier requests: in the next run, these may take no time.
+// time spent in earlier requests: in the next run, these may take no time. Adds this request to the
+// time spent in requests.
 static uint64_t note_time(seen_client *client, uint64_t start_ns) {
     uint64_t end_ns = rk_monotonic_ns();
     uint64_t away_ns = client->made_ns + client->busy_ns;

@@ -3,7 +3,8 @@
 //
 // A background thread writes the list. After a request that may be missing from the manifest, the
 // thread writes at once, because a process may leave by _exit. After other requests it writes a few
-// seconds later. rk_recorder_write and rk_recorder_end write as well.
+// seconds later. After each write it pauses for 20 times the write's duration, at most 10 seconds.
+// rk_recorder_write and rk_recorder_end write as well, without a pause.
 #pragma once
 
 #include "store/manifest.h"
@@ -26,9 +27,13 @@ typedef struct rk_recorder_request {
     rk_span options;   // compile options as the framework sent them; borrowed for the call
     uint64_t start_ns; // start of the request, by rk_monotonic_ns
     uint64_t load_ns;  // measured or estimated duration of the load; 0: not known
-    uint64_t bytes;    // of the serialized executable; 0: not known
-    bool kept;         // the next run may find the executable in the store; others are not recorded
-    bool listed;       // the manifest has the request already, because it was prefetched
+    // Of the serialized executable. 0: compiled, not loaded. Then `load_ns` is an estimate, and a
+    // measured duration in the manifest is kept.
+    uint64_t bytes;
+    // The next run may find the executable in the store. If false, the request is not recorded, but
+    // its duration counts as time in requests.
+    bool kept;
+    bool listed; // the manifest has the request already, because it was prefetched
 } rk_recorder_request;
 
 // Makes a recorder; its thread starts with the first recorded request. Owned: rk_recorder_free.
@@ -48,15 +53,15 @@ void rk_recorder_add_client(rk_recorder *recorder, uint64_t number, const rk_dig
 RK_NODISCARD bool rk_recorder_find_client(rk_recorder *recorder, uint64_t number,
                                           uint32_t *out_ordinal);
 
-// Records a request that was just answered. Ignores requests of other clients, all but the first 16
-// of one client for one key, and all requests after rk_recorder_end. A request that finds no memory
-// is not recorded. Never waits for a write.
+// Records a request that was just answered. Ignores requests of clients that were not added, and
+// requests after rk_recorder_end. Of one client's requests for one key, records only the first 16.
+// A request that finds no memory is not recorded. Never waits for a write.
 void rk_recorder_note(rk_recorder *recorder, const rk_recorder_request *request);
 
-// Writes the requests if one was recorded since the last write. May block as long as `write`, and
-// as another thread's write.
+// Writes the requests if one was recorded since the last write. May block for the duration of two
+// writes: another thread's, and its own.
 void rk_recorder_write(rk_recorder *recorder);
 
-// Called at the end of the process: ends the thread, after its write in progress, and writes. After
-// this call, nothing is recorded or written.
+// Called at the end of the process: ends the thread, after its write in progress, and writes.
+// Blocks without limit if `write` does. After this call, nothing is recorded or written.
 void rk_recorder_end(rk_recorder *recorder);

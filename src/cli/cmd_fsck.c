@@ -66,8 +66,8 @@ static void print_text(const request *r, const rk_fsck_report *report, bool dama
                  rk_text_count(report->entries).text, report->entries == 1 ? "y" : "ies",
                  rk_text_bytes(report->bytes).text,
                  damage  ? "there is damage"
-                 : found ? "no damage"
-                         : "all is well",
+                 : found ? "no damage to entries"
+                         : "no damage",
                  rk_style(RK_STYLE_NONE, stdout));
     if (repaired)
         (void)printf("; %s of %s repaired", rk_text_count(repaired).text,

@@ -115,10 +115,9 @@ static void print_text(const request *r, const rk_gc_report *report, uint64_t ma
         (void)fputc('\n', stdout);
     }
     if (report->pinned.files)
-        (void)printf("kept %s although they would have gone: they are pinned\n",
-                     rk_text_bytes(report->pinned.bytes).text);
+        (void)printf("kept %s that are pinned\n", rk_text_bytes(report->pinned.bytes).text);
     if (report->recent.files)
-        (void)printf("kept %s although they would have gone: they were used in the last hour\n",
+        (void)printf("kept %s that were used in the last hour\n",
                      rk_text_bytes(report->recent.bytes).text);
     (void)printf("%s, %s before", rk_text_bytes(report->after.bytes).text,
                  rk_text_bytes(report->before.bytes).text);
@@ -179,12 +178,12 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "gc",
-    .summary = "Reduces the store to its size limit. Entries that save the fewest seconds per byte "
-               "and were not used for long go first. Removes what dead writers left, old runs, and "
-               "what was set aside long ago, and counts anew.",
-    .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves; this is for doing "
-               "it now, or for less.\n\nWhat is pinned stays. With --namespace, --max-size is "
-               "for its entries alone.\n",
+    .summary = "Reduces the store to its size limit: first removes entries that save the fewest "
+               "seconds per byte and were not used for long. Also removes files that dead writers "
+               "left, old runs and old quarantined entries, and recounts the store's size.",
+    .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves. Use gc to do it now, "
+               "or for a smaller size.\n\nPinned entries stay. With --namespace, --max-size "
+               "applies to the entries of that namespace.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

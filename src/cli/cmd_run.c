@@ -233,8 +233,8 @@ static const rk_opt options[] = {
 static const rk_opt_usage usage = {
     .verb = "run",
     .operands = "[--] COMMAND [ARGUMENT…]",
-    .summary = "Runs a command with rekindle in it, so that what it compiles is kept, and what "
-               "was kept is not compiled.",
+    .summary = "Runs a command with rekindle in its processes: programs that it compiles are "
+               "stored, and programs that are stored are loaded instead of compiled.",
     .details = details,
     .options = options,
     .option_count = RK_ARRAY_LEN(options),

@@ -75,10 +75,13 @@ static void add_transfer(rk_table *table, const char *name, uint64_t count, uint
     add_count(table, name, count, RK_STYLE_NONE, count > 0 ? rk_text_bytes(bytes).text : "");
 }
 
-static void add_steps(rk_table *table, const rk_steps *steps) {
+static void add_steps(rk_table *table, const rk_steps *steps, uint64_t executions) {
     const rk_process_steps *process = rk_steps_longest(steps);
-    if (!process)
+    if (!process) {
+        if (executions > 0)
+            add(table, "steps", "not known", RK_STYLE_NONE, "");
         return;
+    }
     RK_AUTO(rk_buf) note = RK_BUF_INIT(0);
     rk_steps_print_curve(process, &note);
     add_count(table, "steps", process->count, RK_STYLE_NONE, rk_need_text(&note));
@@ -120,7 +123,7 @@ static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_
     add_transfer(&table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
     add_transfer(&table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
     if (steps)
-        add_steps(&table, steps);
+        add_steps(&table, steps, counts->executions);
     rk_table_print(&table, rk_term_columns(stdout), stdout);
 }
 
@@ -184,7 +187,7 @@ static void add_end(const rk_run_model *model, rk_buf *out) {
     if (state != RK_RUN_NOT_KNOWN)
         rk_buf_add_text(out, rk_run_state_text(state));
     if (rk_run_count_incomplete(model) > 0)
-        rk_buf_add_format(out, "%sa write to its journal failed, and what came after is not known",
+        rk_buf_add_format(out, "%sa write to its journal failed; later events are not known",
                           state == RK_RUN_NOT_KNOWN ? "" : "; ");
     if (unknown == 0)
         return;

@@ -29,13 +29,14 @@ typedef struct request {
 } request;
 
 static const char details[] =
-    "The command is started on an empty store, which is a temporary one, and then again: once with "
-    "everything loaded when it is asked for, and from then on with what the run before used "
-    "prefetched, while the command still imports and traces (zero-wait). The runs get the settings "
-    "as they are, less REKINDLE_REMOTE: what is warm comes from these runs alone.\n\nThe exit "
-    "status is 0 only if every run succeeded and no run but the first compiled anything; else 1, "
-    "and the reason, with the programs that were compiled again. What the command prints goes "
-    "where it goes without rekindle; with --json, to standard error.\n\n  rekindle verify -- "
+    "Runs the command several times on a temporary store, which is empty at first. The second run "
+    "loads each executable when it is requested. Later runs prefetch the executables of the run "
+    "before, while the command still imports and traces (zero-wait). The runs use the present "
+    "settings, but no remote tier (REKINDLE_REMOTE): they load only what these runs stored.\n\nThe "
+    "exit status is 0 only if every run succeeded and only the first compiled anything. Otherwise "
+    "it is 1, and the reason and the programs that were compiled again are printed. The command "
+    "prints where it does without rekindle; with --json, to standard error.\n\n  rekindle verify "
+    "-- "
     "python train.py --steps 3\n  rekindle verify --runs 5 --json -- python serve.py --self-test\n";
 
 // The store of the runs.

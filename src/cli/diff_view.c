@@ -60,7 +60,7 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
             return;
         }
         rk_buf_add_format(out, "%s%s %s: %s", is_input ? "input " : "", attribute,
-                          d->after ? "appeared" : "went", or_none(d->after ? d->after : d->before));
+                          d->after ? "added" : "removed", or_none(d->after ? d->after : d->before));
         return;
     case RK_DIFFERENCE_OP_ADDED:
     case RK_DIFFERENCE_OP_REMOVED:
@@ -207,7 +207,7 @@ void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_p
     (void)printf("\n%zu operation%s the same in kind", diff->matched,
                  diff->matched == 1 ? " is" : "s are");
     if (diff->added || diff->removed)
-        (void)printf(", %zu came, %zu went", diff->added, diff->removed);
+        (void)printf(", %zu added, %zu removed", diff->added, diff->removed);
     if (following)
         (void)printf("; %zu further difference%s follow%s from the above", following,
                      rk_text_plural(following), following == 1 ? "s" : "");

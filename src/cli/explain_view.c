@@ -62,6 +62,10 @@ static json_t *compilation_json(const rk_explanation *x, const rk_explained *ite
     rk_out_set(object, "following",
                rk_out_uint(item->differences.count - item->differences.cause_count +
                            item->differences.left_out));
+    json_t *libraries = rk_out_array();
+    if (rk_explained_has_libraries(item))
+        rk_diff_view_add_json(libraries, &item->libraries, false);
+    rk_out_set(object, "libraries", libraries);
     rk_out_set(object, "advice", rk_out_nullable(item->advice));
     return object;
 }
@@ -240,15 +244,26 @@ static void print_pattern(const rk_pattern *pattern) {
         print_indented(pattern->advice, 2);
 }
 
-// True if a pattern explains the compilation, which then need not be listed. Repeated blocks and
-// fragments do not explain single compilations.
+// True if a pattern explains the compilation, which then need not be listed.
 static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
     for (size_t i = 0; i < x->pattern_count; i++)
         for (size_t k = 0; k < x->patterns[i].member_count; k++)
-            if (x->patterns[i].kind != RK_PATTERN_REPEATED_BLOCKS &&
-                x->patterns[i].kind != RK_PATTERN_FRAGMENTS && x->patterns[i].members[k] == item)
+            if (rk_pattern_explains(x->patterns[i].kind) && x->patterns[i].members[k] == item)
                 return true;
     return false;
+}
+
+// Versions of libraries that changed since the program was compared with.
+static void print_libraries(const rk_explained *item) {
+    RK_AUTO(rk_buf) line = {0};
+    if (!rk_explained_has_libraries(item))
+        return;
+    for (size_t i = 0; i < item->libraries.count; i++) {
+        const rk_difference *d = &item->libraries.items[i];
+        rk_buf_add_format(&line, "%s%s %s → %s", i ? ", " : "since then: ", d->attribute, d->before,
+                          d->after);
+    }
+    print_indented(rk_need_text(&line), 2);
 }
 
 static void print_compilation(const rk_explanation *x, const rk_explained *item,
@@ -267,6 +282,7 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
     (void)printf("\n");
     rk_diff_view_print_list(&item->differences, 2, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
                             how->stacks);
+    print_libraries(item);
     if (item->nearest && !item->nearest_of)
         (void)printf("  compared with %.12s of run %s\n", item->nearest->hex,
                      item->nearest_run ? item->nearest_run : item->nearest->run);
@@ -284,9 +300,15 @@ typedef struct finding {
     uint64_t cost_ns;
 } finding;
 
-// At equal cost, a cause comes before the pattern of the same program (repeated_blocks).
+static bool is_last(const finding *one) {
+    return one->pattern && one->pattern->is_after_causes;
+}
+
+// The costliest first, but after all causes the patterns that are only advice.
 static int costly_first(const void *a, const void *b) {
     const finding *x = a, *y = b;
+    if (is_last(x) != is_last(y))
+        return is_last(x) ? 1 : -1;
     if (x->cost_ns != y->cost_ns)
         return x->cost_ns > y->cost_ns ? -1 : 1;
     if (!x->pattern != !y->pattern)

@@ -9,7 +9,7 @@
 #include "identity/options.h"
 #include "pjrt/changes_internal.h"
 #include "pjrt/compile_internal.h"
-#include "pjrt/deadly_internal.h"
+#include "pjrt/crashing_entries_internal.h"
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/extensions.h"
@@ -103,7 +103,7 @@ static bool wants(void *context, const rk_entry *entry) {
     rk_request *r = context;
     if (r->runtime->verifier)
         rk_verify_note(r, entry);
-    if (!rk_deadly_allows_entry(r, entry))
+    if (!rk_crashing_allows_entry(r, entry))
         return false;
     return r->runtime->settings->mode != RK_MODE_REFRESH || rk_publish_was_ours(r, entry->metadata);
 }
@@ -139,7 +139,7 @@ bool rk_request_look_up(rk_request *r) {
     rk_origin *origin = aot ? NULL : rk_origin_new(&r->key);
     if (!aot && !origin)
         answer = (rk_answer){.miss = RK_MISS_READ_FAILED, .problem = rk_err_no_memory()};
-    else if (!rk_deadly_allows_key(r))
+    else if (!rk_crashing_allows_key(r))
         answer = (rk_answer){.miss = RK_MISS_LOAD_KILLED};
     else if (aot || !rk_prefetch_take(r, &answer))
         rk_cache_lookup(r->runtime->store, &r->key, &loader, &answer);
@@ -219,7 +219,7 @@ static PJRT_Error *compile(rk_request *r) {
         rk_publish_compiled(r);
     else
         rk_publish_program(r);
-    rk_deadly_warn(r);
+    rk_crashing_warn(r);
     rk_request_finish(r, RK_FLIGHT_NOT_KEPT,
                       error ? RK_BAD_LUCK_NS
                             : RK_SETTLED_NS); // has no effect if it is being published
@@ -306,7 +306,7 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
     fill_event(r, start_ns, &event);
     event.executions =
         rk_steps_add_executable(for_client && !event.failed ? r->args->executable : NULL, event.key,
-                                event.name, for_client && event.compiled);
+                                event.name, &r->info.role, for_client && event.compiled);
     rk_journal_add_compile(r->runtime->journal, &event);
     rk_record_request(r, start_ns);
     rk_prefetch_answered(r);

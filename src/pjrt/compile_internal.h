@@ -4,6 +4,7 @@
 
 #include "pjrt/request_internal.h"
 
+// Frees what the request owns. Does not finish its flight.
 RK_HIDDEN void rk_request_cleanup(rk_request *r);
 
 // Records that the compiler refused the program, and its message. Borrows the error.

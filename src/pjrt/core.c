@@ -38,7 +38,7 @@ static get_api_fn *substitute_for(get_api_fn *real) {
     return answer;
 }
 
-RK_EXPORT void *rekindle_core_stand_in(void *get_api) {
+RK_EXPORT void *rekindle_core_substitute(void *get_api) {
     get_api_fn *real, *instead;
     memcpy(&real, &get_api, sizeof real);
     instead = substitute_for(real);

@@ -3,10 +3,10 @@
 #pragma once
 
 #define RK_CORE_LIBRARY "librekindle_core.so"
-#define RK_CORE_NAME    "rekindle_core_stand_in"
+#define RK_CORE_NAME    "rekindle_core_substitute"
 
 // Returns a substitute for a plugin's GetPjrtApi. `get_api` is the address of the plugin's
 // function. The same address always gives the same substitute. NULL, with a warning once, if the
 // process has looked up too many plugins. Thread-safe.
-typedef void *rk_core_stand_in_fn(void *get_api);
-rk_core_stand_in_fn rekindle_core_stand_in;
+typedef void *rk_core_substitute_fn(void *get_api);
+rk_core_substitute_fn rekindle_core_substitute;

@@ -30,7 +30,7 @@ typedef union found {
     dlerror_fn *dlerror_at;
     write_fn *write_at;
     realpath_fn *realpath_at;
-    rk_core_stand_in_fn *substitute_at;
+    rk_core_substitute_fn *substitute_at;
 } found;
 
 // The result for the assembly, in two registers.
@@ -101,7 +101,7 @@ static void warn(const char *reason) {
 }
 
 // Returns core's function, or NULL with the reason.
-static rk_core_stand_in_fn *open_core(const char **out_reason) {
+static rk_core_substitute_fn *open_core(const char **out_reason) {
     const struct link_map *first = rk_loaded_first();
     found open = {.address = rk_loaded_find(first, "dlopen")};
     found error = {.address = rk_loaded_find(first, "dlerror")};
@@ -122,10 +122,10 @@ static rk_core_stand_in_fn *open_core(const char **out_reason) {
     return substitute.substitute_at;
 }
 
-static rk_core_stand_in_fn *core_substitute(void) {
-    static _Atomic(rk_core_stand_in_fn *) known;
+static rk_core_substitute_fn *core_substitute(void) {
+    static _Atomic(rk_core_substitute_fn *) known;
     static atomic_bool failed;
-    rk_core_stand_in_fn *substitute = atomic_load_explicit(&known, memory_order_acquire);
+    rk_core_substitute_fn *substitute = atomic_load_explicit(&known, memory_order_acquire);
     if (substitute || atomic_load_explicit(&failed, memory_order_relaxed))
         return substitute;
     const char *reason = NULL;
@@ -154,7 +154,7 @@ dlsym_answer rk_ld_preload_dlsym(void *handle, const char *name) {
     void *real = answer.next(handle, name);
     if (!real)
         return answer; // the jump repeats the look-up, so that dlerror reports the caller's own
-    rk_core_stand_in_fn *substitute = core_substitute();
+    rk_core_substitute_fn *substitute = core_substitute();
     if (substitute)
         answer.instead = substitute(real);
     return answer;

@@ -12,10 +12,10 @@
 #include "base/sys.h"
 #include "pjrt/clients.h"
 #include "pjrt/counts.h"
+#include "pjrt/entry_path.h"
 #include "pjrt/memory.h"
 #include "pjrt/prefetch_internal.h"
 #include "pjrt/record_internal.h"
-#include "pjrt/way_in.h"
 
 // The limit for serialized executables that wait for a slow store.
 #define SERIALIZED_MAX_BYTES ((size_t)2 << 30)
@@ -113,7 +113,7 @@ static void open_journal(rk_runtime *runtime) {
         .job = runtime->job,
         .mode = rk_mode_name(runtime->settings->mode),
         .version = REKINDLE_VERSION,
-        .way_in = rk_way_in,
+        .way_in = rk_entry_path,
     };
     rk_err *err = rk_journal_open(&start, &runtime->journal);
     if (rk_err_errno(err) == EROFS) // other errors concern the journal's folder alone
@@ -140,12 +140,12 @@ static void open_store(rk_runtime *runtime) {
     if (err)
         rk_warn_once(RK_WARNING_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
     if (runtime->store)
-        rk_err_drop(rk_loads_open(runtime->store, rk_way_in, &runtime->loads),
+        rk_err_drop(rk_loads_open(runtime->store, rk_entry_path, &runtime->loads),
                     "then loads are not noted");
     if (!runtime->publisher)
         return;
     const rk_flights_options options = {.wait_ns = runtime->settings->wait_ns,
-                                        .beat_ns = RK_FLIGHTS_BEAT_NS,
+                                        .heartbeat_ns = RK_FLIGHTS_BEAT_NS,
                                         .late_ns = RK_FLIGHTS_LATE_NS,
                                         .publish_ns = RK_FLIGHTS_PUBLISH_NS};
     rk_err_drop(rk_flights_new(runtime->store, &options, &runtime->flights),

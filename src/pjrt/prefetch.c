@@ -361,9 +361,9 @@ bool rk_prefetch_end(const rk_runtime *runtime, const PJRT_Client *handle) {
                   : rk_prefetcher_close(runtime->prefetch, timeout_ns);
 }
 
-void rk_prefetch_distrust(const rk_runtime *runtime, const rk_key *key) {
+void rk_prefetch_discard_key(const rk_runtime *runtime, const rk_key *key) {
     if (runtime->prefetch)
-        rk_prefetcher_distrust(runtime->prefetch, key);
+        rk_prefetcher_discard_key(runtime->prefetch, key);
 }
 
 // Answering requests.
@@ -378,7 +378,7 @@ bool rk_prefetch_take(rk_request *r, rk_answer *out_answer) {
     out_answer->load_ns = claim.waited_ns;
     r->outcome.preloaded = out_answer->miss == RK_MISS_NONE;
     r->outcome.preload_ns = claim.load_ns;
-    r->executable_bytes = claim.bytes;
+    r->executable_bytes = r->outcome.preloaded ? claim.bytes : 0;
     r->created_ns = one->created_ns;
     r->made_of = one->made_of;
     release(claim.context);
@@ -396,9 +396,9 @@ void rk_prefetch_answered(const rk_request *r) {
     if (!prefetch || r->kind != RK_REQUEST_CLIENT)
         return;
     if (r->has_key && counts && !outcome->preloaded)
-        rk_prefetcher_meet(prefetch, r->args->client, &r->key);
+        rk_prefetcher_note_request(prefetch, r->args->client, &r->key);
     if (outcome->result == RK_REQUEST_BYPASS && !rk_load_is_wanted(r->plugin))
-        rk_prefetcher_let_go(prefetch, r->args->client); // no request of this client will take one
+        (void)rk_prefetcher_discard(prefetch, r->args->client, RK_PREFETCHER_NOT_NEEDED);
 }
 
 static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error) {
@@ -411,29 +411,30 @@ static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error)
     return problem ? PJRT_Error_Code_UNKNOWN : args.code;
 }
 
-// Releases all prefetched executables through `how`, and waits until they are destroyed. True if
-// any was destroyed since the counter was `before`.
-static bool release_prefetched(size_t (*how)(rk_prefetcher *prefetch), uint64_t before) {
+// Discards all prefetched executables, and waits until they are destroyed. True if any was
+// destroyed since the counter was `before`.
+static bool discard_all(rk_prefetcher_reason why, uint64_t before) {
     const rk_runtime *runtime = rk_runtime_get();
     if (!runtime || !runtime->prefetch)
         return false;
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    (void)how(runtime->prefetch);
-    rk_prefetcher_await_relief(runtime->prefetch, RELIEF_NS);
+    (void)rk_prefetcher_discard(runtime->prefetch, NULL, why);
+    rk_prefetcher_await_discards(runtime->prefetch, RELIEF_NS);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return atomic_load(&rk_prefetch_destroyed) != before;
 }
 
 bool rk_prefetch_free_memory(uint64_t before) {
-    return release_prefetched(rk_prefetcher_relieve, before);
+    return discard_all(RK_PREFETCHER_MEMORY_SHORT, before);
 }
 
 bool rk_prefetch_clear(void) {
-    return release_prefetched(rk_prefetcher_step_aside, atomic_load(&rk_prefetch_destroyed));
+    return discard_all(RK_PREFETCHER_MEMORY_MEASURED, atomic_load(&rk_prefetch_destroyed));
 }
 
-bool rk_prefetch_relieve(const rk_plugin *plugin, const PJRT_Error *error, uint64_t before) {
+bool rk_prefetch_free_after_error(const rk_plugin *plugin, const PJRT_Error *error,
+                                  uint64_t before) {
     return code_of(plugin, error) == PJRT_Error_Code_RESOURCE_EXHAUSTED &&
            rk_prefetch_free_memory(before);
 }

@@ -35,7 +35,7 @@ RK_NODISCARD RK_HIDDEN bool rk_prefetch_end(const rk_runtime *runtime, const PJR
 
 // Called when verification found the entry of `key` to be wrong. Destroys the executables that were
 // prefetched from this entry, except one that a request waits for.
-RK_HIDDEN void rk_prefetch_distrust(const rk_runtime *runtime, const rk_key *key);
+RK_HIDDEN void rk_prefetch_discard_key(const rk_runtime *runtime, const rk_key *key);
 
 // Number of prefetched executables that were destroyed without being requested.
 RK_HIDDEN extern atomic_uint_fast64_t rk_prefetch_destroyed;
@@ -52,8 +52,8 @@ RK_NODISCARD RK_HIDDEN bool rk_prefetch_clear(void);
 
 // Like rk_prefetch_free_memory, after the plugin answered a call with `error`. Does nothing and
 // returns false if the error is not RESOURCE_EXHAUSTED.
-RK_NODISCARD RK_HIDDEN bool rk_prefetch_relieve(const rk_plugin *plugin, const PJRT_Error *error,
-                                                uint64_t before);
+RK_NODISCARD RK_HIDDEN bool rk_prefetch_free_after_error(const rk_plugin *plugin,
+                                                         const PJRT_Error *error, uint64_t before);
 
 // Chooses between `first`, the error of a call, and `second`, the result of its repetition;
 // destroys the other error. Returns `first` if the repetition failed for another reason than short
@@ -69,7 +69,7 @@ RK_NODISCARD RK_HIDDEN PJRT_Error *rk_prefetch_choose(const rk_plugin *plugin, P
         uint64_t rk_before_ = atomic_load_explicit(&rk_prefetch_destroyed, memory_order_relaxed);  \
         PJRT_Error *rk_first_ = (call);                                                            \
         if (RK_UNLIKELY(rk_first_ != NULL) &&                                                      \
-            rk_prefetch_relieve((plugin), rk_first_, rk_before_))                                  \
+            rk_prefetch_free_after_error((plugin), rk_first_, rk_before_))                         \
             rk_first_ = rk_prefetch_choose((plugin), rk_first_, (call));                           \
         rk_first_;                                                                                 \
     }))

@@ -67,7 +67,8 @@ static bool reserve_program(rk_programs *programs) {
     return true;
 }
 
-uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name) {
+uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name,
+                         const rk_program_role *role) {
     if (!reserve_key(programs) || !reserve_program(programs))
         return RK_NO_PROGRAM;
     uint32_t *slot = key ? &programs->by_key[slot_of_key(programs, key)] : NULL;
@@ -77,13 +78,27 @@ uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char
     rk_span without = without_number(name, &numbered);
     rk_known_program *program = &programs->items[programs->count++];
     *program = (rk_known_program){.has_key = key != NULL,
-                                  .has_user_name = without.len > 0 && !numbered,
-                                  .name = number_of_name(without)};
+                                  .step = {.number = programs->count - 1,
+                                           .name = number_of_name(without),
+                                           .is_user_name = without.len > 0 && !numbered}};
+    if (role) {
+        program->step.operations = role->operations;
+        program->step.carried = role->carried;
+        program->step.carried_types = role->carried_types;
+    }
     if (key)
         program->key = *key;
     if (slot)
         *slot = programs->count;
     return programs->count - 1;
+}
+
+bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_numbered) {
+    uint32_t number = number_of_name(without_number(name, out_is_numbered));
+    for (uint32_t i = 0; i < programs->count && !*out_is_numbered; i++)
+        if (programs->items[i].step.name == number && programs->items[i].step.is_user_name)
+            return true;
+    return false;
 }
 
 static struct rk_executable_slot *slot_of(const rk_programs *programs, uint64_t handle) {

@@ -15,7 +15,7 @@ static rk_err *write_seen(void *context, const rk_manifest *seen) {
 void rk_record_start(rk_runtime *runtime) {
     const rk_recorder_options options = {.write = write_seen, .context = runtime};
     rk_err_drop(rk_recorder_new(&options, &runtime->recorder),
-                "without a recorder, the next run prefetches nothing new");
+                "without a recorder, this run records nothing and prefetches nothing");
 }
 
 void rk_record_client(const rk_runtime *runtime, const rk_client *client) {

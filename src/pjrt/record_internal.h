@@ -5,10 +5,11 @@
 
 #include "pjrt/request_internal.h"
 
-// Makes the runtime's recorder. Without memory, nothing is recorded.
+// Makes the runtime's recorder. Without memory there is none: this run records nothing and
+// prefetches nothing.
 RK_HIDDEN void rk_record_start(rk_runtime *runtime);
 
-// Called after a client was created.
+// Called after a client was created, before rk_prefetch_begin, which needs the client's position.
 RK_HIDDEN void rk_record_client(const rk_runtime *runtime, const rk_client *client);
 
 // Returns the client's position, from 0, among the process's clients with the same environment.

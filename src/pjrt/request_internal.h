@@ -11,9 +11,10 @@ typedef enum rk_request_kind {
 } rk_request_kind;
 
 typedef enum rk_request_result {
-    RK_REQUEST_MISS,   // not loaded; compiled, and stored if that is possible
+    RK_REQUEST_MISS,   // not loaded; compiled unless refused, and stored if that is possible; also
+                       // an RK_REQUEST_AOT whose entry was found
     RK_REQUEST_HIT,    // loaded, not compiled; never for RK_REQUEST_AOT
-    RK_REQUEST_BYPASS, // not looked up; compiled, and not stored
+    RK_REQUEST_BYPASS, // not looked up; compiled unless refused, and not stored
 } rk_request_result;
 
 // What happened to a request so far. Later steps of the request act on it. At the end,
@@ -31,9 +32,9 @@ typedef struct rk_request_outcome {
     bool deserialize_failed; // the plugin did not load an entry that was found
     bool quarantined;        // an entry was moved to quarantine/
     uint64_t compile_ns;     // inside the plugin's compiler
-    uint64_t load_ns;        // of all look-ups together
-    uint64_t preload_ns;     // duration of the prefetch's load
-    uint64_t saved_ns;       // hit: how long the compilation took when the entry was made
+    uint64_t load_ns;    // of all look-ups together; of a prefetched hit: the time waited for it
+    uint64_t preload_ns; // duration of the prefetch's load
+    uint64_t saved_ns;   // hit: how long the compilation took when the entry was made
 } rk_request_outcome;
 
 // One request, from the framework's call to its answer.
@@ -62,10 +63,10 @@ typedef struct rk_request {
     int cancel_state; // the thread's own setting; cancellation is disabled inside rekindle's code
     rk_load_doubt doubt; // whether loading the entry may crash the process
     int died_of;         // the signal that killed an earlier process; 0: not known
-    uint64_t
-        created_ns;    // of the loaded entry; set if hits are verified or the entry was prefetched
-    rk_digest made_of; // digest of the program bytes that the entry was compiled from, or zeroes;
-                       // set if hits are verified
+    // Of the loaded entry, both set if hits are verified or if the entry was prefetched: when it
+    // was made, and the digest of the program bytes that it was compiled from, or zeroes.
+    uint64_t created_ns;
+    rk_digest made_of;
 } rk_request;
 
 // Reports the result to the requests that wait for this one. Does nothing if the request has no

@@ -23,7 +23,7 @@ typedef struct rk_runtime {
     rk_verifier *verifier;   // NULL if nothing is verified
     rk_flights *flights;     // NULL if no request waits for another
     rk_prefetcher *prefetch; // NULL if there is no prefetch
-    rk_recorder *recorder;   // NULL if no request is recorded
+    rk_recorder *recorder;   // NULL: nothing is recorded or prefetched
     rk_loads *loads;         // NULL: loads are not recorded, and earlier crashes are unknown
     void (*at_exit)(void);   // the exit handler of pjrt/lifecycle.h
 } rk_runtime;

@@ -17,7 +17,7 @@ RK_HIDDEN void rk_strict_mark_warm(void);
 
 // Called before the plugin's compiler. Returns the error for the framework if the compilation is
 // refused, NULL if it may go on. A compilation after warm-up is marked as late in the request's
-// event, and warned about.
+// outcome, and warned about.
 RK_NODISCARD RK_HIDDEN PJRT_Error *rk_strict_ask(rk_request *r);
 
 // Called after the request was answered. Keeps a summary of the program, to compare later programs

@@ -194,7 +194,7 @@ static void report(const verification *v, rk_journal_verified *event, uint32_t d
     event->differs = (const char *)parts.data;
     if (different && !was_warned(&v->key.digest)) {
         event->quarantined = set_aside(v);
-        rk_prefetch_distrust(runtime, &v->key);
+        rk_prefetch_discard_key(runtime, &v->key);
         warn(runtime, v, event->differs, event->quarantined);
     }
     rk_journal_add_verified(runtime->journal, event);

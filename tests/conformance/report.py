@@ -31,6 +31,8 @@ ABOUT = {
     "program.",
     "op_db": "`torch.testing._internal.common_methods_invocations.op_db` of PyTorch's wheel on the device `xla`: an "
     "operation with a type is one case: up to four of the operation's samples, and their gradients.",
+    "weeks": "Real jobs, each started ten times or more with one known change at each start (`tests/e2e/weeks`): what "
+    "`explain`, `stats` and `diff` say of each start is compared with what is true of it.",
 }
 
 

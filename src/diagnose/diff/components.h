@@ -12,11 +12,17 @@
 RK_NODISCARD rk_err *rk_diff_components(const json_t *before, const json_t *after,
                                         rk_differences *list);
 
-// Appends the versions that differ. Each side is an object of versions by name, as in an entry's
-// metadata ("toolchain"). Only versions that both sides have are compared; NULL means unknown.
-// Fails only with RK_RESOURCE_EXHAUSTED.
+// Appends the versions of the framework that differ. Each side is an object of versions by name, as
+// in an entry's metadata ("toolchain"). Only versions that both sides have are compared; NULL means
+// unknown. Fails only with RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_diff_toolchains(const json_t *before, const json_t *after,
                                         rk_differences *list);
+
+// The same for the versions of libraries (optax, flax, …). Such a version alone compiles nothing,
+// but the library's code may have changed a program. `model`: appends only libraries whose code is
+// part of this program; NULL: appends all.
+RK_NODISCARD rk_err *rk_diff_libraries(const json_t *before, const json_t *after,
+                                       const rk_model *model, rk_differences *list);
 
 // Returns the class of cause: RK_CAUSE_TOOLCHAIN if a version differs, else RK_CAUSE_DEVICE for the
 // topology, else RK_CAUSE_ENVIRONMENT for a flag or variable, else RK_CAUSE_OPTIONS. RK_CAUSE_FIRST

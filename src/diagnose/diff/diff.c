@@ -182,8 +182,19 @@ static rk_cause cause_of(const rk_differ *d) {
     return d->constants ? RK_CAUSE_CONSTANT : RK_CAUSE_STRUCTURE;
 }
 
+// Results that the program computes: a constant as a result is left over from the initialization,
+// which PyTorch/XLA materializes with the first step.
+static size_t count_computed_results(const rk_program_index *index) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < index->result_count; i++)
+        count += !rk_differ_is_literal_result(index, i);
+    return count;
+}
+
 // Returns whether the later program only adds most of its new inputs to its results. It must have
-// all inputs of the earlier program, as many results, and few other new operations.
+// all inputs of the earlier program, as many results, and few other new operations. Or it takes
+// what the earlier program returns, adds to it, and uses the sums itself: the optimizer's update is
+// part of the last micro-batch. The update may have further inputs of its own.
 static bool is_accumulation(const rk_differ *d) {
     size_t added = 0;
     for (uint32_t i = 0; i < d->b->parameter_count; i++)
@@ -191,8 +202,10 @@ static bool is_accumulation(const rk_differ *d) {
     for (uint32_t i = 0; i < d->a->parameter_count; i++)
         if (d->parameter[i] == RK_NO_ID)
             return false;
+    if (added && d->consumed >= 2 && 4 * d->consumed >= added)
+        return true;
     return added && 2 * d->accumulated >= added && d->out->added <= 6 * d->accumulated &&
-           d->a->result_count == d->b->result_count;
+           count_computed_results(d->a) == count_computed_results(d->b);
 }
 
 // Another version of the framework writes the program in another way: all other differences follow
@@ -209,6 +222,17 @@ static rk_err *compare_producers(rk_differ *d) {
     return NULL;
 }
 
+// If nothing is a cause, the first difference is.
+static void be_cause(rk_differences *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items[i].follows)
+            return;
+    if (list->count) {
+        list->items[0].follows = false;
+        list->cause_count = 1;
+    }
+}
+
 rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index *after,
                          rk_program_diff *out_diff) {
     *out_diff = (rk_program_diff){0};
@@ -218,8 +242,10 @@ rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index 
     RK_TRY(match_ops(&d));
     RK_TRY(rk_differ_match_parameters(&d));
     RK_TRY(rk_differ_parameters(&d));
-    RK_TRY(rk_differ_results(&d));
+    RK_TRY(rk_differ_results(&d, false));
     RK_TRY(rk_differ_ops(&d));
+    RK_TRY(rk_differ_results(&d, true));
+    be_cause(&out_diff->list);
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);
     RK_TRY(compare_producers(&d));

@@ -14,14 +14,16 @@ static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(index->model->nodes.items[target].bytes, "Sharding"));
 }
 
-// The value before reshapes and transposes.
-static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
+bool rk_differ_is_layout_op(rk_span name) {
+    return rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose");
+}
+
+uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) {
     for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
          steps++) {
         const rk_op *op = &index->model->ops.items[index->producer[value]];
-        rk_span name = rk_model_string(index->model, op->name);
         if (op->operand_count != 1 ||
-            !(rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose")))
+            !rk_differ_is_layout_op(rk_model_string(index->model, op->name)))
             break;
         value = index->model->operands.items[op->first_operand];
     }
@@ -30,25 +32,48 @@ static uint32_t laid_out_from(const rk_program_index *index, uint32_t value) {
 
 static bool is_result(const rk_program_index *index, uint32_t value) {
     for (uint32_t i = 0; i < index->result_count; i++)
-        if (laid_out_from(index, index->results[i]) == value)
+        if (rk_differ_laid_out_from(index, index->results[i]) == value)
             return true;
     return false;
 }
 
-// Returns whether the operation adds to a parameter that only the later program has, and its sum is
-// a result.
-static bool adds_new_parameter(const rk_differ *d, uint32_t index) {
+// Returns whether the operation adds to a parameter that only the later program has.
+// `out_parameter` is that parameter, `out_returned` whether the sum is a result.
+static bool adds_new_parameter(const rk_differ *d, uint32_t index, uint32_t *out_parameter,
+                               bool *out_returned) {
     const rk_model *m = d->b->model;
     const rk_op *op = &m->ops.items[index];
-    if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1 ||
-        !is_result(d->b, op->first_result))
+    if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1)
         return false;
+    *out_returned = is_result(d->b, op->first_result);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         uint32_t p = d->b->parameter[m->operands.items[op->first_operand + i]];
+        *out_parameter = p;
         if (p != RK_NO_ID && d->parameter_back[p] == RK_NO_ID)
             return true;
     }
     return false;
+}
+
+// Returns whether the earlier program returns a value of the type of this parameter.
+static bool was_returned(const rk_differ *d, uint32_t parameter) {
+    uint64_t type = rk_differ_hash_type(d->b, d->b->parameters[parameter].value, true);
+    for (uint32_t i = 0; i < d->a->result_count; i++)
+        if (rk_differ_hash_type(d->a, d->a->results[i], true) == type)
+            return true;
+    return false;
+}
+
+// Counts an added operation that accumulates.
+static void note_accumulation(rk_differ *d, uint32_t op) {
+    uint32_t parameter;
+    bool returned;
+    if (!adds_new_parameter(d, op, &parameter, &returned))
+        return;
+    if (returned)
+        d->accumulated++;
+    else if (was_returned(d, parameter))
+        d->consumed++;
 }
 
 // Places a removed operation in the later program. If the source was edited, the old line is no
@@ -116,7 +141,8 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     if (is_terminator(subject.op))
         return NULL;
     *(added ? &d->out->added : &d->out->removed) += 1;
-    d->accumulated += added && adds_new_parameter(d, index->items[item].op);
+    if (added)
+        note_accumulation(d, index->items[item].op);
     if (!added)
         place_removed(d, item, next, &subject);
     // A changed size of 1 needs a broadcast, or needs none.
@@ -126,6 +152,9 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
         d->shardings += !subject.follows;
+    } else if (!subject.follows && !subject.place.file.len && rk_differ_is_layout_op(subject.op)) {
+        // PyTorch/XLA records a view once or twice, whatever the source says: no line has it.
+        subject.follows = true;
     } else if (!subject.follows) {
         subject.follows = rk_differ_is_known_line(d, &subject.place);
         // A conversion only changes a type: the cause is a dtype, not the structure.

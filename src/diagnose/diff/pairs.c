@@ -267,6 +267,16 @@ static uint32_t type_of(const rk_program_index *index, uint32_t value) {
     return index->model->values.items[value].type;
 }
 
+// Returns whether two operands are the same value, reshaped or transposed by operations that no
+// line of the source has. PyTorch/XLA sometimes records the views of a gradient twice, so such an
+// operation may be paired with another view: its users compare what it is a view of.
+static bool is_same_view(const rk_differ *d, const pair *p, uint32_t x, uint32_t y) {
+    if (p->subject.place.file.len)
+        return false;
+    return rk_differ_is_layout_op(p->subject.op) ||
+           same_source(d, rk_differ_laid_out_from(d->a, x), rk_differ_laid_out_from(d->b, y));
+}
+
 static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_differ) {
     const rk_model *m = d->a->model, *n = d->b->model;
     uint32_t literal = RK_NO_ID, wired = RK_NO_ID;
@@ -284,7 +294,7 @@ static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_dif
             continue;
         }
         *out_types_differ |= kind != RK_DIFFERENCE_KIND_COUNT;
-        if (!same_source(d, x, y) && wired == RK_NO_ID)
+        if (wired == RK_NO_ID && !same_source(d, x, y) && !is_same_view(d, p, x, y))
             wired = i;
     }
     if (wired != RK_NO_ID)

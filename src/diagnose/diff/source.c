@@ -49,6 +49,23 @@ rk_file_owner rk_file_owner_of(rk_span path) {
     return contains(path, "/lib/python3.") ? RK_FILE_FRAMEWORK : RK_FILE_USER;
 }
 
+rk_span rk_source_package(rk_span path) {
+    rk_span part = rk_file_installed_part(path);
+    const uint8_t *end = part.len ? memchr(part.data, '/', part.len) : NULL;
+    return end ? rk_span_of(part.data, (size_t)(end - part.data)) : (rk_span){0};
+}
+
+bool rk_source_is_from(const rk_model *model, const char *package) {
+    if (strncmp(package, "dm_", 3) == 0) // "dm_haiku" installs "haiku"
+        package += 3;
+    for (uint32_t i = 0; i < model->nodes.count; i++) {
+        const rk_node *node = &model->nodes.items[i];
+        if (node->kind == RK_NODE_LOC_FILE && rk_span_is(rk_source_package(node->bytes), package))
+            return true;
+    }
+    return false;
+}
+
 // A walk over the frames of a location, the innermost first.
 typedef struct walk {
     const rk_model *model;

@@ -24,6 +24,13 @@ rk_file_owner rk_file_owner_of(rk_span path);
 // The part of a path after "/site-packages/" or "/dist-packages/"; empty if it has neither.
 rk_span rk_file_installed_part(rk_span path);
 
+// Returns the name of the installed package that a file belongs to ("optax", from
+// ".../site-packages/optax/_src/base.py"); empty if it belongs to none. Borrowed from `path`.
+rk_span rk_source_package(rk_span path);
+
+// True if a location of the program is in a file of the package. `package`: its name on PyPI.
+bool rk_source_is_from(const rk_model *model, const char *package);
+
 // Finds the user's position of a location: the innermost frame in a file of the user, else the
 // innermost frame in an installed package. False if the location has neither. Spans are borrowed
 // from the model.

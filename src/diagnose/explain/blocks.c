@@ -1,8 +1,8 @@
 // Finds equal blocks in a row in a program: the layers of a model with an unrolled loop, each of
-// which is compiled again.
+// which is compiled again. Reported only if they are most of the program.
 #include "base/alloc.h"
 #include "diagnose/diff/hash.h"
-#include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/work_internal.h"
 
 enum {
     BLOCKS_MIN = 4,  // fewer are not reported
@@ -11,7 +11,15 @@ enum {
     PERIODS = 16,    // candidate lengths of a block
     FRAMES_MAX = 48, // frames of one location
     ITEMS_LOOKED_AT = 512,
+    RUNS_MAX = 6, // runs of blocks in one program: forward, backward, encoder, decoder, …
 };
+
+// Minimum share of the program's operations: of all; of all without the loops of libraries, which
+// update the parameters of each layer. Blocks without matrix products may be the update of a
+// hand-written optimizer, unless the program consists of them.
+#define LAYERS_SHARE_MIN         0.33
+#define LAYERS_SHARE_OF_REST_MIN 0.5
+#define OTHERS_SHARE_MIN         0.8
 
 typedef struct period {
     uint32_t length, votes;
@@ -96,10 +104,27 @@ static run longest_run(const uint64_t *hashes, uint32_t count, uint32_t length) 
     return best;
 }
 
-// The place of the blocks: the innermost frame that all their operations share, which is the line
-// of the loop if the block is a function. Without a shared frame, the line of the first operation.
+// Of all candidate lengths, the run that covers the most operations. `count` is 0 if there is none.
+static run find_run(const uint64_t *hashes, uint32_t count, const period *periods) {
+    run best = {0};
+    for (uint32_t i = 0; i < PERIODS; i++) {
+        if (!periods[i].votes)
+            continue;
+        run one = longest_run(hashes, count, periods[i].length);
+        uint64_t covered = (uint64_t)one.count * one.length,
+                 most = (uint64_t)best.count * best.length;
+        if (one.count >= BLOCKS_MIN &&
+            (covered > most || (covered == most && one.count > best.count)))
+            best = one;
+    }
+    return best;
+}
+
+// The innermost frame of the user that all operations of the blocks share, which is the line of
+// the loop if the block is a function. Without a shared frame, the line of the first operation.
+// `out_shared` is false in that case.
 static rk_source place_of(const rk_program_index *index, const rk_program_index_function *function,
-                          run blocks) {
+                          run blocks, bool *out_shared) {
     rk_source common[FRAMES_MAX], frames[FRAMES_MAX], first = {0};
     uint32_t common_count = 0, end = blocks.length * blocks.count, looked_at = 0;
     bool any = false;
@@ -126,7 +151,47 @@ static rk_source place_of(const rk_program_index *index, const rk_program_index_
     }
     bool is_call =
         common_count && index->call.line && rk_source_same_line(&common[0], &index->call);
-    return common_count && !is_call ? common[0] : first;
+    *out_shared = common_count && !is_call;
+    return *out_shared ? common[0] : first;
+}
+
+// Libraries whose layers a user stacks in a loop. The loops of other libraries are their own: over
+// the parameters of an optimizer, over the stages of a solver.
+static bool has_layers(rk_span package) {
+    static const char *const names[] = {"flax", "equinox", "haiku",        "keras",
+                                        "jax",  "torch",   "transformers", "torch_xla"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(package, names[i]))
+            return true;
+    return false;
+}
+
+// Who wrote the operations of a block.
+typedef struct owners {
+    uint32_t user, library, all;
+} owners;
+
+// Counts the operations of one block that are written in the user's code below the line of the
+// loop, and those that are inside of a library that loops by itself.
+static owners count_owners(const rk_program_index *index, const rk_program_index_function *function,
+                           run blocks, const rk_source *loop) {
+    rk_source frames[FRAMES_MAX];
+    owners found = {0};
+    for (uint32_t i = 0; i < blocks.length && found.all < ITEMS_LOOKED_AT; i++) {
+        uint32_t op = index->items[function->first + blocks.first + i].op;
+        uint32_t count = rk_source_frames(index->model, index->model->ops.items[op].location,
+                                          RK_FILE_FRAMEWORK, frames, FRAMES_MAX);
+        bool user = count && rk_file_owner_of(frames[0].file) == RK_FILE_USER, library = false;
+        for (uint32_t k = 0; k < count && !(loop && rk_source_same_line(&frames[k], loop)); k++) {
+            rk_span package = rk_source_package(frames[k].file);
+            user |= rk_file_owner_of(frames[k].file) == RK_FILE_USER;
+            library |= package.len && !has_layers(package);
+        }
+        found.all++;
+        found.user += user;
+        found.library += library;
+    }
+    return found;
 }
 
 static bool has_kernels(const rk_program_index *index, const rk_program_index_function *function,
@@ -146,33 +211,95 @@ static bool has_kernels(const rk_program_index *index, const rk_program_index_fu
     return false;
 }
 
-rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks) {
+// What is known about all blocks of a program so far.
+typedef struct summary {
+    run best; // the run with the most work
+    uint64_t best_work, work;
+} summary;
+
+typedef struct found {
+    summary layers, others;
+    uint64_t library_work; // of blocks that a library makes
+} found;
+
+static void add_run(summary *sum, run one, uint64_t work) {
+    sum->work += work;
+    if (work <= sum->best_work)
+        return;
+    sum->best = one;
+    sum->best_work = work;
+}
+
+// Decides whether the blocks may be layers: with matrix products or kernels, or at least of the
+// user's own code.
+static void judge_run(const rk_program_index *index, const rk_program_index_function *function,
+                      const rk_work *work, run one, found *all) {
+    uint32_t first = function->first + one.first, end = first + one.count * one.length;
+    bool is_mlir =
+        !rk_span_is(rk_model_string(index->model, index->model->ops.items[0].name), "hlo.module");
+    bool shared, contracts = has_kernels(index, function, one);
+    uint64_t sum = 0;
+    for (uint32_t i = first; i < end; i++) {
+        sum += work->items[i].operations;
+        contracts |= work->items[i].contracts;
+    }
+    rk_source place = place_of(index, function, one, &shared);
+    owners written = count_owners(index, function, one, shared ? &place : NULL);
+    if (is_mlir && 2 * written.library >= written.all)
+        all->library_work += sum;
+    else if (contracts)
+        add_run(&all->layers, one, sum);
+    else if (is_mlir && 2 * written.user >= written.all)
+        add_run(&all->others, one, sum);
+}
+
+static rk_err *find_runs(const rk_program_index *index, const rk_work *work, found *all) {
     const rk_program_index_function *function = &index->functions[index->entry];
     period periods[PERIODS] = {{0, 0}};
-    *out_blocks = (rk_blocks){0};
-    if (!index->entry || function->count < BLOCKS_MIN * OPS_MIN)
-        return NULL;
     rk_autofree uint64_t *hashes = hash_items(index, function);
     if (!hashes)
         return rk_err_no_memory();
     RK_TRY(find_periods(hashes, function->count, periods));
-    run best = {0};
-    for (uint32_t i = 0; i < PERIODS; i++) {
-        if (!periods[i].votes)
-            continue;
-        run one = longest_run(hashes, function->count, periods[i].length);
-        uint64_t covered = (uint64_t)one.count * one.length,
-                 most = (uint64_t)best.count * best.length;
-        if (one.count >= BLOCKS_MIN &&
-            (covered > most || (covered == most && one.count > best.count)))
-            best = one;
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        run one = find_run(hashes, function->count, periods);
+        if (!one.count)
+            break;
+        judge_run(index, function, work, one, all);
+        // From now on, these operations are equal to no other operation.
+        for (uint32_t k = one.first; k < one.first + one.count * one.length; k++)
+            hashes[k] = rk_hash_mix(hashes[k], k + 1);
     }
-    if (!best.count)
+    return NULL;
+}
+
+// Returns the blocks that are worth a finding; NULL if there are none.
+static const summary *choose(const found *all, uint64_t total) {
+    double layers = (double)all->layers.work, others = (double)all->others.work;
+    double rest = (double)(total - all->library_work);
+    if (all->layers.work && layers >= LAYERS_SHARE_MIN * (double)total &&
+        layers >= LAYERS_SHARE_OF_REST_MIN * rest)
+        return &all->layers;
+    return all->others.work && others >= OTHERS_SHARE_MIN * (double)total ? &all->others : NULL;
+}
+
+rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks) {
+    const rk_program_index_function *function = &index->functions[index->entry];
+    *out_blocks = (rk_blocks){0};
+    if (!index->entry || function->count < BLOCKS_MIN * OPS_MIN)
         return NULL;
-    rk_source place = place_of(index, function, best);
-    *out_blocks = (rk_blocks){.count = best.count,
-                              .op_count = best.length,
-                              .custom_kernel = has_kernels(index, function, best),
+    RK_AUTO(rk_work) work = {0};
+    found all = {.library_work = 0};
+    RK_TRY(rk_work_measure(index, &work));
+    RK_TRY(find_runs(index, &work, &all));
+    const summary *sum = choose(&all, work.total);
+    if (!sum)
+        return NULL;
+    bool shared;
+    rk_source place = place_of(index, function, sum->best, &shared);
+    *out_blocks = (rk_blocks){.count = sum->best.count,
+                              .op_count = sum->best.length,
+                              .share = (double)sum->work / (double)work.total,
+                              .custom_kernel = has_kernels(index, function, sum->best),
                               .line = place.line};
     return rk_difference_text(place.file, &out_blocks->file);
 }

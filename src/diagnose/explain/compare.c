@@ -50,12 +50,14 @@ static rk_err *compare_sketches(const rk_sketch *a, const rk_sketch *b, rk_progr
     return NULL;
 }
 
-static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after,
-                                const rk_explained *item, rk_program_diff *diff,
-                                rk_differences *components) {
+static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after, rk_explained *item,
+                                rk_program_diff *diff, rk_differences *components) {
     RK_AUTO(rk_loaded) before = {0};
     RK_TRY(rk_corpus_open(e->corpus, item->nearest, &before));
     RK_TRY(rk_diff_toolchains(before.toolchain, after->toolchain, components));
+    if (after->loaded)
+        RK_TRY(
+            rk_diff_libraries(before.toolchain, after->toolchain, after->model, &item->libraries));
     if (before.components && after->components)
         RK_TRY(rk_diff_components(before.components, after->components, components));
     if (rk_digest_equal(&item->nearest->key.program, &item->program->key.program))
@@ -69,10 +71,15 @@ static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after,
 
 // The earlier program with the fewest changes so far.
 typedef struct choice {
-    rk_explained best; // owns its differences; `nearest` is NULL if there is none
+    rk_explained best; // owns its differences and libraries; `nearest` is NULL if there is none
     size_t changes;
     bool elsewhere; // another toolchain or other devices
 } choice;
+
+static void choice_cleanup(choice *one) {
+    rk_differences_cleanup(&one->best.differences);
+    rk_differences_cleanup(&one->best.libraries);
+}
 
 static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -97,7 +104,7 @@ static bool is_known_change(const void *context, const rk_difference *difference
     return false;
 }
 
-// Compares the item with one candidate. `trial` owns the differences, also after an error. Its
+// Compares the item with one candidate. `trial` must be cleaned up, also after an error. Its
 // cause is RK_CAUSE_FIRST if nothing differs.
 static rk_err *try_candidate(const rk_explainer *e, const rk_loaded *loaded,
                              const rk_nearest_candidate *candidate, choice *trial) {
@@ -143,11 +150,11 @@ static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *
         choice trial = {.best = {.compile = item->compile, .program = item->program}};
         rk_err *err = try_candidate(e, loaded, &candidates[i], &trial);
         if (!err && trial.best.cause != RK_CAUSE_FIRST && is_better(&trial, best, source)) {
-            rk_differences_cleanup(&best->best.differences);
+            choice_cleanup(best);
             *best = trial;
             continue;
         }
-        rk_differences_cleanup(&trial.best.differences);
+        choice_cleanup(&trial);
         RK_TRY(err);
     }
     return NULL;
@@ -172,7 +179,7 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     choice best = {.changes = 0};
     rk_err *err = choose(e, index, loaded, item, &best);
     if (err || !best.best.nearest) {
-        rk_differences_cleanup(&best.best.differences);
+        choice_cleanup(&best);
         return err;
     }
     item->nearest = best.best.nearest;
@@ -182,5 +189,6 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->cause = best.best.cause;
     item->accumulates = best.best.accumulates;
     item->differences = best.best.differences;
+    item->libraries = best.best.libraries;
     return NULL;
 }

@@ -301,6 +301,7 @@ static rk_err *explain_each(rk_explainer *e) {
         RK_TRY(explain_one(e, i, item));
     }
     RK_TRY(forgive_eager(x));
+    RK_TRY(rk_explain_choose_heads(x));
     RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t i = 0; i < x->count; i++) {

@@ -89,6 +89,9 @@ RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *in
                                                       const char *reason,
                                                       rk_process_reference *out_reference);
 
+// Puts the rarest change of each compilation with several causes first, and sets the cause by it.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
+
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(rk_explained *item);
 

@@ -4,14 +4,21 @@
 
 const char *rk_pattern_kind_name(rk_pattern_kind kind) {
     static const char *const names[RK_PATTERN_KIND_COUNT] = {
-        "counter",    "alternation",     "shape_family",    "optional_inputs", "fragments",
-        "flag_drift", "rank_divergence", "repeated_blocks", "duplicate_storm",
+        "counter",         "alternation",     "shape_family",    "optional_inputs",
+        "fragments",       "flag_drift",      "rank_divergence", "repeated_blocks",
+        "duplicate_storm", "toolchain_drift", "eager_startup",
     };
     return names[kind];
 }
 
+bool rk_pattern_explains(rk_pattern_kind kind) {
+    return kind != RK_PATTERN_REPEATED_BLOCKS && kind != RK_PATTERN_FRAGMENTS &&
+           kind != RK_PATTERN_EAGER_STARTUP;
+}
+
 static void item_cleanup(rk_explained *item) {
     rk_differences_cleanup(&item->differences);
+    rk_differences_cleanup(&item->libraries);
     rk_free(item->blocks.file);
     rk_free(item->package);
     rk_free(item->advice);
@@ -59,8 +66,16 @@ bool rk_explained_is_unread(const rk_explained *explained) {
     return !explained->program || !explained->program->has_sketch;
 }
 
+bool rk_explained_has_libraries(const rk_explained *explained) {
+    bool of_program = explained->cause == RK_CAUSE_STRUCTURE ||
+                      explained->cause == RK_CAUSE_CONSTANT || explained->cause == RK_CAUSE_DTYPE ||
+                      explained->cause == RK_CAUSE_PARAMETERS;
+    return of_program && !explained->nearest_of && explained->libraries.count > 0;
+}
+
 void rk_explained_be_first(rk_explained *item) {
     rk_differences_cleanup(&item->differences);
+    rk_differences_cleanup(&item->libraries);
     rk_free(RK_TAKE(item->advice));
     item->cause = RK_CAUSE_FIRST;
     item->nearest = NULL;

@@ -12,6 +12,7 @@
 typedef struct rk_blocks {
     uint32_t count;     // 0: no block repeats
     uint32_t op_count;  // operations of one block
+    double share;       // of all blocks in the operations of the program, from 0 to 1
     bool custom_kernel; // the block contains Pallas or Triton kernels
     char *file;         // owned
     uint32_t line;
@@ -37,7 +38,10 @@ typedef struct rk_explained {
     const char *nearest_run;    // the run that requested `nearest`; borrowed; NULL: none
     double similarity;          // from 0 to 1
     rk_differences differences; // causes first
-    bool accumulates;           // as in rk_program_diff
+    // Versions of libraries that changed since the nearest program was compiled, and whose code is
+    // part of the program: a possible reason for its differences, not a cause.
+    rk_differences libraries;
+    bool accumulates; // as in rk_program_diff
     rk_blocks blocks;
     uint64_t step; // step in which, or for which, the process compiled it; RK_NO_STEP: unknown
     char *advice;  // owned; NULL: none
@@ -54,15 +58,21 @@ typedef enum rk_pattern_kind {
     RK_PATTERN_RANK_DIVERGENCE,
     RK_PATTERN_REPEATED_BLOCKS,
     RK_PATTERN_DUPLICATE_STORM,
+    RK_PATTERN_TOOLCHAIN_DRIFT,
+    RK_PATTERN_EAGER_STARTUP,
     RK_PATTERN_KIND_COUNT,
 } rk_pattern_kind;
 const char *rk_pattern_kind_name(rk_pattern_kind kind); // "counter"; static
+
+// True if the pattern explains its members, which then need not be listed one by one.
+bool rk_pattern_explains(rk_pattern_kind kind);
 
 typedef struct rk_pattern {
     rk_pattern_kind kind;
     const rk_explained **members; // owned array; the elements are borrowed
     size_t member_count;
     uint64_t lost_ns;
+    bool is_after_causes;   // the pattern comes after all causes, also of single compilations
     char *summary, *advice; // owned
     char *file;             // owned; NULL: unknown
     uint32_t line;
@@ -80,7 +90,7 @@ typedef struct rk_explanation {
     const rk_corpus *corpus; // borrowed
     rk_explained *items;     // owned; by time
     size_t count;
-    rk_pattern *patterns; // owned; the costliest first
+    rk_pattern *patterns; // owned; those that come after the causes last, then the costliest first
     size_t pattern_count;
     // Did input shapes change? Did options, environment, versions, devices or shardings change? Did
     // a function have other operations, inputs or results (a branch that was not taken before)?
@@ -103,6 +113,9 @@ bool rk_explained_is_torch(const rk_explained *explained);
 
 // True if nothing is known about the program: it was not kept, or rekindle cannot read it.
 bool rk_explained_is_unread(const rk_explained *explained);
+
+// True if versions of libraries changed that may be the reason for the program's differences.
+bool rk_explained_has_libraries(const rk_explained *explained);
 
 // The first difference that is a cause; NULL if there is none.
 static inline const rk_difference *rk_explained_head(const rk_explained *item) {

@@ -7,8 +7,20 @@
 // Each function finds one kind of pattern, or several kinds that are found in the same way.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_value_patterns(rk_explainer *e); // counter, shape_family
 RK_HIDDEN RK_NODISCARD rk_err *
-rk_find_input_patterns(rk_explainer *e); // alternation, optional_inputs
-RK_HIDDEN RK_NODISCARD rk_err *
-rk_find_run_patterns(rk_explainer *e); // flag_drift, duplicate_storm, …
+rk_find_input_patterns(rk_explainer *e);                       // alternation, optional_inputs
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_drift(rk_explainer *e); // flag_drift, toolchain_drift
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_duplicate_storms(rk_explainer *e);
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_repeated_blocks(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_rank_divergence(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_fragments(rk_explainer *e);
+// The same for the graphs of PyTorch/XLA in one process.
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process,
+                                                       bool *out_found);
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
+
+// Number of the first request of a process for a program; UINT64_MAX if there is none.
+RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);
+
+// Number of the first request of a process for the program of its steps, which is the most executed
+// one of the user's own. What was requested before is of the start. UINT64_MAX if there is none.
+RK_HIDDEN uint64_t rk_first_step_request(const rk_explainer *e, size_t process);

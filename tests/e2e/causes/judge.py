@@ -14,7 +14,7 @@ CAUSES = {
 }  # fmt: skip
 PATTERNS = {
     "counter", "alternation", "shape_family", "optional_inputs", "fragments", "flag_drift", "rank_divergence",
-    "repeated_blocks", "duplicate_storm",
+    "repeated_blocks", "duplicate_storm", "toolchain_drift", "eager_startup",
 }  # fmt: skip
 KINDS = {
     "shape", "dtype", "constant", "op_added", "op_removed", "attribute", "parameter_added", "parameter_removed", "sharding",

@@ -63,7 +63,7 @@ static int set_up(void **state) {
         mmap(NULL, sizeof *f->tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(f->tally, MAP_FAILED);
     f->options = (rk_flights_options){.wait_ns = 60 * second_ns,
-                                      .beat_ns = second_ns / 10,
+                                      .heartbeat_ns = second_ns / 10,
                                       .late_ns = 60 * second_ns,
                                       .publish_ns = 60 * second_ns};
     f->keeps = f->between_processes = true;
@@ -471,7 +471,7 @@ static void a_remote_holder_with_heartbeats_is_waited_for(void **state) {
 
 static void this_process_sends_heartbeats(void **state) {
     fixture *f = *state;
-    f->options.beat_ns = second_ns / 100;
+    f->options.heartbeat_ns = second_ns / 100;
     start_flights(f);
     rk_flight_wait wait = start_flight(f);
     rk_lease_view view = look_at_lease(f);
@@ -496,7 +496,7 @@ static void this_process_sends_heartbeats(void **state) {
 // A process waits for a holder that is slow to publish, then compiles itself.
 static void slow_publishing_shows_between_processes(void **state) {
     fixture *f = *state;
-    f->options.beat_ns = second_ns / 100;
+    f->options.heartbeat_ns = second_ns / 100;
     f->options.publish_ns = second_ns / 20;
     pid_t holder = start_child();
     if (holder == 0) {

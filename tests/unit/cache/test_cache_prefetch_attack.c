@@ -9,15 +9,17 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
-#include "cache/prefetcher.h"
+#include "cache/prefetcher_internal.h"
 #include "support/faults.h"
+#include "support/gate.h"
 
 enum { ITEMS_MAX = 32 };
 #define MS      ((uint64_t)1000000)
 #define FOREVER (UINT64_MAX / 4)
 
 typedef struct work {
-    int load_ms, destroy_ms;
+    rk_gate *gate; // NULL: loading does not block
+    int destroy_ms;
     rk_miss miss;
     atomic_int begun, loaded, destroyed, released;
 } work;
@@ -25,6 +27,7 @@ typedef struct work {
 typedef struct fixture {
     rk_prefetcher *prefetch;
     work works[ITEMS_MAX];
+    rk_gate gate;
     int owner, other_owner;
 } fixture;
 
@@ -41,7 +44,7 @@ static void nap(int milliseconds) {
 static void load(void *context, rk_answer *out_answer, uint64_t *out_bytes) {
     work *w = context;
     atomic_fetch_add(&w->begun, 1);
-    nap(w->load_ms);
+    rk_gate_pass(w->gate);
     *out_bytes = 1;
     out_answer->miss = w->miss;
     if (w->miss == RK_MISS_NONE)
@@ -81,6 +84,7 @@ static void make(fixture *f, size_t max_held) {
 
 static int setup(void **state) {
     fixture *f = calloc(1, sizeof *f);
+    rk_gate_init(&f->gate);
     make(f, usual.max_held);
     *state = f;
     return 0;
@@ -88,6 +92,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     fixture *f = *state;
+    rk_gate_open(&f->gate);
     rk_prefetcher_free(f->prefetch);
     free(f);
     return 0;
@@ -120,10 +125,23 @@ static void wait_for(atomic_int *count, int least) {
         (void)sched_yield();
 }
 
+static int count_unloaded(fixture *f, int first, int count) {
+    int unloaded = 0;
+    (void)pthread_mutex_lock(&f->prefetch->mutex);
+    for (const rk_prefetcher_list *list = f->prefetch->lists; list; list = list->next)
+        for (const rk_prefetcher_job *job = list->jobs; job; job = job->next) {
+            long number = (work *)job->what.context - f->works;
+            bool is_unloaded =
+                job->state == RK_PREFETCHER_QUEUED || job->state == RK_PREFETCHER_LOADING;
+            unloaded += is_unloaded && number >= first && number < first + count;
+        }
+    (void)pthread_mutex_unlock(&f->prefetch->mutex);
+    return unloaded;
+}
+
 static void wait_until_loaded(fixture *f, int first, int count) {
-    for (int i = first; i < first + count; i++)
-        wait_for(&f->works[i].loaded, 1);
-    nap(5);
+    while (count_unloaded(f, first, count) > 0)
+        (void)sched_yield();
 }
 
 // Two items are loaded and the limit is two. Destroying the first makes space, but takes some time.
@@ -153,7 +171,7 @@ static void relief_begins_nothing_new(void **state) {
     fixture *f = *state;
     be_full(f, &f->owner);
     add_for(f, &f->other_owner, 4, 2); // other clients share the memory: these must not start
-    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 2);
+    assert_int_equal(rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT), 2);
     nap(5);
     assert_not_begun(f, 2, 4);
 }
@@ -166,21 +184,31 @@ static void an_end_begins_nothing_new(void **state) {
     assert_not_begun(f, 2, 4);
 }
 
+static void *open_after_a_nap(void *argument) {
+    fixture *f = argument;
+    nap(20);
+    rk_gate_open(&f->gate);
+    return NULL;
+}
+
 // Memory is available only after the running load of a discarded item has ended and the item was
 // destroyed.
 static void relief_waits_for_what_is_being_loaded(void **state) {
     fixture *f = *state;
-    f->works[0].load_ms = 60;
+    pthread_t thread;
+    f->works[0].gate = &f->gate;
     add_for(f, &f->owner, 0, 1);
     wait_for(&f->works[0].begun, 1);
-    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
-    rk_prefetcher_await_relief(f->prefetch, FOREVER);
+    assert_int_equal(rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT), 0);
+    assert_int_equal(pthread_create(&thread, NULL, open_after_a_nap, f), 0);
+    rk_prefetcher_await_discards(f->prefetch, FOREVER);
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
+    (void)pthread_join(thread, NULL);
 }
 
 static void *relieve(void *argument) {
     fixture *f = argument;
-    (void)rk_prefetcher_relieve(f->prefetch);
+    (void)rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT);
     return NULL;
 }
 
@@ -194,8 +222,8 @@ static void relief_waits_for_another_relief(void **state) {
     wait_until_loaded(f, 0, 3);
     assert_int_equal(pthread_create(&thread, NULL, relieve, f), 0);
     nap(10);
-    (void)rk_prefetcher_relieve(f->prefetch);
-    rk_prefetcher_await_relief(f->prefetch, FOREVER);
+    (void)rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT);
+    rk_prefetcher_await_discards(f->prefetch, FOREVER);
     for (int i = 0; i < 3; i++)
         assert_int_equal(atomic_load(&f->works[i].destroyed), 1);
     (void)pthread_join(thread, NULL);
@@ -203,20 +231,19 @@ static void relief_waits_for_another_relief(void **state) {
 
 static void relief_does_not_wait_for_what_is_wanted(void **state) {
     fixture *f = *state;
-    rk_prefetcher_await_relief(f->prefetch, FOREVER); // nothing was discarded
+    rk_prefetcher_await_discards(f->prefetch, FOREVER); // nothing was discarded
     add_for(f, &f->owner, 0, 1);
     wait_until_loaded(f, 0, 1);
-    rk_prefetcher_await_relief(f->prefetch, FOREVER); // a loaded item is no reason to wait
+    rk_prefetcher_await_discards(f->prefetch, FOREVER); // a loaded item is no reason to wait
     assert_int_equal(atomic_load(&f->works[0].destroyed), 0);
     rk_prefetcher_claim claim;
     assert_true(take(f, 0, &claim));
-    f->works[1].load_ms = 100;
+    f->works[1].gate = &f->gate;
     add_for(f, &f->owner, 1, 1);
     wait_for(&f->works[1].begun, 1);
-    assert_int_equal(rk_prefetcher_relieve(f->prefetch), 0);
-    uint64_t start_ns = rk_steady_ns();
-    rk_prefetcher_await_relief(f->prefetch, 10 * MS); // waits no longer than the limit
-    assert_true(rk_steady_ns() - start_ns < 90 * MS);
+    assert_int_equal(rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT), 0);
+    rk_prefetcher_await_discards(f->prefetch, 10 * MS); // waits no longer than the limit
+    assert_int_equal(atomic_load(&f->works[1].loaded), 0);
 }
 
 // A repeated request for a listed item, or for one that could not be loaded, does not count as a
@@ -231,9 +258,10 @@ static void what_was_on_the_list_is_no_other_thing(void **state) {
     assert_true(take(f, 0, &claim));
     for (int i = 0; i < 100; i++) {
         assert_false(take(f, 0, &claim));
-        rk_prefetcher_meet(f->prefetch, &f->owner, &known);
-        rk_prefetcher_meet(f->prefetch, &f->owner, &failed);
-        rk_prefetcher_meet(f->prefetch, &f->other_owner, &(rk_key){0}); // this owner has no list
+        rk_prefetcher_note_request(f->prefetch, &f->owner, &known);
+        rk_prefetcher_note_request(f->prefetch, &f->owner, &failed);
+        rk_prefetcher_note_request(f->prefetch, &f->other_owner,
+                                   &(rk_key){0}); // this owner has no list
     }
     assert_true(take(f, 2, &claim));
     assert_false(last_total.departed);

@@ -43,46 +43,76 @@ void run_fixture_load(fixture *f) {
     rk_expect_ok(rk_corpus_load(f->store, (rk_corpus_watch){NULL, NULL}, &f->corpus));
 }
 
-static rk_key key_of(const char *job, unsigned number) {
-    rk_key key = {0};
+static void digest_of(const char *job, unsigned number, rk_digest *out_digest) {
     RK_AUTO(rk_buf) text = {0};
     rk_buf_add_format(&text, "%s.%u", job, number);
-    rk_digest_of(rk_buf_span(&text), &key.program);
+    rk_digest_of(rk_buf_span(&text), out_digest);
+}
+
+static rk_key key_of(const char *job, unsigned number, unsigned environment) {
+    rk_key key = {0};
+    digest_of(job, number, &key.program);
+    if (environment)
+        digest_of("environment", environment, &key.environment);
     rk_key_finish(&key, "");
     return key;
 }
 
-void run_fixture_keep(fixture *f, const char *job, unsigned number, bool with_program) {
-    char path[1024];
-    RK_AUTO(rk_buf) code = {0};
-    RK_AUTO(rk_buf) metadata = {0};
-    RK_AUTO(rk_sketch) sketch = {0};
-    bool made;
-    (void)snprintf(path, sizeof path, "%s/%s.%u.mlir", RK_TEST_DATA, job, number);
-    rk_expect_ok(rk_fs_read(path, 1 << 20, &code));
-    rk_expect_ok(rk_sketch_of_program(rk_buf_span(&code), rk_span_text("mlir"), &sketch, &made));
-    assert_true(made);
-    rk_json json = rk_json_on(&metadata);
+static void write_metadata(const fixture_kept *kept, const rk_sketch *sketch, rk_buf *out) {
+    rk_json json = rk_json_on(out);
     rk_json_begin_object(&json);
     rk_json_member_string(&json, "name", "jit_step");
     rk_json_member_string(&json, "format", "mlir");
-    rk_json_member_string(&json, "run", run_name);
+    rk_json_member_string(&json, "run", kept->is_of_other_run ? other_name : run_name);
     rk_json_member_string(&json, "job", job_name);
     rk_json_key(&json, "sketch");
-    rk_sketch_write(&sketch, &json);
+    rk_sketch_write(sketch, &json);
+    if (kept->toolchain) {
+        rk_json_key(&json, "toolchain");
+        rk_buf_add_text(out, kept->toolchain);
+        json.needs_comma = true;
+    }
     rk_json_end_object(&json);
+}
+
+void run_fixture_keep_entry(fixture *f, const fixture_kept *kept) {
+    char path[1024];
+    RK_AUTO(rk_buf) code = {0};
+    RK_AUTO(rk_buf) metadata = {0};
+    RK_AUTO(rk_buf) components = {0};
+    RK_AUTO(rk_sketch) sketch = {0};
+    bool made;
+    unsigned number = kept->number ? kept->number : kept->file;
+    (void)snprintf(path, sizeof path, "%s/%s.%u.mlir", RK_TEST_DATA, kept->job, kept->file);
+    rk_expect_ok(rk_fs_read(path, 1 << 20, &code));
+    rk_expect_ok(rk_sketch_of_program(rk_buf_span(&code), rk_span_text("mlir"), &sketch, &made));
+    assert_true(made);
+    write_metadata(kept, &sketch, &metadata);
+    rk_buf_add_format(&components, "{\"options\":[],\"environment\":[%s]}",
+                      kept->components ? kept->components : "");
     rk_entry entry = {.kind = RK_ENTRY_PROGRAM,
-                      .key = key_of(job, number),
+                      .key = key_of(kept->job, number, kept->environment),
                       .created_ns = 1,
-                      .components = rk_span_text("{\"options\":[],\"environment\":[]}"),
+                      .components = rk_buf_span(&components),
                       .metadata = rk_buf_span(&metadata)};
-    if (with_program)
+    if (!kept->without_program)
         entry.payload = rk_buf_span(&code);
     rk_expect_ok(rk_store_put(f->store, &entry, NULL));
 }
 
+void run_fixture_keep(fixture *f, const char *job, unsigned number, bool with_program) {
+    run_fixture_keep_entry(
+        f, &(fixture_kept){.job = job, .file = number, .without_program = !with_program});
+}
+
 rk_run_compile *run_fixture_ask(fixture_run *run, const char *job, unsigned number) {
-    rk_key key = key_of(job, number);
+    return run_fixture_ask_in(run, job, number, 0);
+}
+
+rk_run_compile *run_fixture_ask_in(fixture_run *run, const char *job, unsigned number,
+                                   unsigned environment) {
+    rk_key key = key_of(job, number, environment);
+    assert_true(run->model.compile_count < RUN_FIXTURE_REQUESTS_MAX);
     rk_run_compile *compile = &run->compiles[run->model.compile_count++];
     *compile = (rk_run_compile){.time_ns = run->model.start_ns + run->model.compile_count,
                                 .seq = run->model.compile_count,

@@ -4,7 +4,7 @@
 #include "diagnose/explain/explain.h"
 #include "support/expect.h"
 
-enum { RUN_FIXTURE_REQUESTS_MAX = 16 };
+enum { RUN_FIXTURE_REQUESTS_MAX = 32 };
 
 typedef struct fixture_run {
     rk_run_model model;
@@ -23,10 +23,24 @@ typedef struct fixture {
 int run_fixture_setup(void **state);
 int run_fixture_teardown(void **state);
 
+// A program to store. The default of each member is 0.
+typedef struct fixture_kept {
+    const char *job;
+    unsigned file;          // programs/JOB.FILE.mlir
+    unsigned number;        // in the key; 0: `file`
+    unsigned environment;   // in the key
+    const char *components; // JSON, elements of the environment's list
+    const char *toolchain;  // JSON object
+    bool is_of_other_run, without_program;
+} fixture_kept;
+void run_fixture_keep_entry(fixture *f, const fixture_kept *kept);
+
 // Stores programs/JOB.NUMBER.mlir with its sketch. Without `with_program`, stores the sketch only.
 void run_fixture_keep(fixture *f, const char *job, unsigned number, bool with_program);
 
 // Adds a request for that program to a run: a miss with a compilation of one second.
 rk_run_compile *run_fixture_ask(fixture_run *run, const char *job, unsigned number);
+rk_run_compile *run_fixture_ask_in(fixture_run *run, const char *job, unsigned number,
+                                   unsigned environment);
 
 void run_fixture_load(fixture *f); // loads the corpus

@@ -7,6 +7,7 @@ import numpy as np
 CASE = {
     "runs": [{}, {"python": "newest"}],
     "causes": [{"cause": "toolchain", "name": "train_step", "kind": {"version"}, "place": None}],
+    "patterns": [("toolchain_drift", None)],
     "compiles": {"jit_train_step": 1},
     "questions": {"input_shapes_changed": False},
 }

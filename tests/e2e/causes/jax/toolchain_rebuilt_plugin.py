@@ -7,6 +7,7 @@ import numpy as np
 CASE = {
     "runs": [{}, {"rebuilt": True}],
     "causes": [{"cause": "toolchain", "name": "step", "kind": {"version"}, "place": None}],
+    "patterns": [("toolchain_drift", None)],
     "compiles": {"jit_step": 1},
     "questions": {"input_shapes_changed": False, "hidden_branch_active": False},
 }

@@ -1,0 +1,174 @@
+// Matches the parameters of two programs.
+#include "base/alloc.h"
+#include "diagnose/diff/align.h"
+#include "diagnose/diff/diff_internal.h"
+#include "diagnose/diff/hash.h"
+
+// The strictest criterion comes first.
+typedef enum criterion { NAME_AND_TYPE, NAME, TYPE, RANK, CRITERION_COUNT } criterion;
+
+uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims) {
+    rk_span shape, element;
+    if (value == RK_NO_ID)
+        return 0;
+    uint32_t type = index->model->values.items[value].type;
+    if (!rk_program_index_tensor(index->model, type, &shape, &element))
+        return type == RK_NO_ID ? 0 : index->node_hash[type];
+    uint64_t hash = rk_hash_span(RK_HASH_SEED, element);
+    return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
+}
+
+static uint64_t hash_parameter(const rk_program_index *index, const rk_program_index_parameter *p,
+                               criterion how) {
+    uint64_t hash = rk_hash_mix(RK_HASH_SEED, how);
+    if (how <= NAME)
+        hash = rk_hash_span(hash, p->name);
+    if (how != NAME)
+        hash = rk_hash_mix(hash, rk_differ_hash_type(index, p->value, how != RANK));
+    return hash;
+}
+
+static uint32_t list_open(const rk_program_index *index, const uint32_t *partner, criterion how,
+                          uint64_t *hashes, uint32_t *ids) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < index->parameter_count; i++) {
+        const rk_program_index_parameter *p = &index->parameters[i];
+        // A parameter with a name matches only a parameter of that name.
+        if (partner[i] != RK_NO_ID || (how > NAME && p->name.len) || (how <= NAME && !p->name.len))
+            continue;
+        hashes[count] = hash_parameter(index, p, how);
+        ids[count++] = i;
+    }
+    return count;
+}
+
+static bool have_names(const rk_program_index *index) {
+    for (uint32_t i = 0; i < index->parameter_count; i++)
+        if (!index->parameters[i].name.len)
+            return false;
+    return true;
+}
+
+static rk_err *match_by(rk_differ *d, criterion how, uint64_t *hashes, uint32_t *ids) {
+    uint32_t limit = d->a->parameter_count;
+    uint32_t a_count = list_open(d->a, d->parameter, how, hashes, ids);
+    uint32_t b_count = list_open(d->b, d->parameter_back, how, hashes + limit, ids + limit);
+    rk_autofree uint32_t *match = rk_malloc(((size_t)a_count + 1) * sizeof *match);
+    if (!match)
+        return rk_err_no_memory();
+    RK_TRY(rk_align(hashes, a_count, hashes + limit, b_count, match));
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (match[i] == RK_ALIGN_NONE)
+            continue;
+        d->parameter[ids[i]] = ids[limit + match[i]];
+        d->parameter_back[ids[limit + match[i]]] = ids[i];
+    }
+    return NULL;
+}
+
+// Returns whether both programs have the same input types in any order. Inputs without names have
+// then only changed places.
+static bool same_types(const rk_differ *d) {
+    uint64_t a = 0, b = 0;
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        a += rk_hash_mix(RK_HASH_SEED, rk_differ_hash_type(d->a, d->a->parameters[i].value, true));
+        b += rk_hash_mix(RK_HASH_SEED, rk_differ_hash_type(d->b, d->b->parameters[i].value, true));
+    }
+    return a == b;
+}
+
+static void match_same_types(rk_differ *d) {
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        if (d->parameter[i] != RK_NO_ID)
+            continue;
+        uint64_t wanted = rk_differ_hash_type(d->a, d->a->parameters[i].value, true);
+        // Try the same position first, then the positions after it: most inputs stay in place.
+        for (uint32_t k = 0; k < d->b->parameter_count; k++) {
+            uint32_t j = (i + k) % d->b->parameter_count;
+            if (d->parameter_back[j] != RK_NO_ID ||
+                rk_differ_hash_type(d->b, d->b->parameters[j].value, true) != wanted)
+                continue;
+            d->parameter[i] = j;
+            d->parameter_back[j] = i;
+            break;
+        }
+    }
+}
+
+static void pair(rk_differ *d, uint32_t i, uint32_t j) {
+    d->parameter[i] = j;
+    d->parameter_back[j] = i;
+}
+
+// Parameters without names, matched by their uses: two matched operations take them as the same
+// operand. An inserted parameter thus does not shift the others, whatever their types.
+
+static bool may_pair(const rk_differ *d, uint32_t before, uint32_t after, bool dims) {
+    uint32_t p = d->a->parameter[before], q = d->b->parameter[after];
+    return p != RK_NO_ID && q != RK_NO_ID && d->parameter[p] == RK_NO_ID &&
+           d->parameter_back[q] == RK_NO_ID && !d->a->parameters[p].name.len &&
+           !d->b->parameters[q].name.len &&
+           rk_differ_hash_type(d->a, before, dims) == rk_differ_hash_type(d->b, after, dims);
+}
+
+// `placed`: only by operations of the same source line.
+static void match_by_use(rk_differ *d, bool placed, bool dims) {
+    for (uint32_t i = 0; i < d->a->item_count; i++) {
+        uint32_t j = d->match[i];
+        if (j == RK_NO_ID || (placed && d->a->items[i].placed != d->b->items[j].placed))
+            continue;
+        const rk_op *x = &d->a->model->ops.items[d->a->items[i].op];
+        const rk_op *y = &d->b->model->ops.items[d->b->items[j].op];
+        for (uint32_t k = 0; k < x->operand_count && k < y->operand_count; k++) {
+            uint32_t before = d->a->model->operands.items[x->first_operand + k];
+            uint32_t after = d->b->model->operands.items[y->first_operand + k];
+            if (may_pair(d, before, after, dims))
+                pair(d, d->a->parameter[before], d->b->parameter[after]);
+        }
+    }
+}
+
+static bool same_kind_of_type(const rk_differ *d, uint32_t i) {
+    return rk_differ_hash_type(d->a, d->a->parameters[i].value, false) ==
+           rk_differ_hash_type(d->b, d->b->parameters[i].value, false);
+}
+
+// Matches what is open at the same position. `any`: whatever the types.
+static void match_positions(rk_differ *d, bool any) {
+    for (uint32_t i = 0; i < d->a->parameter_count && i < d->b->parameter_count; i++)
+        if (d->parameter[i] == RK_NO_ID && d->parameter_back[i] == RK_NO_ID &&
+            (any || same_kind_of_type(d, i)))
+            pair(d, i, i);
+}
+
+static rk_err *match_by_criteria(rk_differ *d, criterion first, criterion last) {
+    size_t all = (size_t)d->a->parameter_count + d->b->parameter_count;
+    rk_autofree uint64_t *hashes = rk_malloc((all + 1) * sizeof *hashes);
+    rk_autofree uint32_t *ids = rk_malloc((all + 1) * sizeof *ids);
+    if (!hashes || !ids)
+        return rk_err_no_memory();
+    for (criterion how = first; how <= last; how++)
+        RK_TRY(match_by(d, how, hashes, ids));
+    return NULL;
+}
+
+rk_err *rk_differ_match_parameters(rk_differ *d) {
+    enum { PERMUTED_MAX = 4096 };
+    bool same_count = d->a->parameter_count == d->b->parameter_count;
+    if (have_names(d->a) && have_names(d->b))
+        return match_by_criteria(d, NAME_AND_TYPE, RANK);
+    match_by_use(d, true, true);
+    match_by_use(d, false, true);
+    if (same_count && d->a->parameter_count <= PERMUTED_MAX && same_types(d)) {
+        // Only the order differs. PERMUTED_MAX limits the quadratic search.
+        match_same_types(d);
+        return NULL;
+    }
+    match_by_use(d, true, false);
+    if (same_count)
+        match_positions(d, false);
+    RK_TRY(match_by_criteria(d, NAME_AND_TYPE, RANK));
+    if (same_count)
+        match_positions(d, true);
+    return NULL;
+}

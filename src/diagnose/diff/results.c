@@ -1,0 +1,91 @@
+// Compares the results of two programs. They are matched by type and by the operation that makes
+// them.
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "diagnose/diff/align.h"
+#include "diagnose/diff/diff_internal.h"
+#include "diagnose/diff/hash.h"
+
+static uint64_t hash_result(const rk_differ *d, bool after, uint32_t number, bool by_maker) {
+    const rk_program_index *index = after ? d->b : d->a;
+    uint32_t value = index->results[number], op = index->producer[value];
+    uint64_t hash = rk_differ_hash_type(index, value, true);
+    uint32_t item = op == RK_NO_ID ? RK_NO_ID : index->item_of_op[op];
+    if (!by_maker || item == RK_NO_ID)
+        return hash;
+    // Matched operations get the same number: that of the earlier one.
+    uint32_t maker = after ? d->back[item] : item;
+    return rk_hash_mix(hash, maker == RK_NO_ID ? (uint64_t)item << 32 : maker);
+}
+
+bool rk_differ_is_literal_result(const rk_program_index *index, uint32_t number) {
+    return index->literal[index->results[number]] != RK_NO_ID;
+}
+
+static bool has_causes(const rk_differ *d) {
+    return rk_differ_inputs_differ(d) || d->structures || d->constants || d->converts;
+}
+
+static rk_err *add_result(rk_differ *d, bool added, uint32_t number) {
+    const rk_program_index *index = added ? d->b : d->a;
+    uint32_t value = index->results[number], op = index->producer[value];
+    rk_differ_subject subject = {.op = rk_span_text("result"),
+                                 .function = index->functions[index->entry].name};
+    if (op == RK_NO_ID || !rk_program_index_source(index, op, &subject.place))
+        subject.place = d->b->call;
+    RK_AUTO(rk_buf) name = {0};
+    RK_AUTO(rk_buf) type = {0};
+    rk_buf_add_format(&name, "result %" PRIu32, number);
+    rk_program_index_write_type(index->model, index->model->values.items[value].type, &type);
+    rk_span text = rk_buf_span(&type), none = {0};
+    subject.follows = rk_differ_is_literal_result(index, number) && has_causes(d);
+    d->parameters += !subject.follows;
+    return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
+                         &subject, rk_buf_span(&name), added ? none : text, added ? text : none);
+}
+
+// Aligns the results by type, or by type and the operation that makes them.
+static rk_err *match_results(const rk_differ *d, bool by_maker, uint32_t *match) {
+    uint32_t before = d->a->result_count, after = d->b->result_count;
+    rk_autofree uint64_t *hashes = rk_malloc(((size_t)before + after + 1) * sizeof *hashes);
+    if (!hashes)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < before; i++)
+        hashes[i] = hash_result(d, false, i, by_maker);
+    for (uint32_t i = 0; i < after; i++)
+        hashes[before + i] = hash_result(d, true, i, by_maker);
+    return rk_align(hashes, before, hashes + before, after, match);
+}
+
+// Reports added and removed results if their number changed. Otherwise a change of a result shows
+// in the operation that makes it.
+rk_err *rk_differ_results(rk_differ *d, bool literals) {
+    uint32_t before = d->a->result_count, after = d->b->result_count, matched = 0;
+    if (before == after)
+        return NULL;
+    rk_autofree uint32_t *match = rk_malloc(((size_t)before + 1) * sizeof *match);
+    rk_autofree bool *seen = rk_calloc((size_t)after + 1, sizeof *seen);
+    if (!match || !seen)
+        return rk_err_no_memory();
+    // Operations distinguish results of one type. If some operations have no partner, types alone
+    // match more results.
+    for (int by_maker = 1; by_maker >= 0; by_maker--) {
+        RK_TRY(match_results(d, by_maker, match));
+        matched = 0;
+        for (uint32_t i = 0; i < before; i++)
+            matched += match[i] != RK_ALIGN_NONE;
+        if (matched == (before < after ? before : after))
+            break;
+    }
+    for (uint32_t i = 0; i < before; i++) {
+        if (match[i] != RK_ALIGN_NONE)
+            seen[match[i]] = true;
+        else if (before > after && rk_differ_is_literal_result(d->a, i) == literals)
+            RK_TRY(add_result(d, false, i));
+    }
+    for (uint32_t i = 0; i < after && after > before; i++)
+        if (!seen[i] && rk_differ_is_literal_result(d->b, i) == literals)
+            RK_TRY(add_result(d, true, i));
+    return NULL;
+}

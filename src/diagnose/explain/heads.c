@@ -1,0 +1,126 @@
+// Chooses the first difference of compilations with several causes, which decides the class and the
+// pattern that the compilation belongs to.
+//
+// A counter changes every program. A capacity that changes from time to time always comes together
+// with the counter, and would never come first in the program. So the rarest change of a
+// compilation comes first: the common one has other compilations that show it.
+#include "base/alloc.h"
+#include "diagnose/explain/explain_internal.h"
+
+// How often the common change must occur without the rare one. Otherwise the rare change may be a
+// consequence of the common one.
+enum { ALONE_MIN = 2 };
+
+static bool is_input(const rk_difference *d) {
+    return d->op && strcmp(d->op, "parameter") == 0;
+}
+
+// The class of cause of one difference inside a program. RK_CAUSE_FIRST for other differences.
+static rk_cause class_of(const rk_explained *item, const rk_difference *d) {
+    switch (d->kind) {
+    case RK_DIFFERENCE_PARAMETER_ADDED:
+    case RK_DIFFERENCE_PARAMETER_REMOVED:
+        return RK_CAUSE_PARAMETERS;
+    case RK_DIFFERENCE_SHAPE:
+        return is_input(d) ? RK_CAUSE_SHAPE : RK_CAUSE_CONSTANT;
+    case RK_DIFFERENCE_DTYPE:
+        return RK_CAUSE_DTYPE;
+    case RK_DIFFERENCE_CONSTANT:
+        return RK_CAUSE_CONSTANT;
+    case RK_DIFFERENCE_OP_ADDED:
+    case RK_DIFFERENCE_OP_REMOVED:
+        return RK_CAUSE_STRUCTURE;
+    case RK_DIFFERENCE_ATTRIBUTE: // a number or a word
+        return item->cause == RK_CAUSE_CONSTANT ? RK_CAUSE_CONSTANT : RK_CAUSE_STRUCTURE;
+    default:
+        return RK_CAUSE_FIRST;
+    }
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// Returns whether two differences are the same change: of the same class, on the same line.
+static bool is_change(const rk_explained *item, const rk_difference *d, const rk_explained *of,
+                      const rk_difference *change) {
+    return class_of(item, d) == class_of(of, change) && d->line == change->line &&
+           same_text(d->file, change->file) &&
+           (d->file || same_text(d->attribute, change->attribute));
+}
+
+static bool has_change(const rk_explained *item, const rk_explained *of,
+                       const rk_difference *change) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (is_change(item, &item->differences.items[i], of, change))
+            return true;
+    return false;
+}
+
+// Changes of the program alone, of which several meet.
+static bool is_mixed(const rk_explained *item) {
+    const rk_differences *list = &item->differences;
+    if (!item->nearest_of || item->is_eager || list->cause_count < 2)
+        return false;
+    for (size_t i = 0; i < list->cause_count; i++)
+        if (class_of(item, &list->items[i]) == RK_CAUSE_FIRST)
+            return false;
+    return true;
+}
+
+// Counts the other compilations that have `change`; with `without`, only those without it.
+static size_t count_with(const rk_explanation *x, const rk_explained *of,
+                         const rk_difference *change, const rk_difference *without) {
+    size_t count = 0;
+    for (size_t i = 0; i < x->count; i++)
+        count += x->items[i].nearest_of && has_change(&x->items[i], of, change) &&
+                 !(without && has_change(&x->items[i], of, without));
+    return count;
+}
+
+// Moves the differences of one change to the front.
+static void lead(rk_explained *item, size_t at) {
+    rk_differences *list = &item->differences;
+    const rk_difference change = list->items[at]; // its texts stay where they are
+    size_t front = 0;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        if (!is_change(item, &list->items[i], item, &change))
+            continue;
+        rk_difference moved = list->items[i];
+        for (size_t k = i; k > front; k--)
+            list->items[k] = list->items[k - 1];
+        list->items[front++] = moved;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].order = (uint32_t)i;
+    item->cause = class_of(item, &list->items[0]);
+}
+
+static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {
+    const rk_differences *list = &item->differences;
+    size_t best = 0, fewest = count_with(x, item, &list->items[0], NULL);
+    for (size_t i = 1; i < list->cause_count; i++) {
+        const rk_difference *change = &list->items[i], *head = &list->items[best];
+        if (is_change(item, change, item, head))
+            continue;
+        size_t count = count_with(x, item, change, NULL);
+        if (count < fewest && count_with(x, item, head, change) >= ALONE_MIN) {
+            best = i;
+            fewest = count;
+        }
+    }
+    return best;
+}
+
+rk_err *rk_explain_choose_heads(rk_explanation *x) {
+    // All are chosen before any list changes: the classes of some differences depend on the cause.
+    rk_autofree size_t *heads = rk_calloc(x->count + 1, sizeof *heads);
+    if (!heads)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < x->count; i++)
+        heads[i] = is_mixed(&x->items[i]) ? find_rarest(x, &x->items[i]) : 0;
+    for (size_t i = 0; i < x->count; i++)
+        if (heads[i])
+            lead(&x->items[i], heads[i]);
+    return NULL;
+}

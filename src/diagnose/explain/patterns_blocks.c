@@ -1,0 +1,78 @@
+// Reports programs with an unrolled loop over equal layers: one finding for each loop.
+#include "base/alloc.h"
+#include "diagnose/explain/patterns_internal.h"
+
+static uint64_t cost_of_blocks_ns(const rk_explained *item) {
+    return (uint64_t)((double)rk_explained_cost_ns(item) * item->blocks.share);
+}
+
+static bool same_loop(const rk_explained *a, const rk_explained *b) {
+    const rk_blocks *x = &a->blocks, *y = &b->blocks;
+    if (!x->file || !y->file)
+        return x->file == y->file && x->count == y->count && x->op_count == y->op_count;
+    return x->line == y->line && strcmp(x->file, y->file) == 0;
+}
+
+static void describe(const rk_members *members, const rk_explained *worst, rk_pattern_text *text) {
+    const rk_blocks *blocks = &worst->blocks;
+    bool torch = rk_explained_is_torch(worst);
+    rk_buf_add_text(&text->summary, rk_explained_name(worst));
+    if (members->count > 1)
+        rk_buf_add_format(&text->summary, " (and %zu more program%s)", members->count - 1,
+                          members->count == 2 ? "" : "s");
+    rk_buf_add_format(&text->summary,
+                      " holds %u equal blocks of %u operations each, one after the other, %.0f %% "
+                      "of its operations: all of them are compiled",
+                      blocks->count, blocks->op_count, 100 * blocks->share);
+    if (blocks->custom_kernel)
+        rk_buf_add_text(&text->advice,
+                        "A scan over the layers compiles one of them, but here there are custom "
+                        "kernels inside, which not every scan allows: ");
+    rk_buf_add_text(&text->advice,
+                    torch
+                        ? "scan_layers (torch_xla.experimental.scan_layers) compiles one layer "
+                          "instead of all. Its conditions: the layers are homogeneous (same "
+                          "shapes and structure), no Pallas kernel inside, and their forward is "
+                          "pure (no buffers written, no random state)."
+                        : "jax.lax.scan over stacked parameters (flax: nn.scan) compiles one "
+                          "layer instead of all. Its conditions: the layers are homogeneous (same "
+                          "shapes and structure), no Pallas kernel that scan cannot hold, and no "
+                          "side effects.");
+}
+
+static rk_err *add(rk_explainer *e, const rk_members *members) {
+    const rk_explained *worst = members->items[0];
+    uint64_t cost_ns = 0;
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    for (size_t i = 0; i < members->count; i++) {
+        cost_ns += cost_of_blocks_ns(members->items[i]);
+        if (cost_of_blocks_ns(members->items[i]) > cost_of_blocks_ns(worst))
+            worst = members->items[i];
+    }
+    describe(members, worst, &text);
+    RK_TRY(rk_pattern_add(e->out, RK_PATTERN_REPEATED_BLOCKS, members->items, members->count, &text,
+                          worst->blocks.file, worst->blocks.line));
+    e->out->patterns[e->out->pattern_count - 1].lost_ns = cost_ns;
+    return NULL;
+}
+
+rk_err *rk_find_repeated_blocks(rk_explainer *e) {
+    const rk_explanation *x = e->out;
+    rk_autofree bool *taken = rk_calloc(x->count + 1, sizeof *taken);
+    if (!taken)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < x->count; i++) {
+        if (taken[i] || !x->items[i].blocks.count)
+            continue;
+        RK_AUTO(rk_members) members = {0};
+        for (size_t k = i; k < x->count; k++) {
+            const rk_explained *other = &x->items[k];
+            if (taken[k] || !other->blocks.count || !same_loop(&x->items[i], other))
+                continue;
+            taken[k] = true;
+            RK_TRY(rk_members_add(&members, other));
+        }
+        RK_TRY(add(e, &members));
+    }
+    return NULL;
+}

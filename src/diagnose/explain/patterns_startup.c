@@ -1,0 +1,319 @@
+// Finds a start that compiles operation by operation: code outside of any jitted function, such as
+// the initialization of a model, of which each operation is a program of its own.
+#include "base/alloc.h"
+#include "diagnose/explain/patterns_internal.h"
+
+enum { PROGRAMS_MIN = 16 };
+
+// An ordinary start compiles a few dozen operations, which take some milliseconds each.
+#define COST_MIN_NS ((uint64_t)1000 * 1000000)
+#define SHARE_MIN   0.25 // of all that is compiled until the first step, that of the step included
+
+// An operation of the start, with the path of calls in the user's code that leads to it.
+typedef struct origin {
+    const rk_explained *item;
+    rk_stack stack;       // innermost frame first
+    size_t first, length; // frames of the path, counted from the outermost one
+} origin;
+
+// Operations whose paths begin with the same `depth` frames.
+typedef struct group {
+    const origin **items; // owned
+    size_t count, depth;
+    uint64_t cost_ns;
+} group;
+
+typedef struct startup {
+    rk_explainer *e;
+    size_t process;
+    uint64_t end;    // number of the request for the program of the steps
+    origin *origins; // owned
+    size_t count;
+    uint64_t all_ns; // all that is compiled until the first step
+} startup;
+
+static void startup_cleanup(startup *self) {
+    for (size_t i = 0; i < self->count; i++)
+        rk_stack_cleanup(&self->origins[i].stack);
+    rk_free(self->origins);
+}
+
+static void group_cleanup(group *g) {
+    rk_free(g->items);
+}
+
+uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known) {
+    for (size_t i = 0; i < e->run->compile_count; i++)
+        if (e->run->compiles[i].process == process && e->seen[i] == known)
+            return e->run->compiles[i].seq;
+    return UINT64_MAX;
+}
+
+uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
+    const rk_known *step = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < e->run->executed_count; i++) {
+        const rk_run_executed *executed = &e->run->executed[i];
+        const rk_known *known =
+            executed->process == process ? rk_corpus_find(e->corpus, executed->key) : NULL;
+        if (!known || !known->has_sketch || rk_sketch_is_eager(&known->sketch) ||
+            executed->executions <= most)
+            continue;
+        most = executed->executions;
+        step = known;
+    }
+    return step ? rk_first_request(e, process, step) : UINT64_MAX;
+}
+
+static bool is_of_start(const startup *self, const rk_explained *item) {
+    return item->compile->process == self->process && item->compile->compiled &&
+           item->compile->seq <= self->end;
+}
+
+// A line that is called for layer after layer makes variants of an operation.
+static bool is_variant(const rk_explained *item) {
+    return item->nearest_of && (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
+}
+
+static bool is_operation(const startup *self, const rk_explained *item) {
+    return is_of_start(self, item) && item->is_eager &&
+           (item->cause == RK_CAUSE_FIRST || is_variant(item));
+}
+
+static bool is_much(const startup *self, size_t count, uint64_t cost_ns) {
+    return count >= PROGRAMS_MIN && cost_ns >= COST_MIN_NS &&
+           (double)cost_ns >= SHARE_MIN * (double)self->all_ns;
+}
+
+static bool is_user(const rk_stack_frame *frame) {
+    return rk_file_owner_of(rk_span_text(frame->file)) == RK_FILE_USER;
+}
+
+// The frame at a depth of the path; 0 is the outermost one.
+static const rk_stack_frame *frame_at(const origin *o, size_t depth) {
+    return &o->stack.frames[o->stack.count - 1 - (o->first + depth)];
+}
+
+static bool has_frame(const origin *o, size_t depth) {
+    return o->first + depth < o->stack.count;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t len = strlen(text), end_len = strlen(end);
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+// True if a frame is of an object's construction or call. The layers of a model call each other in
+// this way; libraries may hide their own frames in between.
+static bool is_method_of_layer(const rk_stack_frame *frame) {
+    return frame->function &&
+           (ends_with(frame->function, ".__call__") || ends_with(frame->function, ".__init__"));
+}
+
+// A comprehension is a frame of its own before Python 3.12, at the line of the function around it.
+static bool is_comprehension(const rk_stack_frame *frame) {
+    return frame->function &&
+           (ends_with(frame->function, "comp>") || ends_with(frame->function, "<genexpr>"));
+}
+
+static void remove_comprehensions(rk_stack *stack) {
+    size_t kept = 0;
+    for (size_t i = 0; i < stack->count; i++) {
+        rk_stack_frame frame = stack->frames[i];
+        if (is_comprehension(&frame)) {
+            rk_free(frame.file);
+            rk_free(frame.function);
+        } else {
+            stack->frames[kept++] = frame;
+        }
+    }
+    stack->count = kept;
+}
+
+// The path ends where the user's code calls a library, or a layer of a model: what these call back
+// is part of that call.
+static void find_path(origin *o) {
+    while (has_frame(o, 0) && !is_user(frame_at(o, 0)))
+        o->first++;
+    while (has_frame(o, o->length) && is_user(frame_at(o, o->length)) &&
+           !(o->length && is_method_of_layer(frame_at(o, o->length))))
+        o->length++;
+}
+
+// Leaves out variants of a line of the user's own: they may be of a loop, where they have a cause.
+static rk_err *add_origin(startup *self, const rk_explained *item) {
+    RK_AUTO(rk_loaded) loaded = {0};
+    RK_TRY(rk_corpus_open(self->e->corpus, item->program, &loaded));
+    origin *o = &self->origins[self->count++];
+    o->item = item;
+    if (loaded.loaded)
+        RK_TRY(rk_stack_take(&loaded.index.call, &o->stack));
+    remove_comprehensions(&o->stack);
+    find_path(o);
+    if (item->cause == RK_CAUSE_FIRST || has_frame(o, o->length))
+        return NULL;
+    rk_stack_cleanup(&o->stack);
+    *o = (origin){0};
+    self->count--;
+    return NULL;
+}
+
+// Collects the operations of the start. Opens their programs only if they cost enough.
+static rk_err *collect(startup *self) {
+    const rk_explanation *x = self->e->out;
+    uint64_t cost_ns = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        if (is_of_start(self, &x->items[i]))
+            self->all_ns += x->items[i].compile->compile_ns;
+        if (!is_operation(self, &x->items[i]))
+            continue;
+        cost_ns += x->items[i].compile->compile_ns;
+        count++;
+    }
+    if (!is_much(self, count, cost_ns))
+        return NULL;
+    self->origins = rk_calloc(count, sizeof *self->origins);
+    if (!self->origins)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < x->count; i++)
+        if (is_operation(self, &x->items[i]))
+            RK_TRY(add_origin(self, &x->items[i]));
+    return NULL;
+}
+
+static bool same_path(const origin *a, const origin *b, size_t depth) {
+    if (a->length <= depth || b->length <= depth)
+        return false;
+    const rk_stack_frame *x = frame_at(a, depth), *y = frame_at(b, depth);
+    return x->line == y->line && strcmp(x->file, y->file) == 0;
+}
+
+// The operations of a group that continue with the same frame.
+typedef struct child {
+    const origin *of;
+    size_t count;
+    uint64_t cost_ns, deeper_ns; // of all; of those with further frames
+} child;
+
+static child sum_child(const group *g, const origin *of) {
+    child sum = {.of = of};
+    for (size_t i = 0; i < g->count; i++) {
+        const origin *o = g->items[i];
+        if (!same_path(o, of, g->depth))
+            continue;
+        sum.count++;
+        sum.cost_ns += o->item->compile->compile_ns;
+        sum.deeper_ns += has_frame(o, g->depth + 1) ? o->item->compile->compile_ns : 0;
+    }
+    return sum;
+}
+
+// Narrows the group to the costliest of its calls. False if no call stands for the group: then the
+// operations are lines of one function, and the call of that function is the place. Lines outside
+// of all functions have no such call.
+static bool descend(const startup *self, group *g) {
+    child best = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        child one = sum_child(g, g->items[i]);
+        if (one.cost_ns > best.cost_ns)
+            best = one;
+    }
+    bool is_line = 2 * best.deeper_ns < best.cost_ns;
+    if (!best.of || !is_much(self, best.count, best.cost_ns) || (is_line && g->depth > 0))
+        return false;
+    for (size_t i = 0; i < g->count; i++)
+        if (same_path(g->items[i], best.of, g->depth))
+            g->items[kept++] = g->items[i];
+    g->count = kept;
+    g->cost_ns = best.cost_ns;
+    g->depth++;
+    return true;
+}
+
+// Appends the name of the called function: "init" of "Module.init"; of a constructor or a layer,
+// the name of its class. Skips metaclasses, which make the instances of equinox modules. Appends
+// nothing for a name that is not public. Returns whether it is a class.
+static bool add_name(const origin *o, size_t depth, rk_buf *out) {
+    while (has_frame(o, depth) && frame_at(o, depth)->function &&
+           ends_with(frame_at(o, depth)->function, "Meta.__call__"))
+        depth++;
+    const char *name = has_frame(o, depth) ? frame_at(o, depth)->function : NULL;
+    if (!name || strchr(name, '<'))
+        return false;
+    bool is_class = is_method_of_layer(frame_at(o, depth));
+    size_t len = strlen(name) - (is_class ? strlen(".__init__") : 0);
+    size_t start = len;
+    while (start > 0 && name[start - 1] != '.')
+        start--;
+    if (name[start] != '_')
+        rk_buf_add(out, name + start, len - start);
+    return is_class;
+}
+
+// The finding explains variants of operations, too: they are no cause of their own.
+static void forget_variants(rk_explanation *x, const group *g) {
+    for (size_t i = 0; i < g->count; i++)
+        if (is_variant(g->items[i]->item))
+            rk_explained_be_first(&x->items[g->items[i]->item - x->items]);
+}
+
+static rk_err *report(rk_explainer *e, const group *g) {
+    const rk_stack_frame *place = frame_at(g->items[0], g->depth - 1);
+    RK_AUTO(rk_members) members = {0};
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    RK_AUTO(rk_buf) name = {0};
+    for (size_t i = 0; i < g->count; i++)
+        RK_TRY(rk_members_add(&members, g->items[i]->item));
+    forget_variants(e->out, g);
+    size_t named = 0;
+    while (named + 1 < g->count && !has_frame(g->items[named], g->depth))
+        named++;
+    bool is_class = add_name(g->items[named], g->depth, &name);
+    rk_buf_add_format(&text.summary,
+                      "%s runs operation by operation before the first step: %zu programs, each "
+                      "compiled for itself",
+                      name.len ? rk_buf_text(&name) : "this line", g->count);
+    if (name.len && !is_class)
+        rk_buf_add_format(&text.advice, "Compile it as one program: jax.jit(%s).",
+                          rk_buf_text(&name));
+    else
+        rk_buf_add_text(&text.advice,
+                        "Compile it as one program: put it into a function and jit that (flax: "
+                        "jax.jit(model.init), nnx.jit; equinox: eqx.filter_jit).");
+    rk_buf_add_text(&text.advice, " Arguments that are not arrays are static (static_argnums), or "
+                                  "bound by functools.partial.");
+    return rk_pattern_add(e->out, RK_PATTERN_EAGER_STARTUP, members.items, members.count, &text,
+                          place->file, place->line);
+}
+
+static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
+    __attribute__((cleanup(startup_cleanup)))
+    startup self = {.e = e, .process = process, .end = rk_first_step_request(e, process)};
+    __attribute__((cleanup(group_cleanup))) group g = {0};
+    if (self.end == UINT64_MAX)
+        return NULL; // without steps, nothing is known to be of the start
+    RK_TRY(collect(&self));
+    if (!self.count)
+        return NULL;
+    g.items = rk_calloc(self.count, sizeof(origin *));
+    if (!g.items)
+        return rk_err_no_memory();
+    for (; g.count < self.count; g.count++) {
+        g.items[g.count] = &self.origins[g.count];
+        g.cost_ns += self.origins[g.count].item->compile->compile_ns;
+    }
+    while (descend(&self, &g))
+        continue;
+    *out_found = g.depth > 0;
+    return *out_found ? report(e, &g) : NULL;
+}
+
+// All ranks do the same: the first process with such a start stands for all.
+rk_err *rk_find_eager_startup(rk_explainer *e) {
+    bool found = false;
+    for (size_t p = 0; p < e->run->process_count && !found; p++)
+        RK_TRY(look_at(e, p, &found));
+    return NULL;
+}

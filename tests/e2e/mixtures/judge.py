@@ -1,0 +1,198 @@
+"""Compares what `rekindle explain` says of a mixture with its planted causes. README.md says what counts as right."""
+
+import ast
+import dataclasses
+import re
+from pathlib import Path
+
+_MARKER = re.compile(r"# (?:PLANTED|USED): (\w+)")
+_FIELDS = {"python", "causes", "may", "steps"}
+
+
+@dataclasses.dataclass
+class Mixture:
+    """A script with several causes, and a switch that repairs each of them."""
+
+    path: Path
+    declared: dict
+    lines: dict  # tag -> set of line numbers
+
+    @property
+    def name(self):
+        return self.path.stem
+
+    @property
+    def python(self):
+        return self.declared["python"]
+
+    @property
+    def causes(self):
+        return self.declared["causes"]
+
+    def variants(self):
+        """Returns the repairs to play: none, then each cause alone."""
+        return [None, *self.causes]
+
+
+def read(path):
+    source = path.read_text()
+    found = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "MIXTURE"
+    ]
+    assert len(found) == 1 and set(found[0]) == _FIELDS, f"{path}: one MIXTURE with {_FIELDS} is wanted"
+    lines = {}
+    for number, line in enumerate(source.splitlines(), 1):
+        for tag in _MARKER.findall(line):
+            lines.setdefault(tag, set()).add(number)
+    for name, cause in found[0]["causes"].items():
+        assert cause["line"] is None or cause["line"] in lines, f"{path}: nothing is planted as {name}"
+    return Mixture(path, found[0], lines)
+
+
+def read_all():
+    return [read(path) for path in sorted(Path(__file__).parent.glob("[a-z]*_*.py"))]
+
+
+@dataclasses.dataclass
+class Finding:
+    """A pattern, or a compilation with a cause that is in no pattern: what the text of `explain` lists."""
+
+    kind: str
+    place: tuple | None
+    seconds: float
+    programs: frozenset
+    text: str
+
+    def __str__(self):
+        place = f" at {self.place[0]}:{self.place[1]}" if self.place else ""
+        return f"{self.kind}{place}, {self.seconds:.2f} s: {' '.join(self.text.split())[:110]}"
+
+
+def _place(thing):
+    return (Path(thing["file"]).name, thing["line"]) if thing.get("file") else None
+
+
+def findings(explained):
+    found = [
+        Finding(p["kind"], _place(p), p["seconds"] or 0, frozenset(p["programs"]), p["summary"])
+        for p in explained["patterns"]
+    ]
+    members = frozenset().union(*(finding.programs for finding in found))
+    for c in explained["compilations"]:
+        if c["cause"] == "first" or c["program"] in members:
+            continue
+        head = (c["differences"] or [{}])[0]
+        text = f"{c['name']} request {c['seq']}: {head.get('kind')} {head.get('before')} -> {head.get('after')}"
+        found.append(Finding(c["cause"], _place(head), c["seconds"] or 0, frozenset([c["program"]]), text))
+    return found
+
+
+@dataclasses.dataclass
+class Verdict:
+    """What is said of one variant of a mixture."""
+
+    mixture: Mixture
+    without: str | None
+    found: dict = dataclasses.field(default_factory=dict)  # name of a cause -> its findings
+    missed: list = dataclasses.field(default_factory=list)
+    false: list = dataclasses.field(default_factory=list)
+    wrong: list = dataclasses.field(default_factory=list)  # shares of the seconds, steps
+    seconds: float = 0
+
+    @property
+    def good(self):
+        return not (self.missed or self.false or self.wrong)
+
+
+def _is_of(mixture, cause, finding):
+    if finding.kind not in cause["kinds"]:
+        return False
+    if cause["line"] is None:
+        return True
+    return finding.place is not None and finding.place[0] == mixture.path.name and (
+        finding.place[1] in mixture.lines[cause["line"]]
+    )
+
+
+def _judge_shares(verdict, explained):
+    """One compilation belongs to one cause, and all causes together cost no more than all compilations."""
+    owners = {}
+    for name, group in verdict.found.items():
+        for program in frozenset().union(*(finding.programs for finding in group)):
+            owners.setdefault(program, []).append(name)
+    shared = {program: names for program, names in owners.items() if len(names) > 1}
+    for names in sorted({tuple(sorted(names)) for names in shared.values()}):
+        count = sum(sorted(mine) == list(names) for mine in shared.values())
+        verdict.wrong.append(f"{count} programs belong to {' and '.join(names)}")
+    total = sum(c["seconds"] or 0 for c in explained["compilations"] if c["compiled"])
+    spent = sum(finding.seconds for group in verdict.found.values() for finding in group)
+    if spent > total * 1.001:
+        verdict.wrong.append(f"the causes cost {spent:.2f} s, all compilations {total:.2f} s")
+    verdict.seconds = total
+
+
+def judge(mixture, without, explained, stats):
+    """Returns the verdict on one variant. `explained` and `stats` are decoded JSON."""
+    verdict = Verdict(mixture, without)
+    planted = {name: cause for name, cause in mixture.causes.items() if name != without}
+    for finding in findings(explained):
+        owner = next((name for name, cause in planted.items() if _is_of(mixture, cause, finding)), None)
+        if owner:
+            verdict.found.setdefault(owner, []).append(finding)
+        elif finding.kind not in mixture.declared["may"]:
+            verdict.false.append(finding)
+    verdict.missed = [name for name in planted if name not in verdict.found]
+    _judge_shares(verdict, explained)
+    wanted, steps = mixture.declared["steps"], stats.get("steps")
+    count = steps.get("count") if isinstance(steps, dict) else steps
+    if wanted is not None and count is not None and abs(count - wanted) > 0.1 * wanted + 0.5:
+        verdict.wrong.append(f"{count} steps, not {wanted}")
+    return verdict
+
+
+def shrinks_by_one(verdicts):
+    """Returns {cause: whether its repair removes it from the list and leaves all others}, from the verdicts of a mixture."""
+    whole = next(verdict for verdict in verdicts if verdict.without is None)
+    return {
+        verdict.without: set(verdict.found) == set(whole.found) - {verdict.without} and not verdict.false
+        for verdict in verdicts
+        if verdict.without is not None
+    }
+
+
+def table(verdicts):
+    """Formats the verdicts, with the totals in the last row."""
+    rows = [("mixture", "repaired", "found at line", "false", "list shrinks by one", "shares, steps")]
+    sums = [0, 0, 0, 0, 0]
+    for mixture in {verdict.mixture.name: verdict.mixture for verdict in verdicts}.values():
+        mine = [verdict for verdict in verdicts if verdict.mixture is mixture]
+        shrinks = shrinks_by_one(mine) if any(v.without is None for v in mine) else {}
+        for verdict in mine:
+            planted = len(verdict.found) + len(verdict.missed)
+            shrink = shrinks.get(verdict.without)
+            rows.append((
+                mixture.name, verdict.without or "-", f"{len(verdict.found)}/{planted}", str(len(verdict.false)),
+                {None: "", True: "yes", False: "NO"}[shrink], "NO" if verdict.wrong else "ok",
+            ))  # fmt: skip
+            for at, value in enumerate((len(verdict.found), planted, len(verdict.false), shrink is True, shrink is not None)):
+                sums[at] += value
+    rows.append(("", "all", f"{sums[0]}/{sums[1]}", str(sums[2]), f"{sums[3]}/{sums[4]}", ""))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def reaches_goals(verdicts):
+    """Goals: 90 % of the planted causes at their lines, nothing false, every repair removes one finding."""
+    found = sum(len(verdict.found) for verdict in verdicts)
+    planted = found + sum(len(verdict.missed) for verdict in verdicts)
+    shrinks = [
+        shrinks_by_one([verdict for verdict in verdicts if verdict.mixture.name == name])
+        for name in {verdict.mixture.name for verdict in verdicts if verdict.without is None}
+    ]
+    return (
+        found >= 0.9 * planted
+        and not any(verdict.false or verdict.wrong for verdict in verdicts)
+        and all(all(one.values()) for one in shrinks)
+    )
