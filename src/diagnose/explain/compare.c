@@ -76,6 +76,11 @@ typedef struct choice {
     bool elsewhere; // another toolchain or other devices
 } choice;
 
+static void choice_cleanup(choice *one) {
+    rk_differences_cleanup(&one->best.differences);
+    rk_differences_cleanup(&one->best.libraries);
+}
+
 static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -145,11 +150,11 @@ static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *
         choice trial = {.best = {.compile = item->compile, .program = item->program}};
         rk_err *err = try_candidate(e, loaded, &candidates[i], &trial);
         if (!err && trial.best.cause != RK_CAUSE_FIRST && is_better(&trial, best, source)) {
-            rk_differences_cleanup(&best->best.differences);
+            choice_cleanup(best);
             *best = trial;
             continue;
         }
-        rk_differences_cleanup(&trial.best.differences);
+        choice_cleanup(&trial);
         RK_TRY(err);
     }
     return NULL;
@@ -174,7 +179,7 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     choice best = {.changes = 0};
     rk_err *err = choose(e, index, loaded, item, &best);
     if (err || !best.best.nearest) {
-        rk_differences_cleanup(&best.best.differences);
+        choice_cleanup(&best);
         return err;
     }
     item->nearest = best.best.nearest;
@@ -184,5 +189,6 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->cause = best.best.cause;
     item->accumulates = best.best.accumulates;
     item->differences = best.best.differences;
+    item->libraries = best.best.libraries;
     return NULL;
 }
