@@ -75,7 +75,8 @@ static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
 }
 
 rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fingerprint,
-                               char **out_reason, rk_traits *out_traits, bool *out_has_traits) {
+                               char **out_reason, rk_traits *out_traits, bool *out_has_traits,
+                               rk_program_role *out_role) {
     *out_reason = NULL;
     rk_model *model = new_model(code);
     if (!model)
@@ -84,6 +85,7 @@ rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fing
     rk_err *err = fingerprint(code, format, &canon, out_fingerprint, out_reason);
     *out_traits = canon.traits;
     *out_has_traits = canon.has_traits;
+    *out_role = canon.role;
     rk_canon_cleanup(&canon);
     rk_model_free(model);
     return err;

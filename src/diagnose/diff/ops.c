@@ -122,6 +122,40 @@ static bool is_of_sizes(rk_span name) {
            rk_differ_ends(name, ".broadcast");
 }
 
+// The operand that the walk below follows: the first that is no literal; RK_NO_ID: none.
+static uint32_t first_operand(const rk_program_index *index, const rk_op *op) {
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        uint32_t value = index->model->operands.items[op->first_operand + i];
+        if (index->literal[value] == RK_NO_ID)
+            return value;
+    }
+    return RK_NO_ID;
+}
+
+// Writes which named input the operation reads, over a few operations: "of input y0". Nothing if
+// there is none. Unless `far`, only over operations with one operand.
+static void write_input(const rk_program_index *index, const rk_op *op, bool far, rk_buf *out) {
+    for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX; steps++) {
+        uint32_t value = first_operand(index, op);
+        if (value == RK_NO_ID || (!far && op->operand_count != 1))
+            return;
+        uint32_t parameter = index->parameter[value], producer = index->producer[value];
+        if (parameter != RK_NO_ID && index->parameters[parameter].name.len) {
+            rk_buf_add_text(out, "of input ");
+            rk_buf_add_span(out, index->parameters[parameter].name);
+        }
+        if (parameter != RK_NO_ID || producer == RK_NO_ID)
+            return;
+        op = &index->model->ops.items[producer];
+    }
+}
+
+// True if the user's source has no line for the operation but that of the call: only an input says
+// more.
+static bool is_at_call(const rk_program_index *index, const rk_source *place) {
+    return index->call.file.len && rk_source_same_line(place, &index->call);
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = rk_differ_subject_of(index, item);
@@ -158,8 +192,13 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
         rk_program_index_write_type(m, m->values.items[m->operands.items[op->first_operand]].type,
                                     &from);
     }
-    rk_span text = rk_buf_span(&type), other = rk_buf_span(&from), none = {0};
-    return rk_differ_add(d, kind, &subject, none, added ? other : text, added ? text : other);
+    RK_AUTO(rk_buf) input = {0};
+    bool at_call = is_at_call(index, &subject.place);
+    if (kind == RK_DIFFERENCE_DTYPE || at_call)
+        write_input(index, op, at_call, &input);
+    rk_span text = rk_buf_span(&type), other = rk_buf_span(&from);
+    return rk_differ_add(d, kind, &subject, rk_buf_span(&input), added ? other : text,
+                         added ? text : other);
 }
 
 // Walks two matched functions in order. NULL: the function is only in the other program.

@@ -22,6 +22,7 @@
 #include "base/digest.h"
 #include "program/interner.h"
 #include "program/model.h"
+#include "program/program.h"
 #include "program/traits.h"
 
 enum {
@@ -64,6 +65,7 @@ typedef struct rk_canon {
     // For rk_program_inspect: traits that the reader found. Complete if `has_traits`.
     rk_traits traits;
     bool has_traits;
+    rk_program_role role; // the same; MLIR only
     // The unit being written, the last of `units`.
     rk_hasher hasher;
     uint8_t *stream; // numbers not hashed yet; owned, like all arrays here

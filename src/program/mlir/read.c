@@ -175,6 +175,8 @@ static void open_block(reader *r, frame *top) {
     top->in_block = true;
     if (top->ops_left > rk_cursor_left(&r->file.ir))
         r->file.ir.bad = true;
+    if (r->canon)
+        r->canon->role.operations += (uint32_t)top->ops_left;
     if (has_args)
         read_block_args(r, &block);
     else if (r->canon)
