@@ -220,7 +220,7 @@ static void sum_up(graphs *list, const rk_run_process *process, const rk_process
     uint64_t reads = process->counts.device_to_host;
     if (steps->count == list->steps) { // exact: without the first step, which may differ
         executions = steps->sums.executions;
-        reads = steps->sums.device_to_host;
+        reads = steps->sums.transfers.device_to_host;
     }
     list->executions = (double)executions / (double)list->steps;
     list->reads = (double)reads / (double)list->steps;
