@@ -44,9 +44,10 @@ static void compare_with_model(rk_span code, const char *format, const outcome *
     char *reason = NULL;
     rk_traits traits;
     bool has_traits;
+    rk_program_role role;
     fuzz_memory_begin(FUZZ_PARSER_LIMIT_BYTES(code.len), FUZZ_FAIL_ABOVE);
     if (fuzz_ok(rk_fingerprint_program(code, rk_span_text(format), &fingerprint, &reason, &traits,
-                                       &has_traits)) &&
+                                       &has_traits, &role)) &&
         model->is_whole) {
         FUZZ_REQUIRE(!reason);
         FUZZ_REQUIRE(rk_digest_equal(&fingerprint, &model->fingerprint));

@@ -75,10 +75,13 @@ static void add_transfer(rk_table *table, const char *name, uint64_t count, uint
     add_count(table, name, count, RK_STYLE_NONE, count > 0 ? rk_text_bytes(bytes).text : "");
 }
 
-static void add_steps(rk_table *table, const rk_steps *steps) {
+static void add_steps(rk_table *table, const rk_steps *steps, uint64_t executions) {
     const rk_process_steps *process = rk_steps_longest(steps);
-    if (!process)
+    if (!process) {
+        if (executions > 0)
+            add(table, "steps", "not known", RK_STYLE_NONE, "");
         return;
+    }
     RK_AUTO(rk_buf) note = RK_BUF_INIT(0);
     rk_steps_print_curve(process, &note);
     add_count(table, "steps", process->count, RK_STYLE_NONE, rk_need_text(&note));
@@ -120,7 +123,7 @@ static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_
     add_transfer(&table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
     add_transfer(&table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
     if (steps)
-        add_steps(&table, steps);
+        add_steps(&table, steps, counts->executions);
     rk_table_print(&table, rk_term_columns(stdout), stdout);
 }
 

@@ -47,7 +47,7 @@ static uint64_t programs_of(const rk_process_steps *process) {
 }
 
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
-    uint64_t programs = 0;
+    uint64_t programs = 0, all = programs_of(process);
     for (size_t i = 0; i < process->point_count; i++)
         if (process->curve[i].step <= process->flat_after)
             programs = process->curve[i].programs;
@@ -55,9 +55,12 @@ void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
         rk_buf_add_format(out, "nothing new after step %" PRIu64 " (%s program%s)",
                           process->flat_after, rk_text_count(programs).text,
                           rk_text_plural(programs));
+    else if (process->last_new < process->count)
+        rk_buf_add_format(out, "nothing new since step %" PRIu64 ", of %" PRIu64 " (%s program%s)",
+                          process->last_new, process->count, rk_text_count(all).text,
+                          rk_text_plural(all));
     else
-        rk_buf_add_format(out, "new programs all along (%s)",
-                          rk_text_count(programs_of(process)).text);
+        rk_buf_add_format(out, "new programs up to the last step (%s)", rk_text_count(all).text);
 }
 
 static json_t *mean_json(uint64_t sum, uint64_t count) {
@@ -101,6 +104,7 @@ json_t *rk_steps_json(const rk_steps *steps) {
     rk_out_set(object, "marked", rk_out_bool(process->is_marked));
     rk_out_set(object, "flat_after",
                process->is_flat ? rk_out_uint(process->flat_after) : json_null());
+    rk_out_set(object, "last_new", rk_out_uint(process->last_new));
     rk_out_set(object, "late", rk_out_uint(late));
     rk_out_set(object, "late_seconds", rk_out_seconds(late_ns));
     rk_out_set(object, "per_step", per_step_json(process));

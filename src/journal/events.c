@@ -159,6 +159,7 @@ void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps) {
         rk_json_member_uint(json, "programs", steps->programs);
         rk_json_member_uint(json, "new_programs", steps->new_programs);
         rk_json_member_uint(json, "compiles", steps->compiles);
+        rk_json_member_uint(json, "work", steps->work);
         add_transfers(json, &steps->transfers);
     }
     rk_turn_end(&mine);

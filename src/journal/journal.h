@@ -134,6 +134,7 @@ typedef struct rk_journal_steps {
     uint64_t programs;     // distinct programs in one step, the maximum over these steps
     uint64_t new_programs; // programs executed for the first time
     uint64_t compiles;
+    uint64_t work;               // executions, weighted with the scores of their programs
     rk_journal_counts transfers; // `executions` is unused
 } rk_journal_steps;
 void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps);

@@ -36,6 +36,7 @@ static void write_range(void *context, const rk_step_range *range) {
                              .programs = sums->programs,
                              .new_programs = sums->new_programs,
                              .compiles = sums->compiles,
+                             .work = sums->work,
                              .transfers = {.host_to_device = sums->host_to_device,
                                            .host_to_device_bytes = sums->host_to_device_bytes,
                                            .device_to_host = sums->device_to_host,
@@ -50,7 +51,7 @@ static uint32_t program_of(uint64_t handle) {
         return last_program;
     uint32_t program = rk_programs_of(&programs, handle);
     if (program == RK_NO_PROGRAM) {
-        program = rk_programs_add(&programs, NULL, "");
+        program = rk_programs_add(&programs, NULL, "", NULL);
         grown_ns = rk_monotonic_ns();
         if (program == RK_NO_PROGRAM || !rk_programs_bind(&programs, handle, program))
             return RK_NO_PROGRAM;
@@ -68,7 +69,7 @@ static void take_execution(uint64_t handle) {
     }
     rk_known_program *known = &programs.items[program];
     known->executions++;
-    rk_step_detector_execute(detector, program, known->name, known->has_user_name);
+    rk_step_detector_execute(detector, &known->step);
 }
 
 static void take_word(uint64_t word) {
@@ -154,10 +155,11 @@ uint64_t rk_steps_count_executions(uint64_t transfers) {
     return words > others ? words - others : 0;
 }
 
-static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, const char *name) {
+static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, const char *name,
+                 const rk_program_role *role) {
     uint64_t handle = (uint64_t)(uintptr_t)executable;
     uint32_t before = programs.count;
-    uint32_t program = rk_programs_add(&programs, key ? &key->digest : NULL, name);
+    uint32_t program = rk_programs_add(&programs, key ? &key->digest : NULL, name, role);
     // More exact than the first execution, which is only seen when the ring is processed.
     if (programs.count > before)
         grown_ns = rk_monotonic_ns();
@@ -168,12 +170,12 @@ static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, con
 }
 
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
-                                 const char *name, bool is_real) {
+                                 const char *name, const rk_program_role *role, bool is_real) {
     rk_step_detector_state state = {0};
     (void)pthread_mutex_lock(&mutex);
     read_ring();
     if (executable)
-        bind(executable, key, name);
+        bind(executable, key, name, role);
     if (is_real) {
         compiles++;
         grown_ns = rk_monotonic_ns();
@@ -185,6 +187,13 @@ uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const 
     }
     (void)pthread_mutex_unlock(&mutex);
     return state.executions;
+}
+
+bool rk_steps_know_name(const char *name, bool *out_is_users) {
+    (void)pthread_mutex_lock(&mutex);
+    bool known = rk_programs_know(&programs, name, out_is_users);
+    (void)pthread_mutex_unlock(&mutex);
+    return known;
 }
 
 void rk_steps_forget(const PJRT_LoadedExecutable *executable) {
@@ -235,6 +244,8 @@ void rk_steps_get_state(rk_steps_state *out_state) {
         .executions = state.executions,
         .steps = state.steps,
         .flat_steps = state.flat_steps,
+        .is_training = state.is_training,
+        .score = state.score,
         .compiles = compiles,
         .since_growth_ns = rk_monotonic_ns() - grown_ns,
     };

@@ -9,6 +9,7 @@
 
 #include "identity/key.h"
 #include "pjrt/plugin.h"
+#include "program/program.h"
 
 enum {
     RK_STEPS_RING = 1024, // words; a power of two
@@ -54,10 +55,14 @@ uint64_t rk_steps_count_executions(uint64_t transfers);
 void rk_steps_mark(void);
 
 // Called after a compile request was answered. `executable` is the result; NULL if there is none.
-// `key` and `name` are those of its program; `key` is NULL if the program has none. `is_real`: the
-// plugin's compiler was called. Returns the number of executions before this call.
+// `key`, `name` and `role` are those of its program; `key` is NULL if the program has none.
+// `is_real`: the plugin's compiler was called. Returns the number of executions before this call.
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
-                                 const char *name, bool is_real);
+                                 const char *name, const rk_program_role *role, bool is_real);
+
+// True if the process has compiled or loaded a program with that name, and the user gave it.
+// `*out_is_users`: the user gave the name; other names distinguish no functions.
+bool rk_steps_know_name(const char *name, bool *out_is_users);
 
 // Called before the executable is destroyed.
 void rk_steps_forget(const PJRT_LoadedExecutable *executable);
@@ -67,8 +72,11 @@ void rk_steps_write(void);
 
 // The current totals of the process.
 typedef struct rk_steps_state {
-    uint64_t executions, steps, flat_steps;
-    uint64_t compiles;        // calls of the plugin's compiler
-    uint64_t since_growth_ns; // since a program was last compiled, or used for the first time
+    uint64_t executions;
+    uint64_t steps, flat_steps; // 0 if no steps are known, or if they carry little of the work
+    bool is_training;           // these are steps of a training (diagnose/steps/detect.h)
+    uint32_t score;             // the highest score of a program in a step
+    uint64_t compiles;          // calls of the plugin's compiler
+    uint64_t since_growth_ns;   // since a program was last compiled, or used for the first time
 } rk_steps_state;
 void rk_steps_get_state(rk_steps_state *out_state);

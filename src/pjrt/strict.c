@@ -6,12 +6,15 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "pjrt/error.h"
+#include "pjrt/programs.h"
 #include "pjrt/steps.h"
 #include "pjrt/strict_explain_internal.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
 static atomic_bool is_warm; // never reset
+// Warm-up was ended by the kind "auto", which cannot foresee functions that come later.
+static atomic_bool is_guessed;
 
 static void become_warm(const rk_runtime *runtime, const char *because, uint64_t executions) {
     if (!atomic_exchange(&is_warm, true))
@@ -24,6 +27,7 @@ void rk_strict_mark_warm(void) {
     if (!runtime)
         return;
     rk_steps_get_state(&state);
+    atomic_store(&is_guessed, false);
     become_warm(runtime, "mark", state.executions);
 }
 
@@ -93,21 +97,47 @@ static PJRT_Error *refuse(const rk_late *late, const rk_steps_state *state) {
     return rk_pjrt_error_give(rk_error(RK_FAILED_PRECONDITION, "%s", rk_buf_text(&text)));
 }
 
+// Returns whether warm-up is over for the program. `*out_doubtful`: only for versions of programs
+// that the process had before.
+static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool *out_doubtful) {
+    rk_warmup_kind kind = runtime->settings->warmup.kind;
+    *out_doubtful = atomic_load(&is_guessed);
+    if (atomic_load(&is_warm))
+        return true;
+    const char *because = reason_to_be_warm(runtime, state);
+    bool by_steps = kind == RK_WARMUP_AUTO || kind == RK_WARMUP_STEPS;
+    *out_doubtful = kind == RK_WARMUP_AUTO || (by_steps && !state->is_training);
+    // An evaluation or an initialization before the training does not end warm-up.
+    if (because && (!by_steps || state->is_training)) {
+        atomic_store(&is_guessed, *out_doubtful);
+        become_warm(runtime, because, state->executions);
+    }
+    return because != NULL;
+}
+
+// Returns whether a program may carry the work of steps to come: then the steps so far were only
+// the preparation, or the first part.
+static bool may_carry_work(const rk_request *r, const rk_steps_state *state) {
+    rk_step_program program = {.number = 0};
+    rk_programs_set_role(&program, &r->info.role);
+    return program.operations > 0 && 2 * (uint64_t)rk_step_program_score(&program) >= state->score;
+}
+
 PJRT_Error *rk_strict_ask(rk_request *r) {
     rk_steps_state state;
     RK_AUTO(rk_late) late = {0};
+    bool is_doubtful;
     rk_strict mode = r->runtime->settings->strict;
     if (RK_LIKELY(mode == RK_STRICT_OFF))
         return NULL;
     rk_steps_get_state(&state);
-    if (!atomic_load(&is_warm)) {
-        const char *because = reason_to_be_warm(r->runtime, &state);
-        if (!because)
-            return NULL;
-        become_warm(r->runtime, because, state.executions);
-    }
-    r->outcome.late = true;
+    if (!is_over(r->runtime, &state, &is_doubtful))
+        return NULL;
     rk_late_explain(r, &late);
+    if (late.is_new && (is_doubtful || (r->runtime->settings->warmup.kind == RK_WARMUP_STEPS &&
+                                        may_carry_work(r, &state))))
+        return NULL;
+    r->outcome.late = true;
     if (mode == RK_STRICT_FAIL) {
         r->outcome.refused = r->outcome.failed = true;
         r->name = rk_strdup(rk_buf_text(&late.name));

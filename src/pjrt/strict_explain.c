@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "diagnose/diff/quick.h"
+#include "pjrt/steps.h"
 
 enum { SEEN_MAX = 64 }; // number of programs remembered, the latest ones
 
@@ -86,6 +87,15 @@ static bool explain_known(const rk_request *r, rk_late *late) {
     return false;
 }
 
+// Called with the mutex held. If names distinguish no functions, the cause does.
+static bool is_new(const rk_sketch *sketch, rk_cause cause) {
+    bool is_users, known = rk_steps_know_name(sketch->module, &is_users);
+    if (!is_users)
+        return cause == RK_CAUSE_FIRST || cause == RK_CAUSE_STRUCTURE ||
+               cause == RK_CAUSE_PARAMETERS;
+    return !known || rk_sketch_is_eager(sketch);
+}
+
 static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {
     RK_AUTO(rk_buf) place = {0};
     rk_buf_add_text(&late->cause, rk_cause_name(verdict->cause));
@@ -106,6 +116,7 @@ static void compare(const rk_request *r, const rk_quick_program *program, rk_lat
             latest_last[i] = seen[(seen_count + i) % SEEN_MAX].program;
         rk_quick_classify(program, latest_last, SEEN_MAX, &verdict);
         add_verdict(&verdict, late);
+        late->is_new = is_new(rk_quick_program_sketch(program), verdict.cause);
     }
     (void)pthread_mutex_unlock(&mutex);
 }

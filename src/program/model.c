@@ -194,17 +194,23 @@ static bool add_chunk(rk_model *model, size_t needed) {
     return true;
 }
 
-rk_span rk_model_keep(rk_model *model, rk_span bytes) {
+uint8_t *rk_model_space(rk_model *model, size_t len) {
     scratch *chunk = model->scratch;
-    if (!chunk || chunk->capacity - chunk->used < bytes.len) {
-        if (!add_chunk(model, bytes.len))
-            return (rk_span){0};
+    if (!chunk || chunk->capacity - chunk->used < len) {
+        if (!add_chunk(model, len))
+            return NULL;
         chunk = model->scratch;
     }
-    uint8_t *kept = chunk->bytes + chunk->used;
+    chunk->used += len;
+    return chunk->bytes + (chunk->used - len);
+}
+
+rk_span rk_model_keep(rk_model *model, rk_span bytes) {
+    uint8_t *kept = rk_model_space(model, bytes.len);
+    if (!kept)
+        return (rk_span){0};
     if (bytes.len)
         memcpy(kept, bytes.data, bytes.len);
-    chunk->used += bytes.len;
     return rk_span_of(kept, bytes.len);
 }
 

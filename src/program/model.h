@@ -143,6 +143,8 @@ uint32_t *rk_model_payload_node(rk_model *model, uint32_t node);
 // Reserves space for the given numbers of items. Only a hint.
 void rk_model_reserve(rk_model *model, size_t ops, size_t values, size_t operands);
 void rk_model_reserve_nodes(rk_model *model, size_t nodes, size_t fields);
+// Returns `len` bytes to be filled, which live as long as the model; NULL if memory is short.
+uint8_t *rk_model_space(rk_model *model, size_t len);
 // Returns a copy that lives as long as the model; empty if memory is short.
 rk_span rk_model_keep(rk_model *model, rk_span bytes);
 // Charges memory outside the model to the model's budget. False if the budget is used up.

@@ -4,6 +4,7 @@
 #include "base/proto.h"
 #include "program/mlir/magic.h"
 #include "program/read.h"
+#include "program/role.h"
 #include "program/traits.h"
 
 // HloModuleProtoWithConfig: the module is field 1.
@@ -15,6 +16,13 @@ static rk_span module_of_pair(rk_span pair) {
         if (field.number == 1 && field.wire == RK_PROTO_BYTES)
             module = field.bytes;
     return module;
+}
+
+static void find_role_of_hlo(rk_span code, rk_span format, rk_program_role *role) {
+    if (rk_span_is(format, "hlo"))
+        rk_role_read_hlo(code, role);
+    else if (rk_span_is(format, "hlo_with_config"))
+        rk_role_read_hlo(module_of_pair(code), role);
 }
 
 static rk_err *find_traits(rk_span code, rk_span format, rk_traits *traits) {
@@ -47,8 +55,9 @@ static void finish_fingerprint(const char *domain, rk_span first, rk_span second
 static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info, rk_traits *traits,
                            bool *out_has_traits) {
     rk_digest canonical;
-    rk_err *err =
-        rk_fingerprint_program(code, format, &canonical, &info->by_bytes, traits, out_has_traits);
+    rk_err *err = rk_fingerprint_program(code, format, &canonical, &info->by_bytes, traits,
+                                         out_has_traits, &info->role);
+    find_role_of_hlo(code, format, &info->role);
     if (err) { // reading the program would take too much memory
         info->by_bytes = rk_strdup(rk_err_message(err));
         rk_err_drop(err, "the bytes themselves are a safe fingerprint");
@@ -59,7 +68,7 @@ static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info, 
     if (info->by_bytes)
         finish_fingerprint("bytes", format, code, &info->fingerprint);
     else
-        finish_fingerprint("canonical 2", format, rk_digest_span(&canonical), &info->fingerprint);
+        finish_fingerprint("canonical 3", format, rk_digest_span(&canonical), &info->fingerprint);
     return NULL;
 }
 

@@ -6,6 +6,18 @@
 
 #include "base/digest.h"
 
+// The part that a program may have in a job, for step detection. All zero: not known.
+typedef struct rk_program_role {
+    uint32_t operations;
+    uint32_t inputs, results;
+    // Results that have the type of an input; no two of them of the same input. A training step
+    // returns the parameters that it got; an evaluation does not. Unsigned integers do not count:
+    // these are random keys.
+    uint32_t carried;
+    uint32_t carried_types; // hash of the set of their types
+    uint64_t carried_bytes; // their size; an estimate, with four bytes per element
+} rk_program_role;
+
 typedef struct rk_program_info {
     // Digest of the program's meaning (docs/keys.md): equal for programs that differ only in
     // locations, names, numbering and encoding.
@@ -17,6 +29,7 @@ typedef struct rk_program_info {
     // NULL if the executable may be kept. Else the reason against it, as text for people (for
     // example "host callback (xla_ffi_python_cpu_callback)"). Owned: rk_program_info_cleanup.
     char *uncacheable;
+    rk_program_role role;
 } rk_program_info;
 
 // `code` and `format` are the fields of PJRT_Program ("mlir", "hlo", "hlo_with_config"; programs of

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "program/hlo/read.h"
+#include "program/mlir/asm/read.h"
 #include "program/mlir/magic.h"
 #include "program/mlir/read.h"
 #include "program/payload.h"
@@ -17,10 +18,8 @@ static rk_err *read_into(rk_span code, rk_span format, unsigned flags, rk_model 
         rk_buf_add_text(reason, "unsupported program format");
         return NULL;
     }
-    if (!rk_mlir_is_bytecode(code)) {
-        rk_buf_add_text(reason, "MLIR text is not supported, only bytecode");
-        return NULL;
-    }
+    if (!rk_mlir_is_bytecode(code))
+        return rk_read_mlir_text(code, flags, model, canon, rk_payload_read, out_good, reason);
     return rk_read_bytecode(code, flags, model, canon, rk_payload_read, out_good, reason);
 }
 
@@ -76,7 +75,8 @@ static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
 }
 
 rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fingerprint,
-                               char **out_reason, rk_traits *out_traits, bool *out_has_traits) {
+                               char **out_reason, rk_traits *out_traits, bool *out_has_traits,
+                               rk_program_role *out_role) {
     *out_reason = NULL;
     rk_model *model = new_model(code);
     if (!model)
@@ -85,6 +85,7 @@ rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fing
     rk_err *err = fingerprint(code, format, &canon, out_fingerprint, out_reason);
     *out_traits = canon.traits;
     *out_has_traits = canon.has_traits;
+    *out_role = canon.role;
     rk_canon_cleanup(&canon);
     rk_model_free(model);
     return err;

@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "program/model.h"
+#include "program/program.h"
 #include "program/traits.h"
 
 // Reads a program into a model. `code` and `format` are as in rk_program_inspect; `code` is
@@ -16,7 +17,9 @@ RK_NODISCARD rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags,
 // Computes the same fingerprint as rk_fingerprint, without building a model in memory. If the
 // program cannot be read completely, `*out_reason` (owned, rk_free) is the reason, else NULL.
 // `*out_has_traits`: `*out_traits` has all traits of the program; else the caller must look for
-// them. Fails only with RK_RESOURCE_EXHAUSTED. Internal to this module.
+// them. `*out_role`: the program's role; MLIR only. Fails only with RK_RESOURCE_EXHAUSTED. Internal
+// to this module.
 RK_NODISCARD rk_err *rk_fingerprint_program(rk_span code, rk_span format,
                                             rk_digest *out_fingerprint, char **out_reason,
-                                            rk_traits *out_traits, bool *out_has_traits);
+                                            rk_traits *out_traits, bool *out_has_traits,
+                                            rk_program_role *out_role);

@@ -5,9 +5,12 @@
 
 #include "base/alloc.h"
 #include "base/tree.h"
+#include "store/own_internal.h"
 #include "store/usage_internal.h"
 
-static const char file_name[] = "removals";
+#define REMOVALS_START "rekindle removals "
+
+static const char file_name[] = "removals", first_line[] = REMOVALS_START "1\n";
 
 enum { KEPT_BYTES = 1 << 20, MOST_BYTES = 2 * KEPT_BYTES };
 
@@ -41,16 +44,37 @@ static rk_err *shorten(const rk_store *store, const char *path) {
     size_t cut = record.len > KEPT_BYTES ? record.len - KEPT_BYTES : 0;
     cut += strcspn(text + cut, "\n");
     cut += text[cut] == '\n';
-    return rk_tree_publish(store->directory, path, text + cut, record.len - cut, 0600);
+    RK_AUTO(rk_buf) kept = RK_BUF_INIT(2 * (size_t)MOST_BYTES);
+    rk_buf_add_text(&kept, first_line);
+    rk_buf_add(&kept, text + cut, record.len - cut);
+    RK_TRY(rk_buf_status(&kept));
+    return rk_tree_publish(store->directory, path, kept.data, kept.len, 0600);
+}
+
+// `*out_new`: the file does not exist, or is empty. A file of another program is left alone.
+static bool may_append(const rk_store *store, const char *path, bool *out_new) {
+    struct stat info;
+    rk_err *err = rk_tree_stat(store->directory, path, &info);
+    bool missing = rk_err_code(err) == RK_NOT_FOUND, there = !err;
+    rk_err_drop(err, "not to be written either");
+    *out_new = missing || (there && info.st_size == 0);
+    return *out_new || (there && rk_own_begins(store, path, rk_span_text(REMOVALS_START)));
 }
 
 static rk_err *append(const rk_store *store, const rk_buf *record) {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK;
     rk_autofree char *path = rk_usage_path(file_name);
     rk_autofd fd = -1;
+    bool is_new = false;
+    RK_AUTO(rk_buf) lines = RK_BUF_INIT(64u << 20);
     RK_TRY(rk_buf_status(record));
     if (!path)
         return rk_err_no_memory();
+    if (!may_append(store, path, &is_new))
+        return NULL;
+    rk_buf_add_text(&lines, is_new ? first_line : "");
+    rk_buf_add_span(&lines, rk_buf_span(record));
+    RK_TRY(rk_buf_status(&lines));
     rk_err *err = rk_tree_open(store->directory, path, flags, 0600, &fd);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "the folder is made lazily");
@@ -58,7 +82,7 @@ static rk_err *append(const rk_store *store, const rk_buf *record) {
         err = rk_tree_open(store->directory, path, flags, 0600, &fd);
     }
     RK_TRY(err);
-    RK_TRY(rk_fd_write_all(fd, record->data, record->len));
+    RK_TRY(rk_fd_write_all(fd, lines.data, lines.len));
     return shorten(store, path);
 }
 

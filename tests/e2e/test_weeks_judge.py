@@ -1,11 +1,10 @@
 """The judge of the weeks: it accepts right outputs and finds every kind of wrong one. Also reads all weeks."""
 
 import copy
-import json
 
 import pytest
 
-from weeks import judge, play, read, said
+from weeks import judge, read, said
 
 JOB = """import jax
 rate = 0.1
@@ -237,6 +236,15 @@ def test_a_header_that_contradicts_is_found(week, old, new):
     assert verdict.header is False and not verdict.good, verdict
 
 
+def test_what_was_loaded_again_is_no_compilation(week):
+    loaded = "; 1 repeated request loaded a program again, in 0.40 s"
+    changes = {"explain__compilations__1__compiled": False, "stats__compiled": 1}
+    head = ("2 compilations in 1.5 s: 2 of them have a cause, and cost 1.4 s", "1 compilation in 1.1 s: 1 of them has a cause, and cost 1.0 s")
+    assert judged(week, [(head[0], head[1] + loaded)], **changes).header
+    head = (head[0], "1 compilation in 1.1 s: 2 of them have a cause, and cost 1.0 s")
+    assert judged(week, [head], **changes).header is False
+
+
 @pytest.mark.parametrize(
     ("text", "changes"),
     [
@@ -296,7 +304,7 @@ def test_questions(week):
     verdict = judged(week, [("become active?     no", "become active?     yes")], explain__questions__hidden_branch_active=True)
     assert verdict.questions_right == 1 and verdict.header and not verdict.good, verdict
     verdict = judged(
-        week, [("become active?     no", "become active?     not known")], explain__questions__hidden_branch_active=None
+        week, [("become active?     no", "become active?     unknown")], explain__questions__hidden_branch_active=None
     )
     assert (verdict.questions_right, verdict.questions_unknown) == (1, 1) and verdict.good, verdict
 
@@ -345,7 +353,9 @@ def test_what_could_not_be_played_is_wrong(week):
 def test_doubtful_weeks_are_reported(week):
     assert judged(week, stdout='{"steps": 39}\n').week_wrong
     assert judged(week, stdout="done\n").week_wrong
-    assert judged(week, status=1).week_wrong
+    # If the job does not end as it should, nothing else is judged.
+    failed = judged(week, [("constant  jit", "structure  jit")], status=1)
+    assert failed.week_wrong and not failed.wrong and failed.first is None, failed
 
 
 def test_strict(week):
@@ -354,7 +364,7 @@ def test_strict(week):
     assert judge.judge_strict(good, usual) == []
     for change in ({"status": 1}, {"stats": {"refused": 1}}, {"stdout": "{1}\n"}, {"problems": ["it hung"]}):
         assert judge.judge_strict(good | change, usual) != [], change
-    assert play.strict_start(week) == 0
+    assert [start.is_healthy for start in week.starts] == [True, False]
 
 
 def test_the_table_counts(week):
@@ -366,7 +376,7 @@ def test_the_table_counts(week):
     assert not verdict.good
     names, row, total = [line.split("  ") for line in judge.table([verdict]).splitlines()]
     cells = [cell.strip() for cell in total if cell.strip()]
-    assert cells[:5] == ["total", "2", "1/2", "3/4", "0"], cells
+    assert cells[:5] == ["total", "2/2", "1/2", "3/4", "0"], cells
     assert judge.judge_week(week, {"starts": [good], "strict": None}).good
 
 
@@ -429,4 +439,5 @@ def test_mistakes_in_a_week_are_found(tmp_path, change):
 def test_every_week_can_be_read(name):
     week = read.read(read.HERE / name)
     assert week.what and len(week.starts) >= 10
-    json.dumps([start.source for start in week.starts])
+    for start in week.starts:
+        compile(start.source, f"{name}, start {start.index}", "exec")

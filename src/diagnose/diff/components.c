@@ -101,33 +101,41 @@ static rk_err *add_version(rk_differences *list, const char *name, const json_t 
 }
 
 static bool is_framework(const char *name) {
-    static const char *const names[] = {"python", "jax", "jaxlib", "libtpu", "torch", "torch_xla"};
+    static const char *const names[] = {"jax", "jaxlib", "libtpu", "torch", "torch_xla"};
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
         if (strcmp(name, names[i]) == 0)
             return true;
     return false;
 }
 
-static rk_err *compare_versions(const json_t *before, const json_t *after, bool frameworks,
-                                const rk_model *model, rk_differences *list) {
+static rk_err *add_changed_version(rk_differences *list, const char *name, const json_t *before,
+                                   const json_t *after) {
+    return before && after && !json_equal(before, after) ? add_version(list, name, before, after)
+                                                         : NULL;
+}
+
+// Python comes last: the framework says more.
+rk_err *rk_diff_toolchains(const json_t *before, const json_t *after, rk_differences *list) {
+    static const char last[] = "python";
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)before, name, value) {
-        const json_t *other = json_object_get(after, name);
-        if (other && !json_equal(value, other) && is_framework(name) == frameworks &&
-            (!model || rk_source_is_from(model, name)))
-            RK_TRY(add_version(list, name, value, other));
+        if (is_framework(name))
+            RK_TRY(add_changed_version(list, name, value, json_object_get(after, name)));
     }
-    return NULL;
-}
-
-rk_err *rk_diff_toolchains(const json_t *before, const json_t *after, rk_differences *list) {
-    return compare_versions(before, after, true, NULL, list);
+    return add_changed_version(list, last, json_object_get(before, last),
+                               json_object_get(after, last));
 }
 
 rk_err *rk_diff_libraries(const json_t *before, const json_t *after, const rk_model *model,
                           rk_differences *list) {
-    return compare_versions(before, after, false, model, list);
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)before, name, value) {
+        if (!is_framework(name) && strcmp(name, "python") != 0 && rk_source_is_from(model, name))
+            RK_TRY(add_changed_version(list, name, value, json_object_get(after, name)));
+    }
+    return NULL;
 }
 
 rk_cause rk_components_cause(const rk_differences *list) {

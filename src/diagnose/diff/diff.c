@@ -192,7 +192,9 @@ static size_t count_computed_results(const rk_program_index *index) {
 }
 
 // Returns whether the later program only adds most of its new inputs to its results. It must have
-// all inputs of the earlier program, as many results, and few other new operations.
+// all inputs of the earlier program, as many results, and few other new operations. Or it takes
+// what the earlier program returns, adds to it, and uses the sums itself: the optimizer's update is
+// part of the last micro-batch. The update may have further inputs of its own.
 static bool is_accumulation(const rk_differ *d) {
     size_t added = 0;
     for (uint32_t i = 0; i < d->b->parameter_count; i++)
@@ -200,6 +202,8 @@ static bool is_accumulation(const rk_differ *d) {
     for (uint32_t i = 0; i < d->a->parameter_count; i++)
         if (d->parameter[i] == RK_NO_ID)
             return false;
+    if (added && d->consumed >= 2 && 4 * d->consumed >= added)
+        return true;
     return added && 2 * d->accumulated >= added && d->out->added <= 6 * d->accumulated &&
            count_computed_results(d->a) == count_computed_results(d->b);
 }

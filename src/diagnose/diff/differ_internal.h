@@ -15,6 +15,7 @@ typedef struct rk_differ {
     // Differences found, by class. They decide the class of cause.
     size_t parameters, shapes, dtypes, shardings, donations, structures, constants;
     size_t accumulated;   // additions of a new parameter whose sum is a result
+    size_t consumed;      // the same, but the program uses the sum itself
     size_t converts;      // added or removed conversions, and changed types inside the program
     bool moved;           // most matched operations have another line: the source was edited
     rk_source causes[64]; // lines of the operations that are causes

@@ -14,7 +14,7 @@ static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(index->model->nodes.items[target].bytes, "Sharding"));
 }
 
-static bool is_layout_op(rk_span name) {
+bool rk_differ_is_layout_op(rk_span name) {
     return rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose");
 }
 
@@ -22,7 +22,8 @@ uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) 
     for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
          steps++) {
         const rk_op *op = &index->model->ops.items[index->producer[value]];
-        if (op->operand_count != 1 || !is_layout_op(rk_model_string(index->model, op->name)))
+        if (op->operand_count != 1 ||
+            !rk_differ_is_layout_op(rk_model_string(index->model, op->name)))
             break;
         value = index->model->operands.items[op->first_operand];
     }
@@ -36,20 +37,43 @@ static bool is_result(const rk_program_index *index, uint32_t value) {
     return false;
 }
 
-// Returns whether the operation adds to a parameter that only the later program has, and its sum is
-// a result.
-static bool adds_new_parameter(const rk_differ *d, uint32_t index) {
+// Returns whether the operation adds to a parameter that only the later program has.
+// `out_parameter` is that parameter, `out_returned` whether the sum is a result.
+static bool adds_new_parameter(const rk_differ *d, uint32_t index, uint32_t *out_parameter,
+                               bool *out_returned) {
     const rk_model *m = d->b->model;
     const rk_op *op = &m->ops.items[index];
-    if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1 ||
-        !is_result(d->b, op->first_result))
+    if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1)
         return false;
+    *out_returned = is_result(d->b, op->first_result);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         uint32_t p = d->b->parameter[m->operands.items[op->first_operand + i]];
+        *out_parameter = p;
         if (p != RK_NO_ID && d->parameter_back[p] == RK_NO_ID)
             return true;
     }
     return false;
+}
+
+// Returns whether the earlier program returns a value of the type of this parameter.
+static bool was_returned(const rk_differ *d, uint32_t parameter) {
+    uint64_t type = rk_differ_hash_type(d->b, d->b->parameters[parameter].value, true);
+    for (uint32_t i = 0; i < d->a->result_count; i++)
+        if (rk_differ_hash_type(d->a, d->a->results[i], true) == type)
+            return true;
+    return false;
+}
+
+// Counts an added operation that accumulates.
+static void note_accumulation(rk_differ *d, uint32_t op) {
+    uint32_t parameter;
+    bool returned;
+    if (!adds_new_parameter(d, op, &parameter, &returned))
+        return;
+    if (returned)
+        d->accumulated++;
+    else if (was_returned(d, parameter))
+        d->consumed++;
 }
 
 // Places a removed operation in the later program. If the source was edited, the old line is no
@@ -77,13 +101,48 @@ static bool is_of_sizes(rk_span name) {
            rk_differ_ends(name, ".broadcast");
 }
 
+// The operand that the walk below follows: the first that is no literal; RK_NO_ID: none.
+static uint32_t first_operand(const rk_program_index *index, const rk_op *op) {
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        uint32_t value = index->model->operands.items[op->first_operand + i];
+        if (index->literal[value] == RK_NO_ID)
+            return value;
+    }
+    return RK_NO_ID;
+}
+
+// Writes which named input the operation reads, over a few operations: "of input y0". Nothing if
+// there is none. Unless `far`, only over operations with one operand.
+static void write_input(const rk_program_index *index, const rk_op *op, bool far, rk_buf *out) {
+    for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX; steps++) {
+        uint32_t value = first_operand(index, op);
+        if (value == RK_NO_ID || (!far && op->operand_count != 1))
+            return;
+        uint32_t parameter = index->parameter[value], producer = index->producer[value];
+        if (parameter != RK_NO_ID && index->parameters[parameter].name.len) {
+            rk_buf_add_text(out, "of input ");
+            rk_buf_add_span(out, index->parameters[parameter].name);
+        }
+        if (parameter != RK_NO_ID || producer == RK_NO_ID)
+            return;
+        op = &index->model->ops.items[producer];
+    }
+}
+
+// True if the user's source has no line for the operation but that of the call: only an input says
+// more.
+static bool is_at_call(const rk_program_index *index, const rk_source *place) {
+    return index->call.file.len && rk_source_same_line(place, &index->call);
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = rk_differ_subject_of(index, item);
     if (is_terminator(subject.op))
         return NULL;
     *(added ? &d->out->added : &d->out->removed) += 1;
-    d->accumulated += added && adds_new_parameter(d, index->items[item].op);
+    if (added)
+        note_accumulation(d, index->items[item].op);
     if (!added)
         place_removed(d, item, next, &subject);
     // A changed size of 1 needs a broadcast, or needs none.
@@ -93,7 +152,7 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
         d->shardings += !subject.follows;
-    } else if (!subject.follows && !subject.place.file.len && is_layout_op(subject.op)) {
+    } else if (!subject.follows && !subject.place.file.len && rk_differ_is_layout_op(subject.op)) {
         // PyTorch/XLA records a view once or twice, whatever the source says: no line has it.
         subject.follows = true;
     } else if (!subject.follows) {
@@ -112,8 +171,13 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
         rk_program_index_write_type(m, m->values.items[m->operands.items[op->first_operand]].type,
                                     &from);
     }
-    rk_span text = rk_buf_span(&type), other = rk_buf_span(&from), none = {0};
-    return rk_differ_add(d, kind, &subject, none, added ? other : text, added ? text : other);
+    RK_AUTO(rk_buf) input = {0};
+    bool at_call = is_at_call(index, &subject.place);
+    if (kind == RK_DIFFERENCE_DTYPE || at_call)
+        write_input(index, op, at_call, &input);
+    rk_span text = rk_buf_span(&type), other = rk_buf_span(&from);
+    return rk_differ_add(d, kind, &subject, rk_buf_span(&input), added ? other : text,
+                         added ? text : other);
 }
 
 // Walks two matched functions in order. NULL: the function is only in the other program.

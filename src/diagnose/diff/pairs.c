@@ -268,9 +268,12 @@ static uint32_t type_of(const rk_program_index *index, uint32_t value) {
 }
 
 // Returns whether two operands are the same value, reshaped or transposed by operations that no
-// line of the source has. PyTorch/XLA sometimes records the views of a gradient twice.
+// line of the source has. PyTorch/XLA sometimes records the views of a gradient twice, so such an
+// operation may be paired with another view: its users compare what it is a view of.
 static bool is_same_view(const rk_differ *d, const pair *p, uint32_t x, uint32_t y) {
-    return !p->subject.place.file.len &&
+    if (p->subject.place.file.len)
+        return false;
+    return rk_differ_is_layout_op(p->subject.op) ||
            same_source(d, rk_differ_laid_out_from(d->a, x), rk_differ_laid_out_from(d->b, y));
 }
 

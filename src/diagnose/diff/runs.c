@@ -142,20 +142,28 @@ static rk_err *try_counterpart(const rk_corpus *corpus, const rk_counterpart *co
     return NULL;
 }
 
+// Jobs run the framework's own operations for many shapes: none is a version of another one.
+static void forgive_eager(rk_run_only *item) {
+    bool by_program = item->diff.cause >= RK_CAUSE_SHAPE && item->diff.cause <= RK_CAUSE_SHARDING;
+    if (!by_program || !item->program->has_sketch || !rk_sketch_is_eager(&item->program->sketch))
+        return;
+    rk_program_diff_cleanup(&item->diff);
+    item->nearest = NULL;
+    item->similarity = 0;
+}
+
 // Compares with the programs of the other run, also with those that both runs requested.
 static rk_err *compare(const rk_corpus *corpus, const rk_start *before, const rk_start *after,
                        rk_run_only *item) {
     RK_AUTO(rk_loaded) later = {0};
     rk_counterparts list;
     size_t changes = 0;
-    // Operations of the framework's own: jobs run them for many shapes.
-    if (item->program && item->program->has_sketch && rk_sketch_is_eager(&item->program->sketch))
-        return NULL;
     rk_counterparts_find(before, after, (size_t)(item->request - after->run->compiles), &list);
     if (list.count)
         RK_TRY(rk_corpus_open(corpus, item->program, &later));
     for (size_t i = 0; i < list.count && (!item->nearest || changes > 1); i++)
         RK_TRY(try_counterpart(corpus, &list.items[i], &later, item, &changes));
+    forgive_eager(item);
     return NULL;
 }
 

@@ -6,7 +6,6 @@
 #include "diagnose/diff/hash.h"
 #include "program/read.h"
 
-
 static void free_line(rk_sketch_line *line) {
     rk_free(line->file);
     rk_free(line->function);

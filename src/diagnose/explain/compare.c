@@ -71,7 +71,7 @@ static rk_err *compare_programs(const rk_explainer *e, const rk_loaded *after, r
 
 // The earlier program with the fewest changes so far.
 typedef struct choice {
-    rk_explained best; // owns its differences; `nearest` is NULL if there is none
+    rk_explained best; // owns its differences and libraries; `nearest` is NULL if there is none
     size_t changes;
     bool elsewhere; // another toolchain or other devices
 } choice;
@@ -104,7 +104,7 @@ static bool is_known_change(const void *context, const rk_difference *difference
     return false;
 }
 
-// Compares the item with one candidate. `trial` owns the differences, also after an error. Its
+// Compares the item with one candidate. `trial` must be cleaned up, also after an error. Its
 // cause is RK_CAUSE_FIRST if nothing differs.
 static rk_err *try_candidate(const rk_explainer *e, const rk_loaded *loaded,
                              const rk_nearest_candidate *candidate, choice *trial) {

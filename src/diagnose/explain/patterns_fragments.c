@@ -1,5 +1,6 @@
 // Finds steps in fragments: many small programs, executed again and again with reads of their
-// results in between, where one program could do the work.
+// results in between, where one program could do the work. patterns_graphs.c finds those of
+// PyTorch/XLA.
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -7,7 +8,6 @@ enum {
     ROUNDS_MIN = 3, // minimum executions of a recurring program
     EAGER_MIN = 5,  // framework operations in each step
     EAGER_LINES_MIN = 2,
-    GRAPHS_MIN = 3, // graphs of PyTorch/XLA, which records all operations itself
 };
 
 // A program that a process executes in every step, or in every other step.
@@ -21,7 +21,6 @@ typedef struct pieces {
     piece *items; // owned
     size_t count;
     uint64_t rounds; // executions of the most executed whole program
-    bool torch;
 } pieces;
 
 static void pieces_cleanup(pieces *list) {
@@ -59,7 +58,6 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
         out_pieces->items[at] =
             (piece){known, compilation_of(e, process, executed->key), executed->executions};
         out_pieces->count += at == out_pieces->count;
-        out_pieces->torch |= !known->sketch.is_mlir;
     }
     for (size_t i = 0; i < out_pieces->count; i++)
         if (is_whole(out_pieces->items[i].known) &&
@@ -68,18 +66,13 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
     return NULL;
 }
 
-// Keeps the programs that recur in the steps. Except for PyTorch/XLA, keeps only framework
-// operations, which are small.
+// Keeps the framework operations that recur in the steps.
 static void keep_recurring(pieces *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const piece *one = &list->items[i];
-        bool recurs = 2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN;
-        // Versions of one program take turns; they are no fragments.
-        for (size_t k = 0; k < kept && recurs && list->torch; k++)
-            recurs =
-                rk_sketch_similarity(&list->items[k].known->sketch, &one->known->sketch, true) == 0;
-        if (recurs && (list->torch || !is_whole(one->known)))
+        if (2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN &&
+            !is_whole(one->known))
             list->items[kept++] = *one;
     }
     list->count = kept;
@@ -107,11 +100,9 @@ static uint64_t eager_per_step(const pieces *list, const rk_process_steps *steps
     return steps->sums.executions > whole ? (steps->sums.executions - whole) / steps->count : 0;
 }
 
-// Removes the framework operations, except of PyTorch/XLA, if they are not of the steps.
+// Removes the framework operations if they are not of the steps.
 static void remove_outside_steps(const rk_explainer *e, size_t process,
                                  const rk_process_steps *steps, pieces *list) {
-    if (list->torch)
-        return;
     if (steps->count && eager_per_step(list, steps) < EAGER_MIN)
         list->count = 0;
     remove_start(e, process, list);
@@ -148,77 +139,25 @@ static const rk_sketch_line *busiest_line(const pieces *list) {
     return best;
 }
 
-// For graphs: the line that makes a result of the smallest graph. The graph was cut there.
-static rk_err *cut_of_graphs(const rk_explainer *e, const pieces *list, char **out_file,
-                             uint32_t *out_line) {
-    const piece *smallest = &list->items[0];
-    for (size_t i = 1; i < list->count; i++)
-        if (list->items[i].known->sketch.op_count < smallest->known->sketch.op_count)
-            smallest = &list->items[i];
-    RK_AUTO(rk_loaded) loaded = {0};
-    rk_source place;
-    RK_TRY(rk_corpus_open(e->corpus, smallest->known, &loaded));
-    for (uint32_t i = 0; loaded.loaded && i < loaded.index.result_count; i++) {
-        uint32_t op = loaded.index.producer[loaded.index.results[i]];
-        if (op == RK_NO_ID || !rk_program_index_source(&loaded.index, op, &place))
-            continue;
-        *out_line = place.line;
-        return rk_difference_text(place.file, out_file);
-    }
-    return NULL;
-}
-
 static void describe(const pieces *list, const rk_run_process *process, rk_pattern_text *text) {
     // On the CPU, results are read in place, and a plugin cannot count the reads.
     double reads = (double)process->counts.device_to_host / (double)list->rounds;
-    if (list->torch)
-        rk_buf_add_format(&text->summary, "a step is %zu programs, one after the other",
-                          list->count);
-    else
-        rk_buf_add_format(&text->summary,
-                          "%zu small programs outside of any jitted function are executed in "
-                          "every step",
-                          list->count);
+    rk_buf_add_format(&text->summary,
+                      "%zu small programs outside of any jitted function are executed in every "
+                      "step",
+                      list->count);
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", reads);
-    rk_buf_add_text(
-        &text->advice,
-        list->torch
-            ? "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts the "
-              "graph: keep the numbers on the device (torch.where instead of if), read them once "
-              "after the step, and leave one barrier a step."
-            : "Put them into the jitted step, choose with jnp.where or lax.cond instead of if on "
-              "a value that was read (.item(), float(), bool()), and read what is to be logged "
-              "once, after the step.");
+    rk_buf_add_text(&text->advice,
+                    "Put them into the jitted step, choose with jnp.where or lax.cond instead of "
+                    "if on a value that was read (.item(), float(), bool()), and read what is to "
+                    "be logged once, after the step.");
 }
 
 static bool is_in_pieces(const pieces *list) {
     if (list->rounds < ROUNDS_MIN)
         return false;
-    if (list->torch)
-        return list->count >= GRAPHS_MIN;
     return list->count >= EAGER_MIN && count_lines(list) >= EAGER_LINES_MIN;
-}
-
-static bool recurs(const rk_explainer *e, size_t process, const char *key, uint64_t rounds) {
-    uint64_t executions = 0;
-    for (size_t i = 0; i < e->run->executed_count; i++)
-        if (e->run->executed[i].process == process && strcmp(e->run->executed[i].key, key) == 0)
-            executions = e->run->executed[i].executions;
-    return 2 * executions >= rounds;
-}
-
-// Resets the cause of graphs that recur in every step. Two such graphs may be similar, but they are
-// two parts of the step: neither was compiled because of the other.
-static void part(rk_explainer *e, size_t process, uint64_t rounds) {
-    for (size_t i = 0; i < e->out->count; i++) {
-        rk_explained *item = &e->out->items[i];
-        bool by_program = item->cause >= RK_CAUSE_SHAPE && item->cause <= RK_CAUSE_SHARDING;
-        if (by_program && !item->accumulates && item->nearest_of && rk_explained_is_torch(item) &&
-            item->compile->process == process && item->nearest_of->process == process &&
-            recurs(e, process, item->compile->key, rounds))
-            rk_explained_be_first(item);
-    }
 }
 
 static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *steps,
@@ -226,8 +165,6 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *
     RK_AUTO(pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    rk_autofree char *file = NULL;
-    uint32_t line = 0;
     RK_TRY(collect(e, process, &list));
     remove_outside_steps(e, process, steps, &list);
     keep_recurring(&list);
@@ -236,14 +173,11 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].item)
             RK_TRY(rk_members_add(&members, list.items[i].item));
-    const rk_sketch_line *busiest = list.torch ? NULL : busiest_line(&list);
-    if (list.torch)
-        RK_TRY(cut_of_graphs(e, &list, &file, &line));
+    const rk_sketch_line *busiest = busiest_line(&list);
     describe(&list, &e->run->processes[process], &text);
     *out_found = true;
-    part(e, process, list.rounds);
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
-                          busiest ? busiest->file : file, busiest ? busiest->line : line);
+                          busiest ? busiest->file : NULL, busiest ? busiest->line : 0);
 }
 
 // All ranks do the same: the first process with fragments stands for all.
@@ -251,7 +185,10 @@ rk_err *rk_find_fragments(rk_explainer *e) {
     bool found = false;
     RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_steps_read(e->run, &steps));
-    for (size_t p = 0; p < e->run->process_count && !found; p++)
-        RK_TRY(look_at(e, p, &steps.processes[p], &found));
+    for (size_t p = 0; p < e->run->process_count && !found; p++) {
+        RK_TRY(rk_find_graph_fragments(e, p, &found));
+        if (!found)
+            RK_TRY(look_at(e, p, &steps.processes[p], &found));
+    }
     return NULL;
 }

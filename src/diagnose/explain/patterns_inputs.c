@@ -98,9 +98,45 @@ static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     return NULL;
 }
 
+// How often the process executed the program; UINT64_MAX if it is not known.
+static uint64_t count_executions(const rk_run_model *run, const rk_run_compile *of) {
+    uint64_t count = UINT64_MAX;
+    for (size_t i = 0; i < run->executed_count; i++)
+        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
+            count = run->executed[i].executions; // the last one counts
+    return count;
+}
+
+// Returns whether the program that creates the values runs again after the program that adds to
+// them: itself, or a later version of it.
+static bool creates_again(const rk_explainer *e, const rk_explained *item) {
+    if (count_executions(e->run, item->nearest_of) > 1)
+        return true;
+    for (size_t i = 0; i < e->out->count; i++) {
+        const rk_explained *other = &e->out->items[i];
+        if (other->nearest == item->nearest && !other->accumulates &&
+            other->compile->process == item->compile->process &&
+            other->compile->seq > item->compile->seq)
+            return true;
+    }
+    return false;
+}
+
+// Gradients that are created only once, in the first step, alternate with nothing. Each job that
+// accumulates compiles these two programs.
+static void forgive_first_creation(rk_explainer *e) {
+    for (size_t i = 0; i < e->out->count; i++) {
+        rk_explained *item = &e->out->items[i];
+        if (item->accumulates && item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
+            item->nearest_of->process == item->compile->process && !creates_again(e, item))
+            rk_explained_be_first(item);
+    }
+}
+
 // One more set of inputs may be a second way to call the function. Two more mean that the inputs
 // depend on the batch.
 rk_err *rk_find_input_patterns(rk_explainer *e) {
+    forgive_first_creation(e);
     RK_TRY(find(e, RK_PATTERN_ALTERNATION, 1));
     return find(e, RK_PATTERN_OPTIONAL_INPUTS, 2);
 }

@@ -13,6 +13,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_duplicate_storms(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_repeated_blocks(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_rank_divergence(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_fragments(rk_explainer *e);
+// The same for the graphs of PyTorch/XLA in one process.
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process,
+                                                       bool *out_found);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
 
 // Number of the first request of a process for a program; UINT64_MAX if there is none.

@@ -13,17 +13,25 @@ rk_err *rk_step_detector_new(rk_step_detector_emit_fn *emit, void *context,
     (*out_detector)->emit = emit;
     (*out_detector)->context = context;
     (*out_detector)->step_number = 1;
+    (*out_detector)->reference = UINT32_MAX;
+    for (uint32_t i = 0; i < RK_STEP_DETECTOR_GAPS; i++)
+        (*out_detector)->gaps[i] =
+            (rk_step_detector_program){.token = RK_STEP_DETECTOR_FIRST_GAP + i,
+                                       .name = RK_STEP_DETECTOR_FIRST_GAP + i,
+                                       .operations = 1,
+                                       .carried = UINT32_C(1) << i >> 1};
     return NULL;
 }
 
 void rk_step_detector_free(rk_step_detector *r) {
     if (r)
-        rk_free(r->step_of);
+        rk_free(r->programs);
     rk_free(r);
 }
 
-static void push_entry(rk_step_detector *r, const rk_step_detector_entry *e) {
-    r->history[r->executions++ % RK_STEP_DETECTOR_HISTORY] = *e;
+static void push_entry(rk_step_detector *r, uint32_t program, bool is_new) {
+    *rk_step_detector_entry_at(r, r->entries++) =
+        (rk_step_detector_entry){.totals = r->totals, .program = program, .is_new = is_new};
     r->valid += r->valid < RK_STEP_DETECTOR_HISTORY;
 }
 
@@ -35,100 +43,122 @@ static void settle(rk_step_detector *r) {
     r->may_repeat = false;
     if (times == 0)
         return;
-    rk_step_detector_entry again = r->history[(r->executions - 1) % RK_STEP_DETECTOR_HISTORY];
+    uint32_t program = rk_step_detector_entry_at(r, r->entries - 1)->program;
+    uint32_t score = r->programs[program].score;
     // The history needs only the last of these executions.
     uint64_t left_out = times > RK_STEP_DETECTOR_HISTORY ? times - RK_STEP_DETECTOR_HISTORY : 0;
-    r->executions += left_out;
-    for (uint64_t i = left_out; i < times; i++)
-        push_entry(r, &again);
+    r->entries += left_out;
+    r->totals.executions += left_out;
+    r->totals.work += left_out * score;
+    for (uint64_t i = left_out; i < times; i++) {
+        r->totals.executions++;
+        r->totals.work += score;
+        push_entry(r, program, false);
+    }
     r->range.steps += times;
     r->range.sums.executions += times;
+    r->range.sums.work += times * score;
     r->current->steps += times;
     r->current->matched += times;
+    r->current->work += times * score;
     r->flat_steps += times;
-    r->open_from += times;
-    r->last_match = r->executions;
+    r->open = r->totals;
+    r->last_match = r->entries;
     r->step_number += times;
     // The last execution of the program is in the last closed step.
-    uint64_t *step = rk_step_detector_step_of(r, again.program);
-    if (step)
-        *step = r->step_number - 1;
+    r->programs[program].step = r->step_number - 1;
 }
 
 // Returns whether one more execution of the same program would be a step that equals the last one
 // in all sums.
 static bool may_repeat(const rk_step_detector *r) {
-    static const rk_step_sums alone = {.executions = 1, .programs = 1};
+    const rk_step_sums alone = {.executions = 1, .programs = 1, .work = r->last.work};
     return r->current && !r->is_marked && r->current->period == 1 && !r->current->by_name &&
-           r->open.executions == 0 && r->range.steps > 0 && r->range.rhythm == r->current->id &&
-           memcmp(&r->last, &alone, sizeof alone) == 0;
+           memcmp(&r->open, &r->totals, sizeof r->open) == 0 && r->range.steps > 0 &&
+           r->range.rhythm == r->current->id && memcmp(&r->last, &alone, sizeof alone) == 0;
 }
 
-static void note_new(rk_step_detector *r, uint32_t program) {
-    const uint64_t *step = rk_step_detector_step_of(r, program);
-    r->next.is_new = step && *step == 0;
-    r->programs += r->next.is_new;
-}
-
-static void execute(rk_step_detector *r, uint32_t program, uint32_t name, bool is_user_name) {
-    settle(r);
-    note_new(r, program);
-    r->next.program = program;
-    r->next.name = name | RK_STEP_DETECTOR_NAMED;
-    r->next.token = is_user_name ? r->next.name : program;
-    push_entry(r, &r->next);
-    r->next = (rk_step_detector_entry){0};
-    const rk_step_detector_entry *e = rk_step_detector_entry_at(r, r->executions - 1);
-    // Without a pattern, or with marks, an execution is only added to the open sums.
-    if (r->is_marked || !r->current) {
-        rk_step_detector_add_entry(r, e);
-        if (!r->is_marked)
-            rk_step_detector_look_for_first(r);
+// Matches the last entry with the current pattern, or looks for a pattern.
+static void take_entry(rk_step_detector *r) {
+    if (r->is_marked)
+        return;
+    if (!r->current) {
+        rk_step_detector_look_for_first(r);
         return;
     }
-    rk_step_detector_take_in(r, e);
+    rk_step_detector_take_in(r, r->entries - 1);
     // No match: the execution is a stray.
-    if (r->last_match < r->executions) {
+    if (r->last_match < r->entries) {
         rk_step_detector_look_after_stray(r);
     } else if (r->current->by_name) {
         rk_step_detector_look_beyond_names(r);
     }
 }
 
-void rk_step_detector_execute(rk_step_detector *r, uint32_t program, uint32_t name,
-                              bool is_user_name) {
-    if (RK_LIKELY(r->may_repeat && program == r->repeated)) {
+static void take_gap(rk_step_detector *r) {
+    uint32_t gap = rk_step_detector_gap_of(r, r->gap);
+    r->gap = 0;
+    if (gap == UINT32_MAX)
+        return;
+    push_entry(r, gap, false);
+    take_entry(r);
+}
+
+static void execute(rk_step_detector *r, const rk_step_program *program) {
+    settle(r);
+    rk_step_detector_program *known = rk_step_detector_learn(r, program);
+    if (!known) { // memory is short
+        rk_step_detector_skip(r, 1);
+        return;
+    }
+    bool is_new = known->step == 0;
+    rk_step_detector_weigh(r, program->number);
+    if (!known->is_light && r->gap > 0)
+        take_gap(r);
+    r->distinct += is_new;
+    r->totals.executions++;
+    r->totals.work += known->score;
+    r->totals.new_programs += is_new;
+    rk_step_detector_count_program(r, program->number);
+    if (known->is_light) {
+        r->gap += known->carried > 0;
+        return;
+    }
+    push_entry(r, program->number, is_new);
+    take_entry(r);
+}
+
+void rk_step_detector_execute(rk_step_detector *r, const rk_step_program *program) {
+    if (RK_LIKELY(r->may_repeat && program->number == r->repeated)) {
         r->repeats++;
         return;
     }
-    execute(r, program, name, is_user_name);
+    execute(r, program);
     r->may_repeat = may_repeat(r);
-    r->repeated = program;
+    r->repeated = program->number;
 }
 
 void rk_step_detector_transfer(rk_step_detector *r, bool to_device, uint64_t bytes) {
     settle(r);
     if (to_device) {
-        r->next.host_to_device++;
-        r->next.host_to_device_bytes += bytes;
+        r->totals.host_to_device++;
+        r->totals.host_to_device_bytes += bytes;
     } else {
-        r->next.device_to_host++;
-        r->next.device_to_host_bytes += bytes;
+        r->totals.device_to_host++;
+        r->totals.device_to_host_bytes += bytes;
     }
 }
 
 void rk_step_detector_compile(rk_step_detector *r) {
     settle(r);
-    r->next.compiles++;
+    r->totals.compiles++;
     r->flat_steps = 0;
 }
 
 void rk_step_detector_skip(rk_step_detector *r, uint64_t executions) {
     settle(r);
-    r->executions += executions;
-    r->open.executions += executions;
-    // The history is broken. `last_match` moves as well, so that these executions are no strays.
-    r->last_match += executions;
+    r->totals.executions += executions;
+    // The history is broken.
     r->valid = 0;
     r->at = 0;
 }
@@ -137,8 +167,8 @@ void rk_step_detector_skip(rk_step_detector *r, uint64_t executions) {
 static void begin_marks(rk_step_detector *r) {
     r->is_marked = true;
     rk_step_detector_emit(r);
-    r->open.executions += r->open_from;
-    r->open_from = 0;
+    r->open = (rk_step_detector_totals){0};
+    r->open_programs = r->distinct;
     r->flat_steps = 0;
 }
 
@@ -148,31 +178,48 @@ void rk_step_detector_mark(rk_step_detector *r) {
     if (!r->is_marked)
         begin_marks(r);
     // Transfers and compilations after the last execution belong to the step that ends here.
-    r->open.compiles += r->next.compiles;
-    r->open.host_to_device += r->next.host_to_device;
-    r->open.host_to_device_bytes += r->next.host_to_device_bytes;
-    r->open.device_to_host += r->next.device_to_host;
-    r->open.device_to_host_bytes += r->next.device_to_host_bytes;
-    r->next = (rk_step_detector_entry){0};
     r->marked_steps++;
-    rk_step_detector_close(r, MARKED_PATTERN);
+    rk_step_detector_close(r, MARKED_PATTERN, &r->totals);
 }
 
 void rk_step_detector_flush(rk_step_detector *r) {
     settle(r);
+    if (!r->current && !r->is_marked && r->valid > 0) {
+        r->next_look = 0;
+        rk_step_detector_look_for_first(r);
+    }
+    // A step may end with a gap. Then the last step of the process is complete.
+    uint32_t gap = rk_step_detector_gap_of(r, r->gap);
+    if (gap != UINT32_MAX && r->current && r->at > 0 && r->at + 1 == r->current->period &&
+        r->current->tokens[r->at] == gap)
+        take_gap(r);
     rk_step_detector_emit(r);
 }
 
+// Returns whether the current pattern has carried at least half of the work so far.
+static bool carries_work(const rk_step_detector *r) {
+    return r->current && r->current->work > 0 && 2 * r->current->work >= r->open.work;
+}
+
+static bool is_training(const rk_step_detector *r) {
+    // Of programs that are not known, there are no carried bytes.
+    return r->current->is_training && (r->current->carried_bytes == 0 ||
+                                       r->last.host_to_device_bytes < r->current->carried_bytes);
+}
+
 void rk_step_detector_get_state(const rk_step_detector *r, rk_step_detector_state *out_state) {
+    bool counts = r->is_marked || carries_work(r);
     uint64_t steps = 0;
     if (r->is_marked)
         steps = r->marked_steps;
-    else if (r->current)
+    else if (counts)
         steps = r->current->steps;
     *out_state = (rk_step_detector_state){
-        .executions = r->executions + r->repeats,
-        .programs = r->programs,
+        .executions = r->totals.executions + r->repeats,
+        .programs = r->distinct,
         .steps = steps + r->repeats,
-        .flat_steps = r->flat_steps + r->repeats,
+        .flat_steps = counts ? r->flat_steps + r->repeats : 0,
+        .is_training = r->is_marked || (counts && is_training(r)),
+        .score = r->current ? r->current->score : 0,
     };
 }

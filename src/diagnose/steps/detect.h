@@ -1,6 +1,14 @@
 // Detects the steps of a process in its sequence of executions, transfers and compilations. The
 // caller passes in these events while the job runs, from one thread at a time. Costs some
-// nanoseconds per execution, and 70 KiB of memory.
+// nanoseconds per execution, and 90 KiB of memory.
+//
+// Only programs that may carry the work take part in patterns. From the role of a program
+// (rk_step_program) follows its score: large programs that return the state that they got (a
+// training step, an update of parameters) have a high one. The reference is the program with the
+// highest score that was executed three times. Light programs are those that are small beside it,
+// or that return little of what they got: operations of the framework, initialization, evaluations.
+// Their executions only count as part of the step around them. When the reference changes, a
+// pattern of programs that are light now ends.
 //
 // A step pattern is a sequence of programs that was executed three times in a row. Its length, the
 // period, is at most RK_STEP_DETECTOR_MAX_PERIOD executions. Each repetition is a step. Programs
@@ -38,6 +46,7 @@ typedef struct rk_step_sums {
     uint64_t compiles;     // calls of the plugin's compiler
     uint64_t host_to_device, host_to_device_bytes;
     uint64_t device_to_host, device_to_host_bytes;
+    uint64_t work; // executions, each weighted with the score of its program
 } rk_step_sums;
 
 // Consecutive steps of one pattern. The steps of a range have equal sums, unless very many ranges
@@ -60,11 +69,22 @@ RK_NODISCARD rk_err *rk_step_detector_new(rk_step_detector_emit_fn *emit, void *
                                           rk_step_detector **out_detector);
 void rk_step_detector_free(rk_step_detector *detector); // NULL is fine
 
-// Records an execution. `program`: number of a distinct program, from 0; it must be small, since it
-// indexes an array. `name`: number of the program's name, below 2^31. `is_user_name`: the user gave
-// the name, so that programs are compared by it.
-void rk_step_detector_execute(rk_step_detector *detector, uint32_t program, uint32_t name,
-                              bool is_user_name);
+// A program that is executed.
+typedef struct rk_step_program {
+    uint32_t number;   // of the distinct program, from 0; must be small, since it indexes an array
+    uint32_t name;     // number of the program's name, below 2^31
+    bool is_user_name; // the user gave the name, so that programs are compared by it; not for
+                       // lambdas and names with a number
+    // The role of the program (rk_program_role in program/program.h); all zero: not known.
+    uint32_t operations, carried, carried_types;
+    uint64_t carried_bytes;
+} rk_step_program;
+
+// The score of a program, from its role alone.
+uint32_t rk_step_program_score(const rk_step_program *program);
+
+// Records an execution.
+void rk_step_detector_execute(rk_step_detector *detector, const rk_step_program *program);
 void rk_step_detector_transfer(rk_step_detector *detector, bool to_device, uint64_t bytes);
 void rk_step_detector_compile(rk_step_detector *detector);
 // Records executions of unknown programs.
@@ -77,9 +97,14 @@ void rk_step_detector_flush(rk_step_detector *detector);
 // Current counts.
 typedef struct rk_step_detector_state {
     uint64_t executions;
-    uint64_t programs;   // distinct ones executed
-    uint64_t steps;      // of the current pattern; 0 without a pattern
-    uint64_t flat_steps; // steps since the last one with a compilation or a new program
+    uint64_t programs; // distinct ones executed
+    uint64_t steps;    // of the current pattern; 0 without a pattern, or if it carries little work
+    uint64_t flat_steps; // of these, since the last one with a compilation or a new program
+    // False: no program of the pattern returns several of the values that it got, or these values
+    // are transferred to the device for each step. It may be an evaluation, an initialization or a
+    // preparation of data before the training.
+    bool is_training;
+    uint32_t score; // the highest of the pattern's programs
 } rk_step_detector_state;
 void rk_step_detector_get_state(const rk_step_detector *detector,
                                 rk_step_detector_state *out_state);

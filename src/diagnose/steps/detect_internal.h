@@ -1,11 +1,11 @@
-// State of the step detector, shared by detect.c (input), sums.c (output) and detect_search.c
-// (search for patterns). Inside src/diagnose only.
+// State of the step detector, shared by detect.c (input), sums.c (output), detect_roles.c
+// (programs) and detect_search.c (search for patterns). Inside src/diagnose only.
 #pragma once
 
 #include "diagnose/steps/detect.h"
 
 enum {
-    // Executions; a power of two, at least RK_STEP_DETECTOR_TIMES * RK_STEP_DETECTOR_MAX_PERIOD.
+    // Entries; a power of two, at least RK_STEP_DETECTOR_TIMES * RK_STEP_DETECTOR_MAX_PERIOD.
     RK_STEP_DETECTOR_HISTORY = 1024,
     RK_STEP_DETECTOR_KNOWN = 8, // patterns that are kept
     // A stray is an execution that does not match the current pattern. After so many strays in a
@@ -20,41 +20,74 @@ enum {
 
 #define RK_STEP_DETECTOR_NAMED (UINT32_C(1) << 31) // marks a token that is a name
 
-// An execution, and the events between it and the previous one.
-typedef struct rk_step_detector_entry {
+// A gap: many light executions in a row of programs that return what they got. It is an optimizer
+// that runs operation by operation, so it takes part in patterns like a program. Gaps whose lengths
+// have the same number of binary digits are the same. Their numbers follow those of programs.
+enum { RK_STEP_DETECTOR_GAPS = 32 };
+#define RK_STEP_DETECTOR_FIRST_GAP (UINT32_MAX - RK_STEP_DETECTOR_GAPS)
+
+// Totals since the start of the process. The small counters may wrap around: only differences are
+// used.
+typedef struct rk_step_detector_totals {
+    uint64_t executions, work, host_to_device_bytes, device_to_host_bytes;
+    uint32_t new_programs, compiles, host_to_device, device_to_host;
+} rk_step_detector_totals;
+
+// What is known of a program.
+typedef struct rk_step_detector_program {
+    uint64_t step;        // of its last execution, from 1; 0: not executed
     uint32_t token, name; // identity for comparisons; the name alone
+    uint32_t operations, carried, carried_types;
+    uint64_t carried_bytes;
+    uint32_t score;
+    uint32_t executions; // until there are RK_STEP_DETECTOR_TIMES
+    bool is_numbered;    // the user did not give the name
+    bool is_light;       // takes no part in patterns
+    bool is_companion;   // light, because it accompanies some of the steps of the reference
+} rk_step_detector_program;
+
+// An execution of a program that is not light, or a gap.
+typedef struct rk_step_detector_entry {
+    rk_step_detector_totals totals; // including this execution
     uint32_t program;
-    uint32_t compiles, host_to_device, device_to_host;
     bool is_new;
-    uint64_t host_to_device_bytes, device_to_host_bytes;
 } rk_step_detector_entry;
 
 typedef struct rk_step_detector_pattern {
     uint32_t id, period;
     bool by_name;
-    uint64_t steps, matched; // steps; matched executions
+    bool ends_with_update;         // the last program carries more than each of the others
+    bool is_training;              // a program returns several values that it got; or is not known
+    uint64_t steps, matched, work; // steps; matched entries; work of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
+    uint32_t carried, score; // the most of one of its programs
+    uint64_t carried_bytes;  // the same
 } rk_step_detector_pattern;
 
 struct rk_step_detector {
     rk_step_detector_emit_fn *emit;
     void *context;
-    // Execution i is at i % RK_STEP_DETECTOR_HISTORY.
+    // Entry i is at i % RK_STEP_DETECTOR_HISTORY.
     rk_step_detector_entry history[RK_STEP_DETECTOR_HISTORY];
-    uint64_t executions, valid;  // all executions; the last `valid` of them are in the history
-    rk_step_detector_entry next; // events that belong to the next execution
-    uint64_t *step_of;           // owned; by program: step of its last execution, from 1; 0: none
+    uint64_t entries, valid; // all entries; the last `valid` of them are in the history
+    rk_step_detector_totals totals;
+    rk_step_detector_program *programs; // owned
     uint32_t program_capacity;
-    uint64_t programs;
-    uint64_t step_number; // of the open step; never used twice
-    rk_step_sums open;    // of the open step: since the end of the last step
-    uint64_t open_from;   // first execution of the open step
+    rk_step_detector_program gaps[RK_STEP_DETECTOR_GAPS];
+    uint32_t gap;       // length of the gap since the last entry
+    uint32_t reference; // program; UINT32_MAX: none
+    bool has_companions;
+    uint64_t distinct;            // programs executed
+    uint64_t step_number;         // of the open step; never used twice
+    rk_step_detector_totals open; // totals at the start of the open step
+    uint64_t open_programs;       // distinct ones executed in the open step
     rk_step_detector_pattern known[RK_STEP_DETECTOR_KNOWN];
     uint32_t known_count, ids;
     rk_step_detector_pattern *current; // points into `known`; NULL: no pattern
     uint32_t at;                       // position in the current pattern
-    uint64_t begun;                    // execution at which the current pattern starts
-    uint64_t last_match, strays, next_look;
+    uint64_t free_from; // execution after the steps of the patterns before the current one
+    uint64_t begun;     // entry at which the current pattern starts
+    uint64_t last_match, strays, next_look; // entries
     bool is_marked;
     uint64_t marked_steps, flat_steps;
     rk_step_range range; // not emitted yet
@@ -70,29 +103,61 @@ struct rk_step_detector {
     uint16_t border[RK_STEP_DETECTOR_HISTORY];
 };
 
-static inline uint32_t rk_step_detector_token(const rk_step_detector_entry *e, bool by_name) {
-    return by_name ? e->name : e->token;
+static inline rk_step_detector_entry *rk_step_detector_entry_at(rk_step_detector *r,
+                                                                uint64_t entry) {
+    return &r->history[entry % RK_STEP_DETECTOR_HISTORY];
 }
 
-static inline const rk_step_detector_entry *rk_step_detector_entry_at(const rk_step_detector *r,
-                                                                      uint64_t execution) {
-    return &r->history[execution % RK_STEP_DETECTOR_HISTORY];
+static inline const rk_step_detector_program *rk_step_detector_program_at(const rk_step_detector *r,
+                                                                          uint64_t entry) {
+    uint32_t program = r->history[entry % RK_STEP_DETECTOR_HISTORY].program;
+    return program < RK_STEP_DETECTOR_FIRST_GAP ? &r->programs[program]
+                                                : &r->gaps[program - RK_STEP_DETECTOR_FIRST_GAP];
 }
 
-// The step of a program's last execution. NULL if memory is short: then the program is not counted
-// as new.
-RK_HIDDEN uint64_t *rk_step_detector_step_of(rk_step_detector *r, uint32_t program);
+static inline uint32_t rk_step_detector_token(const rk_step_detector *r, uint64_t entry,
+                                              bool by_name) {
+    const rk_step_detector_program *program = rk_step_detector_program_at(r, entry);
+    return by_name ? program->name : program->token;
+}
 
-// Adds an execution to the open sums.
-RK_HIDDEN void rk_step_detector_add_entry(rk_step_detector *r, const rk_step_detector_entry *e);
+// Programs (detect_roles.c).
 
-// Closes the open sums: as a step of the pattern `id`, or for 0 as executions in no step.
-RK_HIDDEN void rk_step_detector_close(rk_step_detector *r, uint32_t id);
+// Returns what is known of a program, and adds it if it is new. NULL if memory is short.
+RK_HIDDEN rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
+                                                           const rk_step_program *program);
+// Returns the number of a gap of this length; UINT32_MAX if it is too short to count.
+RK_HIDDEN uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length);
+// Makes the program, which is about to be executed, the reference if its score is higher and it was
+// executed often enough. Then removes programs that are light now from the history, and ends the
+// current pattern if it has such programs.
+RK_HIDDEN void rk_step_detector_weigh(rk_step_detector *r, uint32_t program);
+// If the pattern of `period` entries from `from` on has a program that is executed several times
+// and carries much more than the others, then each of its executions is a step: makes the others
+// light, removes them from the history and returns true. For example an average of the parameters
+// that is updated every other step.
+RK_HIDDEN bool rk_step_detector_drop_companions(rk_step_detector *r, uint64_t from,
+                                                uint32_t period);
+// Returns whether two programs, without names of their own, are versions of one step: of similar
+// size, with the same state. PyTorch/XLA compiles the first steps of a loop differently.
+RK_HIDDEN bool rk_step_detector_is_similar(const rk_step_detector_program *a,
+                                           const rk_step_detector_program *b);
+
+// Output (sums.c).
+
+// Counts an execution in the distinct programs of the open step.
+RK_HIDDEN void rk_step_detector_count_program(rk_step_detector *r, uint32_t program);
+// Closes the open step at these totals: as a step of the pattern `id`, or for 0 as executions in no
+// step.
+RK_HIDDEN void rk_step_detector_close(rk_step_detector *r, uint32_t id,
+                                      const rk_step_detector_totals *end);
 // Emits the current range, if it is not empty, and starts a new one.
 RK_HIDDEN void rk_step_detector_emit(rk_step_detector *r);
 
-// Matches an execution with the current pattern.
-RK_HIDDEN void rk_step_detector_take_in(rk_step_detector *r, const rk_step_detector_entry *e);
+// Patterns (detect_search.c).
+
+// Matches an entry with the current pattern.
+RK_HIDDEN void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry);
 
 // Looks for the first pattern. Called after an execution while there is none.
 RK_HIDDEN void rk_step_detector_look_for_first(rk_step_detector *r);

@@ -1,22 +1,20 @@
 #include "diagnose/steps/detect_internal.h"
 #include "diagnose/steps/period_internal.h"
 
-// Finds the longest repetition at the end of the last `count` executions. Returns its length, or 0.
+// Finds the longest repetition at the end of the last `count` entries. Returns its length, or 0.
 static uint32_t find(rk_step_detector *r, uint64_t count, uint32_t max_period, bool by_name,
                      uint32_t *out_period) {
     if (count > r->valid)
         count = r->valid;
     for (uint64_t i = 0; i < count; i++)
-        r->items[i] = rk_step_detector_token(
-            rk_step_detector_entry_at(r, r->executions - count + i), by_name);
+        r->items[i] = rk_step_detector_token(r, r->entries - count + i, by_name);
     return rk_step_detector_find(r->items, (uint32_t)count, max_period, RK_STEP_DETECTOR_TIMES,
                                  r->border, out_period);
 }
 
 static bool is_at(const rk_step_detector *r, const rk_step_detector_pattern *p, uint64_t from) {
     for (uint32_t i = 0; i < p->period; i++)
-        if (rk_step_detector_token(rk_step_detector_entry_at(r, from + i), p->by_name) !=
-            p->tokens[i])
+        if (rk_step_detector_token(r, from + i, p->by_name) != p->tokens[i])
             return false;
     return true;
 }
@@ -48,73 +46,169 @@ static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, u
         if (&r->known[i] != r->current && (p == r->current || r->known[i].matched < p->matched))
             p = &r->known[i];
     *p = (rk_step_detector_pattern){.id = ++r->ids, .period = period, .by_name = by_name};
-    for (uint32_t i = 0; i < period; i++)
-        p->tokens[i] = rk_step_detector_token(rk_step_detector_entry_at(r, from + i), by_name);
+    for (uint32_t i = 0; i < period; i++) {
+        const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
+        p->tokens[i] = by_name ? program->name : program->token;
+        p->carried = p->carried > program->carried ? p->carried : program->carried;
+        p->score = p->score > program->score ? p->score : program->score;
+        if (p->carried_bytes < program->carried_bytes)
+            p->carried_bytes = program->carried_bytes;
+        p->is_training |= program->carried > 1 || program->operations == 0;
+    }
     return p;
 }
 
-void rk_step_detector_take_in(rk_step_detector *r, const rk_step_detector_entry *e) {
+void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     rk_step_detector_pattern *p = r->current;
-    uint32_t token = rk_step_detector_token(e, p->by_name);
+    uint32_t token = rk_step_detector_token(r, entry, p->by_name);
+    const rk_step_detector_entry *e = rk_step_detector_entry_at(r, entry);
     bool matches = token == p->tokens[r->at];
     // The pattern starts again before its end: the step was cut short.
     if (!matches && r->at > 0 && token == p->tokens[0]) {
-        rk_step_detector_close(r, p->id);
+        rk_step_detector_close(r, p->id, &rk_step_detector_entry_at(r, entry - 1)->totals);
+        rk_step_detector_count_program(r, e->program);
         p->steps++;
         r->at = 0;
         matches = true;
     }
-    rk_step_detector_add_entry(r, e);
     if (!matches)
         return;
     p->matched++;
-    r->last_match = r->open_from + r->open.executions;
+    r->last_match = entry + 1;
     if (++r->at < p->period)
         return;
     r->at = 0;
     p->steps++;
-    rk_step_detector_close(r, p->id);
+    rk_step_detector_close(r, p->id, &e->totals);
+}
+
+// Returns the position of the program that ends a step: the one that carries the most, for example
+// the update after several gradients. Returns `period` if there is not exactly one.
+static uint32_t find_last(const rk_step_detector *r, uint64_t from, uint32_t period) {
+    uint32_t last = 0, most = 0, count = 0;
+    for (uint32_t i = 0; i < period; i++) {
+        const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
+        count = program->carried == most ? count + 1 : program->carried > most ? 1 : count;
+        last = program->carried > most ? i : last;
+        most = program->carried > most ? program->carried : most;
+    }
+    return count == 1 ? last : period;
+}
+
+static bool is_of_pattern(const rk_step_detector *r, const rk_step_detector_pattern *p,
+                          uint64_t entry) {
+    uint32_t token = rk_step_detector_token(r, entry, p->by_name);
+    for (uint32_t i = 0; i < p->period; i++)
+        if (p->tokens[i] == token)
+            return true;
+    return false;
+}
+
+// Returns the start of the step that ends before `from`, if it is in no step of an earlier pattern;
+// else returns `from`. An earlier step may have been compiled differently, or its first executions
+// may not look like the later ones: gaps are only known once there is a reference.
+static uint64_t step_before(rk_step_detector *r, const rk_step_detector_pattern *p, uint64_t from) {
+    uint64_t oldest = r->entries - r->valid, at = from, limit = from;
+    while (limit > oldest && from - limit < p->period &&
+           rk_step_detector_entry_at(r, limit - 1)->totals.executions > r->free_from)
+        limit--;
+    if (p->ends_with_update && limit < from &&
+        rk_step_detector_token(r, from - 1, false) == p->tokens[p->period - 1]) {
+        for (at = from - 1; at > limit && is_of_pattern(r, p, at - 1) &&
+                            rk_step_detector_token(r, at - 1, false) != p->tokens[p->period - 1];)
+            at--;
+        return at;
+    }
+    while (at > limit &&
+           rk_step_detector_is_similar(rk_step_detector_program_at(r, at - 1),
+                                       rk_step_detector_program_at(r, at - 1 + p->period)))
+        at--;
+    return from - at == p->period ? at : from;
+}
+
+// Closes the executions before the pattern that starts at `from`, and opens its first step there.
+// If the pattern starts before the open step, it replaces steps that are closed already: the next
+// range starts at `from`, and makes their ranges void.
+static void open_at(rk_step_detector *r, uint64_t from) {
+    const rk_step_detector_entry *first = rk_step_detector_entry_at(r, from);
+    rk_step_detector_totals start = first->totals;
+    start.executions -= first->program < RK_STEP_DETECTOR_FIRST_GAP;
+    start.work -= rk_step_detector_program_at(r, from)->score;
+    start.new_programs -= first->is_new;
+    if (from > r->entries - r->valid) {
+        // Transfers and compilations between two executions belong to the later one.
+        const rk_step_detector_totals *before = &rk_step_detector_entry_at(r, from - 1)->totals;
+        start.compiles = before->compiles;
+        start.host_to_device = before->host_to_device;
+        start.host_to_device_bytes = before->host_to_device_bytes;
+        start.device_to_host = before->device_to_host;
+        start.device_to_host_bytes = before->device_to_host_bytes;
+    }
+    if (start.executions >= r->open.executions)
+        rk_step_detector_close(r, 0, &start);
+    rk_step_detector_emit(r);
+    r->open = start;
+    r->open_programs = 0;
+    r->step_number++;
+}
+
+// Opens the first step, and closes the steps before `from`, which do not match the pattern exactly.
+static void take_earlier(rk_step_detector *r, rk_step_detector_pattern *p, uint64_t from) {
+    enum { EARLIER_MAX = 16 };
+    // Unless this pattern replaces the steps of the current one.
+    if (rk_step_detector_entry_at(r, from)->totals.executions > r->open.executions)
+        r->free_from = r->open.executions;
+    uint64_t starts[EARLIER_MAX + 1] = {from};
+    uint32_t count = 0;
+    while (count < EARLIER_MAX && !p->by_name) {
+        starts[count + 1] = step_before(r, p, starts[count]);
+        if (starts[count + 1] == starts[count])
+            break;
+        count++;
+    }
+    open_at(r, starts[count]);
+    for (; count > 0; count--) {
+        for (uint64_t i = starts[count]; i < starts[count - 1]; i++)
+            rk_step_detector_count_program(r, rk_step_detector_entry_at(r, i)->program);
+        p->steps++;
+        rk_step_detector_close(r, p->id,
+                               &rk_step_detector_entry_at(r, starts[count - 1] - 1)->totals);
+    }
 }
 
 // Makes the pattern that starts at `from` the current one, and matches the executions since then
 // with it.
 static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_name) {
+    if (period > 1 && !by_name && rk_step_detector_drop_companions(r, from, period))
+        return; // the search goes on with the others
     rk_step_detector_pattern *p = find_known(r, &from, period, by_name);
-    if (!p)
+    if (!p) {
+        uint32_t last = by_name ? period : find_last(r, from, period);
+        from += last + 1 < period ? last + 1 : 0;
         p = add_known(r, from, period, by_name);
-    bool takes_back = from < r->open_from;
-    rk_step_detector_emit(r);
-    r->step_number++;
-    r->open = (rk_step_sums){0};
-    // If the pattern starts before the open step, it replaces steps that are closed already: the
-    // next range starts at `from`, and makes their ranges void. Else the executions before it are
-    // in no step.
-    if (takes_back) {
-        r->open_from = from;
-    } else {
-        for (uint64_t i = r->open_from; i < from; i++)
-            if (r->executions - i <= r->valid)
-                rk_step_detector_add_entry(r, rk_step_detector_entry_at(r, i));
-        r->open.executions = from - r->open_from; // counts executions that left the history, too
-        rk_step_detector_close(r, 0);
+        p->ends_with_update = last < period && period > 1;
     }
+    take_earlier(r, p, from);
     r->current = p;
     r->at = 0;
     r->begun = from;
     r->strays = r->flat_steps = 0;
     r->last_match = from;
-    for (uint64_t i = from; i < r->executions; i++)
-        rk_step_detector_take_in(r, rk_step_detector_entry_at(r, i));
+    for (uint64_t i = from; i < r->entries; i++) {
+        rk_step_detector_count_program(r, rk_step_detector_entry_at(r, i)->program);
+        rk_step_detector_take_in(r, i);
+    }
 }
 
 // Returns whether the longer pattern is one step with micro-steps. It must add programs to the
 // current pattern, each once. An added program that repeats is something else, for example an
-// evaluation of several batches.
+// evaluation of several batches. One of the added programs must carry about as much as the current
+// pattern: it updates the parameters.
 static bool is_longer_step(const rk_step_detector *r, uint64_t from, uint32_t period) {
     const rk_step_detector_pattern *p = r->current;
-    uint32_t micro_steps = 0, strays[RK_STEP_DETECTOR_MAX_PERIOD], stray_count = 0;
+    uint32_t micro_steps = 0, strays[RK_STEP_DETECTOR_MAX_PERIOD], stray_count = 0, carried = 0;
     for (uint32_t i = 0; i < period; i++) {
-        uint32_t token = rk_step_detector_token(rk_step_detector_entry_at(r, from + i), p->by_name);
+        uint32_t token = rk_step_detector_token(r, from + i, p->by_name);
         bool is_stray = true;
         micro_steps += token == p->tokens[0];
         for (uint32_t j = 0; j < p->period; j++)
@@ -122,10 +216,14 @@ static bool is_longer_step(const rk_step_detector *r, uint64_t from, uint32_t pe
         for (uint32_t j = 0; j < stray_count && is_stray; j++)
             if (strays[j] == token)
                 return false;
-        if (is_stray)
-            strays[stray_count++] = token;
+        if (!is_stray)
+            continue;
+        const rk_step_detector_program *stray = rk_step_detector_program_at(r, from + i);
+        carried = stray->carried > carried ? stray->carried : carried;
+        strays[stray_count++] = token;
     }
-    return stray_count > 0 && micro_steps <= RK_STEP_DETECTOR_MAX_MICRO_STEPS;
+    return stray_count > 0 && micro_steps <= RK_STEP_DETECTOR_MAX_MICRO_STEPS &&
+           (p->carried == 0 || 2 * (uint64_t)carried > p->carried);
 }
 
 static bool look_for_longer(rk_step_detector *r) {
@@ -138,10 +236,10 @@ static bool look_for_longer(rk_step_detector *r) {
     uint32_t period,
         len = find(r, (uint64_t)RK_STEP_DETECTOR_TIMES * RK_STEP_DETECTOR_LONGER_PERIOD_MAX,
                    RK_STEP_DETECTOR_LONGER_PERIOD_MAX, p->by_name, &period);
-    uint64_t from = r->executions - len;
-    // The longer pattern must cover half of the executions since the current pattern began. Else it
+    uint64_t from = r->entries - len;
+    // The longer pattern must cover half of the entries since the current pattern began. Else it
     // may be a passing interruption.
-    if (len == 0 || period <= p->period || 2 * (uint64_t)len < r->executions - r->begun ||
+    if (len == 0 || period <= p->period || 2 * (uint64_t)len < r->entries - r->begun ||
         !is_longer_step(r, from, period))
         return false;
     adopt(r, from, period, p->by_name);
@@ -150,16 +248,16 @@ static bool look_for_longer(rk_step_detector *r) {
 
 static void look_for_other(rk_step_detector *r) {
     enum { LASTS = 512, KNOWN_LASTS = 8 };
-    uint64_t strays = r->executions - r->last_match;
-    if (strays < RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK || r->executions < r->next_look)
+    uint64_t strays = r->entries - r->last_match;
+    if (strays < RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK || r->entries < r->next_look)
         return;
     // Look ever less often while the strays continue.
-    r->next_look = r->executions + (strays < 64 ? 8 : strays < RK_STEP_DETECTOR_HISTORY ? 64 : 512);
+    r->next_look = r->entries + (strays < 64 ? 8 : strays < RK_STEP_DETECTOR_HISTORY ? 64 : 512);
     rk_step_detector_pattern *p = r->current;
     uint32_t period, len = find(r, strays, RK_STEP_DETECTOR_MAX_PERIOD, p->by_name, &period);
     if (len == 0)
         return;
-    uint64_t from = r->executions - len, first = from;
+    uint64_t from = r->entries - len, first = from;
     // Another pattern must have lasted as long as the current one, or for LASTS executions, so that
     // an interruption does not replace it. A kept pattern proved itself before and needs less.
     uint64_t needed = p->matched < LASTS ? p->matched : LASTS;
@@ -170,33 +268,35 @@ static void look_for_other(rk_step_detector *r) {
 }
 
 void rk_step_detector_look_for_first(rk_step_detector *r) {
-    if (r->executions < r->next_look)
+    if (r->entries < r->next_look)
         return;
     // Look ever less often: again after an eighth more executions.
-    uint64_t since = r->executions - r->begun;
+    uint64_t since = r->entries - r->begun;
     uint64_t wait = since / 8;
-    r->next_look = r->executions + (wait < 1 ? 1 : wait > 512 ? 512 : wait);
+    r->next_look = r->entries + (wait < 1 ? 1 : wait > 512 ? 512 : wait);
     uint32_t period,
         len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, false, &period);
     bool by_name = len == 0 && since >= RK_STEP_DETECTOR_BY_NAME_AFTER;
     if (by_name)
         len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, true, &period);
-    // A pattern of one program needs one repetition more: three in a row may be chance.
-    if (len >= RK_STEP_DETECTOR_TIMES + 1)
-        adopt(r, r->executions - len, period, by_name);
+    // A pattern of one program needs one repetition more, unless it is the reference: three in a
+    // row may be chance.
+    uint32_t last = rk_step_detector_entry_at(r, r->entries - 1)->program;
+    if (len >= RK_STEP_DETECTOR_TIMES + (last != r->reference))
+        adopt(r, r->entries - len, period, by_name);
 }
 
 // If all programs have one name, each execution matches by name and is a step. A pattern of the
 // programs themselves is more exact, and replaces it after LASTS executions.
 void rk_step_detector_look_beyond_names(rk_step_detector *r) {
     enum { LASTS = 256 };
-    if (r->executions < r->next_look)
+    if (r->entries < r->next_look)
         return;
-    r->next_look = r->executions + LASTS;
+    r->next_look = r->entries + LASTS;
     uint32_t period,
         len = find(r, RK_STEP_DETECTOR_HISTORY, RK_STEP_DETECTOR_MAX_PERIOD, false, &period);
     if (len >= LASTS)
-        adopt(r, r->executions - len, period, false);
+        adopt(r, r->entries - len, period, false);
 }
 
 void rk_step_detector_look_after_stray(rk_step_detector *r) {

@@ -35,6 +35,7 @@ static void add_range(ranges *list, const rk_journal_steps *range) {
     if (last && last->executions > limit) {
         double kept = (double)limit / (double)last->executions;
         last->steps = (uint64_t)((double)last->steps * kept);
+        last->work = (uint64_t)((double)last->work * kept);
         last->executions = limit;
     }
     list->items[list->count++] = *range;
@@ -55,10 +56,18 @@ static int by_pattern(const void *a, const void *b) {
     return (one->rhythm > other->rhythm) - (one->rhythm < other->rhythm);
 }
 
-// Finds the pattern that counts; 0 if there is none.
+static uint64_t total_work(const ranges *list) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < list->count; i++)
+        sum += list->items[i].work;
+    return sum;
+}
+
+// Finds the pattern that counts; 0 if there is none. Its steps must carry half of the process's
+// work, or in journals without work, be the most executions.
 static rk_err *find_pattern(const ranges *list, uint32_t *out_pattern) {
     rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
-    uint64_t most = 0, sum = 0;
+    uint64_t most = 0, sum = 0, all = total_work(list);
     *out_pattern = 0;
     if (!sorted)
         return rk_err_no_memory();
@@ -66,8 +75,10 @@ static rk_err *find_pattern(const ranges *list, uint32_t *out_pattern) {
     qsort(sorted, list->count, sizeof *sorted, by_pattern);
     for (size_t i = 0; i < list->count; i++) {
         sum = i > 0 && sorted[i].rhythm == sorted[i - 1].rhythm ? sum : 0;
-        sum = sorted[i].marked ? UINT64_MAX : sum + sorted[i].executions;
-        if (sorted[i].rhythm > 0 && sorted[i].steps > 0 && sum > most) {
+        sum += all > 0 ? sorted[i].work : sorted[i].executions;
+        if (sorted[i].marked)
+            sum = UINT64_MAX;
+        if (sorted[i].rhythm > 0 && sorted[i].steps > 0 && sum > most && sum >= all - all / 2) {
             most = sum;
             *out_pattern = sorted[i].rhythm;
         }
@@ -170,6 +181,7 @@ static rk_err *find_flat(const rk_run_model *model, size_t index, rk_process_ste
         if (is_real(&model->compiles[i], index))
             grew[count++] = step_at(process, model->compiles[i].executions);
     qsort(grew, count, sizeof *grew, by_step);
+    process->last_new = grew[count - 1];
     for (size_t i = 0; i < count && !process->is_flat; i++) {
         uint64_t next = i + 1 < count ? grew[i + 1] : process->count + 1;
         process->is_flat = next > grew[i] + RK_STEPS_FLAT;

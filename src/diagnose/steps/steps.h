@@ -3,9 +3,11 @@
 // after that step. For the command line only (target rk_diagnose_read), as journal/read.h.
 //
 // A process may have several step patterns (diagnose/steps/detect.h). Only one of the patterns
-// counts: the pattern that the program marked, else the pattern with the most executions.
-// Executions before its first step are step 0. Executions between two of its steps belong to the
-// later step.
+// counts: the pattern that the program marked, else the pattern that carries at least half of the
+// process's work (executions weighted with the size of their programs). Without such a pattern, the
+// steps are not known. Journals of older versions have no work: there the pattern with the most
+// executions counts. Executions before its first step are step 0. Executions between two of its
+// steps belong to the later step.
 #pragma once
 
 #include "journal/read.h"
@@ -33,7 +35,8 @@ typedef struct rk_process_steps {
     bool is_flat;   // the curve was flat for RK_STEPS_FLAT steps at some time
     uint64_t
         flat_after; // if `is_flat`: the last step with a new program or a compilation before that
-    uint64_t late;  // real compilations after `flat_after`
+    uint64_t last_new; // the last step with a new program or a compilation; 0: before the first
+    uint64_t late;     // real compilations after `flat_after`
     uint64_t late_ns;
     rk_journal_steps sums; // over the complete steps; `programs`: the most in one step
     rk_step_span *spans;   // owned; rising

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "program/canon/cosmetics.h"
+#include "program/role.h"
 
 rk_err *rk_canon_open(rk_canon *c, rk_model *model) {
     *c = (rk_canon){.model = model};
@@ -93,6 +94,8 @@ void rk_canon_begin_unit(rk_canon *c, const rk_op *op) {
     *unit = (rk_unit){.first_item = c->item_count, .number = RK_NO_ID};
     if (c->unit_count && is_function(c->model, op))
         describe_function(c->model, op, unit);
+    if (unit->is_function && unit->is_public)
+        rk_role_read_function(c->model, op, &c->role);
     c->unit_count++;
     memset(c->next_number, 0, sizeof c->next_number);
 }

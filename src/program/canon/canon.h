@@ -22,6 +22,7 @@
 #include "base/digest.h"
 #include "program/interner.h"
 #include "program/model.h"
+#include "program/program.h"
 #include "program/traits.h"
 
 enum {
@@ -64,6 +65,7 @@ typedef struct rk_canon {
     // For rk_program_inspect: traits that the reader found. Complete if `has_traits`.
     rk_traits traits;
     bool has_traits;
+    rk_program_role role; // the same; MLIR only
     // The unit being written, the last of `units`.
     rk_hasher hasher;
     uint8_t *stream; // numbers not hashed yet; owned, like all arrays here
@@ -97,6 +99,9 @@ typedef struct rk_canon {
     uint32_t *queue;   // unit indices in the order of `rk_unit.number`
     uint32_t queued;
     uint8_t *followed; // by node: functions that it names are in the queue
+    // By value, if the model has casts (casts.c); else NULL. The operand of the cast that defines the
+    // value, or RK_NO_ID; the value's number without casts; the number of the next value.
+    uint32_t *cast_operands, *value_numbers, *next_numbers;
 } rk_canon;
 
 // Prepares a form. `model` is borrowed until rk_canon_cleanup. Fails only with
@@ -115,6 +120,10 @@ static inline void rk_canon_has_body(rk_canon *canon) {
 // Returns the content kind of the attributes of a unit's operation: RK_CONTENT_NAMELESS for
 // functions and the module, else RK_CONTENT_ATTRS.
 rk_content_kind rk_canon_kind_of_head(const rk_canon *canon, const rk_op *op);
+// Writes a whole model (fingerprint.c). The model must not change any more.
+void rk_canon_put_model(rk_canon *canon);
+// Finds casts without a meaning, which are not written (casts.c). For rk_canon_put_model.
+void rk_canon_fold_casts(rk_canon *canon);
 // Write a unit from the model (fingerprint.c). rk_canon_put_head: the module's own operation with
 // the number of its blocks and the types of their arguments. rk_canon_put_unit: an operation of the
 // module's block with everything inside it; false if memory is short.

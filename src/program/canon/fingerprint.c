@@ -20,8 +20,20 @@ static void put_types(rk_canon *c, uint32_t first, uint32_t count) {
 
 // Writes for each operand how many values ago it was defined.
 static void put_operands(rk_canon *c, const rk_op *op) {
+    const uint32_t *operands = c->model->operands.items + op->first_operand;
+    if (RK_UNLIKELY(c->value_numbers != NULL)) {
+        for (uint32_t i = 0; i < op->operand_count; i++)
+            rk_canon_put_number(c, c->next_numbers[op->first_result] -
+                                       c->value_numbers[operands[i]]);
+        return;
+    }
     for (uint32_t i = 0; i < op->operand_count; i++)
-        rk_canon_put_number(c, op->first_result - c->model->operands.items[op->first_operand + i]);
+        rk_canon_put_number(c, op->first_result - operands[i]);
+}
+
+static bool is_folded(const rk_canon *c, const rk_op *op) {
+    return c->cast_operands && op->result_count == 1 &&
+           c->cast_operands[op->first_result] != RK_NO_ID;
 }
 
 static void put_full(rk_canon *c, const rk_op *op) {
@@ -59,6 +71,8 @@ static bool step(rk_canon *c, frame *top, const rk_op **out_op) {
     if (top->in_block && top->op < top->end_op) {
         *out_op = &m->ops.items[top->op];
         top->op = (*out_op)->end;
+        if (is_folded(c, *out_op))
+            return false;
         put_op(c, *out_op, RK_CONTENT_ATTRS);
         return true;
     }
@@ -164,12 +178,17 @@ void rk_canon_put_head(rk_canon *c) {
     }
 }
 
+void rk_canon_put_model(rk_canon *c) {
+    rk_canon_fold_casts(c);
+    if (c->model->ops.count && !c->failed)
+        rk_canon_put_head(c);
+    for (uint32_t i = 1; i < c->model->ops.count && !c->failed; i = c->model->ops.items[i].end)
+        (void)rk_canon_put_unit(c, i);
+}
+
 rk_err *rk_fingerprint(rk_model *model, rk_digest *out_fingerprint) {
     RK_AUTO(rk_canon) c = {0};
     RK_TRY(rk_canon_open(&c, model));
-    if (model->ops.count)
-        rk_canon_put_head(&c);
-    for (uint32_t i = 1; i < model->ops.count && !c.failed; i = model->ops.items[i].end)
-        (void)rk_canon_put_unit(&c, i);
+    rk_canon_put_model(&c);
     return rk_canon_finish(&c, out_fingerprint);
 }

@@ -35,6 +35,9 @@ void rk_canon_cleanup(rk_canon *c) {
     rk_free(c->symbols);
     rk_free(c->queue);
     rk_free(c->followed);
+    rk_free(c->cast_operands);
+    rk_free(c->value_numbers);
+    rk_free(c->next_numbers);
     for (size_t i = 0; i < RK_ARRAY_LEN(c->maps); i++)
         rk_free(c->maps[i].items);
     rk_buf_cleanup(&c->scratch);

@@ -345,17 +345,10 @@ static bool open_properties(rk_bytecode *file) {
 }
 
 static bool open_words(rk_bytecode *file) {
-    static const char *const words[] = {
-#define RK_WORD(word) #word,
-        RK_WORDS(RK_WORD)
-#undef RK_WORD
-    };
-    // If the model has read bytecode before, it has the words already.
-    for (size_t i = file->model->strings.count; i < RK_ARRAY_LEN(words); i++)
-        if (rk_model_add_string(file->model, rk_span_text(words[i])) != i) {
-            file->failed = true;
-            return false;
-        }
+    if (!rk_mlir_add_words(file->model)) {
+        file->failed = true;
+        return false;
+    }
     rk_node i64 = {.kind = RK_NODE_TYPE, .name = RK_WORD_i64};
     rk_node f64 = {.kind = RK_NODE_TYPE, .name = RK_WORD_f64};
     file->i64_type = rk_model_add_node(file->model, i64);

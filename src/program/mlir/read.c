@@ -175,6 +175,8 @@ static void open_block(reader *r, frame *top) {
     top->in_block = true;
     if (top->ops_left > rk_cursor_left(&r->file.ir))
         r->file.ir.bad = true;
+    if (r->canon)
+        r->canon->role.operations += (uint32_t)top->ops_left;
     if (has_args)
         read_block_args(r, &block);
     else if (r->canon)
@@ -251,7 +253,7 @@ static void read_op(reader *r) {
     if (r->file.failed)
         return;
     if (RK_UNLIKELY(name->is_custom_call && r->read_payload))
-        r->read_payload(model, r->with_locations ? RK_READ_LOCATIONS : 0, !r->canon, &op);
+        r->read_payload(model, r->with_locations ? RK_READ_LOCATIONS : 0, r->keeps_programs, &op);
     if (r->canon)
         rk_ir_stream_op(r, name, mask, &op);
     else
@@ -304,6 +306,25 @@ static void read_ir(reader *r) {
         rk_ir_fail(r, "operations do not fill their section");
 }
 
+// Whether the program may have casts, which the canonical form leaves out (canon/casts.c). Then it
+// is made from a model, because the numbers of values are known only at the end of a region.
+static bool may_have_casts(const rk_bytecode *file) {
+    for (uint32_t i = 0; i < file->op_name_count; i++)
+        if (rk_span_is(rk_model_string(file->model, file->op_names[i].text),
+                       "unrealized_conversion_cast"))
+            return true;
+    return false;
+}
+
+static void put_model(const reader *r, rk_canon *canon) {
+    const rk_model *m = r->file.model;
+    const rk_op *module = &m->ops.items[0];
+    if (module->region_count > 1 ||
+        (module->region_count && m->regions.items[module->first_region].block_count > 1))
+        rk_model_count_opaque(r->file.model, "a module has several blocks");
+    rk_canon_put_model(canon);
+}
+
 rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon *canon,
                          rk_payload_fn *read_payload, bool *out_good, rk_buf *out_reason) {
     __attribute__((cleanup(reader_cleanup))) reader r = {
@@ -312,12 +333,17 @@ rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon
                  .reason = out_reason,
                  .without_debug = canon != NULL},
         .with_locations = flags & RK_READ_LOCATIONS,
-        .canon = canon,
+        .keeps_programs = !canon,
         .read_payload = read_payload,
     };
     *out_good = false;
-    if (rk_bytecode_open(&r.file) && (!canon || rk_ir_open_stream(&r)))
+    bool is_open = rk_bytecode_open(&r.file);
+    bool has_casts = is_open && canon && may_have_casts(&r.file);
+    r.canon = has_casts ? NULL : canon;
+    if (is_open && (!r.canon || rk_ir_open_stream(&r)))
         read_ir(&r);
+    if (has_casts && !r.file.failed)
+        put_model(&r, canon);
     RK_TRY(rk_model_status(model));
     *out_good = !r.file.failed;
     return NULL;

@@ -40,7 +40,7 @@ typedef struct rk_ir_frame {
 
 typedef struct rk_ir_reader {
     rk_bytecode file;
-    bool with_locations;
+    bool with_locations, keeps_programs;
     rk_canon *canon;             // receives the operations in place of the model; or NULL
     rk_payload_fn *read_payload; // or NULL
     uint32_t *attrs; // with `canon`; owned: content number plus one, or zero; two items for each

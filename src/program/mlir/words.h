@@ -2,6 +2,8 @@
 // MLIR model, so that their string ids are constants.
 #pragma once
 
+#include "program/model.h"
+
 // clang-format off
 #define RK_WORDS(X) \
     /* scalar types; spelled as builtin MLIR does */ \
@@ -51,3 +53,7 @@ enum {
 #undef RK_WORD
         RK_WORD_COUNT
 };
+
+// Adds the words to a model without strings, or to one that has them already. False if memory is
+// short.
+RK_NODISCARD bool rk_mlir_add_words(rk_model *model);

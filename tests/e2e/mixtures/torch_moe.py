@@ -58,7 +58,7 @@ class Mixture(nn.Module):
         gate, expert = gates.max(-1)
         chosen = nn.functional.one_hot(expert, EXPERTS).float()
         place = ((chosen.cumsum(0) - 1) * chosen).sum(-1).long()
-        overflow = (place * 8 >= x.shape[0]).float().mean()
+        overflow = (place * 8 >= x.shape[0]).float().mean()  # USED: item
         if "item" not in self.without:
             self.worst = max(self.worst, overflow.item())  # PLANTED: item
         self.record(overflow)
@@ -91,9 +91,6 @@ def main():
     model = Mixture(without).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     source = batches(without, device)
-    if "none" in without:
-        for parameter in model.parameters():
-            parameter.grad = torch.zeros_like(parameter)
     for step in range(10):
         if "capacity" not in without:
             model.capacity = 8 + 2 * (step // 3 % 3)

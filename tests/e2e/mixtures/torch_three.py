@@ -28,7 +28,7 @@ class Clipped(nn.Module):
 
     def forward(self, x, mask=None):
         x = torch.tanh(self.inner(x))  # USED: batch
-        largest = x.abs().max()
+        largest = x.abs().max()  # USED: item
         if "item" not in self.without:
             self.clipped += largest.item() > 0.99  # PLANTED: item
         x = torch.relu(self.middle(x / largest.clamp(min=0.5)))

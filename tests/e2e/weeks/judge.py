@@ -126,6 +126,7 @@ class Verdict:
     index: int
     what: str
     played: bool = True
+    ended: bool = True  # as the week says; otherwise the start is not judged
     compiled: bool | None = None
     compiled_count: int | None = None
     first_text: str = ""
@@ -195,7 +196,6 @@ def _judge_findings(verdict, start, findings):
 
 def _judge_compiled(verdict, start, stats):
     wanted, count = start.expect.get("compiled"), stats.get("compiled")
-    verdict.compiled_count = count
     if wanted is None or count is None:
         return
     verdict.compiled = {"none": count == 0, "some": count > 0}.get(wanted, count == wanted)
@@ -207,7 +207,6 @@ def _judge_steps(verdict, start, record):
     truth = start.expect.get("steps")
     count = said_module.steps_in_json(record["stats"])
     text = said_module.steps_in_text(record.get("stats_text", ""))
-    verdict.steps_count = count
     if text != count:
         verdict.wrong.append(f"steps: the text of stats says {text}, the JSON {count}")
     if truth is None:
@@ -282,7 +281,8 @@ def _judge_diff(verdict, record):
 def _check_week(verdict, start, record):
     """The job itself confirms what the week says of it."""
     failed, wanted = record["status"] != 0, bool(start.fields.get("fails"))
-    if failed != wanted:
+    verdict.ended = failed == wanted
+    if not verdict.ended:
         tail = " | ".join(record["stderr"].strip().splitlines()[-3:])
         verdict.week_wrong.append(f"the job ended with {record['status']}: {tail}")
     if failed or start.expect.get("steps") is None:
@@ -306,7 +306,10 @@ def judge_start(start, record):
     explained, stats = record["explain"], record["stats"]
     text = said_module.read(record["explain_text"], explained, stats)
     verdict.first_text = str(text.findings[0]) if text.findings else "nothing"
+    verdict.compiled_count, verdict.steps_count = stats.get("compiled"), said_module.steps_in_json(stats)
     _check_week(verdict, start, record)
+    if not verdict.ended:
+        return verdict
     _judge_compiled(verdict, start, stats)
     _judge_findings(verdict, start, text.findings)
     _judge_steps(verdict, start, record)
@@ -373,7 +376,7 @@ def counts(week):
     starts = week.starts
     steps = [verdict.steps for verdict in starts]
     return (
-        len(starts),
+        (sum(v.played and v.ended for v in starts), len(starts)),
         _share(v.first for v in starts),
         (sum(v.found for v in starts), sum(v.expected for v in starts)),
         sum(len(v.false) for v in starts),

@@ -57,6 +57,7 @@ class Player(CausePlayer):
         self.work.mkdir(parents=True)
         self.job = self.work / "job.py"
         self.previous = None
+        self.strict_start = None
 
     # How a start is made.
 
@@ -114,12 +115,13 @@ class Player(CausePlayer):
     def _ask(self, record, field, *words):
         """Asks for text and JSON."""
         for key, more in ((f"{field}_text", ()), (field, ("--json",))):
-            done = self.store.cli(*words, *more, status=None)
-            if done.returncode == 0:
+            command = f"rekindle {' '.join([*words, *more])}"
+            try:
+                done = self.store.cli(*words, *more, status=None)
+                assert done.returncode == 0, f"status {done.returncode}: {(done.stderr or done.stdout).strip()}"
                 record[key] = json.loads(done.stdout) if more else done.stdout
-            else:
-                complaint = (done.stderr or done.stdout).strip()
-                record["problems"].append(f"rekindle {' '.join([*words, *more])}: {complaint}")
+            except (AssertionError, ValueError) as problem:  # an error, or it hung
+                record["problems"].append(f"{command}: {problem}")
 
     def _ask_all(self, record):
         run = record["run"]
@@ -147,41 +149,43 @@ class Player(CausePlayer):
         self.previous = run
         return record
 
-    def play_strict(self, start):
-        """Plays a start once more in strict mode, in a copy of the store as it is now. Returns the record."""
-        own = self.store
-        copy = self.folder / "strict-store"
-        shutil.copytree(own.directory, copy)
-        self.store = type(own)(copy, own.python)
+    def keep_for_strict(self, start):
+        """Keeps a copy of the store as it is now, instead of an earlier copy."""
+        shutil.rmtree(self.folder / "strict-store", ignore_errors=True)
+        shutil.copytree(self.store.directory, self.folder / "strict-store")
+        self.strict_start = start
+
+    def play_strict(self):
+        """Plays the start once more in strict mode, on the copy of the store. Returns the record."""
+        start = self.strict_start
+        self.store = type(self.store)(self.folder / "strict-store", self.store.python)
         record = {"index": start.index, "what": start.what, "problems": []}
+        self.job.write_text(start.source)
         try:
             done, run = self._run(start, STRICT)
-            record |= {"run": run, "status": done.returncode, "seconds": round(done.seconds, 2)}
-            record |= {"stdout": done.stdout, "stderr": done.stderr}
-            if run:
-                self._ask(record, "stats", "stats", "--run", run)
         except Exception as problem:  # noqa: BLE001
             record["problems"].append(f"could not be played: {type(problem).__name__}: {problem}")
-        finally:
-            self.store = own
+            return record
+        record |= {"run": run, "status": done.returncode, "seconds": round(done.seconds, 2)}
+        record |= {"stdout": done.stdout, "stderr": done.stderr}
+        if run:
+            self._ask(record, "stats", "stats", "--run", run)
         return record
 
 
-def strict_start(week):
-    """Returns the index of the start that is repeated in strict mode: the last healthy one, or None."""
-    healthy = [start.index for start in week.starts if start.is_healthy]
-    return healthy[-1] if healthy else None
+def play(week, folder, last=None, report=lambda start, record: None):
+    """Plays a week, or its starts up to number `last`. Calls `report` after each start. Returns the week's record.
 
-
-def play(week, folder, last=None, report=lambda start, record, previous: None):
-    """Plays a week, or its starts up to number `last`. Calls `report` after each start. Returns the week's record."""
+    A whole week ends with its last healthy start in strict mode.
+    """
     player = Player(week, folder)
     record = {"week": week.name, "starts": [], "strict": None}
-    strict = strict_start(week) if last is None else None
     for start in week.starts[: None if last is None else last + 1]:
         played = player.play(start)
-        report(start, played, record["starts"][-1] if record["starts"] else None)
+        report(start, played)
         record["starts"].append(played)
-        if start.index == strict and played.get("status") == 0:
-            record["strict"] = player.play_strict(start)
+        if last is None and start.is_healthy and played.get("status") == 0:
+            player.keep_for_strict(start)
+    if player.strict_start:
+        record["strict"] = player.play_strict()
     return record

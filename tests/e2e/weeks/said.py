@@ -16,7 +16,7 @@ _QUESTIONS = {
     "profile_or_sharding_changed": "Did flags, options, versions or shardings change?",
     "hidden_branch_active": "Did another branch of the graph become active?",
 }
-_ANSWERS = {"yes": True, "no": False, "not known": None}
+_ANSWERS = {"yes": True, "no": False, "not known": None, "unknown": None}
 # The text shows so many differences of a compilation.
 _SHOWN = 3
 
@@ -133,7 +133,7 @@ def _read_block(block, explained, said):
 def _check_summary(said, line, explained, stats):
     """Checks the line that sums up the run."""
     wrong = said.wrong_head
-    again = [c for c in explained["compilations"] if c["cause"] != "first"]
+    again = [c for c in explained["compilations"] if c["cause"] != "first" and c.get("compiled", True)]
     if line.startswith("Nothing was compiled"):
         if stats.get("compiled"):
             wrong.append(f"{line} But stats counts {stats['compiled']}")
@@ -150,7 +150,7 @@ def _check_summary(said, line, explained, stats):
     if part := re.search(r"(\d+) of them (?:has|have) a cause", line):
         if int(part[1]) > count:
             wrong.append(f"{part[1]} of {count}: {line}")
-        singles = [finding for finding in said.findings if not finding.is_pattern]
+        singles = [f for f in said.findings if not f.is_pattern and (f.told or {}).get("compiled", True)]
         if int(part[1]) < len(singles):
             wrong.append(f"{len(singles)} are listed: {line}")
         if (cost := re.search(rf"cost ({_TIME})", line)) and seconds(cost[1]) > 1.06 * total + 1e-4:
@@ -168,7 +168,7 @@ def _check_questions(said, explained):
             if said.findings:
                 said.wrong_head.append(f"not there: {words}")
             continue
-        answer = re.match(r"(not known|yes|no)\b", lines[0].split(words)[1].strip())
+        answer = re.match(r"(not known|unknown|yes|no)\b", lines[0].split(words)[1].strip())
         if not answer or _ANSWERS[answer[1]] is not explained["questions"].get(name):
             said.wrong_head.append(f"the JSON says {explained['questions'].get(name)}: {lines[0].strip()}")
 

@@ -860,11 +860,42 @@ class Runs(Case):
         self.assertRegex(self.ok("stats"), r"\nlost +2  compiled but not stored: the process ended")
         self.job("left")
         said = {one["name"]: one for one in self.json("explain")["compilations"]}
-        self.assertEqual(said["jit_init"]["cause"], "evicted")
+        # The journal says that it was stored, and no eviction removed it.
+        self.assertEqual(said["jit_init"]["cause"], "removed")
         self.assertEqual(said["jit_eval"]["cause"], "uncacheable")
         self.assertIn("the process ended during the write", said["jit_eval"]["advice"])
         self.job("cold")
         self.assertEqual(self.json("stats")["lost"], 0)
+
+    def write_run(self, name, *requests):
+        """Writes the journal of a run with these requests."""
+        start = {"v": 1, "t": 1.0, "ev": "start", "run": name, "job": "job", "mode": "readwrite", "rank": 0, "pid": 1}
+        end = {"v": 1, "t": 9.0, "ev": "end"}
+        folder = self.store / "runs" / name
+        folder.mkdir(mode=0o700, parents=True)
+        events = [start] + [
+            {"v": 1, "t": 2.0 + seq, "ev": "compile", "seq": seq, "client": 1, "name": "jit_step", "request_seconds": 0.5}
+            | request
+            for seq, request in enumerate(requests, 1)
+        ]
+        (folder / "0.jsonl").write_text("".join(json.dumps(event) + "\n" for event in [*events, end]))
+
+    def test_the_head_of_explain(self):
+        self.job("cold")
+        hit = {"outcome": "hit", "source": "local", "compiled": False, "key": "ab" * 32, "program": "cd" * 32}
+        self.write_run("29990101T000000Z-node1-1", hit, hit, hit, hit)
+        head = self.ok("explain").splitlines()[1]
+        self.assertEqual(head, "Nothing was compiled; 3 repeated requests loaded a program again, in 1.5 s")
+        refused = {"outcome": "miss", "reason": "absent", "compiled": True, "compile_seconds": 2.0, "failed": True,
+                   "error": "Mosaic failed\nwith a dump", "key": "ef" * 32, "program": "cd" * 32}  # fmt: skip
+        self.write_run("29990101T000001Z-node1-2", refused)
+        text = self.ok("explain")
+        self.assertIn("1 compilation in 2.0 s: 1 of them has a cause, and cost 2.0 s (1 failed)\n", text)
+        self.assertIn("\nfailed  jit_step, 2.0 s, request 1\n  error: Mosaic failed\n", text)
+        # Nothing is known about a program that is not in the store.
+        self.write_run("29990101T000002Z-node1-3", refused | {"failed": False, "key": "ee" * 32, "by_bytes": "MLIR text"})
+        self.assertEqual(self.json("explain")["questions"]["input_shapes_changed"], None)
+        self.assertIn("unknown  jit_step was compared with nothing: it cannot be read (MLIR text)", self.ok("explain"))
 
     def summaries(self):
         return sorted(self.store.glob("runs/*/summary.json"))

@@ -44,9 +44,14 @@ static int end(void **state) {
     return 0;
 }
 
+static void execute(recorder *h, uint32_t number, uint32_t name, bool is_user_name) {
+    const rk_step_program program = {.number = number, .name = name, .is_user_name = is_user_name};
+    rk_step_detector_execute(h->detector, &program);
+}
+
 static void play(recorder *h, const char *programs) {
     for (const char *at = programs; *at; at++)
-        rk_step_detector_execute(h->detector, (uint32_t)(*at - 'A'), (uint32_t)(*at - 'A'), true);
+        execute(h, (uint32_t)(*at - 'A'), (uint32_t)(*at - 'A'), true);
 }
 
 static void play_times(recorder *h, const char *programs, int times) {
@@ -204,7 +209,7 @@ static void noise_does_no_harm(void **state) {
 static void lengths_of_one_function_are_steps(void **state) {
     recorder *h = *state;
     for (uint32_t i = 0; i < 100; i++)
-        rk_step_detector_execute(h->detector, i, 7, true); // a program per length, all of one name
+        execute(h, i, 7, true); // a program per length, all of one name
     expect_steps(h, 100, 0);
 }
 
@@ -212,18 +217,18 @@ static void numbered_programs_are_distinguished(void **state) {
     recorder *h = *state;
     for (uint32_t i = 0; i < 50; i++)
         for (uint32_t program = 0; program < 4; program++)
-            rk_step_detector_execute(h->detector, program, 7, false);
+            execute(h, program, 7, false);
     expect_steps(h, 50, 0);
 }
 
 static void numbered_programs_that_never_return_are_steps(void **state) {
     recorder *h = *state;
     for (uint32_t i = 0; i < 500; i++)
-        rk_step_detector_execute(h->detector, i, 7, false);
+        execute(h, i, 7, false);
     expect_steps(h, 500, 0);
     // From now on three programs repeat: they are one step.
     for (uint32_t i = 0; i < 3000; i++)
-        rk_step_detector_execute(h->detector, i % 3, 7, false);
+        execute(h, i % 3, 7, false);
     uint64_t before, count = steps(h, &before);
     assert_in_range(count, 990, 1000);
 }

@@ -17,12 +17,12 @@ static void equal_keys_are_one_program(void **state) {
     for (unsigned round = 0; round < 2; round++)
         for (unsigned i = 0; i < 1000; i++) {
             rk_digest key = digest_of(i);
-            assert_int_equal(rk_programs_add(&programs, &key, "jit_step"), i);
+            assert_int_equal(rk_programs_add(&programs, &key, "jit_step", NULL), i);
         }
     assert_int_equal(programs.count, 1000);
     // Programs without a key are always new.
-    assert_int_equal(rk_programs_add(&programs, NULL, "jit_step"), 1000);
-    assert_int_equal(rk_programs_add(&programs, NULL, "jit_step"), 1001);
+    assert_int_equal(rk_programs_add(&programs, NULL, "jit_step", NULL), 1000);
+    assert_int_equal(rk_programs_add(&programs, NULL, "jit_step", NULL), 1001);
 }
 
 static void names_count_where_they_are_the_users(void **state) {
@@ -30,20 +30,27 @@ static void names_count_where_they_are_the_users(void **state) {
     static const struct {
         const char *name;
         bool has_user_name;
-    } cases[] = {{"jit_step", true}, {"jit_v2", true}, {"SyncTensorsGraph.42", false},
-                 {"", false},        {"a.b", true},    {"123", true},
-                 {".7", false},      {"jit_fn.", true}};
+    } cases[] = {{"jit_step", true},
+                 {"jit_v2", true},
+                 {"SyncTensorsGraph.42", false},
+                 {"", false},
+                 {"a.b", true},
+                 {"123", true},
+                 {".7", false},
+                 {"jit_fn.", true},
+                 {"jit__lambda", false},
+                 {"jit__lambda_", false}};
     RK_AUTO(rk_programs) programs = {0};
     for (unsigned i = 0; i < RK_ARRAY_LEN(cases); i++) {
-        uint32_t program = rk_programs_add(&programs, NULL, cases[i].name);
-        if (programs.items[program].has_user_name != cases[i].has_user_name)
+        uint32_t program = rk_programs_add(&programs, NULL, cases[i].name, NULL);
+        if (programs.items[program].step.is_user_name != cases[i].has_user_name)
             fail_msg("\"%s\"", cases[i].name);
-        assert_int_equal(programs.items[program].name >> 31, 0);
+        assert_int_equal(programs.items[program].step.name >> 31, 0);
     }
-    uint32_t one = rk_programs_add(&programs, NULL, "Graph.1");
-    uint32_t other = rk_programs_add(&programs, NULL, "Graph.22");
-    assert_int_equal(programs.items[one].name, programs.items[other].name);
-    assert_int_not_equal(programs.items[one].name, programs.items[0].name);
+    uint32_t one = rk_programs_add(&programs, NULL, "Graph.1", NULL);
+    uint32_t other = rk_programs_add(&programs, NULL, "Graph.22", NULL);
+    assert_int_equal(programs.items[one].step.name, programs.items[other].step.name);
+    assert_int_not_equal(programs.items[one].step.name, programs.items[0].step.name);
 }
 
 static void executables_come_and_go(void **state) {
@@ -72,10 +79,10 @@ static void memory_may_be_short(void **state) {
     RK_AUTO(rk_programs) programs = {0};
     rk_digest key = digest_of(1);
     rk_fault_begin(&(rk_fault_plan){.nth = 1, .calls = RK_FAULT_ALLOC, .lasting = true});
-    assert_int_equal(rk_programs_add(&programs, &key, "f"), RK_NO_PROGRAM);
+    assert_int_equal(rk_programs_add(&programs, &key, "f", NULL), RK_NO_PROGRAM);
     assert_false(rk_programs_bind(&programs, 4096, 0));
     assert_true(rk_fault_end());
-    assert_int_equal(rk_programs_add(&programs, &key, "f"), 0);
+    assert_int_equal(rk_programs_add(&programs, &key, "f", NULL), 0);
     assert_true(rk_programs_bind(&programs, 4096, 0));
 }
 

@@ -3,6 +3,7 @@
 //     model_dump [--locations] [--text] [--format mlir|hlo|hlo_with_config] FILE
 //                                   with --text: as readable text, with complete constants
 //     model_dump --time N FILE      prints the time of N reads
+//     model_dump --inspect FILE…    prints what rk_program_inspect finds, one line per file, as JSON
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "program/program.h"
 #include "program/read.h"
 #include "program/text.h"
 #include "support/peak.h"
@@ -171,11 +173,40 @@ static int time_reading(rk_span code, rk_span format, unsigned flags, long round
     return 0;
 }
 
+static int inspect(const char *path, const char *format) {
+    RK_AUTO(rk_buf) code = {0}, line = {0}, hex = {0};
+    rk_program_info info = {0};
+    rk_err *err = rk_fs_read(path, RK_BUF_DEFAULT_MAX, &code);
+    uint64_t start = rk_monotonic_ns();
+    if (!err)
+        err = rk_program_inspect(rk_buf_span(&code), rk_span_text(format), &info);
+    uint64_t took = rk_monotonic_ns() - start;
+    if (err)
+        return complain(err, NULL);
+    rk_buf_add_hex(&hex, rk_digest_span(&info.fingerprint));
+    rk_json json = rk_json_on(&line);
+    rk_json_begin_object(&json);
+    rk_json_member_text(&json, "fingerprint", rk_buf_span(&hex));
+    rk_json_member_string(&json, "by_bytes", info.by_bytes);
+    rk_json_member_string(&json, "uncacheable", info.uncacheable);
+    rk_json_member_uint(&json, "ns", took);
+    rk_json_end_object(&json);
+    (void)puts(rk_buf_text(&line));
+    rk_program_info_cleanup(&info);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     unsigned flags = 0;
     long rounds = 0;
     bool as_text = false;
     const char *format = "mlir", *path = NULL;
+    if (argc > 1 && strcmp(argv[1], "--inspect") == 0) {
+        for (int i = 2; i < argc; i++)
+            if (inspect(argv[i], format))
+                return 1;
+        return 0;
+    }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--locations") == 0)
             flags |= RK_READ_LOCATIONS;

@@ -258,13 +258,14 @@ static void assert_same_as_model(const char *file) {
     rk_digest of_model, streamed;
     rk_traits traits;
     bool has_traits;
+    rk_program_role role;
     assert_null(rk_model_read(rk_buf_span(&code), rk_span_text(format), RK_READ_LOCATIONS, &model,
                               &reason));
     assert_non_null(model);
     assert_null(rk_fingerprint(model, &of_model));
     rk_model_free(model);
     assert_null(rk_fingerprint_program(rk_buf_span(&code), rk_span_text(format), &streamed,
-                                       &streamed_reason, &traits, &has_traits));
+                                       &streamed_reason, &traits, &has_traits, &role));
     assert_null(streamed_reason);
     assert_same(of_model, streamed);
 }

@@ -159,8 +159,9 @@ static void all_ways_have_one_fingerprint(void **state) {
         rk_buf data = rk_test_program(name);
         rk_traits traits;
         bool has_traits;
+        rk_program_role role;
         assert_null(rk_fingerprint_program(rk_buf_span(&data), rk_span_text(KERNELS[i].format),
-                                           &streamed, &reason, &traits, &has_traits));
+                                           &streamed, &reason, &traits, &has_traits, &role));
         assert_null(reason);
         for (size_t f = 0; f < RK_ARRAY_LEN(flags); f++) {
             rk_model *model = read_model(rk_buf_span(&data), KERNELS[i].format, flags[f]);

@@ -63,9 +63,8 @@ def int_beta(t):
     return t
 
 
-def single_loss(model, data, t, key):
+def single_loss(model, data, t, noise):
     std = jnp.sqrt(jnp.maximum(1 - jnp.exp(-int_beta(t)), 1e-5))
-    noise = jr.normal(key, data.shape)
     y = data * jnp.exp(-0.5 * int_beta(t)) + std * noise
     return std**2 * jnp.mean((model(t, y) + noise / std) ** 2)
 
@@ -74,7 +73,8 @@ def batch_loss(model, data, key):
     size = data.shape[0]
     time_key, noise_key = jr.split(key)
     t = jr.uniform(time_key, (size,), maxval=T1 / size) + (T1 / size) * jnp.arange(size)
-    return jnp.mean(jax.vmap(functools.partial(single_loss, model))(data, t, jr.split(noise_key, size)))
+    noise = jr.normal(noise_key, data.shape)
+    return jnp.mean(jax.vmap(functools.partial(single_loss, model))(data, t, noise))
 
 
 @eqx.filter_jit
@@ -100,10 +100,10 @@ def sample(model, key, steps):
         t = T1 - i * dt  # LINE: sampler
         return y + 0.5 * dt * (y + model(t, y))  # LINE: sampler
 
-    def one(key):
-        return jax.lax.fori_loop(0, steps, step, jr.normal(key, (1, SIDE, SIDE)))  # LINE: sampler
+    def one(y):
+        return jax.lax.fori_loop(0, steps, step, y)  # LINE: sampler
 
-    return jax.vmap(one)(jr.split(key, 4))
+    return jax.vmap(one)(jr.normal(key, (4, 1, SIDE, SIDE)))
 
 
 def synthetic(rng, count):
@@ -121,6 +121,7 @@ def main():
     parser.add_argument("--eval-batch", type=int, default=16)
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--hidden", type=int, default=32)
+    parser.add_argument("--blocks", type=int, default=1)
     parser.add_argument("--eval-every", type=int, default=8)
     parser.add_argument("--sample-steps", type=int, default=20)
     args = parser.parse_args()
@@ -130,7 +131,7 @@ def main():
     rng = np.random.default_rng(0)
     train, test = synthetic(rng, 512), synthetic(rng, 48)
     model_key, train_key, eval_key, sample_key = jr.split(jr.key(0), 4)
-    model = Mixer(args.hidden, 2, key=model_key)  # LINE: init
+    model = Mixer(args.hidden, args.blocks, key=model_key)  # LINE: init
     optimizer = optax.adabelief(args.lr)
     opt_state = optimizer.init(eqx.filter(model, eqx.is_inexact_array))  # LINE: init
     model, train_key, opt_state = eqx.filter_shard((model, train_key, opt_state), replicated)

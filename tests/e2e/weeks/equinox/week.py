@@ -28,12 +28,14 @@ WEEK = {
                 "findings": [],
                 "steps": 24,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
         {
-            "what": "the loss is ramped up over epochs; the epoch is a Python number, so the step is compiled for each epoch",
+            "what": "the loss is ramped up; the epoch is a Python number, so the step is compiled for each epoch",
             "args": ["--lr", "3e-3", "--steps", "16"],
             "edit": [
                 (
@@ -89,7 +91,9 @@ WEEK = {
                 ],
                 "steps": 24,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -118,7 +122,7 @@ WEEK = {
             "expect": {"compiled": "none", "findings": [], "steps": 24, "questions": {"input_shapes_changed": False}},
         },
         {
-            "what": "two changes at once: the learning rate 1e-3 instead of 3e-3, and evaluation in batches of 24, not 16",
+            "what": "two changes at once: the learning rate 1e-3 instead of 3e-3, and evaluation batches of 24",
             "args": ["--lr", "1e-3", "--steps", "24", "--sample-steps", "30", "--eval-batch", "24"],
             "expect": {
                 "compiled": 2,
@@ -152,7 +156,7 @@ WEEK = {
             "edit": [
                 (
                     "@eqx.filter_jit\ndef make_step(",
-                    '@functools.partial(eqx.filter_jit, compiler_options={"xla_cpu_enable_fast_mth": "true"})\n'
+                    '@functools.partial(eqx.filter_jit, compiler_options={"xla_cpu_enable_fast_mth": True})\n'
                     "def make_step(",
                 ),
             ],
@@ -191,7 +195,9 @@ WEEK = {
                 "may": {"removed", "eager_startup"},
                 "steps": 24,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },

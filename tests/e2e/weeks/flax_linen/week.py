@@ -27,7 +27,9 @@ WEEK = {
                 "findings": [],
                 "steps": 24,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -39,12 +41,14 @@ WEEK = {
                 "findings": [],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
         {
-            "what": "a comment above the step and a renamed local variable: all later lines moved, no operation changed",
+            "what": "a comment above the step and a renamed local variable: lines moved, no operation changed",
             "args": ["--lr", "1e-3", "--batch", "16", "--steps", "40"],
             "edit": [
                 (
@@ -59,7 +63,9 @@ WEEK = {
                 "findings": [],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -73,7 +79,9 @@ WEEK = {
                 ],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
                 "advice": [{"argument", "array", "input", "pass", "traced", "inject_hyperparams"}],
             },
@@ -88,7 +96,9 @@ WEEK = {
                 ],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": True, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": True,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -109,7 +119,9 @@ WEEK = {
                 "may": {"environment", "flag_drift"},
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": True, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": True,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -156,7 +168,9 @@ WEEK = {
                 ],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -169,7 +183,9 @@ WEEK = {
                 "findings": [{"kind": {"removed"}, "program": "jit_train_step", "line": None, "values": None}],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },

@@ -29,7 +29,9 @@ WEEK = {
                 "findings": [],
                 "steps": 24,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -41,7 +43,9 @@ WEEK = {
                 "findings": [],
                 "steps": 24,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -53,7 +57,9 @@ WEEK = {
                 "findings": [],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -100,7 +106,7 @@ WEEK = {
             },
         },
         {
-            "what": "gradients are accumulated over 4 parts of each batch: two new functions take the place of the step",
+            "what": "gradients are accumulated over 4 parts of each batch: two new functions replace the step",
             "args": ["--lr", "1e-3", "--steps", "24", "--eval-every", "5", "--top-k", "3", "--accumulate", "4"],
             "expect": {
                 "compiled": 2,
@@ -117,7 +123,9 @@ WEEK = {
                 "findings": [],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
@@ -131,7 +139,9 @@ WEEK = {
                 "may": {"evicted", "eager_startup"},
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
                 "advice": [{"max-size", "REKINDLE_MAX", "size", "larger", "limit"}],
             },
@@ -139,7 +149,16 @@ WEEK = {
         {
             "what": "two changes at once: dropout 0.2 instead of 0.1, and the best 5 classes instead of 3",
             "args": [
-                "--lr", "1e-3", "--steps", "40", "--eval-every", "5", "--top-k", "5", "--dropout", "0.2",
+                "--lr",
+                "1e-3",
+                "--steps",
+                "40",
+                "--eval-every",
+                "5",
+                "--top-k",
+                "5",
+                "--dropout",
+                "0.2",
             ],
             "expect": {
                 "compiled": 2,
@@ -154,7 +173,16 @@ WEEK = {
         {
             "what": "the jitted function train_step is now called update_step; its operations are the same",
             "args": [
-                "--lr", "1e-3", "--steps", "40", "--eval-every", "5", "--top-k", "5", "--dropout", "0.2",
+                "--lr",
+                "1e-3",
+                "--steps",
+                "40",
+                "--eval-every",
+                "5",
+                "--top-k",
+                "5",
+                "--dropout",
+                "0.2",
             ],
             "edit": [
                 ("def train_step(model, optimizer,", "def update_step(model, optimizer,"),
@@ -164,15 +192,27 @@ WEEK = {
                 "findings": [],
                 "steps": 40,
                 "questions": {
-                    "input_shapes_changed": False, "profile_or_sharding_changed": False, "hidden_branch_active": False,
+                    "input_shapes_changed": False,
+                    "profile_or_sharding_changed": False,
+                    "hidden_branch_active": False,
                 },
             },
         },
         {
             "what": "24 channels instead of 16",
             "args": [
-                "--lr", "1e-3", "--steps", "40", "--eval-every", "5", "--top-k", "5", "--dropout", "0.2",
-                "--width", "24",
+                "--lr",
+                "1e-3",
+                "--steps",
+                "40",
+                "--eval-every",
+                "5",
+                "--top-k",
+                "5",
+                "--dropout",
+                "0.2",
+                "--width",
+                "24",
             ],
             "expect": {
                 "compiled": "some",

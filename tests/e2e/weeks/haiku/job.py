@@ -45,9 +45,9 @@ def shuffled(data, size, steps):
 def make_network(channels, width):
     def network(images, is_training):
         x = hk.Conv2D(channels, kernel_shape=3, stride=2)(images)  # LINE: network
-        x = jax.nn.relu(x)
+        x = jax.nn.relu(x)  # LINE: network
         x = hk.Conv2D(2 * channels, kernel_shape=3, stride=2)(x)  # LINE: network
-        x = hk.Flatten()(jax.nn.relu(x))
+        x = hk.Flatten()(jax.nn.relu(x))  # LINE: network
         mlp = hk.nets.MLP([width, CLASSES])
         rate = 0.1 if is_training else None
         return mlp(x, dropout_rate=rate, rng=hk.next_rng_key() if is_training else None)  # LINE: network

@@ -78,6 +78,8 @@ class LanguageModel(nn.Module):
         self.positions = nn.Embedding(LENGTH, args.width)
         self.layers = nn.ModuleList(Layer(args) for _ in range(args.layers))
         self.norm = nn.LayerNorm(args.width)
+        for embedding in (self.tokens, self.positions):
+            nn.init.normal_(embedding.weight, std=0.1)
 
     def forward(self, tokens, positions=None):
         if positions is None:

@@ -1,0 +1,357 @@
+// Finds steps of PyTorch/XLA in pieces. PyTorch/XLA records all operations up to a barrier, or up
+// to a read of a value (.item()), as one graph. All its graphs have one name, and pieces of one
+// step may share most of their lines. So this file decides which graphs are versions of each other,
+// and which ones are parts of one step, executed one after the other.
+#include "base/alloc.h"
+#include "diagnose/explain/patterns_internal.h"
+
+enum {
+    STEPS_MIN = 3,       // executions of a recurring part
+    PARTS_MIN = 3,       // different graphs in a step
+    MICRO_STEPS_MAX = 4, // a graph of a micro-batch is executed more often than that of the update
+};
+// Versions of one graph are similar and return nearly the same.
+#define VERSION_SIMILARITY 0.75
+#define VERSION_RESULTS    0.8
+
+// A graph that a process executed.
+typedef struct graph {
+    const rk_known *known;
+    const rk_explained *item; // its compilation in this process; NULL: it was loaded
+    uint64_t executions;
+    const rk_run_compile *request; // the first one in this process; NULL: unknown
+    size_t group;                  // index of one of its versions
+} graph;
+
+typedef struct graphs {
+    graph *items; // owned
+    size_t count;
+    uint64_t steps;
+    double executions, reads; // in each step
+    size_t parts;             // groups that recur in the steps
+} graphs;
+
+static void graphs_cleanup(graphs *list) {
+    rk_free(list->items);
+}
+
+static const rk_explained *compilation_of(const rk_explainer *e, size_t process, const char *key) {
+    for (size_t i = 0; i < e->out->count; i++) {
+        const rk_explained *item = &e->out->items[i];
+        if (item->compile->process == process && strcmp(item->compile->key, key) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static const rk_run_compile *first_request(const rk_run_model *run, size_t process,
+                                           const char *key) {
+    const rk_run_compile *first = NULL;
+    for (size_t i = 0; i < run->compile_count; i++) {
+        const rk_run_compile *one = &run->compiles[i];
+        if (one->process == process && strcmp(one->key, key) == 0 &&
+            (!first || one->seq < first->seq))
+            first = one;
+    }
+    return first;
+}
+
+// Collects the executed graphs of the process, with their last counts.
+static rk_err *collect(const rk_explainer *e, size_t process, graphs *out_graphs) {
+    const rk_run_model *run = e->run;
+    out_graphs->items = rk_calloc(run->executed_count + 1, sizeof *out_graphs->items);
+    if (!out_graphs->items)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < run->executed_count; i++) {
+        const rk_run_executed *executed = &run->executed[i];
+        const rk_known *known =
+            executed->process == process ? rk_corpus_find(e->corpus, executed->key) : NULL;
+        size_t at = 0;
+        if (!known || !known->has_sketch || known->sketch.is_mlir)
+            continue;
+        while (at < out_graphs->count && out_graphs->items[at].known != known)
+            at++;
+        out_graphs->items[at] = (graph){
+            .known = known,
+            .item = compilation_of(e, process, executed->key),
+            .executions = executed->executions,
+            .request = first_request(run, process, executed->key),
+            .group = at,
+        };
+        out_graphs->count += at == out_graphs->count;
+    }
+    return NULL;
+}
+
+// Groups.
+
+static uint64_t count_executions(const graphs *list, size_t group) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += list->items[i].group == group ? list->items[i].executions : 0;
+    return count;
+}
+
+static void join(graphs *list, size_t a, size_t b) {
+    size_t from = list->items[a].group, to = list->items[b].group;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].group == from)
+            list->items[i].group = to;
+}
+
+// The graph of the same process that graph `at` was compared with; `count` if there is none.
+static size_t compared_with(const graphs *list, size_t at) {
+    const rk_explained *item = list->items[at].item;
+    size_t i = 0;
+    while (i < list->count && !(item && item->nearest_of && list->items[i].known == item->nearest))
+        i++;
+    return item && item->nearest_of && item->nearest_of->process == item->compile->process
+               ? i
+               : list->count;
+}
+
+// Returns whether the comparison leaves open if the two are versions: their operations differ.
+static bool is_open(const rk_explained *item) {
+    return !item->accumulates &&
+           (item->cause == RK_CAUSE_STRUCTURE || item->cause == RK_CAUSE_PARAMETERS);
+}
+
+static void join_versions(graphs *list, bool open) {
+    for (size_t i = 0; i < list->count; i++) {
+        size_t other = compared_with(list, i);
+        if (other < list->count && is_open(list->items[i].item) == open)
+            join(list, i, other);
+    }
+}
+
+// Share of the results that two graphs have in common, by type.
+static double same_results(const rk_sketch *a, const rk_sketch *b) {
+    uint32_t common = 0,
+             all = a->result_count > b->result_count ? a->result_count : b->result_count;
+    for (uint32_t i = 0; i < a->result_count; i++) {
+        uint32_t before = 0, there = 0; // equal types up to here, and on the other side
+        for (uint32_t k = 0; k <= i; k++)
+            before += strcmp(a->results[k].type, a->results[i].type) == 0;
+        for (uint32_t k = 0; k < b->result_count; k++)
+            there += strcmp(b->results[k].type, a->results[i].type) == 0;
+        common += before <= there;
+    }
+    return all ? (double)common / all : 1;
+}
+
+static bool recurs(const graphs *list, size_t at) {
+    return 4 * count_executions(list, list->items[at].group) >= 3 * list->steps;
+}
+
+// Returns whether graph `at` and the graph that it was compared with are parts of one step: both
+// recur in every step, and they do or return different things.
+static bool are_parts(const graphs *list, size_t at, size_t other) {
+    const graph *one = &list->items[at], *before = &list->items[other];
+    return one->group != before->group && is_open(one->item) && recurs(list, at) &&
+           recurs(list, other) &&
+           (one->item->similarity < VERSION_SIMILARITY ||
+            same_results(&one->known->sketch, &before->known->sketch) < VERSION_RESULTS);
+}
+
+// Returns whether only the first step executed the graph that graph `at` was compared with. Later
+// steps take as inputs what the first one created, in other views.
+static bool is_of_first_step(const graphs *list, size_t at, size_t other) {
+    const graph *one = &list->items[at], *before = &list->items[other];
+    return before->executions == 1 && 2 * one->executions >= list->steps &&
+           one->executions >= STEPS_MIN && before->request && before->request->has_executions &&
+           (double)before->request->executions < list->executions && !one->item->accumulates;
+}
+
+// Steps.
+
+static uint64_t largest_group(const graphs *list) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        uint64_t count = count_executions(list, i);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+// The number of steps, if step detection found none: a counter makes every program a new one. The
+// group with the fewest executions is executed once in each step.
+static uint64_t guess_steps(const graphs *list) {
+    uint64_t most = largest_group(list), fewest = most;
+    for (size_t i = 0; i < list->count; i++) {
+        uint64_t count = count_executions(list, i);
+        if (count >= STEPS_MIN && MICRO_STEPS_MAX * count >= most && count < fewest)
+            fewest = count;
+    }
+    return fewest;
+}
+
+static rk_err *count_steps(const rk_explainer *e, size_t process, graphs *list) {
+    RK_AUTO(rk_steps) steps = {0};
+    RK_TRY(rk_steps_read(e->run, &steps));
+    list->steps = process < steps.count ? steps.processes[process].count : 0;
+    // Executions of which none repeats are steps of their own.
+    if (list->steps >= STEPS_MIN && list->steps <= largest_group(list))
+        return NULL;
+    rk_autofree size_t *groups = rk_calloc(list->count + 1, sizeof *groups);
+    if (!groups)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < list->count; i++)
+        groups[i] = list->items[i].group;
+    join_versions(list, true);
+    list->steps = guess_steps(list);
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].group = groups[i];
+    return NULL;
+}
+
+// Joins all versions, and counts what recurs in the steps.
+static void sum_up(graphs *list, const rk_run_process *process) {
+    uint64_t executions = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t other = compared_with(list, i);
+        if (other < list->count && is_open(list->items[i].item) && !are_parts(list, i, other))
+            join(list, i, other);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        uint64_t count = count_executions(list, i);
+        if (count >= STEPS_MIN && 2 * count >= list->steps) {
+            list->parts++;
+            executions += count;
+        }
+    }
+    list->executions = (double)executions / (double)list->steps;
+    list->reads = (double)process->counts.device_to_host / (double)list->steps;
+}
+
+// A read executes what one number needs, and returns only this number.
+static bool is_read(const rk_sketch *sketch) {
+    const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
+    return strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
+}
+
+// Returns whether a graph that is not a read follows graph `at` in the first step, with at most
+// other reads in between. So the read is not the last operation of the step.
+static bool is_followed(const graphs *list, size_t at) {
+    const rk_run_compile *from = list->items[at].request, *next = NULL;
+    uint64_t reads = 1;
+    for (size_t i = 0; from && i < list->count; i++) {
+        const rk_run_compile *request = list->items[i].request;
+        if (request && request->seq > from->seq && !is_read(&list->items[i].known->sketch) &&
+            recurs(list, i) && (!next || request->seq < next->seq))
+            next = request;
+    }
+    for (size_t i = 0; next && i < list->count; i++)
+        reads += list->items[i].request && list->items[i].request->seq > from->seq &&
+                 list->items[i].request->seq < next->seq;
+    return next && next->seq == from->seq + reads && next->executions <= from->executions + reads;
+}
+
+// Returns whether reads cut the step: a number is read in every step, before the step goes on.
+static bool is_cut_by_reads(const graphs *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (is_read(&list->items[i].known->sketch) && recurs(list, i) && is_followed(list, i))
+            return true;
+    return false;
+}
+
+static bool is_in_pieces(const graphs *list) {
+    return list->parts >= PARTS_MIN || (list->parts > 1 && is_cut_by_reads(list));
+}
+
+// The place.
+
+// The smallest read; if there is none, the smallest part.
+static const graph *find_cut(const graphs *list) {
+    const graph *best = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        const graph *one = &list->items[i];
+        bool reads = is_read(&one->known->sketch),
+             best_reads = best && is_read(&best->known->sketch);
+        if (recurs(list, i) &&
+            (!best || (reads && !best_reads) ||
+             (reads == best_reads && one->known->sketch.op_count < best->known->sketch.op_count)))
+            best = one;
+    }
+    return best;
+}
+
+// The line that makes a result of the graph that was cut.
+static rk_err *find_place(const rk_explainer *e, const graphs *list, char **out_file,
+                          uint32_t *out_line) {
+    const graph *cut = find_cut(list);
+    RK_AUTO(rk_loaded) loaded = {0};
+    rk_source place;
+    if (!cut)
+        return NULL;
+    RK_TRY(rk_corpus_open(e->corpus, cut->known, &loaded));
+    for (uint32_t i = 0; loaded.loaded && i < loaded.index.result_count; i++) {
+        uint32_t op = loaded.index.producer[loaded.index.results[i]];
+        if (op == RK_NO_ID || !rk_program_index_source(&loaded.index, op, &place))
+            continue;
+        *out_line = place.line;
+        return rk_difference_text(place.file, out_file);
+    }
+    return NULL;
+}
+
+// The pattern.
+
+static void describe(const graphs *list, rk_pattern_text *text) {
+    uint64_t executions = (uint64_t)(list->executions + 0.5);
+    if (executions <= list->parts)
+        rk_buf_add_format(&text->summary, "a step is %zu programs, one after the other",
+                          list->parts);
+    else
+        rk_buf_add_format(&text->summary,
+                          "a step is %llu executions of %zu programs, one after the other",
+                          (unsigned long long)executions, list->parts);
+    if (list->reads >= 0.5)
+        rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", list->reads);
+    rk_buf_add_text(&text->advice,
+                    "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
+                    "the graph: keep the numbers on the device (torch.where instead of if), read "
+                    "them once after the step, and leave one barrier a step.");
+}
+
+// Resets the cause of parts that were compared with other parts of the step, since neither was
+// compiled because of the other, and of graphs that replace those of the first step. Then collects
+// the programs of the parts that no other cause explains.
+static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *members) {
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_explained *item = list->items[i].item;
+        size_t other = compared_with(list, i);
+        if (item && other < list->count &&
+            (are_parts(list, i, other) || is_of_first_step(list, i, other)))
+            rk_explained_be_first(&e->out->items[item - e->out->items]);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_explained *item = list->items[i].item;
+        if (item && item->cause == RK_CAUSE_FIRST && recurs(list, i))
+            RK_TRY(rk_members_add(members, item));
+    }
+    return NULL;
+}
+
+rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, bool *out_found) {
+    RK_AUTO(graphs) list = {0};
+    RK_AUTO(rk_members) members = {0};
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    rk_autofree char *file = NULL;
+    uint32_t line = 0;
+    RK_TRY(collect(e, process, &list));
+    if (!list.count)
+        return NULL;
+    join_versions(&list, false);
+    RK_TRY(count_steps(e, process, &list));
+    if (list.steps < STEPS_MIN)
+        return NULL;
+    sum_up(&list, &e->run->processes[process]);
+    if (!is_in_pieces(&list))
+        return NULL;
+    *out_found = true;
+    RK_TRY(find_place(e, &list, &file, &line));
+    RK_TRY(take_parts(e, &list, &members));
+    describe(&list, &text);
+    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text, file,
+                          line);
+}

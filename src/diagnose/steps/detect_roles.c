@@ -1,0 +1,214 @@
+// Programs of the step detector: their scores, the reference, and which of them are light.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "diagnose/steps/detect_internal.h"
+
+enum {
+    NONE = UINT32_MAX,
+    TRIVIAL_OPERATIONS = 5, // a smaller program that returns nothing that it got has no score
+    CARRIED_MAX = 15,       // more carried results do not raise the score
+    SMALL = 16,             // a program is small beside one with so many times the operations
+    LITTLE = 4,             // the same for carried results
+    MUCH = 2,               // the same, for a program that carries much
+    GAP_MIN = 6,            // executions; a gap also has about one for each carried result
+};
+
+uint32_t rk_step_program_score(const rk_step_program *program) {
+    uint64_t operations = program->operations, carried = program->carried;
+    if (operations == 0)
+        return 1; // not known
+    if (operations <= TRIVIAL_OPERATIONS && carried == 0)
+        return 0;
+    uint64_t score = operations * (1 + (carried < CARRIED_MAX ? carried : CARRIED_MAX));
+    return score < UINT32_MAX ? (uint32_t)score : UINT32_MAX;
+}
+
+// The identity of a program whose name is only a number: its name and role. Steps on batches of
+// another length, or with another constant, have the same role.
+static uint32_t token_of(const rk_step_program *program) {
+    if (program->is_user_name)
+        return program->name | RK_STEP_DETECTOR_NAMED;
+    if (program->operations == 0)
+        return program->number;
+    uint32_t parts[] = {program->operations, program->carried, program->carried_types};
+    uint32_t hash = program->name;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        hash = (hash ^ parts[i]) * 0x9E3779B1u ^ hash >> 15;
+    return hash | RK_STEP_DETECTOR_NAMED;
+}
+
+static bool is_light(const rk_step_detector *r, const rk_step_detector_program *program) {
+    if (program->is_companion)
+        return true;
+    if (r->reference == NONE || program->operations == 0)
+        return false;
+    const rk_step_detector_program *reference = &r->programs[r->reference];
+    uint64_t operations = program->operations, carried = program->carried;
+    if (LITTLE * carried < reference->carried)
+        return true;
+    if (program->token == reference->token)
+        return false;
+    bool carries_much = carried >= MUCH && MUCH * carried >= reference->carried;
+    return SMALL * operations < reference->operations && !carries_much;
+}
+
+static bool grow(rk_step_detector *r, uint32_t number) {
+    uint32_t larger = number < 32 ? 64 : number * 2;
+    rk_step_detector_program *grown = rk_realloc(r->programs, larger * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + r->program_capacity, 0, (larger - r->program_capacity) * sizeof *grown);
+    r->programs = grown;
+    r->program_capacity = larger;
+    return true;
+}
+
+rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
+                                                 const rk_step_program *program) {
+    uint32_t number = program->number;
+    if (number >= r->program_capacity && !grow(r, number))
+        return NULL;
+    rk_step_detector_program *known = &r->programs[number];
+    if (known->name != 0)
+        return known;
+    *known = (rk_step_detector_program){
+        .token = token_of(program),
+        .name = program->name | RK_STEP_DETECTOR_NAMED,
+        .operations = program->operations,
+        .carried = program->carried,
+        .carried_types = program->carried_types,
+        .score = rk_step_program_score(program),
+        .carried_bytes = program->carried_bytes,
+        .is_numbered = !program->is_user_name,
+    };
+    for (uint32_t i = 0; i < r->program_capacity && r->has_companions; i++)
+        if (r->programs[i].token == known->token)
+            known->is_companion |= r->programs[i].is_companion;
+    known->is_light = is_light(r, known);
+    return known;
+}
+
+static bool is_in_current(const rk_step_detector *r, const rk_step_detector_program *program) {
+    for (uint32_t i = 0; r->current && i < r->current->period; i++)
+        if (r->current->tokens[i] == (r->current->by_name ? program->name : program->token))
+            return true;
+    return false;
+}
+
+static uint32_t digits_of(uint32_t number) {
+    return number == 0 ? 0 : 32 - (uint32_t)__builtin_clz(number);
+}
+
+uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length) {
+    if (r->reference == NONE || length < GAP_MIN)
+        return NONE;
+    uint32_t gap = digits_of(length) - 1;
+    return r->gaps[gap].is_light ? NONE : RK_STEP_DETECTOR_FIRST_GAP + gap;
+}
+
+static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry, uint64_t *to,
+                       uint64_t *kept) {
+    rk_step_detector_entry copy = *entry;
+    *rk_step_detector_entry_at(r, --*to) = copy;
+    ++*kept;
+}
+
+// Removes light programs from the history, and adds the gaps that they make. The entries move to
+// its end.
+static void clean_history(rk_step_detector *r) {
+    uint64_t to = r->entries, kept = 0;
+    uint32_t length = 0;
+    rk_step_detector_entry gap = {.is_new = false}; // its last execution
+    bool ends = false;
+    for (uint64_t i = r->entries; i-- > r->entries - r->valid;) {
+        const rk_step_detector_program *program = rk_step_detector_program_at(r, i);
+        const rk_step_detector_entry *entry = rk_step_detector_entry_at(r, i);
+        if (program->is_light) {
+            ends = ends || is_in_current(r, program);
+            if (length == 0)
+                gap.totals = entry->totals;
+            length += program->carried > 0;
+            continue;
+        }
+        gap.program = kept > 0 ? rk_step_detector_gap_of(r, length) : NONE;
+        if (gap.program != NONE)
+            move_entry(r, &gap, &to, &kept);
+        else if (kept == 0)
+            r->gap += length;
+        length = 0;
+        move_entry(r, entry, &to, &kept);
+    }
+    r->valid = kept;
+    r->next_look = 0;
+    if (ends) {
+        rk_step_detector_emit(r);
+        r->current = NULL;
+        r->at = 0;
+        r->flat_steps = 0;
+    }
+    if (!r->current)
+        r->begun = r->entries - kept;
+}
+
+static void find_light(rk_step_detector *r) {
+    for (uint32_t i = 0; i < r->program_capacity; i++)
+        r->programs[i].is_light = is_light(r, &r->programs[i]);
+    for (uint32_t i = 0; i < RK_STEP_DETECTOR_GAPS; i++)
+        r->gaps[i].is_light =
+            r->gaps[i].is_companion || i + 1 < digits_of(r->programs[r->reference].carried);
+    clean_history(r);
+}
+
+void rk_step_detector_weigh(rk_step_detector *r, uint32_t program) {
+    rk_step_detector_program *candidate = &r->programs[program];
+    uint32_t times = 0, best = r->reference == NONE ? 0 : r->programs[r->reference].score;
+    candidate->executions += candidate->executions < RK_STEP_DETECTOR_TIMES;
+    if (RK_LIKELY(candidate->score <= best || candidate->operations == 0 ||
+                  candidate->is_companion))
+        return;
+    for (uint32_t i = 0; i < r->program_capacity; i++)
+        times += r->programs[i].token == candidate->token ? r->programs[i].executions : 0;
+    if (times < RK_STEP_DETECTOR_TIMES)
+        return;
+    r->reference = program;
+    find_light(r);
+}
+
+bool rk_step_detector_drop_companions(rk_step_detector *r, uint64_t from, uint32_t period) {
+    const rk_step_detector_program *main_program = rk_step_detector_program_at(r, from);
+    uint32_t times = 0, others = 0;
+    for (uint32_t i = 1; i < period; i++)
+        if (rk_step_detector_program_at(r, from + i)->carried > main_program->carried)
+            main_program = rk_step_detector_program_at(r, from + i);
+    uint32_t token = main_program->token, carried = main_program->carried;
+    for (uint32_t i = 0; i < period; i++) {
+        const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
+        times += program->token == token;
+        others += program->token != token;
+        if (program->token != token &&
+            (program->operations == 0 || MUCH * (uint64_t)program->carried > carried))
+            return false;
+    }
+    if (times < 2 || others == 0)
+        return false;
+    r->has_companions = true;
+    for (uint32_t i = 0; i < period; i++) {
+        uint32_t other = rk_step_detector_program_at(r, from + i)->token;
+        for (uint32_t p = 0; p < r->program_capacity && other != token; p++)
+            r->programs[p].is_companion |= r->programs[p].token == other;
+        for (uint32_t g = 0; g < RK_STEP_DETECTOR_GAPS; g++)
+            r->gaps[g].is_companion |= r->gaps[g].token == other;
+    }
+    find_light(r);
+    return true;
+}
+
+bool rk_step_detector_is_similar(const rk_step_detector_program *a,
+                                 const rk_step_detector_program *b) {
+    if (a->token == b->token)
+        return true;
+    uint64_t one = a->operations, other = b->operations;
+    return a->is_numbered && b->is_numbered && one > 0 && other > 0 && a->carried > 0 &&
+           a->carried_types == b->carried_types && 2 * one >= other && 2 * other >= one;
+}
