@@ -69,13 +69,7 @@ static void place(rk_asm *p, uint32_t id) {
     const rk_node *node = &p->model->nodes.items[id];
     const rk_field *fields = node->field_count ? p->model->fields.items + node->first_field : NULL;
     uint32_t mask = p->node_slot_count - 1;
-<<<<<<< HEAD
-    uint32_t slot =
-        (uint32_t)hash_of(p, node, p->model->fields.items + node->first_field, node->field_count) &
-        mask;
-=======
     uint32_t slot = (uint32_t)hash_of(p, node, fields, node->field_count) & mask;
->>>>>>> mlirtext
     while (p->node_slots[slot])
         slot = (slot + 1) & mask;
     p->node_slots[slot] = id + 1;
