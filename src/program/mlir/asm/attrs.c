@@ -92,7 +92,7 @@ static uint32_t read_dialect_attr(rk_asm *p) {
         rk_asm_fail(p, "an alias in an attribute"); // its form depends on its place
         return RK_NO_ID;
     }
-    if (rk_asm_accept_text(p, "#stablehlo"))
+    if (rk_asm_accept_text(p, "#stablehlo") || rk_asm_accept_text(p, "#chlo"))
         return rk_asm_stablehlo_attr(p);
     return rk_asm_accept_text(p, "#sdy") ? rk_asm_sdy_attr(p) : unknown(p);
 }

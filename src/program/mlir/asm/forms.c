@@ -157,8 +157,8 @@ static uint32_t default_dims(rk_asm *p, uint32_t first, rk_span code) {
 }
 
 static uint32_t default_of(rk_asm *p, uint32_t first, rk_span code) {
-    if (rk_span_is(code, "false"))
-        return rk_asm_bool(p, false);
+    if (rk_span_is(code, "false") || rk_span_is(code, "true"))
+        return rk_asm_bool(p, code.len == 4);
     if (rk_span_is(code, "0") || rk_span_is(code, "-1"))
         return rk_asm_int64(p, code.len == 2 ? -1 : 0);
     if (rk_span_is(code, "list"))

@@ -76,14 +76,22 @@ static bool read_compare_type(rk_asm *p) {
 }
 
 // ", lower = true", or nothing.
-static bool read_lower(rk_asm *p) {
+static bool read_flag(rk_asm *p, const char *name) {
     if (!rk_asm_accept(p, ','))
         return true;
-    if (!rk_asm_expect_word(p, "lower") || !rk_asm_expect(p, '='))
+    if (!rk_asm_expect_word(p, name) || !rk_asm_expect(p, '='))
         return false;
     bool value = rk_asm_accept_word(p, "true");
     return (value || rk_asm_expect_word(p, "false")) &&
-           rk_asm_add_attr(p, "lower", rk_asm_bool(p, value));
+           rk_asm_add_attr(p, name, rk_asm_bool(p, value));
+}
+
+static bool read_lower(rk_asm *p) {
+    return read_flag(p, "lower");
+}
+
+static bool read_stable(rk_asm *p) {
+    return read_flag(p, "is_stable");
 }
 
 // ", precision = [DEFAULT, DEFAULT], algorithm = <…>", or a part of it.
@@ -289,6 +297,7 @@ static bool read_item(rk_asm *p, const rk_asm_op *op, rk_span kind, rk_span name
         bool (*read)(rk_asm *);
     } whole[] = {{"compare_type", read_compare_type},
                  {"lower", read_lower},
+                 {"stable", read_stable},
                  {"precision", read_precision},
                  {"slice", read_ranges},
                  {"bits", read_bits},
@@ -406,6 +415,15 @@ static bool types_optional(rk_asm *p, const rk_asm_op *op) {
     return is_good;
 }
 
+// "type, type -> type", "type -> (type, type)"
+static bool types_arrow(rk_asm *p, const rk_asm_op *op) {
+    uint32_t first = p->nodes.count;
+    bool is_good =
+        rk_asm_type_list(p) && rk_asm_check_operands(p, op, first) && rk_asm_expect_text(p, "->");
+    p->nodes.count = first;
+    return is_good && rk_asm_result_types(p);
+}
+
 static bool read_types(rk_asm *p, const rk_asm_op *op, rk_span kind) {
     if (rk_span_is(kind, "optional"))
         return types_optional(p, op);
@@ -419,6 +437,8 @@ static bool read_types(rk_asm *p, const rk_asm_op *op, rk_span kind) {
         return rk_asm_types_of_function(p, op, rk_asm_type(p));
     if (rk_span_is(kind, "result"))
         return push_type(p, rk_asm_type(p));
+    if (rk_span_is(kind, "arrow"))
+        return types_arrow(p, op);
     if (rk_span_is(kind, "complex"))
         return types_complex(p, op);
     return rk_span_is(kind, "select") ? types_select(p, op) : types_tuple(p, op);
