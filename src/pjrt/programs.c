@@ -19,13 +19,22 @@ static uint32_t number_of_name(rk_span name) {
     return hash >> 1;
 }
 
+static bool ends_with(rk_span name, const char *end) {
+    size_t len = strlen(end);
+    return name.len >= len && memcmp(name.data + name.len - len, end, len) == 0;
+}
+
 // Returns the name without the number that PyTorch/XLA appends: "SyncTensorsGraph.42".
-static rk_span without_number(const char *name, bool *out_numbered) {
+// `*out_is_users`: the user gave the name. Not so with a number, and for a Python lambda.
+static rk_span read_name(const char *name, bool *out_is_users) {
     size_t len = strlen(name), digits = 0;
     while (digits < len && name[len - 1 - digits] >= '0' && name[len - 1 - digits] <= '9')
         digits++;
-    *out_numbered = digits > 0 && digits < len && name[len - 1 - digits] == '.';
-    return rk_span_of(name, *out_numbered ? len - digits - 1 : len);
+    bool is_numbered = digits > 0 && digits < len && name[len - 1 - digits] == '.';
+    rk_span bare = rk_span_of(name, is_numbered ? len - digits - 1 : len);
+    *out_is_users = bare.len > 0 && !is_numbered && !ends_with(bare, "__lambda") &&
+                    !ends_with(bare, "__lambda_");
+    return bare;
 }
 
 static uint32_t slot_of_key(const rk_programs *programs, const rk_digest *key) {
@@ -67,6 +76,13 @@ static bool reserve_program(rk_programs *programs) {
     return true;
 }
 
+void rk_programs_set_role(rk_step_program *step, const rk_program_role *role) {
+    step->operations = role->operations;
+    step->carried = role->carried;
+    step->carried_types = role->carried_types;
+    step->carried_bytes = role->carried_bytes;
+}
+
 uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name,
                          const rk_program_role *role) {
     if (!reserve_key(programs) || !reserve_program(programs))
@@ -74,18 +90,15 @@ uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char
     uint32_t *slot = key ? &programs->by_key[slot_of_key(programs, key)] : NULL;
     if (slot && *slot)
         return *slot - 1;
-    bool numbered;
-    rk_span without = without_number(name, &numbered);
+    bool is_user_name;
+    rk_span bare = read_name(name, &is_user_name);
     rk_known_program *program = &programs->items[programs->count++];
     *program = (rk_known_program){.has_key = key != NULL,
                                   .step = {.number = programs->count - 1,
-                                           .name = number_of_name(without),
-                                           .is_user_name = without.len > 0 && !numbered}};
-    if (role) {
-        program->step.operations = role->operations;
-        program->step.carried = role->carried;
-        program->step.carried_types = role->carried_types;
-    }
+                                           .name = number_of_name(bare),
+                                           .is_user_name = is_user_name}};
+    if (role)
+        rk_programs_set_role(&program->step, role);
     if (key)
         program->key = *key;
     if (slot)
@@ -93,9 +106,9 @@ uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char
     return programs->count - 1;
 }
 
-bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_numbered) {
-    uint32_t number = number_of_name(without_number(name, out_is_numbered));
-    for (uint32_t i = 0; i < programs->count && !*out_is_numbered; i++)
+bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_users) {
+    uint32_t number = number_of_name(read_name(name, out_is_users));
+    for (uint32_t i = 0; i < programs->count && *out_is_users; i++)
         if (programs->items[i].step.name == number && programs->items[i].step.is_user_name)
             return true;
     return false;

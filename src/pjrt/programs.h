@@ -9,7 +9,8 @@
 typedef struct rk_known_program {
     rk_digest key; // all zero: none
     bool has_key;
-    // Name: a hash. The name is the user's if it is no framework's name with a number appended.
+    // Name: a hash. The name is not the user's if it has a number at its end, or is that of a
+    // lambda.
     rk_step_program step;
     uint64_t executions, written;
 } rk_known_program;
@@ -29,12 +30,15 @@ void rk_programs_cleanup(rk_programs *programs);
 
 #define RK_NO_PROGRAM UINT32_MAX
 
-// True if there is a program with that name, which the user gave. `*out_is_numbered`: the name is a
-// framework's name with a number appended.
-bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_numbered);
+void rk_programs_set_role(rk_step_program *step, const rk_program_role *role);
+
+// True if there is a program with that name, and the user gave it. `*out_is_users`: the user gave
+// the name; other names distinguish no functions.
+bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_users);
 
 // Returns the number of the program with that key, and adds the program if it is new. If `key` is
-// NULL, the program is always new. `role`: NULL if it is not known. RK_NO_PROGRAM if memory is short.
+// NULL, the program is always new. `role`: NULL if it is not known. RK_NO_PROGRAM if memory is
+// short.
 uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char *name,
                          const rk_program_role *role);
 

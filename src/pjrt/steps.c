@@ -189,9 +189,9 @@ uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const 
     return state.executions;
 }
 
-bool rk_steps_know_name(const char *name, bool *out_is_numbered) {
+bool rk_steps_know_name(const char *name, bool *out_is_users) {
     (void)pthread_mutex_lock(&mutex);
-    bool known = rk_programs_know(&programs, name, out_is_numbered);
+    bool known = rk_programs_know(&programs, name, out_is_users);
     (void)pthread_mutex_unlock(&mutex);
     return known;
 }
@@ -245,6 +245,7 @@ void rk_steps_get_state(rk_steps_state *out_state) {
         .steps = state.steps,
         .flat_steps = state.flat_steps,
         .is_training = state.is_training,
+        .score = state.score,
         .compiles = compiles,
         .since_growth_ns = rk_monotonic_ns() - grown_ns,
     };

@@ -60,9 +60,9 @@ void rk_steps_mark(void);
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
                                  const char *name, const rk_program_role *role, bool is_real);
 
-// True if the process has compiled or loaded a program with that name, which the user gave.
-// `*out_is_numbered`: the name is a framework's name with a number appended.
-bool rk_steps_know_name(const char *name, bool *out_is_numbered);
+// True if the process has compiled or loaded a program with that name, and the user gave it.
+// `*out_is_users`: the user gave the name; other names distinguish no functions.
+bool rk_steps_know_name(const char *name, bool *out_is_users);
 
 // Called before the executable is destroyed.
 void rk_steps_forget(const PJRT_LoadedExecutable *executable);
@@ -75,7 +75,8 @@ typedef struct rk_steps_state {
     uint64_t executions;
     uint64_t steps, flat_steps; // 0 if no steps are known, or if they carry little of the work
     bool is_training;           // these are steps of a training (diagnose/steps/detect.h)
-    uint64_t compiles;        // calls of the plugin's compiler
-    uint64_t since_growth_ns; // since a program was last compiled, or used for the first time
+    uint32_t score;             // the highest score of a program in a step
+    uint64_t compiles;          // calls of the plugin's compiler
+    uint64_t since_growth_ns;   // since a program was last compiled, or used for the first time
 } rk_steps_state;
 void rk_steps_get_state(rk_steps_state *out_state);

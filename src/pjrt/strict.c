@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "pjrt/error.h"
+#include "pjrt/programs.h"
 #include "pjrt/steps.h"
 #include "pjrt/strict_explain_internal.h"
 
@@ -114,6 +115,14 @@ static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool
     return because != NULL;
 }
 
+// Returns whether a program may carry the work of steps to come: then the steps so far were only
+// the preparation, or the first part.
+static bool may_carry_work(const rk_request *r, const rk_steps_state *state) {
+    rk_step_program program = {.number = 0};
+    rk_programs_set_role(&program, &r->info.role);
+    return program.operations > 0 && 2 * (uint64_t)rk_step_program_score(&program) >= state->score;
+}
+
 PJRT_Error *rk_strict_ask(rk_request *r) {
     rk_steps_state state;
     RK_AUTO(rk_late) late = {0};
@@ -125,7 +134,8 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
     if (!is_over(r->runtime, &state, &is_doubtful))
         return NULL;
     rk_late_explain(r, &late);
-    if (is_doubtful && late.is_new)
+    if (late.is_new && (is_doubtful || (r->runtime->settings->warmup.kind == RK_WARMUP_STEPS &&
+                                        may_carry_work(r, &state))))
         return NULL;
     r->outcome.late = true;
     if (mode == RK_STRICT_FAIL) {

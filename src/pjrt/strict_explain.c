@@ -87,25 +87,13 @@ static bool explain_known(const rk_request *r, rk_late *late) {
     return false;
 }
 
-// True if the process had the same operation of the framework in the same line. Called with the
-// mutex held.
-static bool had_operation(const rk_sketch *sketch) {
-    for (size_t i = 0; i < SEEN_MAX; i++) {
-        const rk_sketch *other = seen[i].program ? rk_quick_program_sketch(seen[i].program) : NULL;
-        if (other && other->call.hash == sketch->call.hash &&
-            strcmp(other->module, sketch->module) == 0)
-            return true;
-    }
-    return false;
-}
-
-// Called with the mutex held. Programs with numbers for names are compared with the others.
+// Called with the mutex held. If names distinguish no functions, the cause does.
 static bool is_new(const rk_sketch *sketch, rk_cause cause) {
-    bool is_numbered, known = rk_steps_know_name(sketch->module, &is_numbered);
-    if (is_numbered)
+    bool is_users, known = rk_steps_know_name(sketch->module, &is_users);
+    if (!is_users)
         return cause == RK_CAUSE_FIRST || cause == RK_CAUSE_STRUCTURE ||
                cause == RK_CAUSE_PARAMETERS;
-    return !known || (rk_sketch_is_eager(sketch) && !had_operation(sketch));
+    return !known || rk_sketch_is_eager(sketch);
 }
 
 static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {

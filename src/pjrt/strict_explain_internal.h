@@ -10,8 +10,8 @@ typedef struct rk_late {
     rk_buf cause;  // a class of docs/explain.md; empty: not known
     rk_buf words;  // "input x: tensor<16x8xf32> → tensor<12x8xf32> (train.py:7)"; may be empty
     rk_buf remedy; // what to do about it
-    // The program is known to be no version of a program that the process had before: another
-    // function, or an operation of the framework in another line.
+    // The program is known to be no version of a function that the process had before: it is
+    // another function, or a single operation of the framework.
     bool is_new;
 } rk_late;
 RK_HIDDEN void rk_late_cleanup(rk_late *late);

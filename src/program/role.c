@@ -7,10 +7,14 @@
 
 enum { VALUES_MAX = 1 << 16 }; // of inputs, and of results
 
-// The types of inputs, or of results, as numbers. Equal types have equal numbers; 0 is a type that
-// is never carried.
+// The type of an input or a result. Equal types have equal hashes; 0 is a type that is never
+// carried.
+typedef struct value_type {
+    uint64_t hash, elements;
+} value_type;
+
 typedef struct types {
-    uint64_t *items; // owned
+    value_type *items; // owned
     uint32_t count, capacity;
 } types;
 
@@ -18,10 +22,10 @@ static void types_cleanup(types *list) {
     rk_free(list->items);
 }
 
-static void add_type(types *list, uint64_t type) {
+static void add_type(types *list, value_type type) {
     if (list->count == list->capacity) {
         uint32_t larger = list->capacity ? 2 * list->capacity : 64;
-        uint64_t *grown =
+        value_type *grown =
             larger <= VALUES_MAX ? rk_realloc(list->items, larger * sizeof *list->items) : NULL;
         if (!grown)
             return;
@@ -31,9 +35,9 @@ static void add_type(types *list, uint64_t type) {
     list->items[list->count++] = type;
 }
 
-static int by_number(const void *a, const void *b) {
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return (one > other) - (one < other);
+static int by_hash(const void *a, const void *b) {
+    const value_type *one = a, *other = b;
+    return (one->hash > other->hash) - (one->hash < other->hash);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -46,15 +50,17 @@ static void compare(const types *inputs, const types *results, rk_program_role *
     role->results = results->count;
     if (inputs->count == 0 || results->count == 0)
         return;
-    qsort(inputs->items, inputs->count, sizeof *inputs->items, by_number);
-    qsort(results->items, results->count, sizeof *results->items, by_number);
+    qsort(inputs->items, inputs->count, sizeof *inputs->items, by_hash);
+    qsort(results->items, results->count, sizeof *results->items, by_hash);
     for (uint32_t i = 0, r = 0; i < inputs->count && r < results->count;) {
-        uint64_t input = inputs->items[i], result = results->items[r];
+        uint64_t input = inputs->items[i].hash, result = results->items[r].hash;
+        uint64_t elements = results->items[r].elements;
         i += input <= result;
         r += result <= input;
         if (input != result || input == 0)
             continue;
         role->carried++;
+        role->carried_bytes += 4 * elements;
         hash = input == last ? hash : mix(hash, input);
         last = input;
     }
@@ -71,14 +77,22 @@ static uint64_t mix_bytes(uint64_t hash, rk_span bytes) {
     return hash;
 }
 
-static uint64_t type_of(const rk_model *m, uint32_t id) {
+static uint64_t add_dimension(uint64_t elements, uint64_t size) {
+    uint64_t product, most = UINT64_C(1) << 40;
+    return __builtin_mul_overflow(elements, size, &product) || product > most ? most : product;
+}
+
+static value_type type_of(const rk_model *m, uint32_t id) {
     const rk_node *type = &m->nodes.items[id], *element = type;
     if (type->field_count > 0 && m->fields.items[type->first_field].node != RK_NO_ID)
         element = &m->nodes.items[m->fields.items[type->first_field].node];
     rk_span name = rk_model_string(m, element->name);
     if (name.len > 1 && name.data[0] == 'u') // "ui32"
-        return 0;
-    return mix_bytes(mix_bytes(SEED, type->bytes), name) | 1;
+        return (value_type){0};
+    value_type result = {.hash = mix_bytes(mix_bytes(SEED, type->bytes), name) | 1, .elements = 1};
+    for (size_t i = 0; i + 8 <= type->bytes.len; i += 8)
+        result.elements = add_dimension(result.elements, rk_load_u64le(type->bytes.data + i));
+    return result;
 }
 
 static void add_types(const rk_model *m, uint32_t list, types *out_types) {
@@ -124,7 +138,7 @@ static bool is_message(const rk_proto_field *field, uint32_t number) {
 static void add_shape(rk_span shape, bool is_element, types *out_types) {
     rk_proto_field field;
     rk_span rest = shape;
-    uint64_t hash = SEED, element = 0;
+    uint64_t hash = SEED, element = 0, elements = 1;
     bool bad, is_tuple = false;
     while (rk_proto_next(&rest, &field, &bad)) {
         if (field.number == SHAPE_ELEMENT_TYPE)
@@ -136,10 +150,17 @@ static void add_shape(rk_span shape, bool is_element, types *out_types) {
         if (field.number != SHAPE_DIMENSIONS)
             continue;
         hash = mix(mix_bytes(hash, field.bytes), field.value);
+        uint64_t size = field.value;
+        rk_span packed = field.bytes;
+        if (field.wire == RK_PROTO_VARINT)
+            elements = add_dimension(elements, size);
+        while (packed.len > 0 && rk_proto_take_varint(&packed, &size))
+            elements = add_dimension(elements, size);
     }
     bool is_carried = element < TYPE_U8 || element > TYPE_U64;
     if (!is_tuple || is_element)
-        add_type(out_types, is_carried && !is_tuple ? mix(hash, element) | 1 : 0);
+        add_type(out_types,
+                 (value_type){is_carried && !is_tuple ? mix(hash, element) | 1 : 0, elements});
 }
 
 static uint32_t count_instructions(rk_span computation) {

@@ -9,6 +9,7 @@ import others
 import starts
 from cases import Cases, Worker
 from common import harness
+from job_mixtures import Mixtures
 from job_weeks import Weeks
 
 WORKERS = common.HERE / "workers"
@@ -82,5 +83,6 @@ _ALL = [
     Cases("op_db", op_db, batch=200, has_jax_cache=False),
     *(suite(name) for name in SUITES),
     Weeks(),
+    Mixtures(),
 ]
 MODULES = {module.name: module for module in _ALL}

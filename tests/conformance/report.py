@@ -33,6 +33,8 @@ ABOUT = {
     "operation with a type is one case: up to four of the operation's samples, and their gradients.",
     "weeks": "Real jobs, each started ten times or more with one known change at each start (`tests/e2e/weeks`): what "
     "`explain`, `stats` and `diff` say of each start is compared with what is true of it.",
+    "mixtures": "Jobs with two, three or five causes of repeated compilation at once (`tests/e2e/mixtures`), as they are "
+    "and with each cause repaired: `explain` finds all causes, and each repair removes exactly one.",
 }
 
 

@@ -122,6 +122,16 @@ def test_bytecode_is_read_as_jaxlib_reads_it(programs, capsys):
     run_comparison(capsys, "compare_bytecode.py", BUILD / "tests/model_dump", store.directory / "programs")
 
 
+def test_text_is_the_same_program_as_bytecode(programs, capsys):
+    store, _ = programs
+    run_comparison(capsys, "compare_text.py", BUILD / "tests/model_dump", store.directory / "programs")
+
+
+def test_changed_text_is_the_same_program_only_if_its_bytecode_is(capsys):
+    data = (ROOT / "tests/unit/program/data", ROOT / "fuzz/corpus/read_bytecode")
+    run_comparison(capsys, "compare_text.py", "--mutations", "20", BUILD / "tests/model_dump", *data)
+
+
 def test_hlo_is_read_as_jaxlib_reads_it(capsys):
     dumps = (BUILD / "tests" / name for name in ("model_dump", "hlo_dump"))
     run_comparison(capsys, "compare_hlo.py", "--models", "--model-dump", *dumps)

@@ -2,6 +2,8 @@
 #include "base/alloc.h"
 #include "diagnose/diff/diff_internal.h"
 
+enum { DEPENDENCE_DEPTH = 4 }; // operations between a parameter and a sum with it
+
 // Returns are no differences: rk_differ_results compares the results.
 static bool is_terminator(rk_span name) {
     return rk_differ_ends(name, ".return") || rk_differ_ends(name, ".tuple");
@@ -37,8 +39,26 @@ static bool is_result(const rk_program_index *index, uint32_t value) {
     return false;
 }
 
-// Returns whether the operation adds to a parameter that only the later program has.
-// `out_parameter` is that parameter, `out_returned` whether the sum is a result.
+// Returns whether a value is computed from a parameter, within a few operations.
+static bool depends_on(const rk_program_index *index, uint32_t value, uint32_t parameter,
+                       unsigned depth) {
+    enum { OPERANDS_MAX = 4 };
+    if (index->parameter[value] == parameter)
+        return true;
+    uint32_t producer = index->producer[value];
+    if (!depth || producer == RK_NO_ID)
+        return false;
+    const rk_op *op = &index->model->ops.items[producer];
+    for (uint32_t i = 0; i < op->operand_count && i < OPERANDS_MAX; i++)
+        if (depends_on(index, index->model->operands.items[op->first_operand + i], parameter,
+                       depth - 1))
+            return true;
+    return false;
+}
+
+// Returns whether the operation adds, to a parameter that only the later program has, something
+// that does not depend on it. (A moving average depends on it.) `out_parameter` is that parameter,
+// `out_returned` whether the sum is a result.
 static bool adds_new_parameter(const rk_differ *d, uint32_t index, uint32_t *out_parameter,
                                bool *out_returned) {
     const rk_model *m = d->b->model;
@@ -46,11 +66,12 @@ static bool adds_new_parameter(const rk_differ *d, uint32_t index, uint32_t *out
     if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1)
         return false;
     *out_returned = is_result(d->b, op->first_result);
-    for (uint32_t i = 0; i < op->operand_count; i++) {
+    for (uint32_t i = 0; i < op->operand_count && op->operand_count == 2; i++) {
         uint32_t p = d->b->parameter[m->operands.items[op->first_operand + i]];
         *out_parameter = p;
         if (p != RK_NO_ID && d->parameter_back[p] == RK_NO_ID)
-            return true;
+            return !depends_on(d->b, m->operands.items[op->first_operand + 1 - i], p,
+                               DEPENDENCE_DEPTH);
     }
     return false;
 }

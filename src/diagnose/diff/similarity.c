@@ -199,7 +199,10 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
             return false;
         return same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller;
     }
-    if (lines >= SAME_LINES || contained(by_line) >= SAME_LINES_CONTAINED)
+    // A static argument may leave little of a function. One line of the source calls both.
+    bool same_call = same_source && a->call.line && a->call.hash == b->call.hash;
+    if (lines >= SAME_LINES || contained(by_line) >= SAME_LINES_CONTAINED ||
+        (same_call && by_line.common))
         return true;
     // A branch that adds many operations to a function of few lines.
     uint32_t least = a->op_count < b->op_count ? a->op_count : b->op_count;

@@ -280,12 +280,11 @@ static uint64_t executions_of(const rk_run_model *run, const rk_run_compile *of)
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 static void find_startup(const rk_run_model *run, rk_explained *item) {
     const rk_run_compile *before = item->nearest_of;
-    if (item->cause != RK_CAUSE_PARAMETERS || !before ||
+    if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !before ||
         before->process != item->compile->process || executions_of(run, before) != 1 ||
         executions_of(run, item->compile) < 2)
         return;
     item->is_startup = true;
-    item->accumulates = false;
 }
 
 static rk_err *explain_each(rk_explainer *e) {

@@ -185,10 +185,8 @@ static uint64_t guess_steps(const graphs *list) {
     return fewest;
 }
 
-static rk_err *count_steps(const rk_explainer *e, size_t process, graphs *list) {
-    RK_AUTO(rk_steps) steps = {0};
-    RK_TRY(rk_steps_read(e->run, &steps));
-    list->steps = process < steps.count ? steps.processes[process].count : 0;
+static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
+    list->steps = steps->count;
     // Executions of which none repeats are steps of their own.
     if (list->steps >= STEPS_MIN && list->steps <= largest_group(list))
         return NULL;
@@ -205,7 +203,7 @@ static rk_err *count_steps(const rk_explainer *e, size_t process, graphs *list) 
 }
 
 // Joins all versions, and counts what recurs in the steps.
-static void sum_up(graphs *list, const rk_run_process *process) {
+static void sum_up(graphs *list, const rk_run_process *process, const rk_process_steps *steps) {
     uint64_t executions = 0;
     for (size_t i = 0; i < list->count; i++) {
         size_t other = compared_with(list, i);
@@ -219,8 +217,13 @@ static void sum_up(graphs *list, const rk_run_process *process) {
             executions += count;
         }
     }
+    uint64_t reads = process->counts.device_to_host;
+    if (steps->count == list->steps) { // exact: without the first step, which may differ
+        executions = steps->sums.executions;
+        reads = steps->sums.transfers.device_to_host;
+    }
     list->executions = (double)executions / (double)list->steps;
-    list->reads = (double)process->counts.device_to_host / (double)list->steps;
+    list->reads = (double)reads / (double)list->steps;
 }
 
 // A read executes what one number needs, and returns only this number.
@@ -297,14 +300,8 @@ static rk_err *find_place(const rk_explainer *e, const graphs *list, char **out_
 // The pattern.
 
 static void describe(const graphs *list, rk_pattern_text *text) {
-    uint64_t executions = (uint64_t)(list->executions + 0.5);
-    if (executions <= list->parts)
-        rk_buf_add_format(&text->summary, "a step is %zu programs, one after the other",
-                          list->parts);
-    else
-        rk_buf_add_format(&text->summary,
-                          "a step is %llu executions of %zu programs, one after the other",
-                          (unsigned long long)executions, list->parts);
+    rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
+                      list->executions);
     if (list->reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", list->reads);
     rk_buf_add_text(&text->advice,
@@ -332,7 +329,8 @@ static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *membe
     return NULL;
 }
 
-rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, bool *out_found) {
+rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_process_steps *steps,
+                                bool *out_found) {
     RK_AUTO(graphs) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
@@ -342,10 +340,10 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, bool *out_found
     if (!list.count)
         return NULL;
     join_versions(&list, false);
-    RK_TRY(count_steps(e, process, &list));
+    RK_TRY(count_steps(steps, &list));
     if (list.steps < STEPS_MIN)
         return NULL;
-    sum_up(&list, &e->run->processes[process]);
+    sum_up(&list, &e->run->processes[process], steps);
     if (!is_in_pieces(&list))
         return NULL;
     *out_found = true;

@@ -201,6 +201,12 @@ static bool carries_work(const rk_step_detector *r) {
     return r->current && r->current->work > 0 && 2 * r->current->work >= r->open.work;
 }
 
+static bool is_training(const rk_step_detector *r) {
+    // Of programs that are not known, there are no carried bytes.
+    return r->current->is_training && (r->current->carried_bytes == 0 ||
+                                       r->last.host_to_device_bytes < r->current->carried_bytes);
+}
+
 void rk_step_detector_get_state(const rk_step_detector *r, rk_step_detector_state *out_state) {
     bool counts = r->is_marked || carries_work(r);
     uint64_t steps = 0;
@@ -213,6 +219,7 @@ void rk_step_detector_get_state(const rk_step_detector *r, rk_step_detector_stat
         .programs = r->distinct,
         .steps = steps + r->repeats,
         .flat_steps = counts ? r->flat_steps + r->repeats : 0,
-        .is_training = r->is_marked || (counts && r->current->is_training),
+        .is_training = r->is_marked || (counts && is_training(r)),
+        .score = r->current ? r->current->score : 0,
     };
 }

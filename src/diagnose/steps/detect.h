@@ -73,10 +73,15 @@ void rk_step_detector_free(rk_step_detector *detector); // NULL is fine
 typedef struct rk_step_program {
     uint32_t number;   // of the distinct program, from 0; must be small, since it indexes an array
     uint32_t name;     // number of the program's name, below 2^31
-    bool is_user_name; // the user gave the name, so that programs are compared by it
+    bool is_user_name; // the user gave the name, so that programs are compared by it; not for
+                       // lambdas and names with a number
     // The role of the program (rk_program_role in program/program.h); all zero: not known.
     uint32_t operations, carried, carried_types;
+    uint64_t carried_bytes;
 } rk_step_program;
+
+// The score of a program, from its role alone.
+uint32_t rk_step_program_score(const rk_step_program *program);
 
 // Records an execution.
 void rk_step_detector_execute(rk_step_detector *detector, const rk_step_program *program);
@@ -95,9 +100,11 @@ typedef struct rk_step_detector_state {
     uint64_t programs; // distinct ones executed
     uint64_t steps;    // of the current pattern; 0 without a pattern, or if it carries little work
     uint64_t flat_steps; // of these, since the last one with a compilation or a new program
-    // False: no program of the pattern returns several of the values that it got. It may be an
-    // evaluation or an initialization before the training.
+    // False: no program of the pattern returns several of the values that it got, or these values
+    // are transferred to the device for each step. It may be an evaluation, an initialization or a
+    // preparation of data before the training.
     bool is_training;
+    uint32_t score; // the highest of the pattern's programs
 } rk_step_detector_state;
 void rk_step_detector_get_state(const rk_step_detector *detector,
                                 rk_step_detector_state *out_state);

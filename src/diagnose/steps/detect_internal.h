@@ -38,6 +38,7 @@ typedef struct rk_step_detector_program {
     uint64_t step;        // of its last execution, from 1; 0: not executed
     uint32_t token, name; // identity for comparisons; the name alone
     uint32_t operations, carried, carried_types;
+    uint64_t carried_bytes;
     uint32_t score;
     uint32_t executions; // until there are RK_STEP_DETECTOR_TIMES
     bool is_numbered;    // the user did not give the name
@@ -59,7 +60,8 @@ typedef struct rk_step_detector_pattern {
     bool is_training;              // a program returns several values that it got; or is not known
     uint64_t steps, matched, work; // steps; matched entries; work of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
-    uint32_t carried; // the most that one of its programs carries
+    uint32_t carried, score; // the most of one of its programs
+    uint64_t carried_bytes;  // the same
 } rk_step_detector_pattern;
 
 struct rk_step_detector {
@@ -72,8 +74,9 @@ struct rk_step_detector {
     rk_step_detector_program *programs; // owned
     uint32_t program_capacity;
     rk_step_detector_program gaps[RK_STEP_DETECTOR_GAPS];
-    uint32_t gap;                 // length of the gap since the last entry
-    uint32_t reference;           // program; UINT32_MAX: none
+    uint32_t gap;       // length of the gap since the last entry
+    uint32_t reference; // program; UINT32_MAX: none
+    bool has_companions;
     uint64_t distinct;            // programs executed
     uint64_t step_number;         // of the open step; never used twice
     rk_step_detector_totals open; // totals at the start of the open step

@@ -14,7 +14,7 @@ enum {
     GAP_MIN = 6,            // executions; a gap also has about one for each carried result
 };
 
-static uint32_t score_of(const rk_step_program *program) {
+uint32_t rk_step_program_score(const rk_step_program *program) {
     uint64_t operations = program->operations, carried = program->carried;
     if (operations == 0)
         return 1; // not known
@@ -45,10 +45,10 @@ static bool is_light(const rk_step_detector *r, const rk_step_detector_program *
         return false;
     const rk_step_detector_program *reference = &r->programs[r->reference];
     uint64_t operations = program->operations, carried = program->carried;
-    if (program->token == reference->token)
-        return false;
     if (LITTLE * carried < reference->carried)
         return true;
+    if (program->token == reference->token)
+        return false;
     bool carries_much = carried >= MUCH && MUCH * carried >= reference->carried;
     return SMALL * operations < reference->operations && !carries_much;
 }
@@ -78,10 +78,11 @@ rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
         .operations = program->operations,
         .carried = program->carried,
         .carried_types = program->carried_types,
-        .score = score_of(program),
+        .score = rk_step_program_score(program),
+        .carried_bytes = program->carried_bytes,
         .is_numbered = !program->is_user_name,
     };
-    for (uint32_t i = 0; i < r->program_capacity && program->is_user_name; i++)
+    for (uint32_t i = 0; i < r->program_capacity && r->has_companions; i++)
         if (r->programs[i].token == known->token)
             known->is_companion |= r->programs[i].is_companion;
     known->is_light = is_light(r, known);
@@ -191,6 +192,7 @@ bool rk_step_detector_drop_companions(rk_step_detector *r, uint64_t from, uint32
     }
     if (times < 2 || others == 0)
         return false;
+    r->has_companions = true;
     for (uint32_t i = 0; i < period; i++) {
         uint32_t other = rk_step_detector_program_at(r, from + i)->token;
         for (uint32_t p = 0; p < r->program_capacity && other != token; p++)

@@ -50,6 +50,9 @@ static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, u
         const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
         p->tokens[i] = by_name ? program->name : program->token;
         p->carried = p->carried > program->carried ? p->carried : program->carried;
+        p->score = p->score > program->score ? p->score : program->score;
+        if (p->carried_bytes < program->carried_bytes)
+            p->carried_bytes = program->carried_bytes;
         p->is_training |= program->carried > 1 || program->operations == 0;
     }
     return p;

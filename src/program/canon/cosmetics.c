@@ -48,6 +48,24 @@ static const char *const empty_by_default[] = {
     "scatter_indices_batching_dims", "source_target_pairs",         "result_tilings",
 };
 
+// The parts of the algorithm of a dot product: none, if the program names no algorithm. Added to
+// VHLO with dot_general_v2.
+static bool is_of_algorithm(rk_span name) {
+    static const char *const names[] = {
+        "lhs_precision_type",           "rhs_precision_type",  "accumulation_type",
+        "lhs_component_count",          "rhs_component_count", "num_primitive_operations",
+        "allow_imprecise_accumulation",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_none(const rk_model *model, const rk_node *node) {
+    return node->kind == RK_NODE_TYPE && rk_span_is(rk_model_string(model, node->name), "none");
+}
+
 static bool is_empty_by_default(rk_span name) {
     for (size_t i = 0; i < RK_ARRAY_LEN(empty_by_default); i++)
         if (rk_span_is(name, empty_by_default[i]))
@@ -63,8 +81,8 @@ static bool is_of_values(rk_span name) {
 
 static bool has_only_debug_names(const rk_model *model, const rk_node *dictionary) {
     for (uint32_t i = 0; i < dictionary->field_count; i++)
-        if (!rk_is_debug_name(rk_model_string(
-                model, model->fields.items[dictionary->first_field + i].name)))
+        if (!rk_is_debug_name(
+                rk_model_string(model, model->fields.items[dictionary->first_field + i].name)))
             return false;
     return dictionary->kind == RK_NODE_DICT;
 }
@@ -79,7 +97,7 @@ static bool are_without_attributes(const rk_model *model, const rk_node *list) {
 
 bool rk_may_be_default(rk_span name) {
     return rk_span_is(name, "result_accuracy") || rk_span_is(name, "has_dynamic_root") ||
-           is_of_values(name) || is_empty_by_default(name);
+           is_of_values(name) || is_of_algorithm(name) || is_empty_by_default(name);
 }
 
 bool rk_is_default_attr(const rk_model *model, const rk_field *attr) {
@@ -91,5 +109,7 @@ bool rk_is_default_attr(const rk_model *model, const rk_field *attr) {
         return is_false(node);
     if (is_of_values(name))
         return are_without_attributes(model, node);
+    if (is_of_algorithm(name))
+        return is_none(model, node);
     return is_empty(node) && is_empty_by_default(name);
 }

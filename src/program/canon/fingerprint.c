@@ -23,8 +23,8 @@ static void put_operands(rk_canon *c, const rk_op *op) {
     const uint32_t *operands = c->model->operands.items + op->first_operand;
     if (RK_UNLIKELY(c->value_numbers != NULL)) {
         for (uint32_t i = 0; i < op->operand_count; i++)
-            rk_canon_put_number(c, c->next_numbers[op->first_result] -
-                                       c->value_numbers[operands[i]]);
+            rk_canon_put_number(c,
+                                c->next_numbers[op->first_result] - c->value_numbers[operands[i]]);
         return;
     }
     for (uint32_t i = 0; i < op->operand_count; i++)

@@ -162,10 +162,21 @@ def shrinks_by_one(verdicts):
     }
 
 
+def counts(verdicts):
+    """Returns found and planted causes, false findings, and right and all repairs, of one mixture or several."""
+    found = sum(len(verdict.found) for verdict in verdicts)
+    planted = found + sum(len(verdict.missed) for verdict in verdicts)
+    false = sum(len(verdict.false) for verdict in verdicts)
+    shrinks = []
+    for name in {verdict.mixture.name for verdict in verdicts if verdict.without is None}:
+        mine = [verdict for verdict in verdicts if verdict.mixture.name == name]
+        shrinks += shrinks_by_one(mine).values()
+    return found, planted, false, sum(shrinks), len(shrinks)
+
+
 def table(verdicts):
     """Formats the verdicts, with the totals in the last row."""
     rows = [("mixture", "repaired", "found at line", "false", "list shrinks by one", "shares, steps")]
-    sums = [0, 0, 0, 0, 0]
     for mixture in {verdict.mixture.name: verdict.mixture for verdict in verdicts}.values():
         mine = [verdict for verdict in verdicts if verdict.mixture is mixture]
         shrinks = shrinks_by_one(mine) if any(v.without is None for v in mine) else {}
@@ -176,23 +187,13 @@ def table(verdicts):
                 mixture.name, verdict.without or "-", f"{len(verdict.found)}/{planted}", str(len(verdict.false)),
                 {None: "", True: "yes", False: "NO"}[shrink], "NO" if verdict.wrong else "ok",
             ))  # fmt: skip
-            for at, value in enumerate((len(verdict.found), planted, len(verdict.false), shrink is True, shrink is not None)):
-                sums[at] += value
-    rows.append(("", "all", f"{sums[0]}/{sums[1]}", str(sums[2]), f"{sums[3]}/{sums[4]}", ""))
+    found, planted, false, right, repairs = counts(verdicts)
+    rows.append(("", "all", f"{found}/{planted}", str(false), f"{right}/{repairs}", ""))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def reaches_goals(verdicts):
     """Goals: 90 % of the planted causes at their lines, nothing false, every repair removes one finding."""
-    found = sum(len(verdict.found) for verdict in verdicts)
-    planted = found + sum(len(verdict.missed) for verdict in verdicts)
-    shrinks = [
-        shrinks_by_one([verdict for verdict in verdicts if verdict.mixture.name == name])
-        for name in {verdict.mixture.name for verdict in verdicts if verdict.without is None}
-    ]
-    return (
-        found >= 0.9 * planted
-        and not any(verdict.false or verdict.wrong for verdict in verdicts)
-        and all(all(one.values()) for one in shrinks)
-    )
+    found, planted, false, right, repairs = counts(verdicts)
+    return found >= 0.9 * planted and not false and right == repairs and not any(verdict.wrong for verdict in verdicts)

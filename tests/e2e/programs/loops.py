@@ -302,6 +302,123 @@ def serving(steps):
     return steps
 
 
+def sweep(steps):
+    """Three trainings one after the other, each with a step function of its own."""
+    for rate in (1e-2, 1e-3, 1e-4):
+        params = init_eagerly()
+        state = init_adam(params)
+
+        @jax.jit
+        def train_step(params, state, x, y, rate=rate):
+            params, state = adam(params, state, jax.grad(loss_of)(params, x, y))
+            return jax.tree.map(lambda p: p * (1 - rate), params), state
+
+        for _ in range(steps // 3):
+            params, state = train_step(params, state, *batch())
+        print(float(loss_of(params, *batch())), file=sys.stderr)
+    return steps // 3 * 3
+
+
+def regression(steps):
+    """One vector of parameters, plain gradient descent; prints the loss every ten steps."""
+    w = jnp.zeros(12)
+    step_of = jax.jit(lambda w, x, y: w - 0.1 * jax.grad(lambda w: ((x @ w - y[:, 0]) ** 2).mean())(w))
+    loss_of = jax.jit(lambda w, x, y: ((x @ w - y[:, 0]) ** 2).mean())
+    for step in range(steps):
+        x, y = batch()
+        w = step_of(w, x, y)
+        if step % 10 == 0:
+            print(float(loss_of(w, x, y)), file=sys.stderr)
+    return steps
+
+
+def grad_and_update(steps):
+    """Gradient and update are two jitted functions; the norm of the gradient is printed."""
+    params = init_eagerly()
+    state = init_adam(params)
+    for step in range(steps):
+        loss, grads = grad_step(params, *batch())
+        params, state = update(params, state, grads)
+        if step % 10 == 9:
+            norm = jnp.sqrt(sum(jnp.sum(g**2) for g in jax.tree.leaves(grads)))
+            print(float(norm), [float(eval_step(params, *batch())[0]) for _ in range(5)], file=sys.stderr)
+    return steps
+
+
+def jitted_accumulation(steps):
+    """Three gradients, which a jitted function adds."""
+    params = init_eagerly()
+    state = init_adam(params)
+    add = jax.jit(lambda a, b: jax.tree.map(jnp.add, a, b))
+    for _ in range(steps):
+        loss, grads = grad_step(params, *batch())
+        for _ in range(2):
+            grads = add(grads, grad_step(params, *batch())[1])
+        params, state = update(params, state, grads)
+    return steps
+
+
+def counter(steps):
+    """A number is part of the program, which is compiled again in each step."""
+    params = init_eagerly()
+    for step in range(steps):
+        train = jax.jit(lambda p, x, y, step=step: jax.tree.map(lambda p, g: p - g / (step + 1), p, jax.grad(loss_of)(p, x, y)))
+        params = train(params, *batch())
+    return steps
+
+
+def reinforcement(steps):
+    """Twenty actions, then eight updates on parts of what happened."""
+    params = init_eagerly()
+    state = init_adam(params)
+    act = jax.jit(lambda params, x, key: (forward(params, x) + jax.random.normal(key, (1, 3))).argmax(-1))
+    key = jax.random.PRNGKey(0)
+    for _ in range(steps // 8):
+        for _ in range(20):
+            key, one = jax.random.split(key)
+            np.asarray(act(params, batch(1)[0], one))
+        for _ in range(8):
+            params, state, loss = train_step(params, state, *batch())
+    return steps // 8 * 8
+
+
+def average(steps):
+    """An average of the parameters is updated operation by operation, and evaluated sometimes."""
+    params = init_eagerly()
+    state, mean = init_adam(params), params
+    for step in range(steps):
+        params, state, loss = train_step(params, state, *batch())
+        mean = jax.tree.map(lambda m, p: 0.99 * m + 0.01 * p, mean, params)
+        if step % 10 == 9:
+            print([float(eval_step(mean, *batch())[0]) for _ in range(5)], file=sys.stderr)
+    return steps
+
+
+def augmentation(steps):
+    """A jitted function changes each batch; it also runs on the whole data set at the start."""
+    augment = jax.jit(lambda x, y, key: (x + 0.1 * jax.random.normal(key, x.shape), y * 1.0))
+    key, params = jax.random.PRNGKey(0), init_eagerly()
+    data = [augment(*batch(), key) for _ in range(30)]
+    state = init_adam(params)
+    for step in range(steps):
+        key, one = jax.random.split(key)
+        params, state, loss = train_step(params, state, *augment(*data[step % 30], one))
+    return steps
+
+
+def sharded(steps):
+    """Data parallel over two devices."""
+    mesh = jax.make_mesh((len(jax.devices()),), ("data",))
+    over = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
+    params = jax.device_put(init_eagerly(), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))
+    state = init_adam(params)
+    for step in range(steps):
+        params, state, loss = train_step(params, state, *jax.device_put(batch(), over))
+        if step % 10 == 0:
+            print(float(loss), file=sys.stderr)
+    return steps
+
+
 def flax_linen(steps):
     import flax.linen as nn
     import optax

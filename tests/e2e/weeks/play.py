@@ -115,12 +115,13 @@ class Player(CausePlayer):
     def _ask(self, record, field, *words):
         """Asks for text and JSON."""
         for key, more in ((f"{field}_text", ()), (field, ("--json",))):
-            done = self.store.cli(*words, *more, status=None)
-            if done.returncode == 0:
+            command = f"rekindle {' '.join([*words, *more])}"
+            try:
+                done = self.store.cli(*words, *more, status=None)
+                assert done.returncode == 0, f"status {done.returncode}: {(done.stderr or done.stdout).strip()}"
                 record[key] = json.loads(done.stdout) if more else done.stdout
-            else:
-                complaint = (done.stderr or done.stdout).strip()
-                record["problems"].append(f"rekindle {' '.join([*words, *more])}: {complaint}")
+            except (AssertionError, ValueError) as problem:  # an error, or it hung
+                record["problems"].append(f"{command}: {problem}")
 
     def _ask_all(self, record):
         run = record["run"]

@@ -29,7 +29,6 @@ typedef struct loop {
 static void emit(void *context, const rk_step_range *range) {
     loop *l = context;
     assert_true(l->model.step_count < RANGES_MAX);
-    if (getenv("RK_TEST_RANGES")) print_message("   rhythm %u first %llu exec %llu steps %llu work %llu\n", range->rhythm, (unsigned long long)range->first_execution, (unsigned long long)range->sums.executions, (unsigned long long)range->steps, (unsigned long long)range->sums.work);
     l->ranges[l->model.step_count++].steps =
         (rk_journal_steps){.rhythm = range->rhythm,
                            .marked = range->is_marked,
@@ -46,7 +45,7 @@ static void play_word(loop *l, const char *word) {
     switch (*word) {
     case 'h':
     case 'd':
-        rk_step_detector_transfer(l->detector, *word == 'h', 4);
+        rk_step_detector_transfer(l->detector, *word == 'h', strtoull(word + 1, NULL, 10));
         break;
     case 'm':
         rk_step_detector_mark(l->detector);
@@ -88,6 +87,7 @@ static void play(loop *l, char *text) {
 static void read_line(loop *l, char *line, rk_buf *events) {
     unsigned long long first = 0, second = 0;
     rk_step_program p = {0};
+    unsigned long long bytes = 0;
     int is_user_name, count;
     if (strncmp(line, "events ", 7) == 0) {
         rk_buf_add_text(events, line + 6);
@@ -99,9 +99,10 @@ static void read_line(loop *l, char *line, rk_buf *events) {
     } else if (strcmp(line, "may be unknown") == 0) {
         l->may_be_unknown = true;
     } else {
-        count = sscanf(line, "program %u %u %d %u %u %u", &p.number, &p.name, &is_user_name,
-                       &p.operations, &p.carried, &p.carried_types);
-        if (count != 6 || p.number != l->program_count || p.number == PROGRAMS_MAX)
+        count = sscanf(line, "program %u %u %d %u %u %u %llu", &p.number, &p.name, &is_user_name,
+                       &p.operations, &p.carried, &p.carried_types, &bytes);
+        p.carried_bytes = bytes;
+        if (count < 6 || p.number != l->program_count || p.number == PROGRAMS_MAX)
             fail_msg("%s: a line that is not known: %s", l->name, line);
         p.is_user_name = is_user_name;
         l->programs[l->program_count++] = p;

@@ -95,6 +95,41 @@ static void the_step_with_the_most_executions_counts(void **state) {
     assert_int_equal(steps.processes[0].count, 60);
 }
 
+static void steps_that_carry_little_work_are_not_known(void **state) {
+    (void)state;
+    made m;
+    for (int carries = 0; carries < 2; carries++) {
+        make(&m);
+        range(&m, 1, 0, 500, 500, 1); // operations of the framework
+        m.steps[0].steps.work = 1500;
+        range(&m, 0, 500, 10, 0, 5);
+        m.steps[1].steps.work = 2000;
+        range(&m, 2, 510, 10, 10, 1); // few executions of a large program
+        m.steps[2].steps.work = carries ? 4000 : 2000;
+        RK_AUTO(rk_steps) steps = {0};
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        const rk_process_steps *process = rk_steps_longest(&steps);
+        assert_int_equal(process ? process->count : 0, carries ? 10 : 0);
+    }
+}
+
+static void the_last_step_with_anything_new_is_known(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 1, 0, 2, 2, 3);
+    range(&m, 1, 2, 9, 9, 0);
+    for (int late = 0; late < 3; late++) {
+        if (late)
+            (void)compile(&m, late == 1 ? 4 : 11); // in step 5, then after step 11
+        RK_AUTO(rk_steps) steps = {0};
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        const rk_process_steps *process = rk_steps_longest(&steps);
+        assert_false(process->is_flat);
+        assert_int_equal(process->last_new, late == 0 ? 1 : late == 1 ? 5 : 12);
+    }
+}
+
 static void marks_count_more_than_that(void **state) {
     (void)state;
     made m;
@@ -185,6 +220,8 @@ int main(void) {
         cmocka_unit_test(compilations_have_their_steps),
         cmocka_unit_test(later_ranges_replace_earlier_ones),
         cmocka_unit_test(the_step_with_the_most_executions_counts),
+        cmocka_unit_test(steps_that_carry_little_work_are_not_known),
+        cmocka_unit_test(the_last_step_with_anything_new_is_known),
         cmocka_unit_test(marks_count_more_than_that),
         cmocka_unit_test(a_curve_that_always_grows_is_never_flat),
         cmocka_unit_test(loads_and_aot_compilations_are_not_late),

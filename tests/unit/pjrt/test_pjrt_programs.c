@@ -30,9 +30,16 @@ static void names_count_where_they_are_the_users(void **state) {
     static const struct {
         const char *name;
         bool has_user_name;
-    } cases[] = {{"jit_step", true}, {"jit_v2", true}, {"SyncTensorsGraph.42", false},
-                 {"", false},        {"a.b", true},    {"123", true},
-                 {".7", false},      {"jit_fn.", true}};
+    } cases[] = {{"jit_step", true},
+                 {"jit_v2", true},
+                 {"SyncTensorsGraph.42", false},
+                 {"", false},
+                 {"a.b", true},
+                 {"123", true},
+                 {".7", false},
+                 {"jit_fn.", true},
+                 {"jit__lambda", false},
+                 {"jit__lambda_", false}};
     RK_AUTO(rk_programs) programs = {0};
     for (unsigned i = 0; i < RK_ARRAY_LEN(cases); i++) {
         uint32_t program = rk_programs_add(&programs, NULL, cases[i].name, NULL);

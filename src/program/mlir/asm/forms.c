@@ -51,8 +51,7 @@ static bool push_channel(rk_asm *p, const rk_asm_spec *spec, uint32_t node) {
 
 // The structures that VHLO splits into attributes.
 static uint32_t split_kind(const rk_asm_spec *spec, rk_span key) {
-    bool is_gather =
-        is_op(spec, "stablehlo.gather") || is_op(spec, "stablehlo.dynamic_gather");
+    bool is_gather = is_op(spec, "stablehlo.gather") || is_op(spec, "stablehlo.dynamic_gather");
     bool is_conv = is_op(spec, "stablehlo.convolution") || is_op(spec, "stablehlo.dynamic_conv");
     if (is_gather && rk_span_is(key, "dimension_numbers"))
         return RK_WORD_gather;

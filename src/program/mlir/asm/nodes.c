@@ -66,9 +66,9 @@ static bool is_same(const rk_asm *p, uint32_t id, const rk_node *node, const rk_
 static void place(rk_asm *p, uint32_t id) {
     const rk_node *node = &p->model->nodes.items[id];
     uint32_t mask = p->node_slot_count - 1;
-    uint32_t slot = (uint32_t)hash_of(p, node, p->model->fields.items + node->first_field,
-                                      node->field_count) &
-                    mask;
+    uint32_t slot =
+        (uint32_t)hash_of(p, node, p->model->fields.items + node->first_field, node->field_count) &
+        mask;
     while (p->node_slots[slot])
         slot = (slot + 1) & mask;
     p->node_slots[slot] = id + 1;

@@ -287,9 +287,12 @@ static bool read_item(rk_asm *p, const rk_asm_op *op, rk_span kind, rk_span name
     static const struct {
         const char *kind;
         bool (*read)(rk_asm *);
-    } whole[] = {{"compare_type", read_compare_type}, {"lower", read_lower},
-                 {"precision", read_precision},       {"slice", read_ranges},
-                 {"bits", read_bits},                 {"window", read_window}};
+    } whole[] = {{"compare_type", read_compare_type},
+                 {"lower", read_lower},
+                 {"precision", read_precision},
+                 {"slice", read_ranges},
+                 {"bits", read_bits},
+                 {"window", read_window}};
     for (size_t i = 0; i < RK_ARRAY_LEN(simple); i++)
         if (rk_span_is(kind, simple[i].kind))
             return add(p, name, simple[i].read(p));
@@ -397,8 +400,8 @@ static bool types_optional(rk_asm *p, const rk_asm_op *op) {
     uint32_t first = p->nodes.count;
     if (rk_asm_operand_count(p, op) == 0)
         return true;
-    bool is_good = rk_asm_expect(p, ':') && rk_asm_type_list(p) &&
-                   rk_asm_check_operands(p, op, first);
+    bool is_good =
+        rk_asm_expect(p, ':') && rk_asm_type_list(p) && rk_asm_check_operands(p, op, first);
     p->nodes.count = first;
     return is_good;
 }

@@ -156,7 +156,7 @@ WEEK = {
             "edit": [
                 (
                     "@eqx.filter_jit\ndef make_step(",
-                    '@functools.partial(eqx.filter_jit, compiler_options={"xla_cpu_enable_fast_mth": "true"})\n'
+                    '@functools.partial(eqx.filter_jit, compiler_options={"xla_cpu_enable_fast_mth": True})\n'
                     "def make_step(",
                 ),
             ],

@@ -16,7 +16,7 @@ WEEK = {
             "args": [],
             "expect": {
                 "compiled": 3,
-                "findings": [{"kind": {"parameters", "alternation"}, "program": "", "line": "optimizer", "values": None}],
+                "findings": [{"kind": {"parameters"}, "program": "", "line": "optimizer", "values": None}],
                 "may": set(),
                 "steps": 24,
                 "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": False},

@@ -37,7 +37,7 @@ def main():
         if kind == "P":
             programs.append(" ".join(["program", *rest]))
         else:
-            events.append(rest[0] if kind == "E" else kind.lower())
+            events.append(rest[0] if kind == "E" else kind.lower() + "".join(rest))
     print("steps", sys.argv[2].replace(",", " "))
     print("\n".join(programs))
     line = "events"

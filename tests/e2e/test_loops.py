@@ -1,0 +1,68 @@
+"""The number of steps of real training loops: within 10 % of the truth, or not known. Strict mode refuses none of them.
+
+tests/unit/diagnose/loops has the recorded events of the same loops.
+"""
+
+import importlib.util
+import os
+
+import pytest
+
+import harness
+
+FULL = os.environ.get("FULL") == "1"
+STRICT = {"REKINDLE_STRICT": "fail", "REKINDLE_WARMUP": "20 steps"}
+
+# Loops of programs/loops.py and their length. The first ones run in each check, the others only with FULL=1.
+ALWAYS = [("many_parameters", 30), ("eval_first", 25), ("accumulation", 5), ("flax_linen", 11)]
+JAX = ALWAYS + [
+    (loop, 60)
+    for loop in (
+        "plain", "logging", "eval_many", "eval_one", "eval_more_than_training", "epochs", "scan", "eager_update",
+        "eager_accumulation", "eager", "target_network", "two_phases", "serving", "flax_nnx", "equinox", "optax_eager",
+        "optax_multi_steps", "sweep", "regression", "grad_and_update", "jitted_accumulation", "reinforcement",
+        "average", "augmentation", "sharded",
+    )
+] + [(loop, steps) for loop in ("plain", "logging", "eval_one", "gan", "equinox", "counter") for steps in (5, 11, 20)]  # fmt: skip
+LIBRARIES = [(loop, 60) for loop in ("keras_fit", "haiku", "numpyro_svi", "numpyro_mcmc", "blackjax")]
+TORCH = [
+    ("plain", 60), ("plain", 11), ("plain", 5), ("sgd", 11), ("capturable", 40), ("item", 11), ("logging", 60),
+    ("accumulation", 40), ("accumulation", 8), ("evaluation", 60), ("two_optimizers", 40),
+]  # fmt: skip
+
+
+def jobs():
+    if importlib.util.find_spec("torch_xla"):
+        return [("loops_torch.py", loop, steps) for loop, steps in TORCH]
+    if importlib.util.find_spec("numpyro"):
+        return [("loops_libraries.py", loop, steps) for loop, steps in LIBRARIES]
+    return [("loops.py", loop, steps) for loop, steps in (JAX if FULL else ALWAYS)]
+
+
+@pytest.fixture
+def store(tmp_path):
+    if importlib.util.find_spec("torch_xla"):
+        import torch_harness
+
+        return torch_harness.Store(tmp_path / "store")
+    return harness.Store(tmp_path / "store")
+
+
+def is_right(count, true):
+    return count is None or any(abs(count - one) <= 0.1 * one for one in (true if isinstance(true, list) else [true]))
+
+
+@pytest.mark.parametrize("program, loop, steps", jobs())
+def test_steps_are_counted_or_not_known(store, program, loop, steps):
+    # Each step of "counter" compiles its program again: strict mode must refuse that.
+    env = harness.FAST if loop == "counter" else harness.FAST | STRICT
+    true = store.start(program, loop, steps, env=env).json()["steps"]
+    stats = store.stats()
+    count = stats["steps"] and stats["steps"]["count"]
+    assert count is None if true is None else is_right(count, true), (true, stats["steps"])
+    assert stats["refused"] == 0, stats
+    shown = store.cli("stats").stdout
+    if count is None:
+        assert "not known" in shown, shown
+    elif steps <= 20 and loop == "plain":
+        assert f"nothing new since step {stats['steps']['last_new']}, of {count} (" in shown, shown

@@ -1,0 +1,126 @@
+// Pairs of programs that PyTorch/XLA made, as HLO without names of inputs (programs/make_torch),
+// and the choice among several causes of one compilation.
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "diagnose/diff/diff.h"
+#include "diagnose/explain/explain_internal.h"
+#include "fixture.h"
+#include "support/expect.h"
+
+static rk_program_diff diff;
+
+static int teardown(void **state) {
+    (void)state;
+    rk_program_diff_cleanup(&diff);
+    return 0;
+}
+
+static void compare(const char *job) {
+    rk_test_indexed a, b;
+    char file[128];
+    (void)snprintf(file, sizeof file, "%s.1.hlo", job);
+    rk_test_read(file, &a);
+    (void)snprintf(file, sizeof file, "%s.2.hlo", job);
+    rk_test_read(file, &b);
+    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
+    rk_test_indexed_cleanup(&a);
+    rk_test_indexed_cleanup(&b);
+}
+
+static void the_inserted_input_is_found_among_equal_types(void **unused) {
+    (void)unused;
+    compare("torch_key");
+    assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS);
+    assert_int_equal(diff.list.cause_count, 1);
+    assert_int_equal(diff.list.items[0].kind, RK_DIFFERENCE_PARAMETER_ADDED);
+    assert_string_equal(diff.list.items[0].after, "tensor<8xf32>");
+    assert_false(diff.accumulates);
+    // All other inputs are the same: the only other difference is the use of the new one.
+    for (size_t i = 1; i < diff.list.count; i++)
+        assert_int_equal(diff.list.items[i].line, 8);
+}
+
+static void gradients_that_the_update_consumes_are_accumulated(void **unused) {
+    (void)unused;
+    compare("torch_update");
+    assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS);
+    assert_true(diff.accumulates);
+}
+
+static void moving_averages_are_not_accumulated(void **unused) {
+    (void)unused;
+    compare("torch_state");
+    assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS);
+    assert_false(diff.accumulates);
+}
+
+static void views_of_gradients_are_no_cause(void **unused) {
+    (void)unused;
+    compare("torch_views");
+    assert_int_equal(diff.cause, RK_CAUSE_CONSTANT);
+    assert_int_equal(diff.list.cause_count, 1);
+    assert_string_equal(diff.list.items[0].before, "0");
+    assert_string_equal(diff.list.items[0].after, "1");
+    assert_int_equal(diff.list.items[0].line, 10);
+}
+
+// Several causes.
+
+static const rk_run_compile request;
+
+static void add(rk_explained *item, rk_difference_kind kind, const char *op, unsigned line) {
+    const rk_difference plain = {.kind = kind, .order = (uint32_t)item->differences.count};
+    const rk_difference_words words = {.op = rk_span_text(op)};
+    const rk_source place = {.file = rk_span_text("/job/train.py"), .line = line};
+    rk_expect_ok(rk_differences_note(&item->differences, &plain, &words, &place));
+}
+
+// A counter on line 8 in each of `count` compilations; the last one also has another size on line
+// 20.
+static void make_counter(rk_explanation *x, size_t count) {
+    x->items = rk_calloc(count, sizeof *x->items);
+    assert_non_null(x->items);
+    x->count = count;
+    for (size_t i = 0; i < count; i++) {
+        x->items[i].compile = x->items[i].nearest_of = &request;
+        x->items[i].cause = RK_CAUSE_CONSTANT;
+        add(&x->items[i], RK_DIFFERENCE_CONSTANT, "hlo.add", 8);
+    }
+    add(&x->items[count - 1], RK_DIFFERENCE_PARAMETER_ADDED, "parameter", 20);
+}
+
+static void the_rarest_change_comes_first(void **unused) {
+    (void)unused;
+    rk_explanation x = {0};
+    make_counter(&x, 4);
+    rk_expect_ok(rk_explain_choose_heads(&x));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(x.items[i].cause, RK_CAUSE_CONSTANT);
+    assert_int_equal(x.items[3].cause, RK_CAUSE_PARAMETERS);
+    assert_int_equal(rk_explained_head(&x.items[3])->line, 20);
+    assert_int_equal(x.items[3].differences.items[1].line, 8);
+    rk_explanation_cleanup(&x);
+}
+
+// A change that never occurs without another one may be its consequence.
+static void a_change_that_never_comes_alone_does_not_lead(void **unused) {
+    (void)unused;
+    rk_explanation x = {0};
+    make_counter(&x, 2);
+    rk_expect_ok(rk_explain_choose_heads(&x));
+    assert_int_equal(rk_explained_head(&x.items[1])->line, 8);
+    rk_explanation_cleanup(&x);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_inserted_input_is_found_among_equal_types, teardown),
+        cmocka_unit_test_teardown(gradients_that_the_update_consumes_are_accumulated, teardown),
+        cmocka_unit_test_teardown(moving_averages_are_not_accumulated, teardown),
+        cmocka_unit_test_teardown(views_of_gradients_are_no_cause, teardown),
+        cmocka_unit_test(the_rarest_change_comes_first),
+        cmocka_unit_test(a_change_that_never_comes_alone_does_not_lead),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

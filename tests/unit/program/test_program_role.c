@@ -1,0 +1,50 @@
+// Roles of programs: operations, inputs, results, and results that are carried.
+#include "fixture.h"
+#include "support/expect.h"
+
+static void roles_are_read_in_all_formats(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        rk_program_role role;
+    } CASES[] = {
+        {"jax-0.10.2-plain.mlir", {6, 1, 1, 1, 0, 0}},
+        {"jax-0.12.0-plain.mlir", {6, 1, 1, 1, 0, 0}},
+        {"jax-0.10.2-shard_map.mlir", {12, 1, 1, 0, 0, 0}}, // a sum of the input
+        {"jax-0.10.2-top_k.mlir", {11, 1, 2, 0, 0, 0}},
+        {"plain.hlo", {5, 1, 1, 1, 0, 0}},
+        {"hlo_sharded_train_step.hlo", {34, 3, 2, 2, 0, 0}}, // parameters and batch; parameters
+        {"hlo_cond.hlo", {18, 3, 1, 1, 0, 0}},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(CASES); i++) {
+        rk_program_info info = rk_test_inspect(CASES[i].file);
+        const rk_program_role *expected = &CASES[i].role, *role = &info.role;
+        if (role->operations != expected->operations || role->inputs != expected->inputs ||
+            role->results != expected->results || role->carried != expected->carried ||
+            (role->carried_types == 0) != (expected->carried == 0))
+            fail_msg("%s: %u operations, %u inputs, %u results, %u carried", CASES[i].file,
+                     role->operations, role->inputs, role->results, role->carried);
+        rk_program_info_cleanup(&info);
+    }
+}
+
+static void the_role_of_other_bytes_is_not_known(void **state) {
+    (void)state;
+    static const char *const FORMATS[] = {"mlir", "hlo", "hlo_with_config", "neff"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(FORMATS); i++) {
+        rk_program_info info;
+        rk_expect_ok(
+            rk_program_inspect(rk_span_text("no program"), rk_span_text(FORMATS[i]), &info));
+        assert_int_equal(info.role.operations, 0);
+        assert_int_equal(info.role.carried, 0);
+        rk_program_info_cleanup(&info);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(roles_are_read_in_all_formats),
+        cmocka_unit_test(the_role_of_other_bytes_is_not_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
