@@ -161,6 +161,13 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number) {
     RK_AUTO(rk_buf) type = {0};
     write_parameter_type(index, number, &type);
     d->parameters++;
+    // PyTorch/XLA: all keys of a batch may go to the device on one line, but each has its own use.
+    uint32_t value = index->parameters[number].value;
+    uint32_t op = value == RK_NO_ID ? RK_NO_ID : index->producer[value];
+    rk_source use;
+    if (!index->call.file.len && op != RK_NO_ID && index->user[op] != RK_NO_ID &&
+        rk_program_index_source(index, index->user[op], &use))
+        subject.place = use;
     // Place a removed parameter at the call in the later program.
     if (!added && d->b->call.file.len)
         subject.place = d->b->call;

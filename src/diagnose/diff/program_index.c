@@ -150,9 +150,25 @@ static uint64_t hash_kind(const rk_program_index *index, const rk_op *op) {
     return called == RK_NO_ID ? hash : rk_hash_mix(hash, index->node_hash[called]);
 }
 
+// Hashes the scope of an operation without the numbers that PyTorch/XLA gives to its operations in
+// the order of the program: "aten__sub.2/aten__sub".
+static uint64_t hash_scope(uint64_t hash, rk_span scope) {
+    size_t from = 0;
+    for (size_t i = 0; i <= scope.len; i++) {
+        if (i < scope.len && scope.data[i] != '/')
+            continue;
+        rk_span part = rk_span_of(scope.data + from, i - from);
+        rk_span bare = rk_program_index_bare_name(part);
+        bool numbered = bare.len < part.len && part.data[bare.len] == '.';
+        hash = rk_hash_span(hash, numbered ? bare : part);
+        from = i + 1;
+    }
+    return hash;
+}
+
 static uint64_t hash_placed(const rk_program_index *index, uint64_t kind, const rk_op *op) {
     rk_source place;
-    uint64_t hash = rk_hash_span(kind, rk_source_scope(index->model, op->location));
+    uint64_t hash = hash_scope(kind, rk_source_scope(index->model, op->location));
     if (rk_source_of(index->model, op->location, &place))
         hash = rk_hash_mix(rk_hash_span(hash, place.file), place.line);
     return hash;

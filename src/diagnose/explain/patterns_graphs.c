@@ -217,13 +217,13 @@ static void sum_up(graphs *list, const rk_run_process *process, const rk_process
             executions += count;
         }
     }
-    uint64_t reads = process->counts.device_to_host;
-    if (steps->count == list->steps) { // exact: without the first step, which may differ
+    if (steps->count == list->steps) // exact: without the first step, which may differ
         executions = steps->sums.executions;
-        reads = steps->sums.transfers.device_to_host;
-    }
     list->executions = (double)executions / (double)list->steps;
-    list->reads = (double)reads / (double)list->steps;
+    list->reads = process->counts.executions
+                      ? (double)process->counts.device_to_host * list->executions /
+                            (double)process->counts.executions
+                      : 0;
 }
 
 // A read executes what one number needs, and returns only this number.

@@ -12,7 +12,7 @@ MIXTURE = {
     "causes": {
         "length": {"kinds": ["shape_family"], "line": "length"},
         "turn": {"kinds": ["counter"], "line": "turn"},
-        "branch": {"kinds": ["structure"], "line": "branch"},
+        "branch": {"kinds": ["structure", "parameters"], "line": "branch"},
     },
     "may": [],
     "steps": None,

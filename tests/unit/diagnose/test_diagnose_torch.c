@@ -35,10 +35,11 @@ static void the_inserted_input_is_found_among_equal_types(void **unused) {
     assert_int_equal(diff.list.cause_count, 1);
     assert_int_equal(diff.list.items[0].kind, RK_DIFFERENCE_PARAMETER_ADDED);
     assert_string_equal(diff.list.items[0].after, "tensor<8xf32>");
+    assert_int_equal(diff.list.items[0].line, 8);
     assert_false(diff.accumulates);
-    // All other inputs are the same: the only other difference is the use of the new one.
+    // All other inputs are the same: the other differences are the use of the new one and its user.
     for (size_t i = 1; i < diff.list.count; i++)
-        assert_int_equal(diff.list.items[i].line, 8);
+        assert_int_equal(diff.list.items[i].line, i < 2 ? 8 : 9);
 }
 
 static void gradients_that_the_update_consumes_are_accumulated(void **unused) {
