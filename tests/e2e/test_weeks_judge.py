@@ -346,7 +346,10 @@ def test_diff_explains_a_flag_by_the_environment(week):
 def test_what_could_not_be_played_is_wrong(week):
     record = {"index": 1, "what": "", "source": "", "problems": ["could not be played: it hung"]}
     verdict = judge.judge_start(week.starts[1], record)
-    assert not verdict.good and not verdict.played
+    assert not verdict.good and not verdict.played and verdict.first is None
+    # No answer is a wrong answer.
+    verdict = judge.judge_start(week.starts[1], record | {"run": RUN})
+    assert verdict.first is False and (verdict.found, verdict.expected) == (0, 2)
     assert not judged(week, problems=["rekindle diff: no"]).good
 
 
@@ -371,6 +374,8 @@ def test_the_table_counts(week):
     good, bad = copy.deepcopy(RIGHT), copy.deepcopy(RIGHT)
     bad["explain_text"] = TEXT.replace("0.200000003", "0.3")
     bad["explain"]["compilations"][0]["differences"][0]["after"] = "0.3"
+    for one in (good, bad):
+        one["source"] = week.starts[1].source
     record = {"starts": [good, bad], "strict": None}
     verdict = judge.judge_week(week, record)
     assert not verdict.good
@@ -378,6 +383,8 @@ def test_the_table_counts(week):
     cells = [cell.strip() for cell in total if cell.strip()]
     assert cells[:5] == ["total", "2/2", "1/2", "3/4", "0"], cells
     assert judge.judge_week(week, {"starts": [good], "strict": None}).good
+    # A record is judged by the lines of the job as it was played.
+    assert not judge.judge_week(week, {"starts": [good | {"source": "\n" + good["source"]}], "strict": None}).good
 
 
 @pytest.mark.parametrize(

@@ -146,8 +146,9 @@ static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
         }
         bool skip_a = i + 1 < a->input_count && a->inputs[i + 1].hash == b->inputs[j].hash;
         bool skip_b = j + 1 < b->input_count && a->inputs[i].hash == b->inputs[j + 1].hash;
-        i += !skip_b;
-        j += !skip_a;
+        bool swapped = skip_a && skip_b; // two inputs changed places
+        i += swapped || !skip_b;
+        j += swapped || !skip_a;
         s.all++;
     }
     s.all += a->input_count - i + b->input_count - j;

@@ -9,6 +9,7 @@ import re
 
 from causes import judge as causes_judge
 from weeks import said as said_module
+from weeks.read import as_played
 
 JOB = "job.py"
 STEPS_TOLERANCE = 0.1
@@ -302,6 +303,9 @@ def judge_start(start, record):
     verdict.wrong += record["problems"]
     if "explain" not in record or "stats" not in record or "explain_text" not in record:
         verdict.played = False
+        if record.get("run"):  # rekindle gives no answer
+            verdict.expected = len(start.findings)
+            verdict.first, verdict.silent = (False, None) if verdict.expected else (None, False)
         return verdict
     explained, stats = record["explain"], record["stats"]
     text = said_module.read(record["explain_text"], explained, stats)
@@ -350,7 +354,8 @@ class WeekVerdict:
 
 
 def judge_week(week, record):
-    verdicts = [judge_start(week.starts[played["index"]], played) for played in record["starts"]]
+    starts = [as_played(week.starts[played["index"]], played["source"]) for played in record["starts"]]
+    verdicts = [judge_start(start, played) for start, played in zip(starts, record["starts"], strict=True)]
     strict = record.get("strict")
     if strict:
         started = next(played for played in record["starts"] if played["index"] == strict["index"])

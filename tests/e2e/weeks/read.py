@@ -105,6 +105,12 @@ def markers(source):
     return lines
 
 
+def as_played(start, source):
+    """Returns the start with the lines of `source`, the job as it was when it was played."""
+    lines = start.lines | markers(source)
+    return dataclasses.replace(start, source=source, lines=lines)
+
+
 def _unknown(where, fields, known):
     unknown = set(fields) - known
     assert not unknown, f"{where}: unknown fields {sorted(unknown)}"

@@ -52,6 +52,20 @@ static void it_says_what_the_program_is(void **unused) {
     assert_false(rk_sketch_is_eager(&sketch));
 }
 
+// The comparison ends, and the inputs count as different.
+static void inputs_that_changed_places_are_compared(void **unused) {
+    (void)unused;
+    RK_AUTO(rk_sketch) sketch = {0};
+    RK_AUTO(rk_sketch) swapped = {0};
+    make("optional.2.mlir", &sketch);
+    make("optional.2.mlir", &swapped);
+    const rk_sketch_value first = swapped.inputs[0];
+    swapped.inputs[0] = swapped.inputs[1];
+    swapped.inputs[1] = first;
+    double similarity = rk_sketch_similarity(&sketch, &swapped, true);
+    assert_true(similarity > 0.5 && similarity < 1);
+}
+
 static void what_is_read_is_what_was_written(void **unused) {
     (void)unused;
     static const char *const files[] = {"counter.1.mlir", "blocks.2.mlir", "sharding.1.mlir"};
@@ -159,6 +173,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_written_as_it_always_was),
         cmocka_unit_test(it_says_what_the_program_is),
+        cmocka_unit_test(inputs_that_changed_places_are_compared),
         cmocka_unit_test(what_is_read_is_what_was_written),
         cmocka_unit_test(another_version_is_none),
         cmocka_unit_test(a_strange_sketch_is_still_read),

@@ -1,4 +1,5 @@
-"""A neural ODE in equinox and diffrax, trained with optax, after diffrax's own example. eqx.filter_jit, diffeqsolve, adabelief.
+"""A neural ODE in equinox and diffrax, trained with optax, after diffrax's own example. eqx.filter_jit, diffeqsolve,
+adabelief.
 
 What is true of it: the rate of `optax.adabelief(lr)` and the step size `dt` are Python numbers and constants of the
 program. The parameters are made outside of jit. `EQX_ON_ERROR=nan` keeps equinox's runtime checks free of callbacks,
@@ -44,7 +45,9 @@ WEEK = {
             "args": ["--lr", "0.005"],
             "expect": {
                 "compiled": 1,
-                "findings": [{"kind": {"constant"}, "program": "make_step", "line": "update", "values": (0.003, 0.005)}],
+                "findings": [
+                    {"kind": {"constant"}, "program": "make_step", "line": "update", "values": (0.003, 0.005)}
+                ],
                 "steps": 24,
                 "questions": {
                     "input_shapes_changed": False,
@@ -73,11 +76,17 @@ WEEK = {
             },
         },
         {
-            "what": "The source is tidied: the loss has another name, an import is new, all lines move. More steps, fewer evaluations.",
+            "what": "The source is tidied: a function has another name, all lines move. More steps, fewer evaluations.",
             "args": ["--lr", "0.005", "--dt", "0.08", "--steps", "40", "--eval-every", "20"],
             "edit": [
-                ("import argparse\nimport json\n", "from __future__ import annotations\n\nimport argparse\nimport json\n"),
-                ("def grad_loss(model, ts, ys):\n", 'def loss_and_grads(model, ts, ys):\n    """Mean squared error."""\n'),
+                (
+                    "import argparse\nimport json\n",
+                    "from __future__ import annotations\n\nimport argparse\nimport json\n",
+                ),
+                (
+                    "def grad_loss(model, ts, ys):\n",
+                    'def loss_and_grads(model, ts, ys):\n    """Mean squared error."""\n',
+                ),
                 ("= grad_loss(model, ts, ys)", "= loss_and_grads(model, ts, ys)"),
             ],
             "expect": {
@@ -92,7 +101,7 @@ WEEK = {
             },
         },
         {
-            "what": "The field gets a learnable scale, jnp.array(1.0). It has a weak type in the first step and a strong one in all others.",
+            "what": "A learnable scale, jnp.array(1.0): its type is weak in the first step, and not in the others.",
             "args": ["--lr", "0.005", "--dt", "0.08"],
             "edit": [
                 ("class Func(eqx.Module):\n", "class Func(eqx.Module):\n    scale: jax.Array\n"),
@@ -124,7 +133,7 @@ WEEK = {
             },
         },
         {
-            "what": "The scale has a type from the beginning. The program of the first step is now the one of all steps. Only a conversion outside of jit is new.",
+            "what": "The scale has a type from the beginning: one program for all steps. Only its conversion is new.",
             "args": ["--lr", "0.005", "--dt", "0.08"],
             "edit": [("jnp.array(1.0)  # LINE: scale", "jnp.array(1.0, jnp.float32)  # LINE: scale")],
             "expect": {
@@ -181,7 +190,12 @@ WEEK = {
             "expect": {
                 "compiled": 2,
                 "findings": [
-                    {"kind": {"structure"}, "program": "make_step", "line": ["solve", "func", "model", "grad"], "values": None},
+                    {
+                        "kind": {"structure"},
+                        "program": "make_step",
+                        "line": ["solve", "func", "model", "grad"],
+                        "values": None,
+                    },
                     {"kind": {"structure"}, "program": "evaluate", "line": ["solve", "func", "model"], "values": None},
                 ],
                 "may": {"structure"},
@@ -200,7 +214,7 @@ WEEK = {
             },
         },
         {
-            "what": "Taken back. The hidden layers have 48 units instead of 32. The libraries were upgraded; their programs are the same.",
+            "what": "Taken back. Hidden layers of 48 units instead of 32. Libraries were upgraded (same code).",
             "args": ["--lr", "0.005", "--width", "48"],
             "shadow": {"diffrax": "0.7.3", "optax": "0.2.9"},
             "expect": {

@@ -1,8 +1,8 @@
-"""A dm-haiku job: a small convolutional network classifies scikit-learn's digits. hk.transform, optax, an average of the
-parameters, all devices (data-parallel, jax.jit on a mesh).
+"""A dm-haiku job: a small convolutional network classifies scikit-learn's digits. hk.transform, optax, an average of
+the parameters, all devices (data-parallel, jax.jit on a mesh).
 
-What is true of it: `network.init` runs outside of jit at first. The rate of `optax.sgd(lr)` is a constant of the program;
-with `optax.inject_hyperparams` it is an input.
+What is true of it: `network.init` runs outside of jit at first. The rate of `optax.sgd(lr)` is a constant of the
+program; with `optax.inject_hyperparams` it is an input.
 """
 
 WEEK = {
@@ -11,7 +11,7 @@ WEEK = {
     "env": {},
     "starts": [
         {
-            "what": "The first start. The network is initialized outside of jit, which costs more than the step itself.",
+            "what": "The first start. The network is initialized outside of jit, which costs more than the step.",
             "args": [],
             "expect": {
                 "compiled": "some",
@@ -65,7 +65,12 @@ WEEK = {
             "expect": {
                 "compiled": "some",
                 "findings": [
-                    {"kind": {"parameters", "structure"}, "program": "update", "line": ["update", "call"], "values": None}
+                    {
+                        "kind": {"parameters", "structure"},
+                        "program": "update",
+                        "line": ["update", "call"],
+                        "values": None,
+                    }
                 ],
                 "steps": 24,
                 "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": False},
@@ -110,7 +115,8 @@ WEEK = {
                 ("import argparse\nimport json\n", "import argparse\nimport functools\nimport json\n"),
                 (
                     "    @jax.jit\n    def update(state, batch):\n",
-                    '    @functools.partial(jax.jit, static_argnames="with_norm")\n    def update(state, batch, with_norm):\n',
+                    '    @functools.partial(jax.jit, static_argnames="with_norm")\n'
+                    "    def update(state, batch, with_norm):\n",
                 ),
                 (
                     '        metrics = {"loss": loss}\n',
@@ -153,7 +159,12 @@ WEEK = {
             "expect": {
                 "compiled": 3,
                 "findings": [
-                    {"kind": {"parameters", "structure"}, "program": "update", "line": ["update", "call"], "values": None},
+                    {
+                        "kind": {"parameters", "structure"},
+                        "program": "update",
+                        "line": ["update", "call"],
+                        "values": None,
+                    },
                     {"kind": {"parameters", "structure"}, "program": "init_state", "line": "init", "values": None},
                 ],
                 "may": {"parameters", "structure"},
@@ -167,7 +178,8 @@ WEEK = {
             "edit": [
                 (
                     'jax.jit, static_argnames="with_norm")',
-                    'jax.jit, static_argnames="with_norm", compiler_options={"xla_tpu_scoped_vmem_limit_kib": "65536"})',
+                    'jax.jit, static_argnames="with_norm", '
+                    'compiler_options={"xla_tpu_scoped_vmem_limit_kib": "65536"})',
                 )
             ],
             "fails": True,
@@ -181,7 +193,8 @@ WEEK = {
             "args": ["--lr", "0.003", "--eval-every", "12", "--batch", "48", "--optimizer", "adamw"],
             "edit": [
                 (
-                    'jax.jit, static_argnames="with_norm", compiler_options={"xla_tpu_scoped_vmem_limit_kib": "65536"})',
+                    'jax.jit, static_argnames="with_norm", '
+                    'compiler_options={"xla_tpu_scoped_vmem_limit_kib": "65536"})',
                     'jax.jit, static_argnames="with_norm")',
                 )
             ],
@@ -227,7 +240,12 @@ WEEK = {
                         "line": ["network", "apply", "grad"],
                         "values": None,
                     },
-                    {"kind": {"dtype", "structure"}, "program": "init_state", "line": ["network", "init"], "values": None},
+                    {
+                        "kind": {"dtype", "structure"},
+                        "program": "init_state",
+                        "line": ["network", "init"],
+                        "values": None,
+                    },
                 ],
                 "may": {"dtype", "structure"},
                 "steps": 24,

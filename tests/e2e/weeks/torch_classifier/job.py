@@ -1,4 +1,4 @@
-"""Trains a classifier of tabular data with PyTorch/XLA: residual MLP, AdamW, cosine schedule, evaluation every n steps."""
+"""Trains a classifier of tabular data with PyTorch/XLA: residual MLP, AdamW, cosine schedule, evaluation."""
 
 import argparse
 import json

@@ -1,9 +1,10 @@
-"""A PyTorch/XLA job: a residual MLP classifies tabular data. An ordinary nn.Module, AdamW with a learning rate that changes
-at each step, `torch_xla.sync()` after each step, an evaluation of three batches every n steps, a log line every k steps.
+"""A PyTorch/XLA job: a residual MLP classifies tabular data. An ordinary nn.Module, AdamW with a learning rate that
+changes at each step, `torch_xla.sync()` after each step, an evaluation of three batches every n steps, a log line
+every k steps.
 
 What is true of it: PyTorch/XLA passes Python numbers (rates, the factors of AdamW, the rate of dropout) as inputs of
-the program. So the rate compiles nothing. The first update creates the state of the optimizer inside of the program, the
-second one takes it as inputs: these are two programs. The evaluation is the third.
+the program. So the rate compiles nothing. The first update creates the state of the optimizer inside of the program,
+the second one takes it as inputs: these are two programs. The evaluation is the third.
 """
 
 WEEK = {
@@ -12,7 +13,7 @@ WEEK = {
     "env": {"XLA_HLO_DEBUG": "1", "PJRT_DEVICE": "CPU"},
     "starts": [
         {
-            "what": "The first start. The state of AdamW is created in the first step, so steps one and two have two programs.",
+            "what": "The first start. The first step creates the state of AdamW: steps one and two are two programs.",
             "args": [],
             "expect": {
                 "compiled": 3,
@@ -68,7 +69,9 @@ WEEK = {
             "edit": [("drop_last=True, generator", "generator")],
             "expect": {
                 "compiled": 1,
-                "findings": [{"kind": {"shape", "shape_family"}, "program": "", "line": ["stem", "loss"], "values": (16, 8)}],
+                "findings": [
+                    {"kind": {"shape", "shape_family"}, "program": "", "line": ["stem", "loss"], "values": (16, 8)}
+                ],
                 "steps": 24,
                 "questions": {
                     "input_shapes_changed": True,
@@ -129,12 +132,12 @@ WEEK = {
             },
         },
         {
-            "what": "Dropout of 0.2 instead of 0.1 (an input too). A docstring moves all lines, and a function has another name.",
+            "what": "Dropout of 0.2 instead of 0.1 (an input too). Lines move, and a function has another name.",
             "args": ["--lr", "0.004", "--warmup", "8", "--dropout", "0.2"],
             "edit": [
                 (
                     "def train_step(model, optimizer, scheduler, x, y):\n",
-                    'def update(model, optimizer, scheduler, x, y):\n    """Makes one step of the optimizer and of the schedule."""\n',
+                    'def update(model, optimizer, scheduler, x, y):\n    """Makes one step."""\n',
                 ),
                 ("loss = train_step(model", "loss = update(model"),
                 ("FEATURES = 24\n", "# The data has this many columns.\nFEATURES = 24\n"),
@@ -169,17 +172,22 @@ WEEK = {
             },
         },
         {
-            "what": "The log line shows a mean that is summed up on the device and reset after each log line, also before an evaluation.",
+            "what": "The log shows a mean, summed up on the device and reset after each line, also before an evaluation.",
             "args": ["--lr", "0.004", "--warmup", "8", "--dropout", "0.2", "--depth", "3"],
             "edit": [
-                ("    step, last = 0, None\n", "    step, last = 0, None\n    running = torch.zeros((), device=device)\n"),
+                (
+                    "    step, last = 0, None\n",
+                    "    step, last = 0, None\n    running = torch.zeros((), device=device)\n",
+                ),
                 (
                     "            torch_xla.sync()\n            step += 1\n",
-                    "            running += loss.detach()  # LINE: running\n            torch_xla.sync()\n            step += 1\n",
+                    "            running += loss.detach()  # LINE: running\n"
+                    "            torch_xla.sync()\n            step += 1\n",
                 ),
                 (
                     "last = loss.item()\n",
-                    "last = running.item() / args.log_every\n                running = torch.zeros((), device=device)  # LINE: reset\n",
+                    "last = running.item() / args.log_every\n"
+                    "                running = torch.zeros((), device=device)  # LINE: reset\n",
                 ),
             ],
             "expect": {
@@ -197,18 +205,18 @@ WEEK = {
                 "questions": {
                     "input_shapes_changed": False,
                     "profile_or_sharding_changed": False,
-
                 },
             },
         },
         {
-            "what": "The mean is taken back, and SGD with momentum replaces AdamW. The evaluation is not compiled again.",
+            "what": "The mean is taken back, and SGD with momentum replaces AdamW. The evaluation stays.",
             "args": ["--lr", "0.05", "--warmup", "8", "--dropout", "0.2", "--depth", "3", "--optimizer", "sgd"],
             "edit": [
                 ("\n    running = torch.zeros((), device=device)\n", "\n"),
                 ("            running += loss.detach()  # LINE: running\n", ""),
                 (
-                    "last = running.item() / args.log_every\n                running = torch.zeros((), device=device)  # LINE: reset\n",
+                    "last = running.item() / args.log_every\n"
+                    "                running = torch.zeros((), device=device)  # LINE: reset\n",
                     "last = loss.item()\n",
                 ),
             ],
@@ -220,13 +228,25 @@ WEEK = {
                 "questions": {
                     "input_shapes_changed": False,
                     "profile_or_sharding_changed": False,
-
                 },
             },
         },
         {
             "what": "Two changes at once: the model and the data are bfloat16, and batches have 32 rows.",
-            "args": ["--lr", "0.05", "--warmup", "8", "--dropout", "0.2", "--depth", "3", "--optimizer", "sgd", "--batch", "32"],
+            "args": [
+                "--lr",
+                "0.05",
+                "--warmup",
+                "8",
+                "--dropout",
+                "0.2",
+                "--depth",
+                "3",
+                "--optimizer",
+                "sgd",
+                "--batch",
+                "32",
+            ],
             "edit": [
                 ("dropout).to(device)\n", "dropout).to(device, torch.bfloat16)\n"),
                 (
@@ -241,7 +261,7 @@ WEEK = {
             "expect": {
                 "compiled": 3,
                 "findings": [{"kind": {"dtype", "shape"}, "program": "", "line": None, "values": ("f32", "bf16")}],
-                "may": {"dtype", "shape", "parameters", "structure"},
+                "may": {"dtype", "shape", "shape_family", "parameters", "structure"},
                 "steps": 24,
                 "questions": {"input_shapes_changed": True, "profile_or_sharding_changed": False},
             },

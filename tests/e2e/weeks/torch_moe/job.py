@@ -105,7 +105,7 @@ def loss_of(model, batch):
 
 
 def make_batches(args, seed, keys):
-    """Sequences of a Markov chain. Some sources of a mix have a mask (instructions), some also positions (packed texts)."""
+    """Sequences of a Markov chain. Some sources have a mask (instructions), some also positions (packed texts)."""
     random = np.random.default_rng(seed)
     chain = np.random.default_rng(0).dirichlet(np.full(VOCABULARY, 0.1), VOCABULARY).cumsum(-1)
     index = 0

@@ -1,10 +1,11 @@
-"""A PyTorch/XLA job: a small mixture-of-experts language model, as users write it. Two micro-batches are accumulated, with
-`torch_xla.sync()` after each of them and after the update. Some starts have optional keys in the batch, `.item()` in the
-forward pass, or a capacity that Python computes. The week adds and removes these causes one at a time.
+"""A PyTorch/XLA job: a small mixture-of-experts language model, as users write it. Two micro-batches are accumulated,
+with `torch_xla.sync()` after each of them and after the update. Some starts have optional keys in the batch,
+`.item()` in the forward pass, or a capacity that Python computes. The week adds and removes these causes one at a
+time.
 
-What is true of it: `optimizer.zero_grad()` sets gradients to None. So the first micro-batch creates the gradients and the
-second one adds to them: two programs that alternate. The first update creates the state of AdamW, the later ones take it
-as inputs. Python numbers (rates, the number of micro-batches as a divisor) are inputs and compile nothing.
+What is true of it: `optimizer.zero_grad()` sets gradients to None. So the first micro-batch creates the gradients and
+the second one adds to them: two programs that alternate. The first update creates the state of AdamW, the later ones
+take it as inputs. Python numbers (rates, the number of micro-batches as a divisor) are inputs and compile nothing.
 """
 
 WEEK = {
@@ -13,7 +14,7 @@ WEEK = {
     "env": {"XLA_HLO_DEBUG": "1", "PJRT_DEVICE": "CPU"},
     "starts": [
         {
-            "what": "The first start: two programs of a micro-batch alternate, two of the update, and one of the validation.",
+            "what": "The first start: two programs of a micro-batch alternate; two of the update, one validates.",
             "args": [],
             "expect": {
                 "compiled": 5,
@@ -42,28 +43,31 @@ WEEK = {
             },
         },
         {
-            "what": "Gradients are set to zero instead of None. Only the two programs of the update change: they return zeros.",
+            "what": "Gradients are set to zero instead of None. The two programs of the update now return zeros.",
             "args": [],
             "edit": [("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)")],
             "expect": {
                 "compiled": 2,
-                "findings": [{"kind": {"parameters", "structure"}, "program": "", "line": ["zero", "optimizer"], "values": None}],
+                "findings": [
+                    {"kind": {"parameters", "structure"}, "program": "", "line": ["zero", "optimizer"], "values": None}
+                ],
                 "may": {"parameters", "structure"},
                 "steps": 12,
                 "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": False},
             },
         },
         {
-            "what": "The forward pass logs how many tokens exceed the capacity, with .item(): each layer ends a program there.",
+            "what": "The forward pass logs with .item() how many tokens are dropped: each layer ends a program.",
             "args": [],
             "edit": [
                 (
                     "        dispatch = torch.einsum(",
-                    "        self.dropped = (place >= capacity).float().mean().item()  # LINE: item\n        dispatch = torch.einsum(",
+                    "        self.dropped = (place >= capacity).float().mean().item()  # LINE: item\n"
+                    "        dispatch = torch.einsum(",
                 ),
                 (
                     '            print(f"step {step + 1}: loss {loss.item():.4f}")\n',
-                    '            dropped = [round(layer.experts.dropped, 3) for layer in model.layers]\n'
+                    "            dropped = [round(layer.experts.dropped, 3) for layer in model.layers]\n"
                     '            print(f"step {step + 1}: loss {loss.item():.4f}, dropped {dropped}")\n',
                 ),
             ],
@@ -77,12 +81,12 @@ WEEK = {
             },
         },
         {
-            "what": "The .item() is taken back, and three micro-batches are accumulated instead of two. All of this is stored.",
+            "what": "The .item() is taken back, and three micro-batches are accumulated instead of two.",
             "args": ["--accumulate", "3"],
             "edit": [
                 ("        self.dropped = (place >= capacity).float().mean().item()  # LINE: item\n", ""),
                 (
-                    '            dropped = [round(layer.experts.dropped, 3) for layer in model.layers]\n'
+                    "            dropped = [round(layer.experts.dropped, 3) for layer in model.layers]\n"
                     '            print(f"step {step + 1}: loss {loss.item():.4f}, dropped {dropped}")\n',
                     '            print(f"step {step + 1}: loss {loss.item():.4f}")\n',
                 ),
@@ -199,7 +203,7 @@ WEEK = {
             },
         },
         {
-            "what": "One sync for each step: micro-batches and update are one program, and another one in the first step.",
+            "what": "One sync for each step: micro-batches and update are one program, in the first step another one.",
             "args": ["--capacity-factor", "1.5", "--keys", "all"],
             "edit": [("            torch_xla.sync()  # LINE: micro\n", "")],
             "expect": {
