@@ -4,8 +4,9 @@
 #include "base/alloc.h"
 #include "diagnose/steps/detect_internal.h"
 
+#define NONE UINT32_MAX
+
 enum {
-    NONE = UINT32_MAX,
     TRIVIAL_OPERATIONS = 5, // a smaller program that returns nothing that it got has no score
     CARRIED_MAX = 15,       // more carried results do not raise the score
     SMALL = 16,             // a program is small beside one with so many times the operations
