@@ -64,6 +64,13 @@ def test_warm_up_ends_by_itself(store):
     assert "cause: shape" in found["shape"] and found["known"] is None, found
 
 
+def test_a_function_that_comes_later_has_its_own_warm_up(store):
+    """`auto` cannot foresee the first evaluation. Another version of a known function is late."""
+    found = errors(store.start("late.py", "shape", "new", "wait", env=PYTHON | {"REKINDLE_STRICT": "fail"}))
+    assert found["new"] is None and "cause: shape" in found["shape"], found
+    assert store.stats()["refused"] == 1
+
+
 def test_off_is_off(store):
     done = store.start("late.py", *ALL, env=PYTHON)
     assert set(errors(done).values()) == {None} and "warm-up" not in done.stderr
