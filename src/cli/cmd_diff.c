@@ -44,11 +44,22 @@ static rk_err *read_model(side *s, const char *what, rk_span code, const char *f
     return rk_program_index_make(s->model, &s->index);
 }
 
-static rk_err *read_file(side *s, const char *path) {
+// True if the bytes begin as MLIR bytecode, or as text: a proto has control characters.
+static bool is_mlir_program(rk_span code) {
+    enum { TEXT_BYTES = 512 };
     static const uint8_t bytecode[] = {'M', 'L', 0xef, 'R'};
+    if (code.len >= sizeof bytecode && memcmp(code.data, bytecode, sizeof bytecode) == 0)
+        return true;
+    for (size_t i = 0; i < code.len && i < TEXT_BYTES; i++)
+        if (code.data[i] < ' ' && (!code.data[i] || !strchr("\t\n\r", code.data[i])))
+            return false;
+    return code.len > 0;
+}
+
+static rk_err *read_file(side *s, const char *path) {
     RK_TRY(rk_fs_read(path, FILE_MAX_BYTES, &s->file));
     rk_span code = rk_buf_span(&s->file);
-    bool is_mlir = code.len >= sizeof bytecode && memcmp(code.data, bytecode, sizeof bytecode) == 0;
+    bool is_mlir = is_mlir_program(code);
     s->shown.what = path;
     return read_model(s, path, code, is_mlir ? "mlir" : "hlo");
 }
@@ -143,11 +154,12 @@ static const rk_opt_usage usage = {
     .operands = "A B",
     .summary = "Compares two programs and what they were compiled with, and names the cause; "
                "or two runs.",
-    .details = "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
-               "with MLIR bytecode or an HloModuleProto, or runs as `rekindle runs` shows "
-               "them: then where they ran is compared, and which programs they asked for.\n\n"
-               "What follows from another difference, such as the shapes of all operations "
-               "behind an input whose shape changed, is counted and not listed.\n",
+    .details =
+        "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
+        "with MLIR bytecode, MLIR text or an HloModuleProto, or runs as `rekindle runs` shows "
+        "them: then where they ran is compared, and which programs they asked for.\n\n"
+        "What follows from another difference, such as the shapes of all operations "
+        "behind an input whose shape changed, is counted and not listed.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
     .min_operands = 2,

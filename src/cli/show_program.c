@@ -18,6 +18,8 @@ static const char *name_of_format(rk_span code, const char *format) {
     static const uint8_t bytecode[] = {'M', 'L', 0xef, 'R'};
     if (code.len >= sizeof bytecode && memcmp(code.data, bytecode, sizeof bytecode) == 0)
         return "MLIR bytecode";
+    if (strcmp(format, "mlir") == 0)
+        return "MLIR text";
     return strcmp(format, "hlo") == 0 ? "HloModuleProto" : format;
 }
 

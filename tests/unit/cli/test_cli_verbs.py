@@ -1628,6 +1628,17 @@ class Other(Case):
             self.assertLessEqual(max(map(len, helped.splitlines())), 100)
         self.refused("help", "frob", says="there is no command 'frob'")
 
+    def test_diff_of_mlir_text(self):
+        one, same, other = (self.folder / f"{name}.mlir" for name in ("one", "same", "other"))
+        text = "module {{ func.func @main(%x: tensor<f32>) -> tensor<f32> {{ {} return %y : tensor<f32> }} }}"
+        one.write_text(text.format("%y = stablehlo.sine %x : tensor<f32>"))
+        same.write_text(text.format('%y = "stablehlo.sine"(%x) : (tensor<f32>) -> tensor<f32> // a comment\n'))
+        other.write_text(text.format("%y = stablehlo.cosine %x : tensor<f32>"))
+        self.assertIn("No difference", self.ok("diff", str(one), str(same)))
+        self.assertRegex(self.ok("diff", str(one), str(other)), r"cosine added")
+        same.write_text(text.format("%y = other.sine %x : tensor<f32>"))
+        self.refused("diff", str(one), str(same), status=1, says="MLIR text, line 1: an unknown operation")
+
     def test_commands_that_do_not_exist(self):
         for command in ("lint", "frobnicate", "doctor"):
             self.refused(command, "--json", says=f"there is no command '{command}'")

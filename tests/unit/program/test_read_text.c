@@ -201,6 +201,11 @@ static void what_is_not_understood_is_known_by_bytes(void **state) {
         {"%x = stablehlo.constant dense<\"0x01\"> : tensor<3xi32>", "its type's size"},
         {"%x = stablehlo.constant dense<1.0e39> : tensor<f32>", "in a constant"},
         {"%x = stablehlo.constant dense_resource<k> : tensor<f32>", "without its resource"},
+        // What VHLO would not tell apart.
+        {"%x = stablehlo.abs %0 {a = @f} : tensor<4x4xf32>", "a symbol"},
+        {"%x = stablehlo.abs %0 {a = array<i64: 1>} : tensor<4x4xf32>", "an array"},
+        {"%x = stablehlo.abs %0 {a = [array<i64: 1>]} : tensor<4x4xf32>", "an array"},
+        {"%x = stablehlo.abs %0 {a = array<i32: 1>} : tensor<4x4xf32>", "an array"},
         {"^bb1:", "an operation without a name"},
         {"}", "an unknown operation"},
     };

@@ -41,8 +41,9 @@ static uint32_t read_number(rk_asm *p) {
     return rk_asm_node(p, node, &type, 1);
 }
 
-// VHLO writes names of functions as strings. The bytecode reader makes symbols only of the
-// attributes that name functions (read_forms.c).
+// VHLO writes names of functions as strings, and the bytecode reader makes symbols of the
+// attributes that name functions (read_forms.c). Elsewhere a symbol and a string would look alike,
+// although the compiler gets different attributes.
 static uint32_t read_symbol(rk_asm *p) {
     rk_span name;
     if (!rk_asm_symbol(p, &name))
@@ -51,8 +52,11 @@ static uint32_t read_symbol(rk_asm *p) {
         rk_asm_fail(p, "a nested symbol");
         return RK_NO_ID;
     }
-    bool is_symbol = !p->is_vhlo || p->names_functions;
-    return rk_asm_bytes_node(p, is_symbol ? RK_NODE_SYMBOL : RK_NODE_STRING, name);
+    if (p->is_vhlo && !p->names_functions) {
+        rk_asm_fail(p, "a symbol in an attribute that names no function");
+        return RK_NO_ID;
+    }
+    return rk_asm_bytes_node(p, RK_NODE_SYMBOL, name);
 }
 
 static uint32_t read_string(rk_asm *p) {
@@ -63,8 +67,11 @@ static uint32_t read_string(rk_asm *p) {
         rk_asm_fail(p, "a string with a type");
         return RK_NO_ID;
     }
-    bool is_symbol = p->is_vhlo && p->names_functions;
-    return rk_asm_bytes_node(p, is_symbol ? RK_NODE_SYMBOL : RK_NODE_STRING, text);
+    if (p->is_vhlo && p->names_functions) {
+        rk_asm_fail(p, "a string in an attribute that names a function");
+        return RK_NO_ID;
+    }
+    return rk_asm_bytes_node(p, RK_NODE_STRING, text);
 }
 
 static uint32_t read_list(rk_asm *p) {
@@ -167,6 +174,8 @@ bool rk_asm_named_attrs(rk_asm *p) {
         rk_field field = {rk_asm_name(p, key), RK_NO_ID};
         bool before = p->names_functions;
         p->names_functions = !p->nesting && names_functions(key);
+        if (!p->nesting)
+            p->key = key;
         field.node =
             rk_asm_accept(p, '=') ? rk_asm_attr(p) : rk_asm_word_node(p, RK_NODE_UNIT, RK_NO_ID);
         p->names_functions = before;

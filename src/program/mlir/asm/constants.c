@@ -3,6 +3,7 @@
 #include "program/mlir/asm/nodes.h"
 #include "program/mlir/asm/numbers.h"
 #include "program/mlir/asm/types.h"
+#include "program/mlir/dialect_ops.h"
 
 enum { MAX_RANK = 32, MAX_SPLAT_INTS = 64 };
 
@@ -406,30 +407,43 @@ static bool read_array(rk_asm *p, const shape *s, rk_span *out_bytes) {
     return rk_asm_expect(p, '>') && is_gathered(p);
 }
 
+// Whether the attribute that is read belongs to the operation, which accepts either an array or a
+// constant. Elsewhere both would look alike, although the compiler gets different attributes.
+static bool is_of_operation(const rk_asm *p) {
+    const rk_op_spec *op = p->op_name && !p->nesting ? rk_dialect_find_op(p->op_name) : NULL;
+    const char *at = op ? op->properties : "";
+    while (*at) {
+        if (rk_span_equal(p->key, rk_span_of(at, strcspn(at, "? 0123456789"))))
+            return true;
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    return false;
+}
+
 uint32_t rk_asm_array(rk_asm *p) {
     shape s = {0};
     rk_span bytes;
     uint32_t element = rk_asm_type(p);
     uint32_t word = element == RK_NO_ID ? RK_WORD_COUNT : p->model->nodes.items[element].name;
-    s.scalar = rk_asm_find_scalar(word);
-    if (!s.scalar) {
-        rk_asm_fail(p, "an array of an unknown type");
+    bool is_known = word == RK_WORD_i64 || (p->is_vhlo && word == RK_WORD_i1);
+    if (!is_known || (p->is_vhlo && !is_of_operation(p))) {
+        rk_asm_fail(p, "an array in an attribute that is not the operation's own");
         return RK_NO_ID;
     }
+    s.scalar = rk_asm_find_scalar(word);
     s.bytes = s.scalar->bytes;
     if (!read_array(p, &s, &bytes))
         return RK_NO_ID;
-    int64_t count = (int64_t)(bytes.len / s.bytes);
-    if (word == RK_WORD_i64 && !p->is_vhlo)
-        return rk_asm_take_ints(p);
-    if (word == RK_WORD_i64 && !p->nesting)
-        return rk_asm_take_vhlo_ints(p);
-    bytes = rk_model_keep(p->model, bytes);
-    if (p->is_vhlo && word == RK_WORD_i64)
-        bytes = collapse(bytes, 8);
-    if (p->is_vhlo && word == RK_WORD_i1) {
-        rk_asm_fail(p, "an array of booleans");
+    if (word == RK_WORD_i64)
+        return p->is_vhlo ? rk_asm_take_vhlo_ints(p) : rk_asm_take_ints(p);
+    int64_t count = (int64_t)bytes.len;
+    uint8_t *kept = rk_model_space(p->model, bytes.len + 1);
+    if (!kept) {
+        rk_asm_out_of_memory(p);
         return RK_NO_ID;
     }
-    return typed_ints(p, &count, 1, word, bytes);
+    if (bytes.len)
+        memcpy(kept, bytes.data, bytes.len);
+    return typed_ints(p, &count, 1, word, pack_bools(kept, (uint64_t)count));
 }

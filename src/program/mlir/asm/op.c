@@ -34,6 +34,8 @@ void rk_asm_resume_op(rk_asm *p, const rk_asm_op *op) {
     p->is_vhlo = rk_asm_is_vhlo(op->spec);
     p->nesting = strcmp(op->spec->name, "stablehlo.constant") == 0;
     p->names_functions = false;
+    p->op_name = op->spec->name;
+    p->key = (rk_span){0};
 }
 
 // Defines the results and binds their names. There are as many names as results, or none.

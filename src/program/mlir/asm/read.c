@@ -218,6 +218,7 @@ static void read_alias(rk_asm *p) {
     }
     p->is_vhlo = false;
     p->nesting = 0;
+    p->op_name = NULL;
     if (name.data[0] == '#' && rk_asm_accept_word(p, "loc")) {
         (void)rk_asm_location_alias(p, number);
         return;

@@ -66,6 +66,8 @@ typedef struct rk_asm {
     // or as builtin attributes. `nesting`: lists and dictionaries around the attribute.
     bool is_vhlo, names_functions;
     unsigned nesting;
+    const char *op_name; // the operation whose attributes are read; NULL: none
+    rk_span key;         // the name of the outermost attribute
 
     rk_interner names;               // of attributes, enumerations and types
     RK_ASM_ARRAY(uint32_t) name_ids; // string ids, by number in `names`

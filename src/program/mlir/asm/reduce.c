@@ -71,8 +71,8 @@ static const rk_asm_spec *find_inner(rk_span name) {
 static bool add_inner(rk_asm *p, const rk_asm_spec *spec, uint32_t first, uint32_t count,
                       uint32_t type, uint32_t location) {
     rk_asm_op op;
-    if (!rk_asm_begin_op(p, spec, RK_ASM_FORM, rk_asm_name(p, rk_span_text(spec->name)),
-                         p->targets.count, &op))
+    if (!spec || !rk_asm_begin_op(p, spec, RK_ASM_FORM, rk_asm_name(p, rk_span_text(spec->name)),
+                                  p->targets.count, &op))
         return false;
     op.has_location = true;
     op.location = location;
