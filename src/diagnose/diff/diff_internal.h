@@ -12,11 +12,6 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_ops(rk_differ *d);
 
 RK_HIDDEN bool rk_differ_is_literal_result(const rk_program_index *index, uint32_t number);
 
-// Returns whether the operation only changes the layout: a reshape or a transpose.
-RK_HIDDEN bool rk_differ_is_layout_op(rk_span name);
-// Returns the value before reshapes and transposes.
-RK_HIDDEN uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value);
-
 // Hashes the element type of a value, and its dimensions or, without `dims`, their number.
 RK_HIDDEN uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims);
 

@@ -16,22 +16,6 @@ static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(index->model->nodes.items[target].bytes, "Sharding"));
 }
 
-bool rk_differ_is_layout_op(rk_span name) {
-    return rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose");
-}
-
-uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) {
-    for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
-         steps++) {
-        const rk_op *op = &index->model->ops.items[index->producer[value]];
-        if (op->operand_count != 1 ||
-            !rk_differ_is_layout_op(rk_model_string(index->model, op->name)))
-            break;
-        value = index->model->operands.items[op->first_operand];
-    }
-    return value;
-}
-
 static bool is_result(const rk_program_index *index, uint32_t value) {
     for (uint32_t i = 0; i < index->result_count; i++)
         if (rk_differ_laid_out_from(index, index->results[i]) == value)
