@@ -200,7 +200,9 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
         return same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller;
     }
     // A static argument may leave little of a function. One line of the source calls both.
-    bool same_call = same_source && a->call.line && a->call.hash == b->call.hash;
+    // But one line may hold several lambdas.
+    bool is_lambda = rk_span_is(rk_program_index_bare_name(rk_span_text(a->module)), "jit__lambda");
+    bool same_call = same_source && !is_lambda && a->call.line && a->call.hash == b->call.hash;
     if (lines >= SAME_LINES || contained(by_line) >= SAME_LINES_CONTAINED ||
         (same_call && by_line.common))
         return true;
