@@ -6,6 +6,7 @@ Names of files are SERIES.SIZE.FORMAT. The series:
 
     transformer  train steps of examples/train_transformer.py, with more and more layers
     constants    a small program with more and more constant data
+    text_…       the same as MLIR text, which clients other than JAX and PyTorch/XLA send
     copies       a train step whose functions (in HLO: computations) are copied until the program is large
                  enough: many operations, without hours of tracing
 
@@ -23,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 import train_transformer  # noqa: E402
+from jax._src.interpreters.mlir import make_ir_context  # noqa: E402
 from jaxlib.mlir import ir  # noqa: E402
 from jaxlib.mlir.dialects import stablehlo  # noqa: E402
 from jaxlib._jax import mlir as portable  # noqa: E402
@@ -38,6 +40,12 @@ SMALL_BYTES = 20 << 20
 
 def bytecode(module):
     return portable.serialize_portable_artifact(module, stablehlo.get_current_version(), True)
+
+
+def text(code):
+    """The program as MLIR text; its constants are hexadecimal."""
+    with make_ir_context() as context:
+        return stablehlo.deserialize_portable_artifact(context, code).operation.get_asm().encode()
 
 
 def lowered_hlo(lowered):
@@ -201,6 +209,8 @@ def main():
 
     def write(series, format, data):
         (arguments.folder / f"{series}.{len(data):010}.{format}").write_bytes(data)
+        if format == "mlir" and not series.startswith("text_"):
+            write(f"text_{series}", format, text(data))
 
     for layers in LAYERS:
         if arguments.small and layers > SMALL_LAYERS:

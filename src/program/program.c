@@ -33,7 +33,7 @@ static rk_err *find_traits(rk_span code, rk_span format, rk_traits *traits) {
     } else if (rk_span_is(format, "mlir")) {
         if (rk_mlir_is_bytecode(code))
             return rk_traits_read_bytecode(code, traits);
-        rk_traits_see_text(traits, code);
+        rk_traits_see_mlir_text(traits, code);
     }
     return NULL;
 }

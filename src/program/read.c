@@ -68,6 +68,9 @@ static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
     RK_TRY(read_checked(code, format, 0, canon->model, canon, &good, out_reason));
     if (!good)
         return NULL;
+    // MLIR text, and programs with casts, are read into the model. The module is no operation.
+    if (!canon->role.operations && canon->model->ops.count)
+        canon->role.operations = canon->model->ops.count - 1;
     if (!canon->model->opaque_count)
         return rk_canon_finish(canon, out_fingerprint);
     *out_reason = rk_strdup(canon->model->opaque_reason);

@@ -144,18 +144,69 @@ void rk_traits_see_config(rk_traits *traits, rk_span config) {
         see_packed(traits, config);
 }
 
-void rk_traits_see_text(rk_traits *traits, rk_span text) {
+static void see_names(rk_traits *traits, rk_span text) {
     size_t start = 0;
-    if (!text.len)
-        return;
     for (size_t i = 0; i <= text.len; i++) {
         if (i < text.len && (is_alnum(text.data[i]) || text.data[i] == '_'))
             continue;
         rk_traits_see_name(traits, rk_span_of(text.data + start, i - start));
         start = i + 1;
     }
+}
+
+void rk_traits_see_text(rk_traits *traits, rk_span text) {
+    if (!text.len)
+        return;
+    see_names(traits, text);
     if (memmem(text.data, text.len, "custom_call", 11))
         see_words(traits, text);
+}
+
+// Takes a character of a string in MLIR text. Escapes: a backslash and two hexadecimal digits, or
+// another character.
+static uint8_t take_character(rk_span text, size_t *at) {
+    uint8_t c = text.data[(*at)++];
+    if (c != '\\' || *at >= text.len)
+        return c;
+    int high = digit_value(text.data[*at]);
+    int low = *at + 1 < text.len ? digit_value(text.data[*at + 1]) : -1;
+    *at += high >= 0 && low >= 0 ? 2 : 1;
+    return high >= 0 && low >= 0 ? (uint8_t)(high << 4 | low) : text.data[*at - 1];
+}
+
+// Checks a string with escapes: decodes one part after the other. Parts overlap, so that no name or
+// number is cut. The trait's name is the string as it is in the program.
+static void see_escaped(rk_traits *traits, rk_span text) {
+    enum { PART_BYTES = 4096, OVERLAP_BYTES = 2 * MAX_NAME_BYTES };
+    uint8_t part[PART_BYTES];
+    size_t len = 0, at = 0;
+    while (at < text.len) {
+        while (at < text.len && len < PART_BYTES)
+            part[len++] = take_character(text, &at);
+        rk_trait before = traits->worst;
+        see_names(traits, rk_span_of(part, len));
+        if (traits->worst != before)
+            traits->name = text;
+        rk_traits_see_config(traits, rk_span_of(part, len));
+        if (len < PART_BYTES)
+            break;
+        memmove(part, part + PART_BYTES - OVERLAP_BYTES, OVERLAP_BYTES);
+        len = OVERLAP_BYTES;
+    }
+}
+
+void rk_traits_see_mlir_text(rk_traits *traits, rk_span text) {
+    const uint8_t *at = text.data, *end = text.len ? text.data + text.len : text.data;
+    rk_traits_see_text(traits, text);
+    // A string starts or ends at each quote that is not escaped, so a part between two quotes may
+    // also be the text between two strings.
+    while (at < end) {
+        const uint8_t *quote = memchr(at, '"', (size_t)(end - at));
+        quote = quote ? quote : end;
+        if (memchr(at, '\\', (size_t)(quote - at)))
+            see_escaped(traits, rk_span_of(at, (size_t)(quote - at)));
+        at = quote + 1;
+    }
 }
 
 rk_err *rk_traits_describe(const rk_traits *traits, char **out_reason) {

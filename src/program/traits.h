@@ -31,6 +31,8 @@ void rk_traits_see_config(rk_traits *traits, rk_span config);
 void rk_traits_see_number(rk_traits *traits, uint64_t number);
 // Checks MLIR text: its identifiers as names, and its numbers if it contains a custom call.
 void rk_traits_see_text(rk_traits *traits, rk_span text);
+// Checks a whole program in MLIR text that cannot be read, including its strings with escapes.
+void rk_traits_see_mlir_text(rk_traits *traits, rk_span text);
 
 // `*out_reason`: why the executable cannot be kept; NULL if it can. Owned: rk_free.
 RK_NODISCARD rk_err *rk_traits_describe(const rk_traits *traits, char **out_reason);

@@ -70,3 +70,8 @@ RK_HIDDEN RK_NODISCARD bool rk_differ_ends(rk_span text, const char *with);
 
 // Compares two types without their layouts. Returns RK_DIFFERENCE_KIND_COUNT if they are equal.
 RK_HIDDEN rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after);
+
+// Returns whether the operation only changes the layout: a reshape or a transpose.
+RK_HIDDEN bool rk_differ_is_layout_op(rk_span name);
+// Returns the value before reshapes and transposes.
+RK_HIDDEN uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value);

@@ -177,8 +177,11 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
                         rk_explained *item) {
     const rk_run_compile *compile = item->compile;
     const rk_past past = rk_explain_past(e, compile);
-    if (compile->failed && is_uncacheable(compile))
-        return be_uncacheable(loaded, item); // a plugin without callbacks refuses them
+    if (is_uncacheable(compile))
+        RK_TRY(find_package(loaded, item));
+    // A plugin without callbacks refuses them: the user's own callback says more than its error.
+    if (compile->failed && is_uncacheable(compile) && !item->package)
+        return be_uncacheable(loaded, item);
     if (compile->failed) {
         item->cause = RK_CAUSE_FAILED;
         return note_error(item);
@@ -209,8 +212,6 @@ static rk_err *explain_one(const rk_explainer *e, size_t index, rk_explained *it
     if (item->program)
         RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
     RK_TRY(classify(e, index, &loaded, item));
-    if (item->cause == RK_CAUSE_UNCACHEABLE || item->cause == RK_CAUSE_FAILED)
-        RK_TRY(find_package(&loaded, item));
     return loaded.loaded ? rk_find_blocks(&loaded.index, &item->blocks) : NULL;
 }
 

@@ -64,7 +64,7 @@ typedef enum rk_nearest_source {
 RK_HIDDEN size_t rk_explain_candidates(const rk_explainer *e, size_t index, unsigned source,
                                        rk_nearest_candidate *out_candidates);
 
-// Returns whether the last start that requested programs of this name requested fewer of them.
+// Returns whether the last starts requested programs of this name, but fewer of them.
 RK_HIDDEN bool rk_explain_is_additional(const rk_explainer *e, size_t index);
 
 // Compares an item with the earlier program that it has the fewest differences from, and fills in

@@ -40,18 +40,16 @@ rk_err *rk_explain_find_starts(rk_explainer *e) {
 
 bool rk_explain_is_additional(const rk_explainer *e, size_t index) {
     const rk_start_request *of = &e->now.requests[index];
+    bool same_name = false;
     for (size_t s = 0; s < e->start_count; s++) {
-        bool same_name = false;
         for (size_t i = 0; i < e->starts[s].run->compile_count; i++) {
             const rk_start_request *request = &e->starts[s].requests[i];
             if (request->name == of->name && request->position >= of->position)
                 return false;
             same_name |= request->name == of->name;
         }
-        if (same_name)
-            return true;
     }
-    return false;
+    return same_name;
 }
 
 // The latest request of this run, before request `index`, for a program that an earlier run

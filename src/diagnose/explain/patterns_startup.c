@@ -3,11 +3,12 @@
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
-enum { PROGRAMS_MIN = 16 };
+enum { PROGRAMS_MIN = 10 };
 
 // An ordinary start compiles a few dozen operations, which take some milliseconds each.
-#define COST_MIN_NS ((uint64_t)1000 * 1000000)
-#define SHARE_MIN   0.25 // of all that is compiled until the first step, that of the step included
+#define COST_MIN_NS    ((uint64_t)1000 * 1000000)
+#define CALL_SHARE_MIN 0.67 // of a call in its group, if the call alone is not worth a finding
+#define SHARE_MIN      0.25 // of all that is compiled until the first step, that of the step included
 
 // An operation of the start, with the path of calls in the user's code that leads to it.
 typedef struct origin {
@@ -209,19 +210,30 @@ static child sum_child(const group *g, const origin *of) {
     return sum;
 }
 
-// Narrows the group to the costliest of its calls. False if no call stands for the group: then the
-// operations are lines of one function, and the call of that function is the place. Lines outside
-// of all functions have no such call.
-static bool descend(const startup *self, group *g) {
+static child find_costliest(const group *g) {
     child best = {0};
-    size_t kept = 0;
     for (size_t i = 0; i < g->count; i++) {
         child one = sum_child(g, g->items[i]);
         if (one.cost_ns > best.cost_ns)
             best = one;
     }
-    bool is_line = 2 * best.deeper_ns < best.cost_ns;
-    if (!best.of || !is_much(self, best.count, best.cost_ns) || (is_line && g->depth > 0))
+    return best;
+}
+
+static bool is_call(const child *one) {
+    return one->of && 2 * one->deeper_ns >= one->cost_ns;
+}
+
+// Narrows the group to the costliest of its calls. False if no call stands for the group: then the
+// operations are lines of one function, and the call of that function is the place. Lines outside
+// of all functions have no such call.
+static bool descend(const startup *self, group *g) {
+    child best = find_costliest(g);
+    size_t kept = 0;
+    bool stands = is_much(self, best.count, best.cost_ns) ||
+                  (2 * best.count >= PROGRAMS_MIN &&
+                   (double)best.cost_ns >= CALL_SHARE_MIN * (double)g->cost_ns);
+    if (!best.of || !stands || (!is_call(&best) && g->depth > 0))
         return false;
     for (size_t i = 0; i < g->count; i++)
         if (same_path(g->items[i], best.of, g->depth))
@@ -230,6 +242,13 @@ static bool descend(const startup *self, group *g) {
     g->cost_ns = best.cost_ns;
     g->depth++;
     return true;
+}
+
+// The call that stands for the group. If it is a function that calls a library again and again
+// (model.add of each layer), the costliest of these calls.
+static const rk_stack_frame *find_place(const group *g) {
+    child best = find_costliest(g);
+    return is_call(&best) ? frame_at(best.of, g->depth) : frame_at(g->items[0], g->depth - 1);
 }
 
 // Appends the name of the called function: "init" of "Module.init"; of a constructor or a layer,
@@ -259,8 +278,33 @@ static void forget_variants(rk_explanation *x, const group *g) {
             rk_explained_be_first(&x->items[g->items[i]->item - x->items]);
 }
 
+static bool is_of_keras(const group *g) {
+    const rk_stack *stack = &g->items[0]->stack;
+    for (size_t i = 0; i < stack->count; i++)
+        if (rk_span_is(rk_source_package(rk_span_text(stack->frames[i].file)), "keras"))
+            return true;
+    return false;
+}
+
+// `function`: name of the called function; NULL if it is unknown, or if jax.jit cannot take it.
+static void add_advice(const group *g, const char *function, rk_buf *out) {
+    if (is_of_keras(g)) {
+        rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
+                             "starts load these programs. Fewer different shapes compile fewer "
+                             "programs.");
+        return;
+    }
+    if (function)
+        rk_buf_add_format(out, "Compile it as one program: jax.jit(%s).", function);
+    else
+        rk_buf_add_text(out, "Compile it as one program: put it into a function and jit that "
+                             "(flax: jax.jit(model.init), nnx.jit; equinox: eqx.filter_jit).");
+    rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound by "
+                         "functools.partial.");
+}
+
 static rk_err *report(rk_explainer *e, const group *g) {
-    const rk_stack_frame *place = frame_at(g->items[0], g->depth - 1);
+    const rk_stack_frame *place = find_place(g);
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_AUTO(rk_buf) name = {0};
@@ -275,15 +319,8 @@ static rk_err *report(rk_explainer *e, const group *g) {
                       "%s runs operation by operation before the first step: %zu programs, each "
                       "compiled for itself",
                       name.len ? rk_buf_text(&name) : "this line", g->count);
-    if (name.len && !is_class)
-        rk_buf_add_format(&text.advice, "Compile it as one program: jax.jit(%s).",
-                          rk_buf_text(&name));
-    else
-        rk_buf_add_text(&text.advice,
-                        "Compile it as one program: put it into a function and jit that (flax: "
-                        "jax.jit(model.init), nnx.jit; equinox: eqx.filter_jit).");
-    rk_buf_add_text(&text.advice, " Arguments that are not arrays are static (static_argnums), or "
-                                  "bound by functools.partial.");
+    bool is_function = name.len && !is_class && strcmp(rk_buf_text(&name), "main") != 0;
+    add_advice(g, is_function ? rk_buf_text(&name) : NULL, &text.advice);
     return rk_pattern_add(e->out, RK_PATTERN_EAGER_STARTUP, members.items, members.count, &text,
                           place->file, place->line);
 }

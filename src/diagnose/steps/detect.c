@@ -203,8 +203,10 @@ static bool carries_work(const rk_step_detector *r) {
 
 static bool is_training(const rk_step_detector *r) {
     // Of programs that are not known, there are no carried bytes.
-    return r->current->is_training && (r->current->carried_bytes == 0 ||
-                                       r->last.host_to_device_bytes < r->current->carried_bytes);
+    const rk_step_detector_pattern *p = r->current;
+    return p->is_training &&
+           (p->carried_bytes == 0 ||
+            2 * (double)p->host_to_device_bytes < (double)p->carried_bytes * (double)p->steps);
 }
 
 void rk_step_detector_get_state(const rk_step_detector *r, rk_step_detector_state *out_state) {

@@ -56,9 +56,10 @@ typedef struct rk_step_detector_entry {
 typedef struct rk_step_detector_pattern {
     uint32_t id, period;
     bool by_name;
-    bool ends_with_update;         // the last program carries more than each of the others
-    bool is_training;              // a program returns several values that it got; or is not known
-    uint64_t steps, matched, work; // steps; matched entries; work of the steps
+    bool ends_with_update;   // the last program carries more than each of the others
+    bool is_training;        // a program returns several values that it got; or is not known
+    uint64_t steps, matched; // matched: entries
+    uint64_t work, host_to_device_bytes; // of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
     uint32_t carried, score; // the most of one of its programs
     uint64_t carried_bytes;  // the same

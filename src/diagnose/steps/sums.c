@@ -73,8 +73,10 @@ void rk_step_detector_close(rk_step_detector *r, uint32_t id, const rk_step_dete
     r->last = step;
     if (id > 0)
         r->flat_steps = is_growth(&step) ? 0 : r->flat_steps + 1;
-    if (r->current && r->current->id == id)
+    if (r->current && r->current->id == id) {
         r->current->work += step.work;
+        r->current->host_to_device_bytes += step.host_to_device_bytes;
+    }
     r->open = *end;
     r->open_programs = 0;
     r->step_number++;

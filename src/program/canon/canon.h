@@ -99,8 +99,8 @@ typedef struct rk_canon {
     uint32_t *queue;   // unit indices in the order of `rk_unit.number`
     uint32_t queued;
     uint8_t *followed; // by node: functions that it names are in the queue
-    // By value, if the model has casts (casts.c); else NULL. The operand of the cast that defines the
-    // value, or RK_NO_ID; the value's number without casts; the number of the next value.
+    // By value, if the model has casts (casts.c); else NULL. The operand of the cast that defines
+    // the value, or RK_NO_ID; the value's number without casts; the number of the next value.
     uint32_t *cast_operands, *value_numbers, *next_numbers;
 } rk_canon;
 

@@ -17,8 +17,9 @@ static bool is_cast(rk_canon *c, const rk_op *op) {
         op->successor_count || !is_named_cast(m, op))
         return false;
     uint32_t operand = m->operands.items[op->first_operand];
-    return operand < op->first_result && rk_canon_type_of(c, m->values.items[operand].type) ==
-                                             rk_canon_type_of(c, m->values.items[op->first_result].type);
+    return operand < op->first_result &&
+           rk_canon_type_of(c, m->values.items[operand].type) ==
+               rk_canon_type_of(c, m->values.items[op->first_result].type);
 }
 
 static bool allocate(rk_canon *c) {

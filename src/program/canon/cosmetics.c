@@ -48,12 +48,12 @@ static const char *const empty_by_default[] = {
     "scatter_indices_batching_dims", "source_target_pairs",         "result_tilings",
 };
 
-// The parts of the algorithm of a dot product: none, if the program names no algorithm. Added to VHLO
-// with dot_general_v2.
+// The parts of the algorithm of a dot product: none, if the program names no algorithm. Added to
+// VHLO with dot_general_v2.
 static bool is_of_algorithm(rk_span name) {
     static const char *const names[] = {
-        "lhs_precision_type",  "rhs_precision_type",  "accumulation_type",
-        "lhs_component_count", "rhs_component_count", "num_primitive_operations",
+        "lhs_precision_type",           "rhs_precision_type",  "accumulation_type",
+        "lhs_component_count",          "rhs_component_count", "num_primitive_operations",
         "allow_imprecise_accumulation",
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
@@ -81,8 +81,8 @@ static bool is_of_values(rk_span name) {
 
 static bool has_only_debug_names(const rk_model *model, const rk_node *dictionary) {
     for (uint32_t i = 0; i < dictionary->field_count; i++)
-        if (!rk_is_debug_name(rk_model_string(
-                model, model->fields.items[dictionary->first_field + i].name)))
+        if (!rk_is_debug_name(
+                rk_model_string(model, model->fields.items[dictionary->first_field + i].name)))
             return false;
     return dictionary->kind == RK_NODE_DICT;
 }

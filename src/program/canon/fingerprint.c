@@ -20,15 +20,12 @@ static void put_types(rk_canon *c, uint32_t first, uint32_t count) {
 
 // Writes for each operand how many values ago it was defined.
 static void put_operands(rk_canon *c, const rk_op *op) {
-    const uint32_t *operands = c->model->operands.items + op->first_operand;
-    if (RK_UNLIKELY(c->value_numbers != NULL)) {
-        for (uint32_t i = 0; i < op->operand_count; i++)
-            rk_canon_put_number(c, c->next_numbers[op->first_result] -
-                                       c->value_numbers[operands[i]]);
-        return;
+    const uint32_t *numbers = c->value_numbers; // NULL: values have their own numbers
+    uint32_t next = numbers ? c->next_numbers[op->first_result] : op->first_result;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        uint32_t value = c->model->operands.items[op->first_operand + i];
+        rk_canon_put_number(c, next - (numbers ? numbers[value] : value));
     }
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        rk_canon_put_number(c, op->first_result - operands[i]);
 }
 
 static bool is_folded(const rk_canon *c, const rk_op *op) {

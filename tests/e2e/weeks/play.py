@@ -19,6 +19,7 @@ import harness
 from causes.play import Player as CausePlayer
 
 TIMEOUT_S = 600
+ANSWER_TIMEOUT_S = 120  # an answer takes a second
 # The week does not decide how the plugin is loaded.
 LOADERS = {"PJRT_DEVICE", "PJRT_LIBRARY_PATH", "PJRT_NAMES_AND_LIBRARY_PATHS", "JAX_PLATFORMS"}
 EVICT_ALL = ("gc", "--max-size", "1K")
@@ -117,7 +118,8 @@ class Player(CausePlayer):
         for key, more in ((f"{field}_text", ()), (field, ("--json",))):
             command = f"rekindle {' '.join([*words, *more])}"
             try:
-                done = self.store.cli(*words, *more, status=None)
+                argv = [harness.REKINDLE, *words, *more]
+                done = harness.run_process(argv, self.store.environment("run"), timeout_s=ANSWER_TIMEOUT_S)
                 assert done.returncode == 0, f"status {done.returncode}: {(done.stderr or done.stdout).strip()}"
                 record[key] = json.loads(done.stdout) if more else done.stdout
             except (AssertionError, ValueError) as problem:  # an error, or it hung

@@ -169,7 +169,7 @@ static void steps_are_counted(void **state) {
         wrong += !check(entry->d_name);
     }
     assert_int_equal(closedir(directory), 0);
-    assert_true(count >= 20);
+    assert_true(count >= 70);
     assert_int_equal(wrong, 0);
 }
 

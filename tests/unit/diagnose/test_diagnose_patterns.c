@@ -120,7 +120,7 @@ static void an_eager_start_is_reported_at_the_call_of_the_library(void **state) 
 
 static void an_ordinary_start_is_not_reported(void **state) {
     fixture *f = *state;
-    start(f, 15, 100000000u, 1000000000u); // too few
+    start(f, 9, 100000000u, 1000000000u); // too few
     explain(f);
     assert_int_equal(explanation.pattern_count, 0);
 }

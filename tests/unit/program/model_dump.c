@@ -3,7 +3,8 @@
 //     model_dump [--locations] [--text] [--format mlir|hlo|hlo_with_config] FILE
 //                                   with --text: as readable text, with complete constants
 //     model_dump --time N FILE      prints the time of N reads
-//     model_dump --inspect FILE…    prints what rk_program_inspect finds, one line per file, as JSON
+//     model_dump --inspect FILE…    prints what rk_program_inspect finds, one line per file, as
+//     JSON
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

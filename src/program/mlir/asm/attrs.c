@@ -92,7 +92,7 @@ static uint32_t read_dialect_attr(rk_asm *p) {
         rk_asm_fail(p, "an alias in an attribute"); // its form depends on its place
         return RK_NO_ID;
     }
-    if (rk_asm_accept_text(p, "#stablehlo"))
+    if (rk_asm_accept_text(p, "#stablehlo") || rk_asm_accept_text(p, "#chlo"))
         return rk_asm_stablehlo_attr(p);
     return rk_asm_accept_text(p, "#sdy") ? rk_asm_sdy_attr(p) : unknown(p);
 }
@@ -167,8 +167,8 @@ bool rk_asm_named_attrs(rk_asm *p) {
         rk_field field = {rk_asm_name(p, key), RK_NO_ID};
         bool before = p->names_functions;
         p->names_functions = !p->nesting && names_functions(key);
-        field.node = rk_asm_accept(p, '=') ? rk_asm_attr(p)
-                                           : rk_asm_word_node(p, RK_NODE_UNIT, RK_NO_ID);
+        field.node =
+            rk_asm_accept(p, '=') ? rk_asm_attr(p) : rk_asm_word_node(p, RK_NODE_UNIT, RK_NO_ID);
         p->names_functions = before;
         if (p->failed || field.node == RK_NO_ID || !RK_ASM_PUSH(p, p->fields, field))
             return false;

@@ -27,7 +27,8 @@ static bool read_shape(rk_asm *p, shape *s) {
     bool is_good = rk_asm_is_tensor(p, s->type) && s->rank <= MAX_RANK;
     for (uint32_t i = 0; i < s->rank && is_good; i++) {
         s->dims[i] = rk_load_u64le(node->bytes.data + 8 * i);
-        is_good = s->dims[i] <= INT64_MAX && !__builtin_mul_overflow(s->count, s->dims[i], &s->count);
+        is_good =
+            s->dims[i] <= INT64_MAX && !__builtin_mul_overflow(s->count, s->dims[i], &s->count);
     }
     if (is_good) {
         const rk_node *element = &p->model->nodes.items[rk_asm_element_type(p, s->type)];
@@ -75,8 +76,8 @@ static rk_span pack_bools(uint8_t *bytes, uint64_t count) {
     return rk_span_of(bytes, (size_t)((count + 7) / 8));
 }
 
-// Lists of i64 that are an operation's attribute: VHLO has constants where StableHLO has arrays, and
-// the bytecode reader makes lists of both (read_forms.c).
+// Lists of i64 that are an operation's attribute: VHLO has constants where StableHLO has arrays,
+// and the bytecode reader makes lists of both (read_forms.c).
 static uint32_t as_ints(rk_asm *p, const shape *s, rk_span bytes) {
     rk_buf_clear(&p->ints);
     if (s->count > 1 && bytes.len == 8 && s->count > MAX_SPLAT_INTS)
@@ -192,10 +193,25 @@ static uint32_t from_literals(rk_asm *p, const shape *s) {
 static const uint8_t *digit_values(void) {
     enum { N = 0xFF };
     static const uint8_t values[256] = {
-#define ROW N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
+#define ROW     N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
 #define LETTERS N, 10, 11, 12, 13, 14, 15, N, N, N, N, N, N, N, N, N,
-        ROW ROW ROW 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, N, N, N, N, N, N, LETTERS ROW LETTERS ROW
-        ROW ROW ROW ROW ROW ROW ROW ROW
+        ROW ROW ROW 0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        N,
+        N,
+        N,
+        N,
+        N,
+        N,
+        LETTERS ROW LETTERS ROW ROW ROW ROW ROW ROW ROW ROW ROW
 #undef ROW
 #undef LETTERS
     };

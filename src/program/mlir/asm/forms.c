@@ -51,8 +51,7 @@ static bool push_channel(rk_asm *p, const rk_asm_spec *spec, uint32_t node) {
 
 // The structures that VHLO splits into attributes.
 static uint32_t split_kind(const rk_asm_spec *spec, rk_span key) {
-    bool is_gather =
-        is_op(spec, "stablehlo.gather") || is_op(spec, "stablehlo.dynamic_gather");
+    bool is_gather = is_op(spec, "stablehlo.gather") || is_op(spec, "stablehlo.dynamic_gather");
     bool is_conv = is_op(spec, "stablehlo.convolution") || is_op(spec, "stablehlo.dynamic_conv");
     if (is_gather && rk_span_is(key, "dimension_numbers"))
         return RK_WORD_gather;
@@ -158,8 +157,8 @@ static uint32_t default_dims(rk_asm *p, uint32_t first, rk_span code) {
 }
 
 static uint32_t default_of(rk_asm *p, uint32_t first, rk_span code) {
-    if (rk_span_is(code, "false"))
-        return rk_asm_bool(p, false);
+    if (rk_span_is(code, "false") || rk_span_is(code, "true"))
+        return rk_asm_bool(p, code.len == 4);
     if (rk_span_is(code, "0") || rk_span_is(code, "-1"))
         return rk_asm_int64(p, code.len == 2 ? -1 : 0);
     if (rk_span_is(code, "list"))

@@ -1,6 +1,6 @@
-// Converts attributes of an operation from the form of StableHLO to that of VHLO: splits structures,
-// fills in defaults. Internal to mlir/asm/*.c.
-// Source: openxla/stablehlo stablehlo/transforms/StablehloLegalizeToVhlo.cpp
+// Converts attributes of an operation from the form of StableHLO to that of VHLO: splits
+// structures, fills in defaults. Internal to mlir/asm/*.c. Source: openxla/stablehlo
+// stablehlo/transforms/StablehloLegalizeToVhlo.cpp
 #pragma once
 
 #include "program/mlir/asm/op_table.h"

@@ -223,9 +223,10 @@ bool rk_asm_skip_bracket(rk_asm *p, char open, char close) {
                 break;
             p->at = quote;
         } else if (c == '/') {
-            rk_asm_skip_blanks(p);
-            if (p->at < p->end && *p->at != '/')
-                p->at--;
+            rk_asm_skip_blanks(p); // a comment
+            if (p->at == p->end)
+                break;
+            p->at -= *p->at != '/';
         } else if (c == (uint8_t)open) {
             depth++;
         } else if (c == (uint8_t)close && --depth == 0) {

@@ -153,7 +153,7 @@ static uint32_t settle(const rk_asm *p, uint32_t location) {
         return location;
     uint32_t node = p->alias_nodes.items[location & ~LATE];
     return node != RK_NO_ID && p->model->nodes.items[node].kind >= RK_NODE_LOC_UNKNOWN ? node
-                                                                                      : RK_NO_ID;
+                                                                                       : RK_NO_ID;
 }
 
 void rk_asm_settle_locations(rk_asm *p) {

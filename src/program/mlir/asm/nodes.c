@@ -8,6 +8,8 @@
 enum { SHARED_MAX_BYTES = 1024 }; // longer bytes are not compared, so that time stays linear
 
 bool rk_asm_open_nodes(rk_asm *p) {
+    if (!RK_ASM_RESERVE(p, p->fields, 1)) // so that it has an address
+        return false;
     if (!rk_mlir_add_words(p->model)) {
         rk_asm_out_of_memory(p);
         return false;
@@ -65,10 +67,9 @@ static bool is_same(const rk_asm *p, uint32_t id, const rk_node *node, const rk_
 
 static void place(rk_asm *p, uint32_t id) {
     const rk_node *node = &p->model->nodes.items[id];
+    const rk_field *fields = node->field_count ? p->model->fields.items + node->first_field : NULL;
     uint32_t mask = p->node_slot_count - 1;
-    uint32_t slot = (uint32_t)hash_of(p, node, p->model->fields.items + node->first_field,
-                                      node->field_count) &
-                    mask;
+    uint32_t slot = (uint32_t)hash_of(p, node, fields, node->field_count) & mask;
     while (p->node_slots[slot])
         slot = (slot + 1) & mask;
     p->node_slots[slot] = id + 1;

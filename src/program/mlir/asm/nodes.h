@@ -33,8 +33,8 @@ uint32_t rk_asm_tensor_type(rk_asm *p, rk_span dims, uint32_t element);
 // kind.
 uint32_t rk_asm_pop_nodes(rk_asm *p, rk_node_kind kind, uint32_t first);
 uint32_t rk_asm_pop_list(rk_asm *p, uint32_t first);
-// Pops the fields from `first` on from `p->fields` and returns them as a dictionary, sorted by name.
-// RK_NO_ID and `failed` if a name occurs twice.
+// Pops the fields from `first` on from `p->fields` and returns them as a dictionary, sorted by
+// name. RK_NO_ID and `failed` if a name occurs twice.
 uint32_t rk_asm_pop_dict(rk_asm *p, uint32_t first);
 // Pops the fields from `first` on and returns them as a structure of that kind, in their order.
 uint32_t rk_asm_pop_struct(rk_asm *p, uint32_t word, uint32_t first);

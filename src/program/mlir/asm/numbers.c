@@ -123,7 +123,11 @@ const uint8_t *rk_asm_read_literal(const uint8_t *at, const uint8_t *end,
 // Types.
 
 #define INTEGER(word, width, size, sign)                                                           \
-    { RK_WORD_##word, {.bits = (width), .bytes = (size), .is_unsigned = (sign)} }
+    {                                                                                              \
+        RK_WORD_##word, {                                                                          \
+            .bits = (width), .bytes = (size), .is_unsigned = (sign)                                \
+        }                                                                                          \
+    }
 #define FLOAT(word, width, size, exponent, fraction, offset)                                       \
     {                                                                                              \
         RK_WORD_##word, {                                                                          \

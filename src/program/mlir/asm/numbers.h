@@ -1,5 +1,6 @@
 // Numbers in MLIR text, and their bits in a type. Uses integer arithmetic where the process's
-// floating-point mode could matter: a job may flush small numbers to zero. Internal to mlir/asm/*.c.
+// floating-point mode could matter: a job may flush small numbers to zero. Internal to
+// mlir/asm/*.c.
 #pragma once
 
 #include <stdbool.h>

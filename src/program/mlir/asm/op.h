@@ -51,5 +51,5 @@ uint32_t rk_asm_operand_count(const rk_asm *p, const rk_asm_op *op);
 
 // Types. These functions check that operands have the types in the text, and push the types of the
 // results.
-bool rk_asm_types_of_function(rk_asm *p, const rk_asm_op *op, uint32_t type); // (a, b) -> c
+bool rk_asm_types_of_function(rk_asm *p, const rk_asm_op *op, uint32_t type);    // (a, b) -> c
 bool rk_asm_check_operands(rk_asm *p, const rk_asm_op *op, uint32_t first_node); // on `p->nodes`

@@ -10,6 +10,8 @@
 
 #define UNARY    "% {} :same"
 #define ACCURATE "result_accuracy=accuracy"
+#define ARROW_1  "% {} :arrow"
+#define ARROW_2  "% , % {} :arrow"
 #define BINARY   "% , % {} :same"
 #define GENERAL  "%* {} :func"
 #define REDUCER  "channel_id=0 use_global_device_ids=false"
@@ -24,6 +26,53 @@
 // clang-format off
 static const rk_asm_spec SPECS[] = {
     {"builtin.module", "", ""},
+    {"chlo._asin_acos_kernel", ARROW_1, ""},
+    {"chlo.acos", ARROW_1, ""},
+    {"chlo.acosh", ARROW_1, ""},
+    {"chlo.asin", ARROW_1, ""},
+    {"chlo.asinh", ARROW_1, ""},
+    {"chlo.atan", ARROW_1, ""},
+    {"chlo.atanh", ARROW_1, ""},
+    {"chlo.bessel_i1e", ARROW_1, ""},
+    {"chlo.broadcast_add", "% , % {} :func", ""},
+    {"chlo.broadcast_and", "% , % {} :func", ""},
+    {"chlo.broadcast_atan2", "% , % {} :func", ""},
+    {"chlo.broadcast_compare", NULL, ""},
+    {"chlo.broadcast_complex", "% , % {} :func", ""},
+    {"chlo.broadcast_divide", "% , % {} :func", ""},
+    {"chlo.broadcast_maximum", "% , % {} :func", ""},
+    {"chlo.broadcast_minimum", "% , % {} :func", ""},
+    {"chlo.broadcast_multiply", "% , % {} :func", ""},
+    {"chlo.broadcast_next_after", "% , % {} :func", ""},
+    {"chlo.broadcast_or", "% , % {} :func", ""},
+    {"chlo.broadcast_polygamma", "% , % {} :func", ""},
+    {"chlo.broadcast_power", "% , % {} :func", ""},
+    {"chlo.broadcast_remainder", "% , % {} :func", ""},
+    {"chlo.broadcast_select", "% , % , % {} :func", ""},
+    {"chlo.broadcast_shift_left", "% , % {} :func", ""},
+    {"chlo.broadcast_shift_right_arithmetic", "% , % {} :func", ""},
+    {"chlo.broadcast_shift_right_logical", "% , % {} :func", ""},
+    {"chlo.broadcast_subtract", "% , % {} :func", ""},
+    {"chlo.broadcast_xor", "% , % {} :func", ""},
+    {"chlo.broadcast_zeta", "% , % {} :func", ""},
+    {"chlo.conj", ARROW_1, ""},
+    {"chlo.cosh", ARROW_1, ""},
+    {"chlo.digamma", ARROW_1, ""},
+    {"chlo.erf", ARROW_1, ""},
+    {"chlo.erf_inv", ARROW_1, ""},
+    {"chlo.erfc", ARROW_1, ""},
+    {"chlo.is_inf", ARROW_1, ""},
+    {"chlo.is_neg_inf", ARROW_1, ""},
+    {"chlo.is_pos_inf", ARROW_1, ""},
+    {"chlo.lgamma", ARROW_1, ""},
+    {"chlo.mulhi", ARROW_2, ""},
+    {"chlo.next_after", ARROW_2, ""},
+    {"chlo.polygamma", ARROW_2, ""},
+    {"chlo.sinh", ARROW_1, ""},
+    {"chlo.square", ARROW_1, ""},
+    {"chlo.tan", ARROW_1, ""},
+    {"chlo.top_k", "( % , k = i64:k stable:is_stable ) {} :arrow", "is_stable=true"},
+    {"chlo.zeta", ARROW_2, ""},
     {"func.call", "callee:callee ( %* ) {} :func", ""},
     {"func.func", "", "sym_visibility=text arg_attrs=list res_attrs=list"},
     {"func.return", "{} %* {} :optional", ""},

@@ -76,14 +76,22 @@ static bool read_compare_type(rk_asm *p) {
 }
 
 // ", lower = true", or nothing.
-static bool read_lower(rk_asm *p) {
+static bool read_flag(rk_asm *p, const char *name) {
     if (!rk_asm_accept(p, ','))
         return true;
-    if (!rk_asm_expect_word(p, "lower") || !rk_asm_expect(p, '='))
+    if (!rk_asm_expect_word(p, name) || !rk_asm_expect(p, '='))
         return false;
     bool value = rk_asm_accept_word(p, "true");
     return (value || rk_asm_expect_word(p, "false")) &&
-           rk_asm_add_attr(p, "lower", rk_asm_bool(p, value));
+           rk_asm_add_attr(p, name, rk_asm_bool(p, value));
+}
+
+static bool read_lower(rk_asm *p) {
+    return read_flag(p, "lower");
+}
+
+static bool read_stable(rk_asm *p) {
+    return read_flag(p, "is_stable");
 }
 
 // ", precision = [DEFAULT, DEFAULT], algorithm = <…>", or a part of it.
@@ -287,9 +295,13 @@ static bool read_item(rk_asm *p, const rk_asm_op *op, rk_span kind, rk_span name
     static const struct {
         const char *kind;
         bool (*read)(rk_asm *);
-    } whole[] = {{"compare_type", read_compare_type}, {"lower", read_lower},
-                 {"precision", read_precision},       {"slice", read_ranges},
-                 {"bits", read_bits},                 {"window", read_window}};
+    } whole[] = {{"compare_type", read_compare_type},
+                 {"lower", read_lower},
+                 {"stable", read_stable},
+                 {"precision", read_precision},
+                 {"slice", read_ranges},
+                 {"bits", read_bits},
+                 {"window", read_window}};
     for (size_t i = 0; i < RK_ARRAY_LEN(simple); i++)
         if (rk_span_is(kind, simple[i].kind))
             return add(p, name, simple[i].read(p));
@@ -397,10 +409,19 @@ static bool types_optional(rk_asm *p, const rk_asm_op *op) {
     uint32_t first = p->nodes.count;
     if (rk_asm_operand_count(p, op) == 0)
         return true;
-    bool is_good = rk_asm_expect(p, ':') && rk_asm_type_list(p) &&
-                   rk_asm_check_operands(p, op, first);
+    bool is_good =
+        rk_asm_expect(p, ':') && rk_asm_type_list(p) && rk_asm_check_operands(p, op, first);
     p->nodes.count = first;
     return is_good;
+}
+
+// "type, type -> type", "type -> (type, type)"
+static bool types_arrow(rk_asm *p, const rk_asm_op *op) {
+    uint32_t first = p->nodes.count;
+    bool is_good =
+        rk_asm_type_list(p) && rk_asm_check_operands(p, op, first) && rk_asm_expect_text(p, "->");
+    p->nodes.count = first;
+    return is_good && rk_asm_result_types(p);
 }
 
 static bool read_types(rk_asm *p, const rk_asm_op *op, rk_span kind) {
@@ -416,6 +437,8 @@ static bool read_types(rk_asm *p, const rk_asm_op *op, rk_span kind) {
         return rk_asm_types_of_function(p, op, rk_asm_type(p));
     if (rk_span_is(kind, "result"))
         return push_type(p, rk_asm_type(p));
+    if (rk_span_is(kind, "arrow"))
+        return types_arrow(p, op);
     if (rk_span_is(kind, "complex"))
         return types_complex(p, op);
     return rk_span_is(kind, "select") ? types_select(p, op) : types_tuple(p, op);

@@ -191,9 +191,8 @@ static void step(reader *r) {
     uint32_t region_count = top->region_count;
     r->frame_count--;
     rk_asm_resume_op(p, &op);
-    rk_asm_next next = op.style == RK_ASM_GENERIC
-                           ? rk_asm_continue_generic(p, &op)
-                           : rk_asm_continue_special(p, &op, region_count);
+    rk_asm_next next = op.style == RK_ASM_GENERIC ? rk_asm_continue_generic(p, &op)
+                                                  : rk_asm_continue_special(p, &op, region_count);
     advance(r, &op, next, region_count + 1);
 }
 

@@ -1,6 +1,6 @@
-// The state of a reader of MLIR text, and its smallest tools: characters, words and errors. Internal
-// to mlir/asm/*.c. MLIR calls its text form "assembly", hence the prefix.
-// Source: llvm-project mlir/docs/LangRef.md, mlir/lib/AsmParser/.
+// The state of a reader of MLIR text, and its smallest tools: characters, words and errors.
+// Internal to mlir/asm/*.c. MLIR calls its text form "assembly", hence the prefix. Source:
+// llvm-project mlir/docs/LangRef.md, mlir/lib/AsmParser/.
 //
 // The reader makes the model that the bytecode reader makes of the same program: types and
 // attributes of StableHLO and func operations have the form of VHLO (forms.c). Whatever the reader
@@ -67,13 +67,13 @@ typedef struct rk_asm {
     bool is_vhlo, names_functions;
     unsigned nesting;
 
-    rk_interner names; // of attributes, enumerations and types
+    rk_interner names;               // of attributes, enumerations and types
     RK_ASM_ARRAY(uint32_t) name_ids; // string ids, by number in `names`
     uint32_t *node_slots;            // a hash table of nodes; owned, like all arrays here
     uint32_t node_slot_count, node_count;
     rk_interner type_texts;
-    RK_ASM_ARRAY(uint32_t) type_nodes; // by number in `type_texts`
-    rk_interner aliases;               // names with "#" or "!"
+    RK_ASM_ARRAY(uint32_t) type_nodes;  // by number in `type_texts`
+    rk_interner aliases;                // names with "#" or "!"
     RK_ASM_ARRAY(uint32_t) alias_nodes; // by number in `aliases`; RK_NO_ID: not defined yet
     rk_interner attr_lists;             // operations with their attributes in the text
     RK_ASM_ARRAY(uint32_t) attr_nodes;  // by number in `attr_lists`: all attributes (forms.c)
@@ -84,8 +84,8 @@ typedef struct rk_asm {
     RK_ASM_ARRAY(rk_asm_pending) pendings;
 
     // Values.
-    rk_interner value_names;              // other than numbers
-    RK_ASM_ARRAY(rk_asm_binding) named;   // by number in `value_names`
+    rk_interner value_names;               // other than numbers
+    RK_ASM_ARRAY(rk_asm_binding) named;    // by number in `value_names`
     RK_ASM_ARRAY(rk_asm_binding) numbered; // by number in the text: "%12"
     RK_ASM_ARRAY(rk_asm_undo) undos;
     uint32_t floor;
@@ -94,7 +94,7 @@ typedef struct rk_asm {
     RK_ASM_ARRAY(uint32_t) op_regions; // by operation: the region that contains it
     RK_ASM_ARRAY(rk_asm_target) targets;
     RK_ASM_ARRAY(rk_region) regions; // of the operations that are not complete
-    uint32_t region; // the current one; RK_NO_ID outside all regions
+    uint32_t region;                 // the current one; RK_NO_ID outside all regions
 } rk_asm;
 
 // Sets `failed`. Only the first reason is kept.

@@ -88,8 +88,7 @@ static bool add_region(rk_asm *p, const rk_asm_op *op, const rk_asm_spec *inner)
     rk_asm_region region;
     if (in_model->operand_count != 2)
         return false;
-    uint32_t input =
-        p->model->values.items[p->model->operands.items[in_model->first_operand]].type;
+    uint32_t input = p->model->values.items[p->model->operands.items[in_model->first_operand]].type;
     if (!rk_asm_is_tensor(p, input))
         return false;
     uint32_t scalar = rk_asm_tensor_type(p, (rk_span){0}, rk_asm_element_type(p, input));
@@ -117,8 +116,8 @@ rk_asm_next rk_asm_read_reduce(rk_asm *p, rk_asm_op *op) {
     if (p->failed || !read_tail(p, op))
         return RK_ASM_FAILED;
     if (!is_short) {
-        bool is_good = rk_asm_expect_word(p, "reducer") && read_reducer(p, op) &&
-                       rk_asm_expect(p, '{');
+        bool is_good =
+            rk_asm_expect_word(p, "reducer") && read_reducer(p, op) && rk_asm_expect(p, '{');
         return is_good ? RK_ASM_REGION : RK_ASM_FAILED;
     }
     op->has_location = true;

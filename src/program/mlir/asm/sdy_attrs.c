@@ -94,9 +94,8 @@ static bool read_priority(rk_asm *p, uint32_t *out_node) {
 
 // {"x", "y", ?}p1
 static uint32_t read_dimension(rk_asm *p) {
-    rk_field fields[3] = {{RK_WORD_axes, RK_NO_ID},
-                          {RK_WORD_is_closed, RK_NO_ID},
-                          {RK_WORD_priority, RK_NO_ID}};
+    rk_field fields[3] = {
+        {RK_WORD_axes, RK_NO_ID}, {RK_WORD_is_closed, RK_NO_ID}, {RK_WORD_priority, RK_NO_ID}};
     uint32_t first = p->nodes.count;
     bool is_closed = true;
     if (!rk_asm_expect(p, '{'))

@@ -19,7 +19,8 @@ static size_t add_factors(rk_asm *p, rk_span word) {
         if (factor == Z && i < word.len && word.data[i] == '_') {
             int64_t number = 0;
             size_t digits = 0;
-            for (i++; i < word.len && rk_asm_is_digit(word.data[i]) && digits < MOST_DIGITS; digits++)
+            for (i++; i < word.len && rk_asm_is_digit(word.data[i]) && digits < MOST_DIGITS;
+                 digits++)
                 number = number * 10 + (word.data[i++] - '0');
             if (!number) {
                 rk_asm_fail(p, "a factor of a sharding rule that is not understood");

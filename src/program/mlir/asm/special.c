@@ -15,8 +15,7 @@ static bool is_op(const rk_asm_op *op, const char *name) {
 
 // "attributes {…}", or nothing.
 static bool read_attributes(rk_asm *p) {
-    return !rk_asm_accept_word(p, "attributes") ||
-           (rk_asm_expect(p, '{') && rk_asm_named_attrs(p));
+    return !rk_asm_accept_word(p, "attributes") || (rk_asm_expect(p, '{') && rk_asm_named_attrs(p));
 }
 
 // module @name attributes {…} {…}
@@ -64,8 +63,7 @@ static rk_asm_next read_while(rk_asm *p, const rk_asm_op *op) {
     }
     for (uint32_t i = op->first_arg; i < p->targets.count; i++)
         p->targets.items[i].type = p->nodes.items[first_type + (i - op->first_arg)];
-    bool is_good =
-        read_attributes(p) && rk_asm_expect_word(p, "cond") && rk_asm_expect(p, '{');
+    bool is_good = read_attributes(p) && rk_asm_expect_word(p, "cond") && rk_asm_expect(p, '{');
     return is_good ? RK_ASM_REGION : RK_ASM_FAILED;
 }
 

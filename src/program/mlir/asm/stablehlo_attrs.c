@@ -1,4 +1,5 @@
-// Source: openxla/stablehlo stablehlo/dialect/StablehloAttrs.td, StablehloOps.cpp, AssemblyFormat.cpp.
+// Source: openxla/stablehlo stablehlo/dialect/StablehloAttrs.td, StablehloOps.cpp,
+// AssemblyFormat.cpp.
 #include "program/mlir/asm/stablehlo_attrs.h"
 
 #include "program/mlir/asm/nodes.h"
@@ -34,10 +35,9 @@ uint32_t rk_asm_enum_value(rk_asm *p, uint32_t word) {
 }
 
 uint32_t rk_asm_api_version(rk_asm *p, uint64_t number) {
-    static const char *const values[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
-                                         "API_VERSION_STATUS_RETURNING",
-                                         "API_VERSION_STATUS_RETURNING_UNIFIED",
-                                         "API_VERSION_TYPED_FFI"};
+    static const char *const values[] = {
+        "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
+        "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
     if (number < RK_ARRAY_LEN(values))
         return rk_asm_enum(p, RK_WORD_api_version, values[number]);
     rk_asm_fail(p, "an unknown version of custom calls");
@@ -50,8 +50,8 @@ typedef enum field_kind { INT, INTS, TYPE, BOOL } field_kind;
 
 enum { MOST_FIELDS = 9 };
 
-// The fields are in the order of VHLO's bytecode. `in_order`: the text has all fields in this order;
-// else it may leave out fields that are zero or empty, and have them in any order.
+// The fields are in the order of VHLO's bytecode. `in_order`: the text has all fields in this
+// order; else it may leave out fields that are zero or empty, and have them in any order.
 typedef struct recipe {
     uint32_t word;
     bool in_order;
@@ -270,14 +270,14 @@ static bool read_tolerance(rk_asm *p, const char *name, bool is_float, uint32_t 
         if (!rk_asm_expect(p, ','))
             return false;
     }
-    *out_node = is_float ? rk_asm_float64(p, literal.value)
-                         : rk_asm_int64(p, (int64_t)literal.value);
+    *out_node =
+        is_float ? rk_asm_float64(p, literal.value) : rk_asm_int64(p, (int64_t)literal.value);
     return *out_node != RK_NO_ID;
 }
 
 static uint32_t read_accuracy_mode(rk_asm *p) {
-    uint32_t mode = rk_asm_expect(p, '<') ? rk_asm_enum_value(p, RK_WORD_result_accuracy_mode)
-                                          : RK_NO_ID;
+    uint32_t mode =
+        rk_asm_expect(p, '<') ? rk_asm_enum_value(p, RK_WORD_result_accuracy_mode) : RK_NO_ID;
     return mode != RK_NO_ID && rk_asm_expect(p, '>') ? mode : RK_NO_ID;
 }
 
@@ -307,7 +307,7 @@ static uint32_t read_conv(rk_asm *p) {
 
 // "#stablehlo.name<…>"
 static uint32_t read_named(rk_asm *p, rk_span name) {
-    static const recipe *const recipes[] = {&DOT,   &GATHER, &SCATTER, &CHANNEL_HANDLE,
+    static const recipe *const recipes[] = {&DOT,   &GATHER,   &SCATTER, &CHANNEL_HANDLE,
                                             &ALIAS, &ALGORITHM};
     if (rk_span_is(name, "result_accuracy_mode"))
         return read_accuracy_mode(p);

@@ -3,8 +3,8 @@
 
 #include "program/mlir/asm/reader.h"
 
-// Read "#stablehlo.name<…>" and "#stablehlo<name value>"; `p->at` is behind "#stablehlo" or "#chlo".
-// RK_NO_ID and `failed` if the attribute is not understood.
+// Read "#stablehlo.name<…>" and "#stablehlo<name value>"; `p->at` is behind "#stablehlo" or
+// "#chlo". RK_NO_ID and `failed` if the attribute is not understood.
 uint32_t rk_asm_stablehlo_attr(rk_asm *p);
 
 // Reads the value of an enumeration ("DEFAULT") of this name ("precision").

@@ -192,8 +192,8 @@ static uint32_t tensor_type(rk_asm *p) {
     }
     p->at += sizeof "tensor<" - 1;
     uint32_t node = read_tensor(p);
-    if (is_new && (!rk_model_take_budget(p->model, REMEMBERED_BYTES) ||
-                   !RK_ASM_PUSH(p, p->type_nodes, node)))
+    if (is_new &&
+        (!rk_model_take_budget(p->model, REMEMBERED_BYTES) || !RK_ASM_PUSH(p, p->type_nodes, node)))
         rk_asm_out_of_memory(p);
     return p->failed ? RK_NO_ID : node;
 }

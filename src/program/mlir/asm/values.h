@@ -1,8 +1,8 @@
 // Names and numbers of values in MLIR text. Internal to mlir/asm/*.c.
 //
 // Names are visible in the region where they are defined and in the regions inside it, up to an
-// operation that is isolated (a function). Values get their final numbers at the end of the text, as
-// the bytecode reader gives them: a region's values follow each other, and a region comes before
+// operation that is isolated (a function). Values get their final numbers at the end of the text,
+// as the bytecode reader gives them: a region's values follow each other, and a region comes before
 // the regions inside it.
 #pragma once
 
@@ -25,8 +25,8 @@ bool rk_asm_target_name(rk_asm *p, bool with_count, rk_asm_target *out_target);
 // defined.
 uint32_t rk_asm_use(rk_asm *p);
 
-// Defines a value in the current region, without a name. Returns it; RK_NO_ID and `failed` if memory
-// is short.
+// Defines a value in the current region, without a name. Returns it; RK_NO_ID and `failed` if
+// memory is short.
 uint32_t rk_asm_define(rk_asm *p, uint32_t type, uint32_t location);
 // Binds a target to values that are defined, from `value` on.
 bool rk_asm_bind(rk_asm *p, const rk_asm_target *target, uint32_t value);

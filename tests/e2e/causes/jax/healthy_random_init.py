@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-CASE = {"healthy": True, "compiles": {"jit_update": 1, "jit_loss": 1}}
+# On a slow machine the initialization costs enough to be worth the advice.
+CASE = {"healthy": True, "may": ["eager_startup"], "compiles": {"jit_update": 1, "jit_loss": 1}}
 
 
 def init(key, sizes):

@@ -124,11 +124,11 @@ WEEK = {
             },
         },
         {
-            "what": "The scale has a type from the beginning. The program of the first step is now the one of all steps.",
+            "what": "The scale has a type from the beginning. The program of the first step is now the one of all steps. Only a conversion outside of jit is new.",
             "args": ["--lr", "0.005", "--dt", "0.08"],
             "edit": [("jnp.array(1.0)  # LINE: scale", "jnp.array(1.0, jnp.float32)  # LINE: scale")],
             "expect": {
-                "compiled": "none",
+                "compiled": 1,
                 "findings": [],
                 "steps": 24,
                 "questions": {

@@ -93,7 +93,7 @@ WEEK = {
                 ("    def init_state(rng, image):\n", "    @jax.jit\n    def init_state(rng, image):\n"),
             ],
             "expect": {
-                "compiled": "some",
+                "compiled": 2,
                 "findings": [],
                 "steps": 24,
                 "questions": {
@@ -148,12 +148,13 @@ WEEK = {
             },
         },
         {
-            "what": "AdamW with clipping replaces SGD.",
+            "what": "AdamW with clipping replaces SGD. Step and initialization change.",
             "args": ["--lr", "0.003", "--eval-every", "12", "--batch", "48", "--optimizer", "adamw"],
             "expect": {
-                "compiled": "some",
+                "compiled": 3,
                 "findings": [
-                    {"kind": {"parameters", "structure"}, "program": "update", "line": ["update", "call"], "values": None}
+                    {"kind": {"parameters", "structure"}, "program": "update", "line": ["update", "call"], "values": None},
+                    {"kind": {"parameters", "structure"}, "program": "init_state", "line": "init", "values": None},
                 ],
                 "may": {"parameters", "structure"},
                 "steps": 24,
@@ -187,7 +188,7 @@ WEEK = {
             "devices": 2,
             "expect": {
                 "compiled": "some",
-                "findings": [{"kind": {"device", "sharding"}, "program": "update", "line": None, "values": None}],
+                "findings": [{"kind": {"device", "sharding"}, "program": "", "line": None, "values": None}],
                 "may": {"device", "sharding"},
                 "steps": 24,
                 "questions": {"profile_or_sharding_changed": True, "hidden_branch_active": False},
@@ -218,14 +219,15 @@ WEEK = {
                 ),
             ],
             "expect": {
-                "compiled": "some",
+                "compiled": 4,
                 "findings": [
                     {
                         "kind": {"dtype", "structure"},
                         "program": "update",
                         "line": ["network", "apply", "grad"],
                         "values": None,
-                    }
+                    },
+                    {"kind": {"dtype", "structure"}, "program": "init_state", "line": ["network", "init"], "values": None},
                 ],
                 "may": {"dtype", "structure"},
                 "steps": 24,

@@ -321,7 +321,12 @@ WEEK = {
             "expect": {
                 "compiled": 1,
                 "findings": [
-                    {"kind": {"constant"}, "program": "jit_train_step", "line": "fit", "values": (0.8, 0.6)},
+                    {
+                        "kind": {"constant"},
+                        "program": "jit_train_step",
+                        "line": "fit",
+                        "values": ({0.8, 0.80078}, {0.6, 0.60156}),
+                    },
                 ],
                 "steps": 20,
                 "questions": {

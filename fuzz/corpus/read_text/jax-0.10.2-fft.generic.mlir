@@ -1,0 +1,72 @@
+#loc = loc(unknown)
+#loc1 = loc("z")
+#loc2 = loc("x")
+"builtin.module"() <{sym_name = "jit_fft"}> ({
+  "func.func"() <{arg_attrs = [{}, {}], function_type = (tensor<4x8xcomplex<f32>>, tensor<4x8xf32>) -> (tensor<4x8xcomplex<f32>>, tensor<4x8xcomplex<f32>>, tensor<4x5xcomplex<f32>>, tensor<4x14xf32>), res_attrs = [{jax.result_info = "result[0]"}, {jax.result_info = "result[1]"}, {jax.result_info = "result[2]"}, {jax.result_info = "result[3]"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg6: tensor<4x8xcomplex<f32>> loc("z"), %arg7: tensor<4x8xf32> loc("x")):
+    %6 = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32> loc(#loc16)
+    %7 = "func.call"(%arg6) <{callee = @fft}> : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>> loc(#loc21)
+    %8 = "func.call"(%arg6) <{callee = @fft_0}> : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>> loc(#loc22)
+    %9 = "func.call"(%arg7) <{callee = @fft_1}> : (tensor<4x8xf32>) -> tensor<4x5xcomplex<f32>> loc(#loc23)
+    %10 = "func.call"(%arg6, %6) <{callee = @_pad}> : (tensor<4x8xcomplex<f32>>, tensor<i32>) -> tensor<4x8xcomplex<f32>> loc(#loc24)
+    %11 = "func.call"(%10) <{callee = @fft_2}> : (tensor<4x8xcomplex<f32>>) -> tensor<4x14xf32> loc(#loc25)
+    "func.return"(%7, %8, %9, %11) : (tensor<4x8xcomplex<f32>>, tensor<4x8xcomplex<f32>>, tensor<4x5xcomplex<f32>>, tensor<4x14xf32>) -> () loc(#loc16)
+  }) : () -> () loc(#loc)
+  "func.func"() <{arg_attrs = [{}], function_type = (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>, res_attrs = [{}], sym_name = "fft", sym_visibility = "private"}> ({
+  ^bb0(%arg5: tensor<4x8xcomplex<f32>> loc(unknown)):
+    %5 = "stablehlo.fft"(%arg5) <{fft_length = array<i64: 8>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>> loc(#loc8)
+    "func.return"(%5) : (tensor<4x8xcomplex<f32>>) -> () loc(#loc)
+  }) : () -> () loc(#loc30)
+  "func.func"() <{arg_attrs = [{}], function_type = (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>, res_attrs = [{}], sym_name = "fft_0", sym_visibility = "private"}> ({
+  ^bb0(%arg4: tensor<4x8xcomplex<f32>> loc(unknown)):
+    %4 = "stablehlo.fft"(%arg4) <{fft_length = array<i64: 4, 8>, fft_type = #stablehlo<fft_type IFFT>}> : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>> loc(#loc8)
+    "func.return"(%4) : (tensor<4x8xcomplex<f32>>) -> () loc(#loc)
+  }) : () -> () loc(#loc31)
+  "func.func"() <{arg_attrs = [{}], function_type = (tensor<4x8xf32>) -> tensor<4x5xcomplex<f32>>, res_attrs = [{}], sym_name = "fft_1", sym_visibility = "private"}> ({
+  ^bb0(%arg3: tensor<4x8xf32> loc(unknown)):
+    %3 = "stablehlo.fft"(%arg3) <{fft_length = array<i64: 8>, fft_type = #stablehlo<fft_type RFFT>}> : (tensor<4x8xf32>) -> tensor<4x5xcomplex<f32>> loc(#loc8)
+    "func.return"(%3) : (tensor<4x5xcomplex<f32>>) -> () loc(#loc)
+  }) : () -> () loc(#loc32)
+  "func.func"() <{arg_attrs = [{}, {}], function_type = (tensor<4x8xcomplex<f32>>, tensor<i32>) -> tensor<4x8xcomplex<f32>>, res_attrs = [{}], sym_name = "_pad", sym_visibility = "private"}> ({
+  ^bb0(%arg1: tensor<4x8xcomplex<f32>> loc(unknown), %arg2: tensor<i32> loc(unknown)):
+    %1 = "stablehlo.convert"(%arg2) : (tensor<i32>) -> tensor<complex<f32>> loc(#loc9)
+    %2 = "stablehlo.pad"(%arg1, %1) <{edge_padding_high = array<i64: 0, 0>, edge_padding_low = array<i64: 0, 0>, interior_padding = array<i64: 0, 0>}> : (tensor<4x8xcomplex<f32>>, tensor<complex<f32>>) -> tensor<4x8xcomplex<f32>> loc(#loc10)
+    "func.return"(%2) : (tensor<4x8xcomplex<f32>>) -> () loc(#loc)
+  }) : () -> () loc(#loc33)
+  "func.func"() <{arg_attrs = [{}], function_type = (tensor<4x8xcomplex<f32>>) -> tensor<4x14xf32>, res_attrs = [{}], sym_name = "fft_2", sym_visibility = "private"}> ({
+  ^bb0(%arg0: tensor<4x8xcomplex<f32>> loc(unknown)):
+    %0 = "stablehlo.fft"(%arg0) <{fft_length = array<i64: 14>, fft_type = #stablehlo<fft_type IRFFT>}> : (tensor<4x8xcomplex<f32>>) -> tensor<4x14xf32> loc(#loc8)
+    "func.return"(%0) : (tensor<4x14xf32>) -> () loc(#loc)
+  }) : () -> () loc(#loc33)
+}) {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} : () -> () loc(#loc)
+#loc3 = loc("gen_programs.py":9:60 to :71)
+#loc4 = loc("hlo_programs.py":296:11 to :25)
+#loc5 = loc("hlo_programs.py":296:27 to :43)
+#loc6 = loc("hlo_programs.py":296:45 to :60)
+#loc7 = loc("hlo_programs.py":296:62 to :82)
+#loc8 = loc("fft")
+#loc9 = loc("convert_element_type")
+#loc10 = loc("pad")
+#loc11 = loc("<module>"(#loc3))
+#loc12 = loc("fft"(#loc4))
+#loc13 = loc("fft"(#loc5))
+#loc14 = loc("fft"(#loc6))
+#loc15 = loc("fft"(#loc7))
+#loc16 = loc("jit(fft)"(#loc11))
+#loc17 = loc(callsite(#loc12 at #loc11))
+#loc18 = loc(callsite(#loc13 at #loc11))
+#loc19 = loc(callsite(#loc14 at #loc11))
+#loc20 = loc(callsite(#loc15 at #loc11))
+#loc21 = loc("jit(fft)/jit(fft)"(#loc17))
+#loc22 = loc("jit(fft)/jit(fft)"(#loc18))
+#loc23 = loc("jit(fft)/jit(fft)"(#loc19))
+#loc24 = loc("jit(fft)/jit(_pad)"(#loc20))
+#loc25 = loc("jit(fft)/jit(fft)"(#loc20))
+#loc26 = loc("jit(fft)/jit"(#loc17))
+#loc27 = loc("jit(fft)/jit"(#loc18))
+#loc28 = loc("jit(fft)/jit"(#loc19))
+#loc29 = loc("jit(fft)/jit"(#loc20))
+#loc30 = loc("jit:"(#loc26))
+#loc31 = loc("jit:"(#loc27))
+#loc32 = loc("jit:"(#loc28))
+#loc33 = loc("jit:"(#loc29))

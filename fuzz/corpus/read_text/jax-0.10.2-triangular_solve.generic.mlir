@@ -1,0 +1,22 @@
+#loc1 = loc("a")
+#loc2 = loc("b")
+"builtin.module"() <{sym_name = "jit_triangular_solve"}> ({
+  "func.func"() <{arg_attrs = [{}, {}], function_type = (tensor<3x4x4xf32>, tensor<3x4x2xf32>) -> (tensor<3x4x2xf32>, tensor<3x4x2xf32>), res_attrs = [{jax.result_info = "result[0]"}, {jax.result_info = "result[1]"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<3x4x4xf32> loc("a"), %arg1: tensor<3x4x2xf32> loc("b")):
+    %0 = "stablehlo.custom_call"(%arg0, %arg1) <{call_target_name = "lapack_strsm_ffi", operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]}> {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}, mhlo.frontend_attributes = {num_batch_dims = "1"}, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k], [i, l, m])->([i, n, o]) {i=3, j=4, k=4, l=4, m=2, n=4, o=2}, custom>} : (tensor<3x4x4xf32>, tensor<3x4x2xf32>) -> tensor<3x4x2xf32> loc(#loc12)
+    %1 = "stablehlo.custom_call"(%arg0, %arg1) <{call_target_name = "lapack_strsm_ffi", operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]}> {mhlo.backend_config = {diag = 85 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 85 : ui8}, mhlo.frontend_attributes = {num_batch_dims = "1"}, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k], [i, l, m])->([i, n, o]) {i=3, j=4, k=4, l=4, m=2, n=4, o=2}, custom>} : (tensor<3x4x4xf32>, tensor<3x4x2xf32>) -> tensor<3x4x2xf32> loc(#loc13)
+    "func.return"(%0, %1) : (tensor<3x4x2xf32>, tensor<3x4x2xf32>) -> () loc(#loc11)
+  }) : () -> () loc(#loc)
+}) {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} : () -> () loc(#loc)
+#loc = loc(unknown)
+#loc3 = loc("hlo_programs.py":406:11 to :46)
+#loc4 = loc("gen_programs.py":9:60 to :71)
+#loc5 = loc("hlo_programs.py":406:48 to :86)
+#loc6 = loc("triangular_solve"(#loc3))
+#loc7 = loc("<module>"(#loc4))
+#loc8 = loc("triangular_solve"(#loc5))
+#loc9 = loc(callsite(#loc6 at #loc7))
+#loc10 = loc(callsite(#loc8 at #loc7))
+#loc11 = loc("jit(triangular_solve)"(#loc7))
+#loc12 = loc("jit(triangular_solve)/triangular_solve"(#loc9))
+#loc13 = loc("jit(triangular_solve)/triangular_solve"(#loc10))

@@ -1,0 +1,43 @@
+#loc1 = loc("x")
+#loc4 = loc("while")
+#loc10 = loc("while:"(#loc4))
+"builtin.module"() <{sym_name = "jit_while_loop"}> ({
+  "func.func"() <{arg_attrs = [{}], function_type = (tensor<f32>) -> (tensor<i32>, tensor<f32>), res_attrs = [{jax.result_info = "result[0]"}, {jax.result_info = "result[1]"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<f32> loc("x")):
+    %0 = "stablehlo.constant"() <{value = dense<1.500000e+00> : tensor<f32>}> : () -> tensor<f32> loc(#loc)
+    %1 = "stablehlo.constant"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32> loc(#loc)
+    %2 = "stablehlo.constant"() <{value = dense<10> : tensor<i32>}> : () -> tensor<i32> loc(#loc)
+    %3 = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32> loc(#loc14)
+    %4:2 = "stablehlo.while"(%3, %arg0) ({
+    ^bb0(%arg3: tensor<i32> loc("while:"(#loc4)), %arg4: tensor<f32> loc("while:"(#loc4))):
+      %7 = "stablehlo.compare"(%arg3, %2) <{compare_type = #stablehlo<comparison_type SIGNED>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc20)
+      "stablehlo.return"(%7) : (tensor<i1>) -> () loc(#loc16)
+    }, {
+    ^bb0(%arg1: tensor<i32> loc("while:"(#loc4)), %arg2: tensor<f32> loc("while:"(#loc4))):
+      %5 = "stablehlo.add"(%arg1, %1) : (tensor<i32>, tensor<i32>) -> tensor<i32> loc(#loc21)
+      %6 = "stablehlo.multiply"(%arg2, %0) : (tensor<f32>, tensor<f32>) -> tensor<f32> loc(#loc22)
+      "stablehlo.return"(%5, %6) : (tensor<i32>, tensor<f32>) -> () loc(#loc16)
+    }) : (tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>) loc(#loc16)
+    "func.return"(%4#0, %4#1) : (tensor<i32>, tensor<f32>) -> () loc(#loc14)
+  }) : () -> () loc(#loc)
+}) {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} : () -> () loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("gen_programs.py":9:60 to :71)
+#loc3 = loc("hlo_programs.py":183:11 to :88)
+#loc5 = loc("hlo_programs.py":183:36 to :45)
+#loc6 = loc("hlo_programs.py":183:58 to :66)
+#loc7 = loc("hlo_programs.py":183:68 to :78)
+#loc8 = loc("<module>"(#loc2))
+#loc9 = loc("while_loop"(#loc3))
+#loc11 = loc("while_loop.<locals>.<lambda>"(#loc5))
+#loc12 = loc("while_loop.<locals>.<lambda>"(#loc6))
+#loc13 = loc("while_loop.<locals>.<lambda>"(#loc7))
+#loc14 = loc("jit(while_loop)"(#loc8))
+#loc15 = loc(callsite(#loc9 at #loc8))
+#loc16 = loc("jit(while_loop)/while"(#loc15))
+#loc17 = loc(callsite(#loc11 at #loc15))
+#loc18 = loc(callsite(#loc12 at #loc15))
+#loc19 = loc(callsite(#loc13 at #loc15))
+#loc20 = loc("jit(while_loop)/while/cond/lt"(#loc17))
+#loc21 = loc("jit(while_loop)/while/body/add"(#loc18))
+#loc22 = loc("jit(while_loop)/while/body/mul"(#loc19))
