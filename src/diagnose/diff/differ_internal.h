@@ -59,6 +59,11 @@ RK_HIDDEN RK_NODISCARD bool rk_differ_is_known_line(rk_differ *d, const rk_sourc
 // Returns whether differences of the inputs already explain the differences inside the program.
 RK_HIDDEN RK_NODISCARD bool rk_differ_inputs_differ(const rk_differ *d);
 
+// Returns whether the operation only changes the layout: a reshape or a transpose.
+RK_HIDDEN bool rk_differ_is_layout_op(rk_span name);
+// Returns the value before reshapes and transposes.
+RK_HIDDEN uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value);
+
 RK_HIDDEN RK_NODISCARD bool rk_differ_is_about_sharding(rk_span name);
 RK_HIDDEN RK_NODISCARD bool rk_differ_begins(rk_span text, const char *with);
 RK_HIDDEN RK_NODISCARD bool rk_differ_ends(rk_span text, const char *with);

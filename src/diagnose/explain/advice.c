@@ -11,7 +11,8 @@ static const char *shape_advice(bool torch) {
 
 static bool makes_sizes(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.count; i++)
-        if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE)
+        if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE &&
+            item->differences.items[i].file) // not a view of a gradient
             return true;
     return false;
 }

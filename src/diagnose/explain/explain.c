@@ -278,11 +278,12 @@ static uint64_t executions_of(const rk_run_model *run, const rk_run_compile *of)
 }
 
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
-static void find_startup(const rk_run_model *run, rk_explained *item) {
+static void find_startup(const rk_explanation *x, rk_explained *item) {
+    const rk_run_model *run = x->run;
     const rk_run_compile *before = item->nearest_of;
     if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !before ||
         before->process != item->compile->process || executions_of(run, before) != 1 ||
-        executions_of(run, item->compile) < 2)
+        (executions_of(run, item->compile) < 2 && !rk_explain_is_new_for_good(x, item)))
         return;
     item->is_startup = true;
 }
@@ -306,7 +307,7 @@ static rk_err *explain_each(rk_explainer *e) {
     RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
-        find_startup(e->run, &x->items[i]);
+        find_startup(x, &x->items[i]);
         RK_TRY(rk_advise(&x->items[i]));
     }
     return NULL;

@@ -124,3 +124,17 @@ rk_err *rk_explain_choose_heads(rk_explanation *x) {
             lead(&x->items[i], heads[i]);
     return NULL;
 }
+
+bool rk_explain_is_new_for_good(const rk_explanation *x, const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    if (!head || !item->nearest_of)
+        return false;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        if (other != item && other->nearest_of && !other->accumulates &&
+            ((other->nearest == item->nearest && other->compile->seq > item->compile->seq) ||
+             has_change(other, item, head)))
+            return false;
+    }
+    return true;
+}

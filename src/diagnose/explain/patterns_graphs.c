@@ -85,6 +85,12 @@ static rk_err *collect(const rk_explainer *e, size_t process, graphs *out_graphs
 
 // Groups.
 
+// A read executes what one number needs, and returns only this number.
+static bool is_read(const rk_sketch *sketch) {
+    const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
+    return strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
+}
+
 static uint64_t count_executions(const graphs *list, size_t group) {
     uint64_t count = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -114,6 +120,17 @@ static size_t compared_with(const graphs *list, size_t at) {
 static bool is_open(const rk_explained *item) {
     return !item->accumulates &&
            (item->cause == RK_CAUSE_STRUCTURE || item->cause == RK_CAUSE_PARAMETERS);
+}
+
+// Joins graphs that were loaded with similar ones, since no comparison tells what differs.
+static void join_loaded(graphs *list) {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const rk_sketch *a = &list->items[k].known->sketch, *b = &list->items[i].known->sketch;
+            if (!list->items[i].item && !list->items[k].item && is_read(a) == is_read(b) &&
+                rk_sketch_similarity(a, b, true) > 0)
+                join(list, i, k);
+        }
 }
 
 static void join_versions(graphs *list, bool open) {
@@ -226,12 +243,6 @@ static void sum_up(graphs *list, const rk_run_process *process, const rk_process
                       : 0;
 }
 
-// A read executes what one number needs, and returns only this number.
-static bool is_read(const rk_sketch *sketch) {
-    const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
-    return strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
-}
-
 // Returns whether a graph that is not a read follows graph `at` in the first step, with at most
 // other reads in between. So the read is not the last operation of the step.
 static bool is_followed(const graphs *list, size_t at) {
@@ -240,7 +251,7 @@ static bool is_followed(const graphs *list, size_t at) {
     for (size_t i = 0; from && i < list->count; i++) {
         const rk_run_compile *request = list->items[i].request;
         if (request && request->seq > from->seq && !is_read(&list->items[i].known->sketch) &&
-            recurs(list, i) && (!next || request->seq < next->seq))
+            (!next || request->seq < next->seq))
             next = request;
     }
     for (size_t i = 0; next && i < list->count; i++)
@@ -310,6 +321,21 @@ static void describe(const graphs *list, rk_pattern_text *text) {
                     "them once after the step, and leave one barrier a step.");
 }
 
+// Returns whether the graph is a read that was compared with a program of another purpose: with one
+// that reads nothing, or with one of an earlier run that this run executes as well.
+static bool is_new_read(const graphs *list, size_t at) {
+    const rk_explained *item = list->items[at].item;
+    if (!item || !item->nearest || !item->nearest->has_sketch || !is_open(item) ||
+        !is_read(&list->items[at].known->sketch) || !recurs(list, at))
+        return false;
+    if (!is_read(&item->nearest->sketch))
+        return true;
+    for (size_t i = 0; i < list->count && !item->nearest_of; i++)
+        if (list->items[i].known == item->nearest)
+            return true;
+    return false;
+}
+
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
 // the programs of the parts that no other cause explains.
@@ -317,8 +343,9 @@ static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *membe
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
         size_t other = compared_with(list, i);
-        if (item && other < list->count &&
-            (are_parts(list, i, other) || is_of_first_step(list, i, other)))
+        bool parts =
+            other < list->count && (are_parts(list, i, other) || is_of_first_step(list, i, other));
+        if (item && (parts || is_new_read(list, i)))
             rk_explained_be_first(&e->out->items[item - e->out->items]);
     }
     for (size_t i = 0; i < list->count; i++) {
@@ -340,6 +367,7 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     if (!list.count)
         return NULL;
     join_versions(&list, false);
+    join_loaded(&list);
     RK_TRY(count_steps(steps, &list));
     if (list.steps < STEPS_MIN)
         return NULL;

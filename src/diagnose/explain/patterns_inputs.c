@@ -73,7 +73,8 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_
 
 static bool belongs(const rk_explained *item, rk_pattern_kind kind) {
     return item->cause == RK_CAUSE_PARAMETERS && item->nearest_of && rk_explained_head(item) &&
-           count_inputs(item) && item->accumulates == (kind == RK_PATTERN_ALTERNATION);
+           count_inputs(item) && !item->is_startup &&
+           item->accumulates == (kind == RK_PATTERN_ALTERNATION);
 }
 
 static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {

@@ -39,6 +39,7 @@ def make_rescore(turn):
 
 @functools.partial(jax.jit, static_argnames="sample")
 def choose(scores, key, sample):
+    scores = scores - jax.nn.logsumexp(scores)
     if sample:
         scores = scores + jax.random.gumbel(key, scores.shape)  # USED: branch
     return jnp.argmax(scores)

@@ -58,11 +58,16 @@ static rk_key key_of(const char *job, unsigned number, unsigned environment) {
     return key;
 }
 
+// The programs of PyTorch/XLA (programs/make_torch) are HLO.
+static const char *format_of(const char *job) {
+    return strncmp(job, "torch_", 6) == 0 ? "hlo" : "mlir";
+}
+
 static void write_metadata(const fixture_kept *kept, const rk_sketch *sketch, rk_buf *out) {
     rk_json json = rk_json_on(out);
     rk_json_begin_object(&json);
     rk_json_member_string(&json, "name", "jit_step");
-    rk_json_member_string(&json, "format", "mlir");
+    rk_json_member_string(&json, "format", format_of(kept->job));
     rk_json_member_string(&json, "run", kept->is_of_other_run ? other_name : run_name);
     rk_json_member_string(&json, "job", job_name);
     rk_json_key(&json, "sketch");
@@ -83,9 +88,11 @@ void run_fixture_keep_entry(fixture *f, const fixture_kept *kept) {
     RK_AUTO(rk_sketch) sketch = {0};
     bool made;
     unsigned number = kept->number ? kept->number : kept->file;
-    (void)snprintf(path, sizeof path, "%s/%s.%u.mlir", RK_TEST_DATA, kept->job, kept->file);
+    (void)snprintf(path, sizeof path, "%s/%s.%u.%s", RK_TEST_DATA, kept->job, kept->file,
+                   format_of(kept->job));
     rk_expect_ok(rk_fs_read(path, 1 << 20, &code));
-    rk_expect_ok(rk_sketch_of_program(rk_buf_span(&code), rk_span_text("mlir"), &sketch, &made));
+    rk_expect_ok(rk_sketch_of_program(rk_buf_span(&code), rk_span_text(format_of(kept->job)),
+                                      &sketch, &made));
     assert_true(made);
     write_metadata(kept, &sketch, &metadata);
     rk_buf_add_format(&components, "{\"options\":[],\"environment\":[%s]}",

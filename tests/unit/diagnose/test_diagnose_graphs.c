@@ -1,0 +1,85 @@
+// Parts of a step of PyTorch/XLA, and programs that take turns.
+#include "run_fixture.h"
+
+static rk_explanation explanation;
+static rk_run_executed executed[2];
+
+static int teardown(void **state) {
+    rk_explanation_cleanup(&explanation);
+    return run_fixture_teardown(state);
+}
+
+// Explains a run that requests the programs `first` and `second` of a job, one after the other, and
+// executes them that often.
+static void explain(fixture *f, const char *job, unsigned first, uint64_t first_executions,
+                    unsigned second, uint64_t second_executions) {
+    const unsigned numbers[] = {first, second};
+    const uint64_t counts[] = {first_executions, second_executions};
+    for (size_t i = 0; i < 2; i++) {
+        run_fixture_keep(f, job, numbers[i], true);
+        rk_run_compile *request = run_fixture_ask(&f->run, job, numbers[i]);
+        request->executions = i;
+        request->has_executions = true;
+        executed[i] = (rk_run_executed){.executions = counts[i]};
+        memcpy(executed[i].key, request->key, sizeof executed[i].key);
+    }
+    f->run.model.executed = executed;
+    f->run.model.executed_count = 2;
+    f->run.processes[0].counts.executions = first_executions + second_executions;
+    f->run.processes[0].counts.device_to_host = first_executions;
+    run_fixture_load(f);
+    rk_expect_ok(rk_explain(&f->run.model, (rk_earlier_runs){NULL, 0}, &f->corpus, &explanation));
+}
+
+static void a_read_that_cuts_the_step_is_found(void **state) {
+    explain(*state, "torch_read", 1, 5, 2, 5);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
+    assert_int_equal(explanation.patterns[0].line, 7);
+    assert_int_equal(explanation.patterns[0].member_count, 2);
+    assert_non_null(strstr(explanation.patterns[0].summary, "a step is 2 programs"));
+}
+
+static void a_program_of_one_number_after_the_step_cuts_nothing(void **state) {
+    explain(*state, "torch_read", 2, 5, 1, 5);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
+static void a_read_now_and_then_is_no_part_of_the_step(void **state) {
+    explain(*state, "torch_read", 1, 1, 2, 9);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
+static void programs_that_create_and_add_alternate(void **state) {
+    explain(*state, "torch_update", 1, 5, 2, 5);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_ALTERNATION);
+    assert_int_equal(explanation.patterns[0].member_count, 1);
+}
+
+static void what_only_the_first_step_creates_is_no_alternation(void **state) {
+    explain(*state, "torch_update", 1, 1, 2, 5);
+    assert_int_equal(explanation.pattern_count, 0);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "first");
+}
+
+static void the_state_of_an_optimizer_is_of_the_start(void **state) {
+    explain(*state, "torch_state", 1, 1, 2, 5);
+    assert_int_equal(explanation.pattern_count, 0);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "parameters");
+    assert_true(explanation.items[1].is_startup);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_read_that_cuts_the_step_is_found),
+        TEST(a_program_of_one_number_after_the_step_cuts_nothing),
+        TEST(a_read_now_and_then_is_no_part_of_the_step),
+        TEST(programs_that_create_and_add_alternate),
+        TEST(what_only_the_first_step_creates_is_no_alternation),
+        TEST(the_state_of_an_optimizer_is_of_the_start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
