@@ -122,17 +122,6 @@ static bool is_open(const rk_explained *item) {
            (item->cause == RK_CAUSE_STRUCTURE || item->cause == RK_CAUSE_PARAMETERS);
 }
 
-// Joins graphs that were loaded with similar ones, since no comparison tells what differs.
-static void join_loaded(graphs *list) {
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t k = 0; k < i; k++) {
-            const rk_sketch *a = &list->items[k].known->sketch, *b = &list->items[i].known->sketch;
-            if (!list->items[i].item && !list->items[k].item && is_read(a) == is_read(b) &&
-                rk_sketch_similarity(a, b, true) > 0)
-                join(list, i, k);
-        }
-}
-
 static void join_versions(graphs *list, bool open) {
     for (size_t i = 0; i < list->count; i++) {
         size_t other = compared_with(list, i);
@@ -154,6 +143,25 @@ static double same_results(const rk_sketch *a, const rk_sketch *b) {
         common += before <= there;
     }
     return all ? (double)common / all : 1;
+}
+
+// Returns whether two graphs may be versions by their sketches alone. `both_loaded`: nothing was
+// compared, so any similarity counts.
+static bool look_like_versions(const rk_sketch *a, const rk_sketch *b, bool both_loaded) {
+    double similarity = is_read(a) == is_read(b) ? rk_sketch_similarity(a, b, true) : 0;
+    return similarity > 0 && (both_loaded || (similarity >= VERSION_SIMILARITY &&
+                                              same_results(a, b) >= VERSION_RESULTS));
+}
+
+// Joins graphs that were not compared with another graph of this process: they were loaded, or
+// compared with an earlier run.
+static void join_uncompared(graphs *list) {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (compared_with(list, i) == list->count && compared_with(list, k) == list->count &&
+                look_like_versions(&list->items[k].known->sketch, &list->items[i].known->sketch,
+                                   !list->items[i].item && !list->items[k].item))
+                join(list, i, k);
 }
 
 static bool recurs(const graphs *list, size_t at) {
@@ -367,7 +375,7 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     if (!list.count)
         return NULL;
     join_versions(&list, false);
-    join_loaded(&list);
+    join_uncompared(&list);
     RK_TRY(count_steps(steps, &list));
     if (list.steps < STEPS_MIN)
         return NULL;
