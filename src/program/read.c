@@ -77,6 +77,10 @@ static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
     return *out_reason ? NULL : rk_err_no_memory();
 }
 
+static bool is_within(rk_span whole, rk_span part) {
+    return !part.len || (part.data >= whole.data && part.data + part.len <= whole.data + whole.len);
+}
+
 rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fingerprint,
                                char **out_reason, rk_traits *out_traits, bool *out_has_traits,
                                rk_program_role *out_role) {
@@ -87,6 +91,8 @@ rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fing
     rk_canon canon = {.model = model};
     rk_err *err = fingerprint(code, format, &canon, out_fingerprint, out_reason);
     *out_traits = canon.traits;
+    if (!is_within(code, canon.traits.name)) // the name was written with escapes; the model has it
+        out_traits->name = rk_span_text("a name with escapes");
     *out_has_traits = canon.has_traits;
     *out_role = canon.role;
     rk_canon_cleanup(&canon);

@@ -157,7 +157,7 @@ static uint64_t hash_scope(uint64_t hash, rk_span scope) {
     for (size_t i = 0; i <= scope.len; i++) {
         if (i < scope.len && scope.data[i] != '/')
             continue;
-        rk_span part = rk_span_of(scope.data + from, i - from);
+        rk_span part = scope.len ? rk_span_of(scope.data + from, i - from) : scope;
         rk_span bare = rk_program_index_bare_name(part);
         bool numbered = bare.len < part.len && part.data[bare.len] == '.';
         hash = rk_hash_span(hash, numbered ? bare : part);

@@ -1,4 +1,4 @@
-"""Reads a week: its starts, the source of the job at each start, and what is true of each start. README.md has the format."""
+"""Reads a week: its starts, the job at each start, and what is true of each start. README.md has the format."""
 
 import ast
 import dataclasses

@@ -172,7 +172,7 @@ WEEK = {
             },
         },
         {
-            "what": "The log shows a mean, summed up on the device and reset after each line, also before an evaluation.",
+            "what": "The log shows a mean, summed up on the device and reset after each line, also before evaluations.",
             "args": ["--lr", "0.004", "--warmup", "8", "--dropout", "0.2", "--depth", "3"],
             "edit": [
                 (
