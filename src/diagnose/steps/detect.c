@@ -209,7 +209,8 @@ static bool is_training(const rk_step_detector *r) {
             2 * (double)p->host_to_device_bytes < (double)p->carried_bytes * (double)p->steps);
 }
 
-void rk_step_detector_get_state(const rk_step_detector *r, rk_step_detector_state *out_state) {
+void rk_step_detector_get_state(rk_step_detector *r, rk_step_detector_state *out_state) {
+    settle(r);
     bool counts = r->is_marked || carries_work(r);
     uint64_t steps = 0;
     if (r->is_marked)
@@ -217,10 +218,10 @@ void rk_step_detector_get_state(const rk_step_detector *r, rk_step_detector_stat
     else if (counts)
         steps = r->current->steps;
     *out_state = (rk_step_detector_state){
-        .executions = r->totals.executions + r->repeats,
+        .executions = r->totals.executions,
         .programs = r->distinct,
-        .steps = steps + r->repeats,
-        .flat_steps = counts ? r->flat_steps + r->repeats : 0,
+        .steps = steps,
+        .flat_steps = counts ? r->flat_steps : 0,
         .is_training = r->is_marked || (counts && is_training(r)),
         .score = r->current ? r->current->score : 0,
     };

@@ -25,8 +25,8 @@ uint32_t rk_step_program_score(const rk_step_program *program) {
     return score < UINT32_MAX ? (uint32_t)score : UINT32_MAX;
 }
 
-// The identity of a program whose name is only a number: its name and role. Steps on batches of
-// another length, or with another constant, have the same role.
+// The identity of a program: the user's name, or the name and the role, or its number if the role
+// is not known. Steps on batches of another length, or with another constant, have the same role.
 static uint32_t token_of(const rk_step_program *program) {
     if (program->is_user_name)
         return program->name | RK_STEP_DETECTOR_NAMED;
@@ -34,7 +34,7 @@ static uint32_t token_of(const rk_step_program *program) {
         return program->number;
     uint32_t parts[] = {program->operations, program->carried, program->carried_types};
     uint32_t hash = program->name;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++)
         hash = (hash ^ parts[i]) * 0x9E3779B1u ^ hash >> 15;
     return hash | RK_STEP_DETECTOR_NAMED;
 }
@@ -153,11 +153,11 @@ static void clean_history(rk_step_detector *r) {
 }
 
 static void find_light(rk_step_detector *r) {
+    uint32_t carried = r->reference == NONE ? 0 : r->programs[r->reference].carried;
     for (uint32_t i = 0; i < r->program_capacity; i++)
         r->programs[i].is_light = is_light(r, &r->programs[i]);
     for (uint32_t i = 0; i < RK_STEP_DETECTOR_GAPS; i++)
-        r->gaps[i].is_light =
-            r->gaps[i].is_companion || i + 1 < digits_of(r->programs[r->reference].carried);
+        r->gaps[i].is_light = r->gaps[i].is_companion || i + 1 < digits_of(carried);
     clean_history(r);
 }
 
@@ -191,7 +191,7 @@ bool rk_step_detector_drop_companions(rk_step_detector *r, uint64_t from, uint32
             (program->operations == 0 || MUCH * (uint64_t)program->carried > carried))
             return false;
     }
-    if (times < 2 || others == 0)
+    if (times < 2 || others == 0 || carried == 0)
         return false;
     r->has_companions = true;
     for (uint32_t i = 0; i < period; i++) {

@@ -188,8 +188,8 @@ static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_n
         p = add_known(r, from, period, by_name);
         p->ends_with_update = last < period && period > 1;
     }
-    take_earlier(r, p, from);
     r->current = p;
+    take_earlier(r, p, from); // counts in the current pattern
     r->at = 0;
     r->begun = from;
     r->strays = r->flat_steps = 0;

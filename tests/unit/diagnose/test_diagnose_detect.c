@@ -303,6 +303,26 @@ static void unknown_executions_pass(void **state) {
     assert_in_range(now.steps, 39, 41);
 }
 
+// Trivial programs have no score, so there is no reference when their pattern is adopted. Programs
+// of unknown role have none either.
+static void trivial_programs_have_no_reference(void **state) {
+    recorder *h = *state;
+    static const rk_step_program programs[] = {
+        {.number = 0, .name = 0, .is_user_name = true, .operations = 3},
+        {.number = 1, .name = 1, .is_user_name = true, .operations = 2},
+        {.number = 2, .name = 2, .is_user_name = true},
+    };
+    for (size_t other = 1; other < 3; other++)
+        for (int i = 0; i < 30; i++) {
+            rk_step_detector_execute(h->detector, &programs[0]);
+            rk_step_detector_execute(h->detector, &programs[0]);
+            rk_step_detector_execute(h->detector, &programs[other]);
+        }
+    rk_step_detector_state now;
+    rk_step_detector_get_state(h->detector, &now);
+    assert_int_equal(now.executions, 180);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -324,6 +344,7 @@ int main(void) {
         TEST(a_million_equal_steps_are_few_ranges),
         TEST(steps_that_all_differ_share_ranges_in_the_end),
         TEST(unknown_executions_pass),
+        TEST(trivial_programs_have_no_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
