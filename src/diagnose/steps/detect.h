@@ -106,5 +106,4 @@ typedef struct rk_step_detector_state {
     bool is_training;
     uint32_t score; // the highest of the pattern's programs
 } rk_step_detector_state;
-void rk_step_detector_get_state(rk_step_detector *detector,
-                                rk_step_detector_state *out_state);
+void rk_step_detector_get_state(rk_step_detector *detector, rk_step_detector_state *out_state);
