@@ -68,7 +68,7 @@ static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info, 
     if (info->by_bytes)
         finish_fingerprint("bytes", format, code, &info->fingerprint);
     else
-        finish_fingerprint("canonical 3", format, rk_digest_span(&canonical), &info->fingerprint);
+        finish_fingerprint("canonical 4", format, rk_digest_span(&canonical), &info->fingerprint);
     return NULL;
 }
 

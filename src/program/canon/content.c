@@ -177,15 +177,11 @@ static rk_span form_node(rk_canon *c, const rk_node *node, const rk_unit *named)
     rk_digest digest;
     head h;
     h.len = 0;
-    uint32_t kept = 0;
     rk_buf_clear(&c->scratch);
     form_self(c, &h, node, named);
+    add_number(&h, node->field_count);
     for (uint32_t i = 0; i < node->field_count; i++)
-        kept += !rk_is_debug_name(rk_model_string(m, fields[i].name));
-    add_number(&h, kept);
-    for (uint32_t i = 0; i < node->field_count; i++)
-        if (!rk_is_debug_name(rk_model_string(m, fields[i].name)))
-            form_part(c, &h, &fields[i]);
+        form_part(c, &h, &fields[i]);
     form_end(c, &h, node, named);
     c->failed |= c->scratch.failed;
     if (c->failed)
@@ -236,7 +232,7 @@ void rk_canon_renumber_forms(rk_canon *c) {
 
 // Attributes.
 
-enum { NAME_SEEN = 1, NAME_DEBUG = 2, NAME_WITH_DEFAULT = 4, NAME_OF_SYMBOL = 8 };
+enum { NAME_SEEN = 1, NAME_OF_VALUES = 2, NAME_WITH_DEFAULT = 4, NAME_OF_SYMBOL = 8 };
 
 static uint8_t kind_of_name(rk_canon *c, uint32_t name) {
     void *kinds = c->name_kinds;
@@ -247,8 +243,8 @@ static uint8_t kind_of_name(rk_canon *c, uint32_t name) {
     if (!*kind) {
         rk_span text = rk_model_string(c->model, name);
         *kind = NAME_SEEN;
-        if (rk_is_debug_name(text))
-            *kind |= NAME_DEBUG;
+        if (rk_is_of_values(text))
+            *kind |= NAME_OF_VALUES;
         if (rk_may_be_default(text))
             *kind |= NAME_WITH_DEFAULT;
         if (rk_span_is(text, "sym_name"))
@@ -262,9 +258,39 @@ static bool counts(rk_canon *c, const rk_content *content, const rk_field *attr)
     uint8_t kind = kind_of_name(c, attr->name);
     if (RK_LIKELY(kind == NAME_SEEN))
         return true;
-    return !(kind & NAME_DEBUG) &&
-           !(kind & NAME_OF_SYMBOL && content->kind == RK_CONTENT_NAMELESS) &&
+    return !(kind & NAME_OF_SYMBOL && content->kind == RK_CONTENT_NAMELESS) &&
            !(kind & NAME_WITH_DEFAULT && rk_is_default_attr(c->model, attr));
+}
+
+static bool is_list_of_dictionaries(const rk_model *m, const rk_node *list) {
+    for (uint32_t i = 0; i < list->field_count; i++)
+        if (m->nodes.items[m->fields.items[list->first_field + i].node].kind != RK_NODE_DICT)
+            return false;
+    return list->kind == RK_NODE_LIST;
+}
+
+// Appends the attributes of a function's arguments or results: for each of them the number of
+// attributes, and the attributes, both without debug information. The zero is the length of no
+// form.
+static void form_attrs_of_values(rk_canon *c, head *h, const rk_field *attr) {
+    const rk_model *m = c->model;
+    const rk_node *list = &m->nodes.items[attr->node];
+    form_bytes(c, h, rk_model_string(m, attr->name));
+    add_number(h, 0);
+    add_number(h, list->field_count);
+    for (uint32_t i = 0; i < list->field_count; i++) {
+        const rk_node *node = &m->nodes.items[m->fields.items[list->first_field + i].node];
+        const rk_field *fields = m->fields.items + node->first_field;
+        uint32_t kept = 0;
+        for (uint32_t f = 0; f < node->field_count; f++)
+            kept += !rk_is_debug_name(rk_model_string(m, fields[f].name));
+        if (h->len > HEAD_FULL_BYTES)
+            add_head(c, h);
+        add_number(h, kept);
+        for (uint32_t f = 0; f < node->field_count; f++)
+            if (!rk_is_debug_name(rk_model_string(m, fields[f].name)))
+                form_part(c, h, &fields[f]);
+    }
 }
 
 static void form_attrs(rk_canon *c, const rk_content *content) {
@@ -272,7 +298,12 @@ static void form_attrs(rk_canon *c, const rk_content *content) {
     h.len = 0;
     for (uint32_t i = 0; i < content->attr_count; i++) {
         const rk_field *attr = &c->model->fields.items[content->first_attr + i];
-        if (counts(c, content, attr))
+        if (!counts(c, content, attr))
+            continue;
+        if (kind_of_name(c, attr->name) & NAME_OF_VALUES &&
+            is_list_of_dictionaries(c->model, &c->model->nodes.items[attr->node]))
+            form_attrs_of_values(c, &h, attr);
+        else
             form_part(c, &h, attr);
     }
     add_head(c, &h);

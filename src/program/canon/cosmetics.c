@@ -73,9 +73,8 @@ static bool is_empty_by_default(rk_span name) {
     return false;
 }
 
-// The attributes of a function's arguments or results: a list of dictionaries. A function without
-// any has no list, an empty list, or empty dictionaries.
-static bool is_of_values(rk_span name) {
+// A function without such attributes has no list, an empty list, or empty dictionaries.
+bool rk_is_of_values(rk_span name) {
     return rk_span_is(name, "arg_attrs") || rk_span_is(name, "res_attrs");
 }
 
@@ -97,7 +96,7 @@ static bool are_without_attributes(const rk_model *model, const rk_node *list) {
 
 bool rk_may_be_default(rk_span name) {
     return rk_span_is(name, "result_accuracy") || rk_span_is(name, "has_dynamic_root") ||
-           is_of_values(name) || is_of_algorithm(name) || is_empty_by_default(name);
+           rk_is_of_values(name) || is_of_algorithm(name) || is_empty_by_default(name);
 }
 
 bool rk_is_default_attr(const rk_model *model, const rk_field *attr) {
@@ -107,7 +106,7 @@ bool rk_is_default_attr(const rk_model *model, const rk_field *attr) {
         return is_default_accuracy(model, node);
     if (rk_span_is(name, "has_dynamic_root"))
         return is_false(node);
-    if (is_of_values(name))
+    if (rk_is_of_values(name))
         return are_without_attributes(model, node);
     if (is_of_algorithm(name))
         return is_none(model, node);

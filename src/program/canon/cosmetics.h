@@ -4,8 +4,13 @@
 
 #include "program/model.h"
 
-// True if an attribute with this name is only for people.
+// True if an attribute of a function's argument or result with this name is only for people. In
+// other places the compiler may read it.
 bool rk_is_debug_name(rk_span name);
+
+// True if an attribute with this name holds the attributes of a function's arguments or results: a
+// list of dictionaries.
+bool rk_is_of_values(rk_span name);
 
 // True if the compiler gives this function name a meaning; other names only identify a function.
 bool rk_is_meaningful_symbol(rk_span name);

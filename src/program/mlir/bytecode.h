@@ -91,8 +91,7 @@ typedef struct rk_bytecode {
     uint64_t version;
     rk_span sections[RK_SECTION_COUNT];
     bool has_section[RK_SECTION_COUNT], resources_opened;
-    bool without_debug; // drop dictionary entries that do not affect the compiler
-    bool failed;        // not bytecode (`reason` has text), or out of memory (the model records it)
+    bool failed; // not bytecode (`reason` has text), or out of memory (the model records it)
     uint32_t first_string, string_count; // the file's strings: first string id, count
     rk_dialect *dialects;                // owned, like all arrays here
     uint32_t dialect_count;

@@ -1,7 +1,5 @@
 #include "program/mlir/decode.h"
 
-#include "program/canon/cosmetics.h"
-
 uint32_t rk_decode_child(rk_bytecode *file, uint32_t index) {
     rk_bytecode_entry *entry = &file->entries[index];
     if (RK_LIKELY(entry->state == RK_ENTRY_DONE)) {
@@ -196,11 +194,6 @@ uint32_t rk_decode_dict(rk_bytecode *file) {
                     .field_count = (uint32_t)count};
     for (uint64_t i = 0; i < count && !file->in.bad; i++) {
         uint32_t key = rk_decode_string_attr(file);
-        if (file->without_debug && rk_is_debug_name(rk_model_string(model, key))) {
-            (void)rk_cursor_varint(&file->in);
-            node.field_count--;
-            continue;
-        }
         uint32_t value = rk_decode_attr(file);
         if (value != RK_NO_ID && rk_model_add_field(model, key, value) == RK_NO_ID)
             return RK_NO_ID;

@@ -328,10 +328,7 @@ static void put_model(const reader *r, rk_canon *canon) {
 rk_err *rk_read_bytecode(rk_span code, unsigned flags, rk_model *model, rk_canon *canon,
                          rk_payload_fn *read_payload, bool *out_good, rk_buf *out_reason) {
     __attribute__((cleanup(reader_cleanup))) reader r = {
-        .file = {.code = code,
-                 .model = model,
-                 .reason = out_reason,
-                 .without_debug = canon != NULL},
+        .file = {.code = code, .model = model, .reason = out_reason},
         .with_locations = flags & RK_READ_LOCATIONS,
         .keeps_programs = !canon,
         .read_payload = read_payload,

@@ -176,6 +176,15 @@ static void meaning_matters(void **state) {
         {"module {\nfunc.func @main() { return } }", "module {\nfunc.func @other() { return } }"},
         {"module {\nsdy.mesh @m = <[\"x\"=2]>\nfunc.func @main() { return } }",
          "module {\nsdy.mesh @m = <[\"x\"=4]>\nfunc.func @main() { return } }"},
+        // JAX's debug names are dropped from arguments and results, and nowhere else.
+        {"%x = stablehlo.custom_call @f(%0) {api_version = 4 : i32, backend_config = "
+         "{jax.result_info = \"x\"}} : (tensor<4x4xf32>) -> tensor<4x4xf32>",
+         "%x = stablehlo.custom_call @f(%0) {api_version = 4 : i32, backend_config = "
+         "{jax.result_info = \"y\"}} : (tensor<4x4xf32>) -> tensor<4x4xf32>"},
+        {"%x = stablehlo.custom_call @f(%0) {mhlo.frontend_attributes = {jax.arg_info = \"x\"}} : "
+         "(tensor<4x4xf32>) -> tensor<4x4xf32>",
+         "%x = stablehlo.custom_call @f(%0) {mhlo.frontend_attributes = {}} : "
+         "(tensor<4x4xf32>) -> tensor<4x4xf32>"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(PAIRS); i++)
         compare(PAIRS[i][0], PAIRS[i][1], false);
@@ -200,7 +209,15 @@ static void what_is_not_understood_is_known_by_bytes(void **state) {
         {"%x = stablehlo.constant dense<1.5> : tensor<3xi32>", "in a constant"},
         {"%x = stablehlo.constant dense<\"0x01\"> : tensor<3xi32>", "its type's size"},
         {"%x = stablehlo.constant dense<1.0e39> : tensor<f32>", "in a constant"},
-        {"%x = stablehlo.constant dense_resource<k> : tensor<f32>", "without its resource"},
+        {"%x = stablehlo.constant dense_resource<k> : tensor<f32>", "without a resource"},
+        // StableHLO ignores these attributes; VHLO has properties with their names.
+        {"%x = \"stablehlo.collective_permute\"(%0) <{source_target_pairs = dense<[[0, 1]]> : "
+         "tensor<1x2xi64>}> {channel_id = 3 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>",
+         "name of a VHLO property"},
+        {"%x = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] {lhs_precision_type = "
+         "tf32, rhs_precision_type = tf32, accumulation_type = f32} : (tensor<4x4xf32>, "
+         "tensor<4x4xf32>) -> tensor<4x4xf32>",
+         "name of a VHLO property"},
         // What VHLO would not tell apart.
         {"%x = stablehlo.abs %0 {a = @f} : tensor<4x4xf32>", "a symbol"},
         {"%x = stablehlo.abs %0 {a = array<i64: 1>} : tensor<4x4xf32>", "an array"},
@@ -214,6 +231,29 @@ static void what_is_not_understood_is_known_by_bytes(void **state) {
         rk_program_info info = inspect(text);
         if (!info.by_bytes || !strstr(info.by_bytes, OPERATIONS[i][1]))
             fail_msg("%s: %s", OPERATIONS[i][0], info.by_bytes ? info.by_bytes : "understood");
+        rk_program_info_cleanup(&info);
+    }
+}
+
+static void resources_have_one_name_and_their_size(void **state) {
+    (void)state;
+    static const char *const RESOURCES[][2] = {
+        {"k: \"0x040000000000803F00000040\"", NULL},
+        {"k: \"0x040000000000803F\"", "without a resource"},
+        {"k: \"0x040000000000803F0000004000000040\"", "without a resource"},
+        {"k: \"0x040000000000803F00000040\", k: \"0x040000000000803F00000041\"",
+         "resources that are not understood"},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(RESOURCES); i++) {
+        rk_autofree char *text =
+            fill("module {\nfunc.func @main() {\n%x = stablehlo.constant dense_resource<k> : "
+                 "tensor<2xf32>\nreturn\n}\n}\n{-#\ndialect_resources: {\nbuiltin: {\n$\n}\n}\n"
+                 "#-}\n",
+                 RESOURCES[i][0]);
+        rk_program_info info = inspect(text);
+        const char *expected = RESOURCES[i][1], *said = info.by_bytes;
+        if (expected ? !said || !strstr(said, expected) : said != NULL)
+            fail_msg("%s: %s", RESOURCES[i][0], said ? said : "understood");
         rk_program_info_cleanup(&info);
     }
 }
@@ -391,6 +431,7 @@ int main(void) {
         cmocka_unit_test(whole_programs_may_differ_in_names),
         cmocka_unit_test(meaning_matters),
         cmocka_unit_test(what_is_not_understood_is_known_by_bytes),
+        cmocka_unit_test(resources_have_one_name_and_their_size),
         cmocka_unit_test(skipped_text_ends_where_it_ends),
         cmocka_unit_test(process_references_are_found),
         cmocka_unit_test(numbers_are_rounded_as_mlir_rounds),

@@ -310,6 +310,11 @@ uint32_t rk_asm_resource_constant(rk_asm *p) {
         rk_asm_fail(p, "a list of numbers in a resource");
         return RK_NO_ID;
     }
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t)s.count, s.bytes, &bytes)) {
+        rk_asm_fail(p, "a constant that is too large");
+        return RK_NO_ID;
+    }
     // Not shared: the bytes come later.
     rk_node node = {.kind = RK_NODE_ELEMENTS,
                     .name = RK_NO_ID,
@@ -318,29 +323,37 @@ uint32_t rk_asm_resource_constant(rk_asm *p) {
     uint32_t id = rk_model_add_field(p->model, RK_NO_ID, s.type) == RK_NO_ID
                       ? RK_NO_ID
                       : rk_model_add_node(p->model, node);
-    if (id == RK_NO_ID || !RK_ASM_PUSH(p, p->pendings, (rk_asm_pending){id, key})) {
+    if (id == RK_NO_ID || !RK_ASM_PUSH(p, p->pendings, (rk_asm_pending){id, key, bytes})) {
         rk_asm_out_of_memory(p);
         return RK_NO_ID;
     }
     return id;
 }
 
-// A resource: four bytes of alignment, then the constant's bytes.
-bool rk_asm_settle_resources(rk_asm *p) {
+// Returns the bytes of a resource without the four bytes of alignment in front of them. No data:
+// there is no such resource, or it has no bytes.
+static rk_span find_resource(rk_asm *p, rk_span key) {
     enum { ALIGNMENT_BYTES = 4 };
+    uint32_t number = rk_interner_find(&p->resource_keys, key);
+    if (number >= p->resources.count)
+        return (rk_span){0};
+    rk_asm_resource *resource = &p->resources.items[number];
+    size_t len = 0;
+    const uint8_t *bytes = resource->bytes.data ? NULL : decode_hex(p, resource->hex, &len);
+    if (bytes && len >= ALIGNMENT_BYTES)
+        resource->bytes = rk_span_of(bytes + ALIGNMENT_BYTES, len - ALIGNMENT_BYTES);
+    return resource->bytes;
+}
+
+bool rk_asm_settle_resources(rk_asm *p) {
     for (uint32_t i = 0; i < p->pendings.count; i++) {
         const rk_asm_pending *pending = &p->pendings.items[i];
-        size_t len = 0;
-        const uint8_t *bytes = NULL;
-        for (uint32_t r = 0; r < p->resources.count && !bytes; r++)
-            if (rk_span_equal(p->resources.items[r].key, pending->key))
-                bytes = decode_hex(p, p->resources.items[r].hex, &len);
-        if (!bytes || len < ALIGNMENT_BYTES) {
-            rk_asm_fail(p, "a constant without its resource");
+        rk_span bytes = find_resource(p, pending->key);
+        if (!bytes.data || bytes.len != pending->bytes) {
+            rk_asm_fail(p, "a constant without a resource of its size");
             return false;
         }
-        p->model->nodes.items[pending->node].bytes =
-            rk_span_of(bytes + ALIGNMENT_BYTES, len - ALIGNMENT_BYTES);
+        p->model->nodes.items[pending->node].bytes = bytes;
     }
     return true;
 }

@@ -3,6 +3,7 @@
 #include "program/mlir/asm/constants.h"
 #include "program/mlir/asm/nodes.h"
 #include "program/mlir/asm/stablehlo_attrs.h"
+#include "program/mlir/dialect_ops.h"
 
 static bool fail(rk_asm *p, const char *why) {
     rk_asm_fail(p, why);
@@ -215,13 +216,34 @@ static bool has_required(rk_asm *p, const rk_asm_spec *spec, uint32_t first) {
     return true;
 }
 
+static bool is_listed(const char *properties, rk_span name) {
+    while (*properties) {
+        if (rk_span_equal(name, rk_span_of(properties, strcspn(properties, "? 0123456789"))))
+            return true;
+        properties += strcspn(properties, " ");
+        properties += *properties == ' ';
+    }
+    return false;
+}
+
+// Whether VHLO, but not StableHLO, has a property of this name. StableHLO ignores an attribute with
+// such a name, so it must not become the property.
+static bool is_only_of_vhlo(const rk_asm_spec *spec, rk_span name) {
+    const rk_op_spec *op = rk_dialect_find_op(spec->name);
+    const char *properties = rk_asm_spec_properties(spec);
+    return op && properties && is_listed(properties, name) && !is_listed(op->properties, name);
+}
+
 static uint32_t complete(rk_asm *p, const rk_asm_spec *spec, uint32_t dictionary) {
     uint32_t first = p->fields.count, from = p->model->nodes.items[dictionary].first_field;
     uint32_t count = p->model->nodes.items[dictionary].field_count;
     bool is_vhlo = rk_asm_is_vhlo(spec), is_good = true;
     for (uint32_t i = 0; i < count && is_good; i++) {
         rk_field field = p->model->fields.items[from + i];
-        is_good = is_vhlo ? push_converted(p, spec, field) : push(p, field.name, field.node);
+        if (is_vhlo && is_only_of_vhlo(spec, rk_model_string(p->model, field.name)))
+            is_good = fail(p, "an attribute with the name of a VHLO property");
+        else
+            is_good = is_vhlo ? push_converted(p, spec, field) : push(p, field.name, field.node);
     }
     if (!is_good || !push_defaults(p, spec, first) || !has_required(p, spec, first))
         return RK_NO_ID;

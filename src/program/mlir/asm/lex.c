@@ -31,6 +31,7 @@ void rk_asm_cleanup(rk_asm *p) {
     rk_interner_cleanup(&p->aliases);
     rk_interner_cleanup(&p->value_names);
     rk_interner_cleanup(&p->attr_lists);
+    rk_interner_cleanup(&p->resource_keys);
     rk_free(p->attr_nodes.items);
     rk_free(p->regions.items);
     rk_buf_cleanup(&p->ints);

@@ -201,7 +201,6 @@ static void step(reader *r) {
 // "#name = attribute", "!name = type"
 static void read_alias(rk_asm *p) {
     bool is_new;
-    uint32_t none;
     rk_span name = rk_asm_accept_alias(p);
     if (!name.len || !rk_asm_expect(p, '=')) {
         rk_asm_fail(p, "unexpected text");
@@ -223,9 +222,9 @@ static void read_alias(rk_asm *p) {
         (void)rk_asm_location_alias(p, number);
         return;
     }
-    none = name.data[0] == '#' ? rk_asm_attr(p) : rk_asm_type(p);
-    if (none != RK_NO_ID)
-        p->alias_nodes.items[number] = none;
+    uint32_t node = name.data[0] == '#' ? rk_asm_attr(p) : rk_asm_type(p);
+    if (node != RK_NO_ID)
+        p->alias_nodes.items[number] = node;
 }
 
 // "key: "0x…", …}"
@@ -236,11 +235,14 @@ static bool read_resources(rk_asm *p) {
         return true;
     do {
         rk_asm_resource resource = {{0}, {0}};
-        if (rk_asm_peek(p) == '"' ? !rk_asm_string(p, &resource.key)
-                                  : !(resource.key = rk_asm_word(p)).len)
+        rk_span key = {0};
+        bool is_new = false;
+        if (rk_asm_peek(p) == '"' ? !rk_asm_string(p, &key) : !(key = rk_asm_word(p)).len)
             return false;
-        if (!rk_asm_expect(p, ':') || !rk_asm_string(p, &resource.hex) ||
-            !RK_ASM_PUSH(p, p->resources, resource))
+        // Of two resources with one key, MLIR takes one or the other.
+        (void)rk_intern(&p->resource_keys, key, &is_new);
+        if (!is_new || p->resource_keys.failed || !rk_asm_expect(p, ':') ||
+            !rk_asm_string(p, &resource.hex) || !RK_ASM_PUSH(p, p->resources, resource))
             return false;
     } while (rk_asm_accept(p, ','));
     return rk_asm_expect(p, '}');

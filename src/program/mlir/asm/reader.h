@@ -44,13 +44,14 @@ typedef struct rk_asm_target {
 } rk_asm_target;
 
 typedef struct rk_asm_resource {
-    rk_span key, hex;
+    rk_span hex, bytes; // bytes: decoded on first use
 } rk_asm_resource;
 
 // A constant whose bytes are at the end of the text.
 typedef struct rk_asm_pending {
     uint32_t node;
     rk_span key;
+    size_t bytes; // that its type needs
 } rk_asm_pending;
 
 typedef struct rk_asm {
@@ -82,7 +83,8 @@ typedef struct rk_asm {
     RK_ASM_ARRAY(rk_field) fields;      // of the attributes under construction
     RK_ASM_ARRAY(uint32_t) nodes;       // of the lists of types under construction
     rk_buf ints;                        // lists of numbers and text under construction
-    RK_ASM_ARRAY(rk_asm_resource) resources;
+    rk_interner resource_keys;
+    RK_ASM_ARRAY(rk_asm_resource) resources; // by number in `resource_keys`
     RK_ASM_ARRAY(rk_asm_pending) pendings;
 
     // Values.
