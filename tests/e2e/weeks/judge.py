@@ -222,7 +222,7 @@ def _judge_steps(verdict, start, record):
 
 
 def _judge_questions(verdict, start, explained):
-    for name, wanted in start.expect.get("questions", {}).items():
+    for name, wanted in start.questions.items():
         answer = explained["questions"].get(name)
         verdict.questions_asked += 1
         verdict.questions_unknown += answer is None

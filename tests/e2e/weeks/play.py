@@ -20,8 +20,6 @@ from causes.play import Player as CausePlayer
 
 TIMEOUT_S = 600
 ANSWER_TIMEOUT_S = 120  # an answer takes a second
-# The week does not decide how the plugin is loaded.
-LOADERS = {"PJRT_DEVICE", "PJRT_LIBRARY_PATH", "PJRT_NAMES_AND_LIBRARY_PATHS", "JAX_PLATFORMS"}
 EVICT_ALL = ("gc", "--max-size", "1K")
 STRICT = {"REKINDLE_STRICT": "fail", "REKINDLE_WARMUP": "10 steps"}
 
@@ -67,7 +65,6 @@ class Player(CausePlayer):
 
     def _environment(self, start, more=()):
         env = self.week.fields.get("env", {}) | start.fields.get("env", {})
-        env = {name: value for name, value in env.items() if name not in LOADERS}
         if shadow := start.fields.get("shadow"):
             env["PYTHONPATH"] = self._shadow(start, shadow)
         devices = start.fields.get("devices")
@@ -106,7 +103,7 @@ class Player(CausePlayer):
     def _run(self, start, more=()):
         """Runs the job once. Returns its ending, and the name of the run."""
         before = set(self.store.runs())
-        argv = [harness.REKINDLE, "run", "--", self._python(start), self.job, *start.fields.get("args", ())]
+        argv = [harness.REKINDLE, "run", "--", self._python(start), self.job, *start.args]
         done = harness.run_process(argv, self._environment(start, more), self.work, TIMEOUT_S)
         new = set(self.store.runs()) - before
         return done, new.pop() if len(new) == 1 else None
