@@ -1,4 +1,4 @@
-"""The judge of the mixtures: it accepts right explanations and finds every kind of wrong one. Also reads all mixtures."""
+"""The judge of the mixtures: it accepts right explanations and finds every kind of wrong one. Also reads all of them."""
 
 import pytest
 
@@ -99,7 +99,8 @@ def test_a_false_finding_is_found(mixture):
 def test_shares_and_steps(mixture):
     shared = judged(mixture, patterns={"read": pattern("fragments", READ, ["a"])})
     assert "1 programs belong to count and read" in shared.complaints
-    assert any("the causes cost" in text for text in judged(mixture, more=[pattern("counter", COUNT, seconds=99)]).wrong)
+    costly = judged(mixture, more=[pattern("counter", COUNT, seconds=99)])
+    assert any("the causes cost" in text for text in costly.wrong)
     assert judged(mixture, stats={"steps": {"count": 16}}).wrong == ["16 steps, not 8"]
     assert judged(mixture, stats={"steps": None}).wrong == []
 
@@ -124,7 +125,9 @@ def test_a_variant_that_fails_does_not_end_the_others(mixture, monkeypatch, tmp_
     assert not judge.reaches_goals(all_judged(mixture, count=verdict))
 
 
-@pytest.mark.parametrize("change", [('"line": "count"', '"line": "nowhere"'), ('"may"', '"might"'), ("MIXTURE", "OTHER")])
+@pytest.mark.parametrize(
+    "change", [('"line": "count"', '"line": "nowhere"'), ('"may"', '"might"'), ("MIXTURE", "OTHER")]
+)
 def test_mistakes_in_a_mixture_are_found(tmp_path, change):
     with pytest.raises(AssertionError):
         make(tmp_path, JOB.replace(*change))
