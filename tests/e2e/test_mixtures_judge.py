@@ -1,4 +1,4 @@
-"""The judge of the mixtures: it accepts right explanations and finds every kind of wrong one. Also reads all of them."""
+"""The judge of the mixtures: it accepts right explanations and finds every kind of wrong one. Reads all mixtures."""
 
 import pytest
 
