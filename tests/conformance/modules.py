@@ -5,12 +5,11 @@ import tempfile
 from pathlib import Path
 
 import common
+import jobs
 import others
 import starts
 from cases import Cases, Worker
 from common import harness
-from job_mixtures import Mixtures
-from job_weeks import Weeks
 
 WORKERS = common.HERE / "workers"
 
@@ -82,7 +81,6 @@ _ALL = [
     Cases("lax", lax, batch=400),
     Cases("op_db", op_db, batch=200, has_jax_cache=False),
     *(suite(name) for name in SUITES),
-    Weeks(),
-    Mixtures(),
+    *jobs.modules(),
 ]
 MODULES = {module.name: module for module in _ALL}

@@ -129,7 +129,8 @@ def test_text_is_the_same_program_as_bytecode(programs, capsys):
 
 def test_changed_text_is_the_same_program_only_if_its_bytecode_is(capsys):
     data = (ROOT / "tests/unit/program/data", ROOT / "fuzz/corpus/read_bytecode")
-    run_comparison(capsys, "compare_text.py", "--mutations", "20", BUILD / "tests/model_dump", *data)
+    options = ("--mutations", "20", "--least-mutants", "1500")
+    run_comparison(capsys, "compare_text.py", *options, BUILD / "tests/model_dump", *data)
 
 
 def test_hlo_is_read_as_jaxlib_reads_it(capsys):

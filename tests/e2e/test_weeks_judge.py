@@ -13,11 +13,11 @@ step(1.0)  # LINE: call
 print({"steps": 40})
 """
 FINDING = {"kind": {"constant"}, "program": "jit_train_step", "line": "rate", "values": (0.1, 0.2)}
-SECOND = {"kind": {"shape"}, "program": "jit_eval", "line": "call", "values": None}
+SECOND = {"kind": {"shape"}, "program": "jit_eval", "line": "call"}
 WEEK = {
-    "library": "jax", "python": "jax", "env": {},
+    "library": "jax", "python": "jax",
     "starts": [
-        {"what": "the first start", "expect": {"compiled": "some", "findings": [], "steps": 40}},
+        {"what": "the first start", "args": "--name 'two words'", "expect": {"compiled": "some", "steps": 40}},
         {
             "what": "another rate",
             "edit": [("rate = 0.1", "\nrate = 0.2")],
@@ -129,6 +129,15 @@ def test_what_is_right_passes(week):
 
 def test_lines_are_those_of_the_edited_job(week):
     assert week.starts[0].lines["rate"] == {3} and week.starts[1].lines["rate"] == {LINE}
+
+
+def test_fields_that_are_absent_have_defaults(week):
+    first, second = week.starts
+    assert first.args == ["--name", "two words"] and second.args == []
+    assert first.findings == [] and second.findings[1].values is None
+    # An absent field means three times no. The start that names two questions is not sure of the third.
+    assert first.questions == dict.fromkeys(read.QUESTIONS, False)
+    assert second.questions == {"input_shapes_changed": True, "hidden_branch_active": False}
 
 
 CONSTANT = "explain__compilations__0"
@@ -437,7 +446,9 @@ def test_a_flag_may_be_given_with_its_name(week):
         {"expect": {"findings": [FINDING | {"line": "nowhere"}]}},
         {"expect": {"findings": [FINDING | {"kind": {"konstant"}}]}},
         {"expect": {"findings": [FINDING | {"cause": "constant"}]}},
+        {"expect": {"findings": [FINDING | {"kind": "constant"}]}},
         {"expect": {"compiled": "many"}},
+        {"args": ["--lr", "0.1"]},
         {"expect": {"questions": {"input_shape_changed": True}}},
     ],
 )

@@ -113,17 +113,22 @@ def as_edited(case, path):
     return dataclasses.replace(case, lines=_markers(path.read_text()))
 
 
-def read(path):
-    """Reads the case in the file `path`."""
-    source = path.read_text()
-    tree = ast.parse(source)
-    declared = [
+def read_literal(path, name):
+    """Returns the literal that a script assigns to `name`, and the script's docstring. Executes nothing."""
+    tree = ast.parse(path.read_text())
+    found = [
         ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "CASE"
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name
     ]
-    assert len(declared) == 1, f"{path}: one CASE is wanted"
-    case = Case(path, ast.get_docstring(tree) or "", declared[0], _markers(source))
+    assert len(found) == 1, f"{path}: one {name} is wanted"
+    return found[0], ast.get_docstring(tree) or ""
+
+
+def read(path):
+    """Reads the case in the file `path`."""
+    declared, what = read_literal(path, "CASE")
+    case = Case(path, what, declared, _markers(path.read_text()))
     _check(path, case)
     return case
 

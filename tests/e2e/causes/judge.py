@@ -8,6 +8,8 @@ import dataclasses
 import re
 from pathlib import Path
 
+import drivers
+
 CAUSES = {
     "first", "shape", "dtype", "constant", "structure", "parameters", "sharding", "options", "environment", "toolchain",
     "device", "duplicate", "evicted", "damaged", "removed", "uncacheable", "failed",
@@ -210,8 +212,7 @@ def table(verdicts):
         planted += [kind for kind, _ in v.case.patterns]
         rows.append((v.case.name, ", ".join(planted) or "healthy", *(_mark(getattr(v, field)) for field in FIELDS)))
     rows.append(("", "right", *("{}/{}".format(*_share(verdicts, field)) for field in FIELDS)))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return drivers.aligned(rows)
 
 
 def reaches_goals(verdicts):

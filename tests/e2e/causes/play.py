@@ -9,6 +9,22 @@ import harness
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 
+def entries_of(store, name):
+    """Returns the paths of the entries of all programs with `name` in their name."""
+    entries = json.loads(store.cli("ls", "--json").stdout)["entries"]
+    keys = [entry["key"] for entry in entries if name in entry["name"]]
+    assert keys, f"{name} is not among {[entry['name'] for entry in entries]}"
+    return [store.directory / "objects" / key[:2] / f"{key}.rkx" for key in keys]
+
+
+def plugin_with_devices(folder, count):
+    """Describes the plugin in a JSON file in `folder`, the way jax_plugins passes client options. Returns its path."""
+    path = folder / f"{count}_devices.json"
+    options = {"library_path": harness.find_plugin(), "create_options": {"cpu_device_count": count}}
+    path.write_text(json.dumps(options))
+    return path
+
+
 class Player:
     """Runs the starts of one case in its own folder."""
 
@@ -25,15 +41,15 @@ class Player:
     def _start(self, run):
         self._edit(run.get("edit", ()))
         if "damage" in run:
-            for path in self._entries_of(run["damage"]):
+            for path in entries_of(self.store, run["damage"]):
                 _spoil(path)
         if "remove" in run:
-            for path in self._entries_of(run["remove"]):
+            for path in entries_of(self.store, run["remove"]):
                 self.store.cli("rm", path.stem)
         if "evict" in run:
             self._evict(run["evict"])
         if "devices" in run:
-            self.store.plugin = self._plugin_with_devices(run["devices"])
+            self.store.plugin = plugin_with_devices(self.folder, run["devices"])
         if run.get("rebuilt"):
             self.store.plugin = self._rebuilt_plugin()
         python = harness.OTHER_PYTHON if run.get("python") == "newest" else self.store.python
@@ -56,27 +72,14 @@ class Player:
             source = head + separator + body.replace(old, new)
         self.script.write_text(source)
 
-    def _entries_of(self, name):
-        entries = json.loads(self.store.cli("ls", "--json").stdout)["entries"]
-        keys = [entry["key"] for entry in entries if name in entry["name"]]
-        assert keys, f"{name} is not among {[entry['name'] for entry in entries]}"
-        return [self.store.directory / "objects" / key[:2] / f"{key}.rkx" for key in keys]
-
     def _evict(self, name):
         """Evicts the entries of a program: all others are pinned meanwhile."""
-        others = [path.stem for path in set(self._entries_of("")) - set(self._entries_of(name))]
+        others = [path.stem for path in set(entries_of(self.store, "")) - set(entries_of(self.store, name))]
         if others:
             self.store.cli("pin", *others)
         self.store.cli("gc", "--max-size", "1", status=None)  # 1: pinned entries stay
         if others:
             self.store.cli("unpin", *others)
-
-    def _plugin_with_devices(self, count):
-        """Describes the plugin in a JSON file, the way jax_plugins passes client options."""
-        path = self.folder / f"{count}_devices.json"
-        options = {"library_path": harness.find_plugin(), "create_options": {"cpu_device_count": count}}
-        path.write_text(json.dumps(options))
-        return path
 
     def _rebuilt_plugin(self):
         """Imitates another build of the plugin: one of its messages differs."""

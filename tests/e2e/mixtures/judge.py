@@ -1,9 +1,11 @@
 """Compares what `rekindle explain` says of a mixture with its planted causes. README.md says what counts as right."""
 
-import ast
 import dataclasses
 import re
 from pathlib import Path
+
+import drivers
+from causes.case import read_literal
 
 _MARKER = re.compile(r"# (?:PLANTED|USED): (\w+)")
 _FIELDS = {"python", "causes", "may", "steps"}
@@ -26,6 +28,10 @@ class Mixture:
         return self.declared["python"]
 
     @property
+    def environments(self):
+        return {self.python}
+
+    @property
     def causes(self):
         return self.declared["causes"]
 
@@ -35,20 +41,15 @@ class Mixture:
 
 
 def read(path):
-    source = path.read_text()
-    found = [
-        ast.literal_eval(node.value)
-        for node in ast.parse(source).body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "MIXTURE"
-    ]
-    assert len(found) == 1 and set(found[0]) == _FIELDS, f"{path}: one MIXTURE with {_FIELDS} is wanted"
+    declared, _ = read_literal(path, "MIXTURE")
+    assert set(declared) == _FIELDS, f"{path}: MIXTURE has the fields {sorted(_FIELDS)}"
     lines = {}
-    for number, line in enumerate(source.splitlines(), 1):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
         for tag in _MARKER.findall(line):
             lines.setdefault(tag, set()).add(number)
-    for name, cause in found[0]["causes"].items():
+    for name, cause in declared["causes"].items():
         assert cause["line"] is None or cause["line"] in lines, f"{path}: nothing is planted as {name}"
-    return Mixture(path, found[0], lines)
+    return Mixture(path, declared, lines)
 
 
 def read_all():
@@ -98,12 +99,16 @@ class Verdict:
     found: dict = dataclasses.field(default_factory=dict)  # name of a cause -> its findings
     missed: list = dataclasses.field(default_factory=list)
     false: list = dataclasses.field(default_factory=list)
-    wrong: list = dataclasses.field(default_factory=list)  # shares of the seconds, steps
+    wrong: list = dataclasses.field(default_factory=list)  # shares of the seconds, steps; or how it failed
     seconds: float = 0
+    shrinks: bool | None = None  # the repair removes its cause and leaves all others; None: not judged
 
     @property
-    def good(self):
-        return not (self.missed or self.false or self.wrong)
+    def complaints(self):
+        lines = [f"missed {name}" for name in self.missed] + [f"false {finding}" for finding in self.false] + self.wrong
+        if self.shrinks is False:
+            lines.append(f"the list does not shrink by one: the repair of {self.without} leaves {sorted(self.found)}")
+        return lines
 
 
 def _is_of(mixture, cause, finding):
@@ -146,20 +151,24 @@ def judge(mixture, without, explained, stats):
     verdict.missed = [name for name in planted if name not in verdict.found]
     _judge_shares(verdict, explained)
     wanted, steps = mixture.declared["steps"], stats.get("steps")
-    count = steps.get("count") if isinstance(steps, dict) else steps
+    count = steps and steps["count"]
     if wanted is not None and count is not None and abs(count - wanted) > 0.1 * wanted + 0.5:
         verdict.wrong.append(f"{count} steps, not {wanted}")
     return verdict
 
 
-def shrinks_by_one(verdicts):
-    """Returns {cause: whether its repair removes it from the list and leaves all others}, from the verdicts of a mixture."""
-    whole = next(verdict for verdict in verdicts if verdict.without is None)
-    return {
-        verdict.without: set(verdict.found) == set(whole.found) - {verdict.without} and not verdict.false
-        for verdict in verdicts
-        if verdict.without is not None
-    }
+def failed(mixture, without, problem):
+    """Returns the verdict on a variant that could not be played: nothing is found."""
+    missed = [name for name in mixture.causes if name != without]
+    return Verdict(mixture, without, missed=missed, wrong=[f"could not be played: {problem}"])
+
+
+def judge_repairs(verdicts):
+    """Judges whether each repair removes its cause from the list and leaves all others. `verdicts`: of one mixture."""
+    whole = next((verdict for verdict in verdicts if verdict.without is None), None)
+    for verdict in verdicts:
+        if whole and verdict is not whole:
+            verdict.shrinks = set(verdict.found) == set(whole.found) - {verdict.without} and not verdict.false
 
 
 def counts(verdicts):
@@ -167,30 +176,22 @@ def counts(verdicts):
     found = sum(len(verdict.found) for verdict in verdicts)
     planted = found + sum(len(verdict.missed) for verdict in verdicts)
     false = sum(len(verdict.false) for verdict in verdicts)
-    shrinks = []
-    for name in {verdict.mixture.name for verdict in verdicts if verdict.without is None}:
-        mine = [verdict for verdict in verdicts if verdict.mixture.name == name]
-        shrinks += shrinks_by_one(mine).values()
+    shrinks = [verdict.shrinks for verdict in verdicts if verdict.shrinks is not None]
     return found, planted, false, sum(shrinks), len(shrinks)
 
 
 def table(verdicts):
     """Formats the verdicts, with the totals in the last row."""
     rows = [("mixture", "repaired", "found at line", "false", "list shrinks by one", "shares, steps")]
-    for mixture in {verdict.mixture.name: verdict.mixture for verdict in verdicts}.values():
-        mine = [verdict for verdict in verdicts if verdict.mixture is mixture]
-        shrinks = shrinks_by_one(mine) if any(v.without is None for v in mine) else {}
-        for verdict in mine:
-            planted = len(verdict.found) + len(verdict.missed)
-            shrink = shrinks.get(verdict.without)
-            rows.append((
-                mixture.name, verdict.without or "-", f"{len(verdict.found)}/{planted}", str(len(verdict.false)),
-                {None: "", True: "yes", False: "NO"}[shrink], "NO" if verdict.wrong else "ok",
-            ))  # fmt: skip
+    for verdict in verdicts:
+        planted = len(verdict.found) + len(verdict.missed)
+        rows.append((
+            verdict.mixture.name, verdict.without or "-", f"{len(verdict.found)}/{planted}", str(len(verdict.false)),
+            {None: "", True: "yes", False: "NO"}[verdict.shrinks], "NO" if verdict.wrong else "ok",
+        ))  # fmt: skip
     found, planted, false, right, repairs = counts(verdicts)
     rows.append(("", "all", f"{found}/{planted}", str(false), f"{right}/{repairs}", ""))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return drivers.aligned(rows)
 
 
 def reaches_goals(verdicts):

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 
+import drivers
 from causes import judge as causes_judge
 from weeks import said as said_module
 from weeks.read import as_played
@@ -222,7 +223,7 @@ def _judge_steps(verdict, start, record):
 
 
 def _judge_questions(verdict, start, explained):
-    for name, wanted in start.expect.get("questions", {}).items():
+    for name, wanted in start.questions.items():
         answer = explained["questions"].get(name)
         verdict.questions_asked += 1
         verdict.questions_unknown += answer is None
@@ -416,5 +417,4 @@ def table(weeks):
         total = tuple(map(_add, total, row))
     rows = [COLUMNS, *((week.name, *map(cell, row)) for week, row in zip(weeks, numbers, strict=True))]
     rows.append(("total", *map(cell, total)))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return drivers.aligned(rows)

@@ -16,43 +16,23 @@ import subprocess
 from pathlib import Path
 
 import harness
-from causes.play import Player as CausePlayer
+from causes.play import entries_of, plugin_with_devices
+from drivers import python_env
+from torch_store import kind_of_store
 
 TIMEOUT_S = 600
 ANSWER_TIMEOUT_S = 120  # an answer takes a second
-# The week does not decide how the plugin is loaded.
-LOADERS = {"PJRT_DEVICE", "PJRT_LIBRARY_PATH", "PJRT_NAMES_AND_LIBRARY_PATHS", "JAX_PLATFORMS"}
 EVICT_ALL = ("gc", "--max-size", "1K")
 STRICT = {"REKINDLE_STRICT": "fail", "REKINDLE_WARMUP": "10 steps"}
 
 
-class TorchStore(harness.Store):
-    """torch_harness.py needs a Python with torch_xla; this program has none."""
-
-    def framework_environment(self, library, way):
-        del way
-        return harness.clean_environment() | {"PJRT_DEVICE": "LIBRARY", "PJRT_LIBRARY_PATH": str(library)}
-
-
-def python_env(*words):
-    """Returns what scripts/python-env prints, or None if the environment does not exist."""
-    done = subprocess.run([harness.ROOT / "scripts/python-env", *words], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
-def missing_environment(week):
-    """Returns the name of an environment that this machine lacks, or None."""
-    return next((name for name in sorted(week.environments) if not python_env("--print-python", name)), None)
-
-
-class Player(CausePlayer):
+class Player:
     """Plays one week in a folder of its own."""
 
     def __init__(self, week, folder):
         self.week, self.folder = week, Path(folder)
         self.pythons = {name: python_env("--print-python", name) for name in week.environments}
-        kind = TorchStore if week.is_torch else harness.Store
-        self.store = kind(self.folder / "store", self.pythons[week.python])
+        self.store = kind_of_store(week.python)(self.folder / "store", self.pythons[week.python])
         self.plugin = self.store.plugin
         self.work = self.folder / "work"
         self.work.mkdir(parents=True)
@@ -67,12 +47,11 @@ class Player(CausePlayer):
 
     def _environment(self, start, more=()):
         env = self.week.fields.get("env", {}) | start.fields.get("env", {})
-        env = {name: value for name, value in env.items() if name not in LOADERS}
         if shadow := start.fields.get("shadow"):
             env["PYTHONPATH"] = self._shadow(start, shadow)
         devices = start.fields.get("devices")
         assert not (devices and self.week.is_torch), "PyTorch/XLA has no way to set the number of devices"
-        self.store.plugin = self._plugin_with_devices(devices) if devices else self.plugin
+        self.store.plugin = plugin_with_devices(self.folder, devices) if devices else self.plugin
         return self.store.environment("run", env | dict(more))
 
     def _shadow(self, start, versions):
@@ -96,7 +75,7 @@ class Player(CausePlayer):
         if name == "*":
             self.store.cli("rm", "--all")
         elif name:
-            self.store.cli("rm", *(path.stem for path in self._entries_of(name)))
+            self.store.cli("rm", *(path.stem for path in entries_of(self.store, name)))
         if start.fields.get("evict"):
             self.store.cli(*EVICT_ALL, status=None)
             assert not self.store.entries(), "gc left entries"
@@ -106,7 +85,7 @@ class Player(CausePlayer):
     def _run(self, start, more=()):
         """Runs the job once. Returns its ending, and the name of the run."""
         before = set(self.store.runs())
-        argv = [harness.REKINDLE, "run", "--", self._python(start), self.job, *start.fields.get("args", ())]
+        argv = [harness.REKINDLE, "run", "--", self._python(start), self.job, *start.args]
         done = harness.run_process(argv, self._environment(start, more), self.work, TIMEOUT_S)
         new = set(self.store.runs()) - before
         return done, new.pop() if len(new) == 1 else None

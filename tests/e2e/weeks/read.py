@@ -1,15 +1,15 @@
 """Reads a week: its starts, the job at each start, and what is true of each start. README.md has the format."""
 
-import ast
 import dataclasses
 import re
+import shlex
 from pathlib import Path
 
 from causes import judge as causes_judge
+from causes.case import read_literal
 
 HERE = Path(__file__).resolve().parent
-CAUSES = causes_judge.CAUSES | {"removed", "failed"}
-PATTERNS = causes_judge.PATTERNS | {"toolchain_drift", "eager_startup"}
+KINDS = causes_judge.CAUSES | causes_judge.PATTERNS
 QUESTIONS = causes_judge.QUESTIONS
 
 _MARKER = re.compile(r"# LINE: ?([\w-]+)\s*$")
@@ -41,6 +41,11 @@ class Expected:
         return text
 
 
+def _tags(finding):
+    tags = finding.get("line")
+    return [tags] if isinstance(tags, str) else tags
+
+
 @dataclasses.dataclass
 class Start:
     """One start of the job: how it is made, and what is true of it."""
@@ -59,16 +64,22 @@ class Start:
         return self.fields["expect"]
 
     @property
+    def args(self):
+        return shlex.split(self.fields.get("args", ""))
+
+    @property
+    def questions(self):
+        """Returns the answers that are sure: all are no, unless the field says otherwise."""
+        return self.expect.get("questions", dict.fromkeys(QUESTIONS, False))
+
+    @property
     def findings(self):
         return [self._expected(finding) for finding in self.expect.get("findings", ())]
 
     def _expected(self, finding):
-        kinds = finding["kind"]
-        tags = finding.get("line")
-        tags = [tags] if isinstance(tags, str) else tags
+        tags = _tags(finding)
         lines = None if tags is None else set().union(*(self.lines[tag] for tag in tags))
-        values = finding.get("values")
-        return Expected({kinds} if isinstance(kinds, str) else set(kinds), finding.get("program") or "", lines, values)
+        return Expected(finding["kind"], finding.get("program", ""), lines, finding.get("values"))
 
     @property
     def is_healthy(self):
@@ -122,18 +133,19 @@ def _check_start(where, start):
     expect = start.fields.get("expect")
     assert isinstance(expect, dict), f"{where}: nothing is expected"
     _unknown(where, expect, _EXPECT_FIELDS)
-    _unknown(where, expect.get("questions", {}), set(QUESTIONS))
+    _unknown(where, start.questions, set(QUESTIONS))
+    assert isinstance(start.fields.get("args", ""), str), f"{where}: the arguments are one text"
     compiled = expect.get("compiled")
     assert compiled in ("none", "some", None) or isinstance(compiled, int), f"{where}: compiled {compiled!r}"
     for finding in expect.get("findings", ()):
         _unknown(where, finding, _FINDING_FIELDS)
-        tags = finding.get("line")
-        for tag in [tags] if isinstance(tags, str) else tags or ():
+        assert isinstance(finding.get("kind"), set), f"{where}: the kinds of a finding are a set"
+        for tag in _tags(finding) or ():
             assert tag in start.lines, f"{where}: no line of the job ends in '# LINE: {tag}'"
         values = finding.get("values")
         assert values is None or len(values) == 2, f"{where}: values are (before, after)"
     words = set().union(*(expected.kinds for expected in start.findings)) | set(expect.get("may", ()))
-    assert words <= CAUSES | PATTERNS, f"{where}: neither cause nor pattern: {sorted(words - CAUSES - PATTERNS)}"
+    assert words <= KINDS, f"{where}: neither cause nor pattern: {sorted(words - KINDS)}"
 
 
 def _edit(where, source, edits):
@@ -146,14 +158,7 @@ def _edit(where, source, edits):
 def read(folder):
     """Reads the week in `folder`."""
     path = folder / "week.py"
-    tree = ast.parse(path.read_text())
-    found = [
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "WEEK"
-    ]
-    assert len(found) == 1, f"{path}: one WEEK is wanted"
-    (fields,) = found
+    fields, what = read_literal(path, "WEEK")
     _unknown(path, fields, _WEEK_FIELDS)
     source = (folder / "job.py").read_text()
     starts = []
@@ -162,7 +167,7 @@ def read(folder):
         source = _edit(where, source, given.get("edit", ()))
         starts.append(Start(index, given, source, markers(source)))
         _check_start(where, starts[-1])
-    return Week(folder.name, ast.get_docstring(tree) or "", fields, starts)
+    return Week(folder.name, what, fields, starts)
 
 
 def names():

@@ -214,5 +214,6 @@ def steps_in_text(text):
 
 
 def steps_in_json(stats):
+    """Returns the number of steps in `rekindle stats --json`; None if it is not known."""
     steps = stats.get("steps")
-    return steps.get("count") if isinstance(steps, dict) else steps
+    return steps and steps["count"]

@@ -1,6 +1,6 @@
 """Compares rekindle's reader of MLIR text with its reader of bytecode, on programs that an installed jaxlib prints.
 
-    compare_text.py [--least N] [--mutations N] [--seed S] MODEL_DUMP PATH…
+    compare_text.py [--least N] [--mutations N] [--least-mutants N] [--seed S] MODEL_DUMP PATH…
 
 PATH is a program (.mlir, bytecode), a stored program (.rkp), or a folder of such files. jaxlib prints each program in
 both forms (pretty, generic), with and without locations, and once more with comments, other blanks and other names of
@@ -9,7 +9,8 @@ reason against keeping the executable must be the same too.
 
 With --mutations, N random changes are made to the texts of each program: numbers, words, operands, attributes, lines.
 What jaxlib still accepts, it also writes as bytecode: the changed text must have the fingerprint of that bytecode, and
-differ from the original exactly if the bytecode does. Needs a Python with jaxlib. Exits with 1 if anything differs.
+differ from the original exactly if the bytecode does. Needs a Python with jaxlib. Exits with 1 if anything differs, or
+if fewer programs or changed texts than wanted were compared.
 """
 
 import argparse
@@ -245,9 +246,11 @@ class Report:
         if same != same_bytecode or (not theirs["by_bytes"] and ours["fingerprint"] != theirs["fingerprint"]):
             self.difference(name, form, f"same as before: {same}; bytecode: {same_bytecode}", text)
 
-    def failed(self, least):
+    def failed(self, least, least_mutants):
         too_many = self.counts["by bytes"] > MOST_BY_BYTES * self.counts["texts"]
-        return bool(self.differences or too_many or self.counts["programs"] < least)
+        # A change whose text is known by its bytes alone was not compared.
+        mutants = self.counts["mutants"] - self.counts["mutants by bytes"]
+        return bool(self.differences or too_many or self.counts["programs"] < least or mutants < least_mutants)
 
 
 def compare(report, model_dump, name, code, mutations, chance):
@@ -278,6 +281,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--least", type=int, default=1, metavar="N", help="fewer programs are a failure")
     parser.add_argument("--mutations", type=int, default=0, metavar="N", help="changes per program and form")
+    parser.add_argument("--least-mutants", type=int, metavar="N", help="fewer changed texts are a failure (with changes: 1)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("model_dump", type=Path)
     parser.add_argument("paths", nargs="+", type=Path, metavar="path")
@@ -292,7 +296,8 @@ def main():
     print(f"MLIR text of jaxlib {jaxlib.__version__} against its bytecode: {counted}")
     for reason, count in report.reasons.most_common():
         print(f"  known by bytes: {count} times: {reason}")
-    return report.failed(arguments.least)
+    least_mutants = bool(arguments.mutations) if arguments.least_mutants is None else arguments.least_mutants
+    return report.failed(arguments.least, least_mutants)
 
 
 if __name__ == "__main__":

@@ -8,54 +8,29 @@ program; with `optax.inject_hyperparams` it is an input.
 WEEK = {
     "library": "dm-haiku, optax",
     "python": "conformance",
-    "env": {},
     "starts": [
         {
             "what": "The first start. The network is initialized outside of jit, which costs more than the step.",
-            "args": [],
             "expect": {
                 "compiled": "some",
-                "findings": [{"kind": {"eager_startup"}, "program": "", "line": ["init", "network"], "values": None}],
+                "findings": [{"kind": {"eager_startup"}, "line": ["init", "network"]}],
                 "steps": 24,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
             },
         },
-        {
-            "what": "Nothing is changed.",
-            "args": [],
-            "expect": {
-                "compiled": "none",
-                "findings": [],
-                "steps": 24,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
-        },
+        {"what": "Nothing is changed.", "expect": {"compiled": "none", "steps": 24}},
         {
             "what": "A learning rate of 0.06 instead of 0.1, which is a constant of the program.",
-            "args": ["--lr", "0.06"],
+            "args": "--lr 0.06",
             "expect": {
                 "compiled": 1,
                 "findings": [{"kind": {"constant"}, "program": "update", "line": "update", "values": (0.1, 0.06)}],
                 "steps": 24,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
                 "advice": [{"argument", "input", "pass", "traced"}],
             },
         },
         {
             "what": "The rate becomes an input: optax.inject_hyperparams.",
-            "args": ["--lr", "0.06"],
+            "args": "--lr 0.06",
             "edit": [
                 (
                     "    return optax.sgd(lr, momentum=0.9)\n",
@@ -64,53 +39,26 @@ WEEK = {
             ],
             "expect": {
                 "compiled": "some",
-                "findings": [
-                    {
-                        "kind": {"parameters", "structure"},
-                        "program": "update",
-                        "line": ["update", "call"],
-                        "values": None,
-                    }
-                ],
+                "findings": [{"kind": {"parameters", "structure"}, "program": "update", "line": ["update", "call"]}],
                 "steps": 24,
                 "questions": {"input_shapes_changed": False, "profile_or_sharding_changed": False},
             },
         },
         {
             "what": "Another rate, now an input, and a longer run. A comment moves the lines.",
-            "args": ["--lr", "0.03", "--steps", "40"],
+            "args": "--lr 0.03 --steps 40",
             "edit": [("CLASSES = 10\n", "# Digits.\nCLASSES = 10\n")],
-            "expect": {
-                "compiled": "none",
-                "findings": [],
-                "steps": 40,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
+            "expect": {"compiled": "none", "steps": 40},
         },
         {
             "what": "The network is initialized in one jitted function. An evaluation runs every 12 steps.",
-            "args": ["--lr", "0.03", "--eval-every", "12"],
-            "edit": [
-                ("    def init_state(rng, image):\n", "    @jax.jit\n    def init_state(rng, image):\n"),
-            ],
-            "expect": {
-                "compiled": 2,
-                "findings": [],
-                "steps": 24,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
+            "args": "--lr 0.03 --eval-every 12",
+            "edit": [("    def init_state(rng, image):\n", "    @jax.jit\n    def init_state(rng, image):\n")],
+            "expect": {"compiled": 2, "steps": 24},
         },
         {
             "what": "A static argument adds the norm of the gradients to the metrics of each step that is logged.",
-            "args": ["--lr", "0.03", "--eval-every", "12"],
+            "args": "--lr 0.03 --eval-every 12",
             "edit": [
                 ("import argparse\nimport json\n", "import argparse\nimport functools\nimport json\n"),
                 (
@@ -131,9 +79,7 @@ WEEK = {
             ],
             "expect": {
                 "compiled": 1,
-                "findings": [
-                    {"kind": {"structure", "parameters"}, "program": "update", "line": ["norm", "call"], "values": None}
-                ],
+                "findings": [{"kind": {"structure", "parameters"}, "program": "update", "line": ["norm", "call"]}],
                 "steps": 24,
                 "questions": {
                     "input_shapes_changed": False,
@@ -144,7 +90,7 @@ WEEK = {
         },
         {
             "what": "Batches of 48 instead of 32. Both variants of the step are compiled.",
-            "args": ["--lr", "0.03", "--eval-every", "12", "--batch", "48"],
+            "args": "--lr 0.03 --eval-every 12 --batch 48",
             "expect": {
                 "compiled": 2,
                 "findings": [{"kind": {"shape"}, "program": "update", "line": "call", "values": (32, 48)}],
@@ -155,17 +101,12 @@ WEEK = {
         },
         {
             "what": "AdamW with clipping replaces SGD. Step and initialization change.",
-            "args": ["--lr", "0.003", "--eval-every", "12", "--batch", "48", "--optimizer", "adamw"],
+            "args": "--lr 0.003 --eval-every 12 --batch 48 --optimizer adamw",
             "expect": {
                 "compiled": 3,
                 "findings": [
-                    {
-                        "kind": {"parameters", "structure"},
-                        "program": "update",
-                        "line": ["update", "call"],
-                        "values": None,
-                    },
-                    {"kind": {"parameters", "structure"}, "program": "init_state", "line": "init", "values": None},
+                    {"kind": {"parameters", "structure"}, "program": "update", "line": ["update", "call"]},
+                    {"kind": {"parameters", "structure"}, "program": "init_state", "line": "init"},
                 ],
                 "may": {"parameters", "structure"},
                 "steps": 24,
@@ -174,7 +115,7 @@ WEEK = {
         },
         {
             "what": "A compiler option of the TPU is given to the step. The CPU's compiler refuses it.",
-            "args": ["--lr", "0.003", "--eval-every", "12", "--batch", "48", "--optimizer", "adamw"],
+            "args": "--lr 0.003 --eval-every 12 --batch 48 --optimizer adamw",
             "edit": [
                 (
                     'jax.jit, static_argnames="with_norm")',
@@ -184,13 +125,13 @@ WEEK = {
             ],
             "fails": True,
             "expect": {
-                "findings": [{"kind": {"failed"}, "program": "update", "line": None, "values": None}],
+                "findings": [{"kind": {"failed"}, "program": "update", "line": None}],
                 "questions": {"input_shapes_changed": False},
             },
         },
         {
             "what": "The option is taken back. The job runs on two devices instead of four.",
-            "args": ["--lr", "0.003", "--eval-every", "12", "--batch", "48", "--optimizer", "adamw"],
+            "args": "--lr 0.003 --eval-every 12 --batch 48 --optimizer adamw",
             "edit": [
                 (
                     'jax.jit, static_argnames="with_norm", '
@@ -201,7 +142,7 @@ WEEK = {
             "devices": 2,
             "expect": {
                 "compiled": "some",
-                "findings": [{"kind": {"device", "sharding"}, "program": "", "line": None, "values": None}],
+                "findings": [{"kind": {"device", "sharding"}, "line": None}],
                 "may": {"device", "sharding"},
                 "steps": 24,
                 "questions": {"profile_or_sharding_changed": True, "hidden_branch_active": False},
@@ -209,18 +150,17 @@ WEEK = {
         },
         {
             "what": "Four devices again, and a new version of optax that generates the same programs.",
-            "args": ["--lr", "0.003", "--eval-every", "12", "--batch", "48", "--optimizer", "adamw"],
+            "args": "--lr 0.003 --eval-every 12 --batch 48 --optimizer adamw",
             "shadow": {"optax": "0.2.9"},
             "expect": {
                 "compiled": "none",
-                "findings": [],
                 "steps": 24,
                 "questions": {"input_shapes_changed": False, "hidden_branch_active": False},
             },
         },
         {
             "what": "The network computes in bfloat16 (hk.mixed_precision); parameters and optimizer stay float32.",
-            "args": ["--lr", "0.003", "--eval-every", "12", "--batch", "48", "--optimizer", "adamw"],
+            "args": "--lr 0.003 --eval-every 12 --batch 48 --optimizer adamw",
             "edit": [
                 ("import jax.numpy as jnp\n", "import jax.numpy as jnp\nimport jmp\n"),
                 (
@@ -232,20 +172,9 @@ WEEK = {
                 ),
             ],
             "expect": {
-                "compiled": 4,
+                "compiled": 3,
                 "findings": [
-                    {
-                        "kind": {"dtype", "structure"},
-                        "program": "update",
-                        "line": ["network", "apply", "grad"],
-                        "values": None,
-                    },
-                    {
-                        "kind": {"dtype", "structure"},
-                        "program": "init_state",
-                        "line": ["network", "init"],
-                        "values": None,
-                    },
+                    {"kind": {"dtype", "structure"}, "program": "update", "line": ["network", "apply", "grad"]},
                 ],
                 "may": {"dtype", "structure"},
                 "steps": 24,

@@ -11,11 +11,11 @@ WEEK = {
     "starts": [
         {
             "what": "the first start: layers are built one operation after the other; the last batch is smaller",
-            "args": ["--lr", "0.05", "--epochs", "3"],
+            "args": "--lr 0.05 --epochs 3",
             "expect": {
                 "compiled": "some",
                 "findings": [
-                    {"kind": {"eager_startup"}, "program": "", "line": "init", "values": None},
+                    {"kind": {"eager_startup"}, "line": "init"},
                     {"kind": {"shape"}, "program": "jit_train_step", "line": "fit", "values": (32, 12)},
                 ],
                 "steps": 30,
@@ -23,63 +23,30 @@ WEEK = {
                 "advice": [{"pad", "remainder", "drop"}],
             },
         },
-        {
-            "what": "nothing changed",
-            "args": ["--lr", "0.05", "--epochs", "3"],
-            "expect": {
-                "compiled": "none",
-                "findings": [],
-                "steps": 30,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
-        },
+        {"what": "nothing changed", "args": "--lr 0.05 --epochs 3", "expect": {"compiled": "none", "steps": 30}},
         {
             "what": "the learning rate 0.02 instead of 0.05: a variable of the optimizer",
-            "args": ["--lr", "0.02", "--epochs", "3"],
-            "expect": {
-                "compiled": "none",
-                "findings": [],
-                "steps": 30,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
+            "args": "--lr 0.02 --epochs 3",
+            "expect": {"compiled": "none", "steps": 30},
         },
         {
             "what": "5 epochs instead of 3, and a callback that lowers the learning rate after each epoch",
-            "args": ["--lr", "0.02", "--epochs", "5"],
+            "args": "--lr 0.02 --epochs 5",
             "edit": [
                 (
                     "    callbacks = [Report()]\n",
                     "    schedule = keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate * 0.8)\n"
                     "    callbacks = [Report(), schedule]\n",
-                ),
+                )
             ],
-            "expect": {
-                "compiled": "none",
-                "findings": [],
-                "steps": 50,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
+            "expect": {"compiled": "none", "steps": 50},
         },
         {
             "what": "batches of 64 instead of 32, so the last one has 44",
-            "args": ["--lr", "0.02", "--epochs", "5", "--batch", "64"],
+            "args": "--lr 0.02 --epochs 5 --batch 64",
             "expect": {
                 "compiled": 2,
-                "findings": [
-                    {"kind": {"shape", "shape_family"}, "program": "jit_train_step", "line": "fit", "values": None},
-                ],
+                "findings": [{"kind": {"shape", "shape_family"}, "program": "jit_train_step", "line": "fit"}],
                 "may": {"shape"},
                 "steps": 25,
                 "questions": {
@@ -91,60 +58,27 @@ WEEK = {
         },
         {
             "what": "256 pictures instead of 300: every batch is full",
-            "args": ["--lr", "0.02", "--epochs", "5", "--batch", "64", "--count", "256"],
-            "expect": {
-                "compiled": "none",
-                "findings": [],
-                "steps": 20,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
+            "args": "--lr 0.02 --epochs 5 --batch 64 --count 256",
+            "expect": {"compiled": "none", "steps": 20},
         },
         {
             "what": "2 steps per execution, which Keras runs as two calls of the same program",
-            "args": ["--lr", "0.02", "--epochs", "5", "--batch", "64", "--count", "256", "--steps-per-execution", "2"],
-            "expect": {
-                "compiled": "none",
-                "findings": [],
-                "steps": 20,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
-            },
+            "args": "--lr 0.02 --epochs 5 --batch 64 --count 256 --steps-per-execution 2",
+            "expect": {"compiled": "none", "steps": 20},
         },
         {
             "what": "AdamW instead of SGD, with its own learning rate",
-            "args": ["--lr", "0.002", "--epochs", "5", "--batch", "64", "--count", "256", "--optimizer", "adamw"],
+            "args": "--lr 0.002 --epochs 5 --batch 64 --count 256 --optimizer adamw",
             "expect": {
                 "compiled": 1,
-                "findings": [
-                    {"kind": {"parameters", "structure"}, "program": "jit_train_step", "line": "fit", "values": None},
-                ],
+                "findings": [{"kind": {"parameters", "structure"}, "program": "jit_train_step", "line": "fit"}],
                 "steps": 20,
                 "questions": {"profile_or_sharding_changed": False},
             },
         },
         {
             "what": "mixed precision: the layers compute in bfloat16",
-            "args": [
-                "--lr",
-                "0.002",
-                "--epochs",
-                "5",
-                "--batch",
-                "64",
-                "--count",
-                "256",
-                "--optimizer",
-                "adamw",
-                "--policy",
-                "mixed_bfloat16",
-            ],
+            "args": "--lr 0.002 --epochs 5 --batch 64 --count 256 --optimizer adamw --policy mixed_bfloat16",
             "expect": {
                 "compiled": 2,
                 "findings": [
@@ -162,70 +96,26 @@ WEEK = {
                     },
                 ],
                 "steps": 20,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
             },
         },
         {
             "what": "another version of Keras, which makes the same programs",
-            "args": [
-                "--lr",
-                "0.002",
-                "--epochs",
-                "5",
-                "--batch",
-                "64",
-                "--count",
-                "256",
-                "--optimizer",
-                "adamw",
-                "--policy",
-                "mixed_bfloat16",
-            ],
+            "args": "--lr 0.002 --epochs 5 --batch 64 --count 256 --optimizer adamw --policy mixed_bfloat16",
             "shadow": {"keras": "3.16.0"},
             "expect": {
                 "compiled": "none",
-                "findings": [],
                 "steps": 20,
                 "questions": {"input_shapes_changed": False, "hidden_branch_active": False},
             },
         },
         {
             "what": "two dense layers instead of one",
-            "args": [
-                "--lr",
-                "0.002",
-                "--epochs",
-                "5",
-                "--batch",
-                "64",
-                "--count",
-                "256",
-                "--optimizer",
-                "adamw",
-                "--policy",
-                "mixed_bfloat16",
-                "--dense",
-                "2",
-            ],
+            "args": "--lr 0.002 --epochs 5 --batch 64 --count 256 --optimizer adamw --policy mixed_bfloat16 --dense 2",
             "expect": {
                 "compiled": 4,
                 "findings": [
-                    {
-                        "kind": {"parameters", "structure"},
-                        "program": "jit_train_step",
-                        "line": ["fit", "layer"],
-                        "values": None,
-                    },
-                    {
-                        "kind": {"parameters", "structure"},
-                        "program": "jit_test_step",
-                        "line": ["fit", "layer"],
-                        "values": None,
-                    },
+                    {"kind": {"parameters", "structure"}, "program": "jit_train_step", "line": ["fit", "layer"]},
+                    {"kind": {"parameters", "structure"}, "program": "jit_test_step", "line": ["fit", "layer"]},
                 ],
                 "may": {"eager_startup"},
                 "steps": 20,
@@ -234,33 +124,18 @@ WEEK = {
         },
         {
             "what": "a second metric, which counts the best three classes: more inputs, results and operations",
-            "args": [
-                "--lr",
-                "0.002",
-                "--epochs",
-                "5",
-                "--batch",
-                "64",
-                "--count",
-                "256",
-                "--optimizer",
-                "adamw",
-                "--policy",
-                "mixed_bfloat16",
-                "--dense",
-                "2",
-            ],
+            "args": "--lr 0.002 --epochs 5 --batch 64 --count 256 --optimizer adamw --policy mixed_bfloat16 --dense 2",
             "edit": [
                 (
                     '    metrics = ["accuracy"]\n',
                     '    metrics = ["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(k=3)]\n',
-                ),
+                )
             ],
             "expect": {
                 "compiled": 2,
                 "findings": [
-                    {"kind": {"parameters", "structure"}, "program": "jit_train_step", "line": "fit", "values": None},
-                    {"kind": {"parameters", "structure"}, "program": "jit_test_step", "line": "fit", "values": None},
+                    {"kind": {"parameters", "structure"}, "program": "jit_train_step", "line": "fit"},
+                    {"kind": {"parameters", "structure"}, "program": "jit_test_step", "line": "fit"},
                 ],
                 "steps": 20,
                 "questions": {"profile_or_sharding_changed": False},
@@ -268,56 +143,17 @@ WEEK = {
         },
         {
             "what": "the entries of jit_test_step were removed by hand",
-            "args": [
-                "--lr",
-                "0.002",
-                "--epochs",
-                "5",
-                "--batch",
-                "64",
-                "--count",
-                "256",
-                "--optimizer",
-                "adamw",
-                "--policy",
-                "mixed_bfloat16",
-                "--dense",
-                "2",
-            ],
+            "args": "--lr 0.002 --epochs 5 --batch 64 --count 256 --optimizer adamw --policy mixed_bfloat16 --dense 2",
             "rm": "jit_test_step",
             "expect": {
                 "compiled": 1,
-                "findings": [
-                    {"kind": {"removed"}, "program": "jit_test_step", "line": None, "values": None},
-                ],
+                "findings": [{"kind": {"removed"}, "program": "jit_test_step", "line": None}],
                 "steps": 20,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
             },
         },
         {
             "what": "dropout 0.4 instead of 0.2",
-            "args": [
-                "--lr",
-                "0.002",
-                "--epochs",
-                "5",
-                "--batch",
-                "64",
-                "--count",
-                "256",
-                "--optimizer",
-                "adamw",
-                "--policy",
-                "mixed_bfloat16",
-                "--dense",
-                "2",
-                "--dropout",
-                "0.4",
-            ],
+            "args": "--lr 0.002 --epochs 5 --batch 64 --count 256 --optimizer adamw --policy mixed_bfloat16 --dense 2 --dropout 0.4",
             "expect": {
                 "compiled": 1,
                 "findings": [
@@ -326,14 +162,9 @@ WEEK = {
                         "program": "jit_train_step",
                         "line": "fit",
                         "values": ({0.8, 0.80078}, {0.6, 0.60156}),
-                    },
+                    }
                 ],
                 "steps": 20,
-                "questions": {
-                    "input_shapes_changed": False,
-                    "profile_or_sharding_changed": False,
-                    "hidden_branch_active": False,
-                },
             },
         },
     ],
