@@ -101,8 +101,9 @@ static PJRT_Error *refuse(const rk_late *late, const rk_steps_state *state) {
 // that the process had before.
 static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool *out_doubtful) {
     rk_warmup_kind kind = runtime->settings->warmup.kind;
+    bool was_warm = atomic_load(&is_warm); // first: is_guessed is set before it
     *out_doubtful = atomic_load(&is_guessed);
-    if (atomic_load(&is_warm))
+    if (was_warm)
         return true;
     const char *because = reason_to_be_warm(runtime, state);
     bool by_steps = kind == RK_WARMUP_AUTO || kind == RK_WARMUP_STEPS;
