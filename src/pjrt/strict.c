@@ -101,7 +101,8 @@ static PJRT_Error *refuse(const rk_late *late, const rk_steps_state *state) {
 // that the process had before.
 static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool *out_doubtful) {
     rk_warmup_kind kind = runtime->settings->warmup.kind;
-    bool was_warm = atomic_load(&is_warm); // first: is_guessed is set before it
+    // Read in this order, because is_guessed is set before is_warm.
+    bool was_warm = atomic_load(&is_warm);
     *out_doubtful = atomic_load(&is_guessed);
     if (was_warm)
         return true;

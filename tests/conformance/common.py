@@ -12,6 +12,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 sys.dont_write_bytecode = True
 
+import drivers  # noqa: E402
 import harness  # noqa: E402
 
 # Not the store's: what was downloaded and built for the modules.
@@ -27,10 +28,10 @@ class Unavailable(Exception):
 
 def python_env(*words):
     """What scripts/python-env prints."""
-    done = subprocess.run([ROOT / "scripts/python-env", *words], capture_output=True, text=True)
-    if done.returncode != 0:
+    found = drivers.python_env(*words)
+    if not found:
         raise Unavailable(f"scripts/python-env {' '.join(words)} found nothing; `make conformance` makes it")
-    return done.stdout.strip()
+    return found
 
 
 def pinned(names, environment):
@@ -85,3 +86,19 @@ def write(path, value):
     temporary = path.with_suffix(f".tmp{os.getpid()}")
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
+
+
+def add_rows(module, record, versions, items, row, save):
+    """Returns the record of a module with the rows of all items: makes those that are missing, and saves each at once.
+
+    The record starts anew if the build or the versions are others. `row(item)` makes the row of an item.
+    """
+    head = {"build": build_id(), "versions": versions}
+    if record.get("head") != head:
+        record = {"head": head, "rows": {}}
+    for item in items:
+        if item.name not in record["rows"]:
+            record["rows"][item.name] = row(item)
+            save(record)
+            print(f"{module}: {item.name} done", flush=True)
+    return record

@@ -44,9 +44,16 @@ class Jobs:
         self.name, self.folder, self.read_all, self.play, self.columns = name, folder, read_all, play, columns
         self.environment, self.packages = environment, packages
 
-    def head(self):
+    def versions(self):
         files = common.files_id(*self.folder.rglob("*.py"))
-        return {"build": common.build_id(), "versions": common.pinned(self.packages, self.environment) | {"files": files}}
+        return common.pinned(self.packages, self.environment) | {"files": files}
+
+    def playable(self, jobs):
+        for job in jobs:
+            if lack := drivers.missing_environment(job):
+                print(f"{self.name}: {job.name}: skipped: there is no Python environment {lack}", flush=True)
+            else:
+                yield job
 
     def row(self, job):
         with tempfile.TemporaryDirectory(prefix=f"rekindle-{self.name}-") as folder:
@@ -58,17 +65,8 @@ class Jobs:
 
     def run(self, record, arguments, save):
         harness.PLUGIN = common.python_env("--print-plugin")
-        head = self.head()
-        if record.get("head") != head:
-            record = {"head": head, "rows": {}}
-        for job in self.read_all()[: arguments.sample or None]:
-            if lack := drivers.missing_environment(job):
-                print(f"{self.name}: {job.name}: skipped: there is no Python environment {lack}", flush=True)
-            elif job.name not in record["rows"]:
-                record["rows"][job.name] = self.row(job)
-                save(record)
-                print(f"{self.name}: {job.name} done", flush=True)
-        return record
+        jobs = self.playable(self.read_all()[: arguments.sample or None])
+        return common.add_rows(self.name, record, self.versions(), jobs, self.row, save)
 
     def is_good(self, record):
         return all(row["good"] for row in record["rows"].values())

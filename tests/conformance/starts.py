@@ -64,15 +64,7 @@ class Programs:
         versions, programs = self.make()
         if arguments.sample:
             programs = [program for program in programs if program.name in SAMPLE.get(self.name, ())]
-        head = {"build": common.build_id(), "versions": versions}
-        if record.get("head") != head:
-            record = {"head": head, "rows": {}}
-        for program in programs:
-            if program.name not in record["rows"]:
-                record["rows"][program.name] = self.run_program(program)
-                save(record)
-                print(f"{self.name}: {program.name} done", flush=True)
-        return record
+        return common.add_rows(self.name, record, versions, programs, self.run_program, save)
 
     def is_good(self, record):
         return all(judge(row) in (GOOD, GAIN) for row in record["rows"].values())

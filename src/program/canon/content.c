@@ -254,8 +254,8 @@ static uint8_t kind_of_name(rk_canon *c, uint32_t name) {
 }
 
 // Whether an attribute affects the compiler, so that it is part of the form.
-static bool counts(rk_canon *c, const rk_content *content, const rk_field *attr) {
-    uint8_t kind = kind_of_name(c, attr->name);
+static bool counts(const rk_canon *c, const rk_content *content, const rk_field *attr,
+                   uint8_t kind) {
     if (RK_LIKELY(kind == NAME_SEEN))
         return true;
     return !(kind & NAME_OF_SYMBOL && content->kind == RK_CONTENT_NAMELESS) &&
@@ -270,8 +270,8 @@ static bool is_list_of_dictionaries(const rk_model *m, const rk_node *list) {
 }
 
 // Appends the attributes of a function's arguments or results: for each of them the number of
-// attributes, and the attributes, both without debug information. The zero is the length of no
-// form.
+// attributes, then the attributes, both without debug information. Every other attribute continues
+// with the length of its form, which is never zero; here a zero stands in its place.
 static void form_attrs_of_values(rk_canon *c, head *h, const rk_field *attr) {
     const rk_model *m = c->model;
     const rk_node *list = &m->nodes.items[attr->node];
@@ -298,9 +298,10 @@ static void form_attrs(rk_canon *c, const rk_content *content) {
     h.len = 0;
     for (uint32_t i = 0; i < content->attr_count; i++) {
         const rk_field *attr = &c->model->fields.items[content->first_attr + i];
-        if (!counts(c, content, attr))
+        uint8_t kind = kind_of_name(c, attr->name);
+        if (!counts(c, content, attr, kind))
             continue;
-        if (kind_of_name(c, attr->name) & NAME_OF_VALUES &&
+        if (kind & NAME_OF_VALUES &&
             is_list_of_dictionaries(c->model, &c->model->nodes.items[attr->node]))
             form_attrs_of_values(c, &h, attr);
         else

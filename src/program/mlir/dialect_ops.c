@@ -459,3 +459,14 @@ static int compare(const void *key, const void *item) {
 const rk_op_spec *rk_dialect_find_op(const char *key) {
     return bsearch(key, SPECS, RK_ARRAY_LEN(SPECS), sizeof SPECS[0], compare);
 }
+
+bool rk_dialect_has_property(const char *properties, rk_span name) {
+    const char *at = properties;
+    while (*at) {
+        if (rk_span_equal(name, rk_span_of(at, strcspn(at, "? 0123456789"))))
+            return true;
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    return false;
+}

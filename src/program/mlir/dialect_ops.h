@@ -1,6 +1,8 @@
 // The table of known MLIR operations and their properties.
 #pragma once
 
+#include "base/span.h"
+
 typedef struct rk_op_spec {
     const char *key;  // in the file: "vhlo.dot_general_v2"
     const char *name; // in the model: "stablehlo.dot_general"
@@ -12,3 +14,6 @@ typedef struct rk_op_spec {
 
 // Returns the operation with that key, or NULL.
 const rk_op_spec *rk_dialect_find_op(const char *key);
+
+// True if `properties` (rk_op_spec) has a property of this name.
+bool rk_dialect_has_property(const char *properties, rk_span name);

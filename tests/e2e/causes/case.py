@@ -121,7 +121,7 @@ def read_literal(path, name):
         for node in tree.body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name
     ]
-    assert len(found) == 1, f"{path}: one {name} is wanted"
+    assert len(found) == 1, f"{path}: {name} is assigned {len(found)} times, not once"
     return found[0], ast.get_docstring(tree) or ""
 
 

@@ -10,7 +10,7 @@ reason against keeping the executable must be the same too.
 With --mutations, N random changes are made to the texts of each program: numbers, words, operands, attributes, lines.
 What jaxlib still accepts, it also writes as bytecode: the changed text must have the fingerprint of that bytecode, and
 differ from the original exactly if the bytecode does. Needs a Python with jaxlib. Exits with 1 if anything differs, or
-if fewer programs or changed texts than wanted were compared.
+if fewer programs or changed texts were compared than the least number.
 """
 
 import argparse

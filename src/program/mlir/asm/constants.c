@@ -310,8 +310,8 @@ uint32_t rk_asm_resource_constant(rk_asm *p) {
         rk_asm_fail(p, "a list of numbers in a resource");
         return RK_NO_ID;
     }
-    size_t bytes;
-    if (__builtin_mul_overflow((size_t)s.count, s.bytes, &bytes)) {
+    size_t len;
+    if (__builtin_mul_overflow((size_t)s.count, s.bytes, &len)) {
         rk_asm_fail(p, "a constant that is too large");
         return RK_NO_ID;
     }
@@ -323,15 +323,15 @@ uint32_t rk_asm_resource_constant(rk_asm *p) {
     uint32_t id = rk_model_add_field(p->model, RK_NO_ID, s.type) == RK_NO_ID
                       ? RK_NO_ID
                       : rk_model_add_node(p->model, node);
-    if (id == RK_NO_ID || !RK_ASM_PUSH(p, p->pendings, (rk_asm_pending){id, key, bytes})) {
+    if (id == RK_NO_ID || !RK_ASM_PUSH(p, p->pendings, (rk_asm_pending){id, key, len})) {
         rk_asm_out_of_memory(p);
         return RK_NO_ID;
     }
     return id;
 }
 
-// Returns the bytes of a resource without the four bytes of alignment in front of them. No data:
-// there is no such resource, or it has no bytes.
+// Returns the bytes of a resource, without the four bytes of alignment in front of them. The data
+// is NULL if there is no such resource, or if its text is not hexadecimal.
 static rk_span find_resource(rk_asm *p, rk_span key) {
     enum { ALIGNMENT_BYTES = 4 };
     uint32_t number = rk_interner_find(&p->resource_keys, key);
@@ -349,7 +349,7 @@ bool rk_asm_settle_resources(rk_asm *p) {
     for (uint32_t i = 0; i < p->pendings.count; i++) {
         const rk_asm_pending *pending = &p->pendings.items[i];
         rk_span bytes = find_resource(p, pending->key);
-        if (!bytes.data || bytes.len != pending->bytes) {
+        if (!bytes.data || bytes.len != pending->len) {
             rk_asm_fail(p, "a constant without a resource of its size");
             return false;
         }
@@ -424,14 +424,7 @@ static bool read_array(rk_asm *p, const shape *s, rk_span *out_bytes) {
 // constant. Elsewhere both would look alike, although the compiler gets different attributes.
 static bool is_of_operation(const rk_asm *p) {
     const rk_op_spec *op = p->op_name && !p->nesting ? rk_dialect_find_op(p->op_name) : NULL;
-    const char *at = op ? op->properties : "";
-    while (*at) {
-        if (rk_span_equal(p->key, rk_span_of(at, strcspn(at, "? 0123456789"))))
-            return true;
-        at += strcspn(at, " ");
-        at += *at == ' ';
-    }
-    return false;
+    return op && rk_dialect_has_property(op->properties, p->key);
 }
 
 uint32_t rk_asm_array(rk_asm *p) {

@@ -202,10 +202,8 @@ static bool push_defaults(rk_asm *p, const rk_asm_spec *spec, uint32_t first) {
 
 // All attributes that the operation must have are there: a check of the reader itself, and of the
 // text.
-static bool has_required(rk_asm *p, const rk_asm_spec *spec, uint32_t first) {
-    const char *at = rk_asm_spec_properties(spec);
-    if (!at)
-        return fail(p, "an unknown operation");
+static bool has_required(rk_asm *p, const char *properties, uint32_t first) {
+    const char *at = properties;
     while (*at) {
         size_t len = strcspn(at, " "), name = strcspn(at, "? 0123456789");
         bool is_required = *at != '@' && at[name] != '?';
@@ -216,36 +214,34 @@ static bool has_required(rk_asm *p, const rk_asm_spec *spec, uint32_t first) {
     return true;
 }
 
-static bool is_listed(const char *properties, rk_span name) {
-    while (*properties) {
-        if (rk_span_equal(name, rk_span_of(properties, strcspn(properties, "? 0123456789"))))
-            return true;
-        properties += strcspn(properties, " ");
-        properties += *properties == ' ';
-    }
-    return false;
-}
-
-// Whether VHLO, but not StableHLO, has a property of this name. StableHLO ignores an attribute with
-// such a name, so it must not become the property.
-static bool is_only_of_vhlo(const rk_asm_spec *spec, rk_span name) {
+// StableHLO ignores an attribute whose name only VHLO gives to a property. VHLO would read it as
+// the property, and the two programs would have one key.
+static bool has_stablehlo_names(rk_asm *p, const rk_asm_spec *spec, const char *properties,
+                                uint32_t dictionary) {
     const rk_op_spec *op = rk_dialect_find_op(spec->name);
-    const char *properties = rk_asm_spec_properties(spec);
-    return op && properties && is_listed(properties, name) && !is_listed(op->properties, name);
+    const rk_node *node = &p->model->nodes.items[dictionary];
+    for (uint32_t i = 0; op && i < node->field_count; i++) {
+        rk_field field = p->model->fields.items[node->first_field + i];
+        rk_span name = rk_model_string(p->model, field.name);
+        if (rk_dialect_has_property(properties, name) &&
+            !rk_dialect_has_property(op->properties, name))
+            return fail(p, "an attribute with the name of a VHLO property");
+    }
+    return true;
 }
 
 static uint32_t complete(rk_asm *p, const rk_asm_spec *spec, uint32_t dictionary) {
+    const char *properties = rk_asm_spec_properties(spec);
     uint32_t first = p->fields.count, from = p->model->nodes.items[dictionary].first_field;
     uint32_t count = p->model->nodes.items[dictionary].field_count;
-    bool is_vhlo = rk_asm_is_vhlo(spec), is_good = true;
+    bool is_vhlo = rk_asm_is_vhlo(spec);
+    bool is_good = properties ? has_stablehlo_names(p, spec, properties, dictionary)
+                              : fail(p, "an unknown operation");
     for (uint32_t i = 0; i < count && is_good; i++) {
         rk_field field = p->model->fields.items[from + i];
-        if (is_vhlo && is_only_of_vhlo(spec, rk_model_string(p->model, field.name)))
-            is_good = fail(p, "an attribute with the name of a VHLO property");
-        else
-            is_good = is_vhlo ? push_converted(p, spec, field) : push(p, field.name, field.node);
+        is_good = is_vhlo ? push_converted(p, spec, field) : push(p, field.name, field.node);
     }
-    if (!is_good || !push_defaults(p, spec, first) || !has_required(p, spec, first))
+    if (!is_good || !push_defaults(p, spec, first) || !has_required(p, properties, first))
         return RK_NO_ID;
     return rk_asm_pop_dict(p, first);
 }

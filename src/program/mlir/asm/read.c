@@ -239,10 +239,12 @@ static bool read_resources(rk_asm *p) {
         bool is_new = false;
         if (rk_asm_peek(p) == '"' ? !rk_asm_string(p, &key) : !(key = rk_asm_word(p)).len)
             return false;
-        // Of two resources with one key, MLIR takes one or the other.
         (void)rk_intern(&p->resource_keys, key, &is_new);
-        if (!is_new || p->resource_keys.failed || !rk_asm_expect(p, ':') ||
-            !rk_asm_string(p, &resource.hex) || !RK_ASM_PUSH(p, p->resources, resource))
+        if (p->resource_keys.failed)
+            rk_asm_out_of_memory(p);
+        // If a key occurs twice, MLIR takes the last resource. Such texts are not read.
+        if (p->failed || !is_new || !rk_asm_expect(p, ':') || !rk_asm_string(p, &resource.hex) ||
+            !RK_ASM_PUSH(p, p->resources, resource))
             return false;
     } while (rk_asm_accept(p, ','));
     return rk_asm_expect(p, '}');

@@ -51,7 +51,7 @@ typedef struct rk_asm_resource {
 typedef struct rk_asm_pending {
     uint32_t node;
     rk_span key;
-    size_t bytes; // that its type needs
+    size_t len; // bytes that its type needs
 } rk_asm_pending;
 
 typedef struct rk_asm {
