@@ -24,9 +24,24 @@ int64_t fake_setting_int(const char *name, int64_t fallback) {
     return number;
 }
 
+// A forked child must not inherit a mutex that another thread has locked.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_for_fork(void) {
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    if (pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) != 0)
+        abort();
+}
+
 const char *fake_flags(const char *moment) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char *read_once;
+    static char *read_once; // under the mutex
     const char *when = fake_setting("FAKE_PJRT_READ_FLAGS", "");
     if (strcmp(when, "always") == 0)
         return fake_setting("XLA_FLAGS", "");
@@ -42,16 +57,16 @@ const char *fake_flags(const char *moment) {
 
 enum { MAX_COUNTED = 16 };
 
-// Number of past calls per "what:N". `what` points to string literals of this plugin.
+// Number of past calls per "what:N", under the mutex. `what` points to string literals of this
+// plugin.
 static struct {
     const char *what;
     int64_t times;
 } struck[MAX_COUNTED];
-static pthread_mutex_t struck_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool strikes_again(const char *what, int64_t limit) {
     bool again = false;
-    pthread_mutex_lock(&struck_lock);
+    pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MAX_COUNTED; i++) {
         if (!struck[i].what)
             struck[i].what = what;
@@ -60,7 +75,7 @@ static bool strikes_again(const char *what, int64_t limit) {
             break;
         }
     }
-    pthread_mutex_unlock(&struck_lock);
+    pthread_mutex_unlock(&lock);
     return again;
 }
 
