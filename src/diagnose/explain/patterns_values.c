@@ -1,5 +1,6 @@
 // Finds a place that takes one value after another: a counter, or a size that grows.
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
@@ -16,38 +17,72 @@ static bool same_base_name(const rk_explained *a, const rk_explained *b) {
                          rk_program_index_bare_name(rk_span_text(b->compile->name)));
 }
 
+// Returns whether the earlier program may be another value of the same place. A counter that goes
+// on after a restart is compared with programs of the earlier start. Jobs run operations of the
+// framework with other values from start to start.
+static bool is_comparable(const rk_explained *item) {
+    return item->nearest_of || (item->nearest_run && !item->is_eager);
+}
+
 // Returns whether two compilations differ at the same place of the same function, only by the
 // value.
 static bool same_place(const rk_explained *a, const rk_explained *b) {
     const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
-    return a->cause == b->cause && a->nearest_of && b->nearest_of && x && y &&
+    return a->cause == b->cause && is_comparable(a) && is_comparable(b) && x && y &&
            same_base_name(a, b) && x->kind == y->kind && x->line == y->line &&
            same_text(x->file, y->file) && same_text(x->attribute, y->attribute) &&
            (x->line || same_text(x->op, y->op));
 }
 
-// Distinct values in order of appearance.
+// The distinct values of a group, the first ones in order of appearance.
 typedef struct values {
-    const char *items[512];
-    size_t count;
+    const char *shown[VALUES_SHOWN];
+    size_t shown_count, count;
 } values;
 
-static void add_value(values *list, const char *value) {
-    for (size_t i = 0; i < list->count; i++)
-        if (same_text(list->items[i], value))
+static void show_value(values *list, const char *value) {
+    for (size_t i = 0; i < list->shown_count; i++)
+        if (strcmp(list->shown[i], value) == 0)
             return;
-    if (value && list->count < RK_ARRAY_LEN(list->items))
-        list->items[list->count++] = value;
+    if (list->shown_count < VALUES_SHOWN)
+        list->shown[list->shown_count++] = value;
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The value before counts only if this run requested it.
+static rk_err *collect_values(const rk_members *members, values *out_values) {
+    rk_autofree const char **all = rk_calloc(2 * members->count + 1, sizeof *all);
+    size_t count = 0;
+    *out_values = (values){.count = 0};
+    if (!all)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < members->count; i++) {
+        const rk_difference *head = rk_explained_head(members->items[i]);
+        if (head->before && members->items[i]->nearest_of)
+            all[count++] = head->before;
+        if (head->after)
+            all[count++] = head->after;
+    }
+    for (size_t i = 0; i < count; i++)
+        show_value(out_values, all[i]);
+    if (count)
+        qsort(all, count, sizeof *all, by_text);
+    for (size_t i = 0; i < count; i++)
+        out_values->count += i == 0 || strcmp(all[i - 1], all[i]) != 0;
+    return NULL;
 }
 
 static void write_values(const values *list, bool sizes, size_t axis, rk_buf *out) {
-    for (size_t i = 0; i < list->count && i < VALUES_SHOWN; i++) {
+    for (size_t i = 0; i < list->shown_count; i++) {
         rk_dims d;
         rk_buf_add_text(out, i ? ", " : "");
-        if (sizes && rk_parse_dims(list->items[i], &d) && axis < d.count)
+        if (sizes && rk_parse_dims(list->shown[i], &d) && axis < d.count)
             rk_buf_add_format(out, "%lld", d.sizes[axis]);
         else
-            rk_buf_add_text(out, list->items[i]);
+            rk_buf_add_text(out, list->shown[i]);
     }
     if (list->count > VALUES_SHOWN)
         rk_buf_add_format(out, ", … (%zu values)", list->count);
@@ -73,13 +108,10 @@ static void describe(const rk_members *members, const values *list, rk_pattern_t
 }
 
 static rk_err *add_group(rk_explainer *e, const rk_members *members) {
-    values list = {.count = 0};
+    values list;
     const rk_explained *first = members->items[0];
     const rk_difference *head = rk_explained_head(first);
-    for (size_t i = 0; i < members->count; i++) {
-        add_value(&list, rk_explained_head(members->items[i])->before);
-        add_value(&list, rk_explained_head(members->items[i])->after);
-    }
+    RK_TRY(collect_values(members, &list));
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     if (list.count < VALUES_MIN)
         return NULL;
@@ -92,7 +124,7 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
 static bool may_begin(const rk_explained *item) {
     size_t axis;
     const rk_difference *head = rk_explained_head(item);
-    if (!head || !item->nearest_of)
+    if (!head || !is_comparable(item))
         return false;
     return item->cause == RK_CAUSE_CONSTANT ||
            (item->cause == RK_CAUSE_SHAPE && rk_only_axis(head->before, head->after, &axis));
