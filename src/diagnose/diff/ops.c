@@ -176,11 +176,16 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
         rk_program_index_write_type(m, m->values.items[m->operands.items[op->first_operand]].type,
                                     &from);
     }
+    // JAX converts a weak type to the ordinary type of the same name.
+    bool was_weak = rk_span_equal(rk_buf_span(&from), rk_buf_span(&type));
+    RK_AUTO(rk_buf) weak = {0};
+    rk_buf_add_text(&weak, "weakly typed ");
+    rk_buf_add_span(&weak, rk_buf_span(&type));
     RK_AUTO(rk_buf) input = {0};
     bool at_call = is_at_call(index, &subject.place);
     if (kind == RK_DIFFERENCE_DTYPE || at_call)
         write_input(index, op, at_call, &input);
-    rk_span text = rk_buf_span(&type), other = rk_buf_span(&from);
+    rk_span text = rk_buf_span(was_weak ? &weak : &type), other = rk_buf_span(&from);
     return rk_differ_add(d, kind, &subject, rk_buf_span(&input), added ? other : text,
                          added ? text : other);
 }
