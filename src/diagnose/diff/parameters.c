@@ -101,10 +101,39 @@ static uint32_t field_named(const rk_model *m, uint32_t dict, rk_span name) {
     return RK_NO_ID;
 }
 
+// Removes the dimensions without axes from the text of a sharding, and returns the number of all.
+static size_t shorten_sharding(rk_span text, rk_buf *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_empty = text.data[i] == '{' && i + 1 < text.len && text.data[i + 1] == '}';
+        count += text.data[i] == '{';
+        i += is_empty;
+        if (!is_empty && text.data[i] != ',' && text.data[i] != ' ')
+            rk_buf_add_byte(out, text.data[i]);
+    }
+    return count;
+}
+
+// Returns whether two shardings differ only because the rank differs: [] and [{}].
+static bool follows_rank(rk_span before, rk_span after) {
+    RK_AUTO(rk_buf) a = {0};
+    RK_AUTO(rk_buf) b = {0};
+    return before.len && after.len && before.data[0] == '[' && after.data[0] == '[' &&
+           shorten_sharding(before, &a) != shorten_sharding(after, &b) &&
+           rk_span_equal(rk_buf_span(&a), rk_buf_span(&b));
+}
+
 static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span parameter,
                             rk_span name, uint32_t before, uint32_t after) {
     if (before != RK_NO_ID && after != RK_NO_ID &&
         d->a->node_hash[before] == d->b->node_hash[after])
+        return NULL;
+    RK_AUTO(rk_buf) what = {0};
+    RK_AUTO(rk_buf) was = {0};
+    RK_AUTO(rk_buf) is = {0};
+    rk_differ_write_node(d->a, before, &was);
+    rk_differ_write_node(d->b, after, &is);
+    if (is_sharding(name) && follows_rank(rk_buf_span(&was), rk_buf_span(&is)))
         return NULL;
     rk_difference_kind kind = is_sharding(name) ? RK_DIFFERENCE_SHARDING : RK_DIFFERENCE_ATTRIBUTE;
     // A parameter cannot be donated if no result has its shape any more.
@@ -112,14 +141,9 @@ static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span pa
     subject->follows = follows || (kind == RK_DIFFERENCE_SHARDING && d->shardings > 0);
     d->shardings += kind == RK_DIFFERENCE_SHARDING;
     d->donations += is_donation(name) && !follows;
-    RK_AUTO(rk_buf) what = {0};
-    RK_AUTO(rk_buf) was = {0};
-    RK_AUTO(rk_buf) is = {0};
     rk_buf_add_span(&what, parameter);
     rk_buf_add_text(&what, " ");
     rk_buf_add_span(&what, name);
-    rk_differ_write_node(d->a, before, &was);
-    rk_differ_write_node(d->b, after, &is);
     return rk_differ_add(d, kind, subject, rk_buf_span(&what), rk_buf_span(&was), rk_buf_span(&is));
 }
 

@@ -9,6 +9,8 @@
 #define SAME_LINES_CONTAINED 0.6  // the same, of the smaller program's operations
 #define SAME_FUNCTIONS       0.5  // in common functions, if the source may have been edited
 #define SAME_KINDS           0.5
+// One line of a helper may scan over functions that have nothing in common but their inputs.
+#define SAME_KINDS_PRIMITIVE 0.8
 #define SAME_KINDS_EDITED    0.2 // if SAME_FUNCTIONS is reached
 #define SAME_KINDS_CONTAINED 0.8 // of the smaller program's operations, if a line is common
 // PyTorch/XLA gives all programs one name, and training and evaluation share the lines of the
@@ -187,7 +189,8 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
         return kinds >= SAME_KINDS && share(same_inner(a, b)) >= SAME_FUNCTIONS;
     // The same operations in the same order: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
-    if (a->is_mlir && is_primitive(a) && !same_primitive_call(a, b, same_source))
+    if (a->is_mlir && is_primitive(a) &&
+        (!same_primitive_call(a, b, same_source) || kinds < SAME_KINDS_PRIMITIVE))
         return false;
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;

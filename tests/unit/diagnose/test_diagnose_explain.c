@@ -46,6 +46,61 @@ static void a_number_that_changes_is_a_counter(void **state) {
     assert_false(x->hidden_branch.answer);
 }
 
+static void ask_for(fixture *f, const char *job, unsigned count) {
+    for (unsigned i = 1; i <= count; i++) {
+        run_fixture_keep(f, job, i, true);
+        (void)run_fixture_ask(&f->run, job, i);
+    }
+    explain(f, (rk_earlier_runs){NULL, 0});
+}
+
+static void another_rank_in_one_call_is_a_shape(void **state) {
+    ask_for(*state, "squeezed", 2);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    const rk_differences *list = &explanation.items[1].differences;
+    for (size_t i = 0; i < list->count; i++)
+        assert_int_not_equal(list->items[i].kind, RK_DIFFERENCE_SHARDING);
+}
+
+static void two_functions_in_one_scan_are_two(void **state) {
+    ask_for(*state, "scans", 3);
+    expect_cause(1, RK_CAUSE_FIRST);
+    expect_cause(2, RK_CAUSE_SHAPE);
+}
+
+static void a_weak_type_is_named(void **state) {
+    ask_for(*state, "weak", 2);
+    expect_cause(1, RK_CAUSE_DTYPE);
+    const rk_difference *head = &explanation.items[1].differences.items[0];
+    assert_string_equal(head->before, "weakly typed tensor<f32>");
+    assert_string_equal(head->after, "tensor<f32>");
+}
+
+static void a_counter_that_goes_on_in_the_next_start_is_one(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 6; i++) {
+        run_fixture_keep(f, "resumed", i, true);
+        (void)run_fixture_ask(i <= 3 ? &f->other : &f->run, "resumed", i);
+    }
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    assert_null(explanation.items[2].nearest_of);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_COUNTER);
+    assert_int_equal(explanation.patterns[0].member_count, 3);
+    assert_non_null(strstr(explanation.patterns[0].summary, "took 3 values: 6, 7, 8;"));
+}
+
+// Values of the earlier start do not count.
+static void two_values_after_a_restart_are_no_counter(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 5; i++) {
+        run_fixture_keep(f, "resumed", i, true);
+        (void)run_fixture_ask(i <= 3 ? &f->other : &f->run, "resumed", i);
+    }
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
 static void the_questions_are_answered(void **state) {
     fixture *f = *state;
     static const char *const jobs[] = {"shape", "branch", "sharding"};
@@ -366,6 +421,11 @@ static void the_first_program_in_which_ranks_differ_is_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_number_that_changes_is_a_counter),
+        TEST(another_rank_in_one_call_is_a_shape),
+        TEST(two_functions_in_one_scan_are_two),
+        TEST(a_weak_type_is_named),
+        TEST(a_counter_that_goes_on_in_the_next_start_is_one),
+        TEST(two_values_after_a_restart_are_no_counter),
         TEST(the_questions_are_answered),
         TEST(what_is_like_nothing_is_first),
         TEST(sketches_alone_explain_inputs),
