@@ -43,12 +43,12 @@ static rk_err *diff_programs(const rk_known *before, const rk_loaded *earlier,
                : NULL;
 }
 
+// Other operations may follow from other inputs, or be another program.
 static size_t count_changes(const rk_differences *list, rk_known_changes changes) {
     size_t count = rk_count_changes(list, changes.is_known, changes.context);
     for (size_t i = 0; i < list->count; i++) {
         const rk_difference *d = &list->items[i];
-        bool known = changes.is_known && changes.is_known(changes.context, d);
-        if (rk_is_sketchy(d) && !d->follows && !known)
+        if (rk_is_sketchy(d) && !(changes.is_known && changes.is_known(changes.context, d)))
             count += CHANGES_UNKNOWN;
     }
     return count;
