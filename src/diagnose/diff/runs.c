@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "diagnose/diff/components.h"
 #include "diagnose/diff/counterparts.h"
+#include "diagnose/diff/known.h"
 
 static void only_cleanup(rk_run_only_list *list) {
     for (size_t i = 0; i < list->count; i++)
@@ -116,29 +117,32 @@ static rk_err *split(const rk_run_model *before, const rk_run_model *after, cons
     return NULL;
 }
 
+// Returns whether a program before it in the list shows the same change.
+static bool is_known_change(const void *context, const rk_difference *difference) {
+    const rk_run_only_list *list = context;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].nearest && rk_has_change(&list->items[i].diff.list, difference))
+            return true;
+    return false;
+}
+
+static bool is_better(const rk_known_diff *a, const rk_known_diff *b) {
+    return a->elsewhere != b->elsewhere ? b->elsewhere : a->changes < b->changes;
+}
+
 // Compares a program with one of the other run, and keeps the comparison with the fewest changes.
 static rk_err *try_counterpart(const rk_corpus *corpus, const rk_counterpart *counterpart,
-                               const rk_loaded *later, rk_run_only *item, size_t *changes) {
-    RK_AUTO(rk_loaded) earlier = {0};
-    RK_AUTO(rk_program_diff) diff = {0};
-    RK_AUTO(rk_differences) components = {0};
-    RK_TRY(rk_corpus_open(corpus, counterpart->known, &earlier));
-    if (earlier.loaded && later->loaded)
-        RK_TRY(rk_diff_programs(&earlier.index, &later->index, &diff));
-    RK_TRY(rk_diff_toolchains(earlier.toolchain, later->toolchain, &components));
-    if (earlier.components && later->components)
-        RK_TRY(rk_diff_components(earlier.components, later->components, &components));
-    size_t count =
-        rk_count_changes(&diff.list, NULL, NULL) + rk_count_changes(&components, NULL, NULL);
-    if (item->nearest && count >= *changes)
+                               const rk_loaded *later, rk_known_changes changes, rk_run_only *item,
+                               rk_known_diff *best) {
+    RK_AUTO(rk_known_diff) trial = {0};
+    RK_TRY(rk_diff_known(corpus, counterpart->known, item->program, later, changes, &trial));
+    if (trial.diff.cause == RK_CAUSE_FIRST || (item->nearest && !is_better(&trial, best)))
         return NULL;
-    RK_TRY(rk_join_components(&diff, &components));
-    *changes = count;
     item->nearest = counterpart->request;
     item->similarity = counterpart->similarity;
-    rk_program_diff_cleanup(&item->diff);
-    item->diff = diff;
-    diff = (rk_program_diff){0};
+    const rk_known_diff replaced = *best;
+    *best = trial;
+    trial = replaced;
     return NULL;
 }
 
@@ -152,17 +156,23 @@ static void forgive_eager(rk_run_only *item) {
     item->similarity = 0;
 }
 
-// Compares with the programs of the other run, also with those that both runs requested.
+// Compares with the programs of the other run, also with those that both runs requested. The items
+// of the list before this one are compared already.
 static rk_err *compare(const rk_corpus *corpus, const rk_start *before, const rk_start *after,
-                       rk_run_only *item) {
+                       rk_run_only_list *list, size_t index) {
+    rk_run_only *item = &list->items[index];
     RK_AUTO(rk_loaded) later = {0};
-    rk_counterparts list;
-    size_t changes = 0;
-    rk_counterparts_find(before, after, (size_t)(item->request - after->run->compiles), &list);
-    if (list.count)
+    RK_AUTO(rk_known_diff) best = {0};
+    const rk_known_changes changes = {is_known_change, list};
+    rk_counterparts found;
+    rk_counterparts_find(before, after, (size_t)(item->request - after->run->compiles), &found);
+    if (found.count)
         RK_TRY(rk_corpus_open(corpus, item->program, &later));
-    for (size_t i = 0; i < list.count && (!item->nearest || changes > 1); i++)
-        RK_TRY(try_counterpart(corpus, &list.items[i], &later, item, &changes));
+    for (size_t i = 0; i < found.count && (!item->nearest || best.changes > 1 || best.elsewhere);
+         i++)
+        RK_TRY(try_counterpart(corpus, &found.items[i], &later, changes, item, &best));
+    item->diff = best.diff;
+    best.diff = (rk_program_diff){0};
     forgive_eager(item);
     return NULL;
 }
@@ -218,6 +228,6 @@ rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after, cons
     RK_TRY(rk_start_make(before, corpus, &a));
     RK_TRY(rk_start_make(after, corpus, &b));
     for (size_t i = 0; i < out_diff->only_after.count; i++)
-        RK_TRY(compare(corpus, &a, &b, &out_diff->only_after.items[i]));
+        RK_TRY(compare(corpus, &a, &b, &out_diff->only_after, i));
     return NULL;
 }

@@ -92,7 +92,8 @@ RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *in
 // Puts the rarest change of each compilation with several causes first, and sets the cause by it.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
 // Returns whether the first change of an item stays: no other compilation has this change, and none
-// after the item is compared with the same earlier program. Accumulation does not count.
+// of the process after the item is compared with the same earlier program. Accumulation does not
+// count.
 RK_HIDDEN RK_NODISCARD bool rk_explain_is_new_for_good(const rk_explanation *x,
                                                        const rk_explained *item);
 

@@ -131,9 +131,10 @@ bool rk_explain_is_new_for_good(const rk_explanation *x, const rk_explained *ite
         return false;
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *other = &x->items[i];
+        bool later = other->compile->process == item->compile->process &&
+                     other->compile->seq > item->compile->seq;
         if (other != item && other->nearest_of && !other->accumulates &&
-            ((other->nearest == item->nearest && other->compile->seq > item->compile->seq) ||
-             has_change(other, item, head)))
+            ((other->nearest == item->nearest && later) || has_change(other, item, head)))
             return false;
     }
     return true;

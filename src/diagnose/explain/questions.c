@@ -1,5 +1,6 @@
 // Answers the three questions about a run.
 #include "base/alloc.h"
+#include "diagnose/diff/sketch_diff.h"
 #include "diagnose/explain/explain_internal.h"
 
 typedef struct asked {
@@ -8,6 +9,28 @@ typedef struct asked {
     rk_question *question;
     const char *no;
 } asked;
+
+// Nothing is known about why the program was compiled: a failed compilation is not compared.
+static bool is_open(const rk_explained *item) {
+    return item->cause == RK_CAUSE_FAILED ||
+           ((item->cause == RK_CAUSE_FIRST ||
+             (item->cause == RK_CAUSE_UNCACHEABLE && !item->nearest_run)) &&
+            rk_explained_is_unread(item));
+}
+
+// Returns whether a comparison of sketches leaves the question open: it shows nothing of a
+// sharding, and not whether other operations follow from other inputs.
+static bool leaves_open(const rk_explained *item, const asked *what) {
+    if (what->causes[item->cause] && !item->is_startup && !rk_explained_head(item))
+        return true;
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        bool contents = d->attribute && strcmp(d->attribute, RK_SKETCH_CONTENTS) == 0;
+        if (rk_is_sketchy(d) && what->causes[contents ? RK_CAUSE_SHARDING : RK_CAUSE_STRUCTURE])
+            return true;
+    }
+    return false;
+}
 
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
@@ -30,14 +53,26 @@ static void write_yes(const rk_explained *item, const rk_difference *d, size_t c
         rk_buf_add_format(text, ", and %zu more", count - 1);
 }
 
-// A program that nothing is known about may be a new version of another one.
-static void write_unknown(const rk_explained *item, size_t count, rk_buf *text) {
-    const char *name = rk_explained_name(item);
-    rk_buf_add_format(text, "%s was compared with nothing: ", *name ? name : "a program");
+static void write_unread(const rk_explained *item, rk_buf *text) {
     if (*item->compile->by_bytes)
         rk_buf_add_format(text, "it cannot be read (%s)", item->compile->by_bytes);
     else
         rk_buf_add_text(text, item->program ? "it cannot be read" : "it is not in the store");
+}
+
+// A program that nothing is known about may be a new version of another one.
+static void write_unknown(const rk_explained *item, size_t count, rk_buf *text) {
+    const char *name = rk_explained_name(item);
+    rk_buf_add_text(text, *name ? name : "a program");
+    if (!is_open(item)) {
+        rk_buf_add_text(text, " was compared by its sketch only (REKINDLE_KEEP_PROGRAMS)");
+    } else {
+        rk_buf_add_text(text, " was compared with nothing: ");
+        if (item->cause == RK_CAUSE_FAILED)
+            rk_buf_add_text(text, "its compilation failed");
+        else
+            write_unread(item, text);
+    }
     if (count > 1)
         rk_buf_add_format(text, ", and %zu more", count - 1);
 }
@@ -47,7 +82,7 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
     size_t count = 0, unread_count = 0;
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *item = &x->items[i];
-        if (item->cause == RK_CAUSE_FIRST && rk_explained_is_unread(item)) {
+        if (is_open(item) || leaves_open(item, what)) {
             unread = unread ? unread : item;
             unread_count++;
         }

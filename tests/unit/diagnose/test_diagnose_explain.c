@@ -145,6 +145,70 @@ static void sketches_alone_explain_inputs(void **state) {
     assert_int_equal(d->line, 10);
 }
 
+static void explain_sketches(fixture *f, const char *job) {
+    for (unsigned i = 1; i <= 2; i++) {
+        run_fixture_keep(f, job, i, false);
+        (void)run_fixture_ask(&f->run, job, i);
+    }
+    explain(f, (rk_earlier_runs){NULL, 0});
+}
+
+// The sketch shows that the operations differ, and not where.
+static void sketches_alone_show_other_operations(void **state) {
+    explain_sketches(*state, "branch");
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    const rk_difference *head = rk_explained_head(&explanation.items[1]);
+    assert_non_null(head);
+    assert_string_equal(head->attribute, "operations");
+    assert_non_null(strstr(head->after, "REKINDLE_KEEP_PROGRAMS"));
+    assert_true(explanation.hidden_branch.known && explanation.hidden_branch.answer);
+    assert_true(explanation.input_shapes.known && !explanation.input_shapes.answer);
+}
+
+// It may be a number or a sharding.
+static void sketches_alone_leave_shardings_open(void **state) {
+    explain_sketches(*state, "counter");
+    expect_cause(1, RK_CAUSE_CONSTANT);
+    assert_non_null(rk_explained_head(&explanation.items[1]));
+    assert_false(explanation.profile_or_sharding.known);
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
+// (rate, size): the last start had (0.1, 24), a sibling has (0.2, 32).
+static void a_known_change_comes_before_unknown_ones(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 2; i <= 4; i++)
+        run_fixture_keep(f, "rate", i, false);
+    (void)run_fixture_ask(&f->other, "rate", 2);
+    (void)run_fixture_ask(&f->other, "rate", 3);
+    (void)run_fixture_ask(&f->run, "rate", 4);
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_SHAPE);
+    rk_run_diff diff;
+    rk_err *err = rk_diff_runs(&f->other.model, &f->run.model, &f->corpus, &diff);
+    assert_int_equal(diff.only_after.count, 1);
+    assert_int_equal(diff.only_after.items[0].diff.cause, RK_CAUSE_SHAPE);
+    assert_ptr_equal(diff.only_after.items[0].nearest, &f->other.compiles[1]);
+    rk_run_diff_cleanup(&diff);
+    rk_expect_ok(err);
+}
+
+static void a_failure_leaves_the_questions_open(void **state) {
+    static char error[] = "RESOURCE_EXHAUSTED: out of memory";
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++) {
+        run_fixture_keep(f, "shape", i, true);
+        (void)run_fixture_ask(&f->run, "shape", i);
+    }
+    f->run.compiles[1].failed = true;
+    f->run.compiles[1].error = error;
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_cause(1, RK_CAUSE_FAILED);
+    assert_false(explanation.input_shapes.known);
+    assert_non_null(strstr(explanation.input_shapes.evidence, "failed"));
+}
+
 static void the_same_again_is_a_storm(void **state) {
     fixture *f = *state;
     run_fixture_keep(f, "shape", 1, true);
@@ -429,6 +493,10 @@ int main(void) {
         TEST(the_questions_are_answered),
         TEST(what_is_like_nothing_is_first),
         TEST(sketches_alone_explain_inputs),
+        TEST(sketches_alone_show_other_operations),
+        TEST(sketches_alone_leave_shardings_open),
+        TEST(a_known_change_comes_before_unknown_ones),
+        TEST(a_failure_leaves_the_questions_open),
         TEST(the_same_again_is_a_storm),
         TEST(what_was_evicted_is_on_record),
         TEST(what_rm_removed_was_removed),

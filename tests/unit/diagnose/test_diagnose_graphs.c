@@ -70,6 +70,25 @@ static void the_state_of_an_optimizer_is_of_the_start(void **state) {
     assert_true(explanation.items[1].is_startup);
 }
 
+// The numbers of requests are those of one process.
+static void a_later_number_of_another_process_is_not_later(void **state) {
+    fixture *f = *state;
+    f->run.model.process_count = 2;
+    run_fixture_keep_entry(
+        f, &(fixture_kept){.job = "torch_state",
+                           .file = 1,
+                           .environment = 1,
+                           .components = "{\"kind\":\"flag\",\"name\":\"XLA_FLAGS:--xla_a\","
+                                         "\"value\":\"1\"}"});
+    rk_run_compile *other = run_fixture_ask_in(&f->run, "torch_state", 1, 1);
+    other->process = 1;
+    other->seq = 9;
+    other->time_ns += 9;
+    explain(f, "torch_state", 1, 1, 2, 1);
+    assert_ptr_equal(explanation.items[0].nearest, explanation.items[2].nearest);
+    assert_true(explanation.items[2].is_startup);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
@@ -80,6 +99,7 @@ int main(void) {
         TEST(programs_that_create_and_add_alternate),
         TEST(what_only_the_first_step_creates_is_no_alternation),
         TEST(the_state_of_an_optimizer_is_of_the_start),
+        TEST(a_later_number_of_another_process_is_not_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

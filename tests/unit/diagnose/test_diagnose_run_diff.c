@@ -93,6 +93,24 @@ static void what_was_not_kept_is_listed(void **state) {
     }
 }
 
+// As with REKINDLE_KEEP_PROGRAMS=0.
+static void sketches_alone_are_compared(void **state) {
+    fixture *f = *state;
+    static const char *const jobs[] = {"shape", "branch"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(jobs); i++) {
+        for (unsigned k = 1; k <= 2; k++)
+            run_fixture_keep(f, jobs[i], k, false);
+        (void)run_fixture_ask(&f->other, jobs[i], 1);
+        (void)run_fixture_ask(&f->run, jobs[i], 2);
+    }
+    compare(f);
+    assert_int_equal(diff.only_after.count, 2);
+    assert_int_equal(diff.only_after.items[0].diff.cause, RK_CAUSE_SHAPE);
+    assert_string_equal(diff.only_after.items[0].diff.list.items[0].attribute, "x");
+    assert_int_equal(diff.only_after.items[1].diff.cause, RK_CAUSE_STRUCTURE);
+    assert_string_equal(diff.only_after.items[1].diff.list.items[0].attribute, "operations");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
@@ -101,6 +119,7 @@ int main(void) {
         TEST(new_programs_are_compared_with_the_most_similar_ones),
         TEST(the_same_program_under_another_key_is_reported),
         TEST(what_was_not_kept_is_listed),
+        TEST(sketches_alone_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
