@@ -98,6 +98,7 @@ static void take_entry(rk_step_detector *r) {
 static void take_gap(rk_step_detector *r) {
     uint32_t gap = rk_step_detector_gap_of(r, r->gap);
     r->gap = 0;
+    r->gap_ended = false;
     if (gap == UINT32_MAX)
         return;
     push_entry(r, gap, false);
@@ -113,7 +114,7 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     }
     bool is_new = known->step == 0;
     rk_step_detector_weigh(r, program->number);
-    if (!known->is_light && r->gap > 0)
+    if (!known->is_light && (r->gap > 0 || r->gap_ended))
         take_gap(r);
     r->distinct += is_new;
     r->totals.executions++;
@@ -121,7 +122,8 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     r->totals.new_programs += is_new;
     rk_step_detector_count_program(r, program->number);
     if (known->is_light) {
-        r->gap += known->carried > 0;
+        r->gap_ended |= rk_step_detector_ends_gap(r, known);
+        r->gap += known->carried > 0 && !r->gap_ended;
         return;
     }
     push_entry(r, program->number, is_new);
