@@ -184,7 +184,7 @@ void rk_step_detector_mark(rk_step_detector *r) {
     rk_step_detector_close(r, MARKED_PATTERN, &r->totals);
 }
 
-void rk_step_detector_flush(rk_step_detector *r) {
+void rk_step_detector_flush(rk_step_detector *r, bool is_end) {
     settle(r);
     if (!r->current && !r->is_marked && r->valid > 0) {
         r->next_look = 0;
@@ -192,7 +192,7 @@ void rk_step_detector_flush(rk_step_detector *r) {
     }
     // A step may end with a gap. Then the last step of the process is complete.
     uint32_t gap = rk_step_detector_gap_of(r, r->gap);
-    if (gap != UINT32_MAX && r->current && r->at > 0 && r->at + 1 == r->current->period &&
+    if (is_end && gap != UINT32_MAX && r->current && r->at > 0 && r->at + 1 == r->current->period &&
         r->current->tokens[r->at] == gap)
         take_gap(r);
     rk_step_detector_emit(r);
@@ -211,6 +211,12 @@ static bool is_training(const rk_step_detector *r) {
             2 * (double)p->host_to_device_bytes < (double)p->carried_bytes * (double)p->steps);
 }
 
+static uint32_t score_of_steps(const rk_step_detector *r) {
+    if (r->current)
+        return r->current->score;
+    return r->reference == UINT32_MAX ? 0 : r->programs[r->reference].score;
+}
+
 void rk_step_detector_get_state(rk_step_detector *r, rk_step_detector_state *out_state) {
     settle(r);
     bool counts = r->is_marked || carries_work(r);
@@ -225,6 +231,7 @@ void rk_step_detector_get_state(rk_step_detector *r, rk_step_detector_state *out
         .steps = steps,
         .flat_steps = counts ? r->flat_steps : 0,
         .is_training = r->is_marked || (counts && is_training(r)),
-        .score = r->current ? r->current->score : 0,
+        .is_marked = r->is_marked,
+        .score = score_of_steps(r),
     };
 }

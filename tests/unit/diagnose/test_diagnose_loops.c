@@ -142,7 +142,7 @@ static bool check(const char *name) {
     assert_non_null(words);
     play(&one, words);
     rk_free(words);
-    rk_step_detector_flush(one.detector);
+    rk_step_detector_flush(one.detector, true);
     rk_step_detector_free(one.detector);
     one.model.processes = &one.process;
     one.model.process_count = 1;
