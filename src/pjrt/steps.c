@@ -124,7 +124,7 @@ static void flush_now_and_then(void) {
     if (now_ns < next_flush_ns)
         return;
     if (next_flush_ns > 0) {
-        rk_step_detector_flush(detector);
+        rk_step_detector_flush(detector, false);
         flush_after_ns *= flush_after_ns < LONGEST_S * NS_PER_S ? 2 : 1;
     }
     next_flush_ns = now_ns + flush_after_ns;
@@ -229,7 +229,7 @@ void rk_steps_write(void) {
     (void)pthread_mutex_lock(&mutex);
     read_ring();
     if (detector)
-        rk_step_detector_flush(detector);
+        rk_step_detector_flush(detector, true);
     write_executed(runtime->journal);
     (void)pthread_mutex_unlock(&mutex);
 }
@@ -245,6 +245,7 @@ void rk_steps_get_state(rk_steps_state *out_state) {
         .steps = state.steps,
         .flat_steps = state.flat_steps,
         .is_training = state.is_training,
+        .is_marked = state.is_marked,
         .score = state.score,
         .compiles = compiles,
         .since_growth_ns = rk_monotonic_ns() - grown_ns,

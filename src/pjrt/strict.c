@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "diagnose/diff/quick.h"
 #include "pjrt/error.h"
 #include "pjrt/programs.h"
 #include "pjrt/steps.h"
@@ -118,11 +119,19 @@ static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool
 }
 
 // Returns whether a program may carry the work of steps to come: then the steps so far were only
-// the preparation, or the first part.
+// the preparation, or the first part. Marked steps are what the program says they are.
 static bool may_carry_work(const rk_request *r, const rk_steps_state *state) {
+    if (state->is_marked)
+        return false;
     rk_step_program program = {.number = 0};
     rk_programs_set_role(&program, &r->info.role);
     return program.operations > 0 && 2 * (uint64_t)rk_step_program_score(&program) >= state->score;
+}
+
+// Returns whether the program may be a function that the process has not compiled before. Large
+// programs are not compared, so that any of them may be one.
+static bool may_be_new(const rk_request *r, const rk_late *late) {
+    return late->is_new || (late->cause.len == 0 && r->code.len > RK_QUICK_PROGRAM_MAX_BYTES);
 }
 
 PJRT_Error *rk_strict_ask(rk_request *r) {
@@ -136,8 +145,9 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
     if (!is_over(r->runtime, &state, &is_doubtful))
         return NULL;
     rk_late_explain(r, &late);
-    if (late.is_new && (is_doubtful || (r->runtime->settings->warmup.kind == RK_WARMUP_STEPS &&
-                                        may_carry_work(r, &state))))
+    if (may_be_new(r, &late) &&
+        (is_doubtful ||
+         (r->runtime->settings->warmup.kind == RK_WARMUP_STEPS && may_carry_work(r, &state))))
         return NULL;
     r->outcome.late = true;
     if (mode == RK_STRICT_FAIL) {

@@ -98,6 +98,7 @@ static void take_entry(rk_step_detector *r) {
 static void take_gap(rk_step_detector *r) {
     uint32_t gap = rk_step_detector_gap_of(r, r->gap);
     r->gap = 0;
+    r->gap_ended = false;
     if (gap == UINT32_MAX)
         return;
     push_entry(r, gap, false);
@@ -113,7 +114,7 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     }
     bool is_new = known->step == 0;
     rk_step_detector_weigh(r, program->number);
-    if (!known->is_light && r->gap > 0)
+    if (!known->is_light && (r->gap > 0 || r->gap_ended))
         take_gap(r);
     r->distinct += is_new;
     r->totals.executions++;
@@ -121,7 +122,8 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     r->totals.new_programs += is_new;
     rk_step_detector_count_program(r, program->number);
     if (known->is_light) {
-        r->gap += known->carried > 0;
+        r->gap_ended |= rk_step_detector_ends_gap(r, known);
+        r->gap += known->carried > 0 && !r->gap_ended;
         return;
     }
     push_entry(r, program->number, is_new);
@@ -182,7 +184,7 @@ void rk_step_detector_mark(rk_step_detector *r) {
     rk_step_detector_close(r, MARKED_PATTERN, &r->totals);
 }
 
-void rk_step_detector_flush(rk_step_detector *r) {
+void rk_step_detector_flush(rk_step_detector *r, bool is_end) {
     settle(r);
     if (!r->current && !r->is_marked && r->valid > 0) {
         r->next_look = 0;
@@ -190,7 +192,7 @@ void rk_step_detector_flush(rk_step_detector *r) {
     }
     // A step may end with a gap. Then the last step of the process is complete.
     uint32_t gap = rk_step_detector_gap_of(r, r->gap);
-    if (gap != UINT32_MAX && r->current && r->at > 0 && r->at + 1 == r->current->period &&
+    if (is_end && gap != UINT32_MAX && r->current && r->at > 0 && r->at + 1 == r->current->period &&
         r->current->tokens[r->at] == gap)
         take_gap(r);
     rk_step_detector_emit(r);
@@ -209,6 +211,12 @@ static bool is_training(const rk_step_detector *r) {
             2 * (double)p->host_to_device_bytes < (double)p->carried_bytes * (double)p->steps);
 }
 
+static uint32_t score_of_steps(const rk_step_detector *r) {
+    if (r->current)
+        return r->current->score;
+    return r->reference == UINT32_MAX ? 0 : r->programs[r->reference].score;
+}
+
 void rk_step_detector_get_state(rk_step_detector *r, rk_step_detector_state *out_state) {
     settle(r);
     bool counts = r->is_marked || carries_work(r);
@@ -223,6 +231,7 @@ void rk_step_detector_get_state(rk_step_detector *r, rk_step_detector_state *out
         .steps = steps,
         .flat_steps = counts ? r->flat_steps : 0,
         .is_training = r->is_marked || (counts && is_training(r)),
-        .score = r->current ? r->current->score : 0,
+        .is_marked = r->is_marked,
+        .score = score_of_steps(r),
     };
 }

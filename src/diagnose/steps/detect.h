@@ -91,8 +91,9 @@ void rk_step_detector_compile(rk_step_detector *detector);
 void rk_step_detector_skip(rk_step_detector *detector, uint64_t executions);
 void rk_step_detector_mark(rk_step_detector *detector); // a step ends here
 
-// Emits the steps that are held back. The detector can be used further.
-void rk_step_detector_flush(rk_step_detector *detector);
+// Emits the steps that are held back. The detector can be used further. `is_end`: no executions
+// follow for now, at the end of the process; so a step that may be complete is.
+void rk_step_detector_flush(rk_step_detector *detector, bool is_end);
 
 // Current counts.
 typedef struct rk_step_detector_state {
@@ -104,6 +105,7 @@ typedef struct rk_step_detector_state {
     // are transferred to the device in the steps. It may be an evaluation, an initialization or a
     // preparation of data before the training.
     bool is_training;
-    uint32_t score; // the highest of the pattern's programs
+    bool is_marked; // the program marks its steps
+    uint32_t score; // the highest of the pattern's programs; without a pattern, of the reference
 } rk_step_detector_state;
 void rk_step_detector_get_state(rk_step_detector *detector, rk_step_detector_state *out_state);

@@ -76,6 +76,7 @@ struct rk_step_detector {
     uint32_t program_capacity;
     rk_step_detector_program gaps[RK_STEP_DETECTOR_GAPS];
     uint32_t gap;       // length of the gap since the last entry
+    bool gap_ended;     // by an evaluation: what follows is no optimizer
     uint32_t reference; // program; UINT32_MAX: none
     bool has_companions;
     uint64_t distinct;            // programs executed
@@ -129,6 +130,10 @@ RK_HIDDEN rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
                                                            const rk_step_program *program);
 // Returns the number of a gap of this length; UINT32_MAX if it is too short to count.
 RK_HIDDEN uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length);
+// Returns whether a light program is large. It is an evaluation, an attack on the model or the
+// like, and small programs that follow it belong to it.
+RK_HIDDEN bool rk_step_detector_ends_gap(const rk_step_detector *r,
+                                         const rk_step_detector_program *light);
 // Makes the program, which is about to be executed, the reference if its score is higher and it was
 // executed often enough. Then removes programs that are light now from the history, and ends the
 // current pattern if it has such programs.

@@ -7,12 +7,13 @@
 #define NONE UINT32_MAX
 
 enum {
-    TRIVIAL_OPERATIONS = 5, // a smaller program that returns nothing that it got has no score
-    CARRIED_MAX = 15,       // more carried results do not raise the score
-    SMALL = 16,             // a program is small beside one with so many times the operations
-    LITTLE = 4,             // the same for carried results
-    MUCH = 2,               // the same, for a program that carries much
-    GAP_MIN = 6,            // executions; a gap also has about one for each carried result
+    TRIVIAL_OPERATIONS = 5,  // a smaller program that returns nothing that it got has no score
+    CARRIED_MAX = 15,        // more carried results do not raise the score
+    SMALL = 16,              // a program is small beside one with so many times the operations
+    LITTLE = 4,              // the same for carried results
+    MUCH = 2,                // the same, for a program that carries much
+    GAP_MIN = 6,             // executions; a gap also has about one for each carried result
+    VERSION_CARRIED_MIN = 4, // versions of one step are only known by so many carried results
 };
 
 uint32_t rk_step_program_score(const rk_step_program *program) {
@@ -37,6 +38,19 @@ static uint32_t token_of(const rk_step_program *program) {
     for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++)
         hash = (hash ^ parts[i]) * 0x9E3779B1u ^ hash >> 15;
     return hash | RK_STEP_DETECTOR_NAMED;
+}
+
+// Returns whether two programs without names of their own are versions of one step: with another
+// mask, or another state at the start of an epoch. They return nearly the same state. An update of
+// the parameters would need at least one more operation for each of them.
+static bool is_version(const rk_step_detector_program *a, const rk_step_detector_program *b) {
+    uint32_t less = a->carried < b->carried ? a->carried : b->carried;
+    uint32_t more = a->carried < b->carried ? b->carried : a->carried;
+    uint32_t distance = a->operations < b->operations ? b->operations - a->operations
+                                                      : a->operations - b->operations;
+    return a->is_numbered && b->is_numbered && a->name == b->name && a->operations > 0 &&
+           b->operations > 0 && less >= VERSION_CARRIED_MIN && LITTLE * (more - less) <= more &&
+           distance < less;
 }
 
 static bool is_light(const rk_step_detector *r, const rk_step_detector_program *program) {
@@ -83,6 +97,11 @@ rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
         .carried_bytes = program->carried_bytes,
         .is_numbered = !program->is_user_name,
     };
+    for (uint32_t i = 0; i < r->program_capacity && known->is_numbered; i++)
+        if (i != number && is_version(&r->programs[i], known)) {
+            known->token = r->programs[i].token;
+            break;
+        }
     for (uint32_t i = 0; i < r->program_capacity && r->has_companions; i++)
         if (r->programs[i].token == known->token)
             known->is_companion |= r->programs[i].is_companion;
@@ -108,6 +127,11 @@ uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length) {
     return r->gaps[gap].is_light ? NONE : RK_STEP_DETECTOR_FIRST_GAP + gap;
 }
 
+bool rk_step_detector_ends_gap(const rk_step_detector *r, const rk_step_detector_program *light) {
+    return r->reference != NONE &&
+           SMALL * (uint64_t)light->operations >= r->programs[r->reference].operations;
+}
+
 static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry, uint64_t *to,
                        uint64_t *kept) {
     rk_step_detector_entry copy = *entry;
@@ -127,6 +151,11 @@ static void clean_history(rk_step_detector *r) {
         const rk_step_detector_entry *entry = rk_step_detector_entry_at(r, i);
         if (program->is_light) {
             ends = ends || is_in_current(r, program);
+            if (rk_step_detector_ends_gap(r, program)) {
+                r->gap_ended |= kept == 0;
+                length = 0; // only what precedes it may be a gap
+                continue;
+            }
             if (length == 0)
                 gap.totals = entry->totals;
             length += program->carried > 0;

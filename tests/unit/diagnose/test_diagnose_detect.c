@@ -64,7 +64,7 @@ static void play_times(recorder *h, const char *programs, int times) {
 static uint64_t steps(recorder *h, uint64_t *out_before) {
     uint64_t most = 0, count = 0;
     uint32_t main_pattern = 0;
-    rk_step_detector_flush(h->detector);
+    rk_step_detector_flush(h->detector, true);
     for (size_t i = 0; i < h->count; i++) {
         uint64_t sum = 0;
         for (size_t j = 0; j < h->count; j++)
@@ -233,6 +233,65 @@ static void numbered_programs_that_never_return_are_steps(void **state) {
     assert_in_range(count, 990, 1000);
 }
 
+// An RNN starts each epoch without the state of the batch before.
+static void versions_without_a_name_are_one_program(void **state) {
+    recorder *h = *state;
+    const rk_step_program versions[] = {
+        {.number = 0, .name = 1, .operations = 1641, .carried = 12, .carried_types = 1},
+        {.number = 1, .name = 1, .operations = 1638, .carried = 13, .carried_types = 2}};
+    for (int epoch = 0; epoch < 6; epoch++)
+        for (int step = 0; step < 13; step++)
+            rk_step_detector_execute(h->detector, &versions[step > 0]);
+    expect_steps(h, 78, 0);
+}
+
+// One more operation for each parameter is an update.
+static void an_update_is_no_version(void **state) {
+    recorder *h = *state;
+    const rk_step_program programs[] = {
+        {.number = 0, .name = 1, .operations = 1600, .carried = 12, .carried_types = 1},
+        {.number = 1, .name = 1, .operations = 1636, .carried = 12, .carried_types = 1}};
+    for (int step = 0; step < 20; step++)
+        for (int micro = 0; micro < 4; micro++)
+            rk_step_detector_execute(h->detector, &programs[micro == 3]);
+    expect_steps(h, 20, 0);
+}
+
+static void the_state_has_a_score_with_marks(void **state) {
+    recorder *h = *state;
+    rk_step_detector_state now;
+    const rk_step_program step = {.name = 1, .is_user_name = true, .operations = 100, .carried = 9};
+    for (int i = 0; i < 5; i++) {
+        rk_step_detector_execute(h->detector, &step);
+        rk_step_detector_mark(h->detector);
+    }
+    rk_step_detector_get_state(h->detector, &now);
+    assert_true(now.is_marked);
+    assert_int_equal(now.score, rk_step_program_score(&step));
+}
+
+// Twenty additions follow the gradients. After 17 of them the gap has as many binary digits.
+static void a_flush_in_mid_run_closes_no_step(void **state) {
+    recorder *h = *state;
+    const rk_step_program gradient = {
+        .name = 1, .is_user_name = true, .operations = 200, .carried = 8};
+    const rk_step_program add = {
+        .number = 1, .name = 2, .is_user_name = true, .operations = 3, .carried = 1};
+    for (int step = 0; step < 30; step++) {
+        for (int micro = 0; micro < 2; micro++)
+            rk_step_detector_execute(h->detector, &gradient);
+        for (int i = 0; i < 20; i++) {
+            rk_step_detector_execute(h->detector, &add);
+            if (step > 10 && i == 16)
+                rk_step_detector_flush(h->detector, false);
+        }
+    }
+    expect_steps(h, 30, 0);
+    for (size_t i = 0; i < h->count; i++)
+        assert_true(h->ranges[i].first_execution < 220 ||
+                    h->ranges[i].sums.executions == 22 * h->ranges[i].steps);
+}
+
 static void what_is_marked_is_believed(void **state) {
     recorder *h = *state;
     play_times(h, "A", 10);
@@ -339,6 +398,10 @@ int main(void) {
         TEST(lengths_of_one_function_are_steps),
         TEST(numbered_programs_are_distinguished),
         TEST(numbered_programs_that_never_return_are_steps),
+        TEST(versions_without_a_name_are_one_program),
+        TEST(an_update_is_no_version),
+        TEST(the_state_has_a_score_with_marks),
+        TEST(a_flush_in_mid_run_closes_no_step),
         TEST(what_is_marked_is_believed),
         TEST(transfers_and_compilations_are_counted_with_their_step),
         TEST(a_million_equal_steps_are_few_ranges),

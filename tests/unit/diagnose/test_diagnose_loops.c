@@ -11,7 +11,7 @@
 #include "support/expect.h"
 
 // RECORDINGS: the files in loops/.
-enum { RANGES_MAX = 8192, PROGRAMS_MAX = 512, WARM_STEPS = 20, ANSWERS_MAX = 2, RECORDINGS = 79 };
+enum { RANGES_MAX = 8192, PROGRAMS_MAX = 512, WARM_STEPS = 20, ANSWERS_MAX = 2, RECORDINGS = 82 };
 
 typedef struct loop {
     const char *name;
@@ -142,7 +142,7 @@ static bool check(const char *name) {
     assert_non_null(words);
     play(&one, words);
     rk_free(words);
-    rk_step_detector_flush(one.detector);
+    rk_step_detector_flush(one.detector, true);
     rk_step_detector_free(one.detector);
     one.model.processes = &one.process;
     one.model.process_count = 1;
