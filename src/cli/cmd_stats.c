@@ -93,6 +93,13 @@ static void add_steps(rk_table *table, const rk_steps *steps, uint64_t execution
         add_count(table, "  compiled late", late, RK_STYLE_BAD, rk_text_seconds(late_ns).text);
 }
 
+// Returns whether requests waited for a notable time: 10 ms, and 1 % of the time of all requests.
+static bool is_notable_wait(const rk_run_totals *totals) {
+    enum { WAIT_MIN_NS = 10000000, PARTS_OF_ALL = 100 };
+    uint64_t all_ns = totals->compile_ns + totals->load_ns + totals->waited_ns;
+    return totals->waited_ns >= WAIT_MIN_NS && totals->waited_ns >= all_ns / PARTS_OF_ALL;
+}
+
 // `steps`: NULL for the totals of several runs.
 static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_steps *steps) {
     static const rk_table_column columns[] = {
@@ -109,7 +116,7 @@ static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_
     if (totals->preload.wasted > 0)
         add_count(&table, "  unused", totals->preload.wasted, RK_STYLE_NOTICE,
                   "prefetched but never requested");
-    if (totals->waited > 0)
+    if (is_notable_wait(totals))
         add(&table, "waiting time", rk_text_seconds(totals->waited_ns).text, RK_STYLE_NONE,
             "for another thread or process that compiled the same program");
     if (totals->verified > 0)

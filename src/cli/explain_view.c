@@ -207,15 +207,14 @@ static void print_compilations(const rk_explanation *x, const counts *c) {
     (void)printf("%s\n", c->compiled || c->repeated ? "" : ".");
 }
 
-static void print_head(const rk_explanation *x) {
-    const counts c = count(x);
+static void print_head(const rk_explanation *x, const counts *c) {
     (void)printf("run %s of %s\n", x->run->run,
                  *x->run->job ? x->run->job : "a job without a name");
     if (rk_run_count_incomplete(x->run))
         (void)printf(
             "%sA write to the journal of this run failed: compilations may be missing here%s\n",
             rk_style(RK_STYLE_NOTICE, stdout), rk_style(RK_STYLE_NONE, stdout));
-    print_compilations(x, &c);
+    print_compilations(x, c);
 }
 
 static void print_question(const char *words, const rk_question *question) {
@@ -346,12 +345,16 @@ static void print_findings(const rk_explanation *x, const rk_explain_how *how) {
         (void)printf("\n%zu more patterns: --all shows them\n", patterns - PATTERNS_SHOWN);
 }
 
-void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
-    print_head(x);
-    if (!x->count && !x->pattern_count)
-        return;
+static void print_questions(const rk_explanation *x) {
     print_question("Did the input shapes change?", &x->input_shapes);
     print_question("Did flags, options, versions or shardings change?", &x->profile_or_sharding);
     print_question("Did another branch of the graph become active?", &x->hidden_branch);
+}
+
+void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
+    const counts c = count(x);
+    print_head(x, &c);
+    if (c.compiled || c.repeated)
+        print_questions(x);
     print_findings(x, how);
 }

@@ -46,21 +46,35 @@ static uint64_t programs_of(const rk_process_steps *process) {
     return process->point_count > 0 ? process->curve[process->point_count - 1].programs : 0;
 }
 
+// What is new after the curve was flat.
+static void print_growth(const rk_process_steps *process, rk_buf *out) {
+    if (process->last_new <= process->flat_after)
+        return;
+    rk_buf_add_format(out, " for %d steps or more", RK_STEPS_FLAT);
+    if (process->last_new > process->count)
+        rk_buf_add_text(out, ", then again after the last step");
+    else
+        rk_buf_add_format(out, ", then again up to step %" PRIu64, process->last_new);
+    rk_buf_add_format(out, " (%s)", rk_text_count(programs_of(process)).text);
+}
+
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
     uint64_t programs = 0, all = programs_of(process);
     for (size_t i = 0; i < process->point_count; i++)
         if (process->curve[i].step <= process->flat_after)
             programs = process->curve[i].programs;
-    if (process->is_flat)
+    if (process->is_flat) {
         rk_buf_add_format(out, "nothing new after step %" PRIu64 " (%s program%s)",
                           process->flat_after, rk_text_count(programs).text,
                           rk_text_plural(programs));
-    else if (process->last_new < process->count)
+        print_growth(process, out);
+    } else if (process->last_new < process->count) {
         rk_buf_add_format(out, "nothing new since step %" PRIu64 ", of %" PRIu64 " (%s program%s)",
                           process->last_new, process->count, rk_text_count(all).text,
                           rk_text_plural(all));
-    else
+    } else {
         rk_buf_add_format(out, "new programs up to the last step (%s)", rk_text_count(all).text);
+    }
 }
 
 static json_t *mean_json(uint64_t sum, uint64_t count) {

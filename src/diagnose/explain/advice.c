@@ -17,8 +17,26 @@ static bool makes_sizes(const rk_explained *item) {
     return false;
 }
 
+// Returns whether only the position of a slice moves. A new size of the slice is a changed shape.
+static bool moves_slice(const rk_explained *item) {
+    bool moves = false;
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind == RK_DIFFERENCE_SHAPE)
+            return false;
+        moves |= d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op && d->attribute &&
+                 strcmp(d->op, "stablehlo.slice") == 0 &&
+                 strcmp(d->attribute, "start_indices") == 0;
+    }
+    return moves;
+}
+
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
+    if (head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item))
+        return "A Python number is the position of a slice of fixed size: use "
+               "jax.lax.dynamic_slice, with the position as an array argument of the jitted "
+               "function; or slice a NumPy array before its transfer to the device.";
     // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)

@@ -21,23 +21,24 @@ static void describe(const rk_members *members, const rk_explained *worst, rk_pa
         rk_buf_add_format(&text->summary, " (and %zu more program%s)", members->count - 1,
                           members->count == 2 ? "" : "s");
     rk_buf_add_format(&text->summary,
-                      " holds %u equal blocks of %u operations each, one after the other, %.0f %% "
-                      "of its operations: all of them are compiled",
-                      blocks->count, blocks->op_count, 100 * blocks->share);
+                      " repeats the same block of %u operations %u times, one after the other, "
+                      "%.0f %% of its operations: a Python loop that is unrolled, so that each "
+                      "repetition is compiled",
+                      blocks->op_count, blocks->count, 100 * blocks->share);
     if (blocks->custom_kernel)
         rk_buf_add_text(&text->advice,
-                        "A scan over the layers compiles one of them, but here there are custom "
-                        "kernels inside, which not every scan allows: ");
-    rk_buf_add_text(&text->advice,
-                    torch
-                        ? "scan_layers (torch_xla.experimental.scan_layers) compiles one layer "
-                          "instead of all. Its conditions: the layers are homogeneous (same "
-                          "shapes and structure), no Pallas kernel inside, and their forward is "
-                          "pure (no buffers written, no random state)."
-                        : "jax.lax.scan over stacked parameters (flax: nn.scan) compiles one "
-                          "layer instead of all. Its conditions: the layers are homogeneous (same "
-                          "shapes and structure), no Pallas kernel that scan cannot hold, and no "
-                          "side effects.");
+                        "The blocks contain custom kernels, which not every scan allows. ");
+    rk_buf_add_text(
+        &text->advice,
+        torch ? "A scan compiles the block once (torch_xla.experimental.scan.scan; if the "
+                "blocks are layers of a model: "
+                "torch_xla.experimental.scan_layers.scan_layers). Its conditions: all "
+                "blocks have the same shapes and structure, no Pallas kernel inside, "
+                "and they are pure (no buffers written, no random state)."
+              : "jax.lax.scan or jax.lax.fori_loop compiles the block once. If the "
+                "blocks are layers of a model: scan over stacked parameters (flax: "
+                "nn.scan). Conditions: all blocks have the same shapes and structure, "
+                "no Pallas kernel that scan cannot hold, and no side effects.");
 }
 
 static rk_err *add(rk_explainer *e, const rk_members *members) {

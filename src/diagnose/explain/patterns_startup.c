@@ -50,7 +50,8 @@ uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known 
     return UINT64_MAX;
 }
 
-uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
+// The program of the steps: the most executed one of the user's own. NULL if there is none.
+static const rk_known *find_step(const rk_explainer *e, size_t process) {
     const rk_known *step = NULL;
     uint64_t most = 0;
     for (size_t i = 0; i < e->run->executed_count; i++) {
@@ -63,6 +64,11 @@ uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
         most = executed->executions;
         step = known;
     }
+    return step;
+}
+
+uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
+    const rk_known *step = find_step(e, process);
     return step ? rk_first_request(e, process, step) : UINT64_MAX;
 }
 
@@ -286,7 +292,35 @@ static bool is_of_keras(const group *g) {
     return false;
 }
 
-// `function`: name of the called function; NULL if it is unknown, or if jax.jit cannot take it.
+static bool same_function(const rk_stack_frame *a, const rk_stack_frame *b) {
+    return a->function && b->function && strcmp(a->function, b->function) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}
+
+// Finds whether jax.jit can take the called function as it is: a plain function of the user's own
+// file that does not run the steps as well. A method may keep state, and the functions of libraries
+// may do anything.
+static rk_err *can_be_jitted(const rk_explainer *e, size_t process, const rk_stack_frame *called,
+                             bool *out_can) {
+    RK_AUTO(rk_loaded) loaded = {0};
+    RK_AUTO(rk_stack) stack = {0};
+    *out_can = false;
+    if (!called->function || !is_user(called) || strpbrk(called->function, ".<") ||
+        strcmp(called->function, "main") == 0)
+        return NULL;
+    const rk_known *step = find_step(e, process);
+    if (step)
+        RK_TRY(rk_corpus_open(e->corpus, step, &loaded));
+    if (!loaded.loaded)
+        return NULL;
+    RK_TRY(rk_stack_take(&loaded.index.call, &stack));
+    *out_can = stack.count > 0;
+    for (size_t i = 0; i < stack.count; i++)
+        *out_can &= !same_function(&stack.frames[i], called);
+    return NULL;
+}
+
+// `function`: name of a function that jax.jit can take; NULL if there is none.
 static void add_advice(const group *g, const char *function, rk_buf *out) {
     if (is_of_keras(g)) {
         rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
@@ -297,10 +331,24 @@ static void add_advice(const group *g, const char *function, rk_buf *out) {
     if (function)
         rk_buf_add_format(out, "Compile it as one program: jax.jit(%s).", function);
     else
-        rk_buf_add_text(out, "Compile it as one program: put it into a function and jit that "
-                             "(flax: jax.jit(model.init), nnx.jit; equinox: eqx.filter_jit).");
+        rk_buf_add_text(out,
+                        "Compute the initial values in one function and jit that, so that they "
+                        "are one program (flax: jax.jit(model.init), nnx.jit; equinox: "
+                        "eqx.filter_jit). A call that keeps state, or that also runs the steps, "
+                        "cannot be jitted as a whole.");
     rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound by "
                          "functools.partial.");
+}
+
+static void add_summary(const group *g, const rk_buf *name, rk_buf *out) {
+    rk_buf_add_format(out,
+                      "%zu operations before the first step are compiled one by one, each as "
+                      "a program of its own, ",
+                      g->count);
+    if (name->len)
+        rk_buf_add_format(out, "in the call of %s", rk_buf_text(name));
+    else
+        rk_buf_add_text(out, "in the call on this line");
 }
 
 static rk_err *report(rk_explainer *e, const group *g) {
@@ -314,13 +362,12 @@ static rk_err *report(rk_explainer *e, const group *g) {
     size_t named = 0;
     while (named + 1 < g->count && !has_frame(g->items[named], g->depth))
         named++;
-    bool is_class = add_name(g->items[named], g->depth, &name);
-    rk_buf_add_format(&text.summary,
-                      "%s runs operation by operation before the first step: %zu programs, each "
-                      "compiled for itself",
-                      name.len ? rk_buf_text(&name) : "this line", g->count);
-    bool is_function = name.len && !is_class && strcmp(rk_buf_text(&name), "main") != 0;
-    add_advice(g, is_function ? rk_buf_text(&name) : NULL, &text.advice);
+    const origin *o = g->items[named];
+    bool is_class = add_name(o, g->depth, &name), can = false;
+    if (name.len && !is_class && has_frame(o, g->depth))
+        RK_TRY(can_be_jitted(e, o->item->compile->process, frame_at(o, g->depth), &can));
+    add_summary(g, &name, &text.summary);
+    add_advice(g, can ? rk_buf_text(&name) : NULL, &text.advice);
     return rk_pattern_add(e->out, RK_PATTERN_EAGER_STARTUP, members.items, members.count, &text,
                           place->file, place->line);
 }
