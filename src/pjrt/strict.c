@@ -128,10 +128,16 @@ static bool may_carry_work(const rk_request *r, const rk_steps_state *state) {
     return program.operations > 0 && 2 * (uint64_t)rk_step_program_score(&program) >= state->score;
 }
 
-// Returns whether the program may be a function that the process has not compiled before. Large
-// programs are not compared, so that any of them may be one.
-static bool may_be_new(const rk_request *r, const rk_late *late) {
-    return late->is_new || (late->cause.len == 0 && r->code.len > RK_QUICK_PROGRAM_MAX_BYTES);
+// Returns whether a compilation after warm-up is allowed, because the program is a function that
+// the process has not compiled before. Large programs are not compared: if the end of warm-up is
+// doubtful, any of them may be such a function.
+static bool is_allowed(const rk_request *r, const rk_steps_state *state, const rk_late *late,
+                       bool is_doubtful) {
+    bool is_large = late->cause.len == 0 && r->code.len > RK_QUICK_PROGRAM_MAX_BYTES;
+    if (is_doubtful)
+        return late->is_new || is_large;
+    return late->is_new && r->runtime->settings->warmup.kind == RK_WARMUP_STEPS &&
+           may_carry_work(r, state);
 }
 
 PJRT_Error *rk_strict_ask(rk_request *r) {
@@ -145,9 +151,7 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
     if (!is_over(r->runtime, &state, &is_doubtful))
         return NULL;
     rk_late_explain(r, &late);
-    if (may_be_new(r, &late) &&
-        (is_doubtful ||
-         (r->runtime->settings->warmup.kind == RK_WARMUP_STEPS && may_carry_work(r, &state))))
+    if (is_allowed(r, &state, &late, is_doubtful))
         return NULL;
     r->outcome.late = true;
     if (mode == RK_STRICT_FAIL) {

@@ -177,7 +177,7 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
                                     &from);
     }
     // JAX converts a weak type to the ordinary type of the same name.
-    bool was_weak = rk_span_equal(rk_buf_span(&from), rk_buf_span(&type));
+    bool was_weak = from.len > 0 && rk_span_equal(rk_buf_span(&from), rk_buf_span(&type));
     RK_AUTO(rk_buf) weak = {0};
     rk_buf_add_text(&weak, "weakly typed ");
     rk_buf_add_span(&weak, rk_buf_span(&type));

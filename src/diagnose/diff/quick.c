@@ -157,11 +157,9 @@ static void place_at_item(rk_quick_verdict *verdict, const rk_quick_program *pro
     verdict->line = at->line;
 }
 
-// Compares types as text. The element type begins at the last "x" of "tensor<32x8xf32>".
-static bool same_type(const char *a, const char *b, bool *out_dtype) {
-    const char *x = strrchr(a, 'x'), *y = strrchr(b, 'x');
-    *out_dtype = strcmp(x ? x : a, y ? y : b) != 0;
-    return strcmp(a, b) == 0;
+static bool same_type(const rk_sketch_value *a, const rk_sketch_value *b, bool *out_dtype) {
+    *out_dtype = rk_sketch_is_other_element(a, b);
+    return strcmp(a->type, b->type) == 0;
 }
 
 static bool classify_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_verdict *verdict) {
@@ -171,7 +169,7 @@ static bool classify_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_ver
     uint32_t i = 0;
     while (i < a->input_count && i < b->input_count &&
            strcmp(a->inputs[i].name, b->inputs[i].name) == 0 &&
-           same_type(a->inputs[i].type, b->inputs[i].type, &is_dtype))
+           same_type(&a->inputs[i], &b->inputs[i], &is_dtype))
         i++;
     if (more && i < b->input_count)
         rk_buf_add_format(&words, "input %s added: %s", b->inputs[i].name, b->inputs[i].type);

@@ -369,3 +369,13 @@ bool rk_sketch_is_eager(const rk_sketch *sketch) {
     bool has_place = sketch->call.line || (sketch->is_mlir && sketch->op_count <= OPS_MAX);
     return has_place && !has_user_lines(sketch) && !has_library_function(sketch);
 }
+
+// Returns "f32>" of "tensor<32x8xf32>" and of "tensor<f32>".
+static const char *element_of(const char *type) {
+    const char *x = strrchr(type, 'x'), *open = strchr(type, '<');
+    return x ? x + 1 : open ? open + 1 : type;
+}
+
+bool rk_sketch_is_other_element(const rk_sketch_value *a, const rk_sketch_value *b) {
+    return strcmp(element_of(a->type), element_of(b->type)) != 0;
+}

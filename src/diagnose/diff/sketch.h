@@ -87,6 +87,9 @@ rk_source rk_sketch_source(const rk_sketch_line *line);
 // the user or a library wrote.
 bool rk_sketch_is_eager(const rk_sketch *sketch);
 
+// Returns whether two values have other element types.
+bool rk_sketch_is_other_element(const rk_sketch_value *a, const rk_sketch_value *b);
+
 // Similarity of two programs, from 0 to 1, by their kinds of operations, lines and inputs. 0: they
 // are not versions of one program, even if their names are equal. `same_source`: both are of one
 // run, so an unchanged source line has the same number in both.

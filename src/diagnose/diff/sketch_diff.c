@@ -31,21 +31,11 @@ static rk_err *note(const pair *p, const rk_difference *plain, const char *op,
     return rk_differences_note(&p->out->list, plain, &words, &place);
 }
 
-// "xf32>" of "tensor<32x8xf32>", without the "x". A scalar is "tensor<f32>".
-static const char *element_of(const char *type) {
-    const char *x = strrchr(type, 'x'), *open = strchr(type, '<');
-    return x ? x + 1 : open ? open + 1 : type;
-}
-
-static bool is_other_element(const rk_sketch_value *before, const rk_sketch_value *after) {
-    return strcmp(element_of(before->type), element_of(after->type)) != 0;
-}
-
 static rk_err *compare_input(pair *p, uint32_t i, uint32_t j) {
     const rk_sketch_value *before = &p->a->inputs[i], *after = &p->b->inputs[j];
     if (strcmp(before->type, after->type) == 0)
         return NULL;
-    bool dtype = is_other_element(before, after);
+    bool dtype = rk_sketch_is_other_element(before, after);
     *(dtype ? &p->dtypes : &p->shapes) += 1;
     RK_AUTO(rk_buf) name = {0};
     if (*after->name)
@@ -137,7 +127,7 @@ static rk_err *compare_results(pair *p) {
         const rk_sketch_value *before = &p->a->results[i], *after = &p->b->results[i];
         if (strcmp(before->type, after->type) == 0)
             continue;
-        bool dtype = is_other_element(before, after);
+        bool dtype = rk_sketch_is_other_element(before, after);
         *(dtype ? &p->dtypes : &p->sizes) += 1;
         RK_AUTO(rk_buf) name = {0};
         rk_buf_add_format(&name, "result %" PRIu32, i);

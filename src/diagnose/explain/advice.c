@@ -1,5 +1,6 @@
 // Advice on a compilation, in the terms of the framework that requested it.
 #include "base/alloc.h"
+#include "diagnose/diff/sketch_diff.h"
 #include "diagnose/explain/explain_internal.h"
 
 static const char *shape_advice(bool torch) {
@@ -33,7 +34,10 @@ static bool moves_slice(const rk_explained *item) {
 
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
-    if (head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item))
+    if (head && rk_is_sketchy(head))
+        return "REKINDLE_KEEP_PROGRAMS=1 keeps the programs of later runs, and then the difference "
+               "is shown.";
+    if (!torch && head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item))
         return "A Python number is the position of a slice of fixed size: use "
                "jax.lax.dynamic_slice, with the position as an array argument of the jitted "
                "function; or slice a NumPy array before its transfer to the device.";

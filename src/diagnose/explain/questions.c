@@ -26,7 +26,8 @@ static bool leaves_open(const rk_explained *item, const asked *what) {
     for (size_t i = 0; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
         bool contents = d->attribute && strcmp(d->attribute, RK_SKETCH_CONTENTS) == 0;
-        if (rk_is_sketchy(d) && what->causes[contents ? RK_CAUSE_SHARDING : RK_CAUSE_STRUCTURE])
+        if (rk_is_sketchy(d) &&
+            (what->causes[RK_CAUSE_SHARDING] || (what->causes[RK_CAUSE_STRUCTURE] && !contents)))
             return true;
     }
     return false;

@@ -91,8 +91,8 @@ void rk_step_detector_compile(rk_step_detector *detector);
 void rk_step_detector_skip(rk_step_detector *detector, uint64_t executions);
 void rk_step_detector_mark(rk_step_detector *detector); // a step ends here
 
-// Emits the steps that are held back. The detector can be used further. `is_end`: no executions
-// follow for now, at the end of the process; so a step that may be complete is.
+// Emits the steps that are held back. The detector can be used further. `is_end`: no execution is
+// expected soon, so that a last step that may be complete ends here.
 void rk_step_detector_flush(rk_step_detector *detector, bool is_end);
 
 // Current counts.

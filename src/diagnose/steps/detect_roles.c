@@ -12,6 +12,7 @@ enum {
     SMALL = 16,              // a program is small beside one with so many times the operations
     LITTLE = 4,              // the same for carried results
     MUCH = 2,                // the same, for a program that carries much
+    GAP_END = 4,             // a light program with this part of the operations ends a gap
     GAP_MIN = 6,             // executions; a gap also has about one for each carried result
     VERSION_CARRIED_MIN = 4, // versions of one step are only known by so many carried results
 };
@@ -129,7 +130,7 @@ uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length) {
 
 bool rk_step_detector_ends_gap(const rk_step_detector *r, const rk_step_detector_program *light) {
     return r->reference != NONE &&
-           SMALL * (uint64_t)light->operations >= r->programs[r->reference].operations;
+           GAP_END * (uint64_t)light->operations >= r->programs[r->reference].operations;
 }
 
 static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry, uint64_t *to,
