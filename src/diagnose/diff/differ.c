@@ -5,7 +5,7 @@ rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind, const rk_differ_sub
     rk_span function = subject->place.function.len ? subject->place.function : subject->function;
     const rk_difference plain = {
         .kind = kind, .follows = subject->follows, .order = subject->order};
-    // Texts are shortened: equal ones would say that nothing differs.
+    // Long texts are shortened, and then the two sides may read the same.
     RK_AUTO(rk_buf) told_apart = {0};
     if (after.len && rk_span_equal(before, after)) {
         rk_buf_add_span(&told_apart, after);

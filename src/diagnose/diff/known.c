@@ -43,7 +43,8 @@ static rk_err *diff_programs(const rk_known *before, const rk_loaded *earlier,
                : NULL;
 }
 
-// Other operations may follow from other inputs, or be another program.
+// Counts a difference without a place as many changes, also one that is noted as following: nothing
+// shows that it does.
 static size_t count_changes(const rk_differences *list, rk_known_changes changes) {
     size_t count = rk_count_changes(list, changes.is_known, changes.context);
     for (size_t i = 0; i < list->count; i++) {

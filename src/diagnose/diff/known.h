@@ -20,8 +20,8 @@ typedef struct rk_known_changes {
     const void *context;
 } rk_known_changes;
 
-// Compares `after`, which `loaded` is, with `before`. Owned by the caller: rk_known_diff_cleanup,
-// also after an error.
+// Compares `after` with `before`. `loaded`: the opened program of `after`. `out_diff` is owned by
+// the caller: rk_known_diff_cleanup, also after an error.
 RK_NODISCARD rk_err *rk_diff_known(const rk_corpus *corpus, const rk_known *before,
                                    const rk_known *after, const rk_loaded *loaded,
                                    rk_known_changes changes, rk_known_diff *out_diff);
