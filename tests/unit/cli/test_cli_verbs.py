@@ -897,6 +897,26 @@ class Runs(Case):
         self.assertEqual(self.json("explain")["questions"]["input_shapes_changed"], None)
         self.assertIn("unknown  jit_step was compared with nothing: it cannot be read (MLIR text)", self.ok("explain"))
 
+    def test_nothing_compiled_asks_nothing(self):
+        self.job("cold")
+        hit = {"outcome": "hit", "source": "local", "compiled": False, "key": "ab" * 32, "program": "cd" * 32}
+        self.write_run("29990101T000000Z-node1-1", hit)
+        lines = self.ok("explain").splitlines()
+        self.assertEqual(lines[1:], ["Nothing was compiled."])
+
+    def test_a_short_wait_is_not_shown(self):
+        """The waiting time is shown from 10 ms and from 1 % of the time of all requests."""
+        self.job("cold")
+        miss = {"outcome": "miss", "reason": "absent", "compiled": True, "key": "ab" * 32, "program": "cd" * 32}
+        wait = {"waited_for": "node1/7", "wait_end": "published"}
+        cases = ((0.1, 0.009, False), (0.1, 0.010, True), (9.9, 0.099, False), (9.9, 0.101, True))
+        for number, (compiled, waited, shown) in enumerate(cases):
+            with self.subTest(compiled=compiled, waited=waited):
+                request = miss | wait | {"compile_seconds": compiled, "waited_seconds": waited}
+                run = f"29990101T00000{number}Z-node1-1"
+                self.write_run(run, request)
+                self.assertEqual("waiting time" in self.ok("stats", "--run", run), shown)
+
     def summaries(self):
         return sorted(self.store.glob("runs/*/summary.json"))
 
