@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "diagnose/diff/sketch_diff.h"
 #include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/operations_internal.h"
 
 static const char *shape_advice(bool torch) {
     return torch ? "Pad this input to one length, or to the few buckets that `rekindle shapes` "
@@ -163,12 +164,59 @@ static void add_package(const rk_explained *item, rk_buf *text) {
                               "failed check then gives NaN instead of an error.");
 }
 
+// The name of the operation without "jit_", as far as the user's source may have it: "normal".
+static const char *operation_name(const rk_sketch *sketch) {
+    const char *name = sketch->module;
+    if (strncmp(name, "jit_", 4) == 0)
+        name += 4;
+    return name + strspn(name, "_");
+}
+
+// An operation of the framework compiles by itself: there is no jitted function to pass a number
+// to, and nothing inside that the user could round up. What the user can change is the call.
+static void advise_on_operation(const rk_explained *item, rk_buf *text) {
+    const rk_sketch *sketch = &item->program->sketch;
+    rk_span file = rk_span_text(sketch->call.file ? sketch->call.file : "");
+    rk_span package = rk_source_package(file);
+    const rk_difference *head = rk_explained_head(item);
+    const char *what = head && head->kind == RK_DIFFERENCE_CONSTANT ? "number" : "size";
+    const char *name = operation_name(sketch);
+    if (!file.len) {
+        rk_buf_add_format(text,
+                          "The operation %s runs outside of any jitted function, each time with "
+                          "another %s. Which line calls it is not known.",
+                          name, what);
+    } else if (package.len) {
+        rk_buf_add_format(text,
+                          "The package %.*s calls %s outside of any jitted function, each time "
+                          "with another %s. Your source can only change what it passes to the "
+                          "package.",
+                          (int)package.len, (const char *)package.data, name, what);
+    } else {
+        const char *slash = strrchr(sketch->call.file, '/');
+        rk_buf_add_format(text,
+                          "Line %u of %s calls %s outside of any jitted function, each time with "
+                          "another %s, and each one is a program of its own: move the call into a "
+                          "jitted function",
+                          sketch->call.line, slash ? slash + 1 : sketch->call.file, name, what);
+        rk_buf_add_text(text, head && head->kind == RK_DIFFERENCE_CONSTANT
+                                  ? " that takes the number as an array (jnp.asarray(value))."
+                                  : ", or call it with one size and use a part of the result.");
+    }
+}
+
 rk_err *rk_advise(rk_explained *item) {
     const char *advice = advice_for(item);
     if (!advice)
         return NULL;
     RK_AUTO(rk_buf) text = {0};
-    rk_buf_add_text(&text, advice);
+    const rk_difference *head = rk_explained_head(item);
+    bool is_operation =
+        item->is_eager && item->cause == RK_CAUSE_CONSTANT && !(head && rk_is_sketchy(head));
+    if (is_operation)
+        advise_on_operation(item, &text);
+    else
+        rk_buf_add_text(&text, advice);
     if (item->package)
         add_package(item, &text);
     RK_TRY(rk_buf_status(&text));

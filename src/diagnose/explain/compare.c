@@ -1,6 +1,7 @@
 // Compares a program with the most similar earlier one.
 #include "diagnose/diff/known.h"
 #include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/operations_internal.h"
 
 // The earlier program with the fewest changes so far.
 typedef struct choice {
@@ -35,6 +36,28 @@ static bool is_final(const choice *best) {
     return best->candidate.known && best->diff.changes <= 1 && !best->diff.elsewhere;
 }
 
+// Returns whether each of two programs has many operations of its own. A size may add operations
+// (an unrolled loop), but it does not replace them.
+static bool are_replaced(const rk_program_diff *diff) {
+    enum { REPLACED_MIN = 8, PARTS_OF_MATCHED = 20 };
+    size_t both = diff->added < diff->removed ? diff->added : diff->removed;
+    return both >= REPLACED_MIN && PARTS_OF_MATCHED * both >= diff->matched;
+}
+
+// Returns whether other shapes or other inputs do not explain the candidate's differences, because
+// it is another function of this run: one line may call several functions, or jit one that it is
+// given. Between runs, the source may have been edited as well.
+static bool is_other_function(const choice *trial, const rk_explained *item) {
+    const rk_known *known = trial->candidate.known;
+    rk_cause cause = trial->diff.diff.cause;
+    if ((cause != RK_CAUSE_SHAPE && cause != RK_CAUSE_PARAMETERS) || !trial->candidate.request ||
+        !known->has_sketch || !item->program->has_sketch)
+        return false;
+    return (cause == RK_CAUSE_SHAPE && are_replaced(&trial->diff.diff)) ||
+           rk_are_two_functions(&known->sketch, &item->program->sketch,
+                                cause == RK_CAUSE_PARAMETERS);
+}
+
 static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                           const rk_explained *item, unsigned source, choice *best) {
     rk_nearest_candidate candidates[RK_COUNTERPARTS_MAX];
@@ -48,7 +71,8 @@ static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *
         choice trial = {.candidate = candidates[i]};
         rk_err *err = rk_diff_known(e->corpus, candidates[i].known, item->program, loaded, changes,
                                     &trial.diff);
-        if (!err && trial.diff.diff.cause != RK_CAUSE_FIRST && is_better(&trial, best, source)) {
+        if (!err && trial.diff.diff.cause != RK_CAUSE_FIRST && !is_other_function(&trial, item) &&
+            is_better(&trial, best, source)) {
             rk_known_diff_cleanup(&best->diff);
             *best = trial;
             continue;
@@ -59,11 +83,23 @@ static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *
     return NULL;
 }
 
+// Returns whether an earlier start requested the same program under another key: with another
+// version, for example.
+static bool is_known_to_starts(const rk_explainer *e, size_t index, const rk_explained *item) {
+    rk_nearest_candidate candidates[RK_COUNTERPARTS_MAX];
+    for (unsigned source = 0; source < e->start_count; source++)
+        if (rk_explain_candidates(e, index, source, candidates) &&
+            rk_digest_equal(&candidates[0].known->key.program, &item->program->key.program))
+            return true;
+    return false;
+}
+
 static rk_err *choose(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                       const rk_explained *item, choice *best) {
     // The framework's own operations are compared with those of the same line first, and a program
     // that the last start had no counterpart of with the programs that it comes in addition to.
-    if (item->is_eager || rk_explain_is_additional(e, index))
+    if ((item->is_eager || rk_explain_is_additional(e, index)) &&
+        !is_known_to_starts(e, index, item))
         RK_TRY(try_source(e, index, loaded, item, RK_NEAREST_SIBLING, best));
     for (unsigned source = 0; source < RK_NEAREST_SOURCE_COUNT; source++) {
         bool last_resort = source == RK_NEAREST_OTHER_JOB;

@@ -1,6 +1,7 @@
 #include "diagnose/explain/explain_internal.h"
 
 #include "base/alloc.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
 static bool has_key(const rk_run_compile *compile) {
@@ -298,7 +299,7 @@ static rk_err *explain_each(rk_explainer *e) {
         *item = (rk_explained){
             .compile = &e->run->compiles[i], .program = e->seen[i], .is_loaded = is_loaded};
         item->is_eager = item->program && item->program->has_sketch &&
-                         rk_sketch_is_eager(&item->program->sketch);
+                         rk_is_framework_operation(&item->program->sketch);
         RK_TRY(explain_one(e, i, item));
     }
     RK_TRY(forgive_eager(x));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
@@ -24,6 +25,12 @@ static bool is_comparable(const rk_explained *item) {
     return item->nearest_of || (item->nearest_run && !item->is_eager);
 }
 
+// Returns whether two programs differ only in shapes. Programs of one name, made by one line of the
+// source, may be of several functions.
+static bool is_family(const rk_known *a, const rk_known *b) {
+    return a && b && a->has_sketch && b->has_sketch && rk_same_operations(&a->sketch, &b->sketch);
+}
+
 // Returns whether two compilations differ at the same place of the same function, only by the
 // value.
 static bool same_place(const rk_explained *a, const rk_explained *b) {
@@ -31,7 +38,8 @@ static bool same_place(const rk_explained *a, const rk_explained *b) {
     return a->cause == b->cause && is_comparable(a) && is_comparable(b) && x && y &&
            same_base_name(a, b) && x->kind == y->kind && x->line == y->line &&
            same_text(x->file, y->file) && same_text(x->attribute, y->attribute) &&
-           (x->line || same_text(x->op, y->op));
+           (x->line || same_text(x->op, y->op)) &&
+           (a->cause != RK_CAUSE_SHAPE || is_family(a->program, b->program));
 }
 
 // The distinct values of a group, the first ones in order of appearance.
@@ -121,13 +129,21 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
                           members->items, members->count, &text, head->file, head->line);
 }
 
+// Another number of random keys or values is a size, which follows from what the job does.
+static bool is_random_size(const rk_explained *item) {
+    return rk_explained_head(item)->kind == RK_DIFFERENCE_SHAPE && item->program &&
+           item->program->has_sketch && rk_is_random_helper(&item->program->sketch);
+}
+
 static bool may_begin(const rk_explained *item) {
     size_t axis;
     const rk_difference *head = rk_explained_head(item);
     if (!head || !is_comparable(item))
         return false;
-    return item->cause == RK_CAUSE_CONSTANT ||
-           (item->cause == RK_CAUSE_SHAPE && rk_only_axis(head->before, head->after, &axis));
+    if (item->cause == RK_CAUSE_CONSTANT)
+        return !is_random_size(item);
+    return item->cause == RK_CAUSE_SHAPE && rk_only_axis(head->before, head->after, &axis) &&
+           is_family(item->nearest, item->program);
 }
 
 rk_err *rk_find_value_patterns(rk_explainer *e) {

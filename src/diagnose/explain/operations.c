@@ -1,0 +1,179 @@
+#include "diagnose/explain/operations_internal.h"
+
+#include "diagnose/diff/hash.h"
+
+// Minimum share of distinct kinds of operations that two versions of a function have in common.
+#define SAME_KINDS_MIN 0.5
+
+enum { ARITIES_MAX = 16, KINDS_IGNORED_MAX = 96 };
+
+// Kinds of operations that say nothing about a function.
+typedef struct ignored {
+    uint32_t kinds[KINDS_IGNORED_MAX];
+    uint32_t count;
+} ignored;
+
+// As rk_program_index hashes the kind of an operation that calls nothing.
+static void ignore(ignored *list, const char *name, uint32_t operands, uint64_t results,
+                   uint32_t regions) {
+    uint64_t hash = rk_hash_mix(rk_hash_text(RK_HASH_SEED, name), operands);
+    if (list->count < KINDS_IGNORED_MAX)
+        list->kinds[list->count++] = (uint32_t)rk_hash_mix(hash, results << 32 | regions);
+}
+
+static void ignore_layouts(ignored *list) {
+    static const char *const names[] = {
+        "stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim",
+        "hlo.reshape",       "hlo.transpose",       "hlo.broadcast",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        ignore(list, names[i], 1, 1, 0);
+}
+
+// Also what cuts a value, puts values together, or converts one; the module and the returns.
+static void ignore_sizes(ignored *list) {
+    static const char *const names[] = {"stablehlo.slice", "stablehlo.convert", "hlo.slice",
+                                        "hlo.convert"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        ignore(list, names[i], 1, 1, 0);
+    ignore(list, "stablehlo.pad", 2, 1, 0);
+    ignore(list, "hlo.pad", 2, 1, 0);
+    ignore(list, "stablehlo.iota", 0, 1, 0);
+    ignore(list, "hlo.iota", 0, 1, 0);
+    ignore(list, "builtin.module", 0, 0, 1);
+    for (uint32_t arity = 1; arity <= ARITIES_MAX; arity++) {
+        ignore(list, "func.return", arity, 0, 0);
+        ignore(list, "stablehlo.return", arity, 0, 0);
+    }
+    for (uint32_t arity = 1; arity <= ARITIES_MAX / 2; arity++) {
+        ignore(list, "stablehlo.concatenate", arity, 1, 0);
+        ignore(list, "hlo.concatenate", arity, 1, 0);
+    }
+}
+
+static bool is_ignored(const ignored *list, uint32_t kind) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->kinds[i] == kind)
+            return true;
+    return false;
+}
+
+// How often each side has a kind of operation.
+typedef struct kind_pair {
+    uint32_t a, b;
+} kind_pair;
+
+// Merges the kinds of two sketches, which are sorted. False at the end.
+static bool next_kind(const rk_sketch *a, const rk_sketch *b, const ignored *without, uint32_t *i,
+                      uint32_t *j, kind_pair *out_pair) {
+    while (*i < a->kind_count || *j < b->kind_count) {
+        const rk_sketch_kind *x = *i < a->kind_count ? &a->kinds[*i] : NULL;
+        const rk_sketch_kind *y = *j < b->kind_count ? &b->kinds[*j] : NULL;
+        bool left = x && (!y || x->hash <= y->hash), right = y && (!x || y->hash <= x->hash);
+        *out_pair = (kind_pair){left ? x->count : 0, right ? y->count : 0};
+        *i += left;
+        *j += right;
+        if (!is_ignored(without, left ? x->hash : y->hash))
+            return true;
+    }
+    return false;
+}
+
+bool rk_same_operations(const rk_sketch *a, const rk_sketch *b) {
+    ignored layouts = {.count = 0}, none = {.count = 0};
+    uint32_t i = 0, j = 0;
+    bool other_layouts = false;
+    kind_pair pair;
+    if (a->structure == b->structure)
+        return true;
+    ignore_layouts(&layouts);
+    while (next_kind(a, b, &layouts, &i, &j, &pair))
+        if (pair.a != pair.b)
+            return false;
+    // With the same operations of all kinds, only their order differs.
+    for (i = 0, j = 0; next_kind(a, b, &none, &i, &j, &pair);)
+        other_layouts |= pair.a != pair.b;
+    return other_layouts;
+}
+
+bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool other_inputs) {
+    ignored sizes = {.count = 0};
+    uint32_t i = 0, j = 0, common = 0, all = 0, sides[2] = {0};
+    kind_pair pair;
+    ignore_layouts(&sizes);
+    ignore_sizes(&sizes);
+    while (next_kind(a, b, &sizes, &i, &j, &pair)) {
+        common += pair.a && pair.b;
+        sides[0] += pair.a > 0;
+        sides[1] += pair.b > 0;
+        all++;
+    }
+    uint32_t smaller = sides[0] < sides[1] ? sides[0] : sides[1];
+    return common < SAME_KINDS_MIN * (other_inputs ? smaller : all);
+}
+
+double rk_contained_operations(const rk_sketch *a, const rk_sketch *b) {
+    ignored none = {.count = 0};
+    uint32_t i = 0, j = 0;
+    uint64_t common = 0, sums[2] = {0};
+    kind_pair pair;
+    while (next_kind(a, b, &none, &i, &j, &pair)) {
+        common += pair.a < pair.b ? pair.a : pair.b;
+        sums[0] += pair.a;
+        sums[1] += pair.b;
+    }
+    uint64_t smaller = sums[0] < sums[1] ? sums[0] : sums[1];
+    return smaller ? (double)common / (double)smaller : 1;
+}
+
+double rk_same_results(const rk_sketch *a, const rk_sketch *b) {
+    uint32_t common = 0,
+             all = a->result_count > b->result_count ? a->result_count : b->result_count;
+    for (uint32_t i = 0; i < a->result_count; i++) {
+        uint32_t before = 0, there = 0; // equal types up to here, and on the other side
+        for (uint32_t k = 0; k <= i; k++)
+            before += strcmp(a->results[k].type, a->results[i].type) == 0;
+        for (uint32_t k = 0; k < b->result_count; k++)
+            there += strcmp(b->results[k].type, a->results[i].type) == 0;
+        common += before <= there;
+    }
+    return all ? (double)common / all : 1;
+}
+
+// Framework operations.
+
+// Returns whether jax.random or one of its generators has a function of this name, which JAX
+// compiles by itself.
+static bool is_random_function(rk_span name) {
+    static const char *const generators[] = {"_threefry", "_philox", "_rbg"};
+    static const char *const names[] = {
+        "_normal", "_normal_real", "_uniform",   "_truncated_normal", "_randint", "_bernoulli",
+        "_gumbel", "_shuffle",     "_gamma",     "_exponential",      "_laplace", "_cauchy",
+        "_beta",   "_poisson",     "_dirichlet", "_rademacher",       "_t",       "_orthogonal",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(generators); i++) {
+        size_t len = strlen(generators[i]);
+        if (name.len > len && memcmp(name.data, generators[i], len) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+bool rk_is_random_helper(const rk_sketch *sketch) {
+    enum { PREFIX_CHARS = 4 }; // "jit_"
+    rk_span name = rk_program_index_bare_name(rk_span_text(sketch->module));
+    if (!sketch->is_mlir || name.len <= PREFIX_CHARS || memcmp(name.data, "jit_", 4) != 0 ||
+        !is_random_function(rk_span_of(name.data + PREFIX_CHARS, name.len - PREFIX_CHARS)))
+        return false;
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].hash != sketch->call.hash)
+            return false; // a function of the user with the same name
+    return true;
+}
+
+bool rk_is_framework_operation(const rk_sketch *sketch) {
+    return rk_sketch_is_eager(sketch) || rk_is_random_helper(sketch);
+}

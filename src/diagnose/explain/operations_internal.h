@@ -1,0 +1,29 @@
+// Compares the operations of two programs by their sketches: are they one function with other
+// sizes, or two functions? Inside src/diagnose only.
+#pragma once
+
+#include "diagnose/diff/sketch.h"
+
+// True for an operation that the framework compiles by itself, outside of any function of the user
+// or of a library: what rk_sketch_is_eager finds, and the functions of jax.random, which have many
+// operations of their own.
+RK_HIDDEN bool rk_is_framework_operation(const rk_sketch *sketch);
+
+// True for a function of jax.random that JAX compiles by itself ("jit__threefry_split").
+RK_HIDDEN bool rk_is_random_helper(const rk_sketch *sketch);
+
+// Returns whether two programs have the same operations in the same order. Operations that only
+// reshape, transpose or broadcast a value do not count: a size of 1 needs a broadcast, and
+// PyTorch/XLA records a view once or twice.
+RK_HIDDEN bool rk_same_operations(const rk_sketch *a, const rk_sketch *b);
+
+// Returns whether two programs have so few kinds of operations in common that they are two
+// functions: another size does not explain the difference. With `other_inputs`, one of them may
+// have any operations in addition.
+RK_HIDDEN bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool other_inputs);
+
+// The share of the operations of the smaller program that the larger program has, too, by kind.
+RK_HIDDEN double rk_contained_operations(const rk_sketch *a, const rk_sketch *b);
+
+// The share of the results that two programs have in common, by type.
+RK_HIDDEN double rk_same_results(const rk_sketch *a, const rk_sketch *b);
