@@ -1,7 +1,13 @@
 // Finds inputs that come and go: gradients that are created and then accumulated, and optional
 // keys.
 #include "base/alloc.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
+
+// Minimum shares of what two calls of one function with other inputs have in common.
+#define SAME_RESULTS_MIN    0.8
+#define SAME_OPERATIONS_MIN 0.7 // of the smaller program's operations
+#define SAME_LINES_MIN      0.6 // of the smaller program's operations, by line
 
 static bool is_input(const rk_difference *d) {
     return !d->follows &&
@@ -22,6 +28,146 @@ static bool same_function(const rk_explained *a, const rk_explained *b) {
     bool same_name = rk_span_equal(rk_program_index_bare_name(rk_span_text(a->compile->name)),
                                    rk_program_index_bare_name(rk_span_text(b->compile->name)));
     return same_name && (!x->file || !y->file || strcmp(x->file, y->file) == 0);
+}
+
+// Optional inputs.
+
+static uint32_t operations_on(const rk_sketch *sketch, uint64_t line) {
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].hash == line)
+            return sketch->lines[i].count;
+    return 0;
+}
+
+// The share of the smaller program's operations whose lines the larger program has, too; 1 if a
+// program has no lines. The line of the call says nothing if there are others.
+static double contained_lines(const rk_sketch *a, const rk_sketch *b) {
+    const rk_sketch *less = a->op_count < b->op_count ? a : b, *more = less == a ? b : a;
+    uint64_t common = 0, all = 0;
+    for (uint32_t i = 0; i < less->line_count; i++) {
+        const rk_sketch_line *line = &less->lines[i];
+        if (less->line_count > 1 && line->hash == less->call.hash)
+            continue;
+        uint32_t there = operations_on(more, line->hash);
+        common += line->count < there ? line->count : there;
+        all += line->count;
+    }
+    return all && more->line_count ? (double)common / (double)all : 1;
+}
+
+static bool has_other_types(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if ((d->kind == RK_DIFFERENCE_SHAPE || d->kind == RK_DIFFERENCE_DTYPE) && d->op &&
+            strcmp(d->op, "parameter") == 0)
+            return true;
+    }
+    return false;
+}
+
+// Returns whether one function was called with other inputs. Two functions may have one name, also
+// two that share a model: they return other things, take the same inputs in other shapes, or do
+// other things. Programs of JAX without any line of the user's are not told apart.
+static bool is_same_function_with_other_inputs(const rk_explained *item) {
+    const rk_known *before = item->nearest, *after = item->program;
+    if (!before || !after || !before->has_sketch || !after->has_sketch)
+        return false;
+    const rk_sketch *a = &before->sketch, *b = &after->sketch;
+    return (rk_explained_head(item)->file || !b->is_mlir) && !has_other_types(item) &&
+           rk_same_results(a, b) >= SAME_RESULTS_MIN &&
+           rk_contained_operations(a, b) >= SAME_OPERATIONS_MIN &&
+           contained_lines(a, b) >= SAME_LINES_MIN;
+}
+
+// Growing inputs: a list that is passed on from step to step, or a sum whose graph is not executed.
+
+static const char *type_of(const rk_difference *d) {
+    return d->after ? d->after : "";
+}
+
+// Returns whether two names are equal but for their numbers: "history[3]" and "history[4]".
+static bool same_stem(const char *a, const char *b) {
+    static const char digits[] = "0123456789";
+    for (; *a || *b; a += *a != 0, b += *b != 0) {
+        a += strspn(a, digits);
+        b += strspn(b, digits);
+        if (*a != *b)
+            return false;
+    }
+    return true;
+}
+
+static bool is_like(const rk_difference *a, const rk_difference *b) {
+    return strcmp(type_of(a), type_of(b)) == 0 &&
+           same_stem(a->attribute ? a->attribute : "", b->attribute ? b->attribute : "");
+}
+
+static bool only_adds_inputs(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.count; i++)
+        if (is_input(&item->differences.items[i]) &&
+            item->differences.items[i].kind == RK_DIFFERENCE_PARAMETER_REMOVED)
+            return false;
+    return count_inputs(item) > 0;
+}
+
+// How many new inputs of `item` are like `d`.
+static size_t count_like(const rk_explained *item, const rk_difference *d) {
+    size_t count = 0;
+    for (size_t i = 0; i < item->differences.count; i++)
+        count += is_input(&item->differences.items[i]) && is_like(&item->differences.items[i], d);
+    return count;
+}
+
+// Returns whether `item` adds to `before` the same inputs as `before` adds to an earlier program.
+static bool goes_on_from(const rk_explained *item, const rk_explained *before) {
+    if (item == before || item->nearest != before->program || !item->nearest_of ||
+        before->cause != RK_CAUSE_PARAMETERS || !before->nearest_of ||
+        count_inputs(item) != count_inputs(before) || !only_adds_inputs(item) ||
+        !only_adds_inputs(before))
+        return false;
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (is_input(d) && count_like(item, d) != count_like(before, d))
+            return false;
+    }
+    return true;
+}
+
+// The compilation that `item` goes on from, or with `later` one that goes on from `item`; NULL if
+// there is none.
+static const rk_explained *next_link(const rk_explanation *x, const rk_explained *item,
+                                     bool later) {
+    for (size_t i = 0; i < x->count; i++)
+        if (later ? goes_on_from(&x->items[i], item) : goes_on_from(item, &x->items[i]))
+            return &x->items[i];
+    return NULL;
+}
+
+// PyTorch/XLA gives inputs no names, so that two optional keys of one type look like growth.
+static bool grows(const rk_explanation *x, const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    if (item->cause != RK_CAUSE_PARAMETERS || !item->program || !head)
+        return false;
+    size_t least = head->attribute && strncmp(head->attribute, "parameter ", 10) != 0 ? 2 : 3;
+    size_t links = 1;
+    for (unsigned later = 0; later < 2; later++)
+        for (const rk_explained *at = item; links < least && (at = next_link(x, at, later));)
+            links++;
+    return links >= least;
+}
+
+static rk_err *advise_on_growth(rk_explained *item) {
+    bool torch = rk_explained_is_torch(item);
+    rk_free(RK_TAKE(item->advice));
+    item->advice = rk_strdup(
+        torch ? "This graph takes the inputs of an earlier one and as many more of the same kind: "
+                "something is kept from step to step and grows, such as a list of tensors, or a "
+                "sum that is not executed with its step (total += loss). Add up numbers that were "
+                "read (loss.item()) after the step, or detach the value before the step ends."
+              : "This call takes the inputs of an earlier one and as many more of the same kind, "
+                "such as a list that grows: keep the values in one array of fixed size, or reduce "
+                "them as they come.");
+    return item->advice ? NULL : rk_err_no_memory();
 }
 
 static void write_names(const rk_members *members, rk_buf *out) {
@@ -66,15 +212,20 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_
             rk_explained_name(first), members->count + 1);
     write_names(members, &text.summary);
     rk_buf_add_text(&text.summary, ")");
+    if (!head->file)
+        rk_buf_add_text(&text.summary, "; no line of the source is known");
     rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
     return rk_pattern_add(e->out, kind, members->items, members->count, &text, head->file,
                           head->line);
 }
 
-static bool belongs(const rk_explained *item, rk_pattern_kind kind) {
-    return item->cause == RK_CAUSE_PARAMETERS && item->nearest_of && rk_explained_head(item) &&
-           count_inputs(item) && !item->is_startup &&
-           item->accumulates == (kind == RK_PATTERN_ALTERNATION);
+static bool belongs(const rk_explanation *x, const rk_explained *item, rk_pattern_kind kind) {
+    bool inputs = item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
+                  rk_explained_head(item) && count_inputs(item) && !item->is_startup;
+    if (kind == RK_PATTERN_ALTERNATION)
+        return inputs && item->accumulates;
+    return inputs && !item->accumulates && is_same_function_with_other_inputs(item) &&
+           !grows(x, item);
 }
 
 static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
@@ -83,11 +234,11 @@ static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     if (!taken)
         return rk_err_no_memory();
     for (size_t i = 0; i < x->count; i++) {
-        if (taken[i] || !belongs(&x->items[i], kind))
+        if (taken[i] || !belongs(x, &x->items[i], kind))
             continue;
         RK_AUTO(rk_members) members = {0};
         for (size_t k = i; k < x->count; k++) {
-            if (taken[k] || !belongs(&x->items[k], kind) ||
+            if (taken[k] || !belongs(x, &x->items[k], kind) ||
                 !same_function(&x->items[i], &x->items[k]))
                 continue;
             taken[k] = true;
@@ -138,6 +289,9 @@ static void forgive_first_creation(rk_explainer *e) {
 // depend on the batch.
 rk_err *rk_find_input_patterns(rk_explainer *e) {
     forgive_first_creation(e);
+    for (size_t i = 0; i < e->out->count; i++)
+        if (grows(e->out, &e->out->items[i]))
+            RK_TRY(advise_on_growth(&e->out->items[i]));
     RK_TRY(find(e, RK_PATTERN_ALTERNATION, 1));
     return find(e, RK_PATTERN_OPTIONAL_INPUTS, 2);
 }
