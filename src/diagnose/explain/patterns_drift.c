@@ -1,5 +1,5 @@
-// Finds flags, variables and versions that changed since earlier runs: one pattern for all programs
-// that were compiled again because of the same changes.
+// Finds flags, variables, versions and devices that changed since earlier runs: one pattern for all
+// programs that were compiled again because of the same changes.
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -11,12 +11,17 @@ typedef struct subject {
     rk_cause cause;
     rk_difference_kind first, last; // range of kinds
     const char *what;               // "flags or variables"
+    size_t programs_min;            // fewer are not reported
 } subject;
 
-static const subject FLAGS = {RK_PATTERN_FLAG_DRIFT, RK_CAUSE_ENVIRONMENT, RK_DIFFERENCE_FLAG,
-                              RK_DIFFERENCE_VARIABLE, "flags or variables"};
-static const subject VERSIONS = {RK_PATTERN_TOOLCHAIN_DRIFT, RK_CAUSE_TOOLCHAIN,
-                                 RK_DIFFERENCE_VERSION, RK_DIFFERENCE_VERSION, "versions"};
+static const subject FLAGS = {RK_PATTERN_FLAG_DRIFT,  RK_CAUSE_ENVIRONMENT, RK_DIFFERENCE_FLAG,
+                              RK_DIFFERENCE_VARIABLE, "flags or variables", 1};
+static const subject VERSIONS = {
+    RK_PATTERN_TOOLCHAIN_DRIFT, RK_CAUSE_TOOLCHAIN, RK_DIFFERENCE_VERSION,
+    RK_DIFFERENCE_VERSION,      "versions",         1};
+// Other devices change the environment of all programs, as a flag does.
+static const subject DEVICES = {RK_PATTERN_FLAG_DRIFT,  RK_CAUSE_DEVICE, RK_DIFFERENCE_TOPOLOGY,
+                                RK_DIFFERENCE_TOPOLOGY, "devices",       2};
 
 static bool is_about(const subject *s, const rk_difference *d) {
     return !d->follows && d->kind >= s->first && d->kind <= s->last;
@@ -47,9 +52,35 @@ static bool same_change(const rk_difference *a, const rk_difference *b) {
            same_text(a->before, b->before) && same_text(a->after, b->after);
 }
 
-// A program is not counted among those that other changes explain.
+static size_t count_changes(const subject *s, const rk_explained *item) {
+    size_t at = 0, count = 0;
+    while (next_change(s, item, &at))
+        count++;
+    return count;
+}
+
+// Returns whether two programs may be of one upgrade: they share a change, and contradict each
+// other in none. A program that the new version writes in another way has one change more.
+static bool fit_together(const subject *s, const rk_explained *a, const rk_explained *b) {
+    size_t i = 0, common = 0;
+    const rk_difference *x, *y;
+    while ((x = next_change(s, a, &i))) {
+        size_t k = 0;
+        while ((y = next_change(s, b, &k)) &&
+               !(y->kind == x->kind && same_text(x->attribute, y->attribute)))
+            continue;
+        if (y && !same_change(x, y))
+            return false;
+        common += y != NULL;
+    }
+    return common > 0;
+}
+
+// A program is not counted among those that other flags explain.
 static bool same_changes(const subject *s, const rk_explained *a, const rk_explained *b) {
     size_t i = 0, k = 0;
+    if (s != &FLAGS)
+        return fit_together(s, a, b);
     for (;;) {
         const rk_difference *x = next_change(s, a, &i), *y = next_change(s, b, &k);
         if (!x || !y)
@@ -95,12 +126,15 @@ static void add_changes(const subject *s, const rk_explained *item, rk_buf *out)
 static rk_err *add_group(rk_explainer *e, const subject *s, const rk_members *members) {
     const rk_explained *first = members->items[0];
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    for (size_t i = 1; i < members->count; i++)
+        if (count_changes(s, members->items[i]) > count_changes(s, first))
+            first = members->items[i];
     rk_buf_add_format(&text.summary,
                       "%zu program%s compiled again because %s changed since an earlier run: ",
                       members->count, members->count == 1 ? " was" : "s were", s->what);
     add_changes(s, first, &text.summary);
     size_t at = 0;
-    if (s == &VERSIONS && next_change(&FLAGS, first, &at)) {
+    if (s != &FLAGS && next_change(&FLAGS, first, &at)) {
         rk_buf_add_text(&text.summary, "; flags or variables changed, too: ");
         add_changes(&FLAGS, first, &text.summary);
     }
@@ -124,12 +158,14 @@ static rk_err *find(rk_explainer *e, const subject *s) {
             taken[k] = true;
             RK_TRY(rk_members_add(&members, &x->items[k]));
         }
-        RK_TRY(add_group(e, s, &members));
+        if (members.count >= s->programs_min)
+            RK_TRY(add_group(e, s, &members));
     }
     return NULL;
 }
 
 rk_err *rk_find_drift(rk_explainer *e) {
     RK_TRY(find(e, &FLAGS));
-    return find(e, &VERSIONS);
+    RK_TRY(find(e, &VERSIONS));
+    return find(e, &DEVICES);
 }
