@@ -2,6 +2,7 @@
 // results in between, where one program could do the work. patterns_graphs.c finds those of
 // PyTorch/XLA.
 #include "base/alloc.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
 enum {
@@ -37,7 +38,7 @@ static const rk_explained *compilation_of(const rk_explainer *e, size_t process,
 }
 
 static bool is_whole(const rk_known *known) {
-    return known->has_sketch && !rk_sketch_is_eager(&known->sketch);
+    return known->has_sketch && !rk_is_framework_operation(&known->sketch);
 }
 
 // Collects the executed programs of the process, with their last counts.
@@ -100,10 +101,11 @@ static uint64_t eager_per_step(const pieces *list, const rk_process_steps *steps
     return steps->sums.executions > whole ? (steps->sums.executions - whole) / steps->count : 0;
 }
 
-// Removes the framework operations if they are not of the steps.
+// Removes the framework operations if they are not of the steps. Without steps, totals do not show
+// it.
 static void remove_outside_steps(const rk_explainer *e, size_t process,
                                  const rk_process_steps *steps, pieces *list) {
-    if (steps->count && eager_per_step(list, steps) < EAGER_MIN)
+    if (!steps->count || eager_per_step(list, steps) < EAGER_MIN)
         list->count = 0;
     remove_start(e, process, list);
 }

@@ -3,6 +3,7 @@
 // step may share most of their lines. So this file decides which graphs are versions of each other,
 // and which ones are parts of one step, executed one after the other.
 #include "base/alloc.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
 enum {
@@ -27,6 +28,7 @@ typedef struct graphs {
     graph *items; // owned
     size_t count;
     uint64_t steps;
+    bool is_guess;            // step detection found no steps
     double executions, reads; // in each step
     size_t parts;             // groups that recur in the steps
 } graphs;
@@ -130,27 +132,12 @@ static void join_versions(graphs *list, bool open) {
     }
 }
 
-// Share of the results that two graphs have in common, by type.
-static double same_results(const rk_sketch *a, const rk_sketch *b) {
-    uint32_t common = 0,
-             all = a->result_count > b->result_count ? a->result_count : b->result_count;
-    for (uint32_t i = 0; i < a->result_count; i++) {
-        uint32_t before = 0, there = 0; // equal types up to here, and on the other side
-        for (uint32_t k = 0; k <= i; k++)
-            before += strcmp(a->results[k].type, a->results[i].type) == 0;
-        for (uint32_t k = 0; k < b->result_count; k++)
-            there += strcmp(b->results[k].type, a->results[i].type) == 0;
-        common += before <= there;
-    }
-    return all ? (double)common / all : 1;
-}
-
 // Returns whether two graphs may be versions by their sketches alone. `both_loaded`: nothing was
 // compared, so any similarity counts.
 static bool look_like_versions(const rk_sketch *a, const rk_sketch *b, bool both_loaded) {
     double similarity = is_read(a) == is_read(b) ? rk_sketch_similarity(a, b, true) : 0;
     return similarity > 0 && (both_loaded || (similarity >= VERSION_SIMILARITY &&
-                                              same_results(a, b) >= VERSION_RESULTS));
+                                              rk_same_results(a, b) >= VERSION_RESULTS));
 }
 
 // Joins graphs that were not compared with another graph of this process: they were loaded, or
@@ -175,7 +162,7 @@ static bool are_parts(const graphs *list, size_t at, size_t other) {
     return one->group != before->group && is_open(one->item) && recurs(list, at) &&
            recurs(list, other) &&
            (one->item->similarity < VERSION_SIMILARITY ||
-            same_results(&one->known->sketch, &before->known->sketch) < VERSION_RESULTS);
+            rk_same_results(&one->known->sketch, &before->known->sketch) < VERSION_RESULTS);
 }
 
 // Returns whether only the first step executed the graph that graph `at` was compared with. Later
@@ -199,7 +186,8 @@ static uint64_t largest_group(const graphs *list) {
 }
 
 // The number of steps, if step detection found none: a counter makes every program a new one. The
-// group with the fewest executions is executed once in each step.
+// group with the fewest executions is executed once in each step. Totals do not show this, so it
+// only serves to see which graphs are no versions of each other.
 static uint64_t guess_steps(const graphs *list) {
     uint64_t most = largest_group(list), fewest = most;
     for (size_t i = 0; i < list->count; i++) {
@@ -221,6 +209,7 @@ static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
     for (size_t i = 0; i < list->count; i++)
         groups[i] = list->items[i].group;
     join_versions(list, true);
+    list->is_guess = true;
     list->steps = guess_steps(list);
     for (size_t i = 0; i < list->count; i++)
         list->items[i].group = groups[i];
@@ -242,7 +231,7 @@ static void sum_up(graphs *list, const rk_run_process *process, const rk_process
             executions += count;
         }
     }
-    if (steps->count == list->steps) // exact: without the first step, which may differ
+    if (!list->is_guess) // exact: without the first step, which may differ
         executions = steps->sums.executions;
     list->executions = (double)executions / (double)list->steps;
     list->reads = process->counts.executions
@@ -276,8 +265,11 @@ static bool is_cut_by_reads(const graphs *list) {
     return false;
 }
 
+// Parts of different kinds of steps are no parts of one step: a step must execute as many programs.
 static bool is_in_pieces(const graphs *list) {
-    return list->parts >= PARTS_MIN || (list->parts > 1 && is_cut_by_reads(list));
+    size_t least = list->parts >= PARTS_MIN ? PARTS_MIN : 2;
+    return list->executions + 0.5 >= (double)least &&
+           (list->parts >= PARTS_MIN || (list->parts > 1 && is_cut_by_reads(list)));
 }
 
 // The place.
@@ -382,9 +374,11 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     sum_up(&list, &e->run->processes[process], steps);
     if (!is_in_pieces(&list))
         return NULL;
+    RK_TRY(take_parts(e, &list, &members));
+    if (list.is_guess)
+        return NULL;
     *out_found = true;
     RK_TRY(find_place(e, &list, &file, &line));
-    RK_TRY(take_parts(e, &list, &members));
     describe(&list, &text);
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text, file,
                           line);

@@ -22,6 +22,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
 // Number of the first request of a process for a program; UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);
 
-// Number of the first request of a process for the program of its steps, which is the most executed
-// one of the user's own. What was requested before is of the start. UINT64_MAX if there is none.
+// Number of the first request of a process for the program of its steps: of the user's own
+// programs, the one that executed the most operations. What was requested before is of the start.
+// UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_step_request(const rk_explainer *e, size_t process);

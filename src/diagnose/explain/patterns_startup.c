@@ -1,6 +1,7 @@
 // Finds a start that compiles operation by operation: code outside of any jitted function, such as
 // the initialization of a model, of which each operation is a program of its own.
 #include "base/alloc.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
 enum { PROGRAMS_MIN = 10 };
@@ -50,19 +51,20 @@ uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known 
     return UINT64_MAX;
 }
 
-// The program of the steps: the most executed one of the user's own. NULL if there is none.
+// The program of the steps: of the user's own programs, the one that executed the most operations.
+// (A small function of the start may be executed more often.) NULL if there is none.
 static const rk_known *find_step(const rk_explainer *e, size_t process) {
     const rk_known *step = NULL;
-    uint64_t most = 0;
+    double most = 0;
     for (size_t i = 0; i < e->run->executed_count; i++) {
         const rk_run_executed *executed = &e->run->executed[i];
         const rk_known *known =
             executed->process == process ? rk_corpus_find(e->corpus, executed->key) : NULL;
-        if (!known || !known->has_sketch || rk_sketch_is_eager(&known->sketch) ||
-            executed->executions <= most)
+        if (!known || !known->has_sketch || rk_is_framework_operation(&known->sketch))
             continue;
-        most = executed->executions;
-        step = known;
+        double work = (double)executed->executions * known->sketch.op_count;
+        step = work > most ? known : step;
+        most = work > most ? work : most;
     }
     return step;
 }

@@ -3,6 +3,7 @@
 
 static rk_explanation explanation;
 static rk_run_executed executed[2];
+static rk_run_steps steps;
 
 static int teardown(void **state) {
     rk_explanation_cleanup(&explanation);
@@ -25,6 +26,11 @@ static void explain(fixture *f, const char *job, unsigned first, uint64_t first_
     }
     f->run.model.executed = executed;
     f->run.model.executed_count = 2;
+    uint64_t most = first_executions > second_executions ? first_executions : second_executions;
+    steps = (rk_run_steps){
+        .steps = {.rhythm = 1, .executions = first_executions + second_executions, .steps = most}};
+    f->run.model.steps = &steps;
+    f->run.model.step_count = 1;
     f->run.processes[0].counts.executions = first_executions + second_executions;
     f->run.processes[0].counts.device_to_host = first_executions;
     run_fixture_load(f);
