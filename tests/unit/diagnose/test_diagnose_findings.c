@@ -1,0 +1,360 @@
+// What must not be found: families of several functions, counters of random keys, optional inputs
+// of two functions, fragments without steps. And what must still be found beside it.
+#include "base/alloc.h"
+#include "diagnose/explain/patterns_internal.h"
+#include "run_fixture.h"
+
+static rk_explanation explanation;
+static rk_run_executed executed[RUN_FIXTURE_REQUESTS_MAX];
+static rk_run_steps steps;
+
+static int teardown(void **state) {
+    rk_explanation_cleanup(&explanation);
+    return run_fixture_teardown(state);
+}
+
+static void explain_after(fixture *f, rk_earlier_runs earlier) {
+    run_fixture_load(f);
+    rk_expect_ok(rk_explain(&f->run.model, earlier, &f->corpus, &explanation));
+}
+
+static void explain(fixture *f) {
+    explain_after(f, (rk_earlier_runs){NULL, 0});
+}
+
+static void ask(fixture *f, const char *job, unsigned number) {
+    run_fixture_keep(f, job, number, true);
+    (void)run_fixture_ask(&f->run, job, number);
+}
+
+static const rk_pattern *find_pattern(rk_pattern_kind kind) {
+    for (size_t i = 0; i < explanation.pattern_count; i++)
+        if (explanation.patterns[i].kind == kind)
+            return &explanation.patterns[i];
+    return NULL;
+}
+
+static void expect_cause(size_t index, rk_cause cause) {
+    assert_true(index < explanation.count);
+    assert_string_equal(rk_cause_name(explanation.items[index].cause), rk_cause_name(cause));
+}
+
+static void expect_in(const char *text, const char *part) {
+    if (!text || !strstr(text, part))
+        fail_msg("'%s' is not in '%s'", part, text ? text : "nothing");
+}
+
+static void expect_not_in(const char *text, const char *part) {
+    if (text && strstr(text, part))
+        fail_msg("'%s' is in '%s'", part, text);
+}
+
+// Shapes.
+
+static void sizes_of_several_functions_are_no_family(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "kernels", i);
+    explain(*state);
+    assert_null(find_pattern(RK_PATTERN_SHAPE_FAMILY));
+    expect_cause(3, RK_CAUSE_SHAPE); // walk again, with another size
+    assert_ptr_equal(explanation.items[3].nearest_of, explanation.items[0].compile);
+}
+
+static void sizes_of_one_function_are_a_family(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "lengths", i);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 3);
+}
+
+static void another_mapped_function_is_no_shape(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "mapped", i);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_FIRST);
+    expect_cause(2, RK_CAUSE_SHAPE);
+    assert_ptr_equal(explanation.items[2].nearest_of, explanation.items[1].compile);
+}
+
+// Operations of the framework.
+
+static void more_random_keys_are_no_counter(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "split", i);
+    explain(*state);
+    assert_int_equal(explanation.pattern_count, 0);
+    for (size_t i = 0; i < 3; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+}
+
+static void advice_on_an_operation_names_the_call(void **state) {
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "split", i);
+    explain(*state);
+    assert_int_equal(explanation.pattern_count, 0);
+    expect_cause(4, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[4].advice, "Line 6 of train.py calls threefry_split");
+    expect_not_in(explanation.items[4].advice, "round it up");
+}
+
+// Inputs.
+
+static void two_functions_have_no_optional_inputs(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "models", i);
+    explain(*state);
+    assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
+}
+
+static void inputs_that_grow_are_not_optional(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "history", i);
+    explain(*state);
+    assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
+    expect_cause(3, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[3].advice, "a list that grows");
+}
+
+static void keys_that_come_and_go_are_optional(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "keys", i);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_OPTIONAL_INPUTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 3);
+}
+
+// Fragments.
+
+// Notes that the run executed each of its requests that often, in so many steps.
+static void execute(fixture *f, uint64_t executions, uint64_t step_count) {
+    rk_run_model *model = &f->run.model;
+    for (size_t i = 0; i < model->compile_count; i++) {
+        model->compiles[i].executions = i;
+        model->compiles[i].has_executions = true;
+        executed[i] = (rk_run_executed){.executions = executions};
+        memcpy(executed[i].key, model->compiles[i].key, sizeof executed[i].key);
+    }
+    model->executed = executed;
+    model->executed_count = model->compile_count;
+    f->run.processes[0].counts.executions = executions * model->compile_count;
+    steps = (rk_run_steps){.steps = {.rhythm = 1,
+                                     .executions = executions * model->compile_count,
+                                     .steps = step_count}};
+    model->steps = &steps;
+    model->step_count = step_count > 0;
+}
+
+static void ask_for_eager_steps(fixture *f) {
+    ask(f, "shape", 1);
+    for (unsigned i = 1; i <= 4; i++) {
+        run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
+        (void)run_fixture_ask(&f->run, "eager", i);
+    }
+    ask(f, "plain", 1);
+    ask(f, "bound", 1);
+}
+
+static void operations_of_each_step_are_fragments(void **state) {
+    ask_for_eager_steps(*state);
+    execute(*state, 10, 10);
+    explain(*state);
+    assert_non_null(find_pattern(RK_PATTERN_FRAGMENTS));
+}
+
+static void without_steps_operations_are_no_fragments(void **state) {
+    ask_for_eager_steps(*state);
+    execute(*state, 10, 0);
+    explain(*state);
+    assert_null(find_pattern(RK_PATTERN_FRAGMENTS));
+}
+
+static void without_steps_graphs_are_no_fragments(void **state) {
+    ask(*state, "torch_read", 1);
+    ask(*state, "torch_read", 2);
+    execute(*state, 5, 0);
+    explain(*state);
+    assert_int_equal(explanation.pattern_count, 0);
+    for (size_t i = 0; i < 2; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+}
+
+// Each step executes one of the two.
+static void graphs_that_take_turns_are_no_fragments(void **state) {
+    fixture *f = *state;
+    ask(f, "torch_read", 1);
+    ask(f, "torch_read", 2);
+    execute(f, 5, 5);
+    steps.steps.executions = 5;
+    for (size_t i = 0; i < 2; i++) { // a warm start
+        f->run.compiles[i].compiled = false;
+        f->run.compiles[i].outcome = RK_OUTCOME_HIT;
+    }
+    explain(f);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
+// The start.
+
+// Requests `count` operations of a job, and then the program of the steps. A function of jax.random
+// is executed more often than the step.
+static void start(fixture *f, const char *job, unsigned count) {
+    ask(f, "split", 1);
+    for (unsigned i = 1; i <= count; i++) {
+        run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = 1, .number = i});
+        run_fixture_ask(&f->run, job, i)->compile_ns = 100000000u;
+    }
+    ask(f, "shape", 1);
+    execute(f, 10, 0);
+    executed[0].executions = 1000;
+}
+
+static void a_start_with_random_values_is_of_single_operations(void **state) {
+    start(*state, "eager", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 20);
+}
+
+static void advice_names_a_plain_function(void **state) {
+    start(*state, "plain", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->advice, "jax.jit(create)");
+}
+
+static void advice_does_not_name_a_bound_method(void **state) {
+    start(*state, "bound", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_not_in(pattern->advice, "jax.jit(create)");
+    expect_in(pattern->advice, "keeps state");
+}
+
+// Blocks.
+
+static void blocks_are_explained_in_the_words_of_the_framework(void **state) {
+    (void)state;
+    static char name[] = "SyncTensorsGraph.12";
+    rk_run_compile compile = {.seq = 1, .name = name, .compile_ns = 1000};
+    rk_explained item = {.compile = &compile, .blocks = {.count = 8, .op_count = 40, .share = 0.9}};
+    rk_explanation x = {.items = &item, .count = 1};
+    rk_explainer e = {.out = &x};
+    rk_expect_ok(rk_find_repeated_blocks(&e));
+    assert_int_equal(x.pattern_count, 1);
+    expect_in(x.patterns[0].advice, "torch_xla.experimental.scan");
+    expect_not_in(x.patterns[0].advice, "jax");
+    x.items = NULL;
+    x.count = 0;
+    rk_explanation_cleanup(&x);
+}
+
+// Drift.
+
+typedef struct drift {
+    const char *job;
+    const char *components_before, *components_after;
+    const char *toolchain_before, *toolchain_after;
+} drift;
+
+static void keep_again(fixture *f, const drift *d) {
+    run_fixture_keep_entry(f, &(fixture_kept){.job = d->job,
+                                              .file = 1,
+                                              .components = d->components_before,
+                                              .toolchain = d->toolchain_before,
+                                              .is_of_other_run = true});
+    run_fixture_keep_entry(f, &(fixture_kept){.job = d->job,
+                                              .file = 1,
+                                              .environment = 1,
+                                              .components = d->components_after,
+                                              .toolchain = d->toolchain_after});
+    (void)run_fixture_ask(&f->other, d->job, 1);
+    (void)run_fixture_ask_in(&f->run, d->job, 1, 1);
+}
+
+#define DEVICES(n) "{\"kind\":\"topology\",\"name\":\"topology.devices\",\"value\":\"" n "\"}"
+
+static void other_devices_are_one_finding(void **state) {
+    fixture *f = *state;
+    static const char *const jobs[] = {"shape", "branch", "counter"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(jobs); i++)
+        keep_again(f, &(drift){.job = jobs[i],
+                               .components_before = DEVICES("4"),
+                               .components_after = DEVICES("8")});
+    explain(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FLAG_DRIFT);
+    assert_int_equal(explanation.patterns[0].member_count, 3);
+    expect_in(explanation.patterns[0].summary, "devices changed");
+    expect_in(explanation.patterns[0].summary, "from 4 to 8");
+    expect_cause(0, RK_CAUSE_DEVICE);
+}
+
+static const char OLD[] = "{\"jax\":\"0.10.1\",\"jaxlib\":\"0.10.1\"}",
+                  NEW[] = "{\"jax\":\"0.10.2\",\"jaxlib\":\"0.10.2\"}";
+
+static void one_upgrade_is_one_pattern_also_if_some_programs_change(void **state) {
+    fixture *f = *state;
+    keep_again(f, &(drift){.job = "shape", .toolchain_before = OLD, .toolchain_after = NEW});
+    keep_again(f, &(drift){.job = "branch",
+                           .components_before = "{\"kind\":\"version\",\"name\":\"other\","
+                                                "\"value\":\"1\"}",
+                           .components_after = "{\"kind\":\"version\",\"name\":\"other\","
+                                               "\"value\":\"2\"}",
+                           .toolchain_before = OLD,
+                           .toolchain_after = NEW});
+    explain(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].member_count, 2);
+    expect_in(explanation.patterns[0].summary, "other from 1 to 2");
+}
+
+static void an_upgrade_compiles_the_frameworks_operations_too(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++) {
+        run_fixture_keep_entry(
+            f,
+            &(fixture_kept){.job = "split", .file = i, .toolchain = OLD, .is_of_other_run = true});
+        run_fixture_keep_entry(
+            f, &(fixture_kept){.job = "split", .file = i, .toolchain = NEW, .environment = 1});
+        (void)run_fixture_ask(&f->other, "split", i);
+        (void)run_fixture_ask_in(&f->run, "split", i, 1);
+    }
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    for (size_t i = 0; i < 3; i++)
+        expect_cause(i, RK_CAUSE_TOOLCHAIN);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].member_count, 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(sizes_of_several_functions_are_no_family),
+        TEST(sizes_of_one_function_are_a_family),
+        TEST(another_mapped_function_is_no_shape),
+        TEST(more_random_keys_are_no_counter),
+        TEST(advice_on_an_operation_names_the_call),
+        TEST(two_functions_have_no_optional_inputs),
+        TEST(inputs_that_grow_are_not_optional),
+        TEST(keys_that_come_and_go_are_optional),
+        TEST(operations_of_each_step_are_fragments),
+        TEST(without_steps_operations_are_no_fragments),
+        TEST(without_steps_graphs_are_no_fragments),
+        TEST(graphs_that_take_turns_are_no_fragments),
+        TEST(a_start_with_random_values_is_of_single_operations),
+        TEST(advice_names_a_plain_function),
+        TEST(advice_does_not_name_a_bound_method),
+        cmocka_unit_test(blocks_are_explained_in_the_words_of_the_framework),
+        TEST(other_devices_are_one_finding),
+        TEST(one_upgrade_is_one_pattern_also_if_some_programs_change),
+        TEST(an_upgrade_compiles_the_frameworks_operations_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
