@@ -94,11 +94,26 @@ static bool is_known_to_starts(const rk_explainer *e, size_t index, const rk_exp
     return false;
 }
 
+// Compares an operation of the framework with that of the last start, if other versions or devices
+// are what differs. All operations are compiled again then, whatever siblings they have.
+static rk_err *try_upgrade(const rk_explainer *e, size_t index, const rk_loaded *loaded,
+                           const rk_explained *item, choice *best) {
+    choice trial = {.candidate = {.known = NULL}};
+    rk_err *err = item->is_eager ? try_source(e, index, loaded, item, 0, &trial) : NULL;
+    if (!err && trial.candidate.known && trial.diff.elsewhere &&
+        rk_same_types(&trial.candidate.known->sketch, &item->program->sketch))
+        *best = trial;
+    else
+        rk_known_diff_cleanup(&trial.diff);
+    return err;
+}
+
 static rk_err *choose(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                       const rk_explained *item, choice *best) {
     // The framework's own operations are compared with those of the same line first, and a program
     // that the last start had no counterpart of with the programs that it comes in addition to.
-    if ((item->is_eager || rk_explain_is_additional(e, index)) &&
+    RK_TRY(try_upgrade(e, index, loaded, item, best));
+    if (!best->candidate.known && (item->is_eager || rk_explain_is_additional(e, index)) &&
         !is_known_to_starts(e, index, item))
         RK_TRY(try_source(e, index, loaded, item, RK_NEAREST_SIBLING, best));
     for (unsigned source = 0; source < RK_NEAREST_SOURCE_COUNT; source++) {

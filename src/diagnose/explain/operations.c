@@ -140,6 +140,19 @@ double rk_same_results(const rk_sketch *a, const rk_sketch *b) {
     return all ? (double)common / all : 1;
 }
 
+static bool same_values(const rk_sketch_value *a, uint32_t a_count, const rk_sketch_value *b,
+                        uint32_t b_count) {
+    for (uint32_t i = 0; i < a_count && a_count == b_count; i++)
+        if (strcmp(a[i].type, b[i].type) != 0)
+            return false;
+    return a_count == b_count;
+}
+
+bool rk_same_types(const rk_sketch *a, const rk_sketch *b) {
+    return same_values(a->inputs, a->input_count, b->inputs, b->input_count) &&
+           same_values(a->results, a->result_count, b->results, b->result_count);
+}
+
 // Framework operations.
 
 // Returns whether jax.random or one of its generators has a function of this name, which JAX

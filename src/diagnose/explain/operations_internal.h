@@ -25,5 +25,8 @@ RK_HIDDEN bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool
 // The share of the operations of the smaller program that the larger program has, too, by kind.
 RK_HIDDEN double rk_contained_operations(const rk_sketch *a, const rk_sketch *b);
 
+// Returns whether two programs have inputs and results of the same types.
+RK_HIDDEN bool rk_same_types(const rk_sketch *a, const rk_sketch *b);
+
 // The share of the results that two programs have in common, by type.
 RK_HIDDEN double rk_same_results(const rk_sketch *a, const rk_sketch *b);

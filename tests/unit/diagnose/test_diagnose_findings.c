@@ -314,15 +314,18 @@ static void one_upgrade_is_one_pattern_also_if_some_programs_change(void **state
     expect_in(explanation.patterns[0].summary, "other from 1 to 2");
 }
 
-static void an_upgrade_compiles_the_frameworks_operations_too(void **state) {
-    fixture *f = *state;
+// With `rewritten`, the new version writes each program in another way.
+static void expect_upgraded_operations(fixture *f, bool rewritten) {
     for (unsigned i = 1; i <= 3; i++) {
-        run_fixture_keep_entry(
-            f,
-            &(fixture_kept){.job = "split", .file = i, .toolchain = OLD, .is_of_other_run = true});
+        unsigned before = rewritten ? 10 + i : i;
+        run_fixture_keep_entry(f, &(fixture_kept){.job = "split",
+                                                  .file = i,
+                                                  .number = before,
+                                                  .toolchain = OLD,
+                                                  .is_of_other_run = true});
         run_fixture_keep_entry(
             f, &(fixture_kept){.job = "split", .file = i, .toolchain = NEW, .environment = 1});
-        (void)run_fixture_ask(&f->other, "split", i);
+        (void)run_fixture_ask(&f->other, "split", before);
         (void)run_fixture_ask_in(&f->run, "split", i, 1);
     }
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
@@ -330,6 +333,14 @@ static void an_upgrade_compiles_the_frameworks_operations_too(void **state) {
         expect_cause(i, RK_CAUSE_TOOLCHAIN);
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(explanation.patterns[0].member_count, 3);
+}
+
+static void an_upgrade_compiles_the_frameworks_operations_too(void **state) {
+    expect_upgraded_operations(*state, false);
+}
+
+static void an_upgrade_that_rewrites_operations_counts_them(void **state) {
+    expect_upgraded_operations(*state, true);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
@@ -355,6 +366,7 @@ int main(void) {
         TEST(other_devices_are_one_finding),
         TEST(one_upgrade_is_one_pattern_also_if_some_programs_change),
         TEST(an_upgrade_compiles_the_frameworks_operations_too),
+        TEST(an_upgrade_that_rewrites_operations_counts_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
