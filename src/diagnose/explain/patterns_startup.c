@@ -22,6 +22,7 @@ typedef struct origin {
 typedef struct group {
     const origin **items; // owned
     size_t count, depth;
+    size_t calls; // of several calls outside of all functions; 0: one call stands for the group
     uint64_t cost_ns;
 } group;
 
@@ -252,6 +253,38 @@ static bool descend(const startup *self, group *g) {
     return true;
 }
 
+static bool is_new_call(const group *g, size_t before, const origin *o) {
+    for (size_t i = 0; i < before; i++)
+        if (same_path(g->items[i], o, g->depth))
+            return false;
+    return true;
+}
+
+// Narrows a group that no call stands for to its calls of many operations: a script initializes one
+// model after the other, outside of all functions. Returns in `out_found` whether they are worth a
+// finding together.
+static rk_err *take_calls(const startup *self, group *g, bool *out_found) {
+    rk_autofree bool *keep = rk_calloc(g->count + 1, sizeof *keep);
+    size_t kept = 0;
+    if (!keep)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < g->count; i++) {
+        child call = sum_child(g, g->items[i]);
+        keep[i] = 2 * call.count >= PROGRAMS_MIN && is_call(&call);
+    }
+    g->cost_ns = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        if (!keep[i])
+            continue;
+        g->calls += is_new_call(g, kept, g->items[i]);
+        g->cost_ns += g->items[i]->item->compile->compile_ns;
+        g->items[kept++] = g->items[i];
+    }
+    g->count = kept;
+    *out_found = is_much(self, kept, g->cost_ns);
+    return NULL;
+}
+
 // The call that stands for the group. If it is a function that calls a library again and again
 // (model.add of each layer), the costliest of these calls.
 static const rk_stack_frame *find_place(const group *g) {
@@ -347,7 +380,9 @@ static void add_summary(const group *g, const rk_buf *name, rk_buf *out) {
                       "%zu operations before the first step are compiled one by one, each as "
                       "a program of its own, ",
                       g->count);
-    if (name->len)
+    if (g->calls > 1)
+        rk_buf_add_format(out, "in %zu calls, the costliest of them on this line", g->calls);
+    else if (name->len)
         rk_buf_add_format(out, "in the call of %s", rk_buf_text(name));
     else
         rk_buf_add_text(out, "in the call on this line");
@@ -393,6 +428,8 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
     while (descend(&self, &g))
         continue;
     *out_found = g.depth > 0;
+    if (!*out_found)
+        RK_TRY(take_calls(&self, &g, out_found));
     return *out_found ? report(e, &g) : NULL;
 }
 

@@ -198,14 +198,20 @@ static void graphs_that_take_turns_are_no_fragments(void **state) {
 
 // The start.
 
-// Requests `count` operations of a job, and then the program of the steps. A function of jax.random
-// is executed more often than the step.
+// Requests operations of a job: `count` times the program of the file.
+static void ask_for_operations(fixture *f, const char *job, unsigned file, unsigned count) {
+    for (unsigned i = 1; i <= count; i++) {
+        unsigned number = 100 * (file - 1) + i;
+        run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = file, .number = number});
+        run_fixture_ask(&f->run, job, number)->compile_ns = 100000000u;
+    }
+}
+
+// The same, and then the program of the steps. A function of jax.random is executed more often than
+// the step.
 static void start(fixture *f, const char *job, unsigned count) {
     ask(f, "split", 1);
-    for (unsigned i = 1; i <= count; i++) {
-        run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = 1, .number = i});
-        run_fixture_ask(&f->run, job, i)->compile_ns = 100000000u;
-    }
+    ask_for_operations(f, job, 1, count);
     ask(f, "shape", 1);
     execute(f, 10, 0);
     executed[0].executions = 1000;
@@ -217,6 +223,33 @@ static void a_start_with_random_values_is_of_single_operations(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 20);
+}
+
+// It is executed more often than the step, and requested before the operations.
+static void a_small_function_of_the_start_is_not_the_step(void **state) {
+    fixture *f = *state;
+    ask(f, "optional", 1);
+    ask_for_operations(f, "eager", 1, 20);
+    ask(f, "minor", 1);
+    execute(f, 10, 0);
+    executed[0].executions = 100;
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 20);
+}
+
+// Neither call alone costs a second.
+static void a_start_of_several_calls_is_one_finding(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "calls", 2, 8);
+    start(f, "calls", 8);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 16);
+    assert_true(pattern->line == 4 || pattern->line == 5);
+    expect_in(pattern->summary, "in 2 calls");
 }
 
 static void advice_names_a_plain_function(void **state) {
@@ -364,6 +397,8 @@ int main(void) {
         TEST(without_steps_graphs_are_no_fragments),
         TEST(graphs_that_take_turns_are_no_fragments),
         TEST(a_start_with_random_values_is_of_single_operations),
+        TEST(a_small_function_of_the_start_is_not_the_step),
+        TEST(a_start_of_several_calls_is_one_finding),
         TEST(advice_names_a_plain_function),
         TEST(advice_does_not_name_a_bound_method),
         cmocka_unit_test(blocks_are_explained_in_the_words_of_the_framework),
