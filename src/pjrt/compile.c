@@ -306,7 +306,7 @@ void rk_request_report(rk_request *r, uint64_t start_ns) {
     fill_event(r, start_ns, &event);
     event.executions =
         rk_steps_add_executable(for_client && !event.failed ? r->args->executable : NULL, event.key,
-                                event.name, &r->info.role, for_client && event.compiled);
+                                r->code, event.name, &r->info.role, for_client && event.compiled);
     rk_journal_add_compile(r->runtime->journal, &event);
     rk_record_request(r, start_ns);
     rk_prefetch_answered(r);

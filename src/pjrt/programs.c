@@ -1,5 +1,7 @@
 #include "pjrt/programs.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 
 enum { FIRST_SLOTS = 64, REMOVED = 1 };
@@ -35,6 +37,69 @@ static rk_span read_name(const char *name, bool *out_is_users) {
     *out_is_users = bare.len > 0 && !is_numbered && !ends_with(bare, "__lambda") &&
                     !ends_with(bare, "__lambda_");
     return bare;
+}
+
+bool rk_programs_is_anonymous(const char *name) {
+    static const char *const names[] = {
+        "jit_scan",
+        "jit_while",
+        "jit_cond",
+        "jit_custom_jvp_call",
+        "jit_custom_vjp_call",
+        "jit_custom_vjp_call_jaxpr",
+        "jit_custom_linear_solve",
+        "jit_checkpoint",
+        "jit_reduce",
+        "jit_reduce_window",
+        "jit_pure_callback",
+        "jit_io_callback",
+        "jit_call_exported",
+        "jit__unnamed_function_",
+        "jit__unnamed_wrapped_function_",
+        "jit_wrapped", // a Pallas kernel
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+// Returns whether the program's locations name a function `name`: "step", "make.<locals>.step".
+// MLIR bytecode ends each string with a zero byte.
+static bool has_frame(rk_span code, rk_span name) {
+    const uint8_t *at = code.data, *end = code.data + code.len;
+    while ((at = memmem(at, (size_t)(end - at), name.data, name.len))) {
+        bool begins = at > code.data && (at[-1] == 0 || at[-1] == '.');
+        if (begins && at + name.len < end && at[name.len] == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+// Returns whether `name` is the name of the only primitive of its program: "jit(sqrt)/sqrt".
+static bool is_primitive(rk_span code, rk_span name) {
+    char stack[128];
+    int len = snprintf(stack, sizeof stack, "jit(%.*s)/%.*s", (int)name.len,
+                       (const char *)name.data, (int)name.len, (const char *)name.data);
+    return len < (int)sizeof stack && memmem(code.data, code.len, stack, (size_t)len);
+}
+
+bool rk_programs_is_operation(rk_span code, const char *name, const rk_program_role *role) {
+    enum { CODE_MAX = 1 << 16, OPERATIONS_MAX = 512, INPUTS_MAX = 4, FEW_OPERATIONS = 16 };
+    static const char prefix[] = "jit_";
+    size_t len = strlen(name), skip = sizeof prefix - 1;
+    bool is_user_name;
+    (void)read_name(name, &is_user_name);
+    // JAX records ten frames at most: the frame of a function with deep calls may be missing.
+    bool is_small = role->operations > 0 && role->operations <= OPERATIONS_MAX &&
+                    role->carried <= 1 && code.len <= CODE_MAX &&
+                    (role->inputs <= INPUTS_MAX || role->operations <= FEW_OPERATIONS);
+    if (!is_small || !is_user_name || len <= skip || memcmp(name, prefix, skip) != 0 ||
+        rk_programs_is_anonymous(name))
+        return false;
+    rk_span function = rk_span_of(name + skip, len - skip);
+    return !has_frame(code, function) || is_primitive(code, function);
 }
 
 static uint32_t slot_of_key(const rk_programs *programs, const rk_digest *key) {

@@ -36,6 +36,15 @@ void rk_programs_set_role(rk_step_program *step, const rk_program_role *role);
 // the name; other names distinguish no functions.
 bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_users);
 
+// True for the name of a primitive that JAX runs outside of any jitted function, with a function of
+// the user inside: "jit_scan". Such a name does not identify the function. Also true for the names
+// that JAX gives to functions without a name.
+bool rk_programs_is_anonymous(const char *name);
+
+// True for a single operation of JAX, outside of any jitted function: "jit_multiply". `code`: the
+// program as JAX sent it, with its locations. If in doubt, false.
+bool rk_programs_is_operation(rk_span code, const char *name, const rk_program_role *role);
+
 // Returns the number of the program with that key, and adds the program if it is new. If `key` is
 // NULL, the program is always new. `role`: NULL if it is not known. RK_NO_PROGRAM if memory is
 // short.

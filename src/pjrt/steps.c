@@ -155,14 +155,16 @@ uint64_t rk_steps_count_executions(uint64_t transfers) {
     return words > others ? words - others : 0;
 }
 
-static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, const char *name,
-                 const rk_program_role *role) {
+static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, rk_span code,
+                 const char *name, const rk_program_role *role) {
     uint64_t handle = (uint64_t)(uintptr_t)executable;
     uint32_t before = programs.count;
     uint32_t program = rk_programs_add(&programs, key ? &key->digest : NULL, name, role);
     // More exact than the first execution, which is only seen when the ring is processed.
-    if (programs.count > before)
+    if (programs.count > before) {
         grown_ns = rk_monotonic_ns();
+        programs.items[program].step.is_operation = rk_programs_is_operation(code, name, role);
+    }
     last_handle = 0;
     rk_programs_unbind(&programs, handle);
     if (program != RK_NO_PROGRAM && !rk_programs_bind(&programs, handle, program))
@@ -170,12 +172,13 @@ static void bind(const PJRT_LoadedExecutable *executable, const rk_key *key, con
 }
 
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
-                                 const char *name, const rk_program_role *role, bool is_real) {
+                                 rk_span code, const char *name, const rk_program_role *role,
+                                 bool is_real) {
     rk_step_detector_state state = {0};
     (void)pthread_mutex_lock(&mutex);
     read_ring();
     if (executable)
-        bind(executable, key, name, role);
+        bind(executable, key, code, name, role);
     if (is_real) {
         compiles++;
         grown_ns = rk_monotonic_ns();

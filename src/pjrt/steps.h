@@ -55,10 +55,11 @@ uint64_t rk_steps_count_executions(uint64_t transfers);
 void rk_steps_mark(void);
 
 // Called after a compile request was answered. `executable` is the result; NULL if there is none.
-// `key`, `name` and `role` are those of its program; `key` is NULL if the program has none.
+// `key`, `code`, `name` and `role` are those of its program; `key` is NULL if the program has none.
 // `is_real`: the plugin's compiler was called. Returns the number of executions before this call.
 uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const rk_key *key,
-                                 const char *name, const rk_program_role *role, bool is_real);
+                                 rk_span code, const char *name, const rk_program_role *role,
+                                 bool is_real);
 
 // True if the process has compiled or loaded a program with that name, and the user gave it.
 // `*out_is_users`: the user gave the name; other names distinguish no functions.

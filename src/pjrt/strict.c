@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "diagnose/diff/quick.h"
 #include "pjrt/error.h"
 #include "pjrt/programs.h"
 #include "pjrt/steps.h"
@@ -129,13 +128,13 @@ static bool may_carry_work(const rk_request *r, const rk_steps_state *state) {
 }
 
 // Returns whether a compilation after warm-up is allowed, because the program is a function that
-// the process has not compiled before. Large programs are not compared: if the end of warm-up is
-// doubtful, any of them may be such a function.
+// the process has not compiled before. Programs that are large or cannot be read are not compared:
+// if the end of warm-up is doubtful, any of them may be such a function.
 static bool is_allowed(const rk_request *r, const rk_steps_state *state, const rk_late *late,
                        bool is_doubtful) {
-    bool is_large = late->cause.len == 0 && r->code.len > RK_QUICK_PROGRAM_MAX_BYTES;
+    bool is_compared = late->cause.len > 0;
     if (is_doubtful)
-        return late->is_new || is_large;
+        return late->is_new || !is_compared;
     return late->is_new && r->runtime->settings->warmup.kind == RK_WARMUP_STEPS &&
            may_carry_work(r, state);
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "diagnose/diff/quick.h"
+#include "pjrt/programs.h"
 #include "pjrt/steps.h"
 
 enum { SEEN_MAX = 64 }; // number of programs remembered, the latest ones
@@ -87,13 +88,15 @@ static bool explain_known(const rk_request *r, rk_late *late) {
     return false;
 }
 
-// Called with the mutex held. If names distinguish no functions, the cause does.
+// Called with the mutex held. If the name does not identify the function, the cause does.
 static bool is_new(const rk_sketch *sketch, rk_cause cause) {
     bool is_users, known = rk_steps_know_name(sketch->module, &is_users);
+    bool is_other =
+        cause == RK_CAUSE_FIRST || cause == RK_CAUSE_STRUCTURE || cause == RK_CAUSE_PARAMETERS;
     if (!is_users)
-        return cause == RK_CAUSE_FIRST || cause == RK_CAUSE_STRUCTURE ||
-               cause == RK_CAUSE_PARAMETERS;
-    return !known || rk_sketch_is_eager(sketch);
+        return is_other;
+    return !known || rk_sketch_is_eager(sketch) ||
+           (is_other && rk_programs_is_anonymous(sketch->module));
 }
 
 static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {

@@ -44,6 +44,17 @@ def test_elsewhere_nothing_happens(store, way):
     assert done.json() == {"stats": None, "explain": None}
 
 
+def test_a_job_that_dies_has_no_steps_that_it_did_not_make(store):
+    """Neither the first time, nor when all programs are loaded."""
+    for _ in range(2):
+        store.start("dies.py", 8, "init", status=1)
+        assert store.stats()["steps"] is None, store.stats()["steps"]
+        assert "not known" in store.cli("stats").stdout
+    store.start("dies.py", 8, "step", status=1)
+    steps = store.stats()["steps"]
+    assert steps is None or steps["count"] == 2, steps
+
+
 def test_a_restart_that_loads_has_no_late_compilation(store):
     for _ in range(2):
         store.start("steps.py", 120, "late", env=PYTHON)

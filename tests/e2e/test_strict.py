@@ -71,6 +71,15 @@ def test_a_function_that_comes_later_has_its_own_warm_up(store):
     assert store.stats()["refused"] == 1
 
 
+def test_control_flow_outside_of_functions_has_its_own_warm_up(store):
+    """JAX names a bare scan `jit_scan`, whatever the function that it scans over."""
+    env = PYTHON | {"REKINDLE_STRICT": "fail"}
+    found = errors(store.start("late.py", "shape", "control", "length", "wait", env=env))
+    assert "cause: shape" in found.pop("shape") and "cause: shape" in found.pop("length"), found
+    assert found == {"scan": None, "while": None, "cond": None, "known": None}
+    assert store.stats()["refused"] == 2
+
+
 def test_off_is_off(store):
     done = store.start("late.py", *ALL, env=PYTHON)
     assert set(errors(done).values()) == {None} and "warm-up" not in done.stderr

@@ -19,6 +19,7 @@ rk_err *rk_step_detector_new(rk_step_detector_emit_fn *emit, void *context,
             (rk_step_detector_program){.token = RK_STEP_DETECTOR_FIRST_GAP + i,
                                        .name = RK_STEP_DETECTOR_FIRST_GAP + i,
                                        .operations = 1,
+                                       .is_operation = true,
                                        .carried = UINT32_C(1) << i >> 1};
     return NULL;
 }
@@ -126,6 +127,8 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
         r->gap += known->carried > 0 && !r->gap_ended;
         return;
     }
+    if (r->valid > 0 && rk_step_detector_entry_at(r, r->entries - 1)->program == program->number)
+        rk_step_detector_note_repetition(r, program->number);
     push_entry(r, program->number, is_new);
     take_entry(r);
 }
@@ -184,18 +187,79 @@ void rk_step_detector_mark(rk_step_detector *r) {
     rk_step_detector_close(r, MARKED_PATTERN, &r->totals);
 }
 
-void rk_step_detector_flush(rk_step_detector *r, bool is_end) {
-    settle(r);
+// Returns a copy that emits to the same function. NULL if memory is short.
+static rk_step_detector *copy_of(const rk_step_detector *r) {
+    rk_step_detector *copy = rk_malloc(sizeof *copy);
+    rk_step_detector_program *programs =
+        rk_malloc(((size_t)r->program_capacity + 1) * sizeof *programs);
+    if (!copy || !programs) {
+        rk_free(copy);
+        rk_free(programs);
+        return NULL;
+    }
+    *copy = *r;
+    copy->programs = programs;
+    if (r->program_capacity > 0)
+        memcpy(programs, r->programs, r->program_capacity * sizeof *programs);
+    copy->current = r->current ? &copy->known[r->current - r->known] : NULL;
+    return copy;
+}
+
+// Leaves only the entries after the closed steps in the history, so that no pattern begins earlier.
+static void forget_closed(rk_step_detector *r) {
+    uint64_t first = r->entries - r->valid;
+    while (first < r->entries &&
+           rk_step_detector_entry_at(r, first)->totals.executions <= r->open.executions)
+        first++;
+    r->valid = r->entries - first;
+    r->begun = r->begun > first ? r->begun : first;
+}
+
+// Closes the executions after the last step. Light programs belong to that step: their work counts
+// for no other.
+static void close_rest(rk_step_detector *r) {
+    rk_step_detector_totals end = r->totals;
+    end.work = r->open.work;
+    for (uint64_t i = r->entries - r->valid; i < r->entries; i++)
+        if (rk_step_detector_entry_at(r, i)->totals.executions > r->open.executions)
+            end.work += rk_step_detector_program_at(r, i)->score;
+    rk_step_detector_close(r, 0, &end);
+}
+
+// Emits what a process that ends now would emit. Changes the detector, so call it with a copy.
+static void emit_rest(rk_step_detector *r, bool is_end) {
     if (!r->current && !r->is_marked && r->valid > 0) {
+        forget_closed(r);
         r->next_look = 0;
-        rk_step_detector_look_for_first(r);
+        if (r->valid > 0)
+            rk_step_detector_look_for_first(r);
     }
     // A step may end with a gap. Then the last step of the process is complete.
     uint32_t gap = rk_step_detector_gap_of(r, r->gap);
     if (is_end && gap != UINT32_MAX && r->current && r->at > 0 && r->at + 1 == r->current->period &&
         r->current->tokens[r->at] == gap)
         take_gap(r);
+    close_rest(r);
     rk_step_detector_emit(r);
+}
+
+static bool is_flushed(const rk_step_detector *r, bool is_end) {
+    return r->flushed.marked_steps == r->marked_steps && (r->flushed.is_end || !is_end) &&
+           memcmp(&r->flushed.totals, &r->totals, sizeof r->totals) == 0;
+}
+
+void rk_step_detector_flush(rk_step_detector *r, bool is_end) {
+    settle(r);
+    if (is_flushed(r, is_end))
+        return;
+    r->flushed.totals = r->totals;
+    r->flushed.marked_steps = r->marked_steps;
+    r->flushed.is_end = is_end;
+    rk_step_detector_emit(r);
+    rk_step_detector *copy = copy_of(r);
+    if (copy)
+        emit_rest(copy, is_end);
+    rk_step_detector_free(copy);
 }
 
 // Returns whether the current pattern has carried at least half of the work so far.

@@ -24,6 +24,9 @@
 //   void from that execution on.
 // - Another pattern, if it has lasted as long or was detected before.
 //
+// A pattern of nothing but single operations of the framework is no step: an initialization of
+// several layers repeats, too.
+//
 // If the program marks where its steps end (rk_step_detector_mark), only the marks count from then
 // on.
 #pragma once
@@ -75,6 +78,7 @@ typedef struct rk_step_program {
     uint32_t name;     // number of the program's name, below 2^31
     bool is_user_name; // the user gave the name, so that programs are compared by it; not for
                        // lambdas and names with a number
+    bool is_operation; // a single operation of the framework, outside of any function of the user
     // The role of the program (rk_program_role in program/program.h); all zero: not known.
     uint32_t operations, carried, carried_types;
     uint64_t carried_bytes;
@@ -91,8 +95,9 @@ void rk_step_detector_compile(rk_step_detector *detector);
 void rk_step_detector_skip(rk_step_detector *detector, uint64_t executions);
 void rk_step_detector_mark(rk_step_detector *detector); // a step ends here
 
-// Emits the steps that are held back. The detector can be used further. `is_end`: no execution is
-// expected soon, so that a last step that may be complete ends here.
+// Emits the steps that are held back, and the executions after them. Later counts do not depend on
+// flushes: what was emitted only because of a flush becomes void with the next range. `is_end`: no
+// execution is expected soon, so that a last step that may be complete ends here.
 void rk_step_detector_flush(rk_step_detector *detector, bool is_end);
 
 // Current counts.

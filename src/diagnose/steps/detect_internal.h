@@ -41,7 +41,10 @@ typedef struct rk_step_detector_program {
     uint64_t carried_bytes;
     uint32_t score;
     uint32_t executions; // until there are RK_STEP_DETECTOR_TIMES
+    uint32_t version_of; // number of a program + 1: the two may be versions of one step; 0: none
     bool is_numbered;    // the user did not give the name
+    bool is_operation;   // of the framework
+    bool is_repeated;    // was executed twice in a row
     bool is_light;       // takes no part in patterns
     bool is_companion;   // light, because it accompanies some of the steps of the reference
 } rk_step_detector_program;
@@ -58,6 +61,7 @@ typedef struct rk_step_detector_pattern {
     bool by_name;
     bool ends_with_update;   // the last program carries more than each of the others
     bool is_training;        // a program returns several values that it got; or is not known
+    bool is_idle;            // only operations of the framework: its repetitions are no steps
     uint64_t steps, matched; // matched: entries
     uint64_t work, host_to_device_bytes; // of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
@@ -95,6 +99,11 @@ struct rk_step_detector {
     rk_step_range range; // not emitted yet
     rk_step_sums last;   // the last step in `range`
     uint64_t ranges;     // number of emitted ranges
+    struct {
+        rk_step_detector_totals totals;
+        uint64_t marked_steps;
+        bool is_end;
+    } flushed; // as of the last flush
     // Fast path for most executions: the current pattern is one program, and the program is
     // executed again with nothing in between. Such executions are only counted in `repeats`, until
     // settle() in detect.c accounts for them.
@@ -128,6 +137,8 @@ static inline uint32_t rk_step_detector_token(const rk_step_detector *r, uint64_
 // Returns what is known of a program, and adds it if it is new. NULL if memory is short.
 RK_HIDDEN rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
                                                            const rk_step_program *program);
+// Notes that the program is executed twice in a row.
+RK_HIDDEN void rk_step_detector_note_repetition(rk_step_detector *r, uint32_t program);
 // Returns the number of a gap of this length; UINT32_MAX if it is too short to count.
 RK_HIDDEN uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length);
 // Returns whether a light program is large. It is an evaluation, an attack on the model or the

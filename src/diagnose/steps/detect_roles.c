@@ -15,6 +15,7 @@ enum {
     GAP_END = 4,             // a light program with this part of the operations ends a gap
     GAP_MIN = 6,             // executions; a gap also has about one for each carried result
     VERSION_CARRIED_MIN = 4, // versions of one step are only known by so many carried results
+    VERSION_BYTES = 16,      // the state of versions differs by less than this part
 };
 
 uint32_t rk_step_program_score(const rk_step_program *program) {
@@ -41,7 +42,13 @@ static uint32_t token_of(const rk_step_program *program) {
     return hash | RK_STEP_DETECTOR_NAMED;
 }
 
-// Returns whether two programs without names of their own are versions of one step: with another
+// False if one of the two is not known.
+static bool is_other_size(uint64_t bytes, uint64_t other) {
+    uint64_t more = bytes < other ? other : bytes, less = bytes < other ? bytes : other;
+    return less > 0 && more - less > more / VERSION_BYTES;
+}
+
+// Returns whether two programs without names of their own may be versions of one step: with another
 // mask, or another state at the start of an epoch. They return nearly the same state. An update of
 // the parameters would need at least one more operation for each of them.
 static bool is_version(const rk_step_detector_program *a, const rk_step_detector_program *b) {
@@ -51,7 +58,7 @@ static bool is_version(const rk_step_detector_program *a, const rk_step_detector
                                                       : a->operations - b->operations;
     return a->is_numbered && b->is_numbered && a->name == b->name && a->operations > 0 &&
            b->operations > 0 && less >= VERSION_CARRIED_MIN && LITTLE * (more - less) <= more &&
-           distance < less;
+           distance < less && !is_other_size(a->carried_bytes, b->carried_bytes);
 }
 
 static bool is_light(const rk_step_detector *r, const rk_step_detector_program *program) {
@@ -80,6 +87,35 @@ static bool grow(rk_step_detector *r, uint32_t number) {
     return true;
 }
 
+static bool is_in_current(const rk_step_detector *r, const rk_step_detector_program *program) {
+    for (uint32_t i = 0; r->current && i < r->current->period; i++)
+        if (r->current->tokens[i] == (r->current->by_name ? program->name : program->token))
+            return true;
+    return false;
+}
+
+// Compares versions of a step as one program, as soon as one of them was executed twice in a row.
+// The updates of two models may be as similar as versions, but they alternate.
+static void merge_versions(rk_step_detector *r) {
+    for (uint32_t i = 0; i < r->program_capacity; i++) {
+        rk_step_detector_program *program = &r->programs[i];
+        if (program->version_of == 0)
+            continue;
+        const rk_step_detector_program *other = &r->programs[program->version_of - 1];
+        if ((!program->is_repeated && !other->is_repeated) || is_in_current(r, program))
+            continue;
+        program->token = other->token;
+        program->version_of = 0;
+    }
+}
+
+void rk_step_detector_note_repetition(rk_step_detector *r, uint32_t program) {
+    if (r->programs[program].is_repeated)
+        return;
+    r->programs[program].is_repeated = true;
+    merge_versions(r);
+}
+
 rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
                                                  const rk_step_program *program) {
     uint32_t number = program->number;
@@ -97,24 +133,19 @@ rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
         .score = rk_step_program_score(program),
         .carried_bytes = program->carried_bytes,
         .is_numbered = !program->is_user_name,
+        .is_operation = program->is_operation,
     };
     for (uint32_t i = 0; i < r->program_capacity && known->is_numbered; i++)
         if (i != number && is_version(&r->programs[i], known)) {
-            known->token = r->programs[i].token;
+            known->version_of = i + 1;
             break;
         }
+    merge_versions(r);
     for (uint32_t i = 0; i < r->program_capacity && r->has_companions; i++)
         if (r->programs[i].token == known->token)
             known->is_companion |= r->programs[i].is_companion;
     known->is_light = is_light(r, known);
     return known;
-}
-
-static bool is_in_current(const rk_step_detector *r, const rk_step_detector_program *program) {
-    for (uint32_t i = 0; r->current && i < r->current->period; i++)
-        if (r->current->tokens[i] == (r->current->by_name ? program->name : program->token))
-            return true;
-    return false;
 }
 
 static uint32_t digits_of(uint32_t number) {

@@ -45,7 +45,8 @@ static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, u
     for (uint32_t i = 0; i < RK_STEP_DETECTOR_KNOWN && r->ids >= RK_STEP_DETECTOR_KNOWN; i++)
         if (&r->known[i] != r->current && (p == r->current || r->known[i].matched < p->matched))
             p = &r->known[i];
-    *p = (rk_step_detector_pattern){.id = ++r->ids, .period = period, .by_name = by_name};
+    *p = (rk_step_detector_pattern){
+        .id = ++r->ids, .period = period, .by_name = by_name, .is_idle = true};
     for (uint32_t i = 0; i < period; i++) {
         const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
         p->tokens[i] = by_name ? program->name : program->token;
@@ -54,8 +55,15 @@ static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, u
         if (p->carried_bytes < program->carried_bytes)
             p->carried_bytes = program->carried_bytes;
         p->is_training |= program->carried > 1 || program->operations == 0;
+        p->is_idle &= program->is_operation;
     }
     return p;
+}
+
+static void close_step(rk_step_detector *r, const rk_step_detector_pattern *p,
+                       const rk_step_detector_totals *end) {
+    if (!p->is_idle)
+        rk_step_detector_close(r, p->id, end);
 }
 
 void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
@@ -65,7 +73,7 @@ void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     bool matches = token == p->tokens[r->at];
     // The pattern starts again before its end: the step was cut short.
     if (!matches && r->at > 0 && token == p->tokens[0]) {
-        rk_step_detector_close(r, p->id, &rk_step_detector_entry_at(r, entry - 1)->totals);
+        close_step(r, p, &rk_step_detector_entry_at(r, entry - 1)->totals);
         rk_step_detector_count_program(r, e->program);
         p->steps++;
         r->at = 0;
@@ -79,7 +87,7 @@ void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
         return;
     r->at = 0;
     p->steps++;
-    rk_step_detector_close(r, p->id, &e->totals);
+    close_step(r, p, &e->totals);
 }
 
 // Returns the position of the program that ends a step: the one that carries the most, for example
@@ -171,8 +179,7 @@ static void take_earlier(rk_step_detector *r, rk_step_detector_pattern *p, uint6
         for (uint64_t i = starts[count]; i < starts[count - 1]; i++)
             rk_step_detector_count_program(r, rk_step_detector_entry_at(r, i)->program);
         p->steps++;
-        rk_step_detector_close(r, p->id,
-                               &rk_step_detector_entry_at(r, starts[count - 1] - 1)->totals);
+        close_step(r, p, &rk_step_detector_entry_at(r, starts[count - 1] - 1)->totals);
     }
 }
 

@@ -245,6 +245,27 @@ static void versions_without_a_name_are_one_program(void **state) {
     expect_steps(h, 78, 0);
 }
 
+// The updates of two critics with other inputs: nearly the same operations and state.
+static void models_that_alternate_are_no_versions(void **state) {
+    recorder *h = *state;
+    const rk_step_program critics[] = {{.number = 0,
+                                        .name = 1,
+                                        .operations = 281,
+                                        .carried = 19,
+                                        .carried_types = 1,
+                                        .carried_bytes = 826528},
+                                       {.number = 1,
+                                        .name = 1,
+                                        .operations = 284,
+                                        .carried = 19,
+                                        .carried_types = 2,
+                                        .carried_bytes = 838816}};
+    for (int step = 0; step < 40; step++)
+        for (int critic = 0; critic < 2; critic++)
+            rk_step_detector_execute(h->detector, &critics[critic]);
+    expect_steps(h, 40, 0);
+}
+
 // One more operation for each parameter is an update.
 static void an_update_is_no_version(void **state) {
     recorder *h = *state;
@@ -290,6 +311,49 @@ static void a_flush_in_mid_run_closes_no_step(void **state) {
     for (size_t i = 0; i < h->count; i++)
         assert_true(h->ranges[i].first_execution < 220 ||
                     h->ranges[i].sums.executions == 22 * h->ranges[i].steps);
+}
+
+// The initialization of layers, operation by operation.
+static void operations_of_the_framework_are_no_steps(void **state) {
+    recorder *h = *state;
+    const rk_step_program split = {
+        .number = 0, .name = 1, .is_user_name = true, .is_operation = true, .operations = 92};
+    const rk_step_program normal = {
+        .number = 1, .name = 2, .is_user_name = true, .is_operation = true, .operations = 191};
+    const rk_step_program step = {
+        .number = 2, .name = 3, .is_user_name = true, .operations = 300, .carried = 9};
+    for (int layer = 0; layer < 60; layer++) {
+        rk_step_detector_execute(h->detector, &split);
+        rk_step_detector_execute(h->detector, &normal);
+    }
+    rk_step_detector_state now;
+    rk_step_detector_get_state(h->detector, &now);
+    assert_true(now.executions == 120 && now.steps == 0 && now.flat_steps == 0);
+    rk_step_detector_flush(h->detector, true);
+    for (size_t i = 0; i < h->count; i++)
+        assert_true(h->ranges[i].rhythm == 0 && h->ranges[i].steps == 0);
+    for (int i = 0; i < 7; i++)
+        rk_step_detector_execute(h->detector, &step);
+    expect_steps(h, 7, 120);
+}
+
+// A job that is read in the middle of a step has the same steps at its end.
+static void a_flush_at_any_time_changes_no_count(void **state) {
+    recorder *h = *state;
+    const rk_step_program gradient = {
+        .name = 1, .is_user_name = true, .operations = 200, .carried = 8};
+    const rk_step_program add = {
+        .number = 1, .name = 2, .is_user_name = true, .operations = 3, .carried = 1};
+    for (int step = 0; step < 30; step++) {
+        for (int micro = 0; micro < 2; micro++)
+            rk_step_detector_execute(h->detector, &gradient);
+        for (int i = 0; i < 20; i++) {
+            rk_step_detector_execute(h->detector, &add);
+            if (i % 3 == 1)
+                rk_step_detector_flush(h->detector, true);
+        }
+    }
+    expect_steps(h, 30, 0);
 }
 
 static void what_is_marked_is_believed(void **state) {
@@ -399,9 +463,12 @@ int main(void) {
         TEST(numbered_programs_are_distinguished),
         TEST(numbered_programs_that_never_return_are_steps),
         TEST(versions_without_a_name_are_one_program),
+        TEST(models_that_alternate_are_no_versions),
         TEST(an_update_is_no_version),
         TEST(the_state_has_a_score_with_marks),
         TEST(a_flush_in_mid_run_closes_no_step),
+        TEST(operations_of_the_framework_are_no_steps),
+        TEST(a_flush_at_any_time_changes_no_count),
         TEST(what_is_marked_is_believed),
         TEST(transfers_and_compilations_are_counted_with_their_step),
         TEST(a_million_equal_steps_are_few_ranges),

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/fs.h"
 #include "support/expect.h"
 #include "support/faults.h"
 
@@ -53,6 +54,36 @@ static void names_count_where_they_are_the_users(void **state) {
     assert_int_not_equal(programs.items[one].step.name, programs.items[0].step.name);
 }
 
+static bool is_operation(const char *file, const char *name, const rk_program_role *role) {
+    RK_AUTO(rk_buf) code = {0};
+    char path[1024];
+    (void)snprintf(path, sizeof path, "%s/%s.mlir", RK_TEST_DATA, file);
+    rk_expect_ok(rk_fs_read(path, 1 << 20, &code));
+    return rk_programs_is_operation(rk_buf_span(&code), name, role);
+}
+
+static void operations_of_the_framework_are_recognized(void **state) {
+    (void)state;
+    const rk_program_role small = {.operations = 5, .inputs = 2, .results = 1, .carried = 1};
+    assert_true(is_operation("eager.1", "jit_multiply", &small));
+    assert_false(is_operation("shape.1", "jit_step", &small));
+    assert_false(is_operation("unlike.1", "jit_step", &small)); // a function in a function
+    assert_false(is_operation("eager.1", "multiply", &small));  // not of JAX
+    assert_false(is_operation("eager.1", "jit__lambda", &small));
+    assert_false(is_operation("scans.1", "jit_scan", &small));
+    // The frame of a large function may be missing.
+    rk_program_role role = small;
+    role.carried = 2;
+    assert_false(is_operation("eager.1", "jit_multiply", &role));
+    role = small;
+    role.operations = 20;
+    assert_true(is_operation("eager.1", "jit_multiply", &role));
+    role.inputs = 5;
+    assert_false(is_operation("eager.1", "jit_multiply", &role));
+    role = (rk_program_role){0}; // not known
+    assert_false(is_operation("eager.1", "jit_multiply", &role));
+}
+
 static void executables_come_and_go(void **state) {
     (void)state;
     RK_AUTO(rk_programs) programs = {0};
@@ -90,6 +121,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_keys_are_one_program),
         cmocka_unit_test(names_count_where_they_are_the_users),
+        cmocka_unit_test(operations_of_the_framework_are_recognized),
         cmocka_unit_test(executables_come_and_go),
         cmocka_unit_test(memory_may_be_short),
     };

@@ -1,0 +1,77 @@
+// Which late programs count as new functions, and which as versions of a function that the process
+// had before. The programs are those of JAX (tests/unit/diagnose/programs).
+#include "pjrt/strict_explain_internal.h"
+
+#include <stdio.h>
+
+#include "base/fs.h"
+#include "pjrt/steps.h"
+#include "support/expect.h"
+
+static void read_program(const char *file, rk_buf *out_code, rk_request *out_request) {
+    char path[1024];
+    (void)snprintf(path, sizeof path, "%s/%s.mlir", RK_TEST_DATA, file);
+    rk_expect_ok(rk_fs_read(path, 1 << 20, out_code));
+    *out_request =
+        (rk_request){.code = rk_buf_span(out_code), .format = rk_span_text("mlir"), .seq = 1};
+}
+
+static void compile(const char *file, const char *name) {
+    RK_AUTO(rk_buf) code = {0};
+    rk_request r;
+    static uintptr_t handle;
+    read_program(file, &code, &r);
+    rk_late_remember(&r);
+    handle += 16;
+    (void)rk_steps_add_executable(
+        (PJRT_LoadedExecutable *)handle, // NOLINT(performance-no-int-to-ptr): never used
+        NULL, r.code, name, &(rk_program_role){.operations = 1}, true);
+}
+
+static void expect(const char *file, const char *cause, bool is_new) {
+    RK_AUTO(rk_buf) code = {0};
+    RK_AUTO(rk_late) late = {0};
+    rk_request r;
+    read_program(file, &code, &r);
+    rk_late_explain(&r, &late);
+    assert_string_equal(rk_buf_text(&late.cause), cause);
+    assert_int_equal(late.is_new, is_new);
+}
+
+static void a_version_of_a_function_is_not_new(void **state) {
+    (void)state;
+    expect("shape.1", "first", true);
+    compile("shape.1", "jit_step");
+    expect("shape.2", "shape", false);
+    expect("log.2", "parameters", false); // whatever the difference is
+}
+
+// JAX names a bare scan "jit_scan", whatever the function.
+static void a_scan_over_another_function_is_new(void **state) {
+    (void)state;
+    expect("scans.1", "first", true);
+    compile("scans.1", "jit_scan");
+    expect("scans.2", "first", true);
+    compile("scans.2", "jit_scan");
+    expect("scans.3", "shape", false);
+}
+
+static void a_program_that_cannot_be_read_has_no_cause(void **state) {
+    (void)state;
+    RK_AUTO(rk_late) late = {0};
+    const rk_request r = {.code = rk_span_text("a new format"), .format = rk_span_text("mlir")};
+    rk_late_remember(&r);
+    rk_late_explain(&r, &late);
+    assert_int_equal(late.cause.len, 0);
+    assert_false(late.is_new);
+    assert_string_equal(rk_buf_text(&late.name), "a program of 12 bytes");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_version_of_a_function_is_not_new),
+        cmocka_unit_test(a_scan_over_another_function_is_new),
+        cmocka_unit_test(a_program_that_cannot_be_read_has_no_cause),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
