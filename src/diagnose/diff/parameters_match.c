@@ -112,7 +112,7 @@ static void pair(rk_differ *d, uint32_t i, uint32_t j) {
 // Parameters without names, matched by their uses: two matched operations take them as the same
 // operand. An inserted parameter thus does not shift the others, whatever their types.
 
-// How much of two types must be equal.
+// How much of two types must be equal. The last two are not for scalars, which are alike by chance.
 typedef enum likeness { SAME_TYPE, SAME_ELEMENT_AND_RANK, SAME_DIMS, SAME_RANK } likeness;
 
 static bool are_alike(const rk_differ *d, uint32_t before, uint32_t after, likeness how) {
@@ -124,7 +124,7 @@ static bool are_alike(const rk_differ *d, uint32_t before, uint32_t after, liken
                                    &element) &&
            rk_program_index_tensor(d->b->model, d->b->model->values.items[after].type, &b,
                                    &element) &&
-           (how == SAME_DIMS ? rk_span_equal(a, b) : a.len == b.len);
+           a.len > 0 && (how == SAME_DIMS ? rk_span_equal(a, b) : a.len == b.len);
 }
 
 static bool may_pair(const rk_differ *d, uint32_t before, uint32_t after, likeness how) {
@@ -177,8 +177,8 @@ static uint32_t list_of_element(const rk_program_index *index, const uint32_t *p
     return count;
 }
 
-// A model in bfloat16: if one input changed its element type, others with as many elements of these
-// two types are the same input as well.
+// A model in bfloat16: if one input changed its element type, others of the same dimensions and the
+// same two element types are the same input as well.
 static rk_err *match_retyped(rk_differ *d) {
     rk_span before, after;
     if (!rk_differ_find_retyped(d, &before, &after))
