@@ -4,6 +4,10 @@
 #include "diagnose/diff/differ_internal.h"
 
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_match_parameters(rk_differ *d);
+// Finds a matched input whose element type differs, and returns both element types. False if there
+// is none.
+RK_HIDDEN RK_NODISCARD bool rk_differ_find_retyped(const rk_differ *d, rk_span *out_before,
+                                                   rk_span *out_after);
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_parameters(rk_differ *d);
 // Compares the results that are literals, or the others. A literal as a result is no work: it is a
 // cause only if nothing else differs, so it is compared last.

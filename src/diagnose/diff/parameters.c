@@ -16,19 +16,21 @@ static rk_span name_of(const rk_program_index *index, uint32_t number, char buff
     return rk_span_of(buffer, len);
 }
 
-// The place of a parameter is the call of the program. If that is unknown, it is the parameter's
-// own operation (HLO), else the operation that uses it first.
+// The place of a parameter is the call of the program. If that is unknown, it is the operation that
+// uses it first, else the parameter's own operation (HLO): all keys of a batch may go to the device
+// on one line, but each has its own use.
 static rk_differ_subject subject_of(const rk_program_index *index, uint32_t number) {
-    rk_differ_subject subject = {.op = rk_span_text("parameter"), .place = index->call};
+    rk_differ_subject subject = {.op = rk_span_text("parameter"),
+                                 .function = index->functions[index->entry].name,
+                                 .place = index->call};
     uint32_t value = index->parameters[number].value;
     uint32_t op = value == RK_NO_ID ? RK_NO_ID : index->producer[value];
-    bool found = subject.place.file.len != 0;
-    if (!found && op != RK_NO_ID)
-        found = rk_program_index_source(index, op, &subject.place);
-    if (!found && op != RK_NO_ID && index->user[op] != RK_NO_ID &&
-        !rk_program_index_source(index, index->user[op], &subject.place))
+    uint32_t user = op == RK_NO_ID ? RK_NO_ID : index->user[op];
+    if (subject.place.file.len || op == RK_NO_ID)
+        return subject;
+    if (!(user != RK_NO_ID && rk_program_index_source(index, user, &subject.place)) &&
+        !rk_program_index_source(index, op, &subject.place))
         subject.place = (rk_source){0};
-    subject.function = index->functions[index->entry].name;
     return subject;
 }
 
@@ -61,14 +63,14 @@ static bool note_sizes(rk_differ *d, uint32_t before, uint32_t after) {
     return known;
 }
 
-static rk_err *compare_type(rk_differ *d, uint32_t i, uint32_t j) {
+// Compares two types that differ in this way only.
+static rk_err *compare_type(rk_differ *d, uint32_t i, uint32_t j, rk_difference_kind kind) {
     uint32_t before_value = d->a->parameters[i].value, after_value = d->b->parameters[j].value;
     if (before_value == RK_NO_ID || after_value == RK_NO_ID)
         return NULL;
     uint32_t before = d->a->model->values.items[before_value].type;
     uint32_t after = d->b->model->values.items[after_value].type;
-    rk_difference_kind kind = rk_differ_types(d, before, after);
-    if (kind == RK_DIFFERENCE_KIND_COUNT)
+    if (rk_differ_types(d, before, after) != kind)
         return NULL;
     rk_differ_subject subject = subject_of(d->b, j);
     // Two inputs with the same change of size, such as a batch size, are one cause.
@@ -169,41 +171,74 @@ static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
     return NULL;
 }
 
-static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number) {
+static bool is_placed(const rk_differ_subject *subject) {
+    return subject->place.file.len > 0;
+}
+
+// Returns whether an input that only one program has follows from the types of other inputs.
+// PyTorch/XLA passes a Python number as one input for each type that it is used with.
+static bool follows_types(const rk_differ *d, const rk_program_index *index, uint32_t number) {
+    const rk_program_index_parameter *p = &index->parameters[number];
+    rk_span dims, element, before, after;
+    bool is_scalar =
+        p->value != RK_NO_ID &&
+        rk_program_index_tensor(index->model, index->model->values.items[p->value].type, &dims,
+                                &element) &&
+        !dims.len;
+    return is_scalar && !p->name.len && !index->call.file.len &&
+           rk_differ_find_retyped(d, &before, &after);
+}
+
+static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool placed) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = subject_of(index, number);
-    char buffer[32];
-    RK_AUTO(rk_buf) type = {0};
-    write_parameter_type(index, number, &type);
-    d->parameters++;
-    // PyTorch/XLA: all keys of a batch may go to the device on one line, but each has its own use.
-    uint32_t value = index->parameters[number].value;
-    uint32_t op = value == RK_NO_ID ? RK_NO_ID : index->producer[value];
-    rk_source use;
-    if (!index->call.file.len && op != RK_NO_ID && index->user[op] != RK_NO_ID &&
-        rk_program_index_source(index, index->user[op], &use))
-        subject.place = use;
     // Place a removed parameter at the call in the later program.
     if (!added && d->b->call.file.len)
         subject.place = d->b->call;
+    if (is_placed(&subject) != placed)
+        return NULL;
+    char buffer[32];
+    RK_AUTO(rk_buf) type = {0};
+    write_parameter_type(index, number, &type);
+    subject.follows = follows_types(d, index, number);
+    d->parameters += !subject.follows;
     return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
                          &subject, name_of(index, number, buffer),
                          added ? (rk_span){0} : rk_buf_span(&type),
                          added ? rk_buf_span(&type) : (rk_span){0});
 }
 
-rk_err *rk_differ_parameters(rk_differ *d) {
-    for (uint32_t i = 0; i < d->a->parameter_count; i++)
-        if (d->parameter[i] == RK_NO_ID)
-            RK_TRY(add_one_sided(d, false, i));
-    for (uint32_t j = 0; j < d->b->parameter_count; j++)
-        if (d->parameter_back[j] == RK_NO_ID)
-            RK_TRY(add_one_sided(d, true, j));
+// Compares the matched inputs by one kind of difference: shapes, types, or attributes.
+static rk_err *compare_matched(rk_differ *d, bool placed, rk_difference_kind kind) {
     for (uint32_t i = 0; i < d->a->parameter_count; i++) {
-        if (d->parameter[i] == RK_NO_ID)
+        uint32_t j = d->parameter[i];
+        if (j == RK_NO_ID)
             continue;
-        RK_TRY(compare_type(d, i, d->parameter[i]));
-        RK_TRY(compare_attrs(d, i, d->parameter[i]));
+        rk_differ_subject subject = subject_of(d->b, j);
+        if (is_placed(&subject) != placed)
+            continue;
+        RK_TRY(kind == RK_DIFFERENCE_ATTRIBUTE ? compare_attrs(d, i, j)
+                                               : compare_type(d, i, j, kind));
     }
+    return NULL;
+}
+
+// The kinds come in the order in which they decide the cause. Inputs with a line come first,
+// because the first difference says where the change is. PyTorch/XLA makes inputs without a line,
+// such as the divisor of a mean.
+rk_err *rk_differ_parameters(rk_differ *d) {
+    static const rk_difference_kind kinds[] = {RK_DIFFERENCE_SHAPE, RK_DIFFERENCE_DTYPE,
+                                               RK_DIFFERENCE_ATTRIBUTE};
+    for (int placed = 1; placed >= 0; placed--) {
+        for (uint32_t i = 0; i < d->a->parameter_count; i++)
+            if (d->parameter[i] == RK_NO_ID)
+                RK_TRY(add_one_sided(d, false, i, placed));
+        for (uint32_t j = 0; j < d->b->parameter_count; j++)
+            if (d->parameter_back[j] == RK_NO_ID)
+                RK_TRY(add_one_sided(d, true, j, placed));
+    }
+    for (size_t k = 0; k < RK_ARRAY_LEN(kinds); k++)
+        for (int placed = 1; placed >= 0; placed--)
+            RK_TRY(compare_matched(d, placed, kinds[k]));
     return NULL;
 }

@@ -18,6 +18,15 @@ uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool
     return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
 }
 
+// Returns dimensions and element type of a parameter. False if it is no tensor.
+static bool find_type(const rk_program_index *index, uint32_t number, rk_span *out_dims,
+                      rk_span *out_element) {
+    uint32_t value = index->parameters[number].value;
+    return value != RK_NO_ID &&
+           rk_program_index_tensor(index->model, index->model->values.items[value].type, out_dims,
+                                   out_element);
+}
+
 static uint64_t hash_parameter(const rk_program_index *index, const rk_program_index_parameter *p,
                                criterion how) {
     uint64_t hash = rk_hash_mix(RK_HASH_SEED, how);
@@ -103,16 +112,30 @@ static void pair(rk_differ *d, uint32_t i, uint32_t j) {
 // Parameters without names, matched by their uses: two matched operations take them as the same
 // operand. An inserted parameter thus does not shift the others, whatever their types.
 
-static bool may_pair(const rk_differ *d, uint32_t before, uint32_t after, bool dims) {
+// How much of two types must be equal. The last two are not for scalars, which are alike by chance.
+typedef enum likeness { SAME_TYPE, SAME_ELEMENT_AND_RANK, SAME_DIMS, SAME_RANK } likeness;
+
+static bool are_alike(const rk_differ *d, uint32_t before, uint32_t after, likeness how) {
+    rk_span a, b, element;
+    if (how <= SAME_ELEMENT_AND_RANK)
+        return rk_differ_hash_type(d->a, before, how == SAME_TYPE) ==
+               rk_differ_hash_type(d->b, after, how == SAME_TYPE);
+    return rk_program_index_tensor(d->a->model, d->a->model->values.items[before].type, &a,
+                                   &element) &&
+           rk_program_index_tensor(d->b->model, d->b->model->values.items[after].type, &b,
+                                   &element) &&
+           a.len > 0 && (how == SAME_DIMS ? rk_span_equal(a, b) : a.len == b.len);
+}
+
+static bool may_pair(const rk_differ *d, uint32_t before, uint32_t after, likeness how) {
     uint32_t p = d->a->parameter[before], q = d->b->parameter[after];
     return p != RK_NO_ID && q != RK_NO_ID && d->parameter[p] == RK_NO_ID &&
            d->parameter_back[q] == RK_NO_ID && !d->a->parameters[p].name.len &&
-           !d->b->parameters[q].name.len &&
-           rk_differ_hash_type(d->a, before, dims) == rk_differ_hash_type(d->b, after, dims);
+           !d->b->parameters[q].name.len && are_alike(d, before, after, how);
 }
 
 // `placed`: only by operations of the same source line.
-static void match_by_use(rk_differ *d, bool placed, bool dims) {
+static void match_by_use(rk_differ *d, bool placed, likeness how) {
     for (uint32_t i = 0; i < d->a->item_count; i++) {
         uint32_t j = d->match[i];
         if (j == RK_NO_ID || (placed && d->a->items[i].placed != d->b->items[j].placed))
@@ -122,10 +145,58 @@ static void match_by_use(rk_differ *d, bool placed, bool dims) {
         for (uint32_t k = 0; k < x->operand_count && k < y->operand_count; k++) {
             uint32_t before = d->a->model->operands.items[x->first_operand + k];
             uint32_t after = d->b->model->operands.items[y->first_operand + k];
-            if (may_pair(d, before, after, dims))
+            if (may_pair(d, before, after, how))
                 pair(d, d->a->parameter[before], d->b->parameter[after]);
         }
     }
+}
+
+bool rk_differ_find_retyped(const rk_differ *d, rk_span *out_before, rk_span *out_after) {
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        uint32_t j = d->parameter[i];
+        rk_span dims;
+        if (j != RK_NO_ID && find_type(d->a, i, &dims, out_before) &&
+            find_type(d->b, j, &dims, out_after) && !rk_span_equal(*out_before, *out_after))
+            return true;
+    }
+    return false;
+}
+
+// Lists the open parameters without a name of this element type, hashed by their dimensions.
+static uint32_t list_of_element(const rk_program_index *index, const uint32_t *partner,
+                                rk_span element, uint64_t *hashes, uint32_t *ids) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < index->parameter_count; i++) {
+        rk_span dims, own;
+        if (partner[i] != RK_NO_ID || index->parameters[i].name.len ||
+            !find_type(index, i, &dims, &own) || !rk_span_equal(own, element))
+            continue;
+        hashes[count] = rk_hash_span(RK_HASH_SEED, dims);
+        ids[count++] = i;
+    }
+    return count;
+}
+
+// A model in bfloat16: if one input changed its element type, others of the same dimensions and the
+// same two element types are the same input as well.
+static rk_err *match_retyped(rk_differ *d) {
+    rk_span before, after;
+    if (!rk_differ_find_retyped(d, &before, &after))
+        return NULL;
+    uint32_t limit = d->a->parameter_count;
+    size_t all = (size_t)limit + d->b->parameter_count;
+    rk_autofree uint64_t *hashes = rk_malloc((all + 1) * sizeof *hashes);
+    rk_autofree uint32_t *ids = rk_malloc((all + 1) * sizeof *ids);
+    rk_autofree uint32_t *match = rk_malloc(((size_t)limit + 1) * sizeof *match);
+    if (!hashes || !ids || !match)
+        return rk_err_no_memory();
+    uint32_t a_count = list_of_element(d->a, d->parameter, before, hashes, ids);
+    uint32_t b_count = list_of_element(d->b, d->parameter_back, after, hashes + limit, ids + limit);
+    RK_TRY(rk_align(hashes, a_count, hashes + limit, b_count, match));
+    for (uint32_t i = 0; i < a_count; i++)
+        if (match[i] != RK_ALIGN_NONE)
+            pair(d, ids[i], ids[limit + match[i]]);
+    return NULL;
 }
 
 static bool same_kind_of_type(const rk_differ *d, uint32_t i) {
@@ -157,14 +228,18 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     bool same_count = d->a->parameter_count == d->b->parameter_count;
     if (have_names(d->a) && have_names(d->b))
         return match_by_criteria(d, NAME_AND_TYPE, RANK);
-    match_by_use(d, true, true);
-    match_by_use(d, false, true);
+    match_by_use(d, true, SAME_TYPE);
+    match_by_use(d, false, SAME_TYPE);
     if (same_count && d->a->parameter_count <= PERMUTED_MAX && same_types(d)) {
         // Only the order differs. PERMUTED_MAX limits the quadratic search.
         match_same_types(d);
         return NULL;
     }
-    match_by_use(d, true, false);
+    match_by_use(d, true, SAME_ELEMENT_AND_RANK);
+    match_by_use(d, true, SAME_DIMS);
+    match_by_use(d, false, SAME_DIMS);
+    match_by_use(d, true, SAME_RANK);
+    RK_TRY(match_retyped(d));
     if (same_count)
         match_positions(d, false);
     RK_TRY(match_by_criteria(d, NAME_AND_TYPE, RANK));

@@ -42,6 +42,46 @@ static void the_inserted_input_is_found_among_equal_types(void **unused) {
         assert_int_equal(diff.list.items[i].line, i < 2 ? 8 : 9);
 }
 
+static void the_line_of_an_input_is_that_of_its_use(void **unused) {
+    (void)unused;
+    compare("torch_batch");
+    assert_int_equal(diff.cause, RK_CAUSE_SHAPE);
+    assert_int_equal(diff.list.cause_count, 1);
+    assert_string_equal(diff.list.items[0].before, "tensor<8xf32>");
+    assert_string_equal(diff.list.items[0].after, "tensor<4xf32>");
+    assert_in_range(diff.list.items[0].line, 8, 9);
+}
+
+static void an_input_with_a_line_comes_first(void **unused) {
+    (void)unused;
+    compare("torch_mean");
+    assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS);
+    assert_true(diff.list.cause_count > 1);
+    bool removed = false;
+    for (size_t i = 0; i < diff.list.cause_count; i++)
+        removed |= diff.list.items[i].kind == RK_DIFFERENCE_PARAMETER_REMOVED;
+    assert_true(removed); // the divisor, which has no line
+    assert_int_equal(diff.list.items[0].kind, RK_DIFFERENCE_PARAMETER_ADDED);
+    assert_string_equal(diff.list.items[0].after, "tensor<8xf32>");
+    assert_int_equal(diff.list.items[0].line, 10);
+}
+
+// Only the mask is new. All other inputs are the same in another type.
+static void an_input_of_another_type_is_the_same_by_its_use(void **unused) {
+    (void)unused;
+    size_t added = 0, types = 0;
+    compare("torch_half");
+    for (size_t i = 0; i < diff.list.count; i++) {
+        const rk_difference *d = &diff.list.items[i];
+        bool is_input = d->op && strcmp(d->op, "parameter") == 0;
+        assert_int_not_equal(d->kind, RK_DIFFERENCE_PARAMETER_REMOVED);
+        added += d->kind == RK_DIFFERENCE_PARAMETER_ADDED;
+        types += is_input && d->kind == RK_DIFFERENCE_DTYPE;
+    }
+    assert_int_equal(added, 1);
+    assert_int_equal(types, 4);
+}
+
 static void gradients_that_the_update_consumes_are_accumulated(void **unused) {
     (void)unused;
     compare("torch_update");
@@ -117,6 +157,9 @@ static void a_change_that_never_comes_alone_does_not_lead(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_inserted_input_is_found_among_equal_types, teardown),
+        cmocka_unit_test_teardown(the_line_of_an_input_is_that_of_its_use, teardown),
+        cmocka_unit_test_teardown(an_input_with_a_line_comes_first, teardown),
+        cmocka_unit_test_teardown(an_input_of_another_type_is_the_same_by_its_use, teardown),
         cmocka_unit_test_teardown(gradients_that_the_update_consumes_are_accumulated, teardown),
         cmocka_unit_test_teardown(moving_averages_are_not_accumulated, teardown),
         cmocka_unit_test_teardown(views_of_gradients_are_no_cause, teardown),

@@ -118,9 +118,9 @@ WEEK = {
                 )
             ],
             "expect": {
-                "compiled": 2,
+                "compiled": 3,
                 "findings": [{"kind": {"optional_inputs", "parameters"}, "line": ["mask", "positions"]}],
-                "may": {"parameters", "structure"},
+                "may": {"parameters", "structure", "constant"},
                 "steps": 12,
                 "questions": {"profile_or_sharding_changed": False},
             },
