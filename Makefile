@@ -7,15 +7,17 @@ SOURCES = find src tests bench fuzz -name '*.[ch]'
 
 .PHONY: build setup demo check check-gpu conformance jax-versions bench format tidy install clean
 
+# On a terminal ninja shows one line that it updates; elsewhere it shows nothing but errors.
 build: setup
-	cmake --preset release --log-level=WARNING >/dev/null
-	cmake --build --preset release
+	@echo "build: building build/release"
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release -- $$(test -t 2 || echo --quiet)
 
 setup:
-	scripts/setup
+	@scripts/setup
 
 demo: build
-	examples/demo
+	@examples/demo
 
 check: setup
 	scripts/check

@@ -99,6 +99,13 @@ static void warn_of_misspelt(void) {
     }
 }
 
+// This version has no remote tiers. The value may hold passwords and is not shown.
+static void warn_of_remote(const rk_settings *settings) {
+    if (settings && rk_settings_describe(settings, RK_SETTING_REMOTE).value[0])
+        rk_log_warn("REKINDLE_REMOTE has no effect in this version, which has no remote tiers; "
+                    "this job uses the local store only");
+}
+
 // Prints a warning: the error, and its consequence. Consumes `err`.
 static void warn(rk_err *err, const char *consequence) {
     RK_AUTO(rk_buf) message = RK_BUF_INIT(0);
@@ -217,6 +224,7 @@ static rk_err *run(rk_verb_call *call) {
     rk_child_outlive_streams();
     RK_TRY(load_settings(&settings));
     warn_of_misspelt();
+    warn_of_remote(settings);
     return run_command(settings, call->operands, &call->status);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "cli/builtin_cpu.h"
 #include "cli/child.h"
 #include "cli/fail.h"
 #include "cli/launch.h"
@@ -212,22 +213,38 @@ static rk_err *read_count(request *r) {
     return NULL;
 }
 
-// Appends why a successful command asked for nothing, if the file of the command reveals it.
-static void add_unseen(const rk_verify_run *cold, const char *command, rk_buf *reason) {
+// True if the cold run succeeded and no process of it saw a plugin.
+static bool saw_nothing(const rk_verify_run *cold) {
+    return cold->status == 0 && cold->model.process_count == 0;
+}
+
+// Appends why nothing was seen, if the file of the command reveals it.
+static void add_unseen(const char *command, rk_buf *reason) {
     RK_AUTO(rk_buf) why = RK_BUF_INIT(0);
-    if (cold->status == 0 && cold->model.process_count == 0 && rk_unseen_add_reason(command, &why))
+    if (rk_unseen_add_reason(command, &why))
         rk_buf_add_format(reason, "; %s", rk_need_text(&why));
+}
+
+static void print_remedy(const char *command) {
+    RK_AUTO(rk_buf) remedy = RK_BUF_INIT(0);
+    if (rk_builtin_cpu_add_remedy(command, &remedy))
+        (void)printf("%s", rk_need_text(&remedy));
 }
 
 // Prints the verdict. Returns the exit status.
 static int show_verdict(const request *r, const char *command) {
+    bool nothing = saw_nothing(&r->runs[0]);
     RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
     rk_verify_judge(r->runs, r->count, &reason);
-    add_unseen(&r->runs[0], command, &reason);
-    if (r->json)
+    if (nothing)
+        add_unseen(command, &reason);
+    if (r->json) {
         rk_verify_print_json(r->runs, r->count, rk_buf_text(&reason), r->keep ? r->store : "");
-    else
+    } else {
         rk_verify_print_text(r->runs, r->count, rk_buf_text(&reason));
+        if (nothing)
+            print_remedy(command);
+    }
     return reason.len ? RK_EXIT_FAILED : RK_EXIT_OK;
 }
 

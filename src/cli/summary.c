@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/temporary.h"
+#include "cli/builtin_cpu.h"
 #include "cli/fail.h"
 #include "cli/run_view.h"
 #include "cli/text.h"
@@ -31,6 +32,9 @@ static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothi
 static const char possible_reasons[] =
     " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a "
     "plugin that is linked in, or that is not looked up with dlsym)";
+static const char builtin_backend[] = " (the built-in CPU backends of JAX and PyTorch/XLA are not "
+                                      "plugins; on a TPU or GPU nothing has "
+                                      "to be set)\n";
 
 void rk_summary_write_no_client(const rk_run_model *model, rk_buf *out) {
     if (model->unwatched_count == 0) {
@@ -150,12 +154,16 @@ static rk_err *try_store(const char *directory) {
 }
 
 static void write_no_plugin(const char *command, rk_buf *out) {
-    RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
+    RK_AUTO(rk_buf) reason = RK_BUF_INIT(0), remedy = RK_BUF_INIT(0);
     rk_buf_add_text(out, no_plugin);
-    if (rk_unseen_add_reason(command, &reason))
+    if (rk_unseen_add_reason(command, &reason)) {
         rk_buf_add_format(out, ": %s", rk_need_text(&reason));
-    else
+    } else if (rk_builtin_cpu_add_remedy(command, &remedy)) {
+        rk_buf_add_text(out, builtin_backend);
+        rk_buf_add(out, remedy.data, remedy.len - 1); // without the last line's end
+    } else {
         rk_buf_add_text(out, possible_reasons);
+    }
 }
 
 void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out) {

@@ -1,6 +1,5 @@
 #include "cli/unseen.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -9,47 +8,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "cli/command_file.h"
 #include "cli/executable.h"
 #include "cli/fail.h"
 #include "cli/self.h"
 #include "cli/text.h"
-
-static bool is_runnable(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
-
-// The file that execvp(3) runs. Owned: rk_free. NULL if there is none.
-static char *find_file(const char *command) {
-    if (strchr(command, '/'))
-        return rk_need(rk_strdup(command));
-    const char *folders = getenv("PATH");
-    for (const char *at = folders ? folders : "/bin:/usr/bin"; at;) {
-        size_t len = strcspn(at, ":");
-        RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
-        rk_buf_add_format(&path, "%.*s%s%s", (int)len, at, len ? "/" : "", command);
-        if (is_runnable(rk_need_text(&path)))
-            return rk_need(rk_strdup(rk_buf_text(&path)));
-        at = at[len] ? at + len + 1 : NULL;
-    }
-    return NULL;
-}
-
-// The program that runs a script, according to its first line: the interpreter ("/bin/sh -e"), or
-// the program that env(1) runs ("/usr/bin/env -S python3 -u"). Owned: rk_free. NULL if there is
-// none.
-static char *find_interpreter(rk_buf *first_line) {
-    char *rest = NULL, *word = strtok_r((char *)first_line->data, " \t\r", &rest);
-    if (!word)
-        return NULL;
-    const char *slash = strrchr(word, '/');
-    if (strcmp(slash ? slash + 1 : word, "env") != 0)
-        return find_file(word);
-    do {
-        word = strtok_r(NULL, " \t\r", &rest);
-    } while (word && (word[0] == '-' || strchr(word, '=')));
-    return word ? find_file(word) : NULL;
-}
 
 // Returns the reason why ld.so(8) ignores LD_PRELOAD in this program; NULL if there is none.
 // Decides as the kernel does for the current user.
@@ -86,9 +49,8 @@ static const char *find_reason(const rk_executable *file) {
 }
 
 bool rk_unseen_add_reason(const char *command, rk_buf *out) {
-    enum { MOST_SCRIPTS = 4 }; // nested interpreters; the kernel has the same limit
-    rk_autofree char *path = find_file(command);
-    for (int i = 0; path && i <= MOST_SCRIPTS; i++) {
+    rk_autofree char *path = rk_command_file_find(command);
+    for (int i = 0; path && i <= RK_COMMAND_FILE_MAX_SCRIPTS; i++) {
         __attribute__((cleanup(rk_executable_cleanup))) rk_executable file;
         rk_executable_look(path, &file);
         const char *privilege = file.kind == RK_EXECUTABLE_SCRIPT ? NULL : find_privilege(path);
@@ -101,7 +63,7 @@ bool rk_unseen_add_reason(const char *command, rk_buf *out) {
                                      "`rekindle run` as the user that the job runs as");
             return true;
         }
-        char *next = file.kind == RK_EXECUTABLE_SCRIPT ? find_interpreter(&file.first_line) : NULL;
+        char *next = rk_command_file_find_interpreter(&file);
         rk_free(path);
         path = next;
     }

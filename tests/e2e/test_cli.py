@@ -37,6 +37,19 @@ def test_a_misspelt_setting_is_told(store):
     assert "REKINDLE_OTHER" not in done.stderr
 
 
+def test_the_remedy_for_the_built_in_backend_works_as_pasted(store):
+    """A script on JAX's own CPU backend: what `run` prints, pasted into a shell, makes the next start use the plugin."""
+    kept = {k: v for k, v in store.environment("run").items() if k not in ("PJRT_NAMES_AND_LIBRARY_PATHS", "JAX_PLATFORMS")}
+    code = "import jax; print(jax.jit(lambda x: x * 2 + 1)(jax.numpy.arange(3.0)))"
+    command = [REKINDLE, "run", "--", sys.executable, "-c", code]
+    first = run_process(command, kept)
+    assert first.returncode == 0 and "no PJRT plugin was seen" in first.stderr
+    paste = [line for line in first.stderr.splitlines() if line.startswith("  export JAX_PLATFORMS=")]
+    assert len(paste) == 1, first.stderr
+    second = run_process(["sh", "-c", f'{paste[0]}\nexec "$@"', "sh", *command], kept)
+    assert second.stdout == first.stdout and SUMMARY.search(second.stderr), second.stderr
+
+
 @pytest.mark.parametrize("status", [0, 1, 42, 255])
 def test_status_is_passed_on(store, status):
     done = run_process(

@@ -158,6 +158,58 @@ class Run(Case):
         self.assertIn("2 bypassed, 1 not stored; 1 warning", self.job("troubles"))
         self.assertIn("no PJRT plugin was seen", self.job("idle"))
 
+    def python(self, *packages):
+        """Makes a folder like a virtual environment; returns its Python, which does nothing."""
+        folder = self.folder / "my env"
+        for package in packages:
+            file = folder / "lib/python3.11/site-packages" / package
+            file.parent.mkdir(parents=True)
+            file.touch()
+        python = folder / "bin/python3"
+        python.parent.mkdir(parents=True)
+        python.write_text("#!/bin/sh\n")
+        python.chmod(0o755)
+        return python
+
+    def test_a_python_on_a_built_in_cpu_backend_gets_the_remedy(self):
+        python = self.python("jax/__init__.py", "torch_xla/__init__.py")
+        first, *lines = self.call("run", "--", python).stderr.splitlines()
+        self.assertIn("no PJRT plugin was seen", first)
+        self.assertIn("on a TPU or GPU nothing has to be set", first)
+        plugin = self.folder / "my env/lib/python3.11/site-packages/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
+        jax = f"  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:'{plugin}'"
+        self.assertEqual(lines, [
+            "To run this job on XLA's CPU plugin, type this, then start it again:",
+            f"  '{python}' -m pip install xla-cpu-pjrt",
+            f"{jax}   # for JAX",
+            f"  export PJRT_DEVICE=LIBRARY PJRT_LIBRARY_PATH='{plugin}'   # for PyTorch/XLA",
+        ])  # fmt: skip
+        plugin.parent.mkdir(parents=True)
+        plugin.touch()
+        script = self.folder / "train"
+        script.write_text("#!/usr/bin/env python3\n")
+        script.chmod(0o755)
+        variables = {"PATH": f"{python.parent}:/usr/bin:/bin", "PJRT_LIBRARY_PATH": "set"}
+        said = self.call("run", "--", script, variables=variables).stderr.splitlines()
+        self.assertEqual(said[2:], [f"{jax}   # for JAX"])
+        verdict = self.call("verify", "--", python).stdout
+        self.assertIn(f"{jax}   # for JAX\n", verdict)
+
+    def test_other_pythons_do_not(self):
+        python = self.python("numpy/__init__.py")
+        self.assertEqual(len(self.call("run", "--", python).stderr.splitlines()), 1)
+        variables = {"PJRT_NAMES_AND_LIBRARY_PATHS": "xcpu:/x.so"}
+        shutil.rmtree(self.folder / "my env")
+        python = self.python("jax/__init__.py")
+        self.assertEqual(len(self.call("run", "--", python, variables=variables).stderr.splitlines()), 1)
+
+    def test_a_remote_store_is_told_to_have_no_effect(self):
+        secret = {"REKINDLE_REMOTE": "https://user:password@host/prefix"}
+        said = self.call("run", "--", "true", variables=secret).stderr
+        self.assertIn("REKINDLE_REMOTE has no effect in this version", said)
+        self.assertNotIn("password", said)
+        self.assertNotIn("REKINDLE_REMOTE", self.call("run", "--", "true").stderr)
+
     def test_not_even_that_where_only_errors_are_wanted(self):
         self.assertEqual(self.job("cold", variables={"REKINDLE_LOG": "error"}), "")
         result = self.call("run", "--log", "error", "--", "true")
