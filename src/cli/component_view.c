@@ -56,7 +56,8 @@ static void add_group(rk_table *table, const component *one) {
 }
 
 static void print_sorted(const component *items, size_t count, FILE *out) {
-    static const rk_table_column columns[] = {{.title = ""}, {.title = ""}};
+    static const rk_table_column columns[] = {{.title = "", .least = 24, .wrap = true},
+                                              {.title = "", .least = 16, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (size_t i = 0; i < count; i++) {
         const component *one = &items[i], *before = i > 0 ? &items[i - 1] : NULL;
@@ -68,16 +69,38 @@ static void print_sorted(const component *items, size_t count, FILE *out) {
         rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
         rk_table_add(&table, RK_STYLE_NONE, one->value);
     }
-    rk_table_print(&table, 0, out);
+    rk_table_print(&table, rk_term_columns(stdout), out);
 }
 
-void rk_component_view_print(const json_t *list, FILE *out) {
-    size_t count = json_array_size(list);
+static bool is_one_of(const char *kind, const char *kinds) {
+    size_t len = strlen(kind);
+    for (const char *at = kinds; at && (at = strstr(at, kind)) != NULL; at += len)
+        if ((at == kinds || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    return !kinds;
+}
+
+size_t rk_component_view_count(const json_t *list, const char *kinds) {
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *kind = json_string_value(json_object_get(json_array_get(list, i), "kind"));
+        count += is_one_of(kind ? kind : "?", kinds);
+    }
+    return count;
+}
+
+void rk_component_view_print(const json_t *list, const char *kinds, FILE *out) {
+    size_t count = json_array_size(list), chosen = 0;
     rk_autofree component *items = rk_need(rk_calloc(count + 1, sizeof *items));
-    for (size_t i = 0; i < count; i++)
-        items[i] = read_component(json_array_get(list, i));
-    qsort(items, count, sizeof *items, by_kind_path_name);
-    print_sorted(items, count, out);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        component one = read_component(json_array_get(list, i));
+        if (is_one_of(one.kind, kinds))
+            items[chosen++] = one;
+        else
+            rk_free(one.value);
+    }
+    qsort(items, chosen, sizeof *items, by_kind_path_name);
+    print_sorted(items, chosen, out);
+    for (size_t i = 0; i < chosen; i++)
         rk_free(items[i].value);
 }
