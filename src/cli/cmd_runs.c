@@ -99,7 +99,7 @@ static void add_row(rk_table *table, const view *v, size_t index, const rk_run_s
                  rk_text_count(totals->compiled).text);
     rk_table_add(table, state == RK_RUN_CUT_SHORT ? RK_STYLE_NOTICE : RK_STYLE_NONE,
                  rk_run_state_text(state));
-    if (!v->is_narrow)
+    if (!v->on_terminal)
         rk_table_add(table, RK_STYLE_NONE, model->job);
 }
 
@@ -154,11 +154,12 @@ static rk_err *print_text(const rk_settings *settings, const view *v, size_t las
         {.title = "LOADED", .right = true},
         {.title = "COMPILED", .right = true},
         {.title = "STATE"},
-        {.title = "JOB", .least = 8, .optional = true},
+        {.title = "JOB"},
     };
     rk_table_column columns[RK_ARRAY_LEN(all_columns)];
     size_t count = 0;
-    for (size_t i = 0; i < RK_ARRAY_LEN(all_columns); i++)
+    size_t last_column = RK_ARRAY_LEN(all_columns) - v->on_terminal; // the job: not on a terminal
+    for (size_t i = 0; i < last_column; i++)
         if (!v->is_narrow || !all_columns[i].optional)
             columns[count++] = all_columns[i];
     RK_AUTO(rk_table) table = {.columns = columns, .column_count = count};

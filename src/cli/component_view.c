@@ -7,12 +7,22 @@
 #include "cli/out.h"
 #include "cli/table.h"
 
+// Some values are lines of text: "4 cpu\naddressable 4\n".
+static char *join_lines(char *text) {
+    size_t len = strlen(text);
+    while (len > 0 && text[len - 1] == '\n')
+        text[--len] = '\0';
+    for (char *end = text; (end = strchr(end, '\n')) != NULL;)
+        *end = ';';
+    return text;
+}
+
 // The value as text. Of a long value, an entry holds only size and digest.
 static char *component_value(const json_t *component) {
     const json_t *value = json_object_get(component, "value");
     const char *digest = json_string_value(json_object_get(value, "digest"));
     if (!digest)
-        return value ? rk_out_flat(value) : rk_need(rk_strdup(""));
+        return value ? join_lines(rk_out_flat(value)) : rk_need(rk_strdup(""));
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
     rk_buf_add_format(&text, "%" JSON_INTEGER_FORMAT " bytes, digest %.16s…",
                       json_integer_value(json_object_get(value, "bytes")), digest);
@@ -56,8 +66,8 @@ static void add_group(rk_table *table, const component *one) {
 }
 
 static void print_sorted(const component *items, size_t count, FILE *out) {
-    static const rk_table_column columns[] = {{.title = "", .least = 24, .wrap = true},
-                                              {.title = "", .least = 16, .wrap = true}};
+    static const rk_table_column columns[] = {{.title = "", .least = 50, .wrap = true},
+                                              {.title = "", .least = 20, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (size_t i = 0; i < count; i++) {
         const component *one = &items[i], *before = i > 0 ? &items[i - 1] : NULL;
