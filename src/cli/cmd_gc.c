@@ -154,9 +154,13 @@ static void print_removals(const request *r) {
 // The sums first, then with --dry-run the list.
 static void print_text(const request *r, const rk_gc_report *report, uint64_t max_bytes) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    rk_buf_add_format(&line, "the store %s %s, %s before", r->dry_run ? "would have" : "has",
-                      rk_text_bytes(report->after.bytes).text,
-                      rk_text_bytes(report->before.bytes).text);
+    if (report->after.bytes == report->before.bytes)
+        rk_buf_add_format(&line, "there is nothing to remove: the store has %s",
+                          rk_text_bytes(report->after.bytes).text);
+    else
+        rk_buf_add_format(&line, "the store %s %s, %s before", r->dry_run ? "would have" : "has",
+                          rk_text_bytes(report->after.bytes).text,
+                          rk_text_bytes(report->before.bytes).text);
     if (max_bytes != UINT64_MAX)
         rk_buf_add_format(&line, "; %s are allowed", rk_text_bytes(max_bytes).text);
     rk_buf_add_text(&line, r->dry_run ? " (a dry run: nothing is removed)" : "");

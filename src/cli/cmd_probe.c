@@ -221,10 +221,11 @@ static void print_steps(const view *v) {
         rk_text took = {""};
         if (json_is_number(seconds))
             took = rk_text_seconds((uint64_t)(json_number_value(seconds) * 1e9));
-        rk_buf_add_format(&text, "  %s%-6s%s %-11s %8s  ",
+        rk_buf_add_format(&text, "  %s%-6s%s %-11s %8s%s",
                           rk_style(ok ? RK_STYLE_GOOD : RK_STYLE_BAD, stdout), ok ? "ok" : "failed",
                           rk_style(RK_STYLE_NONE, stdout),
-                          json_string_value(json_object_get(step, "name")), took.text);
+                          json_string_value(json_object_get(step, "name")), took.text,
+                          json_string_length(said) ? "  " : "");
         rk_text_add_printable(&text,
                               rk_span_text(json_string_value(said) ? json_string_value(said) : ""));
         rk_term_line(rk_need_text(&text), INDENT);
@@ -245,10 +246,12 @@ static void print_verdict(const view *v, bool alive) {
 
 static void print_text(const view *v, bool alive) {
     RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    rk_buf_add_text(&name, rk_style(RK_STYLE_BOLD, stdout));
     rk_text_add_printable(&name, rk_span_text(v->plugin));
     const char *version = json_string_value(json_object_get(v->object, "platform_version"));
-    (void)printf("%s%s%s\n\n", rk_style(RK_STYLE_BOLD, stdout), rk_need_text(&name),
-                 rk_style(RK_STYLE_NONE, stdout));
+    rk_buf_add_text(&name, rk_style(RK_STYLE_NONE, stdout));
+    rk_term_line(rk_need_text(&name), 2);
+    (void)putchar('\n');
     print_versions(v);
     print_extensions(v);
     print_attributes(v);
