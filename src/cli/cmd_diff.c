@@ -8,6 +8,7 @@
 #include "cli/diff_view.h"
 #include "cli/entries.h"
 #include "cli/place.h"
+#include "cli/run_names.h"
 #include "cli/verbs.h"
 #include "diagnose/diff/components.h"
 #include "diagnose/diff/diff.h"
@@ -97,11 +98,11 @@ static rk_err *read_side(side *s, rk_store *store, const rk_kept_list *list, con
     const rk_kept *kept = NULL;
     if (is_file(what))
         return read_file(s, what);
-    RK_TRY(rk_kept_find(list, what, &kept));
+    RK_TRY(rk_kept_find(store, list, what, &kept));
     return read_kept(s, store, kept);
 }
 
-static rk_err *compare(side *a, side *b, bool stacks, bool json) {
+static rk_err *compare(side *a, side *b, const rk_diff_how *how, bool json) {
     RK_AUTO(rk_program_diff) diff = {0};
     RK_AUTO(rk_differences) components = {0};
     RK_TRY(rk_diff_programs(&a->index, &b->index, &diff));
@@ -109,42 +110,72 @@ static rk_err *compare(side *a, side *b, bool stacks, bool json) {
                               json_object_get(b->metadata, "toolchain"), &components));
     if (a->components && b->components)
         RK_TRY(rk_diff_components(a->components, b->components, &components));
-    (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, &components,
-                                                    stacks);
+    (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, &components, how);
     return NULL;
 }
 
-static rk_err *diff(const rk_settings *settings, char **what, bool stacks, bool json) {
-    bool first = !is_file(what[0]) && rk_diff_names_run(what[0], what[1]);
-    bool second = !is_file(what[1]) && rk_diff_names_run(what[1], what[0]);
+// What is compared, and the store in which it is found.
+typedef struct place {
+    const rk_settings *settings;
+    rk_store *store; // NULL: there is none yet
+    const rk_kept_list *list;
+} place;
+
+// Decides whether an operand names a run. The name of a program is no run, unless there is one of
+// this name.
+static rk_err *names_run(const place *p, const char *what, const char *other, bool *out_is_run) {
+    rk_autofree char *run = NULL;
+    bool has_name = false;
+    *out_is_run = !is_file(what) && rk_diff_names_run(what, other);
+    if (!*out_is_run)
+        return NULL;
+    rk_err *err = rk_run_names_find(rk_settings_get(p->settings)->dir, what, &run);
+    if (!err)
+        return NULL;
+    rk_err_drop(err, "it is found again below, if nothing else has the name");
+    RK_TRY(rk_kept_has_name(p->store, p->list, what, &has_name));
+    *out_is_run = !has_name;
+    return NULL;
+}
+
+static rk_err *compare_programs(const place *p, char **what, const rk_diff_how *how, bool json) {
+    RK_AUTO(side) a = {0};
+    RK_AUTO(side) b = {0};
+    RK_TRY(read_side(&a, p->store, p->list, what[0]));
+    RK_TRY(read_side(&b, p->store, p->list, what[1]));
+    return compare(&a, &b, how, json);
+}
+
+static rk_err *diff(const rk_settings *settings, char **what, const rk_diff_how *how, bool json) {
+    RK_AUTO_STORE store = NULL;
+    __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
+    bool first = false, second = false;
+    RK_TRY(rk_place_open_store(settings, true, &store));
+    if (store)
+        RK_TRY(rk_kept_collect(store, &list));
+    const place p = {settings, store, &list};
+    RK_TRY(names_run(&p, what[0], what[1], &first));
+    RK_TRY(names_run(&p, what[1], what[0], &second));
     if (first && second)
-        return rk_diff_print_runs(settings, what[0], what[1], stacks, json);
+        return rk_diff_print_runs(settings, what[0], what[1], how, json);
     if (first || second)
         return rk_error(
             RK_INVALID_ARGUMENT,
             "'%s' is a run, or nothing, and '%s' is a program: a run is compared with "
             "another one (`rekindle runs` shows them, `rekindle ls` the programs' keys)",
             what[first ? 0 : 1], what[first ? 1 : 0]);
-    RK_AUTO_STORE store = NULL;
-    __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
-    RK_AUTO(side) a = {0};
-    RK_AUTO(side) b = {0};
-    RK_TRY(rk_place_open_store(settings, true, &store));
-    if (store)
-        RK_TRY(rk_kept_collect(store, &list));
-    RK_TRY(read_side(&a, store, &list, what[0]));
-    RK_TRY(read_side(&b, store, &list, what[1]));
-    return compare(&a, &b, stacks, json);
+    return compare_programs(&p, what, how, json);
 }
 
-static bool with_stacks;
+static rk_diff_how given;
 
 static rk_err *run(rk_verb_call *call) {
-    return diff(call->settings, call->operands->items, with_stacks, call->json);
+    return diff(call->settings, call->operands->items, &given, call->json);
 }
 
 static const rk_opt options[] = {
-    RK_OPT_FLAG("stack", 's', &with_stacks, "the whole call stack of each difference"),
+    RK_OPT_FLAG("all", 'a', &given.all, "all differences and programs, also more than two screens"),
+    RK_OPT_FLAG("stack", 's', &given.stacks, "the whole call stack of each difference"),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };
@@ -157,7 +188,8 @@ static const rk_opt_usage usage = {
     .details =
         "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
         "with MLIR bytecode, MLIR text or an HloModuleProto, or runs as `rekindle runs` shows "
-        "them: then where they ran is compared, and which programs they asked for.\n\n"
+        "them (-1 is the last): then where they ran is compared, and which programs they asked "
+        "for.\n\n"
         "What follows from another difference, such as the shapes of all operations "
         "behind an input whose shape changed, is counted and not listed.\n",
     .options = options,

@@ -3,7 +3,9 @@
 
 #include "base/alloc.h"
 #include "cli/explain_view.h"
+#include "cli/fail.h"
 #include "cli/place.h"
+#include "cli/run_command.h"
 #include "cli/run_names.h"
 #include "cli/term.h"
 #include "cli/verbs.h"
@@ -21,15 +23,14 @@ static void earlier_cleanup(earlier *list) {
         rk_run_model_cleanup(&list->models[i]);
 }
 
-static rk_err *load_earlier(const char *directory, const char *run, earlier *out_list) {
-    RK_AUTO(rk_run_names) names = {0};
-    RK_TRY(rk_run_names_collect(directory, &names));
+static rk_err *load_earlier(const char *directory, const rk_run_names *names, const char *run,
+                            earlier *out_list) {
     size_t end = 0;
-    while (end < names.count && strcmp(names.items[end], run) != 0)
+    while (end < names->count && strcmp(names->items[end], run) != 0)
         end++;
     for (size_t i = end > EARLIER_RUNS ? end - EARLIER_RUNS : 0; i < end; i++) {
         rk_run_model *model = &out_list->models[out_list->count];
-        rk_err *err = rk_run_load(directory, names.items[i], model);
+        rk_err *err = rk_run_load(directory, names->items[i], model);
         if (err) {
             rk_run_model_cleanup(model);
             rk_err_drop(err, "one run less to look back at");
@@ -51,6 +52,33 @@ static rk_err *load_corpus(rk_store *store, rk_corpus *out_corpus) {
     return err;
 }
 
+// True if both runs have the same job, or their first processes ran the same script.
+static bool are_starts_of_one(const char *directory, const rk_run_model *a, const rk_run_model *b) {
+    RK_AUTO(rk_buf) one = {0};
+    RK_AUTO(rk_buf) other = {0};
+    if (*a->job && strcmp(a->job, b->job) == 0)
+        return true;
+    rk_run_command_add(directory, a, &one);
+    rk_run_command_add(directory, b, &other);
+    size_t len = strcspn(rk_need_text(&one), " ");
+    return len > 0 && len == strcspn(rk_need_text(&other), " ") &&
+           memcmp(rk_buf_text(&one), rk_buf_text(&other), len) == 0;
+}
+
+// Appends the operands of `rekindle diff` for the run and the last start of the same script before;
+// nothing if there is none.
+static void add_operands(const char *directory, const rk_run_names *names, const earlier *before,
+                         const rk_run_model *run, rk_buf *out) {
+    size_t i = before->count;
+    while (i > 0 && !are_starts_of_one(directory, &before->models[i - 1], run))
+        i--;
+    if (i == 0)
+        return;
+    rk_run_names_refer(names, before->models[i - 1].run, out);
+    rk_buf_add_byte(out, ' ');
+    rk_run_names_refer(names, run->run, out);
+}
+
 static void give(const rk_explanation *explanation, const rk_explain_how *how, bool json) {
     if (json)
         rk_out_print(rk_explain_view_json(explanation, how));
@@ -58,18 +86,23 @@ static void give(const rk_explanation *explanation, const rk_explain_how *how, b
         rk_explain_view_print(explanation, how);
 }
 
-static rk_err *explain(const rk_settings *settings, const char *run_prefix,
-                       const rk_explain_how *how, bool json) {
+static rk_err *explain(const rk_settings *settings, const char *run_prefix, rk_explain_how *how,
+                       bool json) {
     const char *directory = rk_settings_get(settings)->dir;
     RK_AUTO_STORE store = NULL;
     rk_autofree char *run = NULL;
-    RK_TRY(rk_run_find(directory, run_prefix, &run));
+    RK_TRY(rk_run_names_find(directory, run_prefix, &run));
     RK_AUTO(rk_run_model) model = {0};
     __attribute__((cleanup(earlier_cleanup))) earlier before = {.count = 0};
     RK_AUTO(rk_corpus) corpus = {0};
     RK_AUTO(rk_explanation) explanation = {0};
+    RK_AUTO(rk_run_names) names = {0};
+    RK_AUTO(rk_buf) operands = {0};
+    RK_TRY(rk_run_names_collect(directory, &names));
     RK_TRY(rk_run_load(directory, run, &model));
-    RK_TRY(load_earlier(directory, run, &before));
+    RK_TRY(load_earlier(directory, &names, run, &before));
+    add_operands(directory, &names, &before, &model, &operands);
+    how->compare = operands.len ? rk_need_text(&operands) : NULL;
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (store)
         RK_TRY(load_corpus(store, &corpus));
@@ -89,8 +122,7 @@ static rk_err *run(rk_verb_call *call) {
 }
 
 static const rk_opt options[] = {
-    RK_OPT_VALUE("run", 'r', &given.run, "RUN",
-                 "another run than the last; the beginning is enough"),
+    RK_OPT_VALUE("run", 'r', &given.run, "RUN", RK_RUN_HELP),
     RK_OPT_FLAG("all", 'a', &given.how.all, "every compilation, with everything that differs"),
     RK_OPT_FLAG("stack", 's', &given.how.stacks, "the whole call stack of each difference"),
     RK_VERB_JSON,

@@ -21,13 +21,14 @@ static void show_progress(void *context, uint64_t done, uint64_t all) {
 
 static void print_finding(const rk_fsck_finding *finding) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    bool damage = rk_fsck_is_damage(finding->kind);
+    rk_buf_add_format(&line, "%s%s%s ", rk_style(damage ? RK_STYLE_BAD : RK_STYLE_NOTICE, stdout),
+                      rk_fsck_kind_name(finding->kind), rk_style(RK_STYLE_NONE, stdout));
     rk_text_add_printable(&line, rk_span_text(finding->path));
     rk_buf_add_text(&line, ": ");
     rk_text_add_printable(&line, rk_span_text(finding->detail));
-    bool damage = rk_fsck_is_damage(finding->kind);
-    (void)printf("%s%s%s %s%s\n", rk_style(damage ? RK_STYLE_BAD : RK_STYLE_NOTICE, stdout),
-                 rk_fsck_kind_name(finding->kind), rk_style(RK_STYLE_NONE, stdout),
-                 rk_need_text(&line), finding->repaired ? " (repaired)" : "");
+    rk_buf_add_text(&line, finding->repaired ? " (repaired)" : "");
+    rk_term_line(rk_need_text(&line), 2);
 }
 
 static void note_finding(void *context, const rk_fsck_finding *finding) {

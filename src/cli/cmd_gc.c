@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "cli/gc_select.h"
 #include "cli/out.h"
 #include "cli/place.h"
-#include "cli/term.h"
+#include "cli/table.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "store/gc.h"
@@ -28,17 +29,6 @@ static void show_progress(void *context, unsigned done, unsigned all) {
     rk_progress_step(&r->progress, done, all);
 }
 
-static void print_removal(const rk_gc_removal *removal) {
-    (void)printf("would remove %s ", removal->what);
-    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
-    rk_text_add_printable(&name, rk_span_text(removal->name));
-    (void)printf("%s, %s", rk_need_text(&name), rk_text_bytes(removal->bytes).text);
-    if (removal->compile_ns)
-        (void)printf(", compiled in %s, used %s", rk_text_seconds(removal->compile_ns).text,
-                     rk_text_age(removal->age_ns).text);
-    (void)fputc('\n', stdout);
-}
-
 static void note_removal(void *context, const rk_gc_removal *removal) {
     request *r = context;
     json_t *one = rk_out_object();
@@ -48,10 +38,6 @@ static void note_removal(void *context, const rk_gc_removal *removal) {
     rk_out_set(one, "age_seconds", rk_out_seconds(removal->age_ns));
     rk_out_set(one, "compile_seconds", rk_out_seconds(removal->compile_ns));
     rk_out_append(r->removed, one);
-    if (r->dry_run && !r->json) {
-        rk_progress_end(&r->progress);
-        print_removal(removal);
-    }
 }
 
 static const struct {
@@ -101,7 +87,7 @@ static void print_count(uint64_t count, const char *noun) {
                  noun + word);
 }
 
-static void print_text(const request *r, const rk_gc_report *report, uint64_t max_bytes) {
+static void print_kinds(const request *r, const rk_gc_report *report) {
     const char *verb = r->dry_run ? "would remove" : "removed";
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++) {
         const rk_gc_total *total = total_at(report, i);
@@ -119,11 +105,69 @@ static void print_text(const request *r, const rk_gc_report *report, uint64_t ma
     if (report->recent.files)
         (void)printf("kept %s that were used in the last hour\n",
                      rk_text_bytes(report->recent.bytes).text);
-    (void)printf("%s, %s before", rk_text_bytes(report->after.bytes).text,
-                 rk_text_bytes(report->before.bytes).text);
+}
+
+static uint64_t nanoseconds(const json_t *one, const char *name) {
+    double value = json_real_value(json_object_get(one, name));
+    return value > 0 ? (uint64_t)(value * 1e9) : 0;
+}
+
+static void add_removal(rk_table *table, const json_t *one) {
+    enum { KEY_DIGITS = 12 };
+    const char *what = json_string_value(json_object_get(one, "what"));
+    const char *name = json_string_value(json_object_get(one, "name"));
+    bool is_entry = strcmp(what, "executable") == 0 || strcmp(what, "program") == 0;
+    uint64_t compile_ns = nanoseconds(one, "compile_seconds");
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_buf_add_format(&text, "  %s", what);
+    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
+    rk_buf_clear(&text);
+    rk_buf_add_format(&text, "%.*s", is_entry ? KEY_DIGITS : INT_MAX, name ? name : "");
+    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
+    rk_table_add(table, RK_STYLE_NONE,
+                 rk_text_bytes((uint64_t)json_integer_value(json_object_get(one, "bytes"))).text);
+    rk_table_add(table, RK_STYLE_NONE, compile_ns ? rk_text_seconds(compile_ns).text : "");
+    rk_table_add(table, RK_STYLE_DIM, rk_text_age(nanoseconds(one, "age_seconds")).text);
+}
+
+// What a dry run would remove, at most two screens with the lines above.
+static void print_removals(const request *r) {
+    enum { OTHER_LINES = 12 };
+    static const rk_table_column columns[] = {{.title = "  WHAT"},
+                                              {.title = "NAME", .least = 12},
+                                              {.title = "SIZE", .right = true},
+                                              {.title = "COMPILED IN", .right = true},
+                                              {.title = "USED", .right = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    size_t count = json_array_size(r->removed), lines = rk_term_two_screens(stdout);
+    size_t most = lines == SIZE_MAX ? lines : lines - OTHER_LINES;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count && i < most; i++)
+        add_removal(&table, json_array_get(r->removed, i));
+    (void)putchar('\n');
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    if (count > most)
+        (void)printf("  and %zu more: --json lists all\n", count - most);
+}
+
+// The sums first, then with --dry-run the list.
+static void print_text(const request *r, const rk_gc_report *report, uint64_t max_bytes) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    if (report->after.bytes == report->before.bytes)
+        rk_buf_add_format(&line, "there is nothing to remove: the store has %s",
+                          rk_text_bytes(report->after.bytes).text);
+    else
+        rk_buf_add_format(&line, "the store %s %s, %s before", r->dry_run ? "would have" : "has",
+                          rk_text_bytes(report->after.bytes).text,
+                          rk_text_bytes(report->before.bytes).text);
     if (max_bytes != UINT64_MAX)
-        (void)printf("; %s are allowed", rk_text_bytes(max_bytes).text);
-    (void)printf("%s\n", r->dry_run ? " (a dry run: nothing is removed)" : "");
+        rk_buf_add_format(&line, "; %s are allowed", rk_text_bytes(max_bytes).text);
+    rk_buf_add_text(&line, r->dry_run ? " (a dry run: nothing is removed)" : "");
+    rk_term_line(rk_need_text(&line), 2);
+    print_kinds(r, report);
+    if (r->dry_run)
+        print_removals(r);
 }
 
 static rk_err *collect(request *r, const rk_settings *settings, int *out_status) {

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/term.h"
 #include "cli/text.h"
@@ -19,16 +20,23 @@ static void print_json(const rk_verb_list *verbs) {
 
 static void print_text(const rk_verb_list *verbs) {
     const char *bold = rk_style(RK_STYLE_BOLD, stdout), *plain = rk_style(RK_STYLE_NONE, stdout);
-    (void)printf(
-        "%srekindle%s stores compiled XLA programs, so that a restart of the same job compiles "
-        "nothing.\n\n%sUsage:%s rekindle run -- python train.py     the job, with rekindle in it\n "
-        "      rekindle COMMAND [OPTION…] [ARGUMENT…]\n\n%sCommands:%s\n",
-        bold, plain, bold, plain, bold, plain);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_format(
+        &line,
+        "%srekindle%s stores compiled XLA programs, so that a restart of the same job "
+        "compiles nothing.",
+        bold, plain);
+    rk_term_line(rk_need_text(&line), 0);
+    (void)printf("\n%sUsage:%s rekindle run -- python train.py     the job, with rekindle in it\n"
+                 "       rekindle COMMAND [OPTION…] [ARGUMENT…]\n\n%sCommands:%s\n",
+                 bold, plain, bold, plain);
     for (size_t i = 0; i < verbs->count; i++)
         (void)printf("  %-9s %s\n", verbs->items[i]->usage->verb, verbs->items[i]->brief);
-    (void)printf("\n`rekindle help COMMAND` tells more about one; --json, where a command shows "
-                 "something,\nis for programs. Settings are environment variables: `rekindle "
-                 "config` lists them.\n");
+    (void)putchar('\n');
+    rk_term_line(
+        "`rekindle help COMMAND` tells more about one; --json, where a command shows something, "
+        "is for programs. Settings are environment variables: `rekindle config` lists them.",
+        0);
 }
 
 static rk_err *run(rk_verb_call *call) {

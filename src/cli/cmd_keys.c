@@ -229,8 +229,10 @@ static void add_row(rk_table *table, const char *what, const rk_public_key *key)
 }
 
 static rk_err *list(const request *r) {
-    static const rk_table_column columns[] = {
-        {.title = "USE"}, {.title = "ID"}, {.title = "NAME"}, {.title = "PUBLIC KEY"}};
+    static const rk_table_column columns[] = {{.title = "USE"},
+                                              {.title = "ID"},
+                                              {.title = "NAME", .least = 8},
+                                              {.title = "PUBLIC KEY", .least = 32, .wrap = true}};
     RK_AUTO(rk_signing_key) signing = {0};
     RK_AUTO(rk_trusted_keys) keys = {0};
     char real[PATH_MAX];
@@ -263,10 +265,11 @@ static rk_err *list(const request *r) {
     }
     json_decref(object);
     if (one || keys.count)
-        rk_table_print(&table, 0, stdout);
+        rk_table_print(&table, rk_term_columns(stdout), stdout);
     else
-        (void)printf("There are no keys: REKINDLE_SIGNING_KEY and REKINDLE_TRUSTED_KEYS name none. "
-                     "`rekindle keys generate` makes one.\n");
+        rk_term_line("There are no keys: REKINDLE_SIGNING_KEY and REKINDLE_TRUSTED_KEYS name none. "
+                     "`rekindle keys generate` makes one.",
+                     0);
     return NULL;
 }
 

@@ -75,8 +75,8 @@ static rk_err *read_rows(rk_store *store, row_list *out_rows) {
     return err;
 }
 
-static int compare(uint64_t a, uint64_t b) {
-    return a < b ? -1 : a > b;
+static int larger_first(uint64_t a, uint64_t b) {
+    return a > b ? -1 : a < b;
 }
 
 static int by_key(const void *a, const void *b) {
@@ -87,40 +87,43 @@ static int by_name(const void *a, const void *b) {
     return order ? order : by_key(a, b);
 }
 static int by_size(const void *a, const void *b) {
-    int order =
-        compare(((const row *)a)->kept.executable_bytes, ((const row *)b)->kept.executable_bytes);
+    int order = larger_first(((const row *)a)->kept.executable_bytes,
+                             ((const row *)b)->kept.executable_bytes);
     return order ? order : by_key(a, b);
 }
 static int by_seconds(const void *a, const void *b) {
-    int order = compare(((const row *)a)->compile_ns, ((const row *)b)->compile_ns);
+    int order = larger_first(((const row *)a)->compile_ns, ((const row *)b)->compile_ns);
     return order ? order : by_key(a, b);
 }
 static int by_time(const void *a, const void *b) {
-    int order = compare(((const row *)a)->created_ns, ((const row *)b)->created_ns);
+    int order = larger_first(((const row *)a)->created_ns, ((const row *)b)->created_ns);
     return order ? order : by_key(a, b);
 }
 
 typedef int (*order_fn)(const void *a, const void *b);
 
-static rk_err *find_order(const char *name, order_fn *out_order) {
-    static const struct {
-        const char *name;
-        order_fn order;
-    } orders[] = {{"time", by_time},
-                  {"name", by_name},
-                  {"size", by_size},
-                  {"seconds", by_seconds},
-                  {"key", by_key}};
-    *out_order = by_time;
-    if (!name)
-        return NULL;
-    for (size_t i = 0; i < RK_ARRAY_LEN(orders); i++) {
+static const struct order {
+    const char *name;
+    order_fn order;
+    const char *first; // what the list begins with, in words
+} orders[] = {{"seconds", by_seconds, "costliest"},
+              {"size", by_size, "largest"},
+              {"time", by_time, "newest"},
+              {"name", by_name, "first"},
+              {"key", by_key, "first"}};
+
+// The first order is the default.
+static rk_err *find_order(const char *name, const struct order **out_order) {
+    *out_order = orders;
+    for (size_t i = 0; name && i < RK_ARRAY_LEN(orders); i++) {
         if (strcmp(orders[i].name, name) == 0) {
-            *out_order = orders[i].order;
+            *out_order = &orders[i];
             return NULL;
         }
     }
-    return rk_error(RK_INVALID_ARGUMENT, "--sort takes time, name, size, seconds or key, not '%s'",
+    if (!name)
+        return NULL;
+    return rk_error(RK_INVALID_ARGUMENT, "--sort takes seconds, size, time, name or key, not '%s'",
                     name);
 }
 
@@ -142,38 +145,50 @@ static void add_row(rk_table *table, const row *one) {
     rk_table_add(table, RK_STYLE_BOLD, key);
     rk_table_add(table, sound ? RK_STYLE_NONE : RK_STYLE_BAD,
                  sound ? one->name : rk_entry_fault_text(one->fault));
-    rk_table_add(table, RK_STYLE_NONE, rk_text_bytes(one->kept.executable_bytes).text);
     rk_table_add(table, RK_STYLE_NONE, sound ? rk_text_seconds(one->compile_ns).text : "?");
+    rk_table_add(table, RK_STYLE_NONE, rk_text_bytes(one->kept.executable_bytes).text);
     rk_table_add(table, RK_STYLE_DIM,
                  rk_text_age(now > one->created_ns ? now - one->created_ns : 0).text);
     rk_table_add(table, RK_STYLE_NONE, one->platform);
 }
 
-static void print_text(const row_list *rows) {
-    static const rk_table_column columns[] = {
-        {.title = "KEY"},
-        {.title = "NAME", .least = 10},
-        {.title = "SIZE", .right = true},
-        {.title = "COMPILED IN", .right = true},
-        {.title = "AGE", .right = true},
-        {.title = "PLATFORM", .least = 8, .optional = true},
-    };
-    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+static void print_sum(const row_list *rows, size_t shown, const char *first) {
     uint64_t bytes = 0, program_bytes = 0, compile_ns = 0;
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     for (size_t i = 0; i < rows->count; i++) {
-        add_row(&table, &rows->items[i]);
         bytes += rows->items[i].kept.executable_bytes;
         program_bytes += rows->items[i].kept.program_bytes;
         compile_ns += rows->items[i].compile_ns;
     }
-    rk_table_print(&table, rk_term_columns(stdout), stdout);
-    (void)printf("\n%s%zu executable%s, %s, %s of compilation%s; their programs %s\n",
-                 rk_style(RK_STYLE_BOLD, stdout), rows->count, rk_text_plural(rows->count),
-                 rk_text_bytes(bytes).text, rk_text_seconds(compile_ns).text,
-                 rk_style(RK_STYLE_NONE, stdout), rk_text_bytes(program_bytes).text);
+    rk_buf_add_format(&line, "%s%zu executable%s, %s, %s of compilation%s; their programs %s",
+                      rk_style(RK_STYLE_BOLD, stdout), rows->count, rk_text_plural(rows->count),
+                      rk_text_bytes(bytes).text, rk_text_seconds(compile_ns).text,
+                      rk_style(RK_STYLE_NONE, stdout), rk_text_bytes(program_bytes).text);
+    if (shown < rows->count)
+        rk_buf_add_format(&line, ". The %s %zu are shown: `rekindle ls --all` shows all", first,
+                          shown);
+    rk_term_line(rk_need_text(&line), 0);
 }
 
-static void print_json(const row_list *rows) {
+static void print_text(const row_list *rows, size_t most, const char *first) {
+    static const rk_table_column columns[] = {
+        {.title = "KEY"},
+        {.title = "NAME", .least = 10},
+        {.title = "COMPILED IN", .right = true},
+        {.title = "SIZE", .right = true},
+        {.title = "AGE", .right = true},
+        {.title = "PLATFORM", .least = 8, .optional = true},
+    };
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    size_t shown = rows->count < most ? rows->count : most;
+    for (size_t i = 0; i < shown; i++)
+        add_row(&table, &rows->items[i]);
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    (void)putchar('\n');
+    print_sum(rows, shown, first);
+}
+
+static void print_json(const row_list *rows, size_t most) {
     json_t *object = rk_out_object(), *list = rk_out_array();
     uint64_t bytes = 0, compile_ns = 0;
     for (size_t i = 0; i < rows->count; i++) {
@@ -189,7 +204,10 @@ static void print_json(const row_list *rows) {
         rk_out_set(entry, "created", rk_out_string(rk_text_utc(one->created_ns).text));
         rk_out_set(entry, "platform", rk_out_string(one->platform));
         rk_out_set(entry, "fault", rk_out_string(sound ? NULL : rk_entry_fault_text(one->fault)));
-        rk_out_append(list, entry);
+        if (i < most)
+            rk_out_append(list, entry);
+        else
+            json_decref(entry);
         bytes += one->kept.executable_bytes + one->kept.program_bytes;
         compile_ns += one->compile_ns;
     }
@@ -199,41 +217,60 @@ static void print_json(const row_list *rows) {
     rk_out_print(object);
 }
 
-static rk_err *show(const rk_settings *settings, order_fn order, bool reverse, bool json) {
+typedef struct request {
+    const struct order *order;
+    bool reverse, all;
+    size_t most; // 0: not given
+} request;
+
+// How many rows the text shows: as many as given, or two screens.
+static size_t rows_shown(const request *r) {
+    enum { OTHER_LINES = 4 };
+    size_t lines = rk_term_two_screens(stdout);
+    if (r->most || r->all)
+        return r->most ? r->most : SIZE_MAX;
+    return lines == SIZE_MAX ? lines : lines - OTHER_LINES;
+}
+
+static rk_err *show(const rk_settings *settings, const request *r, bool json) {
     RK_AUTO_STORE store = NULL;
     __attribute__((cleanup(row_list_cleanup))) row_list rows = {0};
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (store)
         RK_TRY(read_rows(store, &rows));
-    sort(&rows, order, reverse);
+    sort(&rows, r->order->order, r->reverse);
     if (json)
-        print_json(&rows);
+        print_json(&rows, r->most ? r->most : SIZE_MAX);
     else if (rows.count == 0)
         rk_place_print_nothing_yet(settings);
     else
-        print_text(&rows);
+        print_text(&rows, rows_shown(r), r->reverse ? "first" : r->order->first);
     return NULL;
 }
 
 static struct {
-    const char *sort;
-    bool reverse;
-    order_fn order; // from `sort`
+    const char *sort, *most;
+    request request; // from the others
 } given;
 
 static rk_err *check(const rk_verb_call *call) {
     (void)call;
-    return find_order(given.sort, &given.order);
+    if (given.most)
+        RK_TRY(rk_opt_count("-n", given.most, &given.request.most));
+    return find_order(given.sort, &given.request.order);
 }
 
 static rk_err *run(rk_verb_call *call) {
-    return show(call->settings, given.order, given.reverse, call->json);
+    return show(call->settings, &given.request, call->json);
 }
 
 static const rk_opt options[] = {
+    RK_OPT_VALUE("number", 'n', &given.most, "N", "only the first N"),
+    RK_OPT_FLAG("all", 'a', &given.request.all, "all, also more than two screens"),
     RK_OPT_VALUE("sort", 's', &given.sort, "BY",
-                 "time (the default), name, size, seconds or key; ascending"),
-    RK_OPT_FLAG("reverse", 'r', &given.reverse, "descending"),
+                 "seconds (the default; the costliest first), size (the largest first), time (the "
+                 "newest first), name or key"),
+    RK_OPT_FLAG("reverse", 'r', &given.request.reverse, "the other way round"),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };
@@ -241,7 +278,7 @@ static const rk_opt options[] = {
 static const rk_opt_usage usage = {
     .verb = "ls",
     .summary = "Lists the stored executables: the beginning of the key, the program's name, "
-               "the size in the store, what compiling it took, its age and platform.",
+               "how long compiling it took, the size in the store, its age and platform.",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

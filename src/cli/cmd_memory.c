@@ -4,6 +4,7 @@
 
 #include "cli/fail.h"
 #include "cli/place.h"
+#include "cli/run_names.h"
 #include "cli/run_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -216,7 +217,7 @@ static rk_err *show(const char *directory, const char *run_prefix, bool json, bo
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
     __attribute__((cleanup(devices_cleanup))) devices list = {0};
-    RK_TRY(rk_run_find(directory, run_prefix, &run));
+    RK_TRY(rk_run_names_find(directory, run_prefix, &run));
     RK_TRY(rk_run_load(directory, run, &model));
     collect(&model, &list);
     if (list.count == 0)
@@ -246,7 +247,7 @@ static rk_err *run(rk_verb_call *call) {
 }
 
 static const rk_opt options[] = {
-    RK_OPT_VALUE("run", 'r', &run_prefix, "RUN", "this run; the beginning of its name is enough"),
+    RK_OPT_VALUE("run", 'r', &run_prefix, "RUN", RK_RUN_HELP),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };

@@ -60,7 +60,7 @@ static rk_err *change_all(request *r, const rk_opt_operands *keys) {
     else
         RK_TRY(rk_kept_collect(r->store, &r->kept));
     for (size_t i = 0; i < keys->count; i++)
-        RK_TRY(rk_kept_find(&r->kept, keys->items[i], &chosen[i]));
+        RK_TRY(rk_kept_find(r->store, &r->kept, keys->items[i], &chosen[i]));
     for (size_t i = 0; i < keys->count; i++)
         RK_TRY(change(r, chosen[i]->hex));
     for (size_t i = 0; r->all && i < r->pins.count; i++)

@@ -139,9 +139,11 @@ static void add_own_versions(view *v) {
 // Text.
 
 static void print_field(const char *name, const char *text) {
+    enum { INDENT = 15 };
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_format(&line, "  %-12s ", name);
     rk_text_add_printable(&line, rk_span_text(text));
-    (void)printf("  %-12s %s\n", name, rk_need_text(&line));
+    rk_term_line(rk_need_text(&line), INDENT);
 }
 
 static void print_versions(const view *v) {
@@ -208,6 +210,7 @@ static void print_devices(const view *v) {
 }
 
 static void print_steps(const view *v) {
+    enum { INDENT = 31 };
     (void)putchar('\n');
     for (size_t i = 0; i < json_array_size(v->steps); i++) {
         const json_t *step = json_array_get(v->steps, i);
@@ -215,20 +218,21 @@ static void print_steps(const view *v) {
         const json_t *said = json_object_get(step, ok ? "detail" : "error");
         const json_t *seconds = json_object_get(step, "seconds");
         RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
-        rk_text_add_printable(&text,
-                              rk_span_text(json_string_value(said) ? json_string_value(said) : ""));
         rk_text took = {""};
         if (json_is_number(seconds))
             took = rk_text_seconds((uint64_t)(json_number_value(seconds) * 1e9));
-        (void)printf(
-            "  %s%-6s%s %-11s %8s  %s\n", rk_style(ok ? RK_STYLE_GOOD : RK_STYLE_BAD, stdout),
-            ok ? "ok" : "failed", rk_style(RK_STYLE_NONE, stdout),
-            json_string_value(json_object_get(step, "name")), took.text, rk_need_text(&text));
+        rk_buf_add_format(&text, "  %s%-6s%s %-11s %8s%s",
+                          rk_style(ok ? RK_STYLE_GOOD : RK_STYLE_BAD, stdout), ok ? "ok" : "failed",
+                          rk_style(RK_STYLE_NONE, stdout),
+                          json_string_value(json_object_get(step, "name")), took.text,
+                          json_string_length(said) ? "  " : "");
+        rk_text_add_printable(&text,
+                              rk_span_text(json_string_value(said) ? json_string_value(said) : ""));
+        rk_term_line(rk_need_text(&text), INDENT);
     }
 }
 
 static void print_verdict(const view *v, bool alive) {
-    size_t columns = rk_term_columns(stdout);
     const char *remedy = json_string_value(json_object_get(v->object, "remedy"));
     (void)printf("\n%s%s%s", rk_style(alive ? RK_STYLE_GOOD : RK_STYLE_BAD, stdout),
                  alive ? "alive" : "not alive", rk_style(RK_STYLE_NONE, stdout));
@@ -236,18 +240,18 @@ static void print_verdict(const view *v, bool alive) {
         (void)printf("%s", went_well(v, RK_PROBE_LOAD) ? ", and what it compiles can be kept"
                                                        : ", but what it compiles cannot be kept");
     (void)putchar('\n');
-    if (remedy && columns)
-        rk_term_print_wrapped(remedy, 0, columns, stdout);
-    else if (remedy)
-        (void)puts(remedy);
+    if (remedy)
+        rk_term_line(remedy, 0);
 }
 
 static void print_text(const view *v, bool alive) {
     RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    rk_buf_add_text(&name, rk_style(RK_STYLE_BOLD, stdout));
     rk_text_add_printable(&name, rk_span_text(v->plugin));
     const char *version = json_string_value(json_object_get(v->object, "platform_version"));
-    (void)printf("%s%s%s\n\n", rk_style(RK_STYLE_BOLD, stdout), rk_need_text(&name),
-                 rk_style(RK_STYLE_NONE, stdout));
+    rk_buf_add_text(&name, rk_style(RK_STYLE_NONE, stdout));
+    rk_term_line(rk_need_text(&name), 2);
+    (void)putchar('\n');
     print_versions(v);
     print_extensions(v);
     print_attributes(v);

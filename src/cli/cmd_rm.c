@@ -7,6 +7,7 @@
 #include "cli/gc_select.h"
 #include "cli/out.h"
 #include "cli/place.h"
+#include "cli/table.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "store/pins.h"
@@ -27,6 +28,7 @@ typedef struct removal {
     uint64_t kept_pins;
     json_t *list;
     uint64_t count, bytes;
+    bool count_keys; // `count` counts entries, not only files in quarantine/
 } removal;
 
 static void count_one(removal *r, const char *key, const char *name, uint64_t bytes) {
@@ -35,10 +37,8 @@ static void count_one(removal *r, const char *key, const char *name, uint64_t by
     rk_out_set(one, "bytes", rk_out_uint(bytes));
     rk_out_append(r->list, one);
     r->count++;
+    r->count_keys = r->count_keys || strcmp(key, "key") == 0;
     r->bytes += bytes;
-    if (!r->json)
-        (void)printf("%s%s  %s\n", r->dry_run ? "would remove " : "removed ", name,
-                     rk_text_bytes(bytes).text);
 }
 
 static rk_err *remove_key(removal *r, const rk_kept *kept) {
@@ -60,7 +60,7 @@ static rk_err *remove_key(removal *r, const rk_kept *kept) {
 static rk_err *remove_some(removal *r, const rk_kept_list *kept, const rk_opt_operands *keys) {
     rk_autofree const rk_kept **chosen = rk_need(rk_calloc(keys->count, sizeof *chosen));
     for (size_t i = 0; i < keys->count; i++) {
-        RK_TRY(rk_kept_find(kept, keys->items[i], &chosen[i]));
+        RK_TRY(rk_kept_find(r->store, kept, keys->items[i], &chosen[i]));
         if (rk_pins_has(&r->pins, chosen[i]->hex))
             return rk_error(RK_FAILED_PRECONDITION, "%s is pinned: `rekindle unpin %.16s` first",
                             keys->items[i], chosen[i]->hex);
@@ -140,19 +140,46 @@ static rk_err *remove_quarantine(removal *r) {
     return NULL;
 }
 
-static void print_end(removal *r) {
-    if (!r->json && r->kept_pins)
+static void print_list(const removal *r) {
+    enum { OTHER_LINES = 3 };
+    static const rk_table_column columns[] = {{.title = ""}, {.title = "", .right = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    size_t lines = rk_term_two_screens(stdout), count = json_array_size(r->list);
+    size_t most = lines == SIZE_MAX ? lines : lines - OTHER_LINES;
+    for (size_t i = 0; i < count && i < most; i++) {
+        const json_t *one = json_array_get(r->list, i), *key = json_object_get(one, "key");
+        RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+        rk_buf_add_format(&name, "  %s",
+                          json_string_value(key ? key : json_object_get(one, "file")));
+        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
+        rk_table_add(
+            &table, RK_STYLE_NONE,
+            rk_text_bytes((uint64_t)json_integer_value(json_object_get(one, "bytes"))).text);
+    }
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+    if (count > most)
+        (void)printf("  and %zu more: --json lists all\n", count - most);
+}
+
+// Prints the sum first, then the list.
+static void print_text(const removal *r) {
+    const char *what = r->count_keys ? "entr" : "file";
+    const char *ending = r->count_keys ? r->count == 1 ? "y" : "ies" : rk_text_plural(r->count);
+    if (r->count == 0)
+        (void)printf("There is nothing to remove.\n");
+    else if (r->dry_run)
+        (void)printf("would free %s: would remove %s %s%s (a dry run: nothing is removed)\n",
+                     rk_text_bytes(r->bytes).text, rk_text_count(r->count).text, what, ending);
+    else
+        (void)printf("freed %s: removed %s %s%s\n", rk_text_bytes(r->bytes).text,
+                     rk_text_count(r->count).text, what, ending);
+    if (r->kept_pins)
         (void)printf("kept %s that %s pinned\n", rk_text_count(r->kept_pins).text,
                      r->kept_pins == 1 ? "is" : "are");
-    if (!r->json) {
-        if (r->count == 0)
-            (void)printf("There is nothing to remove.\n");
-        else
-            (void)printf("%s %s, %s\n", r->dry_run ? "would free" : "freed",
-                         rk_text_bytes(r->bytes).text,
-                         r->dry_run ? "but this was a dry run: nothing is removed" : "all done");
-        return;
-    }
+    print_list(r);
+}
+
+static void print_json(removal *r) {
     json_t *object = rk_out_object();
     rk_out_set(object, "removed", RK_TAKE(r->list));
     rk_out_set(object, "bytes", rk_out_uint(r->bytes));
@@ -178,8 +205,11 @@ static rk_err *act(removal *r, const rk_settings *settings, const request *optio
         err = remove_all(r, &kept);
     if (!err && options->quarantine && store)
         err = remove_quarantine(r);
-    if (!err)
-        print_end(r);
+    // After an error, people still see what was removed before it.
+    if (!r->json && (!err || r->count))
+        print_text(r);
+    else if (!err)
+        print_json(r);
     return err;
 }
 
@@ -188,8 +218,8 @@ static rk_err *check_choice(const request *r, const rk_opt_operands *keys) {
         return rk_error(RK_INVALID_ARGUMENT, "--namespace and --older-than go with --all");
     if (keys->count == 0 && !r->all && !r->quarantine)
         return rk_error(RK_INVALID_ARGUMENT,
-                        "rm needs to know what: keys as `rekindle ls` shows them, --all, or "
-                        "--quarantine");
+                        "rm needs to know what: keys or names as `rekindle ls` shows them, --all, "
+                        "or --quarantine");
     if (keys->count > 0 && r->all)
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm takes keys or --all, not both: '%s' would make no difference",
@@ -230,8 +260,10 @@ static const rk_opt options[] = {
 static const rk_opt_usage usage = {
     .verb = "rm",
     .operands = "[KEY…]",
-    .summary = "Removes executables, each with its program, by their keys or the beginnings "
-               "of them. What is removed is compiled again when it is needed.",
+    .summary =
+        "Removes executables, each with its program, by their keys, the beginnings of keys, "
+        "or names. If several have a name, their keys are listed and nothing is removed. What "
+        "is removed is compiled again when it is needed.",
     .details = "--older-than and --namespace leave of --all what is meant. Runs and their "
                "counters stay, and so does what is pinned.\n",
     .options = options,

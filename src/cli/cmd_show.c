@@ -80,8 +80,13 @@ static void print_title(const char *title) {
                  rk_style(RK_STYLE_NONE, stdout));
 }
 
-// No column may be cut: people compare entries.
-static const rk_table_column two_columns[] = {{.title = ""}, {.title = ""}};
+// No column is cut: people compare entries.
+static const rk_table_column two_columns[] = {{.title = ""},
+                                              {.title = "", .least = 16, .wrap = true}};
+
+static void print_table(const rk_table *table) {
+    rk_table_print(table, rk_term_columns(stdout), stdout);
+}
 
 static void add_signature(rk_table *table, const shown *s) {
     const rk_entry_view *view = &s->lookup->view;
@@ -110,6 +115,24 @@ static void add_sizes(rk_table *table, const shown *s) {
     add_line(table, "program", rk_need_text(&line));
 }
 
+static const char *member(const shown *s, const char *name) {
+    const char *value = json_string_value(json_object_get(s->metadata, name));
+    return value && value[0] ? value : NULL;
+}
+
+static void print_name(const shown *s) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    const char *name = member(s, "name"), *platform = member(s, "platform");
+    rk_buf_add_text(&line, rk_style(RK_STYLE_BOLD, stdout));
+    rk_text_add_printable(&line, rk_span_text(name ? name : "a program without a name"));
+    rk_buf_add_text(&line, rk_style(RK_STYLE_NONE, stdout));
+    if (platform) {
+        rk_buf_add_text(&line, " for ");
+        rk_text_add_printable(&line, rk_span_text(platform));
+    }
+    rk_term_line(rk_need_text(&line), 2);
+}
+
 static void print_entry(const shown *s) {
     const rk_entry *entry = &s->lookup->view.entry;
     RK_AUTO(rk_table) table = {.columns = two_columns, .column_count = 2};
@@ -117,29 +140,62 @@ static void print_entry(const shown *s) {
     rk_buf_add_format(&made, "%s, compiled in %s%s", rk_text_local_time(entry->created_ns).text,
                       rk_text_seconds(entry->compile_ns).text,
                       entry->flags & RK_ENTRY_FLAG_AOT ? ", AOT" : "");
+    print_name(s);
     rk_table_add(&table, RK_STYLE_DIM, "key");
     rk_table_add(&table, RK_STYLE_BOLD, s->kept->hex);
     add_line(&table, "made", rk_need_text(&made));
+    if (member(s, "run"))
+        add_line(&table, "by run", member(s, "run"));
     add_sizes(&table, s);
     rk_table_add(&table, RK_STYLE_DIM, "digest");
     rk_table_add(&table, RK_STYLE_GOOD, "ok: every byte is as it was written");
     add_signature(&table, s);
-    rk_table_print(&table, 0, stdout);
+    print_table(&table);
+}
 
-    print_title("key");
-    RK_AUTO(rk_table) key = {.columns = two_columns, .column_count = 2};
+// The three parts of the key, in full or as the beginnings of their digests with what they cover.
+// What a part of the key covers, in numbers.
+static void add_options(const shown *s, rk_buf *out) {
+    size_t count = json_array_size(json_object_get(s->components, "options"));
+    rk_buf_add_format(out, "%zu compile option%s", count, rk_text_plural(count));
+}
+
+static void add_environment(const shown *s, rk_buf *out) {
+    const json_t *list = json_object_get(s->components, "environment");
+    size_t flags = rk_component_view_count(list, "flag");
+    size_t variables = rk_component_view_count(list, "variable");
+    size_t versions = rk_component_view_count(list, "version");
+    rk_buf_add_format(out, "%zu flag%s, %zu variable%s, %zu version%s, and the devices", flags,
+                      rk_text_plural(flags), variables, rk_text_plural(variables), versions,
+                      rk_text_plural(versions));
+}
+
+static void add_program(const shown *s, rk_buf *out) {
+    (void)s;
+    rk_buf_add_text(out, "the operations and their order");
+}
+
+static void print_key(const shown *s, bool all) {
+    enum { DIGITS_SHOWN = 16 };
+    const rk_key *key = &s->lookup->view.entry.key;
+    RK_AUTO(rk_table) table = {.columns = two_columns, .column_count = 2};
     const struct {
         const char *name;
         const rk_digest *digest;
-    } parts[] = {{"  program", &entry->key.program},
-                 {"  options", &entry->key.options},
-                 {"  environment", &entry->key.environment}};
+        void (*add)(const shown *s, rk_buf *out);
+    } parts[] = {{"  program", &key->program, add_program},
+                 {"  options", &key->options, add_options},
+                 {"  environment", &key->environment, add_environment}};
+    print_title(all ? "key" : "key, made from");
     for (size_t i = 0; i < RK_ARRAY_LEN(parts); i++) {
         char hex[RK_DIGEST_HEX_CHARS + 1];
+        RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
         hex_of(parts[i].digest, hex);
-        add_line(&key, parts[i].name, hex);
+        rk_buf_add_format(&line, "%.*s  ", DIGITS_SHOWN, hex);
+        parts[i].add(s, &line);
+        add_line(&table, parts[i].name, all ? hex : rk_need_text(&line));
     }
-    rk_table_print(&key, 0, stdout);
+    print_table(&table);
 }
 
 static void print_metadata(json_t *metadata) {
@@ -155,11 +211,12 @@ static void print_metadata(json_t *metadata) {
         rk_buf_add_format(&indented, "  %s", name);
         add_line(&table, rk_need_text(&indented), text);
     }
-    rk_table_print(&table, 0, stdout);
+    print_table(&table);
 }
 
-static void print_text(const shown *s) {
+static void print_all(const shown *s) {
     print_entry(s);
+    print_key(s, true);
     print_metadata(s->metadata);
     static const char *const lists[] = {"environment", "options"};
     for (size_t i = 0; i < RK_ARRAY_LEN(lists); i++) {
@@ -167,11 +224,32 @@ static void print_text(const shown *s) {
         if (json_array_size(list) == 0)
             continue;
         print_title(lists[i]);
-        rk_component_view_print(list, stdout);
+        rk_component_view_print(list, NULL, stdout);
     }
 }
 
-static rk_err *show_entry(rk_store *store, const rk_kept *kept, bool json) {
+// About 20 lines. Flags and variables are shown if they are few: users set them.
+static void print_short(const shown *s) {
+    enum { FEW = 4 };
+    static const char set_by_users[] = "flag variable";
+    const json_t *environment = json_object_get(s->components, "environment");
+    size_t count = rk_component_view_count(environment, set_by_users);
+    print_entry(s);
+    print_key(s, false);
+    if (count > 0 && count <= FEW)
+        rk_component_view_print(environment, set_by_users, stdout);
+    (void)putchar('\n');
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_format(&line,
+                      "`rekindle show %.12s --all` lists every option, flag, variable and version; "
+                      "--program shows the program.",
+                      s->kept->hex);
+    rk_term_line(rk_need_text(&line), 0);
+}
+
+typedef void (*print_fn)(const shown *s);
+
+static rk_err *show_entry(rk_store *store, const rk_kept *kept, print_fn print) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     rk_entry_kind kind = kept->has_executable ? RK_ENTRY_EXECUTABLE : RK_ENTRY_PROGRAM;
     RK_TRY(rk_store_read(store, kind, kept->hex, RK_WANT_HEAD, &lookup));
@@ -186,14 +264,14 @@ static rk_err *show_entry(rk_store *store, const rk_kept *kept, bool json) {
         .metadata = rk_out_parsed(lookup.view.entry.metadata),
         .components = rk_out_parsed(lookup.view.entry.components),
     };
-    (json ? print_json : print_text)(&s);
+    print(&s);
     json_decref(s.metadata);
     json_decref(s.components);
     return NULL;
 }
 
-static rk_err *show(const rk_settings *settings, const char *prefix, const rk_show_how *how,
-                    bool json) {
+static rk_err *show(const rk_settings *settings, const char *which, const rk_show_how *how,
+                    bool all, bool json) {
     RK_AUTO_STORE store = NULL;
     __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
     const rk_kept *kept = NULL;
@@ -202,12 +280,14 @@ static rk_err *show(const rk_settings *settings, const char *prefix, const rk_sh
         RK_TRY(rk_store_load_keys(store, "", rk_settings_get(settings)->trusted_keys));
     if (store)
         RK_TRY(rk_kept_collect(store, &list));
-    RK_TRY(rk_kept_find(&list, prefix, &kept));
-    return how ? rk_show_program(store, kept, how, json) : show_entry(store, kept, json);
+    RK_TRY(rk_kept_find(store, &list, which, &kept));
+    if (how)
+        return rk_show_program(store, kept, how, json);
+    return show_entry(store, kept, json ? print_json : all ? print_all : print_short);
 }
 
 static struct {
-    bool program;
+    bool program, all;
     rk_show_how how;
 } given;
 
@@ -220,10 +300,11 @@ static rk_err *check(const rk_verb_call *call) {
 
 static rk_err *run(rk_verb_call *call) {
     return show(call->settings, call->operands->items[0], given.program ? &given.how : NULL,
-                call->json);
+                given.all, call->json);
 }
 
 static const rk_opt options[] = {
+    RK_OPT_FLAG("all", 'a', &given.all, "every component of the key"),
     RK_OPT_FLAG("program", 'p', &given.program, "the program that it was compiled from"),
     RK_OPT_FLAG("raw", 'r', &given.how.raw, "with --program: its bytes as they came"),
     RK_OPT_VALUE("output", 'o', &given.how.output, "FILE", "with --program: write it to this file"),
@@ -234,8 +315,8 @@ static const rk_opt options[] = {
 static const rk_opt_usage usage = {
     .verb = "show",
     .operands = "KEY",
-    .summary = "Prints one entry with everything that its key was made of: options, flags, "
-               "variables, versions and topology. The beginning of the key is enough.",
+    .summary = "Prints one entry, and what its key was made of. KEY is a key, the beginning of a "
+               "key, or the name of a program.",
     .details = "With --program: the program as text, one operation a line, with the lines of "
                "the Python source behind each. With --raw as well: byte by byte as the "
                "framework handed it over.\n",
@@ -246,7 +327,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_show = {
-    .brief = "show one entry with all components of its key, or its program",
+    .brief = "show one entry and what its key is made of, or its program",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS,
     .check = check,

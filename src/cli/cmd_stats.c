@@ -4,12 +4,15 @@
 
 #include "cli/fail.h"
 #include "cli/place.h"
+#include "cli/run_command.h"
 #include "cli/run_keep.h"
+#include "cli/run_names.h"
 #include "cli/run_view.h"
 #include "cli/steps_view.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "cli/verdict.h"
 
 enum { MAX_LISTED = 10 };
 
@@ -29,18 +32,21 @@ static void add_count(rk_table *table, const char *name, uint64_t count, rk_styl
 static void add_requests(rk_table *table, const rk_run_totals *totals) {
     uint64_t requests = totals->hits + totals->misses + totals->bypassed;
     RK_AUTO(rk_buf) sources = RK_BUF_INIT(0);
+    rk_buf_add_text(&sources, "loaded from the store");
     if (totals->preloaded > 0)
-        rk_buf_add_format(&sources, "%s prefetched", rk_text_count(totals->preloaded).text);
+        rk_buf_add_format(&sources, ", %s of them before the request",
+                          rk_text_count(totals->preloaded).text);
     if (totals->remote_hits > 0)
-        rk_buf_add_format(&sources, "%s%s from a remote tier", sources.len > 0 ? ", " : "",
+        rk_buf_add_format(&sources, ", %s from a remote tier",
                           rk_text_count(totals->remote_hits).text);
     add_count(table, "programs", totals->programs, RK_STYLE_BOLD, "distinct");
     add_count(table, "compile requests", requests, RK_STYLE_NONE, "");
     add_count(table, "  hits", totals->hits, RK_STYLE_GOOD, rk_need_text(&sources));
-    add_count(table, "  misses", totals->misses, RK_STYLE_NOTICE, "");
-    add_count(table, "  bypassed", totals->bypassed, RK_STYLE_NOTICE, "");
+    add_count(table, "  misses", totals->misses, RK_STYLE_NOTICE, "not in the store");
+    add_count(table, "  bypassed", totals->bypassed, RK_STYLE_NOTICE,
+              totals->bypassed ? "cannot be stored" : "");
     add_count(table, "compiled", totals->compiled, RK_STYLE_NOTICE, "calls of the compiler");
-    add_count(table, "stored", totals->stored, RK_STYLE_NONE, "");
+    add_count(table, "stored", totals->stored, RK_STYLE_NONE, "for the next start");
     if (totals->ahead_of_time > 0) {
         add_count(table, "AOT", totals->ahead_of_time, RK_STYLE_NONE,
                   "requests for a topology, without a device");
@@ -103,7 +109,7 @@ static bool is_notable_wait(const rk_run_totals *totals) {
 // `steps`: NULL for the totals of several runs.
 static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_steps *steps) {
     static const rk_table_column columns[] = {
-        {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 8}};
+        {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 16, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     const rk_journal_counts *counts = &totals->counts;
     add_requests(&table, totals);
@@ -144,20 +150,23 @@ static void print_warnings(const rk_run_totals *totals) {
         return;
     print_title("warnings");
     size_t columns = rk_term_columns(stdout);
-    for (size_t i = 0; i < totals->warning_count; i++) {
+    for (size_t i = 0; i < totals->warning_count && i < MAX_LISTED; i++) {
         RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
         rk_text_add_printable(&line, rk_span_text(totals->warnings[i]));
         (void)printf("  ");
-        rk_term_print_wrapped(rk_need_text(&line), 2, columns > 0 ? columns : SIZE_MAX, stdout);
+        rk_term_wrap(rk_need_text(&line), 2, 2, columns, stdout);
     }
+    if (totals->warning_count > MAX_LISTED)
+        (void)printf("  and %zu more: --json lists them all\n", totals->warning_count - MAX_LISTED);
 }
 
 static void print_unkept(const rk_run_summary *summary) {
     if (summary->unkept_count == 0)
         return;
     print_title("bypassed: compiled as ever, and not kept");
-    static const rk_table_column columns[] = {
-        {.title = "  name", .least = 12}, {.title = "times", .right = true}, {.title = "why"}};
+    static const rk_table_column columns[] = {{.title = "  name", .least = 12},
+                                              {.title = "times", .right = true},
+                                              {.title = "why", .least = 16, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (size_t i = 0; i < summary->unkept_count && i < MAX_LISTED; i++) {
         const rk_run_unkept *unkept = &summary->unkept[i];
@@ -206,34 +215,81 @@ static void add_end(const rk_run_model *model, rk_buf *out) {
     rk_buf_add_text(out, " ended is not known");
 }
 
-static void print_head(const rk_run_model *model) {
-    static const rk_table_column columns[] = {{.title = ""}, {.title = ""}};
-    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+static const rk_table_column two_columns[] = {{.title = ""},
+                                              {.title = "", .least = 20, .wrap = true}};
+
+static void add_line(rk_table *table, const char *name, const char *value) {
+    rk_table_add(table, RK_STYLE_DIM, name);
+    rk_table_add(table, RK_STYLE_NONE, value);
+}
+
+static void add_store(rk_table *table, const rk_settings *settings) {
+    const rk_settings_values *values = rk_settings_get(settings);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_text(&line, rk_text_bytes(rk_place_store_bytes(settings)).text);
+    if (values->max_size_bytes == UINT64_MAX)
+        rk_buf_add_text(&line, ", without a limit");
+    else
+        rk_buf_add_format(&line, " of at most %s", rk_text_bytes(values->max_size_bytes).text);
+    rk_buf_add_format(&line, ", in %s", values->dir);
+    add_line(table, "store", rk_need_text(&line));
+}
+
+static void print_head(const rk_settings *settings, const rk_run_model *model) {
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(two_columns);
     RK_AUTO(rk_buf) when = RK_BUF_INIT(0);
+    RK_AUTO(rk_buf) command = RK_BUF_INIT(0);
     rk_buf_add_format(&when, "%s, %s in %zu process%s, ", rk_text_local_time(model->start_ns).text,
                       rk_text_seconds(rk_run_duration_ns(model)).text, model->process_count,
                       model->process_count == 1 ? "" : "es");
     add_end(model, &when);
-    const struct {
-        const char *name, *value;
-    } lines[] = {{"run", model->run},
-                 {"job", model->job},
-                 {"mode", model->mode},
-                 {"started", rk_need_text(&when)}};
-    for (size_t i = 0; i < RK_ARRAY_LEN(lines); i++) {
-        rk_table_add(&table, RK_STYLE_DIM, lines[i].name);
-        rk_table_add(&table, i == 0 ? RK_STYLE_BOLD : RK_STYLE_NONE, lines[i].value);
-    }
+    rk_run_command_add(rk_settings_get(settings)->dir, model, &command);
+    add_line(&table, "run", model->run);
+    if (command.len)
+        add_line(&table, "command", rk_need_text(&command));
+    add_line(&table, "job", model->job);
+    add_line(&table, "mode", model->mode);
+    add_line(&table, "started", rk_need_text(&when));
+    add_store(&table, settings);
     rk_table_print(&table, rk_term_columns(stdout), stdout);
     (void)putchar('\n');
 }
 
-static rk_err *show_one(const char *directory, const char *run_prefix, bool json, bool peers) {
+// Prints the verdict, the first lines of the output.
+static void print_verdict(const rk_run_model *model, const rk_run_totals *totals, uint64_t lost,
+                          const char *explain) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_verdict_add(model, totals, lost, explain, &text);
+    rk_buf_add_text(&line, rk_style(RK_STYLE_BOLD, stdout));
+    rk_text_add_printable(&line, rk_buf_span(&text));
+    rk_buf_add_text(&line, rk_style(RK_STYLE_NONE, stdout));
+    rk_term_line(rk_need_text(&line), 0);
+    (void)putchar('\n');
+}
+
+static void print_one(const rk_settings *settings, const char *which, const rk_run_summary *summary,
+                      const rk_steps *steps, bool peers) {
+    const rk_run_model *run = &summary->run;
+    uint64_t lost = rk_run_count_lost(run);
+    RK_AUTO(rk_buf) explain = RK_BUF_INIT(0);
+    rk_buf_add_format(&explain, "rekindle explain%s%s", which ? " --run " : "", which ? which : "");
+    print_verdict(run, &summary->totals, lost, rk_need_text(&explain));
+    print_head(settings, run);
+    print_counters(&summary->totals, lost, steps);
+    if (peers)
+        print_peers(&summary->totals);
+    print_unkept(summary);
+    print_warnings(&summary->totals);
+}
+
+static rk_err *show_one(const rk_settings *settings, const char *which, bool json, bool peers) {
+    const char *directory = rk_settings_get(settings)->dir;
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
     RK_AUTO(rk_run_summary) summary = {0};
     RK_AUTO(rk_steps) steps = {0};
-    RK_TRY(rk_run_find(directory, run_prefix, &run));
+    RK_TRY(rk_run_names_find(directory, which, &run));
     RK_TRY(rk_run_load(directory, run, &model)); // not the summary, which holds no steps
     RK_TRY(rk_run_summary_of(&model, &summary));
     RK_TRY(rk_steps_read(&summary.run, &steps));
@@ -243,16 +299,12 @@ static rk_err *show_one(const char *directory, const char *run_prefix, bool json
         rk_out_print(object);
         return NULL;
     }
-    print_head(&summary.run);
-    print_counters(&summary.totals, rk_run_count_lost(&summary.run), &steps);
-    if (peers)
-        print_peers(&summary.totals);
-    print_unkept(&summary);
-    print_warnings(&summary.totals);
+    print_one(settings, which, &summary, &steps, peers);
     return NULL;
 }
 
 typedef struct all_runs {
+    const rk_settings *settings;
     const char *directory;
     rk_run_keeper keeper;
     rk_run_totals totals;
@@ -281,9 +333,15 @@ static rk_err *add_run(void *context, const rk_run_item *item) {
 
 static void print_all(all_runs *all, bool peers) {
     if (!all->list) {
-        (void)printf("%s%s run%s%s\n\n", rk_style(RK_STYLE_BOLD, stdout),
-                     rk_text_count(all->totals.runs).text, rk_text_plural(all->totals.runs),
-                     rk_style(RK_STYLE_NONE, stdout));
+        RK_AUTO(rk_table) head = RK_TABLE_INIT(two_columns);
+        RK_AUTO(rk_buf) runs = RK_BUF_INIT(0);
+        print_verdict(NULL, &all->totals, all->lost, NULL);
+        rk_buf_add_format(&runs, "%s run%s together", rk_text_count(all->totals.runs).text,
+                          rk_text_plural(all->totals.runs));
+        add_line(&head, "all", rk_need_text(&runs));
+        add_store(&head, all->settings);
+        rk_table_print(&head, rk_term_columns(stdout), stdout);
+        (void)putchar('\n');
         print_counters(&all->totals, all->lost, NULL);
         if (peers)
             print_peers(&all->totals);
@@ -301,7 +359,8 @@ static void print_all(all_runs *all, bool peers) {
 }
 
 static rk_err *show_all(const rk_settings *settings, bool json, bool peers) {
-    all_runs all = {.directory = rk_settings_get(settings)->dir,
+    all_runs all = {.settings = settings,
+                    .directory = rk_settings_get(settings)->dir,
                     .keeper = rk_run_keeper_start(settings),
                     .list = json ? rk_out_array() : NULL};
     rk_err *err = rk_run_list(all.directory, add_run, &all);
@@ -321,15 +380,31 @@ static rk_err *count_run(void *context, const rk_run_item *item) {
     return NULL;
 }
 
-// Handles a store without runs. With --json this is an error: counters that are all zero would look
-// like a restart that compiled nothing.
+// Replaces all numbers and texts of an object by null.
+static void be_unknown(json_t *object) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value) {
+        if (json_is_object(value))
+            be_unknown(value);
+        else if (!json_is_array(value))
+            rk_out_set(object, name, json_null());
+    }
+}
+
+// Handles a store without runs. In JSON all counters are null: zeros would look like a restart that
+// compiled nothing.
 static rk_err *nothing_yet(const rk_settings *settings, bool json) {
     if (!json) {
         rk_place_print_nothing_yet(settings);
         return NULL;
     }
-    return rk_error(RK_UNAVAILABLE, "there is no run in %s yet: run `rekindle run -- CMD` first",
-                    rk_settings_get(settings)->dir);
+    static const rk_run_summary none;
+    json_t *object = rk_run_json(&none);
+    rk_out_set(object, "steps", json_null());
+    be_unknown(object);
+    rk_out_print(object);
+    return NULL;
 }
 
 static struct {
@@ -352,11 +427,11 @@ static rk_err *run(rk_verb_call *call) {
     RK_TRY(rk_run_list(directory, count_run, &count));
     if (count == 0 && !given.run)
         return nothing_yet(call->settings, call->json);
-    return show_one(directory, given.run, call->json, given.peers);
+    return show_one(call->settings, given.run, call->json, given.peers);
 }
 
 static const rk_opt options[] = {
-    RK_OPT_VALUE("run", 'r', &given.run, "RUN", "this run; the beginning of its name is enough"),
+    RK_OPT_VALUE("run", 'r', &given.run, "RUN", RK_RUN_HELP),
     RK_OPT_FLAG("all", 'a', &given.all, "all runs together, distinct programs counted once"),
     RK_OPT_FLAG("peers", 'p', &given.peers,
                 "also by the names that PyTorch/XLA counts its own cache by"),
@@ -366,8 +441,8 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "stats",
-    .summary = "Prints what happened in the last run, in another, or in all of them: what was "
-               "loaded, what was compiled, and the time that took and saved.",
+    .summary = "Says what the last run, another, or all of them came to: what was loaded, what was "
+               "compiled, the time that took and saved, and the size of the store.",
     .details = "A run is one `rekindle run`, with all its processes. Hits are compilations "
                "that were avoided; misses were compiled and stored; bypassed programs cannot "
                "be kept.\n",
@@ -376,7 +451,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_stats = {
-    .brief = "counters of one run or of all runs",
+    .brief = "what a run loaded and compiled, and the size of the store",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS_OF_RUNS,
     .check = check,

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/self.h"
 #include "cli/term.h"
@@ -31,15 +32,23 @@ static void print_json(const char *executable, const library *libraries, size_t 
     rk_out_print(object);
 }
 
+static void print_path(const char *what, const char *path, const char *trouble) {
+    enum { INDENT = 18 };
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_format(&line, "  %-15s ", what);
+    rk_text_add_printable(&line, rk_span_text(path));
+    rk_buf_add_format(&line, "%s%s%s", rk_style(RK_STYLE_BAD, stdout), trouble,
+                      rk_style(RK_STYLE_NONE, stdout));
+    rk_term_line(rk_need_text(&line), INDENT);
+}
+
 static void print_text(const char *executable, const library *libraries, size_t count) {
     (void)printf("%srekindle " REKINDLE_VERSION "%s\n\n", rk_style(RK_STYLE_BOLD, stdout),
                  rk_style(RK_STYLE_NONE, stdout));
-    (void)printf("  %-15s %s\n", "executable", executable);
+    print_path("executable", executable, "");
     for (size_t i = 0; i < count; i++)
-        (void)printf("  %-15s %s%s%s%s\n", libraries[i].what, libraries[i].path,
-                     libraries[i].found ? "" : rk_style(RK_STYLE_BAD, stdout),
-                     libraries[i].found ? "" : "  missing: build or install it again",
-                     libraries[i].found ? "" : rk_style(RK_STYLE_NONE, stdout));
+        print_path(libraries[i].what, libraries[i].path,
+                   libraries[i].found ? "" : "  missing: build or install it again");
     (void)printf("  %-15s %d\n", "entry format", RK_ENTRY_VERSION);
     (void)printf("  %-15s %s\n", "jansson", jansson_version_str());
 }

@@ -7,12 +7,22 @@
 #include "cli/out.h"
 #include "cli/table.h"
 
+// Some values are lines of text: "4 cpu\naddressable 4\n".
+static char *join_lines(char *text) {
+    size_t len = strlen(text);
+    while (len > 0 && text[len - 1] == '\n')
+        text[--len] = '\0';
+    for (char *end = text; (end = strchr(end, '\n')) != NULL;)
+        *end = ';';
+    return text;
+}
+
 // The value as text. Of a long value, an entry holds only size and digest.
 static char *component_value(const json_t *component) {
     const json_t *value = json_object_get(component, "value");
     const char *digest = json_string_value(json_object_get(value, "digest"));
     if (!digest)
-        return value ? rk_out_flat(value) : rk_need(rk_strdup(""));
+        return value ? join_lines(rk_out_flat(value)) : rk_need(rk_strdup(""));
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
     rk_buf_add_format(&text, "%" JSON_INTEGER_FORMAT " bytes, digest %.16s…",
                       json_integer_value(json_object_get(value, "bytes")), digest);
@@ -56,7 +66,8 @@ static void add_group(rk_table *table, const component *one) {
 }
 
 static void print_sorted(const component *items, size_t count, FILE *out) {
-    static const rk_table_column columns[] = {{.title = ""}, {.title = ""}};
+    static const rk_table_column columns[] = {{.title = "", .least = 50, .wrap = true},
+                                              {.title = "", .least = 20, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (size_t i = 0; i < count; i++) {
         const component *one = &items[i], *before = i > 0 ? &items[i - 1] : NULL;
@@ -68,16 +79,38 @@ static void print_sorted(const component *items, size_t count, FILE *out) {
         rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
         rk_table_add(&table, RK_STYLE_NONE, one->value);
     }
-    rk_table_print(&table, 0, out);
+    rk_table_print(&table, rk_term_columns(stdout), out);
 }
 
-void rk_component_view_print(const json_t *list, FILE *out) {
-    size_t count = json_array_size(list);
+static bool is_one_of(const char *kind, const char *kinds) {
+    size_t len = strlen(kind);
+    for (const char *at = kinds; at && (at = strstr(at, kind)) != NULL; at += len)
+        if ((at == kinds || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    return !kinds;
+}
+
+size_t rk_component_view_count(const json_t *list, const char *kinds) {
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *kind = json_string_value(json_object_get(json_array_get(list, i), "kind"));
+        count += is_one_of(kind ? kind : "?", kinds);
+    }
+    return count;
+}
+
+void rk_component_view_print(const json_t *list, const char *kinds, FILE *out) {
+    size_t count = json_array_size(list), chosen = 0;
     rk_autofree component *items = rk_need(rk_calloc(count + 1, sizeof *items));
-    for (size_t i = 0; i < count; i++)
-        items[i] = read_component(json_array_get(list, i));
-    qsort(items, count, sizeof *items, by_kind_path_name);
-    print_sorted(items, count, out);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        component one = read_component(json_array_get(list, i));
+        if (is_one_of(one.kind, kinds))
+            items[chosen++] = one;
+        else
+            rk_free(one.value);
+    }
+    qsort(items, chosen, sizeof *items, by_kind_path_name);
+    print_sorted(items, chosen, out);
+    for (size_t i = 0; i < chosen; i++)
         rk_free(items[i].value);
 }

@@ -7,12 +7,13 @@
 #include "cli/diff_view.h"
 #include "cli/fail.h"
 #include "cli/place.h"
+#include "cli/run_names.h"
 #include "cli/run_view.h"
 #include "cli/term.h"
 #include "cli/text.h"
 #include "diagnose/diff/runs.h"
 
-enum { SHOWN = 12, DIFFERENCES_SHOWN = 3, ENVIRONMENT_SHOWN = 40 };
+enum { SHOWN = 4, DIFFERENCES_SHOWN = 3, ENVIRONMENT_SHOWN = 8 };
 
 static bool is_no_key(const char *text) {
     return text[strspn(text, "0123456789abcdef")] != '\0';
@@ -33,7 +34,7 @@ bool rk_diff_names_run(const char *text, const char *other) {
 static rk_err *read_side(const char *directory, const char *prefix, rk_run_summary *side) {
     rk_autofree char *run = NULL;
     RK_AUTO(rk_run_model) model = {0};
-    RK_TRY(rk_run_find(directory, prefix, &run));
+    RK_TRY(rk_run_names_find(directory, prefix, &run));
     RK_TRY(rk_run_load(directory, run, &model));
     return rk_run_summary_of(&model, side);
 }
@@ -107,10 +108,11 @@ static void print_side(const char *label, const rk_run_summary *s) {
                       rk_text_plural(requests), rk_text_count(s->totals.compiled).text);
     if (s->totals.compiled)
         rk_buf_add_format(&line, " in %s", rk_text_seconds(s->totals.compile_ns).text);
-    (void)printf("%s  %s\n", label, rk_need_text(&line));
+    (void)printf("%s  ", label);
+    rk_term_wrap(rk_need_text(&line), 3, 3, rk_term_columns(stdout), stdout);
 }
 
-static void print_only(const rk_run_only *item, bool compared, bool stacks) {
+static void print_only(const rk_run_only *item, bool compared, const rk_diff_how *how) {
     RK_AUTO(rk_buf) line = {0};
     rk_text_add_printable(&line, rk_span_text(name_of(item)));
     rk_buf_add_format(&line, "  %.12s", item->request->program);
@@ -120,25 +122,28 @@ static void print_only(const rk_run_only *item, bool compared, bool stacks) {
     if (compared && item->nearest && item->diff.cause != RK_CAUSE_FIRST)
         rk_buf_add_format(&line, "  %s, compared with %.12s of A", rk_cause_name(item->diff.cause),
                           item->nearest->program);
-    (void)printf("  %s\n", rk_need_text(&line));
+    (void)printf("  ");
+    rk_term_wrap(rk_need_text(&line), 2, 6, rk_term_columns(stdout), stdout);
     if (compared)
-        rk_diff_view_print_list(&item->diff.list, 6, DIFFERENCES_SHOWN, stacks);
+        rk_diff_view_print_list(&item->diff.list, 6, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
+                                how->stacks, stdout);
 }
 
 static void print_list(const char *title, const rk_run_only_list *list, bool compared,
-                       bool stacks) {
+                       const rk_diff_how *how) {
+    size_t most = how->all ? SIZE_MAX : SHOWN;
     if (!list->count)
         return;
     (void)printf("\n%s%s%s  %zu program%s\n", rk_style(RK_STYLE_BOLD, stdout), title,
                  rk_style(RK_STYLE_NONE, stdout), list->count, rk_text_plural(list->count));
-    for (size_t i = 0; i < list->count && i < SHOWN; i++)
-        print_only(&list->items[i], compared, stacks);
-    if (list->count > SHOWN)
-        (void)printf("  and %zu more: --json has them all\n", list->count - SHOWN);
+    for (size_t i = 0; i < list->count && i < most; i++)
+        print_only(&list->items[i], compared, how);
+    if (list->count > most)
+        (void)printf("  and %zu more: --all shows them\n", list->count - most);
 }
 
 static void print_text(const rk_run_summary *a, const rk_run_summary *b, const rk_run_diff *diff,
-                       bool stacks) {
+                       const rk_diff_how *how) {
     print_side("A", a);
     print_side("B", b);
     (void)printf("\n%zu program%s in both", diff->in_both, diff->in_both == 1 ? " is" : "s are");
@@ -149,16 +154,17 @@ static void print_text(const rk_run_summary *a, const rk_run_summary *b, const r
     if (diff->environment.count) {
         (void)printf("\n%senvironment%s\n", rk_style(RK_STYLE_BOLD, stdout),
                      rk_style(RK_STYLE_NONE, stdout));
-        rk_diff_view_print_list(&diff->environment, 2, ENVIRONMENT_SHOWN, stacks);
+        rk_diff_view_print_list(&diff->environment, 2, how->all ? SIZE_MAX : ENVIRONMENT_SHOWN,
+                                how->stacks, stdout);
     }
-    print_list("only in A", &diff->only_before, false, stacks);
-    print_list("only in B", &diff->only_after, true, stacks);
+    print_list("only in A", &diff->only_before, false, how);
+    print_list("only in B", &diff->only_after, true, how);
     if (!diff->environment.count && !diff->only_before.count && !diff->only_after.count)
         (void)printf("Nothing differs in what the two runs asked for, or where they ran.\n");
 }
 
 rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, const char *after,
-                           bool stacks, bool json) {
+                           const rk_diff_how *how, bool json) {
     const char *directory = rk_settings_get(settings)->dir;
     RK_AUTO_STORE store = NULL;
     RK_AUTO(rk_run_summary) a = {0};
@@ -171,6 +177,9 @@ rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, cons
     if (store)
         RK_TRY(rk_corpus_load(store, (rk_corpus_watch){0}, &corpus));
     RK_TRY(rk_diff_runs(&a.run, &b.run, &corpus, &diff));
-    (json ? print_json : print_text)(&a, &b, &diff, stacks);
+    if (json)
+        print_json(&a, &b, &diff, how->stacks);
+    else
+        print_text(&a, &b, &diff, how);
     return NULL;
 }

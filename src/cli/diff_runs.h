@@ -1,7 +1,7 @@
 // Compares two runs, for `rekindle diff RUN RUN`.
 #pragma once
 
-#include "base/status.h"
+#include "cli/diff_view.h"
 #include "settings/settings.h"
 
 // True if `text` is the name of a run or the beginning of one, not a key. Text that is not
@@ -11,4 +11,4 @@ bool rk_diff_names_run(const char *text, const char *other);
 
 // Compares two runs and prints the differences. Runs are named as for `rekindle stats --run`.
 RK_NODISCARD rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before,
-                                        const char *after, bool stacks, bool json);
+                                        const char *after, const rk_diff_how *how, bool json);

@@ -94,15 +94,15 @@ void rk_diff_view_write(const rk_difference *difference, rk_buf *out) {
 }
 
 static void print_place(const char *file, uint32_t line, const char *function, bool is_head,
-                        size_t indent) {
+                        size_t indent, FILE *out) {
     RK_AUTO(rk_buf) place = {0};
-    RK_AUTO(rk_buf) name = {0};
+    rk_buf_add_format(&place, "%*s%s", (int)indent, "",
+                      rk_style(is_head ? RK_STYLE_BOLD : RK_STYLE_NONE, stdout));
     rk_text_add_printable(&place, rk_span_text(file));
-    rk_text_add_printable(&name, rk_span_text(function ? function : ""));
-    (void)printf("%*s%s%s:%u%s%s%s\n", (int)indent, "",
-                 rk_style(is_head ? RK_STYLE_BOLD : RK_STYLE_NONE, stdout), rk_need_text(&place),
-                 line, rk_style(RK_STYLE_NONE, stdout), function ? " in " : "",
-                 rk_need_text(&name));
+    rk_buf_add_format(&place, ":%u%s%s", line, rk_style(RK_STYLE_NONE, stdout),
+                      function ? " in " : "");
+    rk_text_add_printable(&place, rk_span_text(function ? function : ""));
+    rk_term_wrap(rk_need_text(&place), 0, indent, rk_term_columns(stdout), out);
 }
 
 // True if the location of the difference is the first frame of its stack.
@@ -111,24 +111,27 @@ static bool is_innermost(const rk_difference *d) {
            strcmp(d->stack.frames[0].file, d->file) == 0;
 }
 
-void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most, bool stacks) {
+void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most, bool stacks,
+                             FILE *out) {
     size_t shown = 0;
     for (size_t i = 0; i < list->count && shown < most; i++) {
         const rk_difference *d = &list->items[i];
         if (d->follows)
             continue;
         RK_AUTO(rk_buf) line = {0};
+        rk_buf_add_format(&line, "%*s", (int)indent, "");
         rk_diff_view_write(d, &line);
-        (void)printf("%*s%s\n", (int)indent, "", rk_need_text(&line));
+        rk_term_wrap(rk_need_text(&line), 0, indent + 2, rk_term_columns(stdout), out);
         if (d->file)
-            print_place(d->file, d->line, d->function, true, indent + 4);
+            print_place(d->file, d->line, d->function, true, indent + 4, out);
         for (size_t k = is_innermost(d) ? 1 : 0; stacks && k < d->stack.count; k++)
             print_place(d->stack.frames[k].file, d->stack.frames[k].line,
-                        d->stack.frames[k].function, false, indent + 8);
+                        d->stack.frames[k].function, false, indent + 8, out);
         shown++;
     }
     if (list->cause_count > shown)
-        (void)printf("%*sand %zu more\n", (int)indent, "", list->cause_count - shown);
+        (void)fprintf(out, "%*sand %zu more: --all shows them\n", (int)indent, "",
+                      list->cause_count - shown);
 }
 
 static json_t *side_json(const rk_diff_side *side) {
@@ -153,13 +156,13 @@ static const char *cause_word(rk_cause cause) {
 }
 
 void rk_diff_view_json(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                       const rk_differences *components, bool stacks) {
+                       const rk_differences *components, const rk_diff_how *how) {
     json_t *object = rk_out_object(), *list = rk_out_array(), *following = rk_out_array();
     rk_out_set(object, "a", side_json(a));
     rk_out_set(object, "b", side_json(b));
     rk_out_set(object, "cause", rk_out_string(cause_word(cause_of(diff, components))));
-    rk_diff_view_add_json(list, &diff->list, stacks);
-    rk_diff_view_add_json(list, components, stacks);
+    rk_diff_view_add_json(list, &diff->list, how->stacks);
+    rk_diff_view_add_json(list, components, how->stacks);
     rk_out_set(object, "differences", list);
     for (size_t i = 0; i < diff->list.count; i++)
         if (diff->list.items[i].follows)
@@ -187,11 +190,13 @@ static void print_side(const char *label, const rk_diff_side *side) {
         rk_buf_add_text(&line, "  of run ");
         rk_text_add_printable(&line, rk_span_text(side->run));
     }
-    (void)printf("%s  %s\n", label, rk_need_text(&line));
+    (void)printf("%s  ", label);
+    rk_term_wrap(rk_need_text(&line), 3, 3, rk_term_columns(stdout), stdout);
 }
 
 void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                        const rk_differences *components, bool stacks) {
+                        const rk_differences *components, const rk_diff_how *how) {
+    enum { IN_PROGRAM = 6, OUTSIDE = 10 };
     print_side("A", a);
     print_side("B", b);
     const char *cause = cause_word(cause_of(diff, components));
@@ -201,15 +206,18 @@ void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_p
     }
     (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), cause,
                  rk_style(RK_STYLE_NONE, stdout));
-    rk_diff_view_print_list(&diff->list, 2, 20, stacks);
-    rk_diff_view_print_list(components, 2, 40, stacks);
+    rk_diff_view_print_list(&diff->list, 2, how->all ? SIZE_MAX : IN_PROGRAM, how->stacks, stdout);
+    rk_diff_view_print_list(components, 2, how->all ? SIZE_MAX : OUTSIDE, how->stacks, stdout);
     size_t following = diff->list.count - diff->list.cause_count + diff->list.left_out;
-    (void)printf("\n%zu operation%s the same in kind", diff->matched,
-                 diff->matched == 1 ? " is" : "s are");
+    RK_AUTO(rk_buf) line = {0};
+    rk_buf_add_format(&line, "%zu operation%s the same in kind", diff->matched,
+                      diff->matched == 1 ? " is" : "s are");
     if (diff->added || diff->removed)
-        (void)printf(", %zu added, %zu removed", diff->added, diff->removed);
+        rk_buf_add_format(&line, ", %zu added, %zu removed", diff->added, diff->removed);
     if (following)
-        (void)printf("; %zu further difference%s follow%s from the above", following,
-                     rk_text_plural(following), following == 1 ? "s" : "");
-    (void)printf(".\n");
+        rk_buf_add_format(&line, "; %zu further difference%s follow%s from the above", following,
+                          rk_text_plural(following), following == 1 ? "s" : "");
+    rk_buf_add_byte(&line, '.');
+    (void)putchar('\n');
+    rk_term_line(rk_need_text(&line), 0);
 }

@@ -13,12 +13,16 @@ typedef struct rk_diff_side {
     const rk_digest *program; // NULL if unknown
 } rk_diff_side;
 
-// Print a whole comparison. `components`: the differences outside the program. `stacks`: each cause
-// with its call stack.
+typedef struct rk_diff_how {
+    bool all;    // text: all differences, also more than two screens
+    bool stacks; // each cause with its call stack
+} rk_diff_how;
+
+// Print a whole comparison. `components`: the differences outside the program.
 void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                        const rk_differences *components, bool stacks);
+                        const rk_differences *components, const rk_diff_how *how);
 void rk_diff_view_json(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                       const rk_differences *components, bool stacks);
+                       const rk_differences *components, const rk_diff_how *how);
 
 // Appends the causes in a list to a JSON array.
 void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool stacks);
@@ -27,5 +31,7 @@ void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool stack
 // tensor<32x8xf32> → …".
 void rk_diff_view_write(const rk_difference *difference, rk_buf *out);
 
-// Prints at most `most` causes of a list, indented, each with its source location.
-void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most, bool stacks);
+// Prints at most `most` causes of a list on `out`, indented, each with its source location. Wrapped
+// at the width of the terminal behind stdout, if there is one.
+void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most, bool stacks,
+                             FILE *out);

@@ -1,9 +1,14 @@
 #include "cli/entries.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sys.h"
 #include "cli/fail.h"
+#include "cli/out.h"
+#include "cli/table.h"
+#include "cli/text.h"
 
 enum { MIN_PREFIX_DIGITS = 4 };
 
@@ -73,28 +78,149 @@ rk_err *rk_kept_collect(rk_store *store, rk_kept_list *out_list) {
     return NULL;
 }
 
-rk_err *rk_kept_find(const rk_kept_list *list, const char *prefix, const rk_kept **out_kept) {
-    size_t len = strlen(prefix);
-    if (len < MIN_PREFIX_DIGITS || len > RK_DIGEST_HEX_CHARS ||
-        strspn(prefix, "0123456789abcdef") != len)
-        return rk_error(
-            RK_INVALID_ARGUMENT,
-            "'%s' is not a key: give at least %d of the digits that `rekindle ls` shows", prefix,
-            MIN_PREFIX_DIGITS);
-    const rk_kept *found = NULL;
+static bool may_be_key(const char *text) {
+    size_t len = strlen(text);
+    return len >= MIN_PREFIX_DIGITS && len <= RK_DIGEST_HEX_CHARS &&
+           strspn(text, "0123456789abcdef") == len;
+}
+
+// `*out_kept` is NULL if no key begins with `prefix`.
+static rk_err *find_by_key(const rk_kept_list *list, const char *prefix, const rk_kept **out_kept) {
+    *out_kept = NULL;
     for (size_t i = 0; i < list->count; i++) {
-        if (strncmp(list->items[i].hex, prefix, len) != 0)
+        const rk_kept *one = &list->items[i];
+        if (strncmp(one->hex, prefix, strlen(prefix)) != 0)
             continue;
-        if (found)
+        if (*out_kept)
             return rk_error(RK_INVALID_ARGUMENT,
                             "several keys begin with %s, %.16s and %.16s among them: give more "
                             "digits",
-                            prefix, found->hex, list->items[i].hex);
-        found = &list->items[i];
+                            prefix, (*out_kept)->hex, one->hex);
+        *out_kept = one;
     }
-    if (!found)
-        return rk_error(RK_NOT_FOUND, "no key begins with %s: `rekindle ls` lists those there are",
-                        prefix);
-    *out_kept = found;
     return NULL;
+}
+
+// An entry with the name that is searched for.
+typedef struct match {
+    const rk_kept *kept;
+    uint64_t compile_ns;
+} match;
+
+typedef struct match_list {
+    match *items; // owned
+    size_t count;
+} match_list;
+
+// Adds the entry if it has the name. Entries that cannot be read have none.
+static rk_err *add_if_named(rk_store *store, const rk_kept *kept, const char *name,
+                            match_list *list) {
+    __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
+    bool only_program = kept->has_program && !kept->has_executable;
+    rk_err *err = rk_store_read(store, only_program ? RK_ENTRY_PROGRAM : RK_ENTRY_EXECUTABLE,
+                                kept->hex, RK_WANT_HEAD, &lookup);
+    if (rk_err_code(err) == RK_NOT_FOUND) {
+        rk_err_drop(err, "another process removed it");
+        return NULL;
+    }
+    RK_TRY(err);
+    if (!lookup.found)
+        return NULL;
+    json_t *metadata = rk_out_parsed(lookup.view.entry.metadata);
+    const char *its = json_string_value(json_object_get(metadata, "name"));
+    if (its && strcmp(its, name) == 0)
+        list->items[list->count++] = (match){kept, lookup.view.entry.compile_ns};
+    json_decref(metadata);
+    return NULL;
+}
+
+static int costliest_first(const void *a, const void *b) {
+    const match *one = a, *other = b;
+    return (one->compile_ns < other->compile_ns) - (one->compile_ns > other->compile_ns);
+}
+
+// Prints the keys to choose from below the error.
+static void list_below(const match_list *list) {
+    enum { KEY_DIGITS = 12, MOST = 20 };
+    static const rk_table_column columns[] = {{.title = "  KEY"},
+                                              {.title = "COMPILED IN", .right = true},
+                                              {.title = "SIZE", .right = true},
+                                              {.title = "USED"}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    uint64_t now_ns = rk_realtime_ns();
+    qsort(list->items, list->count, sizeof *list->items, costliest_first);
+    for (size_t i = 0; i < list->count && i < MOST; i++) {
+        const rk_kept *kept = list->items[i].kept;
+        RK_AUTO(rk_buf) key = RK_BUF_INIT(0);
+        rk_buf_add_format(&key, "  %.*s", KEY_DIGITS, kept->hex);
+        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&key));
+        rk_table_add(&table, RK_STYLE_NONE, rk_text_seconds(list->items[i].compile_ns).text);
+        rk_table_add(&table, RK_STYLE_NONE,
+                     rk_text_bytes(kept->executable_bytes + kept->program_bytes).text);
+        rk_table_add(&table, RK_STYLE_NONE,
+                     rk_text_age(now_ns > kept->modified_ns ? now_ns - kept->modified_ns : 0).text);
+    }
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = rk_need(open_memstream(&text, &len));
+    rk_table_print(&table, 0, out);
+    if (list->count > MOST)
+        (void)fprintf(out, "  and %zu more: `rekindle ls --sort name` lists them\n",
+                      list->count - MOST);
+    (void)fclose(out);
+    rk_fail_set_details(rk_need(text));
+    free(text);
+}
+
+// `out_matches->items` has space for all entries of `list`.
+static rk_err *collect_named(rk_store *store, const rk_kept_list *list, const char *name,
+                             match_list *out_matches) {
+    for (size_t i = 0; store && i < list->count; i++)
+        RK_TRY(add_if_named(store, &list->items[i], name, out_matches));
+    return NULL;
+}
+
+// `*out_kept` is NULL if no entry has the name.
+static rk_err *find_by_name(rk_store *store, const rk_kept_list *list, const char *name,
+                            const rk_kept **out_kept) {
+    *out_kept = NULL;
+    rk_autofree match *items = rk_need(rk_calloc(list->count + 1, sizeof *items));
+    match_list matches = {.items = items};
+    RK_TRY(collect_named(store, list, name, &matches));
+    if (matches.count > 1) {
+        list_below(&matches);
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "%zu entries have the name %s: which one? Give its key", matches.count,
+                        name);
+    }
+    *out_kept = matches.count ? matches.items[0].kept : NULL;
+    return NULL;
+}
+
+rk_err *rk_kept_has_name(rk_store *store, const rk_kept_list *list, const char *name,
+                         bool *out_has) {
+    rk_autofree match *items = rk_need(rk_calloc(list->count + 1, sizeof *items));
+    match_list matches = {.items = items};
+    RK_TRY(collect_named(store, list, name, &matches));
+    *out_has = matches.count > 0;
+    return NULL;
+}
+
+rk_err *rk_kept_find(rk_store *store, const rk_kept_list *list, const char *which,
+                     const rk_kept **out_kept) {
+    bool is_key = may_be_key(which);
+    *out_kept = NULL;
+    if (is_key)
+        RK_TRY(find_by_key(list, which, out_kept));
+    if (!*out_kept)
+        RK_TRY(find_by_name(store, list, which, out_kept));
+    if (*out_kept)
+        return NULL;
+    if (is_key)
+        return rk_error(RK_NOT_FOUND, "no key begins with %s: `rekindle ls` lists those there are",
+                        which);
+    return rk_error(RK_INVALID_ARGUMENT,
+                    "'%s' is not a key, and no entry has this name: give a name, or at least %d of "
+                    "the digits that `rekindle ls` shows",
+                    which, MIN_PREFIX_DIGITS);
 }

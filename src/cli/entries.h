@@ -19,7 +19,13 @@ void rk_kept_list_cleanup(rk_kept_list *list);
 // Lists the files of all keys in the store. `out_list` is owned: rk_kept_list_cleanup.
 RK_NODISCARD rk_err *rk_kept_collect(rk_store *store, rk_kept_list *out_list);
 
-// Finds the only key that begins with `prefix`; borrowed from the list. Errors: RK_NOT_FOUND;
-// RK_INVALID_ARGUMENT if `prefix` is ambiguous or cannot be the beginning of a key.
-RK_NODISCARD rk_err *rk_kept_find(const rk_kept_list *list, const char *prefix,
+// Finds an entry by its key, by the beginning of its key, or by the name of its program; borrowed
+// from the list. `store` may be NULL: then names are not found. Reads the heads of all entries to
+// find a name. Errors: RK_NOT_FOUND; RK_INVALID_ARGUMENT if `which` is ambiguous (the message, or
+// the list below it, has the keys) or cannot be the beginning of a key.
+RK_NODISCARD rk_err *rk_kept_find(rk_store *store, const rk_kept_list *list, const char *which,
                                   const rk_kept **out_kept);
+
+// `*out_has`: an entry has this name. Reads the heads of all entries.
+RK_NODISCARD rk_err *rk_kept_has_name(rk_store *store, const rk_kept_list *list, const char *name,
+                                      bool *out_has);

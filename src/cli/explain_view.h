@@ -7,8 +7,12 @@
 typedef struct rk_explain_how {
     bool all;    // every compilation and difference, not only the most important ones
     bool stacks; // the call stack of each difference
+    // The operands of `rekindle diff` that compare the run with the last start of the same script
+    // before; NULL: there is none.
+    const char *compare;
 } rk_explain_how;
 
+// Prints text for people. On a terminal, at most two screens without `all`: the costliest findings.
 void rk_explain_view_print(const rk_explanation *explanation, const rk_explain_how *how);
 
 // The JSON object of `rekindle explain --json`. Owned by the caller.

@@ -18,14 +18,27 @@ static int status_of(rk_code code) {
     }
 }
 
+static char *details; // owned
+
+void rk_fail_set_details(const char *text) {
+    rk_free(details);
+    details = rk_need(rk_strdup(text));
+}
+
 int rk_fail_print(rk_err *err) {
+    enum { PREFIX_COLUMNS = sizeof "rekindle: " - 1 };
     int status = status_of(rk_err_code(err));
     RK_AUTO(rk_buf) message = RK_BUF_INIT(0);
     rk_text_add_printable(&message, rk_span_text(rk_err_message(err)));
     // Keeps the order of the output: earlier output on stdout comes first.
     (void)fflush(stdout);
-    (void)fprintf(stderr, "%srekindle:%s %s\n", rk_style(RK_STYLE_BAD, stderr),
-                  rk_style(RK_STYLE_NONE, stderr), rk_buf_text(&message));
+    (void)fprintf(stderr, "%srekindle:%s ", rk_style(RK_STYLE_BAD, stderr),
+                  rk_style(RK_STYLE_NONE, stderr));
+    rk_term_wrap(rk_buf_text(&message), PREFIX_COLUMNS, 2, rk_term_columns(stderr), stderr);
+    if (details)
+        (void)fputs(details, stderr);
+    rk_free(details);
+    details = NULL;
     rk_err_free(err);
     return status;
 }

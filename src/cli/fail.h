@@ -20,6 +20,9 @@ enum {
 // if the user can fix the problem with another request or setting, else RK_EXIT_FAILED.
 RK_NODISCARD int rk_fail_print(rk_err *err);
 
+// Sets text that the next rk_fail_print prints below its line, such as a list to choose from.
+void rk_fail_set_details(const char *text);
+
 // Ends the process with a message if `ptr` is NULL, because memory ran out. Otherwise returns it.
 void *rk_need(void *ptr);
 // Returns the text of a buffer, borrowed from it. Ends the process if an append to it failed.

@@ -3,21 +3,63 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/fail.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 
-static int unknown_verb(const char *name) {
+static bool is_runnable(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+// True if a shell would run this word as a command, or if it is a file.
+static bool is_command(const char *word) {
+    const char *folders = getenv("PATH");
+    if (strchr(word, '/') || strchr(word, '.'))
+        return access(word, R_OK) == 0;
+    while (word[0] && folders && *folders) {
+        size_t len = strcspn(folders, ":");
+        RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
+        rk_buf_add_format(&path, "%.*s/%s", (int)len, folders, word);
+        if (is_runnable(rk_buf_text(&path)))
+            return true;
+        folders += len + (folders[len] == ':');
+    }
+    return false;
+}
+
+static int command_without_run(int argc, char **argv) {
+    enum { MOST_BYTES = 200 };
+    RK_AUTO(rk_buf) command = RK_BUF_INIT(0);
+    for (int i = 1; i < argc && command.len < MOST_BYTES; i++)
+        rk_buf_add_format(&command, " %s", argv[i]);
+    return rk_fail_print(rk_error(
+        RK_INVALID_ARGUMENT, "'%s' is no command of rekindle; to run a job: `rekindle run --%s`",
+        argv[1], rk_need_text(&command)));
+}
+
+static const char *nearest_verb(const char *name) {
     const char *best = rk_verbs.items[0]->usage->verb;
     for (size_t i = 1; i < rk_verbs.count; i++) {
         const char *other = rk_verbs.items[i]->usage->verb;
         if (rk_text_distance(name, other) < rk_text_distance(name, best))
             best = other;
     }
-    if (rk_text_is_near(name, best))
+    return best;
+}
+
+static bool is_near_verb(const char *name) {
+    return rk_text_is_near(name, nearest_verb(name));
+}
+
+static int unknown_verb(const char *name) {
+    const char *best = nearest_verb(name);
+    if (is_near_verb(name))
         return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
                                       "there is no command '%s'; did you mean `rekindle %s`?", name,
                                       best));
@@ -57,7 +99,8 @@ static int dispatch(int argc, char **argv) {
                                       "'%s' stands before any command: options follow the command, "
                                       "as in `rekindle stats --json`",
                                       name));
-    return unknown_verb(name);
+    return is_command(name) && !is_near_verb(name) ? command_without_run(argc, argv)
+                                                   : unknown_verb(name);
 }
 
 // Output that is lost must not look like success.

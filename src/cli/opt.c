@@ -1,5 +1,6 @@
 #include "cli/opt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/span.h"
@@ -96,6 +97,12 @@ static rk_err *parse_letters(parser *p, const char *argument) {
     return NULL;
 }
 
+// "-2" counts runs from the end. No option is a digit.
+static bool is_number(const char *argument) {
+    return argument[0] == '-' && argument[1] &&
+           argument[1 + strspn(argument + 1, "0123456789")] == '\0';
+}
+
 static rk_err *check_operands(const rk_opt_usage *usage, const rk_opt_operands *operands) {
     if (operands->count < usage->min_operands)
         return rk_error(RK_INVALID_ARGUMENT, "%s needs more: rekindle %s [OPTION…] %s", usage->verb,
@@ -117,7 +124,8 @@ rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv, rk_opt_re
         char *argument = argv[p.next++];
         if (!options_end && strcmp(argument, "--") == 0) {
             options_end = true;
-        } else if (options_end || argument[0] != '-' || argument[1] == '\0') {
+        } else if (options_end || argument[0] != '-' || argument[1] == '\0' ||
+                   is_number(argument)) {
             operands.items[operands.count++] = argument;
             options_end = options_end || usage->options_first;
         } else if (argument[1] == '-') {
@@ -135,6 +143,15 @@ rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv, rk_opt_re
     if (argc > 0)
         operands.items[operands.count] = NULL;
     return check_operands(usage, &operands);
+}
+
+rk_err *rk_opt_count(const char *option, const char *text, size_t *out_count) {
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0)
+        return rk_error(RK_INVALID_ARGUMENT, "%s takes a number from 1, not '%s'", option, text);
+    *out_count = value;
+    return NULL;
 }
 
 // "  -o, --output FILE"

@@ -1,5 +1,6 @@
 // Parses the options of a verb by a table: `--name value`, `--name=value`, `-n value`, `-nvalue`;
-// flags without a value, also bundled (`-jr`); `--` ends the options. A verb describes its options
+// flags without a value, also bundled (`-jr`); `--` ends the options. A negative number is an
+// operand. A verb describes its options
 // once, in an rk_opt_usage; the parser and the help text both use it.
 #pragma once
 
@@ -57,6 +58,9 @@ typedef enum rk_opt_result {
 // Parses argv[1…]. Error: RK_INVALID_ARGUMENT; the message says what is wrong and what is valid.
 RK_NODISCARD rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv,
                                   rk_opt_result *out_result, rk_opt_operands *out_operands);
+
+// Parses the value of an option that takes a number from 1.
+RK_NODISCARD rk_err *rk_opt_count(const char *option, const char *text, size_t *out_count);
 
 // Prints usage, options and details, wrapped at `columns`.
 void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out);

@@ -1,10 +1,14 @@
 #include "cli/place.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/sys.h"
 #include "cli/fail.h"
+#include "cli/term.h"
+#include "cli/text.h"
 
 // The environment of this process after the first change, until the process ends.
 static rk_env environment;
@@ -55,7 +59,33 @@ void rk_place_store_cleanup(rk_store **store) {
     rk_store_free(RK_TAKE(*store));
 }
 
+static uint64_t summed_bytes; // nftw has no context
+
+static int add_file(const char *path, const struct stat *info, int kind, struct FTW *walk) {
+    (void)path;
+    (void)walk;
+    if (kind == FTW_F && S_ISREG(info->st_mode))
+        summed_bytes += (uint64_t)info->st_size;
+    return 0;
+}
+
+uint64_t rk_place_store_bytes(const rk_settings *settings) {
+    enum { OPEN_FOLDERS = 16 };
+    static const char *const folders[] = {"objects",    "programs", "runs",
+                                          "quarantine", "plugins",  "jobs"};
+    summed_bytes = 0;
+    for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++) {
+        RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
+        rk_buf_add_format(&path, "%s/%s", rk_settings_get(settings)->dir, folders[i]);
+        (void)nftw(rk_need_text(&path), add_file, OPEN_FOLDERS, FTW_PHYS);
+    }
+    return summed_bytes;
+}
+
 void rk_place_print_nothing_yet(const rk_settings *settings) {
-    (void)printf("There is nothing in %s yet: run `rekindle run -- CMD` first.\n",
-                 rk_settings_get(settings)->dir);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_text(&line, "There is nothing in ");
+    rk_text_add_printable(&line, rk_span_text(rk_settings_get(settings)->dir));
+    rk_buf_add_text(&line, " yet: run `rekindle run -- CMD` first.");
+    rk_term_line(rk_need_text(&line), 0);
 }

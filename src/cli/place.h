@@ -29,5 +29,9 @@ void rk_place_store_cleanup(rk_store **store);
 #define RK_AUTO_STORE    __attribute__((cleanup(rk_place_store_cleanup))) rk_store *
 #define RK_AUTO_SETTINGS __attribute__((cleanup(rk_settings_cleanup))) rk_settings *
 
+// The size of all files of the store that count towards REKINDLE_MAX_SIZE, in bytes; 0 if there is
+// no store. Lists the store, which may take a second.
+uint64_t rk_place_store_bytes(const rk_settings *settings);
+
 // Prints, for people, that the store is empty, and how to fill it.
 void rk_place_print_nothing_yet(const rk_settings *settings);

@@ -1,7 +1,11 @@
 #include "cli/run_names.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "cli/fail.h"
+#include "cli/text.h"
 #include "journal/read.h"
 
 void rk_run_names_cleanup(rk_run_names *names) {
@@ -19,4 +23,54 @@ static rk_err *add_name(void *context, const rk_run_item *item) {
 
 rk_err *rk_run_names_collect(const char *directory, rk_run_names *out_names) {
     return rk_run_list(directory, add_name, out_names);
+}
+
+// Reads "last", "-1", "-2", …. `*out_back` is 1 for the last run.
+static bool is_counted(const char *which, size_t *out_back) {
+    enum { MOST_DIGITS = 7 };
+    *out_back = 1;
+    if (strcmp(which, "last") == 0)
+        return true;
+    size_t digits = which[0] == '-' ? strspn(which + 1, "0123456789") : 0;
+    if (digits == 0 || digits > MOST_DIGITS || which[1 + digits] || which[1] == '0')
+        return false;
+    *out_back = strtoul(which + 1, NULL, 10);
+    return true;
+}
+
+static bool has_name(const rk_run_names *names, const char *name) {
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+rk_err *rk_run_names_find(const char *directory, const char *which, char **out_run) {
+    size_t back;
+    if (!which || !is_counted(which, &back))
+        return rk_run_find(directory, which, out_run);
+    RK_AUTO(rk_run_names) names = {0};
+    RK_TRY(rk_run_names_collect(directory, &names));
+    if (names.count == 0)
+        return rk_run_find(directory, NULL, out_run); // returns the error
+    if (has_name(&names, which)) {
+        *out_run = rk_need(rk_strdup(which));
+        return NULL;
+    }
+    if (back > names.count)
+        return rk_error(RK_NOT_FOUND, "there is no run %s in %s, which has %zu run%s", which,
+                        directory, names.count, rk_text_plural(names.count));
+    *out_run = rk_need(rk_strdup(names.items[names.count - back]));
+    return NULL;
+}
+
+void rk_run_names_refer(const rk_run_names *names, const char *run, rk_buf *out) {
+    enum { MOST_BACK = 9 };
+    for (size_t back = 1; back <= names->count && back <= MOST_BACK; back++) {
+        if (strcmp(names->items[names->count - back], run) == 0) {
+            rk_buf_add_format(out, "-%zu", back);
+            return;
+        }
+    }
+    rk_buf_add_text(out, run);
 }

@@ -6,7 +6,7 @@
 #include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/term.h"
-#include "diagnose/diff/program_index.h"
+#include "diagnose/diff/sketch.h"
 #include "program/read.h"
 
 void rk_seen_list_cleanup(rk_seen_list *list) {
@@ -87,7 +87,16 @@ static rk_err *read_kept(rk_store *store, rk_seen *seen, bool *out_read) {
     return lookup.found ? read_program(&lookup, seen, out_read) : NULL;
 }
 
-void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out) {
+static rk_err *judge_call(const rk_program_index *index, rk_seen_call *out) {
+    __attribute__((cleanup(rk_sketch_cleanup))) rk_sketch sketch = {0};
+    if (index->call.line > 0)
+        rk_source_write(&index->call, &out->place);
+    RK_TRY(rk_sketch_make(index, &sketch));
+    out->is_eager = rk_sketch_is_eager(&sketch);
+    return NULL;
+}
+
+void rk_seen_find_call(rk_store *store, const rk_seen *seen, rk_seen_call *out) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     rk_program_index index = {0};
     rk_model *model = NULL;
@@ -96,8 +105,8 @@ void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out) {
         err = read_model(&lookup, RK_READ_LOCATIONS, &model);
     if (!err && model)
         err = rk_program_index_make(model, &index);
-    if (!err && index.call.line > 0)
-        rk_source_write(&index.call, out);
+    if (!err && model)
+        err = judge_call(&index, out);
     rk_err_drop(err, "the place is shown if it is known");
     rk_program_index_cleanup(&index);
     rk_model_free(model);

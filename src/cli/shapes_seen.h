@@ -28,8 +28,13 @@ void rk_seen_list_cleanup(rk_seen_list *list);
 RK_NODISCARD rk_err *rk_seen_collect(rk_store *store, const rk_run_model *model,
                                      rk_seen_list *out_list);
 
-// Appends where the program is called, "train.py:12"; nothing if unknown.
-void rk_seen_print_place(rk_store *store, const rk_seen *seen, rk_buf *out);
+// Where a program is called.
+typedef struct rk_seen_call {
+    rk_buf place;  // owned; "train.py:12"; empty if unknown
+    bool is_eager; // the call is an operation of the framework, outside of any compiled function
+} rk_seen_call;
+// `*out` must be zeroed; it is owned by the caller.
+void rk_seen_find_call(rk_store *store, const rk_seen *seen, rk_seen_call *out);
 
 // The size of the family's axis in the program; 0 if it is dynamic.
 uint64_t rk_seen_size(const rk_seen *seen, const rk_family *family);

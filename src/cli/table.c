@@ -80,39 +80,74 @@ static void fit(const rk_table *table, size_t columns, layout *l) {
     }
 }
 
-// Prints a cell. `pad_after` is false for the last cell of a line.
-static void print_cell(const char *text, rk_style_name style, bool right, size_t width,
-                       bool pad_after, FILE *out) {
-    size_t natural = rk_text_width(text);
-    bool cut = natural > width;
-    size_t bytes = cut ? rk_text_fit(text, width - 1) : strlen(text);
-    size_t pad = cut ? 0 : width - natural;
-    (void)fprintf(out, "%*s%s%.*s%s%s", right ? (int)pad : 0, "",
-                  style == RK_STYLE_NONE ? "" : rk_style(style, out), (int)bytes, text,
-                  cut ? rk_term_ellipsis() : "",
-                  style == RK_STYLE_NONE ? "" : rk_style(RK_STYLE_NONE, out));
-    if (!right && pad_after)
+// A cell while its row is printed.
+typedef struct cell {
+    const char *rest; // what is still to be printed
+    rk_style_name style;
+} cell;
+
+// The part of a cell that the next line shows.
+typedef struct piece {
+    size_t bytes, width;
+    bool cut;
+} piece;
+
+static piece next_piece(const rk_table_column *column, const char *rest, size_t width) {
+    RK_AUTO(rk_buf) shown = RK_BUF_INIT(0);
+    piece one = {.bytes = strlen(rest), .width = rk_text_width(rest)};
+    if (one.width <= width)
+        return one;
+    one.cut = !column->wrap;
+    one.bytes = one.cut ? rk_text_fit(rest, width - 1) : rk_text_break(rest, width);
+    rk_buf_add(&shown, rest, one.bytes);
+    one.width = one.cut ? width : rk_text_width(rk_need_text(&shown));
+    return one;
+}
+
+// Prints the next piece of a cell. `pad_after` is false for the last cell of a line.
+static void print_piece(const rk_table_column *column, cell *one, size_t width, bool pad_after,
+                        FILE *out) {
+    piece shown = next_piece(column, one->rest, width);
+    size_t pad = width > shown.width ? width - shown.width : 0;
+    const char *style =
+        one->style == RK_STYLE_NONE || shown.bytes == 0 ? "" : rk_style(one->style, out);
+    (void)fprintf(out, "%*s%s%.*s%s%s", column->right ? (int)pad : 0, "", style, (int)shown.bytes,
+                  one->rest, shown.cut ? rk_term_ellipsis() : "",
+                  style[0] ? rk_style(RK_STYLE_NONE, out) : "");
+    if (!column->right && pad_after)
         (void)fprintf(out, "%*s", (int)pad, "");
+    one->rest += shown.cut ? strlen(one->rest) : shown.bytes;
+    one->rest += strspn(one->rest, " ");
 }
 
-static const char *text_of(const rk_table *table, const rk_table_cell *cells, size_t column) {
-    return cells ? cells[column].text : table->columns[column].title;
-}
-
-static void print_row(const rk_table *table, const rk_table_cell *cells, const layout *l,
-                      FILE *out) {
-    size_t used = table->column_count; // without empty cells at the end
-    while (used > 0 && (l->left_out[used - 1] || text_of(table, cells, used - 1)[0] == '\0'))
+// Prints one line of a row, without empty cells at the end. Returns false if all cells are empty.
+static bool print_line(const rk_table *table, cell *cells, const layout *l, FILE *out) {
+    size_t used = table->column_count;
+    while (used > 0 && (l->left_out[used - 1] || cells[used - 1].rest[0] == '\0'))
         used--;
     for (size_t c = 0; c < used; c++) {
         if (l->left_out[c])
             continue;
-        print_cell(text_of(table, cells, c), cells ? cells[c].style : RK_STYLE_DIM,
-                   table->columns[c].right, l->widths[c], c + 1 < used, out);
+        print_piece(&table->columns[c], &cells[c], l->widths[c], c + 1 < used, out);
         if (c + 1 < used)
             (void)fprintf(out, "%*s", GAP, "");
     }
-    (void)fputc('\n', out);
+    if (used > 0)
+        (void)fputc('\n', out);
+    return used > 0;
+}
+
+static void print_row(const rk_table *table, const rk_table_cell *row, const layout *l, FILE *out) {
+    cell cells[MAX_COLUMNS];
+    for (size_t c = 0; c < table->column_count; c++)
+        cells[c] =
+            row ? (cell){row[c].text, row[c].style} : (cell){table->columns[c].title, RK_STYLE_DIM};
+    if (!print_line(table, cells, l, out)) {
+        (void)fputc('\n', out); // a row of empty cells
+        return;
+    }
+    while (print_line(table, cells, l, out))
+        ;
 }
 
 void rk_table_print(const rk_table *table, size_t columns, FILE *out) {

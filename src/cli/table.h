@@ -1,5 +1,5 @@
 // Prints tables for people, with aligned columns. To fit the terminal, leaves out optional columns,
-// and then cuts columns that may be cut. Without a terminal, prints everything in full.
+// and then cuts or wraps columns that allow it. Without a terminal, prints everything in full.
 #pragma once
 
 #include "cli/term.h"
@@ -9,6 +9,7 @@ typedef struct rk_table_column {
     bool right;    // right-aligned, for numbers
     bool optional; // left out if the terminal is too narrow for all columns
     size_t least;  // may be cut to this width; 0: never cut
+    bool wrap;     // a cell that is too wide is not cut, but goes on below
 } rk_table_column;
 
 typedef struct rk_table_cell {

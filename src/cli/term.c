@@ -33,42 +33,82 @@ size_t rk_term_columns(FILE *out) {
     return 80;
 }
 
+size_t rk_term_two_screens(FILE *out) {
+    enum { DEFAULT_LINES = 24, OTHER_LINES = 5 };
+    struct winsize size;
+    if (!isatty(fileno(out)))
+        return SIZE_MAX;
+    size_t lines = ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_row > DEFAULT_LINES
+                       ? size.ws_row
+                       : DEFAULT_LINES;
+    return 2 * lines - OTHER_LINES;
+}
+
+rk_page rk_page_start(bool all) {
+    return (rk_page){.left = all ? SIZE_MAX : rk_term_two_screens(stdout)};
+}
+
+static size_t count_lines(const char *text) {
+    size_t count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+void rk_page_add(rk_page *page, const char *text) {
+    size_t lines = count_lines(text);
+    bool fits = lines <= page->left;
+    if (!fits && page->began) {
+        page->left = 0;
+        page->hidden++;
+        return;
+    }
+    if (page->left != SIZE_MAX)
+        page->left = fits ? page->left - lines : 0;
+    page->began = true;
+    (void)fputs(text, stdout);
+}
+
 const char *rk_term_ellipsis(void) {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "…" : "~";
 }
 
-// Prints one paragraph of `len` bytes, and a newline.
-static void print_paragraph(const char *text, size_t len, size_t indent, size_t columns,
-                            FILE *out) {
-    size_t column = indent;
-    const char *end = text + len;
-    bool first = true;
-    while (text < end) {
-        const char *blank = memchr(text, ' ', (size_t)(end - text));
-        size_t word_len = (size_t)((blank ? blank : end) - text);
-        RK_AUTO(rk_buf) word = RK_BUF_INIT(0);
-        rk_buf_add(&word, text, word_len);
-        size_t width = rk_text_width(rk_buf_text(&word));
-        if (!first && column + 1 + width > columns) {
-            (void)fprintf(out, "\n%*s", (int)indent, "");
-            column = indent;
-            first = true;
-        }
-        (void)fprintf(out, "%s%s", first ? "" : " ", rk_buf_text(&word));
-        column += width + (first ? 0 : 1);
-        first = false;
-        text += word_len + (blank ? 1 : 0);
+static size_t width_of_word(const char *text) {
+    RK_AUTO(rk_buf) word = RK_BUF_INIT(0);
+    rk_buf_add(&word, text, strcspn(text, " "));
+    return rk_text_width(rk_buf_text(&word));
+}
+
+void rk_term_wrap(const char *text, size_t at, size_t indent, size_t columns, FILE *out) {
+    enum { LEAST_COLUMNS = 10 };
+    if (columns == 0 || columns < indent + LEAST_COLUMNS) {
+        (void)fprintf(out, "%s\n", text);
+        return;
+    }
+    // The first word goes to the next line if it fits there only.
+    if (at > indent && at + width_of_word(text) > columns) {
+        (void)fprintf(out, "\n%*s", (int)indent, "");
+        at = indent;
+    }
+    size_t len = rk_text_break(text, columns - at);
+    (void)fprintf(out, "%.*s", (int)len, text);
+    for (text += len; *(text += strspn(text, " ")); text += len) {
+        len = rk_text_break(text, columns - indent);
+        (void)fprintf(out, "\n%*s%.*s", (int)indent, "", (int)len, text);
     }
     (void)fputc('\n', out);
+}
+
+void rk_term_line(const char *text, size_t indent) {
+    rk_term_wrap(text, 0, indent, rk_term_columns(stdout), stdout);
 }
 
 void rk_term_print_wrapped(const char *text, size_t indent, size_t columns, FILE *out) {
     while (*text) {
         size_t len = strcspn(text, "\n");
-        if (*text == ' ')
-            (void)fprintf(out, "%.*s\n", (int)len, text);
-        else
-            print_paragraph(text, len, indent, columns, out);
+        RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+        rk_buf_add(&line, text, len);
+        rk_term_wrap(rk_buf_text(&line), indent, indent, *text == ' ' ? 0 : columns, out);
         text += len + (text[len] ? 1 : 0);
     }
 }

@@ -19,10 +19,14 @@ rk_text rk_text_bytes(uint64_t bytes) {
     double value = (double)bytes;
     // 999.95 would be printed as "1000.0".
     while (value >= 999.95 && unit + 1 < RK_ARRAY_LEN(units)) {
-        value /= 1000;
+        value /= 1024;
         unit++;
     }
-    (void)snprintf(out.text, sizeof out.text, "%.1f %s", value, units[unit]);
+    char number[16];
+    int len = snprintf(number, sizeof number, "%.1f", value);
+    if (number[len - 1] == '0' && len > 3) // "20.0"
+        number[len - 2] = '\0';
+    (void)snprintf(out.text, sizeof out.text, "%s %s", number, units[unit]);
     return out;
 }
 
@@ -157,9 +161,15 @@ void rk_text_add_printable(rk_buf *out, rk_span text) {
     }
 }
 
-// Returns the length in bytes of the first code point of `text`, and its width in columns.
+// Returns the length in bytes of the first code point or style sequence of `text`, and its width in
+// columns.
 static size_t step(rk_span text, size_t *out_columns) {
     uint32_t code_point = 0;
+    if (text.len > 1 && text.data[0] == '\x1b' && text.data[1] == '[') {
+        const uint8_t *end = memchr(text.data, 'm', text.len);
+        *out_columns = 0;
+        return end ? (size_t)(end - text.data) + 1 : text.len;
+    }
     size_t len = rk_text_decode(text, &code_point);
     // wcwidth returns -1 for a character that the locale cannot print. A terminal shows one
     // replacement character.
@@ -192,6 +202,24 @@ size_t rk_text_fit(const char *text, size_t columns) {
         rest = rk_span_of(rest.data + len, rest.len - len);
     }
     return all - rest.len;
+}
+
+// True if a line may be broken after this byte of a word that is too long for a line.
+static bool is_break(char byte) {
+    return byte == '/' || byte == ',';
+}
+
+size_t rk_text_break(const char *text, size_t columns) {
+    size_t fit = rk_text_fit(text, columns), indent = strspn(text, " "), width;
+    if (text[fit] == '\0' || text[fit] == ' ')
+        return fit;
+    for (size_t i = fit; i > indent + 1; i--)
+        if (text[i - 1] == ' ')
+            return i - 1;
+    for (size_t i = fit; i > fit / 2; i--)
+        if (is_break(text[i - 1]))
+            return i;
+    return fit > 0 ? fit : step(rk_span_text(text), &width);
 }
 
 static size_t least(size_t a, size_t b) {

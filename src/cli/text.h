@@ -7,7 +7,8 @@ typedef struct rk_text {
     char text[40];
 } rk_text;
 
-rk_text rk_text_bytes(uint64_t bytes); // "640 B", "1.2 MB": powers of 1000
+// "640 B", "1.2 MB", "20 GB". 1 kB is 1024 bytes, as in the settings: 20G is shown as "20 GB".
+rk_text rk_text_bytes(uint64_t bytes);
 rk_text
 rk_text_seconds(uint64_t nanoseconds); // "64 ms", "0.64 s", "12.3 s", "4 min 05 s", "1 h 02 min"
 rk_text rk_text_count(uint64_t count); // "1,203,432"
@@ -26,11 +27,15 @@ size_t rk_text_decode(rk_span text, uint32_t *out_code_point);
 // direction and bytes that are not UTF-8 become "\x1b" and the like.
 void rk_text_add_printable(rk_buf *out, rk_span text);
 
-// The width of printable UTF-8 text on a terminal, in columns.
+// The width of printable UTF-8 text on a terminal, in columns. Style sequences have no width.
 size_t rk_text_width(const char *text);
 
 // The length in bytes of the longest prefix of `text` that fits in `columns`.
 size_t rk_text_fit(const char *text, size_t columns);
+
+// The length in bytes of the first line of `text` if a line has `columns`: up to the last blank
+// that fits, or within the first word if it is longer than a line. At least one character.
+size_t rk_text_break(const char *text, size_t columns);
 
 // The edit distance of two words: insertions, deletions, replacements, and swaps of neighbours.
 // Compares at most the first 63 bytes.

@@ -79,10 +79,11 @@ static size_t each_compiled(const rk_verify_run *runs, size_t run_count, size_t 
                 rk_out_append(array, one);
                 continue;
             }
+            rk_buf_add_format(&line, "  %s, ", rk_verify_kind_name(runs[i].kind));
             rk_text_add_printable(&line, rk_span_text(compile->name[0] ? compile->name : "?"));
-            (void)printf("  %s, %s, %s: %s\n", rk_verify_kind_name(runs[i].kind),
-                         rk_need_text(&line), rk_text_seconds(compile->compile_ns).text,
-                         rk_need_text(&reason));
+            rk_buf_add_format(&line, ", %s: %s", rk_text_seconds(compile->compile_ns).text,
+                              rk_need_text(&reason));
+            rk_term_line(rk_need_text(&line), 4);
         }
     }
     return count;

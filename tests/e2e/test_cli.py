@@ -84,6 +84,8 @@ def test_stats(warmed):
     assert len(total["runs"]) == 2 and total["programs"] == stats["programs"]
     assert total["hits"] == stats["hits"] and total["misses"] == total["compiled"] == stats["hits"]
     assert str(stats["hits"]) in store.cli("stats").stdout
+    assert store.cli("stats").stdout.startswith(f"Nothing was compiled: all {stats['hits']} requests were loaded")
+    assert re.search(r"^store +[\d.]+ [kM]B of at most 20 GB, in ", store.cli("stats").stdout, re.MULTILINE)
 
 
 def test_runs(warmed):
@@ -93,6 +95,9 @@ def test_runs(warmed):
     for run in store.runs():
         assert run in store.cli("runs").stdout
         assert store.stats("--run", run)["run"] == run
+    assert store.cli("runs").stdout.count("  kinds.py train donated  ") == 2
+    for which, run in zip(("-2", "-1", "last"), (*store.runs(), store.runs()[-1]), strict=True):
+        assert store.stats("--run", which)["run"] == run
 
 
 def test_diff_of_runs(warmed, tmp_path):
@@ -140,6 +145,11 @@ def test_ls_show_rm(warmed):
     kinds = {component["kind"] for part in shown["components"].values() for component in part}
     assert kinds >= {"option", "version", "topology"}, kinds
     assert key[:12] in store.cli("ls").stdout and key in store.cli("show", key).stdout
+    seconds = [entry["compile_seconds"] for entry in entries]
+    assert seconds == sorted(seconds, reverse=True)
+    names = [entry["name"] for entry in entries]
+    once = next(name for name in names if names.count(name) == 1)
+    assert once in store.cli("show", once).stdout
     store.cli("rm", "--dry-run", key)
     assert len(store.entries()) == len(entries)
     store.cli("rm", key)

@@ -76,6 +76,18 @@ static void takes_values_in_every_form(void **state) {
     assert_string_equal(out.dir, "b");
 }
 
+static void a_negative_number_is_an_operand(void **state) {
+    (void)state;
+    given out;
+    rk_expect_ok(parse("ls -2 -j -13", false, 2, &out));
+    assert_true(out.json);
+    assert_int_equal(out.operands.count, 2);
+    assert_string_equal(out.operands.items[0], "-2");
+    assert_string_equal(out.operands.items[1], "-13");
+    expect_error("ls -2x", 2, "no option '-2x'");
+    expect_error("ls -2", 0, "'-2' is too much");
+}
+
 static void takes_flags_also_bundled(void **state) {
     (void)state;
     given out;
@@ -183,6 +195,7 @@ static void help_lists_every_option_and_wraps(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_values_in_every_form),
+        cmocka_unit_test(a_negative_number_is_an_operand),
         cmocka_unit_test(takes_flags_also_bundled),
         cmocka_unit_test(operands_may_stand_anywhere),
         cmocka_unit_test(a_command_keeps_its_own_options),

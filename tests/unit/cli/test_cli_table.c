@@ -55,14 +55,47 @@ static void what_is_optional_goes_when_cutting_is_not_enough(void **state) {
                  "a\\x1b~     3 B\n");
 }
 
+static void a_column_can_go_on_below(void **state) {
+    (void)state;
+    static const rk_table_column wrapped[] = {{.title = ""},
+                                              {.title = "", .least = 5, .wrap = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(wrapped);
+    rk_table_add(&table, RK_STYLE_NONE, "flag");
+    rk_table_add(&table, RK_STYLE_NONE, "one two /a/long/path");
+    rk_table_add(&table, RK_STYLE_NONE, "x");
+    rk_table_add(&table, RK_STYLE_NONE, "3");
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    rk_table_print(&table, 14, out);
+    (void)fclose(out);
+    assert_string_equal(text, "flag  one two\n      /a/long/\n      path\nx     3\n");
+    free(text);
+}
+
 static void words_are_wrapped(void **state) {
     (void)state;
     char *text = NULL;
     size_t len;
     FILE *out = open_memstream(&text, &len);
-    rk_term_print_wrapped("one two three\n\n  kept as it is, however long\nfour", 2, 9, out);
+    rk_term_print_wrapped("one two three\n\n  kept as it is, however long\nfour", 2, 12, out);
     (void)fclose(out);
     assert_string_equal(text, "one two\n  three\n\n  kept as it is, however long\nfour\n");
+    free(text);
+}
+
+static void what_is_longer_than_a_line_is_broken(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    rk_term_wrap("\x1b[1m/home/me/job/train.py:12\x1b[0m in step", 4, 4, 20, out);
+    rk_term_wrap("train.py:12", 10, 2, 16, out); // fits on the next line only
+    rk_term_wrap("as it is, since the width is not known", 4, 4, 0, out);
+    (void)fclose(out);
+    assert_string_equal(text, "\x1b[1m/home/me/job/\n    train.py:12\x1b[0m in\n    step\n"
+                              "\n  train.py:12\n"
+                              "as it is, since the width is not known\n");
     free(text);
 }
 
@@ -71,7 +104,9 @@ int main(void) {
         cmocka_unit_test(columns_are_aligned),
         cmocka_unit_test(what_may_be_cut_is_cut),
         cmocka_unit_test(what_is_optional_goes_when_cutting_is_not_enough),
+        cmocka_unit_test(a_column_can_go_on_below),
         cmocka_unit_test(words_are_wrapped),
+        cmocka_unit_test(what_is_longer_than_a_line_is_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,10 @@ static void bytes_are_short_at_every_size(void **state) {
     assert_string_equal(rk_text_bytes(999).text, "999 B");
     assert_string_equal(rk_text_bytes(1000).text, "1.0 kB");
     assert_string_equal(rk_text_bytes(1234567).text, "1.2 MB");
-    assert_string_equal(rk_text_bytes(999949).text, "999.9 kB");
-    assert_string_equal(rk_text_bytes(999950).text, "1.0 MB");
-    assert_string_equal(rk_text_bytes(UINT64_MAX).text, "18.4 EB");
+    assert_string_equal(rk_text_bytes(1023948).text, "999.9 kB");
+    assert_string_equal(rk_text_bytes(1023949).text, "1.0 MB");
+    assert_string_equal(rk_text_bytes(UINT64_C(20) << 30).text, "20 GB"); // REKINDLE_MAX_SIZE=20G
+    assert_string_equal(rk_text_bytes(UINT64_MAX).text, "16 EB");
 }
 
 static void seconds_are_short_at_every_size(void **state) {
@@ -95,6 +96,18 @@ static void text_is_cut_between_characters(void **state) {
     (void)setlocale(LC_CTYPE, "C");
 }
 
+static void lines_break_at_blanks_or_else_in_paths(void **state) {
+    (void)state;
+    assert_int_equal(rk_text_break("one two", 7), 7);
+    assert_int_equal(rk_text_break("one two", 6), 3);
+    assert_int_equal(rk_text_break("one two", 3), 3);
+    assert_int_equal(rk_text_break("/usr/lib/python", 10), 9);
+    assert_int_equal(rk_text_break("abcdef", 4), 4);
+    assert_int_equal(rk_text_break("abcdef", 0), 1);
+    assert_int_equal(rk_text_width("\x1b[1mab\x1b[0m"), 2);
+    assert_int_equal(rk_text_break("\x1b[1mab\x1b[0m cd", 2), 10);
+}
+
 static void words_that_are_near_are_found(void **state) {
     (void)state;
     assert_int_equal(rk_text_distance("", "abc"), 3);
@@ -120,6 +133,7 @@ int main(void) {
         cmocka_unit_test(times_are_utc_where_programs_read_them),
         cmocka_unit_test(foreign_text_cannot_drive_the_terminal),
         cmocka_unit_test(text_is_cut_between_characters),
+        cmocka_unit_test(lines_break_at_blanks_or_else_in_paths),
         cmocka_unit_test(words_that_are_near_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

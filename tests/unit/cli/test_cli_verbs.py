@@ -5,6 +5,7 @@ streams, signals and exit status between `run` and its command.
 usage: test_cli_verbs.py REKINDLE FIXTURE PRELOAD_STUB
 """
 
+import fcntl
 import json
 import os
 import pty
@@ -12,9 +13,11 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 from pathlib import Path
@@ -114,16 +117,20 @@ class Shapes(Case):
         self.assertEqual(family["recommended"], 3)
         self.assertEqual(
             family["advice"],
-            "Pad n to 9, 64 or 100: 3 compilations instead of 5, which saves 2.0 s of compiling a cold "
-            "start, and 2.6 % of what is computed along n is padding.",
+            "Pad n to 9, 64 or 100: then 3 programs are compiled instead of 5, a start with an empty "
+            "store takes 2.0 s less, and 2.6 % of what is computed along n is padding.",
         )
 
     def test_as_text(self):
         self.job("shapes")
         text = self.ok("shapes")
-        self.assertIn("\nGraph  s32[n]\n", text)
-        self.assertIn("5 sizes of n, 5 to 100, compiled in 5.0 s", text)
+        self.assertIn(": 1 function was compiled for several sizes of its inputs\n\nGraph\n", text)
+        self.assertIn("\n  Inputs of different size n: s32[n]\n", text)
+        self.assertIn("It was compiled for 5 sizes n: 5, 9, 60, 64 and 100. That took 5.0 s.\n", text)
         self.assertIn("Pad n to 9, 64 or 100", text)
+        plans = [line.split()[:-7] for line in text.splitlines() if line.endswith(" %")]
+        self.assertEqual([len(plan) for plan in plans], [2, 3, 4])  # the recommended one and its neighbours
+        self.assertEqual(self.ok("shapes", "--all").count(" %\n"), 5)
 
     def test_multiples_and_waste_are_the_users(self):
         self.job("shapes")
@@ -567,10 +574,11 @@ class Killed(Case):
 class Terminal(Case):
     """Tests on a pseudo-terminal, in a session with job control."""
 
-    def on_terminal(self, *command, keys=(), **variables):
+    def on_terminal(self, *command, keys=(), columns=80, **variables):
         """Runs a command; `keys` are pairs of an output to wait for and an input to type. Returns output, status."""
         pid, fd = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             # A shell that started these tests in the background may have ignored these signals.
             for key in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
                 signal.signal(key, signal.SIG_DFL)
@@ -663,6 +671,43 @@ class Terminal(Case):
             self.assertIn("jit_eval", plain)
             self.assertNotIn(colour, plain)
         self.assertNotIn(colour, self.ok("ls"))
+
+    def fill(self):
+        """Makes a store with many runs and entries, and long command lines."""
+        for kind in ("cold", "warm", "shapes", "troubles", "left"):
+            self.job(kind)
+        for i in range(15):
+            self.job("cold", variables={"REKINDLE_NAMESPACE": f"team{i}", "REKINDLE_JOB": f"a-job-with-a-long-name-{i}"})
+        shell = "exec \"$0\" warm --an-option-that-is-long --another-one-that-is-even-longer"
+        self.call("run", "--", "sh", "-c", shell, FIXTURE)
+
+    def test_screens_fit(self):
+        """On no screen is a line wider than the terminal, and none is longer than two screens."""
+        self.fill()
+        key = self.json("ls")["entries"][0]["key"]
+        long = {"show --all", "config"}
+        commands = [
+            "explain", "shapes", "stats", "stats --all", "runs", "ls", "show", "show --all", "config", "gc -n",
+            "gc -n --older-than 0s", "rm -n --all", "diff -2 -3", "help", "version", "pin", "fsck", "memory",
+        ]  # fmt: skip
+        for columns, style in ((80, {}), (120, {"NO_COLOR": "1"})):
+            for command in commands:
+                verb, *options = command.split()
+                operands = [key] if verb == "show" else []
+                output, _ = self.on_terminal(self.program, verb, *operands, *options, columns=columns, **style)
+                lines = re.sub(r"\x1b\[\d*[mK]", "", output).split("\n")
+                lines = [line.rstrip("\r").rpartition("\r")[2] for line in lines]
+                widest = max(lines, key=len)
+                self.assertLessEqual(len(widest), columns, f"{command}: {widest}")
+                self.assertLessEqual(len(lines), 48 if command not in long else 60, f"{command}:\n{output}")
+                if style:
+                    self.assertNotIn("\x1b[1m", output)
+        for verb, said in (("ls", "The costliest"), ("runs", "--all shows all")):
+            few, _ = self.on_terminal(self.program, verb)
+            everything, _ = self.on_terminal(self.program, verb, "--all")
+            self.assertIn(said, " ".join(few.split()))
+            self.assertNotIn(said, " ".join(everything.split()))
+            self.assertGreater(everything.count("\n"), few.count("\n"))
 
     def test_a_program_is_not_poured_over_the_terminal(self):
         self.job("cold")
@@ -796,7 +841,7 @@ class Stats(Case):
         self.assertAlmostEqual(warm["saved_seconds"], 4.194)
         self.assertEqual(self.json("stats", "--run", cold["run"]), cold)
         text = self.ok("stats", "--run", cold["run"])
-        for line in (cold["run"], r"programs +3 ", r"executions +1,234,567\n", r"12  3\.4 MB\n"):
+        for line in (cold["run"], r"programs +3 ", r"executions +1,234,567\n", r"12  3\.2 MB\n"):
             self.assertRegex(text, line)
 
     def test_by_the_names_of_another_cache(self):
@@ -833,12 +878,57 @@ class Stats(Case):
         self.assertEqual([run["compiled"] for run in every["runs"]], [3, 0, 3])
         self.assertIn("3 runs", self.ok("stats", "--all"))
 
+    def test_the_verdict_comes_first(self):
+        def verdict(*options):
+            return self.ok("stats", *options).splitlines()[0]
+
+        self.job("cold")
+        self.assertEqual(
+            verdict(),
+            "3 programs were compiled, in 4.2 s. They were stored: the next start loads them. "
+            "`rekindle explain` says why.",
+        )
+        self.job("warm")
+        self.assertEqual(
+            verdict(), "Nothing was compiled: all 3 requests were loaded from the store, which saved 4.2 s."
+        )
+        self.assertIn("`rekindle explain --run -2` says why", verdict("--run", "-2"))
+        self.job("left")
+        self.assertIn("2 were not stored.", verdict())
+        self.job("troubles")
+        self.assertIn("2 cannot be stored: compiled at every start. 1 was not stored.", verdict())
+        self.assertIn("3 of 12 requests were loaded from the store, which saved 4.2 s; 9 were compiled", verdict("--all"))
+
+    def test_the_head(self):
+        self.job("cold")
+        text = self.ok("stats")
+        self.assertRegex(text, r"\ncommand +cli_fixture cold\n")
+        self.assertRegex(text, rf"\nstore +[\d.]+ kB of at most 20 GB, in {self.store}\n")
+        self.environment["REKINDLE_MAX_SIZE"] = "0"
+        self.assertRegex(self.ok("stats", "--all"), r"\nstore +[\d.]+ kB, without a limit, in ")
+
+    def test_runs_are_counted_from_the_end(self):
+        for kind in ("cold", "warm", "warm"):
+            self.job(kind)
+        runs = [one["run"] for one in self.json("runs")["runs"]]
+        for which, run in (("last", runs[2]), ("-1", runs[2]), ("-3", runs[0])):
+            self.assertEqual(self.json("stats", "--run", which)["run"], run)
+            self.assertEqual(self.json("explain", "--run", which)["run"], run)
+            self.assertEqual(self.json("shapes", f"--run={which}")["run"], run)
+        self.assertIn(runs[0], self.refused("memory", "--run", "-3", status=1, says="").stderr)
+        both = self.json("diff", "-3", "last")
+        self.assertEqual((both["a"]["run"], both["b"]["run"]), (runs[0], runs[2]))
+        self.refused("stats", "--run", "-4", says="there is no run -4 in ")
+        self.refused("stats", "--run", "-0", says="-0")
+
     def test_nothing_yet(self):
         self.assertIn("`rekindle run -- CMD`", self.ok("stats"))
         self.assertEqual(self.json("stats", "--all")["runs"], [])
-        result = self.call("stats", "--json")
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("there is no run", json.loads(result.stdout)["error"])
+        unknown = self.json("stats")
+        self.assertLessEqual(self.FIELDS, set(unknown))
+        self.assertEqual({unknown[name] for name in ("run", "programs", "hits", "compiled", "seconds")}, {None})
+        self.assertEqual(unknown["host_to_device"], {"count": None, "bytes": None})
+        self.assertEqual(unknown["warnings"], [])
 
     def test_refusals(self):
         self.refused("stats", "--run", "a", "--all", says="exclude each other")
@@ -860,10 +950,37 @@ class Runs(Case):
         self.assertEqual(len(self.json("runs", "--last", "2")["runs"]), 2)
         lines = self.ok("runs").splitlines()
         self.assertEqual(
-            lines[0].split(), "RUN JOB STARTED TOOK PROGRAMS HITS COMPILED STATE".split()
+            lines[0].split(), "RUN WHAT RAN STARTED TOOK PROGRAMS LOADED COMPILED STATE JOB".split()
         )
-        self.assertTrue(lines[1].startswith(runs[0]["run"]))
+        self.assertEqual(lines[1].split()[:4], ["-3", runs[0]["run"], "cli_fixture", "cold"])
         self.assertEqual(len(lines), 4)
+
+    def ran(self, *argv):
+        """Returns what `runs` shows for a command line in a journal."""
+        run = "29990101T000000Z-node1-1"
+        folder = self.store / "runs" / run
+        shutil.rmtree(folder, ignore_errors=True)
+        self.write_run(run)
+        (journal,) = folder.glob("0.jsonl")
+        first, *rest = journal.read_text().splitlines()
+        journal.write_text("\n".join([json.dumps(json.loads(first) | {"argv": argv}), *rest, ""]))
+        shown = []
+        for _ in range(2):  # from the journal, then with a summary
+            shown.append(re.search(rf"(?m)^ *-\d  {run}  +(.*?)  +(?:\d+ \w+ ago|just now|\?)  ", self.ok("runs"))[1])
+        self.assertEqual(shown[0], shown[1])
+        return shown[0]
+
+    def test_what_ran(self):
+        self.job("cold")
+        for argv, shown in (
+            (["/opt/venv/bin/python3.11", "jobs/train.py", "--lr", "3e-4"], "train.py --lr 3e-4"),
+            (["python", "-u", "-X", "dev", "train.py"], "train.py"),
+            (["python3", "-m", "pkg.train", "x y"], "python3 -m pkg.train 'x y'"),
+            (["/usr/bin/torchrun", "train.py"], "torchrun train.py"),
+            (["python"], "python"),
+            (["python", "train.py", "--api-key", "hunter2", "--token=hunter2"], "train.py --api-key *** --token=***"),
+        ):
+            self.assertEqual(self.ran(*argv), shown)
 
     def state_after(self, *command, status=0):
         result = self.call("run", "--", *command)
@@ -1033,12 +1150,13 @@ class Runs(Case):
             for journal in self.store.glob("runs/*/*.jsonl") if quiet else ():
                 os.utime(journal, (old, old))
             for arguments in (("runs", "--json"), ("stats", "--all", "--json"), ("stats", "--all", "--peers")):
-                expected = self.without_summaries(*arguments)
-                self.assertEqual(self.ok(*arguments), expected)
+                # A summary is part of the store, and counts in its size.
+                expected = re.sub(r"(?m)^store .*", "", self.without_summaries(*arguments))
+                self.assertEqual(re.sub(r"(?m)^store .*", "", self.ok(*arguments)), expected)
                 # Runs without an end get a summary only after they were quiet for an hour.
                 written = self.summaries()
                 self.assertEqual(len(written), count if quiet else count - 5, written)
-                self.assertEqual(self.ok(*arguments), expected)
+                self.assertEqual(re.sub(r"(?m)^store .*", "", self.ok(*arguments)), expected)
                 self.assertEqual(self.summaries(), written)
             runs = json.loads(self.without_summaries("runs", "--json"))["runs"]
             self.assertEqual({run["state"] for run in runs}, {"ended", "running", "cut short", "not known"})
@@ -1149,18 +1267,28 @@ class Entries(Case):
         self.assertEqual((entry["platform"], entry["fault"]), ("cpu", None))
         self.assertAlmostEqual(listed["compile_seconds"], 4.2)
         text = self.ok("ls")
-        self.assertRegex(text, rf"{entry['key'][:12]}  jit_train_step +\d+ B +1\.4 s .*  cpu\n")
+        self.assertRegex(text, rf"{entry['key'][:12]}  jit_train_step +1\.4 s +\d+ B .*  cpu\n")
         self.assertIn("3 executables", text)
 
     def test_order(self):
         def names(*options):
             return [entry["name"] for entry in self.json("ls", *options)["entries"]]
 
-        self.assertEqual(names(), ["jit_init", "jit_train_step", "jit_eval"])
+        self.assertEqual(names(), ["jit_eval", "jit_train_step", "jit_init"])
         self.assertEqual(names("--sort", "name"), ["jit_eval", "jit_init", "jit_train_step"])
-        self.assertEqual(names("-rs", "seconds"), ["jit_eval", "jit_train_step", "jit_init"])
-        self.assertEqual(names("--sort=size")[-1], "jit_train_step")
-        self.refused("ls", "--sort", "colour", says="time, name, size, seconds or key")
+        self.assertEqual(names("-rs", "seconds"), ["jit_init", "jit_train_step", "jit_eval"])
+        self.assertEqual(names("-s", "time"), ["jit_eval", "jit_train_step", "jit_init"])
+        self.assertEqual(names("--sort=size")[0], "jit_train_step")
+        self.refused("ls", "--sort", "colour", says="seconds, size, time, name or key")
+
+    def test_only_some(self):
+        self.assertEqual([one["name"] for one in self.json("ls", "-n", "1")["entries"]], ["jit_eval"])
+        self.assertAlmostEqual(self.json("ls", "-n", "1")["compile_seconds"], 4.2)
+        text = self.ok("ls", "-n2")
+        self.assertNotIn("jit_init", text)
+        self.assertIn("3 executables", text)
+        self.assertIn("The costliest 2 are shown: `rekindle ls --all`", text)
+        self.refused("ls", "-n", "0", says="-n takes a number from 1")
 
     def test_one_entry(self):
         key = self.keys()["jit_eval"]
@@ -1171,8 +1299,9 @@ class Entries(Case):
         self.assertEqual(shown["components"]["environment"][0]["name"], "--xla_foo")
         program = self.file_of(key, "programs", "rkp")
         self.assertEqual(shown["program_bytes"], program.stat().st_size)
-        text = self.ok("show", key)
+        text = self.ok("show", key, "--all")
         for line in (
+            r"\Ajit_eval for cpu\n",
             rf"key +{key}\n",
             r"compiled in 2\.1 s\n",
             r"  flag\n    --xla_foo +true\n",
@@ -1182,6 +1311,31 @@ class Entries(Case):
             rf"program +{shown['key']['program']}\n",
         ):
             self.assertRegex(text, line)
+
+    def test_one_entry_in_short(self):
+        key = self.keys()["jit_eval"]
+        text = self.ok("show", key)
+        self.assertLessEqual(len(text.splitlines()), 22)
+        for part in (key, "2 compile options", "1 flag, 1 variable, 0 versions", "--xla_foo", f"`rekindle show {key[:12]} --all`"):
+            self.assertIn(part, text)
+        self.assertNotIn("0011223344556677", text)
+
+    def test_a_name_in_place_of_a_key(self):
+        key = self.keys()["jit_eval"]
+        self.assertEqual(self.json("show", "jit_eval")["key"]["digest"], key)
+        self.assertIn("is pinned", self.ok("pin", "jit_eval"))
+        self.assertIn("no longer", self.ok("unpin", "jit_eval"))
+        self.refused("show", "jit_eva", says="no entry has this name")
+        self.job("cold", variables={"REKINDLE_NAMESPACE": "red"})
+        entries = [one["key"] for one in self.json("ls")["entries"] if one["name"] == "jit_eval"]
+        for command in (["rm"], ["rm", "-n"], ["show"], ["pin"], ["rm", "--json"]):
+            result = self.refused(*command, "jit_eval", says="2 entries have the name jit_eval: which one? Give its key\n")
+            for one in entries:
+                self.assertIn(f"\n  {one[:12]}  ", result.stderr)
+        self.assertEqual(len(self.json("ls")["entries"]), 6)
+        self.ok("rm", entries[0])
+        self.ok("rm", "jit_eval")
+        self.assertEqual(len(self.json("ls")["entries"]), 4)
 
     def test_its_program(self):
         key = self.keys()["jit_eval"]
@@ -1232,7 +1386,8 @@ class Entries(Case):
         key = keys["jit_eval"]
         files = (self.file_of(key), self.file_of(key, "programs", "rkp"))
         before = sum(file.stat().st_size for file in files)
-        self.assertIn("would remove", self.ok("rm", "--dry-run", key[:6]))
+        text = self.ok("rm", "--dry-run", key[:6])
+        self.assertRegex(text, rf"\Awould free [\d.]+ k?B: would remove 1 entry \(a dry run: .*\n  {key}  ")
         self.assertTrue(self.file_of(key).exists())
         # With one bad key nothing is removed.
         self.refused("rm", key, "ffffffffffff", says="no key begins with ffffffffffff")
@@ -1494,7 +1649,7 @@ class Housekeeping(Case):
         self.assertEqual(report["before"], report["after"])
         self.assertEqual(report["max_bytes"], 20 << 30)
         self.assertEqual(report["after"]["files"], 16)  # includes two journals and their summaries
-        self.assertIn("before; 21.5 GB are allowed", self.ok("gc"))
+        self.assertRegex(self.ok("gc"), r"\Athere is nothing to remove: the store has [\d.]+ kB; 20 GB are allowed\n\Z")
 
     def test_by_age(self):
         self.age(48, self.files()[:2])
@@ -1502,7 +1657,9 @@ class Housekeeping(Case):
         self.assertEqual(len(dry["removed"]), 2)
         self.assertEqual(len(self.files()), 12)
         text = self.ok("gc", "--older-than", "1d", "-n")
-        self.assertIn("would remove executable ", text)
+        self.assertIn("\nwould remove 2 executables, ", text)
+        self.assertRegex(text, r"\n  executable  [0-9a-f]{12}  +\d+ B  +\d\.\d+ s  2 d ago\n")
+        self.assertLess(text.index("would remove 2"), text.index("  executable"))
         self.assertIn("a dry run: nothing is removed", text)
         wet = self.json("gc", "--older-than", "24h")
         self.assertEqual(wet["executables"]["files"], 2)
@@ -1517,7 +1674,7 @@ class Housekeeping(Case):
         all_bytes = self.json("gc")["after"]["bytes"]
         text = self.ok("gc", "--max-size", str(all_bytes - 1))
         self.assertIn("removed 1 program, ", text)
-        self.assertIn(f"{all_bytes / 1000:.1f} kB before", text.replace("KB", "kB"))
+        self.assertIn(f"{all_bytes / 1024:.1f} kB before".replace(".0 kB", " kB"), text)
         report = self.json("gc", "--max-size", "12K")
         self.assertLessEqual(report["after"]["bytes"], 12 << 10)
         # Costs are 0.7, 1.4 and 2.1 seconds; the cheapest is removed first.
@@ -1651,6 +1808,8 @@ class Other(Case):
         self.assertEqual(settings["REKINDLE_LOG"]["source"], "default")
         self.assertIsNone(settings["REKINDLE_PLUGIN"]["value"])
         self.assertIn("file:///tier", settings["REKINDLE_REMOTE"]["value"])
+        for one in settings.values():
+            self.assertTrue(one["purpose"], one)
         text = self.ok("config")
         self.assertNotIn("hunter2", text + json.dumps(settings))
         self.assertRegex(text, r"REKINDLE_MODE +config +readonly\n")
@@ -1716,6 +1875,12 @@ class Other(Case):
             self.refused(command, "--json", says=f"there is no command '{command}'")
         self.refused("stat", says="did you mean `rekindle stats`?")
         self.refused("verison", says="did you mean `rekindle version`?")
+        said = "'sh' is no command of rekindle; to run a job: `rekindle run -- sh train.sh --lr 1`"
+        self.refused("sh", "train.sh", "--lr", "1", says=said)
+        script = self.folder / "train.py"
+        self.refused(str(script), says="there is no command")
+        script.write_text("")
+        self.refused(str(script), says=f"`rekindle run -- {script}`")
         self.refused("", says="there is no command ''")
         self.refused(says="rekindle run -- python train.py")
         self.refused("--json", "stats", says="options follow the command")

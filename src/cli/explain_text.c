@@ -1,0 +1,304 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/diff_view.h"
+#include "cli/explain_view.h"
+#include "cli/fail.h"
+#include "cli/term.h"
+#include "cli/text.h"
+
+enum { WIDTH = 100, CAUSES_SHOWN = 12, PATTERNS_SHOWN = 8, DIFFERENCES_SHOWN = 3 };
+
+// Prints prose, which is wrapped at 100 columns even if the output is no terminal.
+static void print_prose(const char *prose, size_t indent, FILE *out) {
+    RK_AUTO(rk_buf) line = {0};
+    size_t columns = rk_term_columns(stdout);
+    rk_text_add_printable(&line, rk_span_text(prose));
+    (void)fprintf(out, "%*s", (int)indent, "");
+    rk_term_wrap(rk_need_text(&line), indent, indent, columns ? columns : WIDTH, out);
+}
+
+// Prints a line of printable text, which is wrapped on a terminal only.
+static void print_line(const rk_buf *line, size_t indent, FILE *out) {
+    rk_term_wrap(rk_need_text(line), 0, indent, rk_term_columns(stdout), out);
+}
+
+static void print_place(const char *file, uint32_t line, size_t indent, FILE *out) {
+    if (!file)
+        return;
+    RK_AUTO(rk_buf) place = {0};
+    rk_buf_add_format(&place, "%*s%s", (int)indent, "", rk_style(RK_STYLE_BOLD, stdout));
+    rk_text_add_printable(&place, rk_span_text(file));
+    rk_buf_add_format(&place, ":%u%s", line, rk_style(RK_STYLE_NONE, stdout));
+    print_line(&place, indent, out);
+}
+
+// What the header counts.
+typedef struct counts {
+    size_t compiled, failed;
+    size_t again;      // compiled, with a cause
+    size_t repeated;   // loaded, with a cause
+    size_t uncompared; // compiled, and not to be compared with others
+    uint64_t all_ns, again_ns, repeated_ns;
+} counts;
+
+static counts count(const rk_explanation *x) {
+    counts c = {0};
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        bool has_cause = item->cause != RK_CAUSE_FIRST;
+        c.compiled += item->compile->compiled;
+        c.failed += item->compile->failed;
+        c.uncompared += item->compile->compiled && !has_cause && rk_explained_is_unread(item);
+        c.all_ns += item->compile->compile_ns;
+        if (!has_cause)
+            continue;
+        *(item->is_loaded ? &c.repeated : &c.again) += 1;
+        *(item->is_loaded ? &c.repeated_ns : &c.again_ns) += rk_explained_cost_ns(item);
+    }
+    return c;
+}
+
+static void add_styled(rk_buf *out, rk_style_name style, const char *text) {
+    rk_buf_add_format(out, "%s%s%s", rk_style(style, stdout), text,
+                      rk_style(RK_STYLE_NONE, stdout));
+}
+
+static void add_causes_count(const counts *c, rk_buf *out) {
+    rk_buf_add_format(out, ": %s%zu of them %s a cause, and cost %s%s",
+                      rk_style(RK_STYLE_NOTICE, stdout), c->again, c->again == 1 ? "has" : "have",
+                      rk_text_seconds(c->again_ns).text, rk_style(RK_STYLE_NONE, stdout));
+    if (c->failed)
+        rk_buf_add_format(out, " (%zu failed)", c->failed);
+}
+
+static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *out) {
+    if (!c->compiled)
+        rk_buf_add_text(out, "Nothing was compiled");
+    else
+        rk_buf_add_format(out, "%zu compilation%s in %s", c->compiled, rk_text_plural(c->compiled),
+                          rk_text_seconds(c->all_ns).text);
+    if (c->again)
+        add_causes_count(c, out);
+    if (c->uncompared) {
+        rk_buf_add_format(out, "; %s%zu of them cannot be compared with others%s",
+                          rk_style(RK_STYLE_NOTICE, stdout), c->uncompared,
+                          rk_style(RK_STYLE_NONE, stdout));
+        rk_buf_add_text(out,
+                        ": the program is not in the store (mode readonly, a full store, a "
+                        "process that was killed, no key, or removed since) or cannot be read");
+    } else if (c->compiled && !c->again) {
+        rk_buf_add_text(out, ", each of a program that was not seen before");
+        if (!x->pattern_count && !c->repeated)
+            add_styled(out, RK_STYLE_GOOD, ": nothing to fix");
+    }
+    if (c->repeated)
+        rk_buf_add_format(out, "; %s%zu repeated request%s loaded a program again, in %s%s",
+                          rk_style(RK_STYLE_NOTICE, stdout), c->repeated,
+                          rk_text_plural(c->repeated), rk_text_seconds(c->repeated_ns).text,
+                          rk_style(RK_STYLE_NONE, stdout));
+    rk_buf_add_text(out, c->compiled || c->repeated ? "" : ".");
+}
+
+static void print_question(const char *words, const rk_question *question, FILE *out) {
+    enum { EVIDENCE_INDENT = 6 };
+    RK_AUTO(rk_buf) line = {0};
+    RK_AUTO(rk_buf) evidence = {0};
+    const char *answer = !question->known ? "unknown" : question->answer ? "yes" : "no";
+    size_t columns = rk_term_columns(stdout);
+    rk_buf_add_format(&line, "  %-50s ", words);
+    add_styled(&line, question->answer ? RK_STYLE_NOTICE : RK_STYLE_NONE, answer);
+    (void)fprintf(out, "%s", rk_need_text(&line));
+    if (question->answer || !question->known)
+        rk_text_add_printable(&evidence, rk_span_text(question->evidence));
+    size_t at = rk_text_width(rk_need_text(&line)) + 2;
+    if (!evidence.len) {
+        (void)fprintf(out, "\n");
+    } else if (!columns || at + rk_text_width(rk_need_text(&evidence)) <= columns) {
+        (void)fprintf(out, "  %s\n", rk_need_text(&evidence));
+    } else {
+        (void)fprintf(out, "\n%*s", EVIDENCE_INDENT, "");
+        rk_term_wrap(rk_need_text(&evidence), EVIDENCE_INDENT, EVIDENCE_INDENT, columns, out);
+    }
+}
+
+static void print_questions(const rk_explanation *x, FILE *out) {
+    print_question("Did the input shapes change?", &x->input_shapes, out);
+    print_question("Did flags, options, versions or shardings change?", &x->profile_or_sharding,
+                   out);
+    print_question("Did another branch of the graph become active?", &x->hidden_branch, out);
+}
+
+static void print_head(const rk_explanation *x, const rk_explain_how *how, FILE *out) {
+    const counts c = count(x);
+    RK_AUTO(rk_buf) line = {0};
+    rk_buf_add_format(&line, "run %s of ", x->run->run);
+    rk_text_add_printable(&line, rk_span_text(*x->run->job ? x->run->job : "a job without a name"));
+    print_line(&line, 2, out);
+    rk_buf_clear(&line);
+    if (rk_run_count_incomplete(x->run)) {
+        add_styled(&line, RK_STYLE_NOTICE,
+                   "A write to the journal of this run failed: compilations may be missing here");
+        print_line(&line, 2, out);
+        rk_buf_clear(&line);
+    }
+    add_compilations(x, &c, &line);
+    print_line(&line, 2, out);
+    if (c.compiled || c.repeated)
+        print_questions(x, out);
+    if (how->compare && (c.again || x->pattern_count)) {
+        rk_buf_clear(&line);
+        rk_buf_add_format(&line, "  What changed since the run before: `rekindle diff %s`",
+                          how->compare);
+        print_line(&line, 6, out);
+    }
+}
+
+static void print_pattern(const rk_pattern *pattern, FILE *out) {
+    (void)fprintf(out, "\n%s%s%s  %s\n", rk_style(RK_STYLE_BAD, stdout),
+                  rk_pattern_kind_name(pattern->kind), rk_style(RK_STYLE_NONE, stdout),
+                  pattern->lost_ns ? rk_text_seconds(pattern->lost_ns).text : "");
+    print_prose(pattern->summary, 2, out);
+    print_place(pattern->file, pattern->line, 2, out);
+    if (*pattern->advice)
+        print_prose(pattern->advice, 2, out);
+}
+
+// True if a pattern explains the compilation, which then need not be listed.
+static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
+    for (size_t i = 0; i < x->pattern_count; i++)
+        for (size_t k = 0; k < x->patterns[i].member_count; k++)
+            if (rk_pattern_explains(x->patterns[i].kind) && x->patterns[i].members[k] == item)
+                return true;
+    return false;
+}
+
+// Versions of libraries that changed since the program was compared with.
+static void print_libraries(const rk_explained *item, FILE *out) {
+    RK_AUTO(rk_buf) line = {0};
+    if (!rk_explained_has_libraries(item))
+        return;
+    for (size_t i = 0; i < item->libraries.count; i++) {
+        const rk_difference *d = &item->libraries.items[i];
+        rk_buf_add_format(&line, "%s%s %s → %s", i ? ", " : "since then: ", d->attribute, d->before,
+                          d->after);
+    }
+    print_prose(rk_need_text(&line), 2, out);
+}
+
+// What the compilation was compared with.
+static void add_compared(const rk_explained *item, rk_buf *out) {
+    if (item->nearest && !item->nearest_of)
+        rk_buf_add_format(out, "  compared with %.12s of run %s", item->nearest->hex,
+                          item->nearest_run ? item->nearest_run : item->nearest->run);
+    else if (item->nearest_of && item->nearest_of != item->compile &&
+             item->cause != RK_CAUSE_DUPLICATE)
+        rk_buf_add_format(out, "  compared with request %llu of this run (%.12s)",
+                          (unsigned long long)item->nearest_of->seq, item->nearest->hex);
+}
+
+static void print_compilation(const rk_explanation *x, const rk_explained *item,
+                              const rk_explain_how *how, FILE *out) {
+    const rk_run_compile *compile = item->compile;
+    RK_AUTO(rk_buf) line = {0};
+    (void)fprintf(out, "\n");
+    add_styled(&line, RK_STYLE_BOLD, rk_cause_name(item->cause));
+    rk_buf_add_text(&line, "  ");
+    rk_text_add_printable(&line, rk_span_text(rk_explained_name(item)));
+    rk_buf_add_format(&line, ", %s, request %llu", rk_text_seconds(rk_explained_cost_ns(item)).text,
+                      (unsigned long long)compile->seq);
+    if (item->step != RK_NO_STEP && item->step > 0)
+        rk_buf_add_format(&line, ", step %llu", (unsigned long long)item->step);
+    if (x->run->process_count > 1)
+        rk_buf_add_format(&line, " of rank %u", x->run->processes[compile->process].rank);
+    print_line(&line, 2, out);
+    rk_diff_view_print_list(&item->differences, 2, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
+                            how->stacks, out);
+    print_libraries(item, out);
+    rk_buf_clear(&line);
+    add_compared(item, &line);
+    if (line.len)
+        print_line(&line, 2, out);
+    if (item->advice)
+        print_prose(item->advice, 2, out);
+}
+
+// One of the things that the text lists: a pattern, or a compilation that is in no pattern.
+typedef struct finding {
+    const rk_pattern *pattern; // NULL: a compilation
+    const rk_explained *item;
+    uint64_t cost_ns;
+} finding;
+
+static bool is_last(const finding *one) {
+    return one->pattern && one->pattern->is_after_causes;
+}
+
+// The costliest first, but after all causes the patterns that are only advice.
+static int costly_first(const void *a, const void *b) {
+    const finding *x = a, *y = b;
+    if (is_last(x) != is_last(y))
+        return is_last(x) ? 1 : -1;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    if (!x->pattern != !y->pattern)
+        return x->pattern ? 1 : -1;
+    return x->pattern ? (x->pattern < y->pattern ? -1 : x->pattern > y->pattern)
+                      : (x->item < y->item ? -1 : x->item > y->item);
+}
+
+static size_t collect_findings(const rk_explanation *x, bool all, finding *list) {
+    size_t count = 0;
+    for (size_t i = 0; i < x->pattern_count; i++)
+        list[count++] = (finding){.pattern = &x->patterns[i], .cost_ns = x->patterns[i].lost_ns};
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        if (all || (item->cause != RK_CAUSE_FIRST && !is_in_pattern(x, item)))
+            list[count++] = (finding){.item = item, .cost_ns = rk_explained_cost_ns(item)};
+    }
+    if (count)
+        qsort(list, count, sizeof *list, costly_first);
+    return count;
+}
+
+// The text of a finding. Owned: free.
+static char *finding_text(const rk_explanation *x, const finding *one, const rk_explain_how *how) {
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = rk_need(open_memstream(&text, &len));
+    if (one->pattern)
+        print_pattern(one->pattern, out);
+    else
+        print_compilation(x, one->item, how, out);
+    (void)fclose(out);
+    return rk_need(text);
+}
+
+// The costliest findings first. Without --all at most two screens, and not too many of a kind.
+static void print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
+    rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
+    size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool few = list[i].pattern ? patterns++ < PATTERNS_SHOWN : causes++ < CAUSES_SHOWN;
+        char *text = finding_text(x, &list[i], how);
+        if (how->all || few)
+            rk_page_add(page, text);
+        else
+            page->hidden++;
+        free(text);
+    }
+}
+
+void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
+    char *head = NULL;
+    size_t len = 0;
+    rk_page page = rk_page_start(how->all);
+    FILE *out = rk_need(open_memstream(&head, &len));
+    print_head(x, how, out);
+    (void)fclose(out);
+    rk_page_add(&page, rk_need(head));
+    free(head);
+    print_findings(x, how, &page);
+    if (page.hidden)
+        (void)printf("\n%zu more: `rekindle explain --all` shows everything\n", page.hidden);
+}

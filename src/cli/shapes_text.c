@@ -1,0 +1,201 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/fail.h"
+#include "cli/shapes_advice.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+static void print_sentence(const rk_buf *text, FILE *out) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_text_add_printable(&line, rk_buf_span(text));
+    (void)fprintf(out, "  ");
+    rk_term_wrap(rk_need_text(&line), 2, 2, rk_term_columns(stdout), out);
+}
+
+// The length of the first parameter in a list of parameters: up to a comma outside of brackets.
+static size_t first_parameter(const char *list) {
+    size_t depth = 0, len = 0;
+    for (; list[len] && (depth > 0 || list[len] != ','); len++) {
+        depth += list[len] == '[' || list[len] == '(';
+        depth -= depth > 0 && (list[len] == ']' || list[len] == ')');
+    }
+    return len;
+}
+
+// Appends the inputs that have the axis: "f32[n,8], s32[n] and 3 more". All weights of a model are
+// parameters, too, so the others are left out.
+static void add_inputs(const rk_shapes_advice *a, rk_buf *out) {
+    enum { INPUTS_SHOWN = 4, SYMBOL = 2 };
+    static const char symbol[] = {SYMBOL, '\0'};
+    RK_AUTO(rk_buf) all = RK_BUF_INIT(0);
+    rk_parameters_print(&rk_shapes_member(a, 0)->parameters, a->family->along,
+                        a->family->along_count, symbol, &all);
+    size_t shown = 0, more = 0, len;
+    for (const char *at = rk_need_text(&all); *at; at += len + (at[len] == ',')) {
+        len = first_parameter(at);
+        if (!memchr(at, SYMBOL, len))
+            continue;
+        if (shown == INPUTS_SHOWN) {
+            more++;
+            continue;
+        }
+        rk_buf_add_text(out, shown++ ? ", " : "");
+        for (size_t i = 0; i < len; i++)
+            rk_buf_add_byte(out, at[i] == SYMBOL ? 'n' : (uint8_t)at[i]);
+    }
+    if (more)
+        rk_buf_add_format(out, " and %zu more", more);
+}
+
+static void add_sizes(const rk_shapes_advice *a, rk_buf *out) {
+    enum { SIZES_SHOWN = 8 };
+    size_t count = a->family->member_count;
+    rk_buf_add_format(out, "It was compiled for %zu sizes n: ", count);
+    if (count > SIZES_SHOWN)
+        rk_buf_add_format(out, "%" PRIu64 " to %" PRIu64, a->sizes[0].size,
+                          a->sizes[count - 1].size);
+    for (size_t i = 0; i < count && count <= SIZES_SHOWN; i++)
+        rk_buf_add_format(out, "%s%" PRIu64,
+                          i == 0          ? ""
+                          : i + 1 < count ? ", "
+                                          : " and ",
+                          a->sizes[i].size);
+    rk_buf_add_format(out, ". That took %s.", rk_text_seconds(a->compile_ns).text);
+}
+
+static void add_plan(rk_table *table, const rk_bucket_plan *plan, rk_style_name style) {
+    RK_AUTO(rk_buf) sizes = RK_BUF_INIT(0);
+    RK_AUTO(rk_buf) waste = RK_BUF_INIT(0);
+    rk_buf_add_text(&sizes, "  ");
+    rk_shapes_add_bounds(plan, ", ", &sizes);
+    rk_shapes_add_percent(plan->waste, &waste);
+    rk_table_add(table, style, rk_need_text(&sizes));
+    rk_table_add(table, style, rk_text_count(plan->count).text);
+    rk_table_add(table, RK_STYLE_NONE, rk_text_seconds(plan->compile_ns).text);
+    rk_table_add(table, RK_STYLE_NONE, rk_text_seconds(plan->saved_ns).text);
+    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&waste));
+}
+
+// Without `all`: the recommended plan and its neighbours.
+static void print_plans(const rk_shapes_advice *a, bool all, FILE *out) {
+    static const rk_table_column columns[] = {{.title = "  PAD n TO", .least = 20, .wrap = true},
+                                              {.title = "PROGRAMS", .right = true},
+                                              {.title = "COMPILE TIME", .right = true},
+                                              {.title = "SAVED", .right = true},
+                                              {.title = "PADDING", .right = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    for (size_t i = 0; i < a->plan_count; i++) {
+        bool near = i + 1 >= a->chosen && i <= a->chosen + 1;
+        if (all || near)
+            add_plan(&table, &a->plans[i],
+                     i == a->chosen && rk_shapes_is_worth_it(a) ? RK_STYLE_GOOD : RK_STYLE_NONE);
+    }
+    rk_table_print(&table, rk_term_columns(stdout), out);
+}
+
+static void print_family(const rk_shapes_advice *a, bool all, FILE *out) {
+    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_seen_print_name(rk_shapes_member(a, 0), &name);
+    rk_buf_add_text(&line, rk_style(RK_STYLE_BOLD, stdout));
+    rk_text_add_printable(&line, rk_buf_span(&name));
+    rk_buf_add_text(&line, rk_style(RK_STYLE_NONE, stdout));
+    if (a->call.place.len > 0) {
+        rk_buf_add_text(&line, ", called at ");
+        rk_text_add_printable(&line, rk_buf_span(&a->call.place));
+    }
+    (void)fputc('\n', out);
+    rk_term_wrap(rk_need_text(&line), 0, 2, rk_term_columns(stdout), out);
+    rk_buf_clear(&line);
+    rk_buf_add_text(&line, "Inputs of different size n: ");
+    add_inputs(a, &line);
+    print_sentence(&line, out);
+    rk_buf_clear(&line);
+    add_sizes(a, &line);
+    print_sentence(&line, out);
+    rk_buf_clear(&line);
+    rk_shapes_add_recommendation(a, &line);
+    print_sentence(&line, out);
+    if (!rk_shapes_is_worth_it(a) && !all)
+        return;
+    (void)fputc('\n', out);
+    print_plans(a, all, out);
+}
+
+static int costliest_first(const void *a, const void *b) {
+    uint64_t one = (*(const rk_shapes_advice *const *)a)->compile_ns;
+    uint64_t other = (*(const rk_shapes_advice *const *)b)->compile_ns;
+    return (one < other) - (one > other);
+}
+
+// The families that are worth a look, the costliest first. Single operations are no functions whose
+// inputs a user could pad: their sizes are mostly those of weights.
+static size_t choose(const rk_seen_list *seen, const rk_shapes_advice *advices, size_t count,
+                     bool all, const rk_shapes_advice **out) {
+    enum { PARTS_OF_ALL = 100 };
+    uint64_t total_ns = 0;
+    size_t chosen = 0;
+    for (size_t i = 0; i < seen->count; i++)
+        total_ns += seen->items[i].compile_ns;
+    for (size_t i = 0; i < count; i++) {
+        const rk_shapes_advice *a = &advices[i];
+        bool is_costly = a->compile_ns > 0 && a->compile_ns >= total_ns / PARTS_OF_ALL;
+        if (all || (is_costly && !a->call.is_eager))
+            out[chosen++] = a;
+    }
+    qsort(out, chosen, sizeof(const rk_shapes_advice *), costliest_first);
+    return chosen;
+}
+
+static void print_end(const rk_seen_list *seen, size_t hidden) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    if (hidden > 0)
+        rk_buf_add_format(&line, "%zu more, which cost%s less: `rekindle shapes --all` shows %s\n",
+                          hidden, hidden == 1 ? "s" : "", hidden == 1 ? "it" : "them");
+    if (seen->unread > 0)
+        rk_buf_add_format(&line,
+                          "%" PRIu64 " program%s %s left out: not in the store "
+                          "(REKINDLE_KEEP_PROGRAMS) or not readable\n",
+                          seen->unread, rk_text_plural(seen->unread),
+                          seen->unread == 1 ? "was" : "were");
+    size_t columns = rk_term_columns(stdout);
+    if (line.len)
+        (void)putchar('\n');
+    rk_term_print_wrapped(rk_need_text(&line), 2, columns ? columns : SIZE_MAX, stdout);
+}
+
+static void print_head(const char *run, size_t chosen) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_buf_add_format(&line, "run %s%s%s: ", rk_style(RK_STYLE_BOLD, stdout), run,
+                      rk_style(RK_STYLE_NONE, stdout));
+    if (chosen)
+        rk_buf_add_format(&line, "%zu function%s compiled for several sizes of %s inputs", chosen,
+                          chosen == 1 ? " was" : "s were", chosen == 1 ? "its" : "their");
+    else
+        rk_buf_add_text(&line,
+                        "there is nothing to pad: no function that took a notable part of the "
+                        "compile time was compiled for several sizes of its inputs.");
+    rk_term_line(rk_need_text(&line), 2);
+}
+
+void rk_shapes_print_text(const char *run, const rk_seen_list *seen,
+                          const rk_shapes_advice *advices, size_t count,
+                          const rk_shapes_request *request) {
+    rk_autofree const rk_shapes_advice **list = rk_need(rk_calloc(count + 1, sizeof *list));
+    size_t chosen = choose(seen, advices, count, request->all, list);
+    rk_page page = rk_page_start(request->all);
+    print_head(run, chosen);
+    for (size_t i = 0; i < chosen; i++) {
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = rk_need(open_memstream(&text, &len));
+        print_family(list[i], request->all, out);
+        (void)fclose(out);
+        rk_page_add(&page, rk_need(text));
+        free(text);
+    }
+    print_end(seen, page.hidden + count - chosen);
+}
