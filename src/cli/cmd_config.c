@@ -24,7 +24,8 @@ static const char *const purposes[RK_SETTING_COUNT] = {
     [RK_SETTING_STRICT] = "a compilation after warm-up: off (nothing), warn, or fail",
     [RK_SETTING_WARMUP] =
         "when warm-up ends: auto, mark, \"N steps\", \"N compiles\", \"N seconds\"",
-    [RK_SETTING_REMOTE] = "no effect in this version: addresses of remote tiers, separated by blanks",
+    [RK_SETTING_REMOTE] =
+        "no effect in this version: addresses of remote tiers, separated by blanks",
     [RK_SETTING_SIGNING_KEY] = "the file of the key that signs what is stored",
     [RK_SETTING_TRUSTED_KEYS] = "the file of the keys whose signatures are trusted",
     [RK_SETTING_KEEP_PROGRAMS] =
