@@ -21,7 +21,7 @@ static const subject VERSIONS = {
     RK_DIFFERENCE_VERSION,      "versions",         1};
 // Other devices change the environment of all programs, as a flag does.
 static const subject DEVICES = {RK_PATTERN_FLAG_DRIFT,  RK_CAUSE_DEVICE, RK_DIFFERENCE_TOPOLOGY,
-                                RK_DIFFERENCE_TOPOLOGY, "the devices",   2};
+                                RK_DIFFERENCE_TOPOLOGY, "devices",       2};
 
 static bool is_about(const subject *s, const rk_difference *d) {
     return !d->follows && d->kind >= s->first && d->kind <= s->last;
@@ -91,48 +91,28 @@ static bool same_changes(const subject *s, const rk_explained *a, const rk_expla
 }
 
 // A digest, which a reader cannot compare with anything.
-static bool is_digest(const rk_difference *d) {
+static bool is_build(const rk_difference *d) {
     return d->attribute && (strcmp(d->attribute, "plugin.build_id") == 0 ||
-                            strcmp(d->attribute, "plugin.digest") == 0 ||
-                            strcmp(d->attribute, "topology.fingerprint") == 0);
-}
-
-// The devices are lines of text, "8 cpu" and how many are addressable: the first line, if it says
-// what changed.
-static void add_value(const char *value, const char *other, rk_buf *out) {
-    size_t len = value ? strcspn(value, "\n") : 0;
-    bool cut = value && other && value[len] && strncmp(value, other, len + 1) != 0;
-    for (size_t i = 0; value && value[i] && (!cut || i < len); i++)
-        if (value[i] != '\n')
-            rk_buf_add_byte(out, (uint8_t)value[i]);
-        else if (value[i + 1])
-            rk_buf_add_text(out, ", ");
-    if (!value)
-        rk_buf_add_text(out, "none");
+                            strcmp(d->attribute, "plugin.digest") == 0);
 }
 
 static void add_change(const rk_difference *d, size_t number, rk_buf *out) {
-    if (is_digest(d)) {
-        bool topology = d->kind == RK_DIFFERENCE_TOPOLOGY;
-        rk_buf_add_format(out, "%s%s", number ? ", " : "",
-                          topology ? "the topology is another one" : "the plugin is another build");
+    if (is_build(d)) {
+        rk_buf_add_format(out, "%sthe plugin is another build", number ? ", " : "");
         return;
     }
-    rk_buf_add_format(out, "%s%s%s from ", number ? ", " : "", d->attribute ? d->attribute : "",
-                      number ? "" : " went");
-    add_value(d->before, d->after, out);
-    rk_buf_add_text(out, " to ");
-    add_value(d->after, d->before, out);
+    rk_buf_add_format(out, "%s%s%s from %s to %s", number ? ", " : "",
+                      d->attribute ? d->attribute : "", number ? "" : " went",
+                      d->before ? d->before : "none", d->after ? d->after : "none");
 }
 
 static void add_changes(const subject *s, const rk_explained *item, rk_buf *out) {
     size_t count = 0;
-    for (int digests = 0; digests < 2; digests++) {
+    for (int builds = 0; builds < 2; builds++) {
         size_t at = 0;
         const rk_difference *d;
         while ((d = next_change(s, item, &at))) {
-            // Another number of devices is another topology.
-            if (is_digest(d) != digests || (digests && count && d->kind == RK_DIFFERENCE_TOPOLOGY))
+            if (is_build(d) != builds)
                 continue;
             if (count < CHANGES_SHOWN)
                 add_change(d, count, out);

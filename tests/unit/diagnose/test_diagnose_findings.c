@@ -310,10 +310,7 @@ static void keep_again(fixture *f, const drift *d) {
     (void)run_fixture_ask_in(&f->run, d->job, 1, 1);
 }
 
-#define DEVICES(n)                                                                                 \
-    "{\"kind\":\"topology\",\"name\":\"topology.devices\",\"value\":\"" n                          \
-    " cpu\\naddressable 4\\n\"},{\"kind\":\"topology\",\"name\":\"topology.fingerprint\","         \
-    "\"value\":\"00" n "\"}"
+#define DEVICES(n) "{\"kind\":\"topology\",\"name\":\"topology.devices\",\"value\":\"" n "\"}"
 
 static void other_devices_are_one_finding(void **state) {
     fixture *f = *state;
@@ -327,8 +324,7 @@ static void other_devices_are_one_finding(void **state) {
     assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FLAG_DRIFT);
     assert_int_equal(explanation.patterns[0].member_count, 3);
     expect_in(explanation.patterns[0].summary, "devices changed");
-    expect_in(explanation.patterns[0].summary, "topology.devices went from 4 cpu to 8 cpu");
-    expect_not_in(explanation.patterns[0].summary, "topology.fingerprint");
+    expect_in(explanation.patterns[0].summary, "from 4 to 8");
     expect_cause(0, RK_CAUSE_DEVICE);
 }
 
