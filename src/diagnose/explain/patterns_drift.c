@@ -1,5 +1,5 @@
-// Finds flags, variables, versions and devices that changed since earlier runs: one pattern for all
-// programs that were compiled again because of the same changes.
+// Finds flags, variables and versions that changed since earlier runs: one pattern for all programs
+// that were compiled again because of the same changes.
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -11,17 +11,12 @@ typedef struct subject {
     rk_cause cause;
     rk_difference_kind first, last; // range of kinds
     const char *what;               // "flags or variables"
-    size_t programs_min;            // fewer are not reported
 } subject;
 
-static const subject FLAGS = {RK_PATTERN_FLAG_DRIFT,  RK_CAUSE_ENVIRONMENT, RK_DIFFERENCE_FLAG,
-                              RK_DIFFERENCE_VARIABLE, "flags or variables", 1};
-static const subject VERSIONS = {
-    RK_PATTERN_TOOLCHAIN_DRIFT, RK_CAUSE_TOOLCHAIN, RK_DIFFERENCE_VERSION,
-    RK_DIFFERENCE_VERSION,      "versions",         1};
-// Other devices change the environment of all programs, as a flag does.
-static const subject DEVICES = {RK_PATTERN_FLAG_DRIFT,  RK_CAUSE_DEVICE, RK_DIFFERENCE_TOPOLOGY,
-                                RK_DIFFERENCE_TOPOLOGY, "devices",       2};
+static const subject FLAGS = {RK_PATTERN_FLAG_DRIFT, RK_CAUSE_ENVIRONMENT, RK_DIFFERENCE_FLAG,
+                              RK_DIFFERENCE_VARIABLE, "flags or variables"};
+static const subject VERSIONS = {RK_PATTERN_TOOLCHAIN_DRIFT, RK_CAUSE_TOOLCHAIN,
+                                 RK_DIFFERENCE_VERSION, RK_DIFFERENCE_VERSION, "versions"};
 
 static bool is_about(const subject *s, const rk_difference *d) {
     return !d->follows && d->kind >= s->first && d->kind <= s->last;
@@ -79,7 +74,7 @@ static bool fit_together(const subject *s, const rk_explained *a, const rk_expla
 // A program is not counted among those that other flags explain.
 static bool same_changes(const subject *s, const rk_explained *a, const rk_explained *b) {
     size_t i = 0, k = 0;
-    if (s != &FLAGS)
+    if (s == &VERSIONS)
         return fit_together(s, a, b);
     for (;;) {
         const rk_difference *x = next_change(s, a, &i), *y = next_change(s, b, &k);
@@ -134,7 +129,7 @@ static rk_err *add_group(rk_explainer *e, const subject *s, const rk_members *me
                       members->count, members->count == 1 ? " was" : "s were", s->what);
     add_changes(s, first, &text.summary);
     size_t at = 0;
-    if (s != &FLAGS && next_change(&FLAGS, first, &at)) {
+    if (s == &VERSIONS && next_change(&FLAGS, first, &at)) {
         rk_buf_add_text(&text.summary, "; flags or variables changed, too: ");
         add_changes(&FLAGS, first, &text.summary);
     }
@@ -158,14 +153,12 @@ static rk_err *find(rk_explainer *e, const subject *s) {
             taken[k] = true;
             RK_TRY(rk_members_add(&members, &x->items[k]));
         }
-        if (members.count >= s->programs_min)
-            RK_TRY(add_group(e, s, &members));
+        RK_TRY(add_group(e, s, &members));
     }
     return NULL;
 }
 
 rk_err *rk_find_drift(rk_explainer *e) {
     RK_TRY(find(e, &FLAGS));
-    RK_TRY(find(e, &VERSIONS));
-    return find(e, &DEVICES);
+    return find(e, &VERSIONS);
 }
