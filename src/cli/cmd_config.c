@@ -13,8 +13,8 @@
 static const char *const purposes[RK_SETTING_COUNT] = {
     [RK_SETTING_DIR] = "the folder of the store, on a local disk",
     [RK_SETTING_MODE] =
-        "readwrite; readonly (nothing is stored); refresh (everything is compiled and "
-        "stored again); off",
+        ("readwrite; readonly (nothing is stored); refresh (everything is compiled and "
+         "stored again); off"),
     [RK_SETTING_PLUGIN] = "the real plugin, if rekindle itself is loaded as a plugin",
     [RK_SETTING_JOB] = "a name: runs with this name are the same job; else from the command line",
     [RK_SETTING_MAX_SIZE] = "how large the store may become, as 20G; 0: no limit",
