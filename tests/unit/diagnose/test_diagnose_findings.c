@@ -108,6 +108,24 @@ static void two_functions_have_no_optional_inputs(void **state) {
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
 }
 
+// A library gives its name to both. Each is jitted and called once, on a line of its own.
+static void two_functions_in_a_wrapper_are_two_functions(void **state) {
+    ask(*state, "wrapped", 1);
+    ask(*state, "wrapped", 2);
+    explain(*state);
+    expect_cause(0, RK_CAUSE_FIRST);
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void one_function_on_two_lines_has_two_versions(void **state) {
+    ask(*state, "turns", 1);
+    ask(*state, "turns", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_true(explanation.hidden_branch.answer);
+}
+
 static void inputs_that_grow_are_not_optional(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "history", i);
@@ -390,6 +408,8 @@ int main(void) {
         TEST(more_random_keys_are_no_counter),
         TEST(advice_on_an_operation_names_the_call),
         TEST(two_functions_have_no_optional_inputs),
+        TEST(two_functions_in_a_wrapper_are_two_functions),
+        TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(keys_that_come_and_go_are_optional),
         TEST(operations_of_each_step_are_fragments),
