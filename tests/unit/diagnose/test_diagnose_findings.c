@@ -270,6 +270,24 @@ static void a_start_of_several_calls_is_one_finding(void **state) {
     expect_in(pattern->summary, "in 2 calls");
 }
 
+static void a_function_that_runs_the_steps_is_not_the_place(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "begin", 1, 8);
+    ask_for_operations(f, "begin", 2, 12);
+    ask(f, "begun", 1);
+    execute(f, 10, 0);
+    executed[20].executions = 100;
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 20);
+    assert_int_equal(pattern->line, 10);
+    expect_in(pattern->summary, "in the function main, which runs the steps as well; the costliest "
+                                "lines: 10");
+    expect_in(pattern->advice, "a function of their own");
+    expect_not_in(pattern->advice, "model.init");
+}
+
 static void advice_names_a_plain_function(void **state) {
     start(*state, "plain", 20);
     explain(*state);
@@ -419,6 +437,7 @@ int main(void) {
         TEST(a_start_with_random_values_is_of_single_operations),
         TEST(a_small_function_of_the_start_is_not_the_step),
         TEST(a_start_of_several_calls_is_one_finding),
+        TEST(a_function_that_runs_the_steps_is_not_the_place),
         TEST(advice_names_a_plain_function),
         TEST(advice_does_not_name_a_bound_method),
         cmocka_unit_test(blocks_are_explained_in_the_words_of_the_framework),
