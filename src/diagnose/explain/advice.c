@@ -53,6 +53,32 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                    "function (jnp.asarray(value)), not through static_argnums or a closure.";
 }
 
+// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
+static bool is_single_value(const char *type) {
+    static const char prefix[] = "tensor<";
+    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
+        return false;
+    type += sizeof prefix - 1;
+    while (strncmp(type, "1x", 2) == 0)
+        type += 2;
+    return *type < '0' || *type > '9';
+}
+
+// Returns whether all that differs is an input of one value, which the program adds to something:
+// a sum over the batches of a loop, whose first step had a number in place of the input.
+static bool begins_sum(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    bool adds = false;
+    if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
+        !item->nearest_of || !is_single_value(head->after))
+        return false;
+    for (size_t i = 1; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        adds |= d->op && strcmp(d->op, "hlo.add") == 0 && d->line == head->line;
+    }
+    return adds;
+}
+
 static const char *parameters_advice(const rk_explained *item, bool torch) {
     if (item->is_startup)
         return "The first call creates these values, such as an optimizer's state, and every later "
@@ -64,6 +90,11 @@ static const char *parameters_advice(const rk_explained *item, bool torch) {
                        "whole accumulation."
                      : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
                        "instead of None, or accumulate within one jitted function (lax.scan).";
+    if (torch && begins_sum(item))
+        return "A sum over several steps starts from a Python number, or from zeros that are made "
+               "on the device; both are constants of the first step's graph, and all later steps "
+               "have an input instead. Start the sum with one element that is transferred to the "
+               "device: torch.zeros(1, dtype=…).to(device).";
     return torch ? "Inputs come and go with what the batch holds: always pass all of them, with "
                    "neutral values where there are none (a mask of ones); AdamW and its like with "
                    "capturable=True keep their step on the device."

@@ -135,6 +135,24 @@ static void inputs_that_grow_are_not_optional(void **state) {
     expect_in(explanation.items[3].advice, "a list that grows");
 }
 
+static void a_sum_that_starts_from_a_number_starts_from_a_tensor(void **state) {
+    ask(*state, "torch_sum", 1);
+    ask(*state, "torch_sum", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "torch.zeros(1, dtype=…).to(device)");
+    expect_not_in(explanation.items[1].advice, "mask");
+}
+
+// One more input, which is no sum.
+static void an_optional_input_is_no_sum(void **state) {
+    ask(*state, "torch_key", 1);
+    ask(*state, "torch_key", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "a mask of ones");
+}
+
 static void keys_that_come_and_go_are_optional(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "keys", i);
@@ -429,6 +447,8 @@ int main(void) {
         TEST(two_functions_in_a_wrapper_are_two_functions),
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
+        TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
+        TEST(an_optional_input_is_no_sum),
         TEST(keys_that_come_and_go_are_optional),
         TEST(operations_of_each_step_are_fragments),
         TEST(without_steps_operations_are_no_fragments),
