@@ -53,6 +53,28 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                    "function (jnp.asarray(value)), not through static_argnums or a closure.";
 }
 
+// Returns whether only the weak type of a value differs, which JAX gives to Python numbers.
+static bool is_weak_type(const rk_explained *item) {
+    static const char weak[] = "weakly typed ";
+    const size_t len = sizeof weak - 1;
+    const rk_difference *head = rk_explained_head(item);
+    if (!head || !head->before || !head->after)
+        return false;
+    return (strncmp(head->before, weak, len) == 0 &&
+            strcmp(head->before + len, head->after) == 0) ||
+           (strncmp(head->after, weak, len) == 0 && strcmp(head->after + len, head->before) == 0);
+}
+
+static const char *dtype_advice(const rk_explained *item, bool torch) {
+    if (is_weak_type(item))
+        return "One of the two values is weakly typed, because it was made from a Python number "
+               "without a dtype; an update, for example, then gives it its type. Give it a dtype "
+               "where it is made: jnp.array(1.0, jnp.float32), not jnp.array(1.0) or 1.0.";
+    return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
+                 : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
+                   "and of Python scalars that change their type.";
+}
+
 // True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
 static bool is_single_value(const char *type) {
     static const char prefix[] = "tensor<";
@@ -118,9 +140,7 @@ static const char *advice_for(const rk_explained *item) {
     case RK_CAUSE_SHAPE:
         return shape_advice(torch);
     case RK_CAUSE_DTYPE:
-        return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
-                     : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
-                       "and of Python scalars that change their type.";
+        return dtype_advice(item, torch);
     case RK_CAUSE_CONSTANT:
         return constant_advice(item, torch);
     case RK_CAUSE_STRUCTURE:
