@@ -9,22 +9,45 @@ uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known 
     return UINT64_MAX;
 }
 
+static bool is_of_user(const rk_known *known) {
+    return known && known->has_sketch && !rk_is_framework_operation(&known->sketch);
+}
+
+// The first of the user's large programs, for a process that was killed: its journal does not say
+// how often it executed a program.
+static const rk_known *find_first_large(const rk_explainer *e, size_t process) {
+    enum { PARTS_OF_LARGEST = 4 };
+    uint32_t largest = 0;
+    for (size_t i = 0; i < e->run->compile_count; i++)
+        if (e->run->compiles[i].process == process && is_of_user(e->seen[i]) &&
+            e->seen[i]->sketch.op_count > largest)
+            largest = e->seen[i]->sketch.op_count;
+    for (size_t i = 0; i < e->run->compile_count; i++)
+        if (e->run->compiles[i].process == process && is_of_user(e->seen[i]) &&
+            (uint64_t)PARTS_OF_LARGEST * e->seen[i]->sketch.op_count >= largest)
+            return e->seen[i];
+    return NULL;
+}
+
 // The program of the steps: of the user's own programs, the one that executed the most operations.
 // (A small function of the start may be executed more often.) NULL if there is none.
 static const rk_known *find_step(const rk_explainer *e, size_t process) {
     const rk_known *step = NULL;
     double most = 0;
+    bool says = false;
     for (size_t i = 0; i < e->run->executed_count; i++) {
         const rk_run_executed *executed = &e->run->executed[i];
-        const rk_known *known =
-            executed->process == process ? rk_corpus_find(e->corpus, executed->key) : NULL;
-        if (!known || !known->has_sketch || rk_is_framework_operation(&known->sketch))
+        if (executed->process != process)
+            continue;
+        const rk_known *known = rk_corpus_find(e->corpus, executed->key);
+        says = true;
+        if (!is_of_user(known))
             continue;
         double work = (double)executed->executions * known->sketch.op_count;
         step = work > most ? known : step;
         most = work > most ? work : most;
     }
-    return step;
+    return says ? step : find_first_large(e, process);
 }
 
 uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {

@@ -306,6 +306,25 @@ static void a_function_that_runs_the_steps_is_not_the_place(void **state) {
     expect_not_in(pattern->advice, "model.init");
 }
 
+// Its journal does not say what it executed.
+static void a_process_that_was_killed_has_a_start(void **state) {
+    fixture *f = *state;
+    ask(f, "split", 1);
+    ask_for_operations(f, "eager", 1, 20);
+    ask(f, "shape", 1);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 20);
+}
+
+static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "eager", 1, 20);
+    explain(f);
+    assert_null(find_pattern(RK_PATTERN_EAGER_STARTUP));
+}
+
 static void advice_names_a_plain_function(void **state) {
     start(*state, "plain", 20);
     explain(*state);
@@ -458,6 +477,8 @@ int main(void) {
         TEST(a_small_function_of_the_start_is_not_the_step),
         TEST(a_start_of_several_calls_is_one_finding),
         TEST(a_function_that_runs_the_steps_is_not_the_place),
+        TEST(a_process_that_was_killed_has_a_start),
+        TEST(a_process_that_was_killed_in_its_start_has_no_steps),
         TEST(advice_names_a_plain_function),
         TEST(advice_does_not_name_a_bound_method),
         cmocka_unit_test(blocks_are_explained_in_the_words_of_the_framework),
