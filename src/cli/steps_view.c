@@ -47,7 +47,8 @@ static uint64_t programs_of(const rk_process_steps *process) {
 }
 
 // What is new after the curve was flat.
-static void print_growth(const rk_process_steps *process, rk_buf *out) {
+static void print_growth(const rk_process_steps *process, uint64_t flat, rk_buf *out) {
+    uint64_t programs = programs_of(process);
     if (process->last_new <= process->flat_after)
         return;
     rk_buf_add_format(out, " for %d steps or more", RK_STEPS_FLAT);
@@ -55,7 +56,8 @@ static void print_growth(const rk_process_steps *process, rk_buf *out) {
         rk_buf_add_text(out, ", then again after the last step");
     else
         rk_buf_add_format(out, ", then again up to step %" PRIu64, process->last_new);
-    rk_buf_add_format(out, " (%s)", rk_text_count(programs_of(process)).text);
+    if (programs > flat) // otherwise, what was compiled was not executed
+        rk_buf_add_format(out, " (%s)", rk_text_count(programs).text);
 }
 
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
@@ -67,7 +69,7 @@ void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
         rk_buf_add_format(out, "nothing new after step %" PRIu64 " (%s program%s)",
                           process->flat_after, rk_text_count(programs).text,
                           rk_text_plural(programs));
-        print_growth(process, out);
+        print_growth(process, programs, out);
     } else if (process->last_new < process->count) {
         rk_buf_add_format(out, "nothing new since step %" PRIu64 ", of %" PRIu64 " (%s program%s)",
                           process->last_new, process->count, rk_text_count(all).text,

@@ -53,6 +53,54 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                    "function (jnp.asarray(value)), not through static_argnums or a closure.";
 }
 
+// Returns whether only the weak type of a value differs, which JAX gives to Python numbers.
+static bool is_weak_type(const rk_explained *item) {
+    static const char weak[] = "weakly typed ";
+    const size_t len = sizeof weak - 1;
+    const rk_difference *head = rk_explained_head(item);
+    if (!head || !head->before || !head->after)
+        return false;
+    return (strncmp(head->before, weak, len) == 0 &&
+            strcmp(head->before + len, head->after) == 0) ||
+           (strncmp(head->after, weak, len) == 0 && strcmp(head->after + len, head->before) == 0);
+}
+
+static const char *dtype_advice(const rk_explained *item, bool torch) {
+    if (is_weak_type(item))
+        return "One of the two values is weakly typed, because it was made from a Python number "
+               "without a dtype; an update, for example, then gives it its type. Give it a dtype "
+               "where it is made: jnp.array(1.0, jnp.float32), not jnp.array(1.0) or 1.0.";
+    return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
+                 : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
+                   "and of Python scalars that change their type.";
+}
+
+// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
+static bool is_single_value(const char *type) {
+    static const char prefix[] = "tensor<";
+    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
+        return false;
+    type += sizeof prefix - 1;
+    while (strncmp(type, "1x", 2) == 0)
+        type += 2;
+    return *type < '0' || *type > '9';
+}
+
+// Returns whether all that differs is an input of one value, which the program adds to something:
+// a sum over the batches of a loop, whose first step had a number in place of the input.
+static bool begins_sum(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    bool adds = false;
+    if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
+        !item->nearest_of || !is_single_value(head->after))
+        return false;
+    for (size_t i = 1; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        adds |= d->op && strcmp(d->op, "hlo.add") == 0 && d->line == head->line;
+    }
+    return adds;
+}
+
 static const char *parameters_advice(const rk_explained *item, bool torch) {
     if (item->is_startup)
         return "The first call creates these values, such as an optimizer's state, and every later "
@@ -64,6 +112,11 @@ static const char *parameters_advice(const rk_explained *item, bool torch) {
                        "whole accumulation."
                      : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
                        "instead of None, or accumulate within one jitted function (lax.scan).";
+    if (torch && begins_sum(item))
+        return "A sum over several steps starts from a Python number, or from zeros that are made "
+               "on the device; both are constants of the first step's graph, and all later steps "
+               "have an input instead. Start the sum with one element that is transferred to the "
+               "device: torch.zeros(1, dtype=…).to(device).";
     return torch ? "Inputs come and go with what the batch holds: always pass all of them, with "
                    "neutral values where there are none (a mask of ones); AdamW and its like with "
                    "capturable=True keep their step on the device."
@@ -87,9 +140,7 @@ static const char *advice_for(const rk_explained *item) {
     case RK_CAUSE_SHAPE:
         return shape_advice(torch);
     case RK_CAUSE_DTYPE:
-        return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
-                     : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
-                       "and of Python scalars that change their type.";
+        return dtype_advice(item, torch);
     case RK_CAUSE_CONSTANT:
         return constant_advice(item, torch);
     case RK_CAUSE_STRUCTURE:

@@ -44,6 +44,21 @@ static bool are_replaced(const rk_program_diff *diff) {
     return both >= REPLACED_MIN && PARTS_OF_MATCHED * both >= diff->matched;
 }
 
+static bool has_kind(const rk_differences *list, rk_difference_kind kind) {
+    for (size_t i = 0; i < list->cause_count; i++)
+        if (list->items[i].kind == kind)
+            return true;
+    return false;
+}
+
+// Returns whether each of two programs has inputs, operations and functions of its own. A library
+// gives one name to all functions that it wraps.
+static bool are_called_apart(const rk_program_diff *diff, const rk_sketch *a, const rk_sketch *b) {
+    return has_kind(&diff->list, RK_DIFFERENCE_PARAMETER_ADDED) &&
+           has_kind(&diff->list, RK_DIFFERENCE_PARAMETER_REMOVED) && are_replaced(diff) &&
+           rk_have_own_functions(a, b);
+}
+
 // Returns whether other shapes or other inputs do not explain the candidate's differences, because
 // it is another function of this run: one line may call several functions, or jit one that it is
 // given. Between runs, the source may have been edited as well.
@@ -54,6 +69,7 @@ static bool is_other_function(const choice *trial, const rk_explained *item) {
         !known->has_sketch || !item->program->has_sketch)
         return false;
     return (cause == RK_CAUSE_SHAPE && are_replaced(&trial->diff.diff)) ||
+           are_called_apart(&trial->diff.diff, &known->sketch, &item->program->sketch) ||
            rk_are_two_functions(&known->sketch, &item->program->sketch,
                                 cause == RK_CAUSE_PARAMETERS);
 }

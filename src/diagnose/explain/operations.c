@@ -112,6 +112,33 @@ bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool other_inp
     return common < SAME_KINDS_MIN * (other_inputs ? smaller : all);
 }
 
+static bool has_function(const rk_sketch *sketch, uint64_t caller) {
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].caller == caller)
+            return true;
+    return false;
+}
+
+// The function of the call contains both programs. A program without any other function of the user
+// is a function of a library.
+static bool has_own_function(const rk_sketch *sketch, const rk_sketch *other) {
+    bool has_others = false;
+    for (uint32_t i = 0; i < sketch->line_count; i++) {
+        uint64_t caller = sketch->lines[i].caller;
+        if (caller == sketch->call.caller || caller == other->call.caller)
+            continue;
+        if (!has_function(other, caller))
+            return true;
+        has_others = true;
+    }
+    return !has_others;
+}
+
+bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b) {
+    return a->call.line && b->call.line && a->call.hash != b->call.hash && has_own_function(a, b) &&
+           has_own_function(b, a);
+}
+
 double rk_contained_operations(const rk_sketch *a, const rk_sketch *b) {
     ignored none = {.count = 0};
     uint32_t i = 0, j = 0;

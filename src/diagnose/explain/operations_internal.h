@@ -22,6 +22,11 @@ RK_HIDDEN bool rk_same_operations(const rk_sketch *a, const rk_sketch *b);
 // have any operations in addition.
 RK_HIDDEN bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool other_inputs);
 
+// Returns whether two programs are called on different lines of the user, and each has operations
+// in functions of the user that the other has not. A function that is called on two lines is in
+// both.
+RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
+
 // The share of the operations of the smaller program that the larger program has, too, by kind.
 RK_HIDDEN double rk_contained_operations(const rk_sketch *a, const rk_sketch *b);
 

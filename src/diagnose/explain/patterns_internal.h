@@ -23,6 +23,12 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);
 
 // Number of the first request of a process for the program of its steps: of the user's own
-// programs, the one that executed the most operations. What was requested before is of the start.
-// UINT64_MAX if there is none.
+// programs, the one that executed the most operations. Of a killed process, the first large one.
+// What was requested before is of the start. UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_step_request(const rk_explainer *e, size_t process);
+
+// Finds whether a function contains the call of the program of the steps. If that is not known,
+// `out_known` is false and `out_runs` true.
+RK_HIDDEN RK_NODISCARD rk_err *rk_runs_steps(const rk_explainer *e, size_t process,
+                                             const rk_stack_frame *function, bool *out_known,
+                                             bool *out_runs);

@@ -45,36 +45,6 @@ static void group_cleanup(group *g) {
     rk_free(g->items);
 }
 
-uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known) {
-    for (size_t i = 0; i < e->run->compile_count; i++)
-        if (e->run->compiles[i].process == process && e->seen[i] == known)
-            return e->run->compiles[i].seq;
-    return UINT64_MAX;
-}
-
-// The program of the steps: of the user's own programs, the one that executed the most operations.
-// (A small function of the start may be executed more often.) NULL if there is none.
-static const rk_known *find_step(const rk_explainer *e, size_t process) {
-    const rk_known *step = NULL;
-    double most = 0;
-    for (size_t i = 0; i < e->run->executed_count; i++) {
-        const rk_run_executed *executed = &e->run->executed[i];
-        const rk_known *known =
-            executed->process == process ? rk_corpus_find(e->corpus, executed->key) : NULL;
-        if (!known || !known->has_sketch || rk_is_framework_operation(&known->sketch))
-            continue;
-        double work = (double)executed->executions * known->sketch.op_count;
-        step = work > most ? known : step;
-        most = work > most ? work : most;
-    }
-    return step;
-}
-
-uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
-    const rk_known *step = find_step(e, process);
-    return step ? rk_first_request(e, process, step) : UINT64_MAX;
-}
-
 static bool is_of_start(const startup *self, const rk_explained *item) {
     return item->compile->process == self->process && item->compile->compiled &&
            item->compile->seq <= self->end;
@@ -327,44 +297,37 @@ static bool is_of_keras(const group *g) {
     return false;
 }
 
-static bool same_function(const rk_stack_frame *a, const rk_stack_frame *b) {
-    return a->function && b->function && strcmp(a->function, b->function) == 0 &&
-           strcmp(a->file, b->file) == 0;
+// Returns whether jax.jit may take the called function as it is: a plain function of the user's own
+// file. A method may keep state, and the functions of libraries may do anything.
+static bool is_plain_function(const rk_stack_frame *called) {
+    return called->function && is_user(called) && !strpbrk(called->function, ".<") &&
+           strcmp(called->function, "main") != 0;
 }
 
-// Finds whether jax.jit can take the called function as it is: a plain function of the user's own
-// file that does not run the steps as well. A method may keep state, and the functions of libraries
-// may do anything.
-static rk_err *can_be_jitted(const rk_explainer *e, size_t process, const rk_stack_frame *called,
-                             bool *out_can) {
-    RK_AUTO(rk_loaded) loaded = {0};
-    RK_AUTO(rk_stack) stack = {0};
-    *out_can = false;
-    if (!called->function || !is_user(called) || strpbrk(called->function, ".<") ||
-        strcmp(called->function, "main") == 0)
-        return NULL;
-    const rk_known *step = find_step(e, process);
-    if (step)
-        RK_TRY(rk_corpus_open(e->corpus, step, &loaded));
-    if (!loaded.loaded)
-        return NULL;
-    RK_TRY(rk_stack_take(&loaded.index.call, &stack));
-    *out_can = stack.count > 0;
-    for (size_t i = 0; i < stack.count; i++)
-        *out_can &= !same_function(&stack.frames[i], called);
-    return NULL;
+// What a finding says beside the operations of its group.
+typedef struct finding {
+    rk_buf name;         // of the called function; empty: unknown; owned
+    bool can_be_jitted;  // jax.jit can take that function
+    bool runs_the_steps; // the function is of the user, and contains the call of the step
+} finding;
+
+static void finding_cleanup(finding *found) {
+    rk_buf_cleanup(&found->name);
 }
 
-// `function`: name of a function that jax.jit can take; NULL if there is none.
-static void add_advice(const group *g, const char *function, rk_buf *out) {
+static void add_advice(const group *g, const finding *found, rk_buf *out) {
     if (is_of_keras(g)) {
         rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
                              "starts load these programs. Fewer different shapes compile fewer "
                              "programs.");
         return;
     }
-    if (function)
-        rk_buf_add_format(out, "Compile it as one program: jax.jit(%s).", function);
+    if (found->can_be_jitted)
+        rk_buf_add_format(out, "Compile it as one program: jax.jit(%s).",
+                          rk_buf_text(&found->name));
+    else if (found->runs_the_steps)
+        rk_buf_add_text(out, "Move the lines that make the initial values into a function of "
+                             "their own, and jit that, so that they are one program.");
     else
         rk_buf_add_text(out,
                         "Compute the initial values in one function and jit that, so that they "
@@ -375,36 +338,82 @@ static void add_advice(const group *g, const char *function, rk_buf *out) {
                          "functools.partial.");
 }
 
-static void add_summary(const group *g, const rk_buf *name, rk_buf *out) {
+// The costliest line of the group's function that is not among `taken`; without `of` if there is
+// none.
+static child next_line(const group *g, const origin *const *taken, size_t count) {
+    child best = {0};
+    for (size_t i = 0; i < g->count; i++) {
+        child one = sum_child(g, g->items[i]);
+        bool is_taken = one.count == 0;
+        for (size_t k = 0; k < count; k++)
+            is_taken |= same_path(taken[k], one.of, g->depth);
+        if (!is_taken && one.cost_ns > best.cost_ns)
+            best = one;
+    }
+    return best;
+}
+
+// Names the lines that make up most of the cost.
+static void add_lines(const group *g, rk_buf *out) {
+    enum { LINES_NAMED_MAX = 4 };
+    const origin *taken[LINES_NAMED_MAX];
+    uint64_t cost_ns = 0;
+    for (size_t i = 0; i < LINES_NAMED_MAX && 2 * cost_ns < g->cost_ns; i++) {
+        child line = next_line(g, taken, i);
+        if (!line.of)
+            return;
+        taken[i] = line.of;
+        cost_ns += line.cost_ns;
+        rk_buf_add_format(out, "%s%u",
+                          i ? ", " : "; the costliest lines: ", frame_at(line.of, g->depth)->line);
+    }
+}
+
+static void add_summary(const group *g, const finding *found, rk_buf *out) {
     rk_buf_add_format(out,
                       "%zu operations before the first step are compiled one by one, each as "
                       "a program of its own, ",
                       g->count);
-    if (g->calls > 1)
+    if (found->runs_the_steps) {
+        rk_buf_add_format(out, "in the function %s, which runs the steps as well",
+                          rk_buf_text(&found->name));
+        add_lines(g, out);
+    } else if (g->calls > 1) {
         rk_buf_add_format(out, "in %zu calls, the costliest of them on this line", g->calls);
-    else if (name->len)
-        rk_buf_add_format(out, "in the call of %s", rk_buf_text(name));
-    else
+    } else if (found->name.len) {
+        rk_buf_add_format(out, "in the call of %s", rk_buf_text(&found->name));
+    } else {
         rk_buf_add_text(out, "in the call on this line");
+    }
 }
 
-static rk_err *report(rk_explainer *e, const group *g) {
-    const rk_stack_frame *place = find_place(g);
-    RK_AUTO(rk_members) members = {0};
-    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    RK_AUTO(rk_buf) name = {0};
-    for (size_t i = 0; i < g->count; i++)
-        RK_TRY(rk_members_add(&members, g->items[i]->item));
-    forget_variants(e->out, g);
+static rk_err *look_into(const rk_explainer *e, const group *g, finding *out_found) {
     size_t named = 0;
     while (named + 1 < g->count && !has_frame(g->items[named], g->depth))
         named++;
     const origin *o = g->items[named];
-    bool is_class = add_name(o, g->depth, &name), can = false;
-    if (name.len && !is_class && has_frame(o, g->depth))
-        RK_TRY(can_be_jitted(e, o->item->compile->process, frame_at(o, g->depth), &can));
-    add_summary(g, &name, &text.summary);
-    add_advice(g, can ? rk_buf_text(&name) : NULL, &text.advice);
+    bool is_class = add_name(o, g->depth, &out_found->name), known, runs;
+    if (!out_found->name.len || !has_frame(o, g->depth))
+        return NULL;
+    const rk_stack_frame *called = frame_at(o, g->depth);
+    RK_TRY(rk_runs_steps(e, o->item->compile->process, called, &known, &runs));
+    out_found->can_be_jitted = !is_class && !runs && is_plain_function(called);
+    out_found->runs_the_steps = known && runs && o->length > g->depth;
+    return NULL;
+}
+
+static rk_err *report(rk_explainer *e, const group *g) {
+    RK_AUTO(rk_members) members = {0};
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    __attribute__((cleanup(finding_cleanup))) finding found = {.name = {0}};
+    for (size_t i = 0; i < g->count; i++)
+        RK_TRY(rk_members_add(&members, g->items[i]->item));
+    forget_variants(e->out, g);
+    RK_TRY(look_into(e, g, &found));
+    add_summary(g, &found, &text.summary);
+    add_advice(g, &found, &text.advice);
+    const rk_stack_frame *place =
+        found.runs_the_steps ? frame_at(find_costliest(g).of, g->depth) : find_place(g);
     return rk_pattern_add(e->out, RK_PATTERN_EAGER_STARTUP, members.items, members.count, &text,
                           place->file, place->line);
 }

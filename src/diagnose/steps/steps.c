@@ -137,6 +137,46 @@ static rk_err *make_spans(const ranges *list, rk_process_steps *process) {
     return NULL;
 }
 
+static int by_key(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+// Counts the distinct programs that a process executed. A process that was killed has no list of
+// them.
+static rk_err *count_executed(const rk_run_model *model, size_t process, uint64_t *out_count) {
+    rk_autofree rk_run_hex *keys = rk_calloc(model->executed_count + 1, sizeof *keys);
+    size_t count = 0;
+    *out_count = 0;
+    if (!keys)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < model->executed_count; i++)
+        if (model->executed[i].process == process && model->executed[i].executions > 0)
+            memcpy(keys[count++], model->executed[i].key, sizeof *keys);
+    if (count > 0)
+        qsort(keys, count, sizeof *keys, by_key);
+    for (size_t i = 0; i < count; i++)
+        *out_count += i == 0 || strcmp(keys[i - 1], keys[i]) != 0;
+    return NULL;
+}
+
+// Adds the programs that were executed for the first time after the last range: no range contains
+// a step that was not complete at the end of the process.
+static rk_err *add_end(const rk_run_model *model, size_t index, const ranges *list,
+                       rk_process_steps *process) {
+    const rk_journal_steps *last = &list->items[list->count - 1];
+    size_t count = process->point_count;
+    uint64_t executed, programs = count ? process->curve[count - 1].programs : 0;
+    if (model->processes[index].counts.executions <= last->first_execution + last->executions)
+        return NULL;
+    RK_TRY(count_executed(model, index, &executed));
+    if (executed <= programs)
+        return NULL;
+    if (count == 0 || process->curve[count - 1].step <= process->count)
+        process->point_count++;
+    process->curve[process->point_count - 1] = (rk_step_point){process->count + 1, executed};
+    return NULL;
+}
+
 static rk_err *make_curve(const ranges *list, rk_process_steps *process) {
     uint64_t programs = 0;
     process->curve = rk_calloc(list->count + 1, sizeof *process->curve);
@@ -205,6 +245,7 @@ static rk_err *read_process(const rk_run_model *model, size_t index, rk_process_
     if (process->count == 0)
         return NULL;
     RK_TRY(make_curve(&list, process));
+    RK_TRY(add_end(model, index, &list, process));
     return find_flat(model, index, process);
 }
 

@@ -24,9 +24,26 @@ static void a_curve_that_grows_again_is_not_called_flat(void **state) {
                       "after the last step (6)");
 }
 
+// It was compiled after the last step, and the process ended without an execution.
+static void an_equal_number_is_not_repeated(void **state) {
+    (void)state;
+    rk_step_point curve[] = {{1, 4}};
+    rk_process_steps process = {.count = 200,
+                                .is_flat = true,
+                                .flat_after = 1,
+                                .last_new = 201,
+                                .curve = curve,
+                                .point_count = 1};
+    RK_AUTO(rk_buf) out = {0};
+    rk_steps_print_curve(&process, &out);
+    assert_string_equal(rk_buf_text(&out), "nothing new after step 1 (4 programs) for 20 steps or "
+                                           "more, then again after the last step");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_curve_that_grows_again_is_not_called_flat),
+        cmocka_unit_test(an_equal_number_is_not_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,7 @@ static void a_weak_type_is_named(void **state) {
     const rk_difference *head = &explanation.items[1].differences.items[0];
     assert_string_equal(head->before, "weakly typed tensor<f32>");
     assert_string_equal(head->after, "tensor<f32>");
+    assert_non_null(strstr(explanation.items[1].advice, "where it is made"));
 }
 
 static void a_counter_that_goes_on_in_the_next_start_is_one(void **state) {

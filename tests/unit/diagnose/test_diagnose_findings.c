@@ -108,6 +108,24 @@ static void two_functions_have_no_optional_inputs(void **state) {
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
 }
 
+// A library gives its name to both. Each is jitted and called once, on a line of its own.
+static void two_functions_in_a_wrapper_are_two_functions(void **state) {
+    ask(*state, "wrapped", 1);
+    ask(*state, "wrapped", 2);
+    explain(*state);
+    expect_cause(0, RK_CAUSE_FIRST);
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void one_function_on_two_lines_has_two_versions(void **state) {
+    ask(*state, "turns", 1);
+    ask(*state, "turns", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_true(explanation.hidden_branch.answer);
+}
+
 static void inputs_that_grow_are_not_optional(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "history", i);
@@ -115,6 +133,24 @@ static void inputs_that_grow_are_not_optional(void **state) {
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
     expect_cause(3, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[3].advice, "a list that grows");
+}
+
+static void a_sum_that_starts_from_a_number_starts_from_a_tensor(void **state) {
+    ask(*state, "torch_sum", 1);
+    ask(*state, "torch_sum", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "torch.zeros(1, dtype=…).to(device)");
+    expect_not_in(explanation.items[1].advice, "mask");
+}
+
+// One more input, which is no sum.
+static void an_optional_input_is_no_sum(void **state) {
+    ask(*state, "torch_key", 1);
+    ask(*state, "torch_key", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "a mask of ones");
 }
 
 static void keys_that_come_and_go_are_optional(void **state) {
@@ -252,6 +288,43 @@ static void a_start_of_several_calls_is_one_finding(void **state) {
     expect_in(pattern->summary, "in 2 calls");
 }
 
+static void a_function_that_runs_the_steps_is_not_the_place(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "begin", 1, 8);
+    ask_for_operations(f, "begin", 2, 12);
+    ask(f, "begun", 1);
+    execute(f, 10, 0);
+    executed[20].executions = 100;
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 20);
+    assert_int_equal(pattern->line, 10);
+    expect_in(pattern->summary, "in the function main, which runs the steps as well; the costliest "
+                                "lines: 10");
+    expect_in(pattern->advice, "a function of their own");
+    expect_not_in(pattern->advice, "model.init");
+}
+
+// Its journal does not say what it executed.
+static void a_process_that_was_killed_has_a_start(void **state) {
+    fixture *f = *state;
+    ask(f, "split", 1);
+    ask_for_operations(f, "eager", 1, 20);
+    ask(f, "shape", 1);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 20);
+}
+
+static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "eager", 1, 20);
+    explain(f);
+    assert_null(find_pattern(RK_PATTERN_EAGER_STARTUP));
+}
+
 static void advice_names_a_plain_function(void **state) {
     start(*state, "plain", 20);
     explain(*state);
@@ -383,7 +456,11 @@ int main(void) {
         TEST(more_random_keys_are_no_counter),
         TEST(advice_on_an_operation_names_the_call),
         TEST(two_functions_have_no_optional_inputs),
+        TEST(two_functions_in_a_wrapper_are_two_functions),
+        TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
+        TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
+        TEST(an_optional_input_is_no_sum),
         TEST(keys_that_come_and_go_are_optional),
         TEST(operations_of_each_step_are_fragments),
         TEST(without_steps_operations_are_no_fragments),
@@ -392,6 +469,9 @@ int main(void) {
         TEST(a_start_with_random_values_is_of_single_operations),
         TEST(a_small_function_of_the_start_is_not_the_step),
         TEST(a_start_of_several_calls_is_one_finding),
+        TEST(a_function_that_runs_the_steps_is_not_the_place),
+        TEST(a_process_that_was_killed_has_a_start),
+        TEST(a_process_that_was_killed_in_its_start_has_no_steps),
         TEST(advice_names_a_plain_function),
         TEST(advice_does_not_name_a_bound_method),
         cmocka_unit_test(blocks_are_explained_in_the_words_of_the_framework),

@@ -130,6 +130,30 @@ static void the_last_step_with_anything_new_is_known(void **state) {
     }
 }
 
+// The last evaluation is no complete step: no range contains it. The programs were loaded.
+static void programs_after_the_last_step_are_in_the_curve(void **state) {
+    (void)state;
+    static rk_run_executed executed[] = {{0, "a", 1},   {0, "b", 60}, {0, "a", 1},
+                                         {0, "b", 100}, {0, "c", 2},  {1, "d", 1}};
+    made m;
+    make(&m);
+    range(&m, 0, 0, 1, 0, 1);
+    range(&m, 1, 1, 100, 100, 1);
+    m.model.executed = executed;
+    m.model.executed_count = RK_ARRAY_LEN(executed);
+    for (uint64_t after = 0; after < 2; after++) {
+        m.processes[0].counts.executions = 101 + 2 * after;
+        RK_AUTO(rk_steps) steps = {0};
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        const rk_process_steps *process = rk_steps_longest(&steps);
+        const rk_step_point *last = &process->curve[process->point_count - 1];
+        assert_int_equal(process->flat_after, 1);
+        assert_int_equal(process->last_new, after ? 101 : 1);
+        assert_int_equal(last->step, after ? 101 : 1);
+        assert_int_equal(last->programs, after ? 3 : 2);
+    }
+}
+
 static void marks_count_more_than_that(void **state) {
     (void)state;
     made m;
@@ -202,6 +226,7 @@ static void every_allocation_may_fail(void **state) {
     made m;
     make(&m);
     range(&m, 1, 0, 100, 100, 1);
+    m.processes[0].counts.executions = 101; // one after the last step
     for (unsigned nth = 1;; nth++) {
         RK_AUTO(rk_steps) steps = {0};
         rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = RK_FAULT_ALLOC});
@@ -222,6 +247,7 @@ int main(void) {
         cmocka_unit_test(the_step_with_the_most_executions_counts),
         cmocka_unit_test(steps_that_carry_little_work_are_not_known),
         cmocka_unit_test(the_last_step_with_anything_new_is_known),
+        cmocka_unit_test(programs_after_the_last_step_are_in_the_curve),
         cmocka_unit_test(marks_count_more_than_that),
         cmocka_unit_test(a_curve_that_always_grows_is_never_flat),
         cmocka_unit_test(loads_and_aot_compilations_are_not_late),
