@@ -5,7 +5,7 @@ export FULL
 
 SOURCES = find src tests bench fuzz -name '*.[ch]'
 
-.PHONY: build setup demo check check-gpu conformance jax-versions bench format tidy install clean
+.PHONY: build setup demo check check-gpu conformance jax-versions bench format tidy install wheel clean
 
 # On a terminal ninja shows one line that it updates; elsewhere it shows nothing but errors.
 build: setup
@@ -50,6 +50,10 @@ tidy: setup
 # Installs what `make` has built.
 install:
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)" --strip
+
+# Wheels for pip in dist/, for x86-64 and aarch64.
+wheel: setup
+	scripts/wheel
 
 clean:
 	rm -rf build

@@ -1,5 +1,5 @@
-# Libraries from Debian. zstd and libsodium are linked statically into what lives in other people's
-# processes, with their symbols hidden (--exclude-libs,ALL on the shared libraries).
+# Libraries from Debian, or those of scripts/wheel-libraries. zstd and libsodium are linked statically into what lives
+# in other people's processes, with their symbols hidden by the version scripts of the shared libraries.
 pkg_check_modules(ZSTD REQUIRED libzstd)
 pkg_check_modules(SODIUM REQUIRED libsodium)
 find_library(REKINDLE_ZSTD_A libzstd.a REQUIRED)
@@ -16,5 +16,7 @@ target_link_libraries(rk_sodium INTERFACE ${REKINDLE_SODIUM_A} Threads::Threads)
 # CLI and tests only.
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 add_library(rk_jansson ALIAS PkgConfig::JANSSON)
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-add_library(rk_cmocka ALIAS PkgConfig::CMOCKA)
+if(REKINDLE_TESTS)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+  add_library(rk_cmocka ALIAS PkgConfig::CMOCKA)
+endif()

@@ -1,8 +1,10 @@
 """Builds the wheel of this folder (PEP 517): the package, and the command and libraries of a build beside it.
 
 `pip install ./python` after `make`. Needs nothing but the standard library. The build is ../build/release, or
-$REKINDLE_BUILD. The command goes to the environment's bin and the libraries to its lib, where the command looks for
-them; the plugin goes into the package too, since `pip install --target` leaves out what goes elsewhere.
+$REKINDLE_BUILD; its processor is this machine's, or $REKINDLE_WHEEL_MACHINE. scripts/wheel uses this module for the
+wheels that run on other machines. The command goes to the environment's bin and the libraries to its lib, where the
+command looks for them; the plugin goes into the package too, since `pip install --target` leaves out what goes
+elsewhere.
 """
 
 import base64
@@ -16,10 +18,17 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TAG = f"py3-none-linux_{platform.machine()}"
+BUILD = Path(os.environ.get("REKINDLE_BUILD", HERE.parent / "build/release"))
+TAG = f"py3-none-linux_{os.environ.get('REKINDLE_WHEEL_MACHINE', platform.machine())}"
 PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 VERSION = re.search(r'^__version__ = "(.+)"$', (HERE / "rekindle/__init__.py").read_text(encoding="utf-8"), re.M)[1]
 NAME = f"{PROJECT['name']}-{VERSION}"
+
+
+def _licenses():
+    """The licence of rekindle, and those of the libraries in the build (scripts/wheel puts them there), by name."""
+    files = [HERE.parent / "LICENSE", *sorted((BUILD / "licenses").glob("*.txt"))]
+    return {path.name: path.read_bytes() for path in files if path.is_file()}
 
 
 def _information():
@@ -27,16 +36,19 @@ def _information():
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
         for group, entries in PROJECT["entry-points"].items()
     )
-    metadata = f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {VERSION}\n"
-    metadata += f"Summary: {PROJECT['description']}\nLicense: {PROJECT['license']}\n"
+    metadata = f"Metadata-Version: 2.4\nName: {PROJECT['name']}\nVersion: {VERSION}\n"
+    metadata += f"Summary: {PROJECT['description']}\nLicense-Expression: {PROJECT['license']}\n"
     metadata += f"Requires-Python: {PROJECT['requires-python']}\n"
+    licenses = _licenses()
+    metadata += "".join(f"License-File: {name}\n" for name in licenses)
     wheel = f"Wheel-Version: 1.0\nGenerator: rekindle\nRoot-Is-Purelib: false\nTag: {TAG}\n"
-    return {"METADATA": metadata, "WHEEL": wheel, "entry_points.txt": entry_points}
+    texts = {"METADATA": metadata, "WHEEL": wheel, "entry_points.txt": entry_points}
+    files = {name: text.encode() for name, text in texts.items()}
+    return files | {f"licenses/{name}": data for name, data in licenses.items()}
 
 
 def _built():
     """The command and the libraries of the build, by their place in the wheel."""
-    build = Path(os.environ.get("REKINDLE_BUILD", HERE.parent / "build/release"))
     places = {
         f"{NAME}.data/scripts/rekindle": "bin/rekindle",
         f"{NAME}.data/data/lib/librekindle_preload.so": "lib/librekindle_preload.so",
@@ -45,14 +57,14 @@ def _built():
         "rekindle/lib/librekindle_pjrt.so": "lib/librekindle_pjrt.so",
     }
     for path in places.values():
-        if not (build / path).is_file():
-            raise SystemExit(f"{build / path} is missing: run make first, or set REKINDLE_BUILD to a build")
-    return {place: (build / path).read_bytes() for place, path in places.items()}
+        if not (BUILD / path).is_file():
+            raise SystemExit(f"{BUILD / path} is missing: run make first, or set REKINDLE_BUILD to a build")
+    return {place: (BUILD / path).read_bytes() for place, path in places.items()}
 
 
 def _write(folder, files):
     """A wheel of `files`, with the record of them that pip asks for."""
-    files |= {f"{NAME}.dist-info/{name}": text.encode() for name, text in _information().items()}
+    files |= {f"{NAME}.dist-info/{name}": data for name, data in _information().items()}
     record = ""
     filename = f"{NAME}-{TAG}.whl"
     with zipfile.ZipFile(Path(folder) / filename, "w", zipfile.ZIP_DEFLATED) as wheel:

@@ -1,9 +1,10 @@
 #include "base/sign.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 #include <sodium.h>
+
+#include "base/older_libc.h"
 
 _Static_assert(sizeof(rk_sign_secret) == crypto_sign_SECRETKEYBYTES &&
                    RK_SIGN_PUBLIC_BYTES == crypto_sign_PUBLICKEYBYTES &&
@@ -15,7 +16,7 @@ rk_err *rk_sign_make_seed(uint8_t out_seed[RK_SIGN_SEED_BYTES]) {
     // libsodium's generator would end the process if the kernel provides no random bytes.
     ssize_t got;
     do
-        got = getrandom(out_seed, RK_SIGN_SEED_BYTES, 0);
+        got = rk_getrandom(out_seed, RK_SIGN_SEED_BYTES, 0);
     while (got < 0 && errno == EINTR);
     if (got != RK_SIGN_SEED_BYTES)
         return rk_error(RK_UNAVAILABLE, "the kernel provides no random bytes for a key");

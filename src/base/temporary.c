@@ -1,8 +1,8 @@
 #include "base/temporary.h"
 
 #include <stdatomic.h>
-#include <sys/random.h>
 
+#include "base/older_libc.h"
 #include "base/process.h"
 #include "base/sys.h"
 
@@ -13,7 +13,7 @@ enum { PREFIX_CHARS = sizeof prefix - 1, NUMBER_CHARS = 16 };
 static uint64_t unique_number(void) {
     static atomic_uint serial;
     uint64_t number = 0;
-    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
+    if (rk_getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
         number = rk_realtime_ns() << 8 ^ atomic_fetch_add(&serial, 1);
     return number;
 }

@@ -140,7 +140,7 @@ static void add_row(rk_table *table, const rk_run_model *model, const device *on
     const rk_run_process *process = &model->processes[one->first->process];
     int64_t limit = one->last->figures[RK_MEMORY_LIMIT];
     bool nearly_full = limit > 0 && one->peak > 0 &&
-                       (double)one->peak * 100 >= (double)limit * NEARLY_FULL_PERCENT;
+                       (double)one->peak * 100 >= (double)limit * (double)NEARLY_FULL_PERCENT;
     RK_AUTO(rk_buf) who = RK_BUF_INIT(0);
     rk_buf_add_format(&who, "%" PRIu32 " (%s/%" PRId64 ")", process->rank, process->host,
                       process->pid);

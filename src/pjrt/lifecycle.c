@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/older_libc.h"
 #include "base/sys.h"
 #include "pjrt/clients.h"
 #include "pjrt/counts.h"
@@ -160,7 +160,7 @@ static void start_verifier(rk_runtime *runtime) {
     if (!runtime->store || options.share_ppm == 0)
         return;
     // Ranks that start together must not choose the same hits.
-    if (getrandom(&options.seed, sizeof options.seed, GRND_NONBLOCK) !=
+    if (rk_getrandom(&options.seed, sizeof options.seed, GRND_NONBLOCK) !=
         (ssize_t)sizeof options.seed)
         options.seed = rk_realtime_ns() ^ (uint64_t)getpid() << 40;
     rk_err_drop(rk_verifier_new(&options, &runtime->verifier), "then nothing is verified");

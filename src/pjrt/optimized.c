@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/heap_reserve.h"
+#include "base/older_libc.h"
 #include "pjrt/executable.h"
 #include "pjrt/runtime.h"
 
@@ -193,7 +194,7 @@ static bool give_reservation(const void *handle, rk_heap_reservation *reservatio
 // Reserves heap for the content that this thread will read after the size. Not on the main thread:
 // its heap grows by more than a page at a time.
 static void reserve_for_reader(const void *handle, size_t bytes) {
-    if (bytes < RESERVE_FROM_BYTES || gettid() == getpid() || !give_reservation(handle, NULL))
+    if (bytes < RESERVE_FROM_BYTES || rk_gettid() == getpid() || !give_reservation(handle, NULL))
         return;
     rk_heap_reservation *reservation = rk_calloc(1, sizeof *reservation);
     if (!reservation)

@@ -21,8 +21,8 @@ double rk_evict_worth(rk_entry_kind kind, uint64_t bytes, uint64_t compile_ns, u
     const double ns_per_second = 1e9, ns_per_hour = 3600e9;
     double seconds = (double)compile_ns / ns_per_second;
     if (kind == RK_ENTRY_PROGRAM)
-        seconds /= PROGRAM_DIVISOR;
-    return seconds / (((double)bytes + BLOCK_BYTES) * ((double)age_ns / ns_per_hour + 1));
+        seconds /= (double)PROGRAM_DIVISOR;
+    return seconds / (((double)bytes + (double)BLOCK_BYTES) * ((double)age_ns / ns_per_hour + 1));
 }
 
 rk_err *rk_survey_begin(rk_store *store, bool dry_run, rk_survey *out_survey) {

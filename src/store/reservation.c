@@ -1,8 +1,7 @@
 #include "store/reservation_internal.h"
 
-#include <sys/random.h>
-
 #include "base/alloc.h"
+#include "base/older_libc.h"
 #include "base/tree.h"
 #include "store/evict_internal.h"
 #include "store/gc_lock_internal.h"
@@ -117,7 +116,7 @@ static unsigned batch_folders(const rk_usage_state *state) {
 static rk_err *visit(eviction *self) {
     enum { ODD_STEP = 167 };
     uint8_t first = 0;
-    if (getrandom(&first, sizeof first, GRND_NONBLOCK) != (ssize_t)sizeof first)
+    if (rk_getrandom(&first, sizeof first, GRND_NONBLOCK) != (ssize_t)sizeof first)
         first = (uint8_t)(rk_monotonic_ns() >> 10);
     unsigned batch = batch_folders(self->state);
     for (unsigned done = 0; done < FOLDERS && self->freed_bytes < self->goal_bytes;) {
