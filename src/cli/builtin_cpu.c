@@ -107,7 +107,9 @@ static void add_lines(const char *python, const packages *found, rk_buf *out) {
     const char *folder = found->plugin ? found->plugin : found->jax ? found->jax : found->torch_xla;
     RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
     rk_buf_add_format(&path, "%s/%s", folder, plugin_file);
-    rk_buf_add_text(out, "To run this job on XLA's CPU plugin, type this, then start it again:\n");
+    rk_buf_add_text(
+        out,
+        "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU plugin:\n");
     if (!found->plugin) {
         rk_buf_add_text(out, "  ");
         add_word(out, python);

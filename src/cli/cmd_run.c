@@ -43,7 +43,7 @@ static int command_failed(const char *command, int error_number) {
 }
 
 static rk_err *write_summary(const rk_settings *settings, const char *run, const char *command_name,
-                             const rk_child_end *end, rk_buf *out) {
+                             const rk_child_end *end, rk_buf *out, rk_buf *out_remedy) {
     const char *directory = rk_settings_get(settings)->dir;
     const rk_run_command command = rk_child_describe(end);
     RK_AUTO(rk_run_model) model = {0};
@@ -53,7 +53,7 @@ static rk_err *write_summary(const rk_settings *settings, const char *run, const
     rk_err *err = rk_run_load(directory, run, &model);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "no process of the job had anything to record");
-        rk_summary_write_nothing(directory, command_name, out);
+        rk_summary_write_nothing(directory, command_name, out, out_remedy);
         return NULL;
     }
     if (err)
@@ -70,8 +70,8 @@ static rk_err *write_summary(const rk_settings *settings, const char *run, const
 
 static void print_summary(const rk_settings *settings, const char *run, const char *command_name,
                           const rk_child_end *end) {
-    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    rk_err *err = write_summary(settings, run, command_name, end, &line);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0), remedy = RK_BUF_INIT(0);
+    rk_err *err = write_summary(settings, run, command_name, end, &line, &remedy);
     if (rk_log_get_level() == RK_LOG_ERROR) {
         rk_err_drop(err, "only errors of the command's start are told");
         return;
@@ -81,8 +81,9 @@ static void print_summary(const rk_settings *settings, const char *run, const ch
         (void)ignored;
         return;
     }
-    (void)fprintf(stderr, "%srekindle:%s %s\n", rk_style(RK_STYLE_DIM, stderr),
-                  rk_style(RK_STYLE_NONE, stderr), rk_need_text(&line));
+    (void)fprintf(stderr, "%s%srekindle:%s %s\n", rk_need_text(&remedy),
+                  rk_style(RK_STYLE_DIM, stderr), rk_style(RK_STYLE_NONE, stderr),
+                  rk_need_text(&line));
 }
 
 // Third-party variables may also begin with REKINDLE_. A variable that resembles a setting is

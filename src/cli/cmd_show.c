@@ -153,7 +153,6 @@ static void print_entry(const shown *s) {
     print_table(&table);
 }
 
-// The three parts of the key, in full or as the beginnings of their digests with what they cover.
 // What a part of the key covers, in numbers.
 static void add_options(const shown *s, rk_buf *out) {
     size_t count = json_array_size(json_object_get(s->components, "options"));

@@ -380,31 +380,15 @@ static rk_err *count_run(void *context, const rk_run_item *item) {
     return NULL;
 }
 
-// Replaces all numbers and texts of an object by null.
-static void be_unknown(json_t *object) {
-    const char *name;
-    json_t *value;
-    json_object_foreach(object, name, value) {
-        if (json_is_object(value))
-            be_unknown(value);
-        else if (!json_is_array(value))
-            rk_out_set(object, name, json_null());
-    }
-}
-
-// Handles a store without runs. In JSON all counters are null: zeros would look like a restart that
-// compiled nothing.
+// Handles a store without runs. With --json this is an error: counters that are all zero would look
+// like a restart that compiled nothing.
 static rk_err *nothing_yet(const rk_settings *settings, bool json) {
     if (!json) {
         rk_place_print_nothing_yet(settings);
         return NULL;
     }
-    static const rk_run_summary none;
-    json_t *object = rk_run_json(&none);
-    rk_out_set(object, "steps", json_null());
-    be_unknown(object);
-    rk_out_print(object);
-    return NULL;
+    return rk_error(RK_UNAVAILABLE, "there is no run in %s yet: run `rekindle run -- CMD` first",
+                    rk_settings_get(settings)->dir);
 }
 
 static struct {

@@ -300,5 +300,5 @@ void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
     free(head);
     print_findings(x, how, &page);
     if (page.hidden)
-        (void)printf("\n%zu more: `rekindle explain --all` shows everything\n", page.hidden);
+        (void)printf("\n%zu more: --all shows everything\n", page.hidden);
 }

@@ -32,10 +32,6 @@ static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothi
 static const char possible_reasons[] =
     " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a "
     "plugin that is linked in, or that is not looked up with dlsym)";
-static const char builtin_backend[] = " (the built-in CPU backends of JAX and PyTorch/XLA are not "
-                                      "plugins; on a TPU or GPU nothing has "
-                                      "to be set)\n";
-
 void rk_summary_write_no_client(const rk_run_model *model, rk_buf *out) {
     if (model->unwatched_count == 0) {
         rk_buf_add_text(out, model->process_count == 0 ? "no PJRT plugin was seen"
@@ -153,20 +149,20 @@ static rk_err *try_store(const char *directory) {
     return try_to_write(directory);
 }
 
-static void write_no_plugin(const char *command, rk_buf *out) {
-    RK_AUTO(rk_buf) reason = RK_BUF_INIT(0), remedy = RK_BUF_INIT(0);
+static void write_no_plugin(const char *command, rk_buf *out, rk_buf *out_remedy) {
+    RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
     rk_buf_add_text(out, no_plugin);
     if (rk_unseen_add_reason(command, &reason)) {
         rk_buf_add_format(out, ": %s", rk_need_text(&reason));
-    } else if (rk_builtin_cpu_add_remedy(command, &remedy)) {
-        rk_buf_add_text(out, builtin_backend);
-        rk_buf_add(out, remedy.data, remedy.len - 1); // without the last line's end
-    } else {
-        rk_buf_add_text(out, possible_reasons);
+        return;
     }
+    rk_buf_add_text(out, possible_reasons);
+    bool ignored = rk_builtin_cpu_add_remedy(command, out_remedy);
+    (void)ignored;
 }
 
-void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out) {
+void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out,
+                              rk_buf *out_remedy) {
     rk_autofree char *nearest = nearest_directory(store_directory);
     rk_err *err = NULL;
     if (is_full(nearest))
@@ -176,6 +172,6 @@ void rk_summary_write_nothing(const char *store_directory, const char *command, 
     else if (access(nearest, W_OK | X_OK) != 0)
         rk_buf_add_format(out, "nothing was recorded: %s cannot be written", nearest);
     else
-        write_no_plugin(command, out);
+        write_no_plugin(command, out, out_remedy);
     rk_err_drop(err, "it was told");
 }

@@ -20,5 +20,7 @@ bool rk_summary_write_unknown(const char *store_directory, const rk_run_model *m
 void rk_summary_add_gap(const char *store_directory, const rk_run_model *model, rk_buf *out);
 
 // Appends the summary of a run without any record. Checks whether the store could have recorded the
-// run, and whether a library can be preloaded into `command`.
-void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out);
+// run, and whether a library can be preloaded into `command`. If the command may use a built-in CPU
+// backend, appends the lines of builtin_cpu.h to `out_remedy`.
+void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out,
+                              rk_buf *out_remedy);

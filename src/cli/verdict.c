@@ -52,9 +52,12 @@ static void add_first_sentence(const rk_run_totals *t, uint64_t requests, rk_buf
 static void add_stored(const rk_run_model *model, const rk_run_totals *t, uint64_t lost,
                        rk_buf *out) {
     bool readonly = model && strcmp(model->mode, "readonly") == 0;
+    bool refresh = model && strcmp(model->mode, "refresh") == 0;
     uint64_t failed = t->not_stored + lost;
     if (readonly && t->compiled)
         rk_buf_add_text(out, " Nothing was stored, since the mode is readonly.");
+    else if (t->stored && t->stored == t->compiled && refresh)
+        rk_buf_add_format(out, " %s stored.", t->stored == 1 ? "It was" : "They were");
     else if (t->stored && t->stored == t->compiled)
         rk_buf_add_format(out, " %s stored: the next start loads %s.",
                           t->stored == 1 ? "It was" : "They were", t->stored == 1 ? "it" : "them");

@@ -77,12 +77,16 @@ static bool has_frame(rk_span code, rk_span name) {
     return false;
 }
 
-// Returns whether `name` is the name of the only primitive of its program: "jit(sqrt)/sqrt".
-static bool is_primitive(rk_span code, rk_span name) {
+// Returns whether a name stack of the program begins with `function`, and goes on with
+// `primitive`, if that is not empty: "jit(sqrt)/sqrt".
+static bool has_name_stack(rk_span code, rk_span function, rk_span primitive) {
     char stack[128];
-    int len = snprintf(stack, sizeof stack, "jit(%.*s)/%.*s", (int)name.len,
-                       (const char *)name.data, (int)name.len, (const char *)name.data);
-    return len < (int)sizeof stack && memmem(code.data, code.len, stack, (size_t)len);
+    int len =
+        snprintf(stack, sizeof stack, "jit(%.*s)/%.*s", (int)function.len,
+                 (const char *)function.data, (int)primitive.len, (const char *)primitive.data);
+    // With its zero byte: "jit(dot)/dot" is not in "jit(dot)/dot_general".
+    return len < (int)sizeof stack &&
+           memmem(code.data, code.len, stack, (size_t)len + (primitive.len > 0));
 }
 
 bool rk_programs_is_operation(rk_span code, const char *name, const rk_program_role *role) {
@@ -99,7 +103,11 @@ bool rk_programs_is_operation(rk_span code, const char *name, const rk_program_r
         rk_programs_is_anonymous(name))
         return false;
     rk_span function = rk_span_of(name + skip, len - skip);
-    return !has_frame(code, function) || is_primitive(code, function);
+    // Without full tracebacks in its locations, JAX writes neither frames nor name stacks.
+    if (!has_name_stack(code, function, (rk_span){0}))
+        return false;
+    return !has_frame(code, function) ||
+           (role->operations <= FEW_OPERATIONS && has_name_stack(code, function, function));
 }
 
 static uint32_t slot_of_key(const rk_programs *programs, const rk_digest *key) {

@@ -230,18 +230,19 @@ static bool belongs(const rk_explanation *x, const rk_explained *item, rk_patter
 
 static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     const rk_explanation *x = e->out;
-    rk_autofree bool *taken = rk_calloc(x->count + 1, sizeof *taken);
-    if (!taken)
+    rk_autofree bool *open = rk_calloc(x->count + 1, sizeof *open); // belong to no group yet
+    if (!open)
         return rk_err_no_memory();
+    for (size_t i = 0; i < x->count; i++)
+        open[i] = belongs(x, &x->items[i], kind);
     for (size_t i = 0; i < x->count; i++) {
-        if (taken[i] || !belongs(x, &x->items[i], kind))
+        if (!open[i])
             continue;
         RK_AUTO(rk_members) members = {0};
         for (size_t k = i; k < x->count; k++) {
-            if (taken[k] || !belongs(x, &x->items[k], kind) ||
-                !same_function(&x->items[i], &x->items[k]))
+            if (!open[k] || !same_function(&x->items[i], &x->items[k]))
                 continue;
-            taken[k] = true;
+            open[k] = false;
             RK_TRY(rk_members_add(&members, &x->items[k]));
         }
         if (members.count >= least)

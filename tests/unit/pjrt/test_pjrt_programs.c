@@ -71,6 +71,14 @@ static void operations_of_the_framework_are_recognized(void **state) {
     assert_false(is_operation("eager.1", "multiply", &small));  // not of JAX
     assert_false(is_operation("eager.1", "jit__lambda", &small));
     assert_false(is_operation("scans.1", "jit_scan", &small));
+    // A function of the user, with the name of an operation that it calls.
+    static const char dot[] = "jit_dot\0jit(dot)/dot_general\0jit(dot)/tanh\0dot\0main";
+    assert_false(
+        rk_programs_is_operation(rk_span_of((const uint8_t *)dot, sizeof dot), "jit_dot", &small));
+    // Without full tracebacks JAX writes neither frames nor name stacks.
+    static const char step[] = "jit_step\0jit(step)\0dot_general\0tanh";
+    assert_false(rk_programs_is_operation(rk_span_of((const uint8_t *)step, sizeof step),
+                                          "jit_step", &small));
     // The frame of a large function may be missing.
     rk_program_role role = small;
     role.carried = 2;
