@@ -228,6 +228,29 @@ static bool belongs(const rk_explanation *x, const rk_explained *item, rk_patter
            !grows(x, item);
 }
 
+// Returns whether two programs were compared with each other, or with the same one. Functions of
+// one name, such as the graphs of PyTorch/XLA, may each have a second set of inputs.
+static bool are_linked(const rk_explained *a, const rk_explained *b) {
+    return a->nearest_of == b->compile || b->nearest_of == a->compile ||
+           a->nearest_of == b->nearest_of;
+}
+
+// Moves the programs that belong with the members from `open` to the members.
+static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, bool *open,
+                           rk_members *members) {
+    for (size_t at = 0; at < members->count; at++) {
+        const rk_explained *member = members->items[at];
+        for (size_t k = 0; k < x->count; k++) {
+            if (!open[k] || !same_function(member, &x->items[k]) ||
+                (kind != RK_PATTERN_ALTERNATION && !are_linked(member, &x->items[k])))
+                continue;
+            open[k] = false;
+            RK_TRY(rk_members_add(members, &x->items[k]));
+        }
+    }
+    return NULL;
+}
+
 static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     const rk_explanation *x = e->out;
     rk_autofree bool *open = rk_calloc(x->count + 1, sizeof *open); // belong to no group yet
@@ -239,12 +262,9 @@ static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
         if (!open[i])
             continue;
         RK_AUTO(rk_members) members = {0};
-        for (size_t k = i; k < x->count; k++) {
-            if (!open[k] || !same_function(&x->items[i], &x->items[k]))
-                continue;
-            open[k] = false;
-            RK_TRY(rk_members_add(&members, &x->items[k]));
-        }
+        open[i] = false;
+        RK_TRY(rk_members_add(&members, &x->items[i]));
+        RK_TRY(add_members(x, kind, open, &members));
         if (members.count >= least)
             RK_TRY(add_group(e, &members, kind));
     }

@@ -153,6 +153,18 @@ static void an_optional_input_is_no_sum(void **state) {
     expect_in(explanation.items[1].advice, "a mask of ones");
 }
 
+// Each has a second set of inputs, and all graphs of PyTorch/XLA have one name.
+static void two_graphs_with_two_sets_are_not_one_with_three(void **state) {
+    ask(*state, "torch_key", 1);
+    ask(*state, "torch_key", 2);
+    ask(*state, "torch_sum", 1);
+    ask(*state, "torch_sum", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_cause(3, RK_CAUSE_PARAMETERS);
+    assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
+}
+
 static void keys_that_come_and_go_are_optional(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "keys", i);
@@ -461,6 +473,7 @@ int main(void) {
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
         TEST(an_optional_input_is_no_sum),
+        TEST(two_graphs_with_two_sets_are_not_one_with_three),
         TEST(keys_that_come_and_go_are_optional),
         TEST(operations_of_each_step_are_fragments),
         TEST(without_steps_operations_are_no_fragments),
