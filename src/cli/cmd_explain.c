@@ -52,6 +52,18 @@ static rk_err *load_corpus(rk_store *store, rk_corpus *out_corpus) {
     return err;
 }
 
+// The length of the part of a command that names the script: "train.py", "python -m package.train".
+// A program in the command itself (-c) is all of it.
+static size_t script_len(const char *command) {
+    size_t len = strcspn(command, " ");
+    bool is_python = strncmp(command, "python", 6) == 0 || strncmp(command, "pypy", 4) == 0;
+    if (is_python && strncmp(command + len, " -c", 3) == 0)
+        return strlen(command);
+    if (is_python && strncmp(command + len, " -m ", 4) == 0)
+        len += 4 + strcspn(command + len + 4, " ");
+    return len;
+}
+
 // True if both runs have the same job, or their first processes ran the same script.
 static bool are_starts_of_one(const char *directory, const rk_run_model *a, const rk_run_model *b) {
     RK_AUTO(rk_buf) one = {0};
@@ -60,8 +72,8 @@ static bool are_starts_of_one(const char *directory, const rk_run_model *a, cons
         return true;
     rk_run_command_add(directory, a, &one);
     rk_run_command_add(directory, b, &other);
-    size_t len = strcspn(rk_need_text(&one), " ");
-    return len > 0 && len == strcspn(rk_need_text(&other), " ") &&
+    size_t len = script_len(rk_need_text(&one));
+    return len > 0 && len == script_len(rk_need_text(&other)) &&
            memcmp(rk_buf_text(&one), rk_buf_text(&other), len) == 0;
 }
 

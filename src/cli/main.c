@@ -5,32 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "cli/command_file.h"
 #include "cli/fail.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 
-static bool is_runnable(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
-
 // True if a shell would run this word as a command, or if it is a file.
 static bool is_command(const char *word) {
-    const char *folders = getenv("PATH");
     if (strchr(word, '/') || strchr(word, '.'))
         return access(word, R_OK) == 0;
-    while (word[0] && folders && *folders) {
-        size_t len = strcspn(folders, ":");
-        RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
-        rk_buf_add_format(&path, "%.*s/%s", (int)len, folders, word);
-        if (is_runnable(rk_buf_text(&path)))
-            return true;
-        folders += len + (folders[len] == ':');
-    }
-    return false;
+    rk_autofree char *file = rk_command_file_find(word);
+    return file != NULL;
 }
 
 static int command_without_run(int argc, char **argv) {
