@@ -32,9 +32,21 @@ static uint64_t highest_cost_ns(const rk_explanation *x) {
     return highest;
 }
 
-// Advice comes after the causes. Advice on the start comes first if it costs more than any cause.
+// Returns whether a program has a cause since an earlier start. Operations of the start may then be
+// compiled again for the same reason, such as a larger model.
+static bool changed_since_start(const rk_explanation *x) {
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        if (item->cause != RK_CAUSE_FIRST && item->nearest && !item->nearest_of)
+            return true;
+    }
+    return false;
+}
+
+// Advice comes after the causes. Advice on the start comes first if it costs more than any cause,
+// and nothing changed since an earlier start.
 static void order(rk_explanation *x) {
-    uint64_t highest = highest_cost_ns(x);
+    uint64_t highest = changed_since_start(x) ? UINT64_MAX : highest_cost_ns(x);
     for (size_t i = 0; i < x->pattern_count; i++) {
         rk_pattern *pattern = &x->patterns[i];
         pattern->is_after_causes =

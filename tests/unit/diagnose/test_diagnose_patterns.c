@@ -155,6 +155,19 @@ static void an_eager_start_comes_after_costlier_causes(void **state) {
     assert_true(expect_only(RK_PATTERN_EAGER_STARTUP)->is_after_causes);
 }
 
+// The start costs more, but its operations are compiled again because the model is larger.
+static void an_eager_start_comes_after_what_changed_since_the_last_start(void **state) {
+    fixture *f = *state;
+    start(f, 20, 200000000u, 1000000000u);
+    run_fixture_keep_entry(
+        f, &(fixture_kept){.job = "branch", .file = 1, .number = 1, .is_of_other_run = true});
+    run_fixture_keep(f, "branch", 2, true);
+    (void)run_fixture_ask(&f->other, "branch", 1);
+    run_fixture_ask(&f->run, "branch", 2)->compile_ns = 1000000000u;
+    explain(f);
+    assert_true(expect_only(RK_PATTERN_EAGER_STARTUP)->is_after_causes);
+}
+
 static void operations_after_the_first_step_are_not_of_the_start(void **state) {
     fixture *f = *state;
     start(f, 0, 0, 1000000000u);
@@ -311,6 +324,7 @@ int main(void) {
         TEST(a_start_that_costs_little_is_not_reported),
         TEST(a_start_that_is_a_small_share_is_not_reported),
         TEST(an_eager_start_comes_after_costlier_causes),
+        TEST(an_eager_start_comes_after_what_changed_since_the_last_start),
         TEST(operations_after_the_first_step_are_not_of_the_start),
         cmocka_unit_test(a_slice_that_moves_has_no_size_to_round_up),
         TEST(lost_operations_of_the_framework_are_no_storm),
