@@ -44,7 +44,7 @@ typedef struct rk_step_detector_program {
     uint32_t version_of; // number of a program + 1: the two may be versions of one step; 0: none
     bool is_numbered;    // the user did not give the name
     bool is_operation;   // of the framework
-    bool is_repeated;    // was executed twice in a row
+    bool is_repeated;    // was executed twice in a row, or is the first of many versions
     bool is_light;       // takes no part in patterns
     bool is_companion;   // light, because it accompanies some of the steps of the reference
 } rk_step_detector_program;

@@ -16,6 +16,7 @@ enum {
     GAP_MIN = 6,             // executions; a gap also has about one for each carried result
     VERSION_CARRIED_MIN = 4, // versions of one step are only known by so many carried results
     VERSION_BYTES = 16,      // the state of versions differs by less than this part
+    VERSIONS_MIN = 3,        // so many programs that do not recur are versions
 };
 
 uint32_t rk_step_program_score(const rk_step_program *program) {
@@ -116,6 +117,15 @@ void rk_step_detector_note_repetition(rk_step_detector *r, uint32_t program) {
     merge_versions(r);
 }
 
+// Returns whether the program is one of many versions that were executed once each: a number in
+// them changes from step to step. The programs of several models recur.
+static bool is_never_repeated(const rk_step_detector *r, const rk_step_detector_program *program) {
+    uint32_t once = 0;
+    for (uint32_t i = 0; i < r->program_capacity; i++)
+        once += r->programs[i].version_of == program->version_of && r->programs[i].executions <= 1;
+    return once >= VERSIONS_MIN;
+}
+
 rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
                                                  const rk_step_program *program) {
     uint32_t number = program->number;
@@ -138,6 +148,7 @@ rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
     for (uint32_t i = 0; i < r->program_capacity && known->is_numbered; i++)
         if (i != number && is_version(&r->programs[i], known)) {
             known->version_of = i + 1;
+            r->programs[i].is_repeated |= is_never_repeated(r, known);
             break;
         }
     merge_versions(r);

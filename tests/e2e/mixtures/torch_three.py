@@ -34,7 +34,7 @@ class Clipped(nn.Module):
         x = torch.relu(self.middle(x / largest.clamp(min=0.5)))
         y = self.outer(x)[:, 0]
         if mask is not None:
-            y = y * mask  # USED: key
+            y = y * mask  # USED: key  # USED: batch
         return y
 
 

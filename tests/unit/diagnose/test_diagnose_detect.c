@@ -267,6 +267,24 @@ static void models_that_alternate_are_no_versions(void **state) {
 }
 
 // One more operation for each parameter is an update.
+// A counter makes each step's program a new one, and only some of them recur.
+static void versions_that_do_not_recur_are_one_program(void **state) {
+    recorder *h = *state;
+    for (uint32_t step = 0; step < 12; step++) {
+        const rk_step_program forward = {
+            .number = 20, .name = 1, .operations = 60, .carried = 1, .carried_types = 3};
+        const rk_step_program update = {.number = step,
+                                        .name = 1,
+                                        .operations = 1600 + step % 3,
+                                        .carried = 12,
+                                        .carried_types = 1 + step,
+                                        .carried_bytes = 4000};
+        rk_step_detector_execute(h->detector, &forward);
+        rk_step_detector_execute(h->detector, &update);
+    }
+    expect_steps(h, 12, 1);
+}
+
 static void an_update_is_no_version(void **state) {
     recorder *h = *state;
     const rk_step_program programs[] = {
@@ -464,6 +482,7 @@ int main(void) {
         TEST(numbered_programs_that_never_return_are_steps),
         TEST(versions_without_a_name_are_one_program),
         TEST(models_that_alternate_are_no_versions),
+        TEST(versions_that_do_not_recur_are_one_program),
         TEST(an_update_is_no_version),
         TEST(the_state_has_a_score_with_marks),
         TEST(a_flush_in_mid_run_closes_no_step),
