@@ -228,25 +228,35 @@ static bool belongs(const rk_explanation *x, const rk_explained *item, rk_patter
            !grows(x, item);
 }
 
-// Returns whether two programs were compared with each other, or with the same one. Functions of
-// one name, such as the graphs of PyTorch/XLA, may each have a second set of inputs.
-static bool are_linked(const rk_explained *a, const rk_explained *b) {
-    return a->nearest_of == b->compile || b->nearest_of == a->compile ||
-           a->nearest_of == b->nearest_of;
+static const rk_explained *item_of(const rk_explanation *x, const rk_run_compile *compile) {
+    for (size_t i = 0; i < x->count; i++)
+        if (x->items[i].compile == compile)
+            return &x->items[i];
+    return NULL;
 }
 
-// Moves the programs that belong with the members from `open` to the members.
+// Returns the request that the chain of compared programs begins with. Functions of one name, such
+// as the graphs of PyTorch/XLA, may each have a second set of inputs: these chains are not one.
+static const rk_run_compile *first_of_chain(const rk_explanation *x, const rk_explained *item) {
+    const rk_run_compile *first = item->compile;
+    for (size_t i = 0; i < x->count && item && item->nearest_of; i++) {
+        first = item->nearest_of;
+        item = item_of(x, first);
+    }
+    return first;
+}
+
+// Moves the programs that belong with the first member from `open` to the members.
 static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, bool *open,
                            rk_members *members) {
-    for (size_t at = 0; at < members->count; at++) {
-        const rk_explained *member = members->items[at];
-        for (size_t k = 0; k < x->count; k++) {
-            if (!open[k] || !same_function(member, &x->items[k]) ||
-                (kind != RK_PATTERN_ALTERNATION && !are_linked(member, &x->items[k])))
-                continue;
-            open[k] = false;
-            RK_TRY(rk_members_add(members, &x->items[k]));
-        }
+    const rk_explained *member = members->items[0];
+    const rk_run_compile *first = first_of_chain(x, member);
+    for (size_t k = 0; k < x->count; k++) {
+        if (!open[k] || !same_function(member, &x->items[k]) ||
+            (kind != RK_PATTERN_ALTERNATION && first_of_chain(x, &x->items[k]) != first))
+            continue;
+        open[k] = false;
+        RK_TRY(rk_members_add(members, &x->items[k]));
     }
     return NULL;
 }
