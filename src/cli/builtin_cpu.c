@@ -25,16 +25,11 @@ static void packages_cleanup(packages *found) {
     rk_free(found->plugin);
 }
 
-static bool is_python(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return strncmp(slash ? slash + 1 : path, "python", 6) == 0;
-}
-
 // Returns the Python that runs the command. Owned: rk_free. NULL if it is not found to be one.
 static char *find_python(const char *command) {
     rk_autofree char *path = rk_command_file_find(command);
     for (int i = 0; path && i <= RK_COMMAND_FILE_MAX_SCRIPTS; i++) {
-        if (is_python(path))
+        if (rk_command_file_is_python(path))
             return RK_TAKE(path);
         __attribute__((cleanup(rk_executable_cleanup))) rk_executable file;
         rk_executable_look(path, &file);

@@ -28,6 +28,12 @@ char *rk_command_file_find(const char *command) {
     return NULL;
 }
 
+bool rk_command_file_is_python(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash && slash[1] ? slash + 1 : path;
+    return strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0;
+}
+
 char *rk_command_file_find_interpreter(const rk_executable *script) {
     if (script->kind != RK_EXECUTABLE_SCRIPT)
         return NULL;

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/redact.h"
 #include "base/sys.h"
+#include "cli/command_file.h"
 #include "cli/fail.h"
 #include "cli/out.h"
 
@@ -22,15 +23,10 @@ static const char *base_name(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static bool is_python(const char *path) {
-    const char *name = base_name(path);
-    return strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0;
-}
-
 // The index of the script in the command line of an interpreter; 0 if there is none.
 static size_t find_script(const words *w) {
     size_t i = 1;
-    if (w->count == 0 || !is_python(w->items[0]))
+    if (w->count == 0 || !rk_command_file_is_python(w->items[0]))
         return 0;
     while (i < w->count && w->items[i][0] == '-') {
         const char *option = w->items[i];
