@@ -15,6 +15,10 @@ enum {
 // Pause after writing requests that the manifest may lack, as a multiple of the writing time, so
 // that a slow disk is not kept busy.
 #define NEWS_PAUSE_PER_WRITE 20
+// Writing time without such pauses, in the life of a process: a worker of a process pool is often
+// killed a few milliseconds after its last request, and then loses what waits for the end of a
+// pause.
+#define UNPAUSED_NS ((uint64_t)200000000)
 
 typedef struct seen_client {
     uint64_t number;
@@ -126,8 +130,18 @@ static void wait_until(rk_recorder *recorder, uint64_t until_ns, bool for_news) 
         continue;
 }
 
+// Returns the pause after a write of that duration. `*total_ns` is the sum of all durations.
+static uint64_t news_pause(uint64_t write_ns, uint64_t *total_ns) {
+    *total_ns += write_ns;
+    if (*total_ns <= UNPAUSED_NS)
+        return 0;
+    uint64_t pause_ns = NEWS_PAUSE_PER_WRITE * write_ns;
+    return pause_ns < WRITE_PAUSE_NS ? pause_ns : WRITE_PAUSE_NS;
+}
+
 static void *run_thread(void *argument) {
     rk_recorder *recorder = argument;
+    uint64_t total_ns = 0;
     (void)pthread_mutex_lock(&recorder->mutex);
     while (!recorder->ended) {
         if (!recorder->dirty) {
@@ -142,9 +156,7 @@ static void *run_thread(void *argument) {
         rk_recorder_write(recorder);
         (void)pthread_mutex_lock(&recorder->mutex);
         uint64_t end_ns = rk_steady_ns();
-        uint64_t pause_ns = NEWS_PAUSE_PER_WRITE * (end_ns - start_ns);
-        wait_until(recorder, end_ns + (pause_ns < WRITE_PAUSE_NS ? pause_ns : WRITE_PAUSE_NS),
-                   false);
+        wait_until(recorder, end_ns + news_pause(end_ns - start_ns, &total_ns), false);
         wait_until(recorder, end_ns + WRITE_PAUSE_NS, true);
     }
     (void)pthread_mutex_unlock(&recorder->mutex);

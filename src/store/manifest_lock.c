@@ -30,7 +30,7 @@ static bool try_lock(int fd) {
 }
 
 static bool wait_for_lock(int fd) {
-    enum { WAIT_MS = 1000, POLL_MS = 10 };
+    enum { WAIT_MS = 1000, POLL_MS = 2 };
     for (unsigned waited_ms = 0; !try_lock(fd); waited_ms += POLL_MS) {
         if (errno != EWOULDBLOCK || waited_ms >= WAIT_MS)
             return false;

@@ -21,7 +21,9 @@ typedef struct fixture {
     rk_recorder *recorder;
     rk_gate *gate; // in each write; NULL: does not block
     atomic_bool fails;
-    atomic_int inside; // writers
+    atomic_uint takes_ms;      // each write
+    _Atomic uint64_t first_ns; // how long the first write took
+    atomic_int inside;         // writers
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     int calls; // under the mutex, as the next three
@@ -44,16 +46,23 @@ static rk_err *copy_manifest(const rk_manifest *from, rk_manifest *out_copy) {
     return NULL;
 }
 
+static void pause_for(unsigned milliseconds) {
+    struct timespec pause = {.tv_nsec = (long)(milliseconds * MS)};
+    (void)nanosleep(&pause, NULL);
+}
+
 static rk_err *write_seen(void *context, const rk_manifest *seen) {
     fixture *f = context;
     assert_int_equal(atomic_fetch_add(&f->inside, 1), 0);
+    uint64_t called_ns = rk_steady_ns();
     (void)pthread_mutex_lock(&f->mutex);
     f->calls++;
-    f->called_ns = rk_steady_ns();
+    f->called_ns = called_ns;
     f->called_by = pthread_self();
     (void)pthread_cond_broadcast(&f->changed);
     (void)pthread_mutex_unlock(&f->mutex);
     rk_gate_pass(f->gate);
+    pause_for(atomic_load(&f->takes_ms));
     rk_err *err = NULL;
     if (atomic_load(&f->fails)) {
         err = rk_error(RK_UNAVAILABLE, "no");
@@ -62,6 +71,8 @@ static rk_err *write_seen(void *context, const rk_manifest *seen) {
         err = copy_manifest(seen, &f->written);
         (void)pthread_mutex_unlock(&f->mutex);
     }
+    if (atomic_load(&f->first_ns) == 0)
+        atomic_store(&f->first_ns, rk_steady_ns() - called_ns);
     atomic_fetch_sub(&f->inside, 1);
     return err;
 }
@@ -216,7 +227,24 @@ static void new_requests_are_written_at_once(void **state) {
     note(f, 1, 1);
     assert_true(await_calls(f, 1) - start_ns < SETTLE_MS * MS);
     note(f, 1, 2);
-    (void)await_calls(f, 2); // after a pause that depends on the first write's duration
+    (void)await_calls(f, 2);
+}
+
+// 200 ms of writing are without a pause. Then each pause lasts 20 times as long as the write.
+static void a_pause_follows_only_after_much_writing(void **state) {
+    enum { WRITE_MS = 70, PAUSES = 20, LOADED_MS = 150 };
+    fixture *f = *state;
+    add_client(f, 1, 0);
+    atomic_store(&f->takes_ms, WRITE_MS);
+    uint64_t calls_ns[5] = {0};
+    for (int i = 1; i < 5; i++) {
+        note(f, 1, i);
+        calls_ns[i] = await_calls(f, i);
+    }
+    // On a loaded machine the first write may take as long as three.
+    if (atomic_load(&f->first_ns) < LOADED_MS * MS)
+        assert_true(calls_ns[2] - calls_ns[1] < PAUSES * WRITE_MS * MS);
+    assert_true(calls_ns[4] - calls_ns[3] >= (PAUSES + 1) * WRITE_MS * MS);
 }
 
 static void known_requests_are_written_later(void **state) {
@@ -367,6 +395,7 @@ int main(void) {
         TEST(requests_are_merged),
         TEST(the_time_of_earlier_requests_is_left_out),
         TEST(new_requests_are_written_at_once),
+        TEST(a_pause_follows_only_after_much_writing),
         TEST(known_requests_are_written_later),
         TEST(each_request_is_written_once),
         TEST(a_failed_write_loses_nothing),
