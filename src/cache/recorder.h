@@ -4,8 +4,8 @@
 // A background thread writes the list. After a request that may be missing from the manifest, the
 // thread writes at once, because a process may leave by _exit or be killed. After other requests it
 // writes a few seconds later. Once its writes have taken 200 ms in all, it pauses after each write
-// for 20 times the write's duration, at most 10 seconds.
-// rk_recorder_write and rk_recorder_end write as well, without a pause.
+// for 20 times the write's duration, at most 10 seconds. rk_recorder_write and rk_recorder_end
+// write as well, without a pause.
 #pragma once
 
 #include "store/manifest.h"

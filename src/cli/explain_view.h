@@ -7,8 +7,8 @@
 typedef struct rk_explain_how {
     bool all;    // every compilation and difference, not only the most important ones
     bool stacks; // the call stack of each difference
-    // The operands of `rekindle diff` that compare the run with the last start of the same script
-    // before; NULL: there is none.
+    // The operands of `rekindle diff` that compare the run with the previous start of the same
+    // script; NULL: there is none.
     const char *compare;
 } rk_explain_how;
 

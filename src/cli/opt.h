@@ -1,7 +1,7 @@
 // Parses the options of a verb by a table: `--name value`, `--name=value`, `-n value`, `-nvalue`;
 // flags without a value, also bundled (`-jr`); `--` ends the options. A negative number is an
-// operand. A verb describes its options
-// once, in an rk_opt_usage; the parser and the help text both use it.
+// operand. A verb describes its options once, in an rk_opt_usage; the parser and the help text both
+// use it.
 #pragma once
 
 #include <stdio.h>

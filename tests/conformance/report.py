@@ -12,7 +12,8 @@ states how many of its tests ran. `tests/conformance/run` continues where an ear
 
 In the tables, "compiled" counts calls of the compiler. The compiler refuses some programs, in the bare run too, and
 each start requests them again. "bypassed" counts programs that cannot be cached, for the reasons in [keys.md](keys.md).
-"again" counts programs that were compiled although they should have been loaded."""
+"again" counts programs that were compiled although they should have been loaded. "fails (N)" means that the bare run
+failed with exit status N."""
 
 LIMITS = """## What this does not show
 
@@ -29,8 +30,8 @@ ABOUT = {
     "rust": "The examples of the crate `pjrt`, from crates.io.",
     "lax": "`jax._src.internal_test_util.test_harnesses` of JAX's wheel, with `JAX_ENABLE_X64=1`; each case is one "
     "program.",
-    "op_db": "`torch.testing._internal.common_methods_invocations.op_db` of PyTorch's wheel on the device `xla`: an "
-    "operation with a type is one case: up to four of the operation's samples, and their gradients.",
+    "op_db": "`torch.testing._internal.common_methods_invocations.op_db` of PyTorch's wheel on the device `xla`. "
+    "One case is one operation with one type; it consists of up to four of the operation's samples and their gradients.",
     "weeks": "Real jobs, each started ten times or more with one known change at each start (`tests/e2e/weeks`): what "
     "`explain`, `stats` and `diff` say of each start is compared with what is true of it.",
     "mixtures": "Jobs with two, three or five causes of repeated compilation at once (`tests/e2e/mixtures`), as they are "

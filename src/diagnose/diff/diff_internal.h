@@ -9,8 +9,8 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_match_parameters(rk_differ *d);
 RK_HIDDEN RK_NODISCARD bool rk_differ_find_retyped(const rk_differ *d, rk_span *out_before,
                                                    rk_span *out_after);
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_parameters(rk_differ *d);
-// Compares the results that are literals, or the others. A literal as a result is no work: it is a
-// cause only if nothing else differs, so it is compared last.
+// Compares the results that are literals, or the others. A changed literal is a cause only if
+// nothing else differs, so the literals are compared last.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_results(rk_differ *d, bool literals);
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_ops(rk_differ *d);
 

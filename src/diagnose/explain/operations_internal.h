@@ -23,8 +23,8 @@ RK_HIDDEN bool rk_same_operations(const rk_sketch *a, const rk_sketch *b);
 RK_HIDDEN bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool other_inputs);
 
 // Returns whether two programs are called on different lines of the user, and each has operations
-// in functions of the user that the other has not. A function that is called on two lines is in
-// both.
+// in functions of the user that do not occur in the other program. (A function that is called on
+// both lines occurs in both programs, so it does not count.)
 RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 
 // The share of the operations of the smaller program that the larger program has, too, by kind.

@@ -22,9 +22,10 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
 // Number of the first request of a process for a program; UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);
 
-// Number of the first request of a process for the program of its steps: of the user's own
-// programs, the one that executed the most operations. Of a killed process, the first large one.
-// What was requested before is of the start. UINT64_MAX if there is none.
+// Returns the number of the first request of a process for the program of its steps. This program
+// is, of the user's own programs, the one that executed the most operations in all; in a process
+// that was killed, the first large one. All earlier requests belong to the start. UINT64_MAX if
+// there is no such program.
 RK_HIDDEN uint64_t rk_first_step_request(const rk_explainer *e, size_t process);
 
 // Finds whether a function contains the call of the program of the steps. If that is not known,

@@ -106,9 +106,9 @@ typedef struct rk_step_detector_state {
     uint64_t programs; // distinct ones executed
     uint64_t steps;    // of the current pattern; 0 without a pattern, or if it carries little work
     uint64_t flat_steps; // of these, since the last one with a compilation or a new program
-    // False: no program of the pattern returns several of the values that it got, or as many bytes
-    // are transferred to the device in the steps. It may be an evaluation, an initialization or a
-    // preparation of data before the training.
+    // False if no program of the pattern returns several of the values that it got, or if each step
+    // transfers at least half as many bytes to the device as it carries over to the next step. Such
+    // steps may be an evaluation, an initialization or a preparation of data before the training.
     bool is_training;
     bool is_marked; // the program marks its steps
     uint32_t score; // the highest of the pattern's programs; without a pattern, of the reference

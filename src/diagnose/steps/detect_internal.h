@@ -20,9 +20,10 @@ enum {
 
 #define RK_STEP_DETECTOR_NAMED (UINT32_C(1) << 31) // marks a token that is a name
 
-// A gap: many light executions in a row of programs that return what they got. It is an optimizer
-// that runs operation by operation, so it takes part in patterns like a program. Gaps whose lengths
-// have the same number of binary digits are the same. Their numbers follow those of programs.
+// A gap: many executions in a row of light programs that return what they got. It is an optimizer
+// that runs operation by operation, so a gap takes part in patterns like a program. Two gaps are
+// the same if their lengths have the same number of binary digits. The numbers of gaps follow those
+// of programs.
 enum { RK_STEP_DETECTOR_GAPS = 32 };
 #define RK_STEP_DETECTOR_FIRST_GAP (UINT32_MAX - RK_STEP_DETECTOR_GAPS)
 
@@ -40,7 +41,7 @@ typedef struct rk_step_detector_program {
     uint32_t operations, carried, carried_types;
     uint64_t carried_bytes;
     uint32_t score;
-    uint32_t executions; // until there are RK_STEP_DETECTOR_TIMES
+    uint32_t executions; // counted only up to RK_STEP_DETECTOR_TIMES
     uint32_t version_of; // number of a program + 1: the two may be versions of one step; 0: none
     bool is_numbered;    // the user did not give the name
     bool is_operation;   // of the framework
@@ -65,7 +66,7 @@ typedef struct rk_step_detector_pattern {
     uint64_t steps, matched; // matched: entries
     uint64_t work, host_to_device_bytes; // of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
-    uint32_t carried, score; // the most of one of its programs
+    uint32_t carried, score; // the maximum over its programs
     uint64_t carried_bytes;  // the same
 } rk_step_detector_pattern;
 
@@ -91,7 +92,7 @@ struct rk_step_detector {
     uint32_t known_count, ids;
     rk_step_detector_pattern *current; // points into `known`; NULL: no pattern
     uint32_t at;                       // position in the current pattern
-    uint64_t free_from; // execution after the steps of the patterns before the current one
+    uint64_t free_from; // number of executions up to the end of the steps of earlier patterns
     uint64_t begun;     // entry at which the current pattern starts
     uint64_t last_match, strays, next_look; // entries
     bool is_marked;
