@@ -266,8 +266,7 @@ static void models_that_alternate_are_no_versions(void **state) {
     expect_steps(h, 40, 0);
 }
 
-// One more operation for each parameter is an update.
-// A counter makes each step's program a new one, and only some of them recur.
+// A counter makes each step's program a new one: none of them is executed twice.
 static void versions_that_do_not_recur_are_one_program(void **state) {
     recorder *h = *state;
     for (uint32_t step = 0; step < 12; step++) {
@@ -285,6 +284,7 @@ static void versions_that_do_not_recur_are_one_program(void **state) {
     expect_steps(h, 12, 1);
 }
 
+// One more operation for each parameter is an update.
 static void an_update_is_no_version(void **state) {
     recorder *h = *state;
     const rk_step_program programs[] = {
