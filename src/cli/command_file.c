@@ -28,9 +28,13 @@ char *rk_command_file_find(const char *command) {
     return NULL;
 }
 
-bool rk_command_file_is_python(const char *path) {
+const char *rk_command_file_name(const char *path) {
     const char *slash = strrchr(path, '/');
-    const char *name = slash && slash[1] ? slash + 1 : path;
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+bool rk_command_file_is_python(const char *path) {
+    const char *name = rk_command_file_name(path);
     return strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0;
 }
 
@@ -41,8 +45,7 @@ char *rk_command_file_find_interpreter(const rk_executable *script) {
     char *rest = NULL, *word = strtok_r(first_line, " \t\r", &rest);
     if (!word)
         return NULL;
-    const char *slash = strrchr(word, '/');
-    if (strcmp(slash ? slash + 1 : word, "env") != 0)
+    if (strcmp(rk_command_file_name(word), "env") != 0)
         return rk_command_file_find(word);
     do {
         word = strtok_r(NULL, " \t\r", &rest);

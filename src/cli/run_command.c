@@ -18,11 +18,6 @@ typedef struct words {
     size_t count;
 } words;
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 // The index of the script in the command line of an interpreter; 0 if there is none.
 static size_t find_script(const words *w) {
     size_t i = 1;
@@ -52,7 +47,7 @@ static void add_words(const words *w, rk_buf *out) {
     RK_AUTO(rk_buf) skipped = RK_BUF_INIT(0);
     size_t first = find_script(w);
     for (size_t i = 0; i < w->count; i++) {
-        const char *word = i <= first ? base_name(w->items[i]) : w->items[i];
+        const char *word = i <= first ? rk_command_file_name(w->items[i]) : w->items[i];
         if (i > first)
             rk_buf_add_byte(out, ' ');
         add_word(word, &redactor, i < first ? &skipped : out);

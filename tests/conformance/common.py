@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,6 +25,11 @@ COUNTERS = ("hits", "misses", "compiled", "refused", "bypassed", "preloaded", "d
 
 class Unavailable(Exception):
     """The machine lacks something that a module needs; the text names it."""
+
+
+def fill(text, indent=""):
+    """A paragraph of Markdown, at the width of the docs; its later lines begin with `indent`."""
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def python_env(*words):

@@ -2,7 +2,8 @@
 
 import json
 import re
-import textwrap
+
+from common import fill
 
 HEAD = """# Conformance: third-party programs and tests, with and without rekindle
 
@@ -53,7 +54,7 @@ def section(module, results):
     record = json.loads(path.read_text())
     versions = ", ".join(f"{name} {version}" for name, version in record["head"]["versions"].items() if name != "files")
     ran = f"`tests/conformance/run {module.name}`, {record['date']}, with {versions}."
-    begin = textwrap.fill(f"{about} {ran}", 120, break_on_hyphens=False, break_long_words=False)
+    begin = fill(f"{about} {ran}")
     return "\n".join([f"## `{module.name}`", "", begin, "", *module.table(record)])
 
 

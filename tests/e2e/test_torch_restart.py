@@ -73,6 +73,7 @@ def test_torch_xla_itself_sees_no_difference(trained):
 
 # The remaining tests use one small model.
 
+WAYS = (("preload", "plugin"), ("plugin", "preload"))
 SMALL = ("torch_train.py", "--steps", 3, "lstm")
 
 
@@ -97,8 +98,12 @@ def copy(filled, tmp_path):
     return torch_harness.Store(tmp_path / "store"), filled[1]
 
 
-@pytest.mark.parametrize("way", ["preload", "plugin"])
-@pytest.mark.parametrize("loader", LOADERS)
+# Each pair of loader, way and format; not each triple.
+@pytest.mark.parametrize(
+    ("filled", "loader", "way"),
+    [(form, loader, way) for i, loader in enumerate(LOADERS) for form, way in zip(FORMATS, WAYS[i % 2])],
+    indirect=["filled"],
+)
 def test_every_loader_shares_a_store(copy, bare, loader, way):
     store, env = copy
     store.loader = loader
