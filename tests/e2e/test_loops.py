@@ -30,8 +30,8 @@ JAX = ALWAYS + [
         "optax_multi_steps", "sweep", "regression", "grad_and_update", "jitted_accumulation", "reinforcement",
         "average", "augmentation", "sharded",
     )
-] + [(loop, steps) for loop in ("plain", "logging", "eval_one", "gan", "equinox", "counter") for steps in (5, 11, 20)]  # fmt: skip
-JAX += [("gan", 60), ("counter", 60)]
+] + [(loop, steps) for loop in ("plain", "gan", "counter") for steps in (5, 11, 20)]  # fmt: skip
+JAX += [("logging", 5), ("eval_one", 11), ("equinox", 20), ("gan", 60), ("counter", 60)]
 LIBRARIES = [(loop, 60) for loop in ("keras_fit", "haiku", "numpyro_svi", "numpyro_mcmc", "blackjax")]
 TORCH = [
     ("plain", 60), ("plain", 11), ("plain", 5), ("sgd", 11), ("capturable", 40), ("item", 11), ("logging", 60),

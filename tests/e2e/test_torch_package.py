@@ -74,6 +74,7 @@ def test_the_device_trains_and_restarts_warm(installed, bare, store):
     torch_harness.assert_warm(store, store.start(*SMALL), bare)
 
 
+@pytest.mark.parametrize("installed", ["wheel"], indirect=True)
 @pytest.mark.parametrize(
     ("env", "said"),
     [
@@ -99,6 +100,7 @@ def test_an_installed_package_changes_nothing_for_other_devices(installed, bare,
         assert done.json()[said] == bare.json()[said]
 
 
+@pytest.mark.parametrize("installed", ["wheel", "editable"], indirect=True)
 @pytest.mark.parametrize("first", ["torch_xla", "rekindle.torch_xla"])
 def test_either_may_be_imported_first(installed, first):
     python, variables = installed
