@@ -61,6 +61,9 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
         }
         rk_buf_add_format(out, "%s%s %s: %s", is_input ? "input " : "", attribute,
                           d->after ? "added" : "removed", or_none(d->after ? d->after : d->before));
+        if (d->constant)
+            rk_buf_add_format(out, "; the %s program has the constant %s in its place",
+                              d->after ? "earlier" : "later", d->constant);
         return;
     case RK_DIFFERENCE_OP_ADDED:
     case RK_DIFFERENCE_OP_REMOVED:

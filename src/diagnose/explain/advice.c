@@ -117,9 +117,10 @@ static const char *parameters_advice(const rk_explained *item, bool torch) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device: torch.zeros(1, dtype=…).to(device).";
-    return torch ? "Inputs come and go with what the batch holds: always pass all of them, with "
-                   "neutral values where there are none (a mask of ones); AdamW and its like with "
-                   "capturable=True keep their step on the device."
+    return torch ? "An input is there in one program and not in the other. If it is an optional "
+                   "value, such as a mask, always pass it, with a neutral value where there is "
+                   "none (a mask of ones). AdamW and its like with capturable=True keep their step "
+                   "on the device."
                  : "Inputs or results come and go: always pass all of them, with neutral values "
                    "where there are none (a mask of ones), and always return the same.";
 }
@@ -256,6 +257,30 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
     }
 }
 
+// A value that is made anew on the device (zeros before an inner loop) is a constant of the first
+// program that uses it. Later programs take the result of the first one as an input.
+static void advise_on_constant(const rk_explained *item, rk_buf *text) {
+    const rk_difference *head = rk_explained_head(item);
+    const char *slash = head->constant_file ? strrchr(head->constant_file, '/') : NULL;
+    bool torch = rk_explained_is_torch(item);
+    rk_buf_add_text(text, item->differences.cause_count > 1
+                              ? "These values are constants in one program and inputs"
+                              : "This value is a constant in one program and an input");
+    rk_buf_add_format(text, " in the other. The constant (%s) comes from ", head->constant);
+    if (head->constant_file)
+        rk_buf_add_format(text, "line %u of %s", head->constant_line,
+                          slash ? slash + 1 : head->constant_file);
+    else
+        rk_buf_add_text(text, "a line that is not known");
+    rk_buf_add_text(
+        text, torch ? ", such as zeros that are made on the device before an inner loop. Make it "
+                      "an input of each step: create it with at least one dimension on the host "
+                      "and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
+                      "torch_xla.sync() right after it is created. zero_() makes it a constant "
+                      "again."
+                    : ". Pass it as an argument of the same type at every call.");
+}
+
 rk_err *rk_advise(rk_explained *item) {
     const char *advice = advice_for(item);
     if (!advice)
@@ -266,6 +291,8 @@ rk_err *rk_advise(rk_explained *item) {
         item->is_eager && item->cause == RK_CAUSE_CONSTANT && !(head && rk_is_sketchy(head));
     if (is_operation)
         advise_on_operation(item, &text);
+    else if (rk_explained_is_constant(item) && !item->is_startup && !item->accumulates)
+        advise_on_constant(item, &text);
     else
         rk_buf_add_text(&text, advice);
     if (item->package)

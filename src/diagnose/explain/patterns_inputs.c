@@ -224,8 +224,8 @@ static bool belongs(const rk_explanation *x, const rk_explained *item, rk_patter
                   rk_explained_head(item) && count_inputs(item) && !item->is_startup;
     if (kind == RK_PATTERN_ALTERNATION)
         return inputs && item->accumulates;
-    return inputs && !item->accumulates && is_same_function_with_other_inputs(item) &&
-           !grows(x, item);
+    return inputs && !item->accumulates && !rk_explained_is_constant(item) &&
+           is_same_function_with_other_inputs(item) && !grows(x, item);
 }
 
 // Returns the number of the item of a request; the number of items if there is none. The items are

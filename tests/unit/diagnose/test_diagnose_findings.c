@@ -144,6 +144,35 @@ static void a_sum_that_starts_from_a_number_starts_from_a_tensor(void **state) {
     expect_not_in(explanation.items[1].advice, "mask");
 }
 
+// Zeros that are made anew in each epoch are a constant of its first step, whichever program comes
+// first. Nothing comes with the batch.
+static void zeros_of_an_epoch_are_a_constant(void **state) {
+    ask(*state, "torch_epoch", 1);
+    ask(*state, "torch_epoch", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    const rk_difference *head = rk_explained_head(&explanation.items[1]);
+    assert_int_equal(head->kind, RK_DIFFERENCE_PARAMETER_ADDED);
+    assert_null(head->before);
+    assert_string_equal(head->constant, "0");
+    assert_int_equal(head->constant_line, 7);
+    expect_in(explanation.items[1].advice, "a constant in one program and an input in the other");
+    expect_in(explanation.items[1].advice, "line 7 of train.py");
+    expect_in(explanation.items[1].advice, "torch.zeros(1, dtype=…).to(device)");
+    expect_not_in(explanation.items[1].advice, "batch");
+}
+
+static void zeros_that_come_later_are_a_constant(void **state) {
+    ask(*state, "torch_epoch", 2);
+    ask(*state, "torch_epoch", 1);
+    explain(*state);
+    const rk_difference *head = rk_explained_head(&explanation.items[1]);
+    assert_int_equal(head->kind, RK_DIFFERENCE_PARAMETER_REMOVED);
+    assert_null(head->after);
+    assert_string_equal(head->constant, "0");
+    expect_in(explanation.items[1].advice, "line 7 of train.py");
+}
+
 // One more input, which is no sum.
 static void an_optional_input_is_no_sum(void **state) {
     ask(*state, "torch_key", 1);
@@ -472,6 +501,8 @@ int main(void) {
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
+        TEST(zeros_of_an_epoch_are_a_constant),
+        TEST(zeros_that_come_later_are_a_constant),
         TEST(an_optional_input_is_no_sum),
         TEST(two_graphs_with_two_sets_are_not_one_with_three),
         TEST(keys_that_come_and_go_are_optional),
