@@ -366,6 +366,32 @@ static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {
     assert_null(find_pattern(RK_PATTERN_EAGER_STARTUP));
 }
 
+// A line of the loop that calculates outside of any jitted function, and compiles so many programs.
+static void ask_for_late_operations(fixture *f, unsigned count) {
+    ask(f, "shape", 1);
+    ask_for_operations(f, "eager", 1, count);
+    execute(f, 1, 0);
+    executed[0].executions = 1000;
+    explain(f);
+}
+
+static void many_late_operations_of_a_line_are_one_finding(void **state) {
+    ask_for_late_operations(*state, 12);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, 12);
+    assert_int_equal(pattern->lost_ns, 1200000000);
+    assert_non_null(pattern->file);
+    expect_in(pattern->summary, "12 operations on one line are compiled one by one after the");
+    expect_in(pattern->advice, "NumPy");
+}
+
+static void few_late_operations_are_no_finding(void **state) {
+    ask_for_late_operations(*state, 9);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
 static void advice_names_a_plain_function(void **state) {
     start(*state, "plain", 20);
     explain(*state);
@@ -501,6 +527,8 @@ int main(void) {
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
+        TEST(many_late_operations_of_a_line_are_one_finding),
+        TEST(few_late_operations_are_no_finding),
         TEST(zeros_of_an_epoch_are_a_constant),
         TEST(zeros_that_come_later_are_a_constant),
         TEST(an_optional_input_is_no_sum),
