@@ -366,6 +366,16 @@ static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {
     assert_null(find_pattern(RK_PATTERN_EAGER_STARTUP));
 }
 
+static void advice_names_the_library_of_the_start(void **state) {
+    start(*state, "linen", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->advice, "jax.jit(model.init)");
+    expect_not_in(pattern->advice, "nnx");
+    expect_not_in(pattern->advice, "eqx");
+}
+
 // A line of the loop that calculates outside of any jitted function, and compiles so many programs.
 static void ask_for_late_operations(fixture *f, unsigned count) {
     ask(f, "shape", 1);
@@ -407,6 +417,10 @@ static void advice_does_not_name_a_bound_method(void **state) {
     assert_non_null(pattern);
     expect_not_in(pattern->advice, "jax.jit(create)");
     expect_in(pattern->advice, "keeps state");
+    // The job uses none of these libraries.
+    expect_not_in(pattern->advice, "lax");
+    expect_not_in(pattern->advice, "eqx");
+    expect_not_in(pattern->advice, "Keras");
 }
 
 // Blocks.
@@ -527,6 +541,7 @@ int main(void) {
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
+        TEST(advice_names_the_library_of_the_start),
         TEST(many_late_operations_of_a_line_are_one_finding),
         TEST(few_late_operations_are_no_finding),
         TEST(zeros_of_an_epoch_are_a_constant),
