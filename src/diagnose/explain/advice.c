@@ -67,9 +67,11 @@ static bool is_weak_type(const rk_explained *item) {
 
 static const char *dtype_advice(const rk_explained *item, bool torch) {
     if (is_weak_type(item))
-        return "One of the two values is weakly typed, because it was made from a Python number "
-               "without a dtype; an update, for example, then gives it its type. Give it a dtype "
-               "where it is made: jnp.array(1.0, jnp.float32), not jnp.array(1.0) or 1.0.";
+        return "One of the two values is weakly typed (weak_type), because it was made from a "
+               "Python number without a dtype; an update, for example, then gives it its type. "
+               "Give it a dtype where it is made: jnp.array(1.0, jnp.float32), not jnp.array(1.0) "
+               "or 1.0. If a library makes it, give it its dtype before the first step: "
+               "jnp.asarray(x, dtype=x.dtype).";
     return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
                  : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
                    "and of Python scalars that change their type.";
