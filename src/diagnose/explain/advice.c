@@ -127,6 +127,31 @@ static const char *parameters_advice(const rk_explained *item, bool torch) {
                    "where there are none (a mask of ones), and always return the same.";
 }
 
+static bool is_none(const char *text) {
+    return !text || strcmp(text, "none") == 0;
+}
+
+// Returns whether only one of the two programs has a sharding for an input.
+static bool is_committed_once(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    return head && head->kind == RK_DIFFERENCE_SHARDING && head->op &&
+           strcmp(head->op, "parameter") == 0 && is_none(head->before) != is_none(head->after);
+}
+
+static const char *sharding_advice(const rk_explained *item, bool torch) {
+    if (torch)
+        return "Mark the sharding of this tensor once, at the start (xs.mark_sharding), the same "
+               "in every run.";
+    if (is_committed_once(item))
+        return "In one program this array is committed to its devices, and in the other it is not. "
+               "Committed are a restored checkpoint, the result of jax.device_put with a sharding, "
+               "and what is computed from them; a fresh jnp array is not. Place it once, before "
+               "the first step: jax.device_put(state, sharding), after the initialization or the "
+               "restore.";
+    return "Give this array one sharding (jax.device_put with a NamedSharding, or in_shardings), "
+           "the same at every call.";
+}
+
 static const char *structure_advice(const rk_explained *item, bool torch) {
     if (!item->nearest_of)
         return "The source, or a setting that it reads, has changed since that run: it compiles "
@@ -151,11 +176,7 @@ static const char *advice_for(const rk_explained *item) {
     case RK_CAUSE_PARAMETERS:
         return parameters_advice(item, torch);
     case RK_CAUSE_SHARDING:
-        return torch
-                   ? "Mark the sharding of this tensor once, at the start (xs.mark_sharding), the "
-                     "same in every run."
-                   : "Give this array one sharding (jax.device_put with a NamedSharding, or "
-                     "in_shardings), the same at every call.";
+        return sharding_advice(item, torch);
     case RK_CAUSE_OPTIONS:
         return "Use the same compile options at every call and in every run.";
     case RK_CAUSE_ENVIRONMENT:

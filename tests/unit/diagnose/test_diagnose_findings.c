@@ -366,6 +366,14 @@ static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {
     assert_null(find_pattern(RK_PATTERN_EAGER_STARTUP));
 }
 
+static void a_committed_array_is_placed_once(void **state) {
+    ask(*state, "committed", 1);
+    ask(*state, "committed", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHARDING);
+    expect_in(explanation.items[1].advice, "jax.device_put(state, sharding)");
+}
+
 static void advice_names_the_library_of_the_start(void **state) {
     start(*state, "linen", 20);
     explain(*state);
@@ -541,6 +549,7 @@ int main(void) {
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
+        TEST(a_committed_array_is_placed_once),
         TEST(advice_names_the_library_of_the_start),
         TEST(many_late_operations_of_a_line_are_one_finding),
         TEST(few_late_operations_are_no_finding),
