@@ -49,6 +49,32 @@ static const char *bare_op(const char *op) {
     return dot ? dot + 1 : op ? op : "";
 }
 
+// Returns whether a sharding of Shardy shards no dimension: "[{}, {}]".
+static bool shards_nothing(const char *text) {
+    return text[0] == '[' && text[strspn(text, "[]{}, ")] == '\0';
+}
+
+// Appends what a sharding means, if it is one of the plain ones.
+static void write_sharding_words(const char *text, rk_buf *out) {
+    unsigned device;
+    char end;
+    const char *maximal = text ? strstr(text, "{maximal device=") : NULL;
+    if (!text || strcmp(text, "none") == 0)
+        rk_buf_add_text(out, " (no sharding is given)");
+    else if (shards_nothing(text) || strstr(text, "{replicated}"))
+        rk_buf_add_text(out, " (replicated on all its devices)");
+    else if (maximal && sscanf(maximal, "{maximal device=%u%c", &device, &end) == 2 && end == '}')
+        rk_buf_add_format(out, " (on device %u alone)", device);
+}
+
+// Writes the two sides of a sharding, with what they mean.
+static void write_shardings(const rk_difference *d, rk_buf *out) {
+    rk_buf_add_format(out, ": %s", or_none(d->before));
+    write_sharding_words(d->before, out);
+    rk_buf_add_format(out, " → %s", or_none(d->after));
+    write_sharding_words(d->after, out);
+}
+
 static void write_plain(const rk_difference *d, rk_buf *out) {
     const char *attribute = d->attribute ? d->attribute : "";
     bool is_input = d->op && strcmp(d->op, "parameter") == 0;
@@ -61,6 +87,9 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
         }
         rk_buf_add_format(out, "%s%s %s: %s", is_input ? "input " : "", attribute,
                           d->after ? "added" : "removed", or_none(d->after ? d->after : d->before));
+        if (d->constant)
+            rk_buf_add_format(out, "; the %s program has the constant %s in its place",
+                              d->after ? "earlier" : "later", d->constant);
         return;
     case RK_DIFFERENCE_OP_ADDED:
     case RK_DIFFERENCE_OP_REMOVED:
@@ -84,6 +113,10 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
         rk_buf_add_format(out, "constant in %s", bare_op(d->op));
     else
         rk_buf_add_format(out, "%s%s%s", bare_op(d->op), *attribute ? " " : "", attribute);
+    if (d->kind == RK_DIFFERENCE_SHARDING && is_input) {
+        write_shardings(d, out);
+        return;
+    }
     rk_buf_add_format(out, ": %s → %s", or_none(d->before), or_none(d->after));
 }
 

@@ -158,6 +158,8 @@ void rk_journal_add_steps(rk_journal *journal, const rk_journal_steps *steps) {
         rk_json_member_uint(json, "executions", steps->executions);
         rk_json_member_uint(json, "programs", steps->programs);
         rk_json_member_uint(json, "new_programs", steps->new_programs);
+        if (steps->programs_before > 0)
+            rk_json_member_uint(json, "programs_before", steps->programs_before);
         rk_json_member_uint(json, "compiles", steps->compiles);
         rk_json_member_uint(json, "work", steps->work);
         add_transfers(json, &steps->transfers);

@@ -133,6 +133,8 @@ typedef struct rk_journal_steps {
     uint64_t steps;
     uint64_t programs;     // distinct programs in one step, the maximum over these steps
     uint64_t new_programs; // programs executed for the first time
+    // Distinct programs that the process executed before this range; 0: none, or not known.
+    uint64_t programs_before;
     uint64_t compiles;
     uint64_t work;               // executions, weighted with the scores of their programs
     rk_journal_counts transfers; // `executions` is unused

@@ -285,6 +285,7 @@ static rk_err *add_steps(rk_run_builder *builder, const json_t *event, uint64_t 
                   .steps = take_uint(event, "steps"),
                   .programs = take_uint(event, "programs"),
                   .new_programs = take_uint(event, "new_programs"),
+                  .programs_before = take_uint(event, "programs_before"),
                   .work = take_uint(event, "work"),
                   .compiles = take_uint(event, "compiles"),
                   .transfers = take_counts(event)},

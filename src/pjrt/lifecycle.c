@@ -16,6 +16,7 @@
 #include "pjrt/memory.h"
 #include "pjrt/prefetch_internal.h"
 #include "pjrt/record_internal.h"
+#include "pjrt/strict.h"
 
 // The limit for serialized executables that wait for a slow store.
 #define SERIALIZED_MAX_BYTES ((size_t)2 << 30)
@@ -57,6 +58,7 @@ static void at_exit(void) {
     if (runtime->store)
         rk_store_flush_usage(runtime->store);
     rk_counts_write(true);
+    rk_strict_end(runtime);
     rk_journal_add_end(runtime->journal);
     rk_runtime_check_journal(runtime);
     // From here on, every hook only calls the plugin. Nothing is freed, because other threads may

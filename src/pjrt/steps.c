@@ -35,6 +35,7 @@ static void write_range(void *context, const rk_step_range *range) {
                              .steps = range->steps,
                              .programs = sums->programs,
                              .new_programs = sums->new_programs,
+                             .programs_before = range->programs_before,
                              .compiles = sums->compiles,
                              .work = sums->work,
                              .transfers = {.host_to_device = sums->host_to_device,

@@ -15,6 +15,7 @@
 static atomic_bool is_warm; // never reset
 // Warm-up was ended by the kind "auto", which cannot foresee functions that come later.
 static atomic_bool is_guessed;
+static atomic_bool has_begun; // a program came after warm-up, as far as it was known then
 
 static void become_warm(const rk_runtime *runtime, const char *because, uint64_t executions) {
     if (!atomic_exchange(&is_warm, true))
@@ -108,6 +109,8 @@ static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool
         return true;
     const char *because = reason_to_be_warm(runtime, state);
     bool by_steps = kind == RK_WARMUP_AUTO || kind == RK_WARMUP_STEPS;
+    if (because)
+        atomic_store(&has_begun, true);
     *out_doubtful = kind == RK_WARMUP_AUTO || (by_steps && !state->is_training);
     // An evaluation or an initialization before the training does not end warm-up.
     if (because && (!by_steps || state->is_training)) {
@@ -172,4 +175,71 @@ void rk_strict_note(const rk_request *r) {
         rk_log_warn("%s took %" PRIu64 ".%" PRIu64 " s to compile, after warm-up",
                     r->name ? r->name : "a program", r->outcome.compile_ns / NS_PER_S,
                     r->outcome.compile_ns / (NS_PER_S / 10) % 10);
+}
+
+// What is missing for the end of warm-up.
+static void write_missing(const rk_runtime *runtime, const rk_steps_state *state, rk_buf *out) {
+    const rk_warmup *warmup = &runtime->settings->warmup;
+    bool by_steps = warmup->kind == RK_WARMUP_AUTO || warmup->kind == RK_WARMUP_STEPS;
+    uint64_t ran_ns = rk_monotonic_ns() - runtime->started_ns;
+    if (by_steps && state->steps == 0)
+        rk_buf_add_text(out, "the steps of this process are not known");
+    else if (warmup->kind == RK_WARMUP_STEPS)
+        rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " steps", state->steps, warmup->count);
+    else if (warmup->kind == RK_WARMUP_AUTO)
+        rk_buf_add_format(
+            out, "%" PRIu64 " of %d steps in a row, and %" PRIu64 " of %d s, without anything new",
+            state->flat_steps, RK_STRICT_FLAT_STEPS, state->since_growth_ns / NS_PER_S,
+            RK_STRICT_FLAT_SECONDS);
+    else if (warmup->kind == RK_WARMUP_COMPILES)
+        rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " compilations", state->compiles,
+                          warmup->count);
+    else if (warmup->kind == RK_WARMUP_SECONDS)
+        rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " s", ran_ns / NS_PER_S,
+                          warmup->count / NS_PER_S);
+    else
+        rk_buf_add_text(out, "the program did not mark it");
+}
+
+static const char *remedy_of(const rk_runtime *runtime, const rk_steps_state *state) {
+    switch (runtime->settings->warmup.kind) {
+    case RK_WARMUP_AUTO:
+    case RK_WARMUP_STEPS:
+        return state->steps == 0 ? "mark the steps with rekindle.step(), or call "
+                                   "rekindle.mark_warm() where warm-up is over"
+                                 : "set REKINDLE_WARMUP to fewer steps (\"N steps\"), or call "
+                                   "rekindle.mark_warm() where warm-up is over";
+    case RK_WARMUP_COMPILES:
+        return "set REKINDLE_WARMUP to fewer compilations, or call rekindle.mark_warm() where "
+               "warm-up is over";
+    case RK_WARMUP_SECONDS:
+        return "set REKINDLE_WARMUP to fewer seconds, or call rekindle.mark_warm() where warm-up "
+               "is over";
+    case RK_WARMUP_MARK:
+        break;
+    }
+    return "call rekindle.mark_warm() where warm-up is over, or set REKINDLE_WARMUP to "
+           "\"N steps\"";
+}
+
+void rk_strict_write_end(const rk_runtime *runtime, const rk_steps_state *state, rk_buf *out) {
+    static const char *const modes[] = {"off", "warn", "fail"};
+    if (state->compiles == 0 || reason_to_be_warm(runtime, state))
+        return;
+    rk_buf_add_format(out, "REKINDLE_STRICT=%s never began, because warm-up did not end: ",
+                      modes[runtime->settings->strict]);
+    write_missing(runtime, state, out);
+    rk_buf_add_format(out, "; %s", remedy_of(runtime, state));
+}
+
+void rk_strict_end(const rk_runtime *runtime) {
+    rk_steps_state state;
+    RK_AUTO(rk_buf) line = {0};
+    if (runtime->settings->strict == RK_STRICT_OFF || atomic_load(&is_warm) ||
+        atomic_load(&has_begun))
+        return;
+    rk_steps_get_state(&state);
+    rk_strict_write_end(runtime, &state, &line);
+    if (line.len)
+        rk_log_warn("%s", rk_buf_text(&line));
 }

@@ -83,3 +83,23 @@ def test_control_flow_outside_of_functions_has_its_own_warm_up(store):
 def test_off_is_off(store):
     done = store.start("late.py", *ALL, env=PYTHON)
     assert set(errors(done).values()) == {None} and "warm-up" not in done.stderr
+
+
+def never_began(done):
+    return [line for line in done.stderr.splitlines() if "never began" in line]
+
+
+def test_the_end_says_that_strict_mode_never_began(store):
+    env = PYTHON | {"REKINDLE_STRICT": "fail", "REKINDLE_WARMUP": "200 steps"}
+    done = store.start("late.py", "shape", "unmarked", env=env)
+    assert set(errors(done).values()) == {None}
+    (line,) = never_began(done)
+    assert line.startswith("rekindle: REKINDLE_STRICT=fail never began"), line
+    assert " of 200 steps; set REKINDLE_WARMUP to fewer steps" in line, line
+    # A start that compiles nothing has nothing to refuse.
+    assert never_began(store.start("late.py", "shape", "unmarked", env=env)) == []
+
+
+def test_the_end_says_nothing_if_strict_mode_began(store):
+    assert never_began(store.start("late.py", *ALL, env=FAIL)) == []
+    assert never_began(store.start("late.py", "unmarked", env=PYTHON | {"REKINDLE_MODE": "refresh"})) == []

@@ -31,6 +31,8 @@ static void free_text(rk_difference *difference) {
     rk_free(difference->before);
     rk_free(difference->after);
     rk_free(difference->file);
+    rk_free(difference->constant);
+    rk_free(difference->constant_file);
     rk_stack_cleanup(&difference->stack);
 }
 

@@ -59,6 +59,11 @@ typedef struct rk_difference {
     char *file; // the user's file: from the later program, else from the earlier one
     uint32_t line;
     rk_stack stack; // owned; only for a cause; empty if unknown
+    // Of an added or removed input: the constant that the other program has in its place. NULL if
+    // there is none, or if it is not known.
+    char *constant;      // its value; owned
+    char *constant_file; // the user's file where it is made; owned; NULL: unknown
+    uint32_t constant_line;
 } rk_difference;
 
 typedef struct rk_differences {

@@ -189,6 +189,47 @@ static bool follows_types(const rk_differ *d, const rk_program_index *index, uin
            rk_differ_find_retyped(d, &before, &after);
 }
 
+// Returns the constant of the same type that the other program has in place of an input that only
+// one program has: an operation of both programs takes the input in one of them, and the constant
+// in the other. RK_NO_ID if there is none.
+static uint32_t constant_instead(const rk_differ *d, bool added, uint32_t number) {
+    const rk_program_index *index = added ? d->b : d->a, *other = added ? d->a : d->b;
+    const uint32_t *match = added ? d->back : d->match;
+    uint32_t input = index->parameters[number].value;
+    for (uint32_t i = 0; i < index->item_count && input != RK_NO_ID; i++) {
+        if (match[i] == RK_NO_ID)
+            continue;
+        const rk_op *x = &index->model->ops.items[index->items[i].op];
+        const rk_op *y = &other->model->ops.items[other->items[match[i]].op];
+        for (uint32_t k = 0; k < x->operand_count && k < y->operand_count; k++) {
+            uint32_t there = other->model->operands.items[y->first_operand + k];
+            if (index->model->operands.items[x->first_operand + k] == input &&
+                other->literal[there] != RK_NO_ID &&
+                rk_differ_hash_type(index, input, true) == rk_differ_hash_type(other, there, true))
+                return other->literal[there];
+        }
+    }
+    return RK_NO_ID;
+}
+
+// Adds to the last difference the constant that the other program has in place of the input.
+static rk_err *note_constant(const rk_differ *d, bool added, uint32_t number) {
+    const rk_program_index *other = added ? d->a : d->b;
+    rk_difference *last = &d->out->list.items[d->out->list.count - 1];
+    uint32_t op = constant_instead(d, added, number);
+    rk_source place = {0};
+    RK_AUTO(rk_buf) value = {0};
+    if (op == RK_NO_ID)
+        return NULL;
+    rk_differ_write_constant(other, op, &value);
+    RK_TRY(rk_buf_status(&value));
+    RK_TRY(rk_difference_text(rk_buf_span(&value), &last->constant));
+    if (!rk_program_index_source(other, op, &place))
+        return NULL;
+    last->constant_line = place.line;
+    return rk_difference_text(place.file, &last->constant_file);
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool placed) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = subject_of(index, number);
@@ -202,10 +243,12 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool pla
     write_parameter_type(index, number, &type);
     subject.follows = follows_types(d, index, number);
     d->parameters += !subject.follows;
-    return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
+    size_t count = d->out->list.count;
+    RK_TRY(rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
                          &subject, name_of(index, number, buffer),
                          added ? (rk_span){0} : rk_buf_span(&type),
-                         added ? rk_buf_span(&type) : (rk_span){0});
+                         added ? rk_buf_span(&type) : (rk_span){0}));
+    return d->out->list.count > count ? note_constant(d, added, number) : NULL;
 }
 
 // Compares the matched inputs by one kind of difference: shapes, types, or attributes.

@@ -67,9 +67,11 @@ static bool is_weak_type(const rk_explained *item) {
 
 static const char *dtype_advice(const rk_explained *item, bool torch) {
     if (is_weak_type(item))
-        return "One of the two values is weakly typed, because it was made from a Python number "
-               "without a dtype; an update, for example, then gives it its type. Give it a dtype "
-               "where it is made: jnp.array(1.0, jnp.float32), not jnp.array(1.0) or 1.0.";
+        return "One of the two values is weakly typed (weak_type), because it was made from a "
+               "Python number without a dtype; an update, for example, then gives it its type. "
+               "Give it a dtype where it is made: jnp.array(1.0, jnp.float32), not jnp.array(1.0) "
+               "or 1.0. If a library makes it, give it its dtype before the first step: "
+               "jnp.asarray(x, dtype=x.dtype).";
     return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
                  : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
                    "and of Python scalars that change their type.";
@@ -117,11 +119,37 @@ static const char *parameters_advice(const rk_explained *item, bool torch) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device: torch.zeros(1, dtype=…).to(device).";
-    return torch ? "Inputs come and go with what the batch holds: always pass all of them, with "
-                   "neutral values where there are none (a mask of ones); AdamW and its like with "
-                   "capturable=True keep their step on the device."
+    return torch ? "An input is there in one program and not in the other. If it is an optional "
+                   "value, such as a mask, always pass it, with a neutral value where there is "
+                   "none (a mask of ones). AdamW and its like with capturable=True keep their step "
+                   "on the device."
                  : "Inputs or results come and go: always pass all of them, with neutral values "
                    "where there are none (a mask of ones), and always return the same.";
+}
+
+static bool is_none(const char *text) {
+    return !text || strcmp(text, "none") == 0;
+}
+
+// Returns whether only one of the two programs has a sharding for an input.
+static bool is_committed_once(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    return head && head->kind == RK_DIFFERENCE_SHARDING && head->op &&
+           strcmp(head->op, "parameter") == 0 && is_none(head->before) != is_none(head->after);
+}
+
+static const char *sharding_advice(const rk_explained *item, bool torch) {
+    if (torch)
+        return "Mark the sharding of this tensor once, at the start (xs.mark_sharding), the same "
+               "in every run.";
+    if (is_committed_once(item))
+        return "In one program this array is committed to its devices, and in the other it is not. "
+               "Committed are a restored checkpoint, the result of jax.device_put with a sharding, "
+               "and what is computed from them; a fresh jnp array is not. Place it once, before "
+               "the first step: jax.device_put(state, sharding), after the initialization or the "
+               "restore.";
+    return "Give this array one sharding (jax.device_put with a NamedSharding, or in_shardings), "
+           "the same at every call.";
 }
 
 static const char *structure_advice(const rk_explained *item, bool torch) {
@@ -148,11 +176,7 @@ static const char *advice_for(const rk_explained *item) {
     case RK_CAUSE_PARAMETERS:
         return parameters_advice(item, torch);
     case RK_CAUSE_SHARDING:
-        return torch
-                   ? "Mark the sharding of this tensor once, at the start (xs.mark_sharding), the "
-                     "same in every run."
-                   : "Give this array one sharding (jax.device_put with a NamedSharding, or "
-                     "in_shardings), the same at every call.";
+        return sharding_advice(item, torch);
     case RK_CAUSE_OPTIONS:
         return "Use the same compile options at every call and in every run.";
     case RK_CAUSE_ENVIRONMENT:
@@ -256,6 +280,30 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
     }
 }
 
+// A value that is made anew on the device (zeros before an inner loop) is a constant of the first
+// program that uses it. Later programs take the result of the first one as an input.
+static void advise_on_constant(const rk_explained *item, rk_buf *text) {
+    const rk_difference *head = rk_explained_head(item);
+    const char *slash = head->constant_file ? strrchr(head->constant_file, '/') : NULL;
+    bool torch = rk_explained_is_torch(item);
+    rk_buf_add_text(text, item->differences.cause_count > 1
+                              ? "These values are constants in one program and inputs"
+                              : "This value is a constant in one program and an input");
+    rk_buf_add_format(text, " in the other. The constant (%s) comes from ", head->constant);
+    if (head->constant_file)
+        rk_buf_add_format(text, "line %u of %s", head->constant_line,
+                          slash ? slash + 1 : head->constant_file);
+    else
+        rk_buf_add_text(text, "a line that is not known");
+    rk_buf_add_text(
+        text, torch ? ", such as zeros that are made on the device before an inner loop. Make it "
+                      "an input of each step: create it with at least one dimension on the host "
+                      "and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
+                      "torch_xla.sync() right after it is created. zero_() makes it a constant "
+                      "again."
+                    : ". Pass it as an argument of the same type at every call.");
+}
+
 rk_err *rk_advise(rk_explained *item) {
     const char *advice = advice_for(item);
     if (!advice)
@@ -266,6 +314,8 @@ rk_err *rk_advise(rk_explained *item) {
         item->is_eager && item->cause == RK_CAUSE_CONSTANT && !(head && rk_is_sketchy(head));
     if (is_operation)
         advise_on_operation(item, &text);
+    else if (rk_explained_is_constant(item) && !item->is_startup && !item->accumulates)
+        advise_on_constant(item, &text);
     else
         rk_buf_add_text(&text, advice);
     if (item->package)

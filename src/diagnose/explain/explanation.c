@@ -83,3 +83,10 @@ void rk_explained_be_first(rk_explained *item) {
     item->nearest_run = NULL;
     item->similarity = 0;
 }
+
+bool rk_explained_is_constant(const rk_explained *explained) {
+    for (size_t i = 0; i < explained->differences.cause_count; i++)
+        if (!explained->differences.items[i].constant)
+            return false;
+    return explained->cause == RK_CAUSE_PARAMETERS && explained->differences.cause_count > 0;
+}

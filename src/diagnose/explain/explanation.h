@@ -117,6 +117,9 @@ bool rk_explained_is_unread(const rk_explained *explained);
 // True if versions of libraries changed that may be the reason for the program's differences.
 bool rk_explained_has_libraries(const rk_explained *explained);
 
+// True if all that differs are inputs in whose place the other program has constants.
+bool rk_explained_is_constant(const rk_explained *explained);
+
 // The first difference that is a cause; NULL if there is none.
 static inline const rk_difference *rk_explained_head(const rk_explained *item) {
     return item->differences.cause_count ? &item->differences.items[0] : NULL;

@@ -224,38 +224,73 @@ static bool belongs(const rk_explanation *x, const rk_explained *item, rk_patter
                   rk_explained_head(item) && count_inputs(item) && !item->is_startup;
     if (kind == RK_PATTERN_ALTERNATION)
         return inputs && item->accumulates;
-    return inputs && !item->accumulates && is_same_function_with_other_inputs(item) &&
-           !grows(x, item);
+    return inputs && !item->accumulates && !rk_explained_is_constant(item) &&
+           is_same_function_with_other_inputs(item) && !grows(x, item);
 }
 
-static const rk_explained *item_of(const rk_explanation *x, const rk_run_compile *compile) {
+// Returns the number of the item of a request; the number of items if there is none. The items are
+// in the order of the run's requests.
+static size_t position_of(const rk_explanation *x, const rk_run_compile *of) {
+    size_t low = 0, high = x->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (x->items[middle].compile < of)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < x->count && x->items[low].compile == of ? low : x->count;
+}
+
+// Finds the request that the chain of compared programs of each item begins with. A program is
+// mostly compared with one that comes before it in the list, whose head is known then.
+static void find_heads(const rk_explanation *x, const rk_run_compile **heads) {
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_run_compile *head = x->items[i].compile;
+        size_t at = i;
+        for (size_t links = 0; links < x->count && at < x->count && !heads[at]; links++) {
+            if (!x->items[at].nearest_of)
+                break;
+            head = x->items[at].nearest_of;
+            at = position_of(x, head);
+        }
+        heads[i] = at < x->count && heads[at] ? heads[at] : head;
+    }
+}
+
+// The programs that may belong to a group.
+typedef struct candidates {
+    bool *open;                   // belongs to no group yet; owned
+    const rk_run_compile **heads; // of the chains; owned
+} candidates;
+
+static void candidates_cleanup(candidates *list) {
+    rk_free(list->open);
+    rk_free(list->heads);
+}
+
+static rk_err *find_candidates(const rk_explanation *x, rk_pattern_kind kind,
+                               candidates *out_list) {
+    out_list->open = rk_calloc(x->count + 1, sizeof *out_list->open);
+    out_list->heads = rk_calloc(x->count + 1, sizeof *out_list->heads);
+    if (!out_list->open || !out_list->heads)
+        return rk_err_no_memory();
+    find_heads(x, out_list->heads);
     for (size_t i = 0; i < x->count; i++)
-        if (x->items[i].compile == compile)
-            return &x->items[i];
+        out_list->open[i] = belongs(x, &x->items[i], kind);
     return NULL;
 }
 
-// Returns the request that the chain of compared programs begins with. Functions of one name, such
-// as the graphs of PyTorch/XLA, may each have a second set of inputs: these chains are not one.
-static const rk_run_compile *first_of_chain(const rk_explanation *x, const rk_explained *item) {
-    const rk_run_compile *first = item->compile;
-    for (size_t i = 0; i < x->count && item && item->nearest_of; i++) {
-        first = item->nearest_of;
-        item = item_of(x, first);
-    }
-    return first;
-}
-
-// Moves the programs that belong with the first member from `open` to the members.
-static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, bool *open,
-                           rk_members *members) {
-    const rk_explained *member = members->items[0];
-    const rk_run_compile *first = first_of_chain(x, member);
-    for (size_t k = 0; k < x->count; k++) {
-        if (!open[k] || !same_function(member, &x->items[k]) ||
-            (kind != RK_PATTERN_ALTERNATION && first_of_chain(x, &x->items[k]) != first))
+// Moves the programs that belong with the first one from the candidates to the members. Functions
+// of one name, such as the graphs of PyTorch/XLA, may each have a second set of inputs: their
+// chains are not one.
+static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, size_t first,
+                           candidates *list, rk_members *members) {
+    for (size_t k = first; k < x->count; k++) {
+        if (!list->open[k] || !same_function(&x->items[first], &x->items[k]) ||
+            (kind != RK_PATTERN_ALTERNATION && list->heads[k] != list->heads[first]))
             continue;
-        open[k] = false;
+        list->open[k] = false;
         RK_TRY(rk_members_add(members, &x->items[k]));
     }
     return NULL;
@@ -263,18 +298,13 @@ static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, bool *
 
 static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     const rk_explanation *x = e->out;
-    rk_autofree bool *open = rk_calloc(x->count + 1, sizeof *open); // belong to no group yet
-    if (!open)
-        return rk_err_no_memory();
-    for (size_t i = 0; i < x->count; i++)
-        open[i] = belongs(x, &x->items[i], kind);
+    RK_AUTO(candidates) list = {0};
+    RK_TRY(find_candidates(x, kind, &list));
     for (size_t i = 0; i < x->count; i++) {
-        if (!open[i])
+        if (!list.open[i])
             continue;
         RK_AUTO(rk_members) members = {0};
-        open[i] = false;
-        RK_TRY(rk_members_add(&members, &x->items[i]));
-        RK_TRY(add_members(x, kind, open, &members));
+        RK_TRY(add_members(x, kind, i, &list, &members));
         if (members.count >= least)
             RK_TRY(add_group(e, &members, kind));
     }

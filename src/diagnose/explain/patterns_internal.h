@@ -18,6 +18,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_graph_fragments(rk_explainer *e, size_t p
                                                        const rk_process_steps *steps,
                                                        bool *out_found);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_late_operations(rk_explainer *e); // fragments of one line
 
 // Number of the first request of a process for a program; UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);

@@ -289,12 +289,42 @@ static void forget_variants(rk_explanation *x, const group *g) {
             rk_explained_be_first(&x->items[g->items[i]->item - x->items]);
 }
 
-static bool is_of_keras(const group *g) {
-    const rk_stack *stack = &g->items[0]->stack;
+// Libraries that make initial values, and how to make them with one program. The first of them that
+// a stack has decides: a model of Keras may run on another library.
+static const struct library {
+    const char *package, *module; // `module`: a part of the file's path; NULL: any
+    const char *remedy;           // NULL: the library has none
+} libraries[] = {
+    {"keras", NULL, NULL},
+    {"flax", "/flax/linen/", "With Flax: jax.jit(model.init)(…)."},
+    {"flax", "/flax/nnx/", "With Flax NNX: nnx.jit on the function that makes the model."},
+    {"equinox", NULL, "With Equinox: eqx.filter_jit on the function that makes the model."},
+    {"optax", NULL, "With Optax: jax.jit(tx.init)(params)."},
+};
+
+static bool has_library(const rk_stack *stack, const struct library *library) {
     for (size_t i = 0; i < stack->count; i++)
-        if (rk_span_is(rk_source_package(rk_span_text(stack->frames[i].file)), "keras"))
+        if (rk_span_is(rk_source_package(rk_span_text(stack->frames[i].file)), library->package) &&
+            (!library->module || strstr(stack->frames[i].file, library->module)))
             return true;
     return false;
+}
+
+// The library that most of the operations come from; NULL if there is none, or if it is not known:
+// JAX leaves frames of its own and of some libraries out.
+static const struct library *library_of(const group *g) {
+    const struct library *best = NULL;
+    size_t most = g->count / 2;
+    for (size_t k = 0; k < RK_ARRAY_LEN(libraries); k++) {
+        size_t count = 0;
+        for (size_t i = 0; i < g->count; i++)
+            count += has_library(&g->items[i]->stack, &libraries[k]);
+        if (count <= most)
+            continue;
+        most = count;
+        best = &libraries[k];
+    }
+    return best;
 }
 
 // Returns whether jax.jit may take the called function as it is: a plain function of the user's own
@@ -316,7 +346,8 @@ static void finding_cleanup(finding *found) {
 }
 
 static void add_advice(const group *g, const finding *found, rk_buf *out) {
-    if (is_of_keras(g)) {
+    const struct library *library = library_of(g);
+    if (library && !library->remedy) {
         rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
                              "starts load these programs. Fewer different shapes compile fewer "
                              "programs.");
@@ -329,11 +360,11 @@ static void add_advice(const group *g, const finding *found, rk_buf *out) {
         rk_buf_add_text(out, "Move the lines that make the initial values into a function of "
                              "their own, and jit that, so that they are one program.");
     else
-        rk_buf_add_text(out,
-                        "Compute the initial values in one function and jit that, so that they "
-                        "are one program (flax: jax.jit(model.init), nnx.jit; equinox: "
-                        "eqx.filter_jit). A call that keeps state, or that also runs the steps, "
-                        "cannot be jitted as a whole.");
+        rk_buf_add_format(out,
+                          "Compute the initial values in one function and jit that, so that they "
+                          "are one program.%s%s A call that keeps state, or that also runs the "
+                          "steps, cannot be jitted as a whole.",
+                          library ? " " : "", library ? library->remedy : "");
     rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound by "
                          "functools.partial.");
 }

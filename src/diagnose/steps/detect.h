@@ -59,8 +59,9 @@ typedef struct rk_step_range {
     uint64_t first_execution; // number in the process, from 0; cuts off earlier ranges that reach
                               // beyond this
     uint64_t steps;
-    bool is_marked;    // the program marked the ends of the steps
-    rk_step_sums sums; // of all steps together
+    bool is_marked;           // the program marked the ends of the steps
+    uint64_t programs_before; // distinct programs executed before the range
+    rk_step_sums sums;        // of all steps together
 } rk_step_range;
 
 typedef struct rk_step_detector rk_step_detector;

@@ -24,20 +24,41 @@ static void ranges_cleanup(ranges *list) {
     rk_free(list->items);
 }
 
+static uint64_t part_of(uint64_t count, double share) {
+    return (uint64_t)((double)count * share);
+}
+
+// Shortens a range to the executions before `next`. What `next` counts does not count here, too: of
+// programs, the journal says how many were executed before `next`. All else is in proportion,
+// because the steps of a range are equal.
+static void cut(rk_journal_steps *range, const rk_journal_steps *next) {
+    uint64_t limit = next->first_execution - range->first_execution;
+    if (range->executions <= limit)
+        return;
+    double kept = (double)limit / (double)range->executions;
+    rk_journal_counts *transfers = &range->transfers;
+    range->steps = part_of(range->steps, kept);
+    range->work = part_of(range->work, kept);
+    range->compiles = part_of(range->compiles, kept);
+    transfers->host_to_device = part_of(transfers->host_to_device, kept);
+    transfers->host_to_device_bytes = part_of(transfers->host_to_device_bytes, kept);
+    transfers->device_to_host = part_of(transfers->device_to_host, kept);
+    transfers->device_to_host_bytes = part_of(transfers->device_to_host_bytes, kept);
+    range->executions = limit;
+    uint64_t before = next->programs_before;
+    if (before >= range->programs_before && before - range->programs_before < range->new_programs &&
+        before > 0)
+        range->new_programs = before - range->programs_before;
+}
+
 // Adds a range. It replaces earlier ranges of the same executions, and cuts a range that overlaps
 // it.
 static void add_range(ranges *list, const rk_journal_steps *range) {
     while (list->count > 0 &&
            list->items[list->count - 1].first_execution >= range->first_execution)
         list->count--;
-    rk_journal_steps *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
-    uint64_t limit = last ? range->first_execution - last->first_execution : 0;
-    if (last && last->executions > limit) {
-        double kept = (double)limit / (double)last->executions;
-        last->steps = (uint64_t)((double)last->steps * kept);
-        last->work = (uint64_t)((double)last->work * kept);
-        last->executions = limit;
-    }
+    if (list->count > 0)
+        cut(&list->items[list->count - 1], range);
     list->items[list->count++] = *range;
 }
 

@@ -66,6 +66,7 @@ void rk_step_detector_close(rk_step_detector *r, uint32_t id, const rk_step_dete
         rk_step_detector_emit(r);
         r->range = (rk_step_range){.rhythm = id,
                                    .first_execution = r->open.executions,
+                                   .programs_before = r->open.new_programs,
                                    .is_marked = r->is_marked && id > 0};
     }
     r->range.steps += id > 0;

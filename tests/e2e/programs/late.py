@@ -1,7 +1,7 @@
 """Compiles after warm-up and prints the outcome: another length, a changed constant, a new function; or control flow
 outside of any jitted function, over another function or with another length.
 
-usage: late.py [shape] [constant] [new] [control] [length] [wait]
+usage: late.py [shape] [constant] [new] [control] [length] [wait] [unmarked]
 """
 
 import json
@@ -61,7 +61,7 @@ for _ in range(30):
     jax.block_until_ready(step(w, long))
 if "wait" in words:  # until warm-up ends by itself
     time.sleep(3.1)
-else:
+elif "unmarked" not in words:
     rekindle.mark_warm()
 results = []
 if "shape" in words:

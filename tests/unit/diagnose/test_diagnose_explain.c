@@ -75,6 +75,8 @@ static void a_weak_type_is_named(void **state) {
     assert_string_equal(head->before, "weakly typed tensor<f32>");
     assert_string_equal(head->after, "tensor<f32>");
     assert_non_null(strstr(explanation.items[1].advice, "where it is made"));
+    assert_non_null(strstr(explanation.items[1].advice, "weakly typed (weak_type)"));
+    assert_non_null(strstr(explanation.items[1].advice, "jnp.asarray(x, dtype=x.dtype)"));
 }
 
 static void a_counter_that_goes_on_in_the_next_start_is_one(void **state) {

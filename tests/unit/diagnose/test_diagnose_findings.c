@@ -144,6 +144,35 @@ static void a_sum_that_starts_from_a_number_starts_from_a_tensor(void **state) {
     expect_not_in(explanation.items[1].advice, "mask");
 }
 
+// Zeros that are made anew in each epoch are a constant of its first step, whichever program comes
+// first. Nothing comes with the batch.
+static void zeros_of_an_epoch_are_a_constant(void **state) {
+    ask(*state, "torch_epoch", 1);
+    ask(*state, "torch_epoch", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    const rk_difference *head = rk_explained_head(&explanation.items[1]);
+    assert_int_equal(head->kind, RK_DIFFERENCE_PARAMETER_ADDED);
+    assert_null(head->before);
+    assert_string_equal(head->constant, "0");
+    assert_int_equal(head->constant_line, 7);
+    expect_in(explanation.items[1].advice, "a constant in one program and an input in the other");
+    expect_in(explanation.items[1].advice, "line 7 of train.py");
+    expect_in(explanation.items[1].advice, "torch.zeros(1, dtype=…).to(device)");
+    expect_not_in(explanation.items[1].advice, "batch");
+}
+
+static void zeros_that_come_later_are_a_constant(void **state) {
+    ask(*state, "torch_epoch", 2);
+    ask(*state, "torch_epoch", 1);
+    explain(*state);
+    const rk_difference *head = rk_explained_head(&explanation.items[1]);
+    assert_int_equal(head->kind, RK_DIFFERENCE_PARAMETER_REMOVED);
+    assert_null(head->after);
+    assert_string_equal(head->constant, "0");
+    expect_in(explanation.items[1].advice, "line 7 of train.py");
+}
+
 // One more input, which is no sum.
 static void an_optional_input_is_no_sum(void **state) {
     ask(*state, "torch_key", 1);
@@ -337,6 +366,50 @@ static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {
     assert_null(find_pattern(RK_PATTERN_EAGER_STARTUP));
 }
 
+static void a_committed_array_is_placed_once(void **state) {
+    ask(*state, "committed", 1);
+    ask(*state, "committed", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHARDING);
+    expect_in(explanation.items[1].advice, "jax.device_put(state, sharding)");
+}
+
+static void advice_names_the_library_of_the_start(void **state) {
+    start(*state, "linen", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->advice, "jax.jit(model.init)");
+    expect_not_in(pattern->advice, "nnx");
+    expect_not_in(pattern->advice, "eqx");
+}
+
+// A line of the loop that calculates outside of any jitted function, and compiles so many programs.
+static void ask_for_late_operations(fixture *f, unsigned count) {
+    ask(f, "shape", 1);
+    ask_for_operations(f, "eager", 1, count);
+    execute(f, 1, 0);
+    executed[0].executions = 1000;
+    explain(f);
+}
+
+static void many_late_operations_of_a_line_are_one_finding(void **state) {
+    ask_for_late_operations(*state, 12);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, 12);
+    assert_int_equal(pattern->lost_ns, 1200000000);
+    assert_non_null(pattern->file);
+    expect_in(pattern->summary, "12 operations on one line are compiled one by one after the");
+    expect_in(pattern->advice, "NumPy");
+}
+
+static void few_late_operations_are_no_finding(void **state) {
+    ask_for_late_operations(*state, 9);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
 static void advice_names_a_plain_function(void **state) {
     start(*state, "plain", 20);
     explain(*state);
@@ -352,6 +425,10 @@ static void advice_does_not_name_a_bound_method(void **state) {
     assert_non_null(pattern);
     expect_not_in(pattern->advice, "jax.jit(create)");
     expect_in(pattern->advice, "keeps state");
+    // The job uses none of these libraries.
+    expect_not_in(pattern->advice, "lax");
+    expect_not_in(pattern->advice, "eqx");
+    expect_not_in(pattern->advice, "Keras");
 }
 
 // Blocks.
@@ -472,6 +549,12 @@ int main(void) {
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
+        TEST(a_committed_array_is_placed_once),
+        TEST(advice_names_the_library_of_the_start),
+        TEST(many_late_operations_of_a_line_are_one_finding),
+        TEST(few_late_operations_are_no_finding),
+        TEST(zeros_of_an_epoch_are_a_constant),
+        TEST(zeros_that_come_later_are_a_constant),
         TEST(an_optional_input_is_no_sum),
         TEST(two_graphs_with_two_sets_are_not_one_with_three),
         TEST(keys_that_come_and_go_are_optional),

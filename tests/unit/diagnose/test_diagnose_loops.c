@@ -37,6 +37,8 @@ typedef struct loop {
     rk_run_steps ranges[RANGES_MAX];
     rk_run_model model;
     uint64_t late_seen;
+    bool was_executed[PROGRAMS_MAX];
+    uint64_t distinct; // programs that were executed
 } loop;
 
 static void emit(void *context, const rk_step_range *range) {
@@ -54,6 +56,7 @@ static void emit(void *context, const rk_step_range *range) {
                            .steps = range->steps,
                            .programs = range->sums.programs,
                            .new_programs = range->sums.new_programs,
+                           .programs_before = range->programs_before,
                            .work = range->sums.work};
 }
 
@@ -94,8 +97,11 @@ static void play_word(loop *l, const char *word) {
         unsigned long program = strtoul(word, NULL, 10);
         assert_true(program < l->program_count);
         l->is_dead = ends_at(l, program);
-        if (!l->is_dead)
-            rk_step_detector_execute(l->detector, &l->programs[program]);
+        if (l->is_dead)
+            return;
+        rk_step_detector_execute(l->detector, &l->programs[program]);
+        l->distinct += !l->was_executed[program];
+        l->was_executed[program] = true;
     }
     }
 }
@@ -166,6 +172,12 @@ static bool is_right(const loop *l, uint64_t count) {
     return false;
 }
 
+// The curve of programs over steps ends at the number of distinct programs that were executed.
+static void expect_each_program_once(const rk_process_steps *process, uint64_t distinct) {
+    if (process->count > 0 && process->point_count > 0)
+        assert_int_equal(process->curve[process->point_count - 1].programs, distinct);
+}
+
 // Plays a recording and returns the number of steps.
 static uint64_t count_steps(loop *l) {
     RK_AUTO(rk_buf) events = RK_BUF_INIT(0);
@@ -184,6 +196,7 @@ static uint64_t count_steps(loop *l) {
     l->model.process_count = 1;
     l->model.steps = l->ranges;
     rk_expect_ok(rk_steps_read(&l->model, &steps));
+    expect_each_program_once(&steps.processes[0], l->distinct);
     for (uint64_t i = 0; i < EXECUTIONS_MAX; i++)
         l->step_of[i] =
             rk_steps_of_compile(&steps, &(rk_run_compile){.has_executions = true, .executions = i});
@@ -267,9 +280,72 @@ static void jobs_that_die_have_no_more_steps(void **state) {
     check_all(has_no_step_that_it_did_not_make);
 }
 
+// Jobs of several loops, such as training and evaluation, with programs and lengths by chance.
+
+static uint32_t random_below(uint32_t limit) {
+    static uint64_t random = 1;
+    random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(random >> 33) % limit;
+}
+
+static void execute_any(loop *l, uint32_t program) {
+    l->distinct += !l->was_executed[program];
+    l->was_executed[program] = true;
+    rk_step_detector_execute(l->detector, &l->programs[program]);
+}
+
+static void make_programs(loop *l) {
+    l->program_count = 3 + random_below(10);
+    for (uint32_t i = 0; i < l->program_count; i++)
+        l->programs[i] = (rk_step_program){.number = i,
+                                           .name = i,
+                                           .is_user_name = random_below(4) > 0,
+                                           .operations = 1 + random_below(300),
+                                           .carried = random_below(20),
+                                           .carried_types = 1,
+                                           .carried_bytes = random_below(1000)};
+}
+
+static void run_phases(loop *l) {
+    enum { PHASES = 2, STEP_MAX = 5, TIMES_MAX = 40 };
+    uint32_t programs[PHASES][STEP_MAX], counts[PHASES];
+    for (uint32_t p = 0; p < PHASES; p++) {
+        counts[p] = 1 + random_below(STEP_MAX);
+        for (uint32_t i = 0; i < counts[p]; i++)
+            programs[p][i] = random_below(l->program_count);
+    }
+    for (uint32_t i = random_below(10); i > 0; i--)
+        execute_any(l, random_below(l->program_count));
+    for (uint32_t p = 0; p < 3 * PHASES; p++)
+        for (uint32_t times = 1 + random_below(TIMES_MAX); times > 0; times--)
+            for (uint32_t i = 0; i < counts[p % PHASES]; i++)
+                execute_any(l, programs[p % PHASES][i]);
+}
+
+static void programs_of_several_loops_count_once(void **state) {
+    (void)state;
+    enum { JOBS = 1000 };
+    static loop one;
+    for (unsigned job = 0; job < JOBS; job++) {
+        RK_AUTO(rk_steps) steps = {0};
+        one = (loop){.name = "several loops"};
+        make_programs(&one);
+        rk_expect_ok(rk_step_detector_new(emit, &one, &one.detector));
+        run_phases(&one);
+        rk_step_detector_flush(one.detector, true);
+        rk_step_detector_free(one.detector);
+        one.model.processes = &one.process;
+        one.model.process_count = 1;
+        one.model.steps = one.ranges;
+        rk_expect_ok(rk_steps_read(&one.model, &steps));
+        expect_each_program_once(&steps.processes[0], one.distinct);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(steps_are_counted),
                                        cmocka_unit_test(flushes_change_no_count),
-                                       cmocka_unit_test(jobs_that_die_have_no_more_steps)};
+                                       cmocka_unit_test(jobs_that_die_have_no_more_steps),
+                                       cmocka_unit_test(programs_of_several_loops_count_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

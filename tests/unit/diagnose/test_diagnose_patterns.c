@@ -176,7 +176,7 @@ static void operations_after_the_first_step_are_not_of_the_start(void **state) {
         run_fixture_ask(&f->run, "eager", i)->compile_ns = 100000000u;
     }
     explain(f);
-    assert_int_equal(explanation.pattern_count, 0);
+    (void)expect_only(RK_PATTERN_FRAGMENTS);
 }
 
 // Requests for the same operation again.

@@ -82,6 +82,26 @@ static void later_ranges_replace_earlier_ones(void **state) {
     assert_int_equal(steps.processes[0].spans[0].first_execution, 5);
 }
 
+// The second line begins in the middle of the first one, and counts what follows.
+static void what_a_later_range_counts_does_not_count_twice(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 0, 0, 9, 0, 6);
+    range(&m, 1, 9, 20, 10, 2);
+    m.steps[1].steps.programs_before = 6;
+    m.steps[1].steps.transfers.host_to_device = 40;
+    range(&m, 1, 19, 20, 10, 1); // of the 10 steps before, 5 remain
+    m.steps[2].steps.programs_before = 7;
+    m.steps[2].steps.transfers.host_to_device = 40;
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    const rk_process_steps *process = &steps.processes[0];
+    assert_int_equal(process->count, 15);
+    assert_int_equal(process->curve[process->point_count - 1].programs, 8);
+    assert_int_equal(process->sums.transfers.host_to_device, 60);
+}
+
 static void the_step_with_the_most_executions_counts(void **state) {
     (void)state;
     made m;
@@ -244,6 +264,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compilations_have_their_steps),
         cmocka_unit_test(later_ranges_replace_earlier_ones),
+        cmocka_unit_test(what_a_later_range_counts_does_not_count_twice),
         cmocka_unit_test(the_step_with_the_most_executions_counts),
         cmocka_unit_test(steps_that_carry_little_work_are_not_known),
         cmocka_unit_test(the_last_step_with_anything_new_is_known),

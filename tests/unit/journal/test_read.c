@@ -38,6 +38,7 @@ static void all_events_come_back(void **state) {
                                                       .steps = 10,
                                                       .programs = 4,
                                                       .new_programs = 1,
+                                                      .programs_before = 3,
                                                       .compiles = 2,
                                                       .transfers = {.host_to_device = 5,
                                                                     .host_to_device_bytes = 50,
@@ -137,6 +138,7 @@ static void all_events_come_back(void **state) {
     assert_true(steps->rhythm == 2 && steps->marked && steps->first_execution == 3);
     assert_true(steps->executions == 40 && steps->steps == 10 && steps->programs == 4);
     assert_true(steps->new_programs == 1 && steps->compiles == 2);
+    assert_int_equal(steps->programs_before, 3);
     assert_true(steps->transfers.host_to_device == 5 && steps->transfers.device_to_host == 6);
     assert_int_equal(steps->transfers.host_to_device_bytes, 50);
     assert_int_equal(steps->transfers.device_to_host_bytes, 60);

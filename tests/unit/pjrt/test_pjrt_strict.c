@@ -1,5 +1,6 @@
 // Which late programs count as new functions, and which as versions of a function that the process
 // had before. The programs are those of JAX (tests/unit/diagnose/programs).
+#include "pjrt/strict.h"
 #include "pjrt/strict_explain_internal.h"
 
 #include <stdio.h>
@@ -67,11 +68,51 @@ static void a_program_that_cannot_be_read_has_no_cause(void **state) {
     assert_string_equal(rk_buf_text(&late.name), "a program of 12 bytes");
 }
 
+// What a process says at its end if its warm-up never ended.
+static void expect_end(rk_warmup warmup, rk_steps_state state, const char *missing,
+                       const char *remedy) {
+    RK_AUTO(rk_buf) line = {0};
+    const rk_settings_values settings = {.strict = RK_STRICT_FAIL, .warmup = warmup};
+    const rk_runtime runtime = {.settings = &settings, .started_ns = rk_monotonic_ns()};
+    rk_strict_write_end(&runtime, &state, &line);
+    if (!missing) {
+        assert_int_equal(line.len, 0);
+        return;
+    }
+    assert_non_null(strstr(rk_buf_text(&line), "REKINDLE_STRICT=fail never began"));
+    assert_non_null(strstr(rk_buf_text(&line), missing));
+    assert_non_null(strstr(rk_buf_text(&line), remedy));
+    assert_null(strchr(rk_buf_text(&line), '\n'));
+}
+
+static void the_end_says_why_strict_mode_never_began(void **state) {
+    (void)state;
+    const rk_warmup steps = {RK_WARMUP_STEPS, 20}, compiles = {RK_WARMUP_COMPILES, 9},
+                    mark = {.kind = RK_WARMUP_MARK}, seconds = {RK_WARMUP_SECONDS, 60000000000};
+    const rk_steps_state some = {.steps = 7, .compiles = 3}, none = {.compiles = 3};
+    expect_end(steps, some, ": 7 of 20 steps;", "fewer steps");
+    expect_end(steps, none, "the steps of this process are not known", "rekindle.step()");
+    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, none, "not known", "rekindle.step()");
+    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, some, "0 of 20 steps in a row", "N steps");
+    expect_end(compiles, some, "3 of 9 compilations", "fewer compilations");
+    expect_end(mark, some, "did not mark it", "rekindle.mark_warm()");
+    expect_end(seconds, some, "0 of 60 s", "fewer seconds");
+}
+
+static void the_end_says_nothing_without_need(void **state) {
+    (void)state;
+    const rk_warmup steps = {RK_WARMUP_STEPS, 20};
+    expect_end(steps, (rk_steps_state){.steps = 20, .compiles = 3}, NULL, NULL);
+    expect_end(steps, (rk_steps_state){.steps = 7}, NULL, NULL); // compiled nothing
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_version_of_a_function_is_not_new),
         cmocka_unit_test(a_scan_over_another_function_is_new),
         cmocka_unit_test(a_program_that_cannot_be_read_has_no_cause),
+        cmocka_unit_test(the_end_says_why_strict_mode_never_began),
+        cmocka_unit_test(the_end_says_nothing_without_need),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
