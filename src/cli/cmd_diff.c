@@ -196,6 +196,7 @@ static const rk_opt_usage usage = {
     .option_count = RK_ARRAY_LEN(options),
     .min_operands = 2,
     .max_operands = 2,
+    .words = RK_WORD_RUN | RK_WORD_KEY | RK_WORD_FILE,
 };
 
 const rk_verb rk_verb_diff = {

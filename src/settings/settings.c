@@ -35,7 +35,10 @@ static rk_err *apply_dir(rk_settings *settings, const char *label, const char *t
     return NULL;
 }
 
+// In the order of their enums.
 static const char *const mode_names[] = {"readwrite", "readonly", "refresh", "off", NULL};
+static const char *const strict_names[] = {"off", "warn", "fail", NULL};
+static const char *const log_names[] = {"error", "warn", "info", "debug", NULL};
 
 static rk_err *apply_mode(rk_settings *settings, const char *label, const char *text) {
     size_t index = 0;
@@ -77,9 +80,8 @@ static rk_err *apply_preload(rk_settings *settings, const char *label, const cha
 }
 
 static rk_err *apply_strict(rk_settings *settings, const char *label, const char *text) {
-    static const char *const choices[] = {"off", "warn", "fail", NULL};
     size_t index = 0;
-    RK_TRY(rk_value_choice(label, text, choices, &index));
+    RK_TRY(rk_value_choice(label, text, strict_names, &index));
     settings->values.strict = (rk_strict)index;
     return NULL;
 }
@@ -131,9 +133,8 @@ static rk_err *apply_key_ignore(rk_settings *settings, const char *label, const 
 }
 
 static rk_err *apply_log(rk_settings *settings, const char *label, const char *text) {
-    static const char *const choices[] = {"error", "warn", "info", "debug", NULL};
     size_t index = 0;
-    RK_TRY(rk_value_choice(label, text, choices, &index));
+    RK_TRY(rk_value_choice(label, text, log_names, &index));
     settings->values.log_level = (rk_log_level)index;
     return NULL;
 }
@@ -159,16 +160,17 @@ static const struct definition {
     const char *name; // in the config file
     const char *fallback;
     apply_fn apply;
+    const char *const *choices; // all values; NULL if there are others
 } definitions[RK_SETTING_COUNT] = {
     [RK_SETTING_DIR] = {"REKINDLE_DIR", "dir", "", apply_dir},
-    [RK_SETTING_MODE] = {"REKINDLE_MODE", "mode", "readwrite", apply_mode},
+    [RK_SETTING_MODE] = {"REKINDLE_MODE", "mode", "readwrite", apply_mode, mode_names},
     [RK_SETTING_PLUGIN] = {"REKINDLE_PLUGIN", "plugin", "", apply_plugin},
     [RK_SETTING_JOB] = {"REKINDLE_JOB", "job", "", apply_job},
     [RK_SETTING_MAX_SIZE] = {"REKINDLE_MAX_SIZE", "max_size", "20G", apply_max_size},
     [RK_SETTING_MIN_COMPILE_SECONDS] = {"REKINDLE_MIN_COMPILE_SECONDS", "min_compile_seconds", "0",
                                         apply_min_compile_seconds},
     [RK_SETTING_PRELOAD] = {"REKINDLE_PRELOAD", "preload", "1", apply_preload},
-    [RK_SETTING_STRICT] = {"REKINDLE_STRICT", "strict", "off", apply_strict},
+    [RK_SETTING_STRICT] = {"REKINDLE_STRICT", "strict", "off", apply_strict, strict_names},
     [RK_SETTING_WARMUP] = {"REKINDLE_WARMUP", "warmup", "auto", apply_warmup},
     [RK_SETTING_REMOTE] = {"REKINDLE_REMOTE", "remote", "", apply_remote},
     [RK_SETTING_SIGNING_KEY] = {"REKINDLE_SIGNING_KEY", "signing_key", "", apply_signing_key},
@@ -177,7 +179,7 @@ static const struct definition {
                                   apply_keep_programs},
     [RK_SETTING_NAMESPACE] = {"REKINDLE_NAMESPACE", "namespace", "", apply_namespace},
     [RK_SETTING_KEY_IGNORE] = {"REKINDLE_KEY_IGNORE", "key_ignore", "", apply_key_ignore},
-    [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log},
+    [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log, log_names},
     [RK_SETTING_DRAIN_SECONDS] = {"REKINDLE_DRAIN_SECONDS", "drain_seconds", "10",
                                   apply_drain_seconds},
     [RK_SETTING_VERIFY] = {"REKINDLE_VERIFY", "verify", "0", apply_verify},
@@ -261,6 +263,21 @@ const char *rk_settings_misspelt(rk_span variable) {
     bool known = rk_span_is(variable, nearest->variable);
     bool alike = least <= SLIP && least + 2 <= strlen(nearest->name);
     return alike && !known ? nearest->variable : NULL;
+}
+
+const char *rk_settings_variable(rk_setting_id id) {
+    return definitions[id].variable;
+}
+
+const char *rk_settings_default(rk_setting_id id) {
+    return definitions[id].fallback;
+}
+
+const char *const *rk_settings_choices(const char *variable) {
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
+        if (strcmp(definitions[i].variable, variable) == 0)
+            return definitions[i].choices;
+    return NULL;
 }
 
 static rk_err *set_from_config(void *context, const rk_config_line *line) {
