@@ -45,11 +45,16 @@ static void add_escaped(rk_buf *out, const char *text, size_t len, bool literal)
     }
 }
 
+// A line that begins with a dot would be a macro.
+static void protect_dot(rk_buf *out, const char *line) {
+    if (line[0] == '.')
+        rk_buf_add_text(out, "\\&");
+}
+
 // Appends one line of prose and a newline. What stands in backticks becomes bold.
 static void add_prose(rk_buf *out, const char *text, size_t len) {
     const char *end = text + len;
-    if (len > 0 && (text[0] == '.' || text[0] == '\''))
-        rk_buf_add_text(out, "\\&");
+    protect_dot(out, text);
     while (text < end) {
         const char *tick = memchr(text, '`', (size_t)(end - text));
         const char *close = tick ? memchr(tick + 1, '`', (size_t)(end - tick - 1)) : NULL;
@@ -88,6 +93,7 @@ static void add_paragraphs(rk_buf *out, const char *text) {
             rk_buf_add_text(out, ".br\n");
         if (is_example) {
             size_t blanks = strspn(text, " ");
+            protect_dot(out, text + blanks);
             add_escaped(out, text + blanks, len - blanks, true);
             rk_buf_add_byte(out, '\n');
         } else {

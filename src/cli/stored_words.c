@@ -30,17 +30,25 @@ static bool begins(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Visits one run by the given word. The description is the command of the run.
-static void visit_run(const sink *s, const char *directory, const char *word, const char *run) {
+// Appends when the run started and its command: "3 min ago: train.py --lr 3e-4".
+static void describe_run(const char *directory, const rk_run_names *names, size_t index,
+                         rk_buf *out) {
+    uint64_t start_ns = names->start_ns[index], now_ns = rk_realtime_ns();
     RK_AUTO(rk_buf) command = RK_BUF_INIT(0), shown = RK_BUF_INIT(0);
+    rk_run_command_add_from(directory, names->items[index], "0.jsonl", &command);
+    rk_text_add_printable(&shown, rk_buf_span(&command));
+    rk_buf_add_text(out, rk_text_age(now_ns > start_ns ? now_ns - start_ns : 0).text);
+    rk_buf_add_text(out, shown.len ? ": " : "");
+    rk_buf_add(out, shown.data, rk_text_fit(rk_need_text(&shown), COMMAND_COLUMNS));
+}
+
+static void visit_run(const sink *s, const char *directory, const rk_run_names *names, size_t index,
+                      const char *word) {
+    RK_AUTO(rk_buf) about = RK_BUF_INIT(0);
     if (!begins(word, s->prefix))
         return;
-    rk_run_command_add_from(directory, run, "0.jsonl", &command);
-    rk_text_add_printable(&shown, rk_buf_span(&command));
-    char *text = rk_need(rk_strdup(rk_need_text(&shown)));
-    text[rk_text_fit(text, COMMAND_COLUMNS)] = '\0';
-    s->visit(s->context, word, text);
-    rk_free(text);
+    describe_run(directory, names, index, &about);
+    s->visit(s->context, word, rk_need_text(&about));
 }
 
 static rk_err *visit_runs(const sink *s) {
@@ -50,12 +58,13 @@ static rk_err *visit_runs(const sink *s) {
     const char *directory = rk_settings_get(settings)->dir;
     RK_TRY(rk_run_names_collect(directory, &names));
     if (names.count > 0)
-        visit_run(s, directory, "last", names.items[names.count - 1]);
+        visit_run(s, directory, &names, names.count - 1, "last");
     for (size_t back = 1; back <= names.count && back <= MOST_RUNS; back++) {
-        const char *run = names.items[names.count - back];
+        size_t index = names.count - back;
         RK_AUTO(rk_buf) counted = RK_BUF_INIT(0);
         rk_buf_add_format(&counted, "-%zu", back);
-        visit_run(s, directory, s->prefix[0] == '-' ? rk_need_text(&counted) : run, run);
+        visit_run(s, directory, &names, index,
+                  s->prefix[0] == '-' ? rk_need_text(&counted) : names.items[index]);
     }
     return NULL;
 }

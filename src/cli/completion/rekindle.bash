@@ -1,6 +1,6 @@
 # Completion of rekindle's commands, options, runs and entries in bash. Printed by `rekindle completion bash`.
 _rekindle() {
-    local program=${COMP_WORDS[0]/#\~\//$HOME/} word
+    local program=${COMP_WORDS[0]/#\~\//$HOME/} word words=("${COMP_WORDS[@]:1:COMP_CWORD}")
     type -P "$program" >/dev/null || program=rekindle
     COMPREPLY=()
     compopt -o nosort 2>/dev/null # bash 4.4
@@ -11,7 +11,7 @@ _rekindle() {
         :command\ *) _rekindle_job $((${word#* } + 1)) ;;
         *) COMPREPLY+=("${word%%$'\t'*}") ;;
         esac
-    done < <("$program" completion candidates -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    done < <("$program" completion candidates -- "${words[@]//[\"\'\\]/}" 2>/dev/null)
 }
 
 # Completes the command that begins at word $1.
