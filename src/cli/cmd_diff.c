@@ -200,7 +200,7 @@ static const rk_opt_usage usage = {
 };
 
 const rk_verb rk_verb_diff = {
-    .brief = "show the differences between two programs or runs, with source lines",
+    .brief = "differences between two programs or runs, with source lines",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS_OF_RUNS,
     .run = run,

@@ -1930,7 +1930,7 @@ class Other(Case):
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
             commands, ["run", "verify", "stats", "explain", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc"]
-            + ["fsck", "pin", "unpin", "keys", "probe", "config", "version", "help"]
+            + ["fsck", "pin", "unpin", "keys", "probe", "config", "completion", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
