@@ -160,17 +160,16 @@ static const struct definition {
     const char *name; // in the config file
     const char *fallback;
     apply_fn apply;
-    const char *const *choices; // all values; NULL if there are others
 } definitions[RK_SETTING_COUNT] = {
     [RK_SETTING_DIR] = {"REKINDLE_DIR", "dir", "", apply_dir},
-    [RK_SETTING_MODE] = {"REKINDLE_MODE", "mode", "readwrite", apply_mode, mode_names},
+    [RK_SETTING_MODE] = {"REKINDLE_MODE", "mode", "readwrite", apply_mode},
     [RK_SETTING_PLUGIN] = {"REKINDLE_PLUGIN", "plugin", "", apply_plugin},
     [RK_SETTING_JOB] = {"REKINDLE_JOB", "job", "", apply_job},
     [RK_SETTING_MAX_SIZE] = {"REKINDLE_MAX_SIZE", "max_size", "20G", apply_max_size},
     [RK_SETTING_MIN_COMPILE_SECONDS] = {"REKINDLE_MIN_COMPILE_SECONDS", "min_compile_seconds", "0",
                                         apply_min_compile_seconds},
     [RK_SETTING_PRELOAD] = {"REKINDLE_PRELOAD", "preload", "1", apply_preload},
-    [RK_SETTING_STRICT] = {"REKINDLE_STRICT", "strict", "off", apply_strict, strict_names},
+    [RK_SETTING_STRICT] = {"REKINDLE_STRICT", "strict", "off", apply_strict},
     [RK_SETTING_WARMUP] = {"REKINDLE_WARMUP", "warmup", "auto", apply_warmup},
     [RK_SETTING_REMOTE] = {"REKINDLE_REMOTE", "remote", "", apply_remote},
     [RK_SETTING_SIGNING_KEY] = {"REKINDLE_SIGNING_KEY", "signing_key", "", apply_signing_key},
@@ -179,7 +178,7 @@ static const struct definition {
                                   apply_keep_programs},
     [RK_SETTING_NAMESPACE] = {"REKINDLE_NAMESPACE", "namespace", "", apply_namespace},
     [RK_SETTING_KEY_IGNORE] = {"REKINDLE_KEY_IGNORE", "key_ignore", "", apply_key_ignore},
-    [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log, log_names},
+    [RK_SETTING_LOG] = {"REKINDLE_LOG", "log", "warn", apply_log},
     [RK_SETTING_DRAIN_SECONDS] = {"REKINDLE_DRAIN_SECONDS", "drain_seconds", "10",
                                   apply_drain_seconds},
     [RK_SETTING_VERIFY] = {"REKINDLE_VERIFY", "verify", "0", apply_verify},
@@ -187,6 +186,13 @@ static const struct definition {
                                  apply_wait_seconds},
     [RK_SETTING_MEMORY_SECONDS] = {"REKINDLE_MEMORY_SECONDS", "memory_seconds", "60",
                                    apply_memory_seconds},
+};
+
+// All values of the settings that take one of a few names.
+static const char *const *const choices[RK_SETTING_COUNT] = {
+    [RK_SETTING_MODE] = mode_names,
+    [RK_SETTING_STRICT] = strict_names,
+    [RK_SETTING_LOG] = log_names,
 };
 
 // Sets one value. An empty text means the default, even if the config file has a value. A wrong
@@ -276,7 +282,7 @@ const char *rk_settings_default(rk_setting_id id) {
 const char *const *rk_settings_choices(const char *variable) {
     for (size_t i = 0; i < RK_SETTING_COUNT; i++)
         if (strcmp(definitions[i].variable, variable) == 0)
-            return definitions[i].choices;
+            return choices[i];
     return NULL;
 }
 
