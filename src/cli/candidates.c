@@ -53,7 +53,7 @@ static void add_options(line *l) {
     for (size_t i = 0; i < l->usage->option_count; i++)
         if (i >= OPTIONS_MOST || !l->given[i])
             add_option(l, &l->usage->options[i]);
-    add_option(l, &rk_opt_help);
+    add(l, "--help", "how to use this command");
 }
 
 static void add_verbs(line *l, const rk_verb_list *verbs) {

@@ -60,6 +60,10 @@ static void describes_in_one_clause(void **state) {
     char verb[] = "run", option[] = "--jo", *words[] = {verb, option};
     rk_candidates_add(&rk_verbs, words, 2, &out);
     assert_string_equal(rk_buf_text(&out), "--job\twhat counts as the same job\n");
+    rk_buf_clear(&out);
+    char help[] = "--he", *more[] = {verb, help};
+    rk_candidates_add(&rk_verbs, more, 2, &out);
+    assert_string_equal(rk_buf_text(&out), "--help\thow to use this command\n");
 }
 
 static void lists_options(void **state) {
