@@ -3,7 +3,7 @@
 `pip install ./python` after `make`. Needs nothing but the standard library. The build is ../build/release, or
 $REKINDLE_BUILD; its processor is this machine's, or $REKINDLE_WHEEL_MACHINE. scripts/wheel uses this module for the
 wheels that run on other machines. The command goes to the environment's bin and the libraries to its lib, where the
-command looks for them; the plugin goes into the package too, since `pip install --target` leaves out what goes
+command looks for them; completion scripts and man pages go to its share; the plugin goes into the package too, since `pip install --target` leaves out what goes
 elsewhere.
 """
 
@@ -62,6 +62,17 @@ def _built():
     return {place: (BUILD / path).read_bytes() for place, path in places.items()}
 
 
+def _shared():
+    """What shells and man(1) look for, by its place in the wheel."""
+    scripts = HERE.parent / "src/cli/completion"
+    places = {
+        "bash-completion/completions/rekindle": scripts / "rekindle.bash",
+        "zsh/site-functions/_rekindle": scripts / "_rekindle",
+        "fish/vendor_completions.d/rekindle.fish": scripts / "rekindle.fish",
+    } | {f"man/man1/{path.name}": path for path in sorted((BUILD / "man/man1").glob("*.1"))}
+    return {f"{NAME}.data/data/share/{place}": path.read_bytes() for place, path in places.items()}
+
+
 def _write(folder, files):
     """A wheel of `files`, with the record of them that pip asks for."""
     files |= {f"{NAME}.dist-info/{name}": data for name, data in _information().items()}
@@ -82,7 +93,7 @@ def _write(folder, files):
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     del config_settings, metadata_directory
     package = sorted((HERE / "rekindle").glob("*.py"))
-    return _write(wheel_directory, {f"rekindle/{path.name}": path.read_bytes() for path in package} | _built())
+    return _write(wheel_directory, {f"rekindle/{path.name}": path.read_bytes() for path in package} | _built() | _shared())
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):

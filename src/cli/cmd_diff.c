@@ -196,10 +196,11 @@ static const rk_opt_usage usage = {
     .option_count = RK_ARRAY_LEN(options),
     .min_operands = 2,
     .max_operands = 2,
+    .words = RK_WORD_RUN | RK_WORD_KEY | RK_WORD_FILE,
 };
 
 const rk_verb rk_verb_diff = {
-    .brief = "show the differences between two programs or runs, with source lines",
+    .brief = "differences between two programs or runs, with source lines",
     .usage = &usage,
     .settings = RK_VERB_SETTINGS_OF_RUNS,
     .run = run,

@@ -21,17 +21,13 @@ static void print_json(const rk_verb_list *verbs) {
 static void print_text(const rk_verb_list *verbs) {
     const char *bold = rk_style(RK_STYLE_BOLD, stdout), *plain = rk_style(RK_STYLE_NONE, stdout);
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    rk_buf_add_format(
-        &line,
-        "%srekindle%s stores compiled XLA programs, so that a restart of the same job "
-        "compiles nothing.",
-        bold, plain);
+    rk_buf_add_format(&line, "%srekindle%s " RK_VERBS_PURPOSE ".", bold, plain);
     rk_term_line(rk_need_text(&line), 0);
     (void)printf("\n%sUsage:%s rekindle run -- python train.py     the job, with rekindle in it\n"
                  "       rekindle COMMAND [OPTION…] [ARGUMENT…]\n\n%sCommands:%s\n",
                  bold, plain, bold, plain);
     for (size_t i = 0; i < verbs->count; i++)
-        (void)printf("  %-9s %s\n", verbs->items[i]->usage->verb, verbs->items[i]->brief);
+        (void)printf("  %-11s %s\n", verbs->items[i]->usage->verb, verbs->items[i]->brief);
     (void)putchar('\n');
     rk_term_line(
         "`rekindle help COMMAND` tells more about one; --json, where a command shows something, "
@@ -62,6 +58,7 @@ static const rk_opt_usage usage = {
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
     .max_operands = 1,
+    .words = RK_WORD_VERB,
 };
 
 const rk_verb rk_verb_help = {

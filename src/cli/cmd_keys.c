@@ -273,20 +273,19 @@ static rk_err *list(const request *r) {
     return NULL;
 }
 
+static const char *const action_names[] = {"generate", "trust", "distrust", "list", NULL};
+static const struct {
+    rk_err *(*run)(const request *r);
+    bool takes_key;
+} actions[RK_ARRAY_LEN(action_names) - 1] = {
+    {generate, false}, {trust, true}, {distrust, true}, {list, false}};
+
 static rk_err *act(request *r, const rk_opt_operands *operands) {
-    static const struct {
-        const char *name;
-        bool takes_key;
-        rk_err *(*run)(const request *r);
-    } actions[] = {{"generate", false, generate},
-                   {"trust", true, trust},
-                   {"distrust", true, distrust},
-                   {"list", false, list}};
     for (size_t i = 0; i < RK_ARRAY_LEN(actions); i++) {
-        if (strcmp(operands->items[0], actions[i].name) != 0)
+        if (strcmp(operands->items[0], action_names[i]) != 0)
             continue;
         if (operands->count != 1u + actions[i].takes_key)
-            return rk_error(RK_INVALID_ARGUMENT, "keys %s takes %s", actions[i].name,
+            return rk_error(RK_INVALID_ARGUMENT, "keys %s takes %s", action_names[i],
                             actions[i].takes_key ? "one KEY; a line with blanks needs quotes"
                                                  : "no further argument");
         r->key = operands->items[1];
@@ -323,6 +322,7 @@ static const rk_opt_usage usage = {
     .option_count = RK_ARRAY_LEN(options),
     .min_operands = 1,
     .max_operands = 2,
+    .choices = action_names,
 };
 
 const rk_verb rk_verb_keys = {

@@ -102,29 +102,23 @@ static int by_time(const void *a, const void *b) {
 
 typedef int (*order_fn)(const void *a, const void *b);
 
+// The first order is the default.
+static const char *const order_names[] = {"seconds", "size", "time", "name", "key", NULL};
 static const struct order {
-    const char *name;
     order_fn order;
     const char *first; // what the list begins with, in words
-} orders[] = {{"seconds", by_seconds, "costliest"},
-              {"size", by_size, "largest"},
-              {"time", by_time, "newest"},
-              {"name", by_name, "first"},
-              {"key", by_key, "first"}};
+} orders[RK_ARRAY_LEN(order_names) - 1] = {{by_seconds, "costliest"},
+                                           {by_size, "largest"},
+                                           {by_time, "newest"},
+                                           {by_name, "first"},
+                                           {by_key, "first"}};
 
-// The first order is the default.
-static rk_err *find_order(const char *name, const struct order **out_order) {
-    *out_order = orders;
-    for (size_t i = 0; name && i < RK_ARRAY_LEN(orders); i++) {
-        if (strcmp(orders[i].name, name) == 0) {
-            *out_order = &orders[i];
-            return NULL;
-        }
-    }
-    if (!name)
-        return NULL;
-    return rk_error(RK_INVALID_ARGUMENT, "--sort takes seconds, size, time, name or key, not '%s'",
-                    name);
+// `name` is one of `order_names`, or NULL.
+static const struct order *find_order(const char *name) {
+    for (size_t i = 0; name && i < RK_ARRAY_LEN(orders); i++)
+        if (strcmp(order_names[i], name) == 0)
+            return &orders[i];
+    return &orders[0];
 }
 
 static void sort(row_list *rows, order_fn order, bool reverse) {
@@ -257,7 +251,8 @@ static rk_err *check(const rk_verb_call *call) {
     (void)call;
     if (given.most)
         RK_TRY(rk_opt_count("-n", given.most, &given.request.most));
-    return find_order(given.sort, &given.request.order);
+    given.request.order = find_order(given.sort);
+    return NULL;
 }
 
 static rk_err *run(rk_verb_call *call) {
@@ -267,9 +262,9 @@ static rk_err *run(rk_verb_call *call) {
 static const rk_opt options[] = {
     RK_OPT_VALUE("number", 'n', &given.most, "N", "only the first N"),
     RK_OPT_FLAG("all", 'a', &given.request.all, "all, also more than two screens"),
-    RK_OPT_VALUE("sort", 's', &given.sort, "BY",
-                 "seconds (the default; the costliest first), size (the largest first), time (the "
-                 "newest first), name or key"),
+    RK_OPT_CHOICE("sort", 's', &given.sort, "BY", order_names,
+                  "seconds (the default; the costliest first), size (the largest first), time (the "
+                  "newest first), name or key"),
     RK_OPT_FLAG("reverse", 'r', &given.request.reverse, "the other way round"),
     RK_VERB_JSON,
     RK_VERB_DIR,

@@ -118,6 +118,7 @@ static const rk_opt_usage pin_usage = {
     .options = pin_options,
     .option_count = RK_ARRAY_LEN(pin_options),
     .max_operands = SIZE_MAX,
+    .words = RK_WORD_KEY,
 };
 
 const rk_verb rk_verb_pin = {
@@ -156,6 +157,7 @@ static const rk_opt_usage unpin_usage = {
     .options = unpin_options,
     .option_count = RK_ARRAY_LEN(unpin_options),
     .max_operands = SIZE_MAX,
+    .words = RK_WORD_KEY,
 };
 
 const rk_verb rk_verb_unpin = {

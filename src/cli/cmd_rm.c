@@ -269,6 +269,7 @@ static const rk_opt_usage usage = {
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
     .max_operands = SIZE_MAX,
+    .words = RK_WORD_KEY,
 };
 
 const rk_verb rk_verb_rm = {

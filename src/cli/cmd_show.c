@@ -323,6 +323,7 @@ static const rk_opt_usage usage = {
     .option_count = RK_ARRAY_LEN(options),
     .min_operands = 1,
     .max_operands = 1,
+    .words = RK_WORD_KEY,
 };
 
 const rk_verb rk_verb_show = {

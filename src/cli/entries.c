@@ -112,9 +112,10 @@ typedef struct match_list {
     size_t count;
 } match_list;
 
-// Adds the entry if it has the name. Entries that cannot be read have none.
-static rk_err *add_if_named(rk_store *store, const rk_kept *kept, const char *name,
-                            match_list *list) {
+rk_err *rk_kept_read_name(rk_store *store, const rk_kept *kept, char **out_name,
+                          uint64_t *out_compile_ns) {
+    *out_name = NULL;
+    *out_compile_ns = 0;
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     bool only_program = kept->has_program && !kept->has_executable;
     rk_err *err = rk_store_read(store, only_program ? RK_ENTRY_PROGRAM : RK_ENTRY_EXECUTABLE,
@@ -127,10 +128,21 @@ static rk_err *add_if_named(rk_store *store, const rk_kept *kept, const char *na
     if (!lookup.found)
         return NULL;
     json_t *metadata = rk_out_parsed(lookup.view.entry.metadata);
-    const char *its = json_string_value(json_object_get(metadata, "name"));
-    if (its && strcmp(its, name) == 0)
-        list->items[list->count++] = (match){kept, lookup.view.entry.compile_ns};
+    const char *name = json_string_value(json_object_get(metadata, "name"));
+    *out_name = name ? rk_need(rk_strdup(name)) : NULL;
+    *out_compile_ns = lookup.view.entry.compile_ns;
     json_decref(metadata);
+    return NULL;
+}
+
+// Adds the entry if it has the name.
+static rk_err *add_if_named(rk_store *store, const rk_kept *kept, const char *name,
+                            match_list *list) {
+    rk_autofree char *its = NULL;
+    uint64_t compile_ns;
+    RK_TRY(rk_kept_read_name(store, kept, &its, &compile_ns));
+    if (its && strcmp(its, name) == 0)
+        list->items[list->count++] = (match){kept, compile_ns};
     return NULL;
 }
 

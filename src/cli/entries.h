@@ -26,6 +26,11 @@ RK_NODISCARD rk_err *rk_kept_collect(rk_store *store, rk_kept_list *out_list);
 RK_NODISCARD rk_err *rk_kept_find(rk_store *store, const rk_kept_list *list, const char *which,
                                   const rk_kept **out_kept);
 
+// Reads the name of an entry's program, and how long it took to compile. `*out_name` is owned:
+// rk_free; NULL if the entry has no name, cannot be read, or is gone.
+RK_NODISCARD rk_err *rk_kept_read_name(rk_store *store, const rk_kept *kept, char **out_name,
+                                       uint64_t *out_compile_ns);
+
 // `*out_has`: an entry has this name. Reads the heads of all entries.
 RK_NODISCARD rk_err *rk_kept_has_name(rk_store *store, const rk_kept_list *list, const char *name,
                                       bool *out_has);

@@ -16,14 +16,14 @@ typedef struct parser {
     bool help;
 } parser;
 
-static const rk_opt *find(const rk_opt_usage *usage, rk_span name) {
+const rk_opt *rk_opt_find(const rk_opt_usage *usage, rk_span name) {
     for (size_t i = 0; i < usage->option_count; i++)
         if (rk_span_is(name, usage->options[i].name))
             return &usage->options[i];
     return NULL;
 }
 
-static const rk_opt *find_letter(const rk_opt_usage *usage, char letter) {
+const rk_opt *rk_opt_find_letter(const rk_opt_usage *usage, char letter) {
     for (size_t i = 0; i < usage->option_count; i++)
         if (usage->options[i].letter == letter)
             return &usage->options[i];
@@ -47,6 +47,25 @@ static rk_err *unknown(const rk_opt_usage *usage, const char *argument, rk_span 
                     argument, usage->verb);
 }
 
+static bool is_choice(const char *const *choices, const char *value) {
+    while (*choices && strcmp(*choices, value) != 0)
+        choices++;
+    return *choices != NULL;
+}
+
+// "--sort takes seconds, size or key, not 'x'"
+static rk_err *not_a_choice(const rk_opt *option, const char *value) {
+    RK_AUTO(rk_buf) names = RK_BUF_INIT(0);
+    for (const char *const *name = option->choices; *name; name++)
+        rk_buf_add_format(&names, "%s%s",
+                          name == option->choices ? ""
+                          : name[1]               ? ", "
+                                                  : " or ",
+                          *name);
+    return rk_error(RK_INVALID_ARGUMENT, "--%s takes %s, not '%s'", option->name,
+                    rk_need_text(&names), value);
+}
+
 // Sets the value of an option: `attached`, or else the next argument.
 static rk_err *take_value(parser *p, const rk_opt *option, const char *attached) {
     const char *value = attached;
@@ -55,6 +74,8 @@ static rk_err *take_value(parser *p, const rk_opt *option, const char *attached)
     if (!value || value[0] == '\0')
         return rk_error(RK_INVALID_ARGUMENT, "--%s needs a value: --%s %s", option->name,
                         option->name, option->value_name);
+    if (option->choices && !is_choice(option->choices, value))
+        return not_a_choice(option, value);
     *option->value = value;
     return NULL;
 }
@@ -67,7 +88,7 @@ static rk_err *parse_long(parser *p, const char *argument) {
         p->help = true;
         return NULL;
     }
-    const rk_opt *option = find(p->usage, span);
+    const rk_opt *option = rk_opt_find(p->usage, span);
     if (!option)
         return unknown(p->usage, argument, span);
     if (!option->flag)
@@ -85,7 +106,7 @@ static rk_err *parse_letters(parser *p, const char *argument) {
             p->help = true;
             continue;
         }
-        const rk_opt *option = find_letter(p->usage, *letter);
+        const rk_opt *option = rk_opt_find_letter(p->usage, *letter);
         if (!option)
             return rk_error(RK_INVALID_ARGUMENT,
                             "%s has no option '%s'; `rekindle help %s` lists those it has",
@@ -97,8 +118,7 @@ static rk_err *parse_letters(parser *p, const char *argument) {
     return NULL;
 }
 
-// "-2" counts runs from the end. No option is a digit.
-static bool is_number(const char *argument) {
+bool rk_opt_is_number(const char *argument) {
     return argument[0] == '-' && argument[1] &&
            argument[1 + strspn(argument + 1, "0123456789")] == '\0';
 }
@@ -125,7 +145,7 @@ rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv, rk_opt_re
         if (!options_end && strcmp(argument, "--") == 0) {
             options_end = true;
         } else if (options_end || argument[0] != '-' || argument[1] == '\0' ||
-                   is_number(argument)) {
+                   rk_opt_is_number(argument)) {
             operands.items[operands.count++] = argument;
             options_end = options_end || usage->options_first;
         } else if (argument[1] == '-') {
@@ -154,9 +174,7 @@ rk_err *rk_opt_count(const char *option, const char *text, size_t *out_count) {
     return NULL;
 }
 
-// "  -o, --output FILE"
-static void add_option_names(rk_buf *out, const rk_opt *option) {
-    rk_buf_add_text(out, "  ");
+void rk_opt_add_names(rk_buf *out, const rk_opt *option) {
     if (option->letter)
         rk_buf_add_format(out, "-%c, ", option->letter);
     rk_buf_add_format(out, "--%s", option->name);
@@ -166,10 +184,12 @@ static void add_option_names(rk_buf *out, const rk_opt *option) {
 
 static void print_option(const rk_opt *option, size_t indent, size_t columns, FILE *out) {
     RK_AUTO(rk_buf) names = RK_BUF_INIT(256);
-    add_option_names(&names, option);
-    (void)fprintf(out, "%s%*s", rk_need_text(&names), (int)(indent - names.len), "");
+    rk_opt_add_names(&names, option);
+    (void)fprintf(out, "  %s%*s", rk_need_text(&names), (int)(indent - 2 - names.len), "");
     rk_term_print_wrapped(option->help, indent, columns, out);
 }
+
+const rk_opt rk_opt_help = {.name = "help", .letter = 'h', .help = "this text"};
 
 void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out) {
     (void)fprintf(out, "%sUsage:%s rekindle %s [OPTION…]%s%s\n\n", rk_style(RK_STYLE_BOLD, out),
@@ -178,16 +198,15 @@ void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out) {
     rk_term_print_wrapped(usage->summary, 0, columns, out);
     (void)fprintf(out, "\n%sOptions:%s\n", rk_style(RK_STYLE_BOLD, out),
                   rk_style(RK_STYLE_NONE, out));
-    static const rk_opt help = {.name = "help", .letter = 'h', .help = "this text"};
-    size_t widest = sizeof "  -h, --help" - 1;
+    size_t widest = sizeof "-h, --help" - 1;
     for (size_t i = 0; i < usage->option_count; i++) {
         RK_AUTO(rk_buf) names = RK_BUF_INIT(256);
-        add_option_names(&names, &usage->options[i]);
+        rk_opt_add_names(&names, &usage->options[i]);
         widest = names.len > widest ? names.len : widest;
     }
     for (size_t i = 0; i < usage->option_count; i++)
-        print_option(&usage->options[i], widest + 3, columns, out);
-    print_option(&help, widest + 3, columns, out);
+        print_option(&usage->options[i], widest + 5, columns, out);
+    print_option(&rk_opt_help, widest + 5, columns, out);
     if (usage->details) {
         (void)fputc('\n', out);
         rk_term_print_wrapped(usage->details, 0, columns, out);

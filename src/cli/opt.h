@@ -6,17 +6,16 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
-
-#include <stdbool.h>
+#include "base/buf.h"
 
 typedef struct rk_opt {
-    const char *name;       // without dashes
-    char letter;            // 0 for none
-    bool *flag;             // set to true; NULL for an option with a value
-    const char **value;     // set to the value, which is never empty; borrowed from argv
-    const char *variable;   // the environment variable that the value is for; NULL for none
-    const char *value_name; // "DIR"
+    const char *name;           // without dashes
+    char letter;                // 0 for none
+    bool *flag;                 // set to true; NULL for an option with a value
+    const char **value;         // set to the value, which is never empty; borrowed from argv
+    const char *variable;       // the environment variable that the value is for; NULL for none
+    const char *value_name;     // "N"; shells complete DIR, FILE and RUN as what they say
+    const char *const *choices; // all values, NULL-terminated; NULL if there are others
     const char *help;
 } rk_opt;
 
@@ -27,12 +26,26 @@ typedef struct rk_opt {
         .name = (long_name), .letter = (short_name), .value = (target), .value_name = (what),      \
         .help = (help_text)                                                                        \
     }
+// An option that takes one of a few names. The parser checks them.
+#define RK_OPT_CHOICE(long_name, short_name, target, what, names, help_text)                       \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .value = (target), .value_name = (what),      \
+        .choices = (names), .help = (help_text)                                                    \
+    }
 // An option that overrides a setting, by the variable of the setting.
 #define RK_OPT_SETTING(long_name, short_name, target, setting, what, help_text)                    \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (target), .variable = (setting),     \
         .value_name = (what), .help = (help_text)                                                  \
     }
+
+// What an operand may be, for completion in a shell (cli/candidates.h). Flags.
+typedef enum rk_opt_word {
+    RK_WORD_RUN = 1 << 0,
+    RK_WORD_KEY = 1 << 1,
+    RK_WORD_VERB = 1 << 2,
+    RK_WORD_FILE = 1 << 3,
+} rk_opt_word;
 
 typedef struct rk_opt_usage {
     const char *verb;
@@ -42,7 +55,9 @@ typedef struct rk_opt_usage {
     const rk_opt *options;
     size_t option_count;
     size_t min_operands, max_operands;
-    bool options_first; // the first operand ends the options: the rest belongs to a command
+    bool options_first;         // the first operand ends the options: the rest belongs to a command
+    unsigned words;             // what each operand may be: rk_opt_word; 0: nothing is known
+    const char *const *choices; // of the first operand, NULL-terminated; NULL if it is no choice
 } rk_opt_usage;
 
 typedef struct rk_opt_operands {
@@ -59,8 +74,21 @@ typedef enum rk_opt_result {
 RK_NODISCARD rk_err *rk_opt_parse(const rk_opt_usage *usage, int argc, char **argv,
                                   rk_opt_result *out_result, rk_opt_operands *out_operands);
 
+// Finds an option by its name or letter; NULL if there is none.
+const rk_opt *rk_opt_find(const rk_opt_usage *usage, rk_span name);
+const rk_opt *rk_opt_find_letter(const rk_opt_usage *usage, char letter);
+
+// "-2" counts runs from the end, and is an operand: no option is a digit.
+bool rk_opt_is_number(const char *argument);
+
 // Parses the value of an option that takes a number from 1.
 RK_NODISCARD rk_err *rk_opt_count(const char *option, const char *text, size_t *out_count);
+
+// Appends "-o, --output FILE".
+void rk_opt_add_names(rk_buf *out, const rk_opt *option);
+
+// --help, which every verb has.
+extern const rk_opt rk_opt_help;
 
 // Prints usage, options and details, wrapped at `columns`.
 void rk_opt_print_help(const rk_opt_usage *usage, size_t columns, FILE *out);

@@ -55,10 +55,10 @@ static void add_words(const words *w, rk_buf *out) {
 }
 
 // Reads the first line of a journal.
-static void read_line(const char *directory, const rk_run_model *run, rk_buf *out) {
+static void read_line(const char *directory, const char *run, const char *file, rk_buf *out) {
     enum { LINE_MAX_BYTES = 64 << 10 };
     RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
-    rk_buf_add_format(&path, "%s/runs/%s/%s", directory, run->run, run->processes[0].file);
+    rk_buf_add_format(&path, "%s/runs/%s/%s", directory, run, file);
     rk_autofd fd =
         rk_sys()->open_fn(rk_need_text(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     struct stat info;
@@ -70,9 +70,10 @@ static void read_line(const char *directory, const rk_run_model *run, rk_buf *ou
         rk_buf_add(out, text, strcspn(text, "\n"));
 }
 
-static void add_from_journal(const char *directory, const rk_run_model *run, rk_buf *out) {
+void rk_run_command_add_from(const char *directory, const char *run, const char *file,
+                             rk_buf *out) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    read_line(directory, run, &line);
+    read_line(directory, run, file, &line);
     json_t *event = rk_out_parsed(rk_buf_span(&line));
     const json_t *argv = json_object_get(event, "argv");
     size_t count = json_array_size(argv);
@@ -92,7 +93,7 @@ void rk_run_command_add(const char *directory, const rk_run_model *run, rk_buf *
         return;
     const rk_run_process *process = &run->processes[0];
     if (process->argc == 0) {
-        add_from_journal(directory, run, out);
+        rk_run_command_add_from(directory, run->run, process->file, out);
         return;
     }
     words w = {.items = rk_need(rk_calloc(process->argc, sizeof *w.items)), .count = process->argc};

@@ -12,11 +12,15 @@ void rk_run_names_cleanup(rk_run_names *names) {
     for (size_t i = 0; i < names->count; i++)
         rk_free(names->items[i]);
     rk_free(names->items);
+    rk_free(names->start_ns);
 }
 
 static rk_err *add_name(void *context, const rk_run_item *item) {
     rk_run_names *names = context;
     names->items = rk_need(rk_realloc(names->items, (names->count + 1) * sizeof *names->items));
+    names->start_ns =
+        rk_need(rk_realloc(names->start_ns, (names->count + 1) * sizeof *names->start_ns));
+    names->start_ns[names->count] = item->start_ns;
     names->items[names->count++] = rk_need(rk_strdup(item->run));
     return NULL;
 }

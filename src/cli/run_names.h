@@ -4,7 +4,8 @@
 #include "base/buf.h"
 
 typedef struct rk_run_names {
-    char **items; // owned, as is each name; newest last
+    char **items;       // owned, as is each name; newest last
+    uint64_t *start_ns; // owned; of each run
     size_t count;
 } rk_run_names;
 

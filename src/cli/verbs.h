@@ -24,6 +24,7 @@
     ROW(keys) \
     ROW(probe) \
     ROW(config) \
+    ROW(completion) \
     ROW(version) \
     ROW(help)
 // clang-format on
@@ -33,3 +34,7 @@ RK_VERBS(RK_VERB_DECLARE)
 #undef RK_VERB_DECLARE
 
 extern const rk_verb_list rk_verbs;
+
+// What rekindle is for; follows its name.
+#define RK_VERBS_PURPOSE                                                                           \
+    "stores compiled XLA programs, so that a restart of the same job compiles nothing"

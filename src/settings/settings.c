@@ -35,7 +35,10 @@ static rk_err *apply_dir(rk_settings *settings, const char *label, const char *t
     return NULL;
 }
 
+// In the order of their enums.
 static const char *const mode_names[] = {"readwrite", "readonly", "refresh", "off", NULL};
+static const char *const strict_names[] = {"off", "warn", "fail", NULL};
+static const char *const log_names[] = {"error", "warn", "info", "debug", NULL};
 
 static rk_err *apply_mode(rk_settings *settings, const char *label, const char *text) {
     size_t index = 0;
@@ -77,9 +80,8 @@ static rk_err *apply_preload(rk_settings *settings, const char *label, const cha
 }
 
 static rk_err *apply_strict(rk_settings *settings, const char *label, const char *text) {
-    static const char *const choices[] = {"off", "warn", "fail", NULL};
     size_t index = 0;
-    RK_TRY(rk_value_choice(label, text, choices, &index));
+    RK_TRY(rk_value_choice(label, text, strict_names, &index));
     settings->values.strict = (rk_strict)index;
     return NULL;
 }
@@ -131,9 +133,8 @@ static rk_err *apply_key_ignore(rk_settings *settings, const char *label, const 
 }
 
 static rk_err *apply_log(rk_settings *settings, const char *label, const char *text) {
-    static const char *const choices[] = {"error", "warn", "info", "debug", NULL};
     size_t index = 0;
-    RK_TRY(rk_value_choice(label, text, choices, &index));
+    RK_TRY(rk_value_choice(label, text, log_names, &index));
     settings->values.log_level = (rk_log_level)index;
     return NULL;
 }
@@ -185,6 +186,13 @@ static const struct definition {
                                  apply_wait_seconds},
     [RK_SETTING_MEMORY_SECONDS] = {"REKINDLE_MEMORY_SECONDS", "memory_seconds", "60",
                                    apply_memory_seconds},
+};
+
+// All values of the settings that take one of a few names.
+static const char *const *const choices[RK_SETTING_COUNT] = {
+    [RK_SETTING_MODE] = mode_names,
+    [RK_SETTING_STRICT] = strict_names,
+    [RK_SETTING_LOG] = log_names,
 };
 
 // Sets one value. An empty text means the default, even if the config file has a value. A wrong
@@ -261,6 +269,21 @@ const char *rk_settings_misspelt(rk_span variable) {
     bool known = rk_span_is(variable, nearest->variable);
     bool alike = least <= SLIP && least + 2 <= strlen(nearest->name);
     return alike && !known ? nearest->variable : NULL;
+}
+
+const char *rk_settings_variable(rk_setting_id id) {
+    return definitions[id].variable;
+}
+
+const char *rk_settings_default(rk_setting_id id) {
+    return definitions[id].fallback;
+}
+
+const char *const *rk_settings_choices(const char *variable) {
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
+        if (strcmp(definitions[i].variable, variable) == 0)
+            return choices[i];
+    return NULL;
 }
 
 static rk_err *set_from_config(void *context, const rk_config_line *line) {

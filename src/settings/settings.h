@@ -125,6 +125,11 @@ rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
 // Returns the variable of a setting that `variable` probably misspells: "REKINDLE_MODE" for
 // "REKINDLE_MDOE". NULL if `variable` is correct or resembles no setting. Static.
 const char *rk_settings_misspelt(rk_span variable);
+const char *rk_settings_variable(rk_setting_id id); // "REKINDLE_MODE"; static
+const char *rk_settings_default(rk_setting_id id);  // as text; "" for none; static
+// All values of a setting that takes one of a few names, NULL-terminated; NULL for other settings
+// and variables. Static.
+const char *const *rk_settings_choices(const char *variable);
 const char *rk_mode_name(rk_mode mode);
 const char *rk_setting_source_name(rk_setting_source source); // "default", "config", "environment"
 

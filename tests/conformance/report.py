@@ -8,7 +8,7 @@ from common import fill
 HEAD = """# Conformance: third-party programs and tests, with and without rekindle
 
 `make conformance` runs third-party programs and tests bare and in several ways with rekindle, and compares each verdict
-and each result with the bare run. [tests/conformance](../tests/conformance/README.md) describes the ways. Each section
+and each result with the bare run. `tests/conformance/README.md` in the sources describes the ways. Each section
 states how many of its tests ran. `tests/conformance/run` continues where an earlier run ended.
 
 In the tables, "compiled" counts calls of the compiler. The compiler refuses some programs, in the bare run too, and

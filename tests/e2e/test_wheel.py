@@ -85,6 +85,14 @@ def test_the_wheel_brings_the_licences_of_its_libraries(wheel):
     assert names == {"LICENSE", "jansson.txt", "libsodium.txt", "zstd.txt"}
 
 
+def test_completion_and_man_pages_come_with_it(installed):
+    for name in (
+        "bash-completion/completions/rekindle", "zsh/site-functions/_rekindle",
+        "fish/vendor_completions.d/rekindle.fish", "man/man1/rekindle.1", "man/man1/rekindle-explain.1",
+    ):  # fmt: skip
+        assert (installed / "share" / name).stat().st_size > 100, name
+
+
 def test_the_command_finds_its_libraries(installed, tmp_path):
     command = tmp_path / "rekindle"
     command.symlink_to(installed / "bin/rekindle")

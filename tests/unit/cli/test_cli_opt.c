@@ -8,7 +8,7 @@
 // The values that the command lines below set.
 typedef struct given {
     bool json, reverse;
-    const char *dir;
+    const char *dir, *sort;
     rk_opt_result result;
     rk_opt_operands operands;
 } given;
@@ -17,6 +17,8 @@ enum { MAX_WORDS = 8 };
 static char words[MAX_WORDS][32];
 static char *argv[MAX_WORDS + 1];
 
+static const char *const orders[] = {"size", "time", "key", NULL};
+
 // Parses a command line, split at single spaces; "''" is an empty argument.
 static rk_err *parse(const char *line, bool options_first, size_t max_operands, given *out) {
     *out = (given){0};
@@ -24,6 +26,7 @@ static rk_err *parse(const char *line, bool options_first, size_t max_operands, 
         RK_OPT_FLAG("json", 'j', &out->json, "JSON"),
         RK_OPT_FLAG("reverse", 'r', &out->reverse, "descending"),
         RK_OPT_VALUE("dir", 'd', &out->dir, "DIR", "the store"),
+        RK_OPT_CHOICE("sort", 's', &out->sort, "BY", orders, "by what"),
     };
     const rk_opt_usage usage = {
         .verb = "ls",
@@ -192,6 +195,17 @@ static void help_lists_every_option_and_wraps(void **state) {
     free(text);
 }
 
+static void checks_choices(void **state) {
+    (void)state;
+    given out;
+    rk_expect_ok(parse("ls --sort time", false, 0, &out));
+    assert_string_equal(out.sort, "time");
+    rk_expect_ok(parse("ls -skey", false, 0, &out));
+    assert_string_equal(out.sort, "key");
+    expect_error("ls --sort tim", 0, "--sort takes size, time or key, not 'tim'");
+    expect_error("ls -s keys", 0, "--sort takes size, time or key, not 'keys'");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_values_in_every_form),
@@ -202,6 +216,7 @@ int main(void) {
         cmocka_unit_test(help_wins_over_what_follows),
         cmocka_unit_test(says_what_is_wrong_and_what_would_be_right),
         cmocka_unit_test(asks_for_operands_that_are_missing),
+        cmocka_unit_test(checks_choices),
         cmocka_unit_test(help_lists_every_option_and_wraps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

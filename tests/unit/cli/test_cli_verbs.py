@@ -1780,6 +1780,91 @@ class Housekeeping(Case):
         self.assertFalse((self.folder / "nowhere").exists())
 
 
+class Completion(Case):
+    def words(self, *words, **options):
+        """What may replace the last word, with descriptions. No message comes with it."""
+        done = self.call("completion", "candidates", "--", *words, **options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = [line.split("\t") for line in done.stdout.splitlines() if not line.startswith(":")]
+        return dict(lines)
+
+    def test_runs(self):
+        self.job("cold")
+        self.job("shapes")
+        older, newer = (one["run"] for one in self.json("runs")["runs"])
+        listed = self.words("explain", "--run", "")
+        self.assertEqual(list(listed), ["last", newer, older])
+        self.assertRegex(listed[older], r"^(just now|\d.* ago): cli_fixture cold$")
+        self.assertEqual(listed["last"], listed[newer])
+        self.assertEqual(list(self.words("stats", "-r", "-")), ["-1", "-2"])
+        self.assertEqual(list(self.words("stats", f"--run={older}")), [f"--run={older}"])
+        self.assertEqual(self.words("shapes", "--run", "x"), {})
+
+    def test_entries(self):
+        self.job("cold")
+        self.assertEqual(set(self.words("show", "jit")), {"jit_init", "jit_train_step", "jit_eval"})
+        self.assertEqual(self.words("rm", "jit_t"), {"jit_train_step": "compiled in 1.4 s"})
+        key = next(one["key"] for one in self.json("ls")["entries"] if one["name"] == "jit_eval")
+        self.assertEqual(self.words("pin", key[:5]), {key[:12]: "compiled in 2.1 s: jit_eval"})
+        self.assertEqual(list(self.words("pin", "jit_eval", key[:30])), [key])
+
+    def test_a_name_of_several_entries_is_not_offered(self):
+        self.job("cold")
+        self.job("cold", variables={"REKINDLE_NAMESPACE": "red"})
+        keys = [one["key"][:12] for one in self.json("ls")["entries"] if one["name"] == "jit_eval"]
+        self.assertEqual(len(keys), 2)
+        listed = self.words("show", "")
+        self.assertNotIn("jit_eval", listed)
+        for key in keys:
+            self.assertEqual(listed[key], "compiled in 2.1 s: jit_eval")
+
+    def test_the_store_of_the_line_is_read(self):
+        self.job("cold")
+        self.environment["REKINDLE_DIR"] = str(self.folder / "nowhere")
+        self.assertEqual(self.words("show", "jit_e"), {})
+        for option in (["--dir", str(self.store)], [f"--dir={self.store}"], ["--dir", "=", str(self.store)]):
+            self.assertEqual(list(self.words("show", *option, "jit_e")), ["jit_eval"], option)
+
+    def test_it_changes_nothing_and_says_nothing(self):
+        for words in (["explain", "--run", ""], ["show", ""], ["diff", ""], ["rm", "--dir", str(self.folder), ""]):
+            self.assertEqual(self.words(*words), {})
+        self.assertFalse(self.store.exists())
+        self.assertEqual(self.words("show", "", variables={"REKINDLE_MODE": "nonsense"}), {})
+        self.assertEqual(self.words("show", "", variables={"REKINDLE_DIR": "https://host/x"}), {})
+        self.store.mkdir(mode=0o700)
+        (self.store / "config").write_text("mdoe = readonly\n")
+        self.assertEqual(self.words("explain", "--run", ""), {})
+
+    def test_damaged_files_are_left_out(self):
+        self.job("cold")
+        for path in (self.store / "objects").glob("*/*.rkx"):
+            path.write_bytes(b"damaged")
+        (journal,) = (self.store / "runs").glob("*/*.jsonl")
+        journal.write_bytes(b"\xff\n")
+        before = sorted(path for path in self.store.rglob("*"))
+        self.assertEqual(list(self.words("explain", "--run", ""))[0], "last")
+        self.assertTrue(all(len(key) == 12 for key in self.words("show", "")))
+        self.assertEqual(sorted(path for path in self.store.rglob("*")), before)
+
+    def test_a_store_that_does_not_answer(self):
+        """The first read of a journal hangs: after two seconds there are no words, and no message."""
+        self.job("cold")
+        (journal,) = (self.store / "runs").glob("*/*.jsonl")
+        journal.unlink()
+        os.mkfifo(journal)
+        began = time.monotonic()
+        self.words("explain", "--run", "")
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_scripts(self):
+        sources = Path(__file__).resolve().parents[3] / "src/cli/completion"
+        for shell, name in (("bash", "rekindle.bash"), ("zsh", "_rekindle"), ("fish", "rekindle.fish")):
+            self.assertEqual(self.ok("completion", shell), (sources / name).read_text())
+        self.refused("completion", "tcsh", says="only for bash, zsh or fish")
+        self.refused("completion", "bash", "zsh", says="'zsh' is too much")
+        self.refused("completion", says="bash | zsh | fish")
+
+
 class Other(Case):
     def test_nothing_yet(self):
         self.assertIn("`rekindle run -- CMD`", self.ok("ls"))
@@ -1845,7 +1930,7 @@ class Other(Case):
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
             commands, ["run", "verify", "stats", "explain", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc"]
-            + ["fsck", "pin", "unpin", "keys", "probe", "config", "version", "help"]
+            + ["fsck", "pin", "unpin", "keys", "probe", "config", "completion", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")

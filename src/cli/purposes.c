@@ -1,0 +1,36 @@
+#include "cli/purposes.h"
+
+static const char *const purposes[RK_SETTING_COUNT] = {
+    [RK_SETTING_DIR] = "the folder of the store, on a local disk",
+    [RK_SETTING_MODE] =
+        ("readwrite; readonly (nothing is stored); refresh (everything is compiled and "
+         "stored again); off"),
+    [RK_SETTING_PLUGIN] = "the real plugin, if rekindle itself is loaded as a plugin",
+    [RK_SETTING_JOB] = "a name: runs with this name are the same job; else from the command line",
+    [RK_SETTING_MAX_SIZE] = "how large the store may become, as 20G; 0: no limit",
+    [RK_SETTING_MIN_COMPILE_SECONDS] = "programs that compile faster are not stored",
+    [RK_SETTING_PRELOAD] =
+        "1: load what the job's last runs used before it is requested; 0: do not",
+    [RK_SETTING_STRICT] = "a compilation after warm-up: off (nothing), warn, or fail",
+    [RK_SETTING_WARMUP] =
+        "when warm-up ends: auto, mark, \"N steps\", \"N compiles\", \"N seconds\"",
+    [RK_SETTING_REMOTE] =
+        "no effect in this version: addresses of remote tiers, separated by blanks",
+    [RK_SETTING_SIGNING_KEY] = "the file of the key that signs what is stored",
+    [RK_SETTING_TRUSTED_KEYS] = "the file of the keys whose signatures are trusted",
+    [RK_SETTING_KEEP_PROGRAMS] =
+        "1: keep programs for explain, diff and show; 0: only their outlines",
+    [RK_SETTING_NAMESPACE] = "a name that separates teams which share a store",
+    [RK_SETTING_KEY_IGNORE] =
+        "flags and variables that do not count: a change of them compiles nothing",
+    [RK_SETTING_LOG] = "which messages a job prints: error, warn, info or debug",
+    [RK_SETTING_DRAIN_SECONDS] = "how long a process waits at its end until all is stored",
+    [RK_SETTING_WAIT_SECONDS] = "how long a process waits for another one that compiles the same",
+    [RK_SETTING_MEMORY_SECONDS] = "how often the memory of the devices is recorded; 0: never",
+    [RK_SETTING_VERIFY] =
+        "the share of loaded programs that are compiled again and compared: 0 to 1",
+};
+
+const char *rk_setting_purpose(rk_setting_id id) {
+    return purposes[id] ? purposes[id] : "";
+}
