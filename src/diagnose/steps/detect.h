@@ -82,7 +82,7 @@ typedef struct rk_step_program {
     bool is_operation; // a single operation of the framework, outside of any function of the user
     // The role of the program (rk_program_role in program/program.h); all zero: not known.
     uint32_t operations, carried, carried_types;
-    uint64_t carried_bytes;
+    uint64_t carried_set, carried_bytes;
 } rk_step_program;
 
 // The score of a program, from its role alone.

@@ -39,7 +39,7 @@ typedef struct rk_step_detector_program {
     uint64_t step;        // of its last execution, from 1; 0: not executed
     uint32_t token, name; // identity for comparisons; the name alone
     uint32_t operations, carried, carried_types;
-    uint64_t carried_bytes;
+    uint64_t carried_set, carried_bytes;
     uint32_t score;
     uint32_t executions; // counted only up to RK_STEP_DETECTOR_TIMES
     uint32_t version_of; // number of a program + 1: the two may be versions of one step; 0: none
@@ -157,7 +157,8 @@ RK_HIDDEN void rk_step_detector_weigh(rk_step_detector *r, uint32_t program);
 RK_HIDDEN bool rk_step_detector_drop_companions(rk_step_detector *r, uint64_t from,
                                                 uint32_t period);
 // Returns whether two programs, without names of their own, are versions of one step: of similar
-// size, with the same state. PyTorch/XLA compiles the first steps of a loop differently.
+// size, with state of nearly the same types. PyTorch/XLA compiles the first steps of a loop
+// differently: there is no state of the optimizer yet, and counters are constants.
 RK_HIDDEN bool rk_step_detector_is_similar(const rk_step_detector_program *a,
                                            const rk_step_detector_program *b);
 

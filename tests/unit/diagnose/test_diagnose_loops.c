@@ -17,13 +17,13 @@ enum {
     EXECUTIONS_MAX = 4096,
     WARM_STEPS = 20,
     ANSWERS_MAX = 2,
-    RECORDINGS = 91,
+    RECORDINGS = 92,
 };
 
 typedef struct loop {
     const char *name;
     uint64_t answers[ANSWERS_MAX]; // of "steps"; 0: none
-    bool may_be_unknown;
+    bool may_be_unknown, is_exact;
     uint64_t late;        // compilations after 20 steps, as the file says
     uint64_t flush_every; // words; 0: only at the end
     int dies;             // DIES_…; 0: not
@@ -130,7 +130,7 @@ static void play(loop *l, char *text) {
 static void read_line(loop *l, char *line, rk_buf *events) {
     unsigned long long first = 0, second = 0;
     rk_step_program p = {0};
-    unsigned long long bytes = 0;
+    unsigned long long bytes = 0, set = 0;
     int is_user_name, count;
     if (strncmp(line, "events ", 7) == 0) {
         rk_buf_add_text(events, line + 6);
@@ -139,12 +139,15 @@ static void read_line(loop *l, char *line, rk_buf *events) {
         l->answers[1] = second;
     } else if (sscanf(line, "late %llu", &first) == 1) {
         l->late = first;
+    } else if (strcmp(line, "exactly") == 0) {
+        l->is_exact = true;
     } else if (strcmp(line, "may be unknown") == 0) {
         l->may_be_unknown = true;
     } else {
-        count = sscanf(line, "program %u %u %d %u %u %u %llu", &p.number, &p.name, &is_user_name,
-                       &p.operations, &p.carried, &p.carried_types, &bytes);
+        count = sscanf(line, "program %u %u %d %u %u %u %llu %llu", &p.number, &p.name,
+                       &is_user_name, &p.operations, &p.carried, &p.carried_types, &bytes, &set);
         p.carried_bytes = bytes;
+        p.carried_set = set;
         if (count < 6 || p.number != l->program_count || p.number == PROGRAMS_MAX)
             fail_msg("%s: a line that is not known: %s", l->name, line);
         p.is_user_name = is_user_name > 0;
@@ -166,6 +169,8 @@ static void load(loop *l, const char *path, rk_buf *events) {
 static bool is_right(const loop *l, uint64_t count) {
     if (count == 0)
         return l->may_be_unknown;
+    if (l->is_exact)
+        return count == l->answers[0];
     for (size_t i = 0; i < ANSWERS_MAX; i++)
         if (l->answers[i] && 10 * count >= 9 * l->answers[i] && 10 * count <= 11 * l->answers[i])
             return true;
