@@ -1,6 +1,6 @@
 // Detects the steps of a process in its sequence of executions, transfers and compilations. The
 // caller passes in these events while the job runs, from one thread at a time. Costs some
-// nanoseconds per execution, and 90 KiB of memory.
+// nanoseconds per execution, and 130 KiB of memory.
 //
 // Only programs that may carry the work take part in patterns. From the role of a program
 // (rk_step_program) follows its score: large programs that return the state that they got (a

@@ -50,11 +50,14 @@ typedef struct rk_step_detector_program {
     bool is_companion;   // light, because it accompanies some of the steps of the reference
 } rk_step_detector_program;
 
-// An execution of a program that is not light, or a gap.
+// An execution of a program that is not light, or a gap. Light programs may have been executed
+// since the entry before it.
 typedef struct rk_step_detector_entry {
-    rk_step_detector_totals totals; // including this execution
+    rk_step_detector_totals before; // as of the execution before it; of a gap: the same as `totals`
+    rk_step_detector_totals totals; // including this execution, or the last one of the gap
     uint32_t program;
-    bool is_new;
+    // Distinct ones in its step, without and with this execution.
+    uint32_t programs_before, programs;
 } rk_step_detector_entry;
 
 typedef struct rk_step_detector_pattern {
@@ -77,6 +80,7 @@ struct rk_step_detector {
     rk_step_detector_entry history[RK_STEP_DETECTOR_HISTORY];
     uint64_t entries, valid; // all entries; the last `valid` of them are in the history
     rk_step_detector_totals totals;
+    rk_step_detector_totals after;      // the totals as of the last execution
     rk_step_detector_program *programs; // owned
     uint32_t program_capacity;
     rk_step_detector_program gaps[RK_STEP_DETECTOR_GAPS];
@@ -166,6 +170,8 @@ RK_HIDDEN bool rk_step_detector_is_similar(const rk_step_detector_program *a,
 
 // Counts an execution in the distinct programs of the open step.
 RK_HIDDEN void rk_step_detector_count_program(rk_step_detector *r, uint32_t program);
+// The same for an entry: it is now part of the open step.
+RK_HIDDEN void rk_step_detector_count_entry(rk_step_detector *r, rk_step_detector_entry *entry);
 // Closes the open step at these totals: as a step of the pattern `id`, or for 0 as executions in no
 // step.
 RK_HIDDEN void rk_step_detector_close(rk_step_detector *r, uint32_t id,

@@ -205,7 +205,7 @@ static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry,
 static void clean_history(rk_step_detector *r) {
     uint64_t to = r->entries, kept = 0;
     uint32_t length = 0;
-    rk_step_detector_entry gap = {.is_new = false}; // its last execution
+    rk_step_detector_entry gap = {.program = NONE};
     bool ends = false;
     for (uint64_t i = r->entries; i-- > r->entries - r->valid;) {
         const rk_step_detector_program *program = rk_step_detector_program_at(r, i);
@@ -217,8 +217,10 @@ static void clean_history(rk_step_detector *r) {
                 length = 0; // only what precedes it may be a gap
                 continue;
             }
-            if (length == 0)
-                gap.totals = entry->totals;
+            if (length == 0) { // its last execution
+                gap.before = gap.totals = entry->totals;
+                gap.programs_before = gap.programs = entry->programs;
+            }
             length += program->carried > 0;
             continue;
         }

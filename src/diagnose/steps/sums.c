@@ -10,6 +10,12 @@ void rk_step_detector_count_program(rk_step_detector *r, uint32_t program) {
     *step = r->step_number;
 }
 
+void rk_step_detector_count_entry(rk_step_detector *r, rk_step_detector_entry *entry) {
+    entry->programs_before = (uint32_t)r->open_programs;
+    rk_step_detector_count_program(r, entry->program);
+    entry->programs = (uint32_t)r->open_programs;
+}
+
 static void add_sums(rk_step_sums *to, const rk_step_sums *step) {
     to->executions += step->executions;
     to->programs = to->programs > step->programs ? to->programs : step->programs;

@@ -39,11 +39,23 @@ typedef struct loop {
     uint64_t late_seen;
     bool was_executed[PROGRAMS_MAX];
     uint64_t distinct; // programs that were executed
+    rk_step_sums seen; // all events up to now
 } loop;
+
+// A range counts nothing that was not seen yet, and not more programs than executions.
+static void expect_possible(const loop *l, const rk_step_sums *sums) {
+    assert_true(sums->programs <= sums->executions && sums->new_programs <= sums->executions);
+    assert_true(sums->executions <= l->seen.executions && sums->compiles <= l->seen.compiles);
+    assert_true(sums->host_to_device <= l->seen.host_to_device &&
+                sums->host_to_device_bytes <= l->seen.host_to_device_bytes);
+    assert_true(sums->device_to_host <= l->seen.device_to_host &&
+                sums->device_to_host_bytes <= l->seen.device_to_host_bytes);
+}
 
 static void emit(void *context, const rk_step_range *range) {
     loop *l = context;
     assert_true(l->model.step_count < RANGES_MAX);
+    expect_possible(l, &range->sums);
     // Earlier ranges of these executions are void.
     while (l->model.step_count > 0 &&
            l->ranges[l->model.step_count - 1].steps.first_execution >= range->first_execution)
@@ -74,6 +86,14 @@ static bool ends_at(loop *l, unsigned long program) {
     return l->dies == DIES_IN_ITS_THIRD_STEP && l->largest_executions == 3;
 }
 
+static void transfer(loop *l, bool to_device, uint64_t bytes) {
+    l->seen.host_to_device += to_device;
+    l->seen.host_to_device_bytes += to_device ? bytes : 0;
+    l->seen.device_to_host += !to_device;
+    l->seen.device_to_host_bytes += to_device ? 0 : bytes;
+    rk_step_detector_transfer(l->detector, to_device, bytes);
+}
+
 static void play_word(loop *l, const char *word) {
     rk_step_detector_state state;
     if (l->is_dead)
@@ -83,7 +103,7 @@ static void play_word(loop *l, const char *word) {
     switch (*word) {
     case 'h':
     case 'd':
-        rk_step_detector_transfer(l->detector, *word == 'h', strtoull(word + 1, NULL, 10));
+        transfer(l, *word == 'h', strtoull(word + 1, NULL, 10));
         break;
     case 'm':
         rk_step_detector_mark(l->detector);
@@ -91,6 +111,7 @@ static void play_word(loop *l, const char *word) {
     case 'c':
         rk_step_detector_get_state(l->detector, &state);
         l->late_seen += state.is_training && state.steps >= WARM_STEPS;
+        l->seen.compiles++;
         rk_step_detector_compile(l->detector);
         break;
     default: {
@@ -99,6 +120,7 @@ static void play_word(loop *l, const char *word) {
         l->is_dead = ends_at(l, program);
         if (l->is_dead)
             return;
+        l->seen.executions++;
         rk_step_detector_execute(l->detector, &l->programs[program]);
         l->distinct += !l->was_executed[program];
         l->was_executed[program] = true;
@@ -296,6 +318,7 @@ static uint32_t random_below(uint32_t limit) {
 static void execute_any(loop *l, uint32_t program) {
     l->distinct += !l->was_executed[program];
     l->was_executed[program] = true;
+    l->seen.executions++;
     rk_step_detector_execute(l->detector, &l->programs[program]);
 }
 
