@@ -168,10 +168,12 @@ static void add_lines(late *const *group, size_t group_count, size_t below, rk_b
 
 static void describe(late *const *group, size_t count, scope in, rk_pattern_text *text) {
     const rk_stack_frame *called = in == SAME_LINE ? find_called(group, count) : NULL;
-    bool has_steps = group[0]->item->step != RK_NO_STEP;
+    bool is_after = true; // as far as the steps are known
+    for (size_t i = 0; i < count; i++)
+        is_after &= group[i]->item->step != RK_NO_STEP && group[i]->item->step > 0;
     rk_buf_add_format(&text->summary,
                       "%zu operations%s are compiled one by one, each as a program of its own, ",
-                      count, has_steps ? " after the first step" : "");
+                      count, is_after ? " after the first step" : "");
     if (called) {
         rk_buf_add_format(&text->summary, "in the call of %s (its ", called->function);
         add_lines(group, count, 1, &text->summary);
