@@ -70,6 +70,7 @@ static void settle(rk_step_detector *r) {
     r->step_number += times;
     // The last execution of the program is in the last closed step.
     r->programs[program].step = r->step_number - 1;
+    r->programs[program].last = r->totals.executions;
 }
 
 // Returns whether one more execution of the same program would be a step that equals the last one
@@ -128,6 +129,7 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     r->totals.work += known->score;
     r->totals.new_programs += is_new;
     r->after = entry.totals = r->totals;
+    known->last = r->totals.executions;
     rk_step_detector_count_entry(r, &entry);
     if (known->is_light) {
         r->gap_ended |= rk_step_detector_ends_gap(r, known);

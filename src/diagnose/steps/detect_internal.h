@@ -37,6 +37,7 @@ typedef struct rk_step_detector_totals {
 // What is known of a program.
 typedef struct rk_step_detector_program {
     uint64_t step;        // of its last execution, from 1; 0: not executed
+    uint64_t last;        // number of its last execution in the process, from 1
     uint32_t token, name; // identity for comparisons; the name alone
     uint32_t operations, carried, carried_types;
     uint64_t carried_set, carried_bytes;
@@ -172,6 +173,9 @@ RK_HIDDEN bool rk_step_detector_is_similar(const rk_step_detector_program *a,
 RK_HIDDEN void rk_step_detector_count_program(rk_step_detector *r, uint32_t program);
 // The same for an entry: it is now part of the open step.
 RK_HIDDEN void rk_step_detector_count_entry(rk_step_detector *r, rk_step_detector_entry *entry);
+// Counts the distinct programs of the open step anew: it may have begun before the executions
+// since.
+RK_HIDDEN void rk_step_detector_recount(rk_step_detector *r);
 // Closes the open step at these totals: as a step of the pattern `id`, or for 0 as executions in no
 // step.
 RK_HIDDEN void rk_step_detector_close(rk_step_detector *r, uint32_t id,

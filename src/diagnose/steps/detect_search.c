@@ -66,17 +66,29 @@ static void close_step(rk_step_detector *r, const rk_step_detector_pattern *p,
         rk_step_detector_close(r, p->id, end);
 }
 
+// Counts the programs of a step that begins after an earlier one was cut short.
+static void begin_with(rk_step_detector *r, uint64_t entry) {
+    rk_step_detector_entry *e = rk_step_detector_entry_at(r, entry);
+    if (entry + 1 < r->entries) { // of the programs executed since, not all are of this step
+        rk_step_detector_count_entry(r, e);
+        return;
+    }
+    rk_step_detector_recount(r);
+    e->programs = (uint32_t)r->open_programs;
+    e->programs_before = e->programs - (e->programs > 0);
+}
+
 void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     rk_step_detector_pattern *p = r->current;
     uint32_t token = rk_step_detector_token(r, entry, p->by_name);
-    rk_step_detector_entry *e = rk_step_detector_entry_at(r, entry);
+    const rk_step_detector_entry *e = rk_step_detector_entry_at(r, entry);
     bool matches = token == p->tokens[r->at];
     // The pattern starts again before its end: the step was cut short.
     if (!matches && r->at > 0 && token == p->tokens[0]) {
         const rk_step_detector_entry *last = rk_step_detector_entry_at(r, entry - 1);
         r->open_programs = last->programs;
         close_step(r, p, &last->totals);
-        rk_step_detector_count_entry(r, e);
+        begin_with(r, entry);
         p->steps++;
         r->at = 0;
         matches = true;
@@ -198,6 +210,7 @@ static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_n
         rk_step_detector_count_entry(r, rk_step_detector_entry_at(r, i));
         rk_step_detector_take_in(r, i);
     }
+    rk_step_detector_recount(r);
 }
 
 // Returns whether the longer pattern is one step with micro-steps. It must add programs to the

@@ -43,8 +43,10 @@ typedef struct loop {
 } loop;
 
 // A range counts nothing that was not seen yet, and not more programs than executions.
-static void expect_possible(const loop *l, const rk_step_sums *sums) {
+static void expect_possible(const loop *l, const rk_step_range *range) {
+    const rk_step_sums *sums = &range->sums;
     assert_true(sums->programs <= sums->executions && sums->new_programs <= sums->executions);
+    assert_true(range->steps > 1 || sums->new_programs <= sums->programs);
     assert_true(sums->executions <= l->seen.executions && sums->compiles <= l->seen.compiles);
     assert_true(sums->host_to_device <= l->seen.host_to_device &&
                 sums->host_to_device_bytes <= l->seen.host_to_device_bytes);
@@ -55,7 +57,7 @@ static void expect_possible(const loop *l, const rk_step_sums *sums) {
 static void emit(void *context, const rk_step_range *range) {
     loop *l = context;
     assert_true(l->model.step_count < RANGES_MAX);
-    expect_possible(l, &range->sums);
+    expect_possible(l, range);
     // Earlier ranges of these executions are void.
     while (l->model.step_count > 0 &&
            l->ranges[l->model.step_count - 1].steps.first_execution >= range->first_execution)
