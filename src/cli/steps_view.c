@@ -24,11 +24,14 @@ static void print_mean(uint64_t sum, uint64_t count, rk_buf *out) {
 
 static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, const char *where,
                             rk_buf *out) {
-    if (transfers == 0)
+    enum { PARTS_MIN = 20 }; // a smaller mean would be shown as 0.0
+    if (PARTS_MIN * transfers < steps)
         return;
     rk_buf_add_text(out, ", ");
     print_mean(transfers, steps, out);
-    rk_buf_add_format(out, " %s (%s)", where, rk_text_bytes(bytes / steps).text);
+    bool is_less = bytes > 0 && bytes < steps;
+    rk_buf_add_format(out, " %s (%s)", where,
+                      is_less ? "less than 1 B" : rk_text_bytes(bytes / steps).text);
 }
 
 void rk_steps_print_average(const rk_process_steps *process, rk_buf *out) {
@@ -46,36 +49,72 @@ static uint64_t programs_of(const rk_process_steps *process) {
     return process->point_count > 0 ? process->curve[process->point_count - 1].programs : 0;
 }
 
-// What is new after the curve was flat.
-static void print_growth(const rk_process_steps *process, uint64_t flat, rk_buf *out) {
-    uint64_t programs = programs_of(process);
-    if (process->last_new <= process->flat_after)
+// The points of the curve within the complete steps: "step 33", "steps 1, 17 and 33", or "12 steps,
+// from step 1 to step 115". Returns false without any.
+static bool print_steps_of_points(const rk_process_steps *process, rk_buf *out) {
+    enum { LISTED_MAX = 4 };
+    const rk_step_point *points = process->curve;
+    size_t first = 0, end = process->point_count;
+    while (first < end && points[first].step == 0)
+        first++;
+    while (end > first && points[end - 1].step > process->count)
+        end--;
+    size_t count = end - first;
+    if (count == 0)
+        return false;
+    rk_buf_add_text(out, "new programs in ");
+    if (count > LISTED_MAX) {
+        rk_buf_add_format(out, "%zu steps, from step %" PRIu64 " to step %" PRIu64, count,
+                          points[first].step, points[end - 1].step);
+        return true;
+    }
+    rk_buf_add_text(out, count == 1 ? "step " : "steps ");
+    for (size_t i = first; i < end; i++)
+        rk_buf_add_format(out, "%s%" PRIu64,
+                          i == first    ? ""
+                          : i + 1 < end ? ", "
+                                        : " and ",
+                          points[i].step);
+    return true;
+}
+
+// What a run shows that was flat, and then had something new.
+static void print_growth(const rk_process_steps *process, rk_buf *out) {
+    size_t count = process->point_count;
+    uint64_t programs = programs_of(process), last = count ? process->curve[count - 1].step : 0;
+    bool any = print_steps_of_points(process, out), at_end = process->last_new > process->count;
+    if (last > process->count)
+        rk_buf_add_text(out, any ? " and after the last step" : "new programs after the last step");
+    else if (!any)
+        rk_buf_add_text(out, "no new programs in the steps");
+    rk_buf_add_format(out, " (%s program%s)", rk_text_count(programs).text,
+                      rk_text_plural(programs));
+    if (last >= process->last_new) {
+        rk_buf_add_text(out, at_end || last == process->count ? "" : "; nothing new since");
         return;
-    rk_buf_add_format(out, " for %d steps or more", RK_STEPS_FLAT);
-    if (process->last_new > process->count)
-        rk_buf_add_text(out, ", then again after the last step");
+    }
+    // What was compiled then was not executed, or was executed before.
+    rk_buf_add_text(out, "; compilations ");
+    if (at_end)
+        rk_buf_add_text(out, "after the last step");
     else
-        rk_buf_add_format(out, ", then again up to step %" PRIu64, process->last_new);
-    if (programs > flat) // otherwise, what was compiled was not executed
-        rk_buf_add_format(out, " (%s)", rk_text_count(programs).text);
+        rk_buf_add_format(out, "up to step %" PRIu64, process->last_new);
 }
 
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
-    uint64_t programs = 0, all = programs_of(process);
-    for (size_t i = 0; i < process->point_count; i++)
-        if (process->curve[i].step <= process->flat_after)
-            programs = process->curve[i].programs;
-    if (process->is_flat) {
+    uint64_t all = programs_of(process);
+    if (process->is_flat && process->last_new > process->flat_after) {
+        print_growth(process, out);
+    } else if (process->is_flat) {
         rk_buf_add_format(out, "nothing new after step %" PRIu64 " (%s program%s)",
-                          process->flat_after, rk_text_count(programs).text,
-                          rk_text_plural(programs));
-        print_growth(process, programs, out);
+                          process->flat_after, rk_text_count(all).text, rk_text_plural(all));
     } else if (process->last_new < process->count) {
         rk_buf_add_format(out, "nothing new since step %" PRIu64 ", of %" PRIu64 " (%s program%s)",
                           process->last_new, process->count, rk_text_count(all).text,
                           rk_text_plural(all));
     } else {
-        rk_buf_add_format(out, "new programs up to the last step (%s)", rk_text_count(all).text);
+        rk_buf_add_format(out, "new programs up to the last step (%s program%s)",
+                          rk_text_count(all).text, rk_text_plural(all));
     }
 }
 

@@ -10,8 +10,8 @@ json_t *rk_steps_json(const rk_steps *steps);
 // Appends the average of a step: "3 executions, 1 to the device (1.2 MB)".
 void rk_steps_print_average(const rk_process_steps *process, rk_buf *out);
 
-// Appends the step after which the number of distinct programs stopped growing, or that the number
-// never stopped growing.
+// Appends the step after which the number of distinct programs stopped growing, or the steps in
+// which it grew, or that it never stopped growing.
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out);
 
 // Returns the number of compilations after the curve became flat, over all processes. `*out_ns` is

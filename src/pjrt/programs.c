@@ -153,6 +153,7 @@ void rk_programs_set_role(rk_step_program *step, const rk_program_role *role) {
     step->operations = role->operations;
     step->carried = role->carried;
     step->carried_types = role->carried_types;
+    step->carried_set = role->carried_set;
     step->carried_bytes = role->carried_bytes;
 }
 

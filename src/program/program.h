@@ -15,6 +15,7 @@ typedef struct rk_program_role {
     // these are random keys.
     uint32_t carried;
     uint32_t carried_types; // hash of the set of their types
+    uint64_t carried_set;   // one bit for each of their types, by its hash
     uint64_t carried_bytes; // their size; an estimate, with four bytes per element
 } rk_program_role;
 

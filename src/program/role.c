@@ -44,6 +44,10 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return (hash ^ value) * UINT64_C(0x100000001b3);
 }
 
+static uint64_t bit_of(uint64_t type) {
+    return UINT64_C(1) << ((type ^ type >> 32) * UINT64_C(0x9E3779B97F4A7C15) >> 58);
+}
+
 static void compare(const types *inputs, const types *results, rk_program_role *role) {
     uint64_t last = 0, hash = 0;
     role->inputs = inputs->count;
@@ -61,6 +65,7 @@ static void compare(const types *inputs, const types *results, rk_program_role *
             continue;
         role->carried++;
         role->carried_bytes += 4 * elements;
+        role->carried_set |= bit_of(input);
         hash = input == last ? hash : mix(hash, input);
         last = input;
     }

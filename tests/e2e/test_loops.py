@@ -36,6 +36,7 @@ LIBRARIES = [(loop, 60) for loop in ("keras_fit", "haiku", "numpyro_svi", "numpy
 TORCH = [
     ("plain", 60), ("plain", 11), ("plain", 5), ("sgd", 11), ("capturable", 40), ("item", 11), ("logging", 60),
     ("accumulation", 40), ("accumulation", 8), ("evaluation", 60), ("two_optimizers", 40), ("two_critics", 20),
+    ("segmentation", 21),
 ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def test_steps_are_found(store, way):
     assert [point["step"] for point in steps["curve"]][-2:] == [51, 115], steps
     programs = [point["programs"] for point in steps["curve"]]
     assert programs == sorted(set(programs)), steps
-    assert "nothing new after step" in store.cli("stats").stdout
+    assert f"51 and 115 ({programs[-1]} programs); nothing new since" in store.cli("stats").stdout
 
 
 @pytest.mark.parametrize("way", ["run", "preload", "plugin"])

@@ -9,6 +9,15 @@ uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known 
     return UINT64_MAX;
 }
 
+uint64_t rk_executions_at(const rk_explainer *e, size_t process, uint64_t request) {
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        const rk_run_compile *compile = &e->run->compiles[i];
+        if (compile->process == process && compile->seq == request && compile->has_executions)
+            return compile->executions;
+    }
+    return UINT64_MAX;
+}
+
 static bool is_of_user(const rk_known *known) {
     return known && known->has_sketch && !rk_is_framework_operation(&known->sketch);
 }
@@ -60,15 +69,18 @@ static bool same_function(const rk_stack_frame *a, const rk_stack_frame *b) {
            strcmp(a->file, b->file) == 0;
 }
 
-rk_err *rk_runs_steps(const rk_explainer *e, size_t process, const rk_stack_frame *function,
-                      bool *out_known, bool *out_runs) {
+rk_err *rk_step_stack(const rk_explainer *e, size_t process, rk_stack *out_stack) {
     RK_AUTO(rk_loaded) loaded = {0};
-    RK_AUTO(rk_stack) stack = {0};
     const rk_known *step = find_step(e, process);
     if (step)
         RK_TRY(rk_corpus_open(e->corpus, step, &loaded));
-    if (loaded.loaded)
-        RK_TRY(rk_stack_take(&loaded.index.call, &stack));
+    return loaded.loaded ? rk_stack_take(&loaded.index.call, out_stack) : NULL;
+}
+
+rk_err *rk_runs_steps(const rk_explainer *e, size_t process, const rk_stack_frame *function,
+                      bool *out_known, bool *out_runs) {
+    RK_AUTO(rk_stack) stack = {0};
+    RK_TRY(rk_step_stack(e, process, &stack));
     *out_known = stack.count > 0;
     *out_runs = stack.count == 0;
     for (size_t i = 0; i < stack.count; i++)

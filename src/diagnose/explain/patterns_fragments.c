@@ -79,14 +79,27 @@ static void keep_recurring(pieces *list) {
     list->count = kept;
 }
 
-// Removes framework operations that were requested before the program of the steps. They are of the
-// start, however often they ran there.
+// Returns how often a program was executed after the program of the steps was requested, at least.
+// Before, it was executed at most as often as all programs since its own request.
+static uint64_t executions_in_steps(const rk_explainer *e, size_t process, const piece *one) {
+    uint64_t step = rk_first_step_request(e, process);
+    uint64_t request = rk_first_request(e, process, one->known);
+    if (request > step)
+        return one->executions;
+    uint64_t since = rk_executions_at(e, process, request);
+    uint64_t until = rk_executions_at(e, process, step);
+    if (since == UINT64_MAX || until == UINT64_MAX || until < since)
+        return 0;
+    return one->executions > until - since ? one->executions - (until - since) : 0;
+}
+
+// Removes framework operations of the start, however often they ran there. The operations that make
+// a batch run in every step, but for the first time before the program of the steps is requested.
 static void remove_start(const rk_explainer *e, size_t process, pieces *list) {
-    uint64_t since = rk_first_step_request(e, process);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
         if (is_whole(list->items[i].known) ||
-            rk_first_request(e, process, list->items[i].known) > since)
+            2 * executions_in_steps(e, process, &list->items[i]) >= list->rounds)
             list->items[kept++] = list->items[i];
     list->count = kept;
 }
@@ -141,7 +154,17 @@ static const rk_sketch_line *busiest_line(const pieces *list) {
     return best;
 }
 
-static void describe(const pieces *list, const rk_run_process *process, rk_pattern_text *text) {
+// Returns whether most of the operations run before the step, so that they make its batch.
+static bool make_batch(const rk_explainer *e, size_t process, const pieces *list) {
+    uint64_t step = rk_first_step_request(e, process);
+    size_t before = 0;
+    for (size_t i = 0; i < list->count; i++)
+        before += rk_first_request(e, process, list->items[i].known) < step;
+    return 2 * before > list->count;
+}
+
+static void describe(const pieces *list, const rk_run_process *process, bool is_batch,
+                     rk_pattern_text *text) {
     // On the CPU, results are read in place, and a plugin cannot count the reads.
     double reads = (double)process->counts.device_to_host / (double)list->rounds;
     rk_buf_add_format(&text->summary,
@@ -150,6 +173,13 @@ static void describe(const pieces *list, const rk_run_process *process, rk_patte
                       list->count);
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", reads);
+    if (is_batch) {
+        rk_buf_add_text(&text->advice,
+                        "They run before the step, as those of an input pipeline do. Prepare the "
+                        "batch with NumPy on the host, which executes no programs, or put them "
+                        "into one jitted function or into the step.");
+        return;
+    }
     rk_buf_add_text(&text->advice,
                     "Put them into the jitted step, choose with jnp.where or lax.cond instead of "
                     "if on a value that was read (.item(), float(), bool()), and read what is to "
@@ -176,7 +206,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *
         if (list.items[i].item)
             RK_TRY(rk_members_add(&members, list.items[i].item));
     const rk_sketch_line *busiest = busiest_line(&list);
-    describe(&list, &e->run->processes[process], &text);
+    describe(&list, &e->run->processes[process], make_batch(e, process, &list), &text);
     *out_found = true;
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           busiest ? busiest->file : NULL, busiest ? busiest->line : 0);

@@ -18,16 +18,24 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_graph_fragments(rk_explainer *e, size_t p
                                                        const rk_process_steps *steps,
                                                        bool *out_found);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
-RK_HIDDEN RK_NODISCARD rk_err *rk_find_late_operations(rk_explainer *e); // fragments of one line
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_late_operations(rk_explainer *e); // fragments
 
 // Number of the first request of a process for a program; UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);
+
+// Returns how many programs a process had executed before a request; UINT64_MAX if it is not known.
+RK_HIDDEN uint64_t rk_executions_at(const rk_explainer *e, size_t process, uint64_t request);
 
 // Returns the number of the first request of a process for the program of its steps. This program
 // is, of the user's own programs, the one that executed the most operations in all; in a process
 // that was killed, the first large one. All earlier requests belong to the start. UINT64_MAX if
 // there is no such program.
 RK_HIDDEN uint64_t rk_first_step_request(const rk_explainer *e, size_t process);
+
+// Takes the call stack of the program of the steps; empty if it is not known. The caller cleans it
+// up.
+RK_HIDDEN RK_NODISCARD rk_err *rk_step_stack(const rk_explainer *e, size_t process,
+                                             rk_stack *out_stack);
 
 // Finds whether a function contains the call of the program of the steps. If that is not known,
 // `out_known` is false and `out_runs` true.

@@ -1,5 +1,5 @@
-// Finds a line that compiles many operations after the first step: code outside of any jitted
-// function, each operation of which is a program of its own.
+// Finds code outside of any jitted function that compiles many operations after the first step,
+// each as a program of its own: an evaluation, or test data that are made after the training.
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
@@ -9,12 +9,23 @@ enum { PROGRAMS_MIN = 10 };
 // An operation takes some milliseconds to compile; less is not worth a finding.
 #define COST_MIN_NS ((uint64_t)100 * 1000000)
 
-static bool is_in_pattern(const rk_explanation *x, const rk_explained *item) {
-    for (size_t i = 0; i < x->pattern_count; i++)
-        for (size_t k = 0; k < x->patterns[i].member_count; k++)
-            if (x->patterns[i].members[k] == item)
-                return true;
-    return false;
+// A late operation. Its place is where its call stack leaves that of the step.
+typedef struct late {
+    const rk_explained *item;
+    rk_stack stack; // innermost frame first
+    size_t depth;   // of the place; the stack has no such frame if the place is unknown
+    bool is_reported;
+} late;
+
+typedef struct lates {
+    late *items; // owned; in the order of the requests
+    size_t count;
+} lates;
+
+static void lates_cleanup(lates *list) {
+    for (size_t i = 0; i < list->count; i++)
+        rk_stack_cleanup(&list->items[i].stack);
+    rk_free(list->items);
 }
 
 // Returns whether the item is an operation of the framework, compiled for a line of the user after
@@ -25,62 +36,213 @@ static bool is_late(const rk_explanation *x, const rk_explained *item, size_t pr
            item->compile->seq > first_step && item->cause == RK_CAUSE_FIRST &&
            item->program->sketch.call.file &&
            rk_file_owner_of(rk_span_text(item->program->sketch.call.file)) == RK_FILE_USER &&
-           !is_in_pattern(x, item);
+           !rk_is_in_pattern(x, item);
 }
 
-static rk_err *report(rk_explainer *e, const rk_members *members) {
-    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    const rk_sketch_line *line = &members->items[0]->program->sketch.call;
-    rk_buf_add_format(&text.summary,
-                      "%zu operations on one line are compiled one by one after the first step, "
-                      "each as a program of its own",
-                      members->count);
-    rk_buf_add_text(&text.advice,
-                    "Put the calculation of this line into a function, and jit that, so that it is "
-                    "one program; or read the values first (jax.device_get) and calculate with "
-                    "NumPy on the host, which compiles nothing.");
-    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text,
-                          line->file, line->line);
+static bool is_user(const rk_stack_frame *frame) {
+    return rk_file_owner_of(rk_span_text(frame->file)) == RK_FILE_USER;
 }
 
-// Collects the late operations of the line of item `first`. Takes them from the open ones.
-static rk_err *collect(const rk_explanation *x, size_t first, bool *open, rk_members *members,
-                       uint64_t *out_cost_ns) {
-    uint64_t line = x->items[first].program->sketch.call.hash;
-    *out_cost_ns = 0;
-    for (size_t i = first; i < x->count; i++) {
-        if (!open[i] || x->items[i].program->sketch.call.hash != line)
-            continue;
-        open[i] = false;
-        *out_cost_ns += x->items[i].compile->compile_ns;
-        RK_TRY(rk_members_add(members, &x->items[i]));
+// The frame at a depth; 0 is the outermost one. NULL if the stack is not so deep.
+static const rk_stack_frame *frame_at(const rk_stack *stack, size_t depth) {
+    return depth < stack->count ? &stack->frames[stack->count - 1 - depth] : NULL;
+}
+
+// Returns the depth of the first frame that is not the same call as in the stack of the step.
+static size_t leaves_at(const rk_stack *stack, const rk_stack *step) {
+    size_t depth = 0;
+    for (; depth < stack->count && depth < step->count; depth++) {
+        const rk_stack_frame *one = frame_at(stack, depth), *other = frame_at(step, depth);
+        if (one->line != other->line || strcmp(one->file, other->file) != 0)
+            break;
     }
-    return NULL;
+    return depth;
 }
 
-static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
+// Without the stack of the step, or if the user has no line beyond it, the place is the innermost
+// line of the user.
+static void find_place(late *one, const rk_stack *step) {
+    size_t count = one->stack.count;
+    one->depth = step->count > 0 ? leaves_at(&one->stack, step) : count;
+    while (one->depth < count && !is_user(frame_at(&one->stack, one->depth)))
+        one->depth++;
+    if (one->depth < count)
+        return;
+    for (size_t i = 0; i < count && one->depth == count; i++)
+        if (is_user(&one->stack.frames[i]))
+            one->depth = count - 1 - i;
+}
+
+static const rk_stack_frame *place_of(const late *one) {
+    return frame_at(&one->stack, one->depth);
+}
+
+// The line of a function of the user, so many calls below the place; NULL if there is none.
+static const rk_stack_frame *called_by(const late *one, size_t calls) {
+    const rk_stack_frame *called = frame_at(&one->stack, one->depth + calls);
+    return called && is_user(called) ? called : NULL;
+}
+
+static rk_err *collect(const rk_explainer *e, size_t process, lates *out_list) {
     const rk_explanation *x = e->out;
+    RK_AUTO(rk_stack) step = {0};
     uint64_t first_step = rk_first_step_request(e, process);
-    rk_autofree bool *open = rk_calloc(x->count + 1, sizeof *open);
-    if (!open)
-        return rk_err_no_memory();
+    size_t count = 0;
     for (size_t i = 0; i < x->count && first_step != UINT64_MAX; i++)
-        open[i] = is_late(x, &x->items[i], process, first_step);
+        count += is_late(x, &x->items[i], process, first_step);
+    if (count < PROGRAMS_MIN)
+        return NULL;
+    out_list->items = rk_calloc(count, sizeof *out_list->items);
+    if (!out_list->items)
+        return rk_err_no_memory();
+    RK_TRY(rk_step_stack(e, process, &step));
     for (size_t i = 0; i < x->count; i++) {
-        if (!open[i])
+        if (!is_late(x, &x->items[i], process, first_step))
             continue;
-        RK_AUTO(rk_members) members = {0};
-        uint64_t cost_ns;
-        RK_TRY(collect(x, i, open, &members, &cost_ns));
-        if (members.count < PROGRAMS_MIN || cost_ns < COST_MIN_NS)
-            continue;
-        *out_found = true;
-        RK_TRY(report(e, &members));
+        RK_AUTO(rk_loaded) loaded = {0};
+        late *one = &out_list->items[out_list->count++];
+        one->item = &x->items[i];
+        RK_TRY(rk_corpus_open(e->corpus, one->item->program, &loaded));
+        if (loaded.loaded)
+            RK_TRY(rk_stack_take(&loaded.index.call, &one->stack));
+        find_place(one, &step);
     }
     return NULL;
 }
 
-// All ranks do the same: the first process with such a line stands for all.
+typedef enum scope { SAME_LINE, SAME_FUNCTION } scope;
+
+// False if one of the two is NULL.
+static bool is_same(const rk_stack_frame *a, const rk_stack_frame *b, scope in) {
+    if (!a || !b || strcmp(a->file, b->file) != 0)
+        return false;
+    if (in == SAME_LINE)
+        return a->line == b->line;
+    return a->function && b->function && strcmp(a->function, b->function) == 0;
+}
+
+// Moves the place of operations that all come from one call to the innermost such call.
+static void descend(late *const *group, size_t count) {
+    for (;;) {
+        const rk_stack_frame *first = called_by(group[0], 1);
+        for (size_t i = 0; i < count; i++)
+            if (!is_same(called_by(group[i], 1), first, SAME_LINE) || !called_by(group[i], 2))
+                return;
+        for (size_t i = 0; i < count; i++)
+            group[i]->depth++;
+    }
+}
+
+// The function that the place of all these operations calls, if jax.jit may take it as it is: no
+// method, which may keep state. NULL if there is none.
+static const rk_stack_frame *find_called(late *const *group, size_t count) {
+    const rk_stack_frame *called = called_by(group[0], 1);
+    for (size_t i = 0; i < count; i++)
+        if (!is_same(called_by(group[i], 1), called, SAME_FUNCTION))
+            return NULL;
+    return strpbrk(called->function, ".<") ? NULL : called;
+}
+
+// Appends the lines of a group, so many calls below its places: "84", "84 and 85", "84, 85, 86, 88
+// and 2 more".
+static void add_lines(late *const *group, size_t group_count, size_t below, rk_buf *out) {
+    enum { LINES_MAX = 4 };
+    uint32_t lines[LINES_MAX] = {0};
+    size_t count = 0, more = 0;
+    for (size_t i = 0; i < group_count; i++) {
+        const rk_stack_frame *line = frame_at(&group[i]->stack, group[i]->depth + below);
+        bool is_new = true;
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = !is_same(frame_at(&group[k]->stack, group[k]->depth + below), line, SAME_LINE);
+        if (is_new && count < LINES_MAX)
+            lines[count++] = line->line;
+        else
+            more += is_new;
+    }
+    rk_buf_add_text(out, count + more == 1 ? "line " : "lines ");
+    for (size_t i = 0; i < count; i++)
+        rk_buf_add_format(out, "%s%u", !i ? "" : i + 1 < count || more ? ", " : " and ", lines[i]);
+    if (more)
+        rk_buf_add_format(out, " and %zu more", more);
+}
+
+static void describe(late *const *group, size_t count, scope in, rk_pattern_text *text) {
+    const rk_stack_frame *called = in == SAME_LINE ? find_called(group, count) : NULL;
+    bool is_after = true; // as far as the steps are known
+    for (size_t i = 0; i < count; i++)
+        is_after &= group[i]->item->step != RK_NO_STEP && group[i]->item->step > 0;
+    rk_buf_add_format(&text->summary,
+                      "%zu operations%s are compiled one by one, each as a program of its own, ",
+                      count, is_after ? " after the first step" : "");
+    if (called) {
+        rk_buf_add_format(&text->summary, "in the call of %s (its ", called->function);
+        add_lines(group, count, 1, &text->summary);
+        rk_buf_add_text(&text->summary, ")");
+        rk_buf_add_format(&text->advice,
+                          "If %s only calculates, compile it as one program: jax.jit(%s), where "
+                          "arguments that are not arrays are static (static_argnums). Otherwise "
+                          "put what it calculates into a function of its own, and jit that.",
+                          called->function, called->function);
+        return;
+    }
+    const char *what = in == SAME_LINE ? "this line" : "these lines";
+    rk_buf_add_text(&text->summary, in == SAME_LINE ? "on one line" : "on ");
+    if (in == SAME_FUNCTION)
+        add_lines(group, count, 0, &text->summary);
+    rk_buf_add_format(&text->advice,
+                      "Put what %s calculate%s into a function, and jit that, so that it is one "
+                      "program; or read the values first (jax.device_get) and calculate with NumPy "
+                      "on the host, which compiles nothing.",
+                      what, in == SAME_LINE ? "s" : "");
+}
+
+static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope in) {
+    RK_AUTO(rk_members) members = {0};
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    for (size_t i = 0; i < count; i++) {
+        group[i]->is_reported = true;
+        RK_TRY(rk_members_add(&members, group[i]->item));
+    }
+    if (in == SAME_LINE)
+        descend(group, count);
+    describe(group, count, in, &text);
+    const rk_stack_frame *place = place_of(group[0]);
+    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
+                          place->file, place->line);
+}
+
+// Reports the late operations with the same place as `first`, if they are many.
+static rk_err *look_from(rk_explainer *e, lates *list, size_t first, scope in, bool *out_found) {
+    uint64_t cost_ns = 0;
+    size_t count = 0;
+    rk_autofree late **group = rk_calloc(list->count, sizeof *group);
+    if (!group)
+        return rk_err_no_memory();
+    for (size_t i = first; i < list->count; i++) {
+        late *one = &list->items[i];
+        if (one->is_reported || !is_same(place_of(one), place_of(&list->items[first]), in))
+            continue;
+        cost_ns += one->item->compile->compile_ns;
+        group[count++] = one;
+    }
+    if (count < PROGRAMS_MIN || cost_ns < COST_MIN_NS)
+        return NULL;
+    *out_found = true;
+    return report(e, group, count, in);
+}
+
+// First the lines and calls that are worth a finding alone, then what is left of a function.
+static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
+    __attribute__((cleanup(lates_cleanup))) lates list = {0};
+    RK_TRY(collect(e, process, &list));
+    for (int in = SAME_LINE; in <= SAME_FUNCTION; in++)
+        for (size_t i = 0; i < list.count; i++)
+            if (!list.items[i].is_reported)
+                RK_TRY(look_from(e, &list, i, (scope)in, out_found));
+    return NULL;
+}
+
+// All ranks do the same: the first process with such a place stands for all.
 rk_err *rk_find_late_operations(rk_explainer *e) {
     bool found = false;
     for (size_t p = 0; p < e->run->process_count && !found; p++)

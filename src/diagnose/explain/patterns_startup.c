@@ -56,7 +56,8 @@ static bool is_variant(const rk_explained *item) {
 }
 
 static bool is_operation(const startup *self, const rk_explained *item) {
-    return is_of_start(self, item) && item->is_eager &&
+    // An operation of every step is a fragment of the steps.
+    return is_of_start(self, item) && item->is_eager && !rk_is_in_pattern(self->e->out, item) &&
            (item->cause == RK_CAUSE_FIRST || is_variant(item));
 }
 

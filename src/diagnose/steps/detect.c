@@ -30,9 +30,8 @@ void rk_step_detector_free(rk_step_detector *r) {
     rk_free(r);
 }
 
-static void push_entry(rk_step_detector *r, uint32_t program, bool is_new) {
-    *rk_step_detector_entry_at(r, r->entries++) =
-        (rk_step_detector_entry){.totals = r->totals, .program = program, .is_new = is_new};
+static void push_entry(rk_step_detector *r, const rk_step_detector_entry *entry) {
+    *rk_step_detector_entry_at(r, r->entries++) = *entry;
     r->valid += r->valid < RK_STEP_DETECTOR_HISTORY;
 }
 
@@ -52,10 +51,13 @@ static void settle(rk_step_detector *r) {
     r->totals.executions += left_out;
     r->totals.work += left_out * score;
     for (uint64_t i = left_out; i < times; i++) {
+        rk_step_detector_entry entry = {.before = r->totals, .program = program, .programs = 1};
         r->totals.executions++;
         r->totals.work += score;
-        push_entry(r, program, false);
+        entry.totals = r->totals;
+        push_entry(r, &entry);
     }
+    r->after = r->totals;
     r->range.steps += times;
     r->range.sums.executions += times;
     r->range.sums.work += times * score;
@@ -68,6 +70,7 @@ static void settle(rk_step_detector *r) {
     r->step_number += times;
     // The last execution of the program is in the last closed step.
     r->programs[program].step = r->step_number - 1;
+    r->programs[program].last = r->totals.executions;
 }
 
 // Returns whether one more execution of the same program would be a step that equals the last one
@@ -102,7 +105,10 @@ static void take_gap(rk_step_detector *r) {
     r->gap_ended = false;
     if (gap == UINT32_MAX)
         return;
-    push_entry(r, gap, false);
+    // Transfers since its last execution belong to the next one.
+    rk_step_detector_entry entry = {.before = r->after, .totals = r->after, .program = gap};
+    rk_step_detector_count_entry(r, &entry);
+    push_entry(r, &entry);
     take_entry(r);
 }
 
@@ -117,11 +123,14 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     rk_step_detector_weigh(r, program->number);
     if (!known->is_light && (r->gap > 0 || r->gap_ended))
         take_gap(r);
+    rk_step_detector_entry entry = {.before = r->after, .program = program->number};
     r->distinct += is_new;
     r->totals.executions++;
     r->totals.work += known->score;
     r->totals.new_programs += is_new;
-    rk_step_detector_count_program(r, program->number);
+    r->after = entry.totals = r->totals;
+    known->last = r->totals.executions;
+    rk_step_detector_count_entry(r, &entry);
     if (known->is_light) {
         r->gap_ended |= rk_step_detector_ends_gap(r, known);
         r->gap += known->carried > 0 && !r->gap_ended;
@@ -129,7 +138,7 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     }
     if (r->valid > 0 && rk_step_detector_entry_at(r, r->entries - 1)->program == program->number)
         rk_step_detector_note_repetition(r, program->number);
-    push_entry(r, program->number, is_new);
+    push_entry(r, &entry);
     take_entry(r);
 }
 
@@ -163,6 +172,7 @@ void rk_step_detector_compile(rk_step_detector *r) {
 void rk_step_detector_skip(rk_step_detector *r, uint64_t executions) {
     settle(r);
     r->totals.executions += executions;
+    r->after = r->totals;
     // The history is broken.
     r->valid = 0;
     r->at = 0;

@@ -37,9 +37,10 @@ typedef struct rk_step_detector_totals {
 // What is known of a program.
 typedef struct rk_step_detector_program {
     uint64_t step;        // of its last execution, from 1; 0: not executed
+    uint64_t last;        // number of its last execution in the process, from 1
     uint32_t token, name; // identity for comparisons; the name alone
     uint32_t operations, carried, carried_types;
-    uint64_t carried_bytes;
+    uint64_t carried_set, carried_bytes;
     uint32_t score;
     uint32_t executions; // counted only up to RK_STEP_DETECTOR_TIMES
     uint32_t version_of; // number of a program + 1: the two may be versions of one step; 0: none
@@ -50,11 +51,14 @@ typedef struct rk_step_detector_program {
     bool is_companion;   // light, because it accompanies some of the steps of the reference
 } rk_step_detector_program;
 
-// An execution of a program that is not light, or a gap.
+// An execution of a program that is not light, or a gap. Light programs may have been executed
+// since the entry before it.
 typedef struct rk_step_detector_entry {
-    rk_step_detector_totals totals; // including this execution
+    rk_step_detector_totals before; // as of the execution before it; of a gap: the same as `totals`
+    rk_step_detector_totals totals; // including this execution, or the last one of the gap
     uint32_t program;
-    bool is_new;
+    // Distinct ones in its step, without and with this execution.
+    uint32_t programs_before, programs;
 } rk_step_detector_entry;
 
 typedef struct rk_step_detector_pattern {
@@ -77,6 +81,7 @@ struct rk_step_detector {
     rk_step_detector_entry history[RK_STEP_DETECTOR_HISTORY];
     uint64_t entries, valid; // all entries; the last `valid` of them are in the history
     rk_step_detector_totals totals;
+    rk_step_detector_totals after;      // the totals as of the last execution
     rk_step_detector_program *programs; // owned
     uint32_t program_capacity;
     rk_step_detector_program gaps[RK_STEP_DETECTOR_GAPS];
@@ -157,7 +162,8 @@ RK_HIDDEN void rk_step_detector_weigh(rk_step_detector *r, uint32_t program);
 RK_HIDDEN bool rk_step_detector_drop_companions(rk_step_detector *r, uint64_t from,
                                                 uint32_t period);
 // Returns whether two programs, without names of their own, are versions of one step: of similar
-// size, with the same state. PyTorch/XLA compiles the first steps of a loop differently.
+// size, with state of nearly the same types. PyTorch/XLA compiles the first steps of a loop
+// differently: there is no state of the optimizer yet, and counters are constants.
 RK_HIDDEN bool rk_step_detector_is_similar(const rk_step_detector_program *a,
                                            const rk_step_detector_program *b);
 
@@ -165,6 +171,11 @@ RK_HIDDEN bool rk_step_detector_is_similar(const rk_step_detector_program *a,
 
 // Counts an execution in the distinct programs of the open step.
 RK_HIDDEN void rk_step_detector_count_program(rk_step_detector *r, uint32_t program);
+// The same for an entry: it is now part of the open step.
+RK_HIDDEN void rk_step_detector_count_entry(rk_step_detector *r, rk_step_detector_entry *entry);
+// Counts the distinct programs of the open step anew: it may have begun before the executions
+// since.
+RK_HIDDEN void rk_step_detector_recount(rk_step_detector *r);
 // Closes the open step at these totals: as a step of the pattern `id`, or for 0 as executions in no
 // step.
 RK_HIDDEN void rk_step_detector_close(rk_step_detector *r, uint32_t id,

@@ -49,9 +49,26 @@ static bool is_other_size(uint64_t bytes, uint64_t other) {
     return less > 0 && more - less > more / VERSION_BYTES;
 }
 
+// Returns whether two programs return values of nearly the same types. False if they are not known.
+static bool has_similar_types(const rk_step_detector_program *a,
+                              const rk_step_detector_program *b) {
+    return __builtin_popcountll(a->carried_set & b->carried_set) >
+           __builtin_popcountll(a->carried_set ^ b->carried_set);
+}
+
+// Returns whether two programs return about as many bytes of state. Another length of the batch
+// changes them as well, if a prediction has the type of an input and outlives its step. Then the
+// programs have the same operations, and only the types with that length differ.
+static bool is_of_similar_state(const rk_step_detector_program *a,
+                                const rk_step_detector_program *b) {
+    return !is_other_size(a->carried_bytes, b->carried_bytes) ||
+           (a->operations == b->operations && a->carried == b->carried && has_similar_types(a, b));
+}
+
 // Returns whether two programs without names of their own may be versions of one step: with another
-// mask, or another state at the start of an epoch. They return nearly the same state. An update of
-// the parameters would need at least one more operation for each of them.
+// mask, another length of the batch, or another state at the start of an epoch. They return nearly
+// the same state. An update of the parameters would need at least one more operation for each of
+// them.
 static bool is_version(const rk_step_detector_program *a, const rk_step_detector_program *b) {
     uint32_t less = a->carried < b->carried ? a->carried : b->carried;
     uint32_t more = a->carried < b->carried ? b->carried : a->carried;
@@ -59,7 +76,7 @@ static bool is_version(const rk_step_detector_program *a, const rk_step_detector
                                                       : a->operations - b->operations;
     return a->is_numbered && b->is_numbered && a->name == b->name && a->operations > 0 &&
            b->operations > 0 && less >= VERSION_CARRIED_MIN && LITTLE * (more - less) <= more &&
-           distance < less && !is_other_size(a->carried_bytes, b->carried_bytes);
+           distance < less && is_of_similar_state(a, b);
 }
 
 static bool is_light(const rk_step_detector *r, const rk_step_detector_program *program) {
@@ -140,6 +157,7 @@ rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
         .operations = program->operations,
         .carried = program->carried,
         .carried_types = program->carried_types,
+        .carried_set = program->carried_set,
         .score = rk_step_program_score(program),
         .carried_bytes = program->carried_bytes,
         .is_numbered = !program->is_user_name,
@@ -187,7 +205,7 @@ static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry,
 static void clean_history(rk_step_detector *r) {
     uint64_t to = r->entries, kept = 0;
     uint32_t length = 0;
-    rk_step_detector_entry gap = {.is_new = false}; // its last execution
+    rk_step_detector_entry gap = {.program = NONE};
     bool ends = false;
     for (uint64_t i = r->entries; i-- > r->entries - r->valid;) {
         const rk_step_detector_program *program = rk_step_detector_program_at(r, i);
@@ -199,8 +217,10 @@ static void clean_history(rk_step_detector *r) {
                 length = 0; // only what precedes it may be a gap
                 continue;
             }
-            if (length == 0)
-                gap.totals = entry->totals;
+            if (length == 0) { // its last execution
+                gap.before = gap.totals = entry->totals;
+                gap.programs_before = gap.programs = entry->programs;
+            }
             length += program->carried > 0;
             continue;
         }
@@ -283,5 +303,6 @@ bool rk_step_detector_is_similar(const rk_step_detector_program *a,
         return true;
     uint64_t one = a->operations, other = b->operations;
     return a->is_numbered && b->is_numbered && one > 0 && other > 0 && a->carried > 0 &&
-           a->carried_types == b->carried_types && 2 * one >= other && 2 * other >= one;
+           (a->carried_types == b->carried_types || has_similar_types(a, b)) && 2 * one >= other &&
+           2 * other >= one;
 }

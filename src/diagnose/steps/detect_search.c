@@ -66,6 +66,18 @@ static void close_step(rk_step_detector *r, const rk_step_detector_pattern *p,
         rk_step_detector_close(r, p->id, end);
 }
 
+// Counts the programs of a step that begins after an earlier one was cut short.
+static void begin_with(rk_step_detector *r, uint64_t entry) {
+    rk_step_detector_entry *e = rk_step_detector_entry_at(r, entry);
+    if (entry + 1 < r->entries) { // of the programs executed since, not all are of this step
+        rk_step_detector_count_entry(r, e);
+        return;
+    }
+    rk_step_detector_recount(r);
+    e->programs = (uint32_t)r->open_programs;
+    e->programs_before = e->programs - (e->programs > 0);
+}
+
 void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     rk_step_detector_pattern *p = r->current;
     uint32_t token = rk_step_detector_token(r, entry, p->by_name);
@@ -73,8 +85,10 @@ void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     bool matches = token == p->tokens[r->at];
     // The pattern starts again before its end: the step was cut short.
     if (!matches && r->at > 0 && token == p->tokens[0]) {
-        close_step(r, p, &rk_step_detector_entry_at(r, entry - 1)->totals);
-        rk_step_detector_count_program(r, e->program);
+        const rk_step_detector_entry *last = rk_step_detector_entry_at(r, entry - 1);
+        r->open_programs = last->programs;
+        close_step(r, p, &last->totals);
+        begin_with(r, entry);
         p->steps++;
         r->at = 0;
         matches = true;
@@ -139,21 +153,12 @@ static uint64_t step_before(rk_step_detector *r, const rk_step_detector_pattern 
 // range starts at `from`, and makes their ranges void.
 static void open_at(rk_step_detector *r, uint64_t from) {
     const rk_step_detector_entry *first = rk_step_detector_entry_at(r, from);
-    rk_step_detector_totals start = first->totals;
-    start.executions -= first->program < RK_STEP_DETECTOR_FIRST_GAP;
-    start.work -= rk_step_detector_program_at(r, from)->score;
-    start.new_programs -= first->is_new;
-    if (from > r->entries - r->valid) {
-        // Transfers and compilations between two executions belong to the later one.
-        const rk_step_detector_totals *before = &rk_step_detector_entry_at(r, from - 1)->totals;
-        start.compiles = before->compiles;
-        start.host_to_device = before->host_to_device;
-        start.host_to_device_bytes = before->host_to_device_bytes;
-        start.device_to_host = before->device_to_host;
-        start.device_to_host_bytes = before->device_to_host_bytes;
-    }
-    if (start.executions >= r->open.executions)
+    // Transfers and compilations between two executions belong to the later one.
+    rk_step_detector_totals start = first->before;
+    if (start.executions >= r->open.executions) {
+        r->open_programs = first->programs_before;
         rk_step_detector_close(r, 0, &start);
+    }
     rk_step_detector_emit(r);
     r->open = start;
     r->open_programs = 0;
@@ -177,7 +182,7 @@ static void take_earlier(rk_step_detector *r, rk_step_detector_pattern *p, uint6
     open_at(r, starts[count]);
     for (; count > 0; count--) {
         for (uint64_t i = starts[count]; i < starts[count - 1]; i++)
-            rk_step_detector_count_program(r, rk_step_detector_entry_at(r, i)->program);
+            rk_step_detector_count_entry(r, rk_step_detector_entry_at(r, i));
         p->steps++;
         close_step(r, p, &rk_step_detector_entry_at(r, starts[count - 1] - 1)->totals);
     }
@@ -202,9 +207,10 @@ static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_n
     r->strays = r->flat_steps = 0;
     r->last_match = from;
     for (uint64_t i = from; i < r->entries; i++) {
-        rk_step_detector_count_program(r, rk_step_detector_entry_at(r, i)->program);
+        rk_step_detector_count_entry(r, rk_step_detector_entry_at(r, i));
         rk_step_detector_take_in(r, i);
     }
+    rk_step_detector_recount(r);
 }
 
 // Returns whether the longer pattern is one step with micro-steps. It must add programs to the

@@ -10,6 +10,20 @@ void rk_step_detector_count_program(rk_step_detector *r, uint32_t program) {
     *step = r->step_number;
 }
 
+void rk_step_detector_count_entry(rk_step_detector *r, rk_step_detector_entry *entry) {
+    entry->programs_before = (uint32_t)r->open_programs;
+    rk_step_detector_count_program(r, entry->program);
+    entry->programs = (uint32_t)r->open_programs;
+}
+
+void rk_step_detector_recount(rk_step_detector *r) {
+    r->step_number++;
+    r->open_programs = 0;
+    for (uint32_t i = 0; i < r->program_capacity; i++)
+        if (r->programs[i].last > r->open.executions)
+            rk_step_detector_count_program(r, i);
+}
+
 static void add_sums(rk_step_sums *to, const rk_step_sums *step) {
     to->executions += step->executions;
     to->programs = to->programs > step->programs ? to->programs : step->programs;
@@ -49,10 +63,12 @@ static bool continues_range(const rk_step_detector *r, uint32_t id, const rk_ste
 
 void rk_step_detector_close(rk_step_detector *r, uint32_t id, const rk_step_detector_totals *end) {
     const rk_step_detector_totals *start = &r->open;
+    // Of a step that was found later, light programs are only known if they were new.
+    uint64_t new_programs = end->new_programs - start->new_programs;
     const rk_step_sums step = {
         .executions = end->executions - start->executions,
-        .programs = r->open_programs,
-        .new_programs = end->new_programs - start->new_programs,
+        .programs = r->open_programs > new_programs ? r->open_programs : new_programs,
+        .new_programs = new_programs,
         .compiles = end->compiles - start->compiles,
         .host_to_device = end->host_to_device - start->host_to_device,
         .host_to_device_bytes = end->host_to_device_bytes - start->host_to_device_bytes,

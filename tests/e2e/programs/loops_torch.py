@@ -105,6 +105,32 @@ def evaluation(steps):
     return steps
 
 
+def segmentation(steps):
+    """Epochs of seven batches, the last one smaller. The prediction has the type of the target and outlives its step."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1, bias=False), torch.nn.BatchNorm2d(8))
+    model = model.extend([torch.nn.ReLU(), torch.nn.Conv2d(8, 1, 1)]).to(device)
+    optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, momentum=0.9)
+
+    def predict(size):
+        image, target = torch.randn(size, 3, 16, 16).to(device), torch.rand(size, 16, 16).to(device)
+        prediction = model(image).squeeze(1)
+        return prediction, torch.nn.functional.binary_cross_entropy_with_logits(prediction, target)
+
+    for step in range(steps):
+        prediction, loss = predict(8 if step % 7 == 6 else 16)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        print(loss.item(), prediction.shape, file=sys.stderr)
+        if step % 7 == 6:
+            with torch.no_grad():
+                model.eval()
+                print(sum(predict(16)[1].item() for _ in range(2)), file=sys.stderr)
+                model.train()
+    return steps
+
+
 def two_optimizers(steps):
     """A critic and a generator, with a barrier after each."""
     model, critic = network(), torch.nn.Linear(3, 1).to(device)

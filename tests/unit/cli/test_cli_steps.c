@@ -1,49 +1,81 @@
 #include "cli/steps_view.h"
 #include "support/cmocka.h"
 
-static void expect_curve(uint64_t last_new, const char *text) {
-    rk_step_point curve[] = {{1, 4}, {115, 6}};
-    bool grows = last_new > 1;
-    rk_process_steps process = {.count = 200,
-                                .is_flat = true,
-                                .flat_after = 1,
-                                .last_new = last_new,
-                                .curve = curve,
-                                .point_count = grows ? 2 : 1};
+// A run of 200 steps that was flat after the first one; the curve ends with a point at step 0.
+static void expect_curve(const rk_step_point *points, uint64_t last_new, const char *text) {
+    rk_step_point curve[8];
+    rk_process_steps process = {
+        .count = 200, .is_flat = true, .flat_after = 1, .last_new = last_new, .curve = curve};
+    for (; points[process.point_count].programs; process.point_count++)
+        curve[process.point_count] = points[process.point_count];
     RK_AUTO(rk_buf) out = {0};
     rk_steps_print_curve(&process, &out);
     assert_string_equal(rk_buf_text(&out), text);
 }
 
-static void a_curve_that_grows_again_is_not_called_flat(void **state) {
+#define POINTS(...)                                                                                \
+    (const rk_step_point[]) {                                                                      \
+        __VA_ARGS__, {                                                                             \
+            0, 0                                                                                   \
+        }                                                                                          \
+    }
+
+static void a_curve_that_grows_again_names_the_steps(void **state) {
     (void)state;
-    expect_curve(1, "nothing new after step 1 (4 programs)");
-    expect_curve(115, "nothing new after step 1 (4 programs) for 20 steps or more, then again up "
-                      "to step 115 (6)");
-    expect_curve(201, "nothing new after step 1 (4 programs) for 20 steps or more, then again "
-                      "after the last step (6)");
+    expect_curve(POINTS({0, 3}, {1, 4}), 1, "nothing new after step 1 (4 programs)");
+    expect_curve(POINTS({0, 3}, {1, 4}, {115, 6}), 115,
+                 "new programs in steps 1 and 115 (6 programs); nothing new since");
+    expect_curve(POINTS({0, 3}, {115, 6}), 115,
+                 "new programs in step 115 (6 programs); nothing new since");
+    expect_curve(POINTS({1, 4}, {30, 5}, {115, 6}, {200, 7}), 200,
+                 "new programs in steps 1, 30, 115 and 200 (7 programs)");
+    expect_curve(
+        POINTS({1, 4}, {30, 5}, {31, 6}, {32, 7}, {115, 9}), 115,
+        "new programs in 5 steps, from step 1 to step 115 (9 programs); nothing new since");
 }
 
-// It was compiled after the last step, and the process ended without an execution.
-static void an_equal_number_is_not_repeated(void **state) {
+static void what_comes_after_the_last_step_is_no_step(void **state) {
     (void)state;
-    rk_step_point curve[] = {{1, 4}};
-    rk_process_steps process = {.count = 200,
-                                .is_flat = true,
-                                .flat_after = 1,
-                                .last_new = 201,
-                                .curve = curve,
-                                .point_count = 1};
+    expect_curve(POINTS({1, 4}, {201, 6}), 201,
+                 "new programs in step 1 and after the last step (6 programs)");
+    expect_curve(POINTS({0, 4}, {201, 6}), 201, "new programs after the last step (6 programs)");
+}
+
+// It was compiled, and the process ended without an execution; or the program is not a new one.
+static void a_compilation_alone_is_no_new_program(void **state) {
+    (void)state;
+    expect_curve(POINTS({1, 4}), 201,
+                 "new programs in step 1 (4 programs); compilations after the last step");
+    expect_curve(POINTS({1, 4}), 115,
+                 "new programs in step 1 (4 programs); compilations up to step 115");
+    expect_curve(POINTS({0, 4}), 115,
+                 "no new programs in the steps (4 programs); compilations up to step 115");
+}
+
+static void expect_average(uint64_t transfers, uint64_t bytes, const char *text) {
     RK_AUTO(rk_buf) out = {0};
-    rk_steps_print_curve(&process, &out);
-    assert_string_equal(rk_buf_text(&out), "nothing new after step 1 (4 programs) for 20 steps or "
-                                           "more, then again after the last step");
+    rk_process_steps process = {
+        .count = 100,
+        .sums = {.executions = 200,
+                 .transfers = {.host_to_device = transfers, .host_to_device_bytes = bytes}}};
+    rk_steps_print_average(&process, &out);
+    assert_string_equal(rk_buf_text(&out), text);
+}
+
+static void a_mean_is_never_zero(void **state) {
+    (void)state;
+    expect_average(0, 0, "2 executions");
+    expect_average(4, 16, "2 executions");
+    expect_average(5, 20, "2 executions, 0.1 to the device (less than 1 B)");
+    expect_average(100, 400, "2 executions, 1 to the device (4 B)");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_curve_that_grows_again_is_not_called_flat),
-        cmocka_unit_test(an_equal_number_is_not_repeated),
+        cmocka_unit_test(a_curve_that_grows_again_names_the_steps),
+        cmocka_unit_test(what_comes_after_the_last_step_is_no_step),
+        cmocka_unit_test(a_compilation_alone_is_no_new_program),
+        cmocka_unit_test(a_mean_is_never_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

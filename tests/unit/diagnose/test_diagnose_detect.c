@@ -417,6 +417,45 @@ static void transfers_and_compilations_are_counted_with_their_step(void **state)
     assert_int_equal(now.executions, 40);
 }
 
+// Reinforcement learning: the acting calls before the first update take part in no pattern once the
+// update is known to be the step. Their transfers are theirs, not those of the update.
+static void transfers_of_light_programs_are_not_those_of_a_step(void **state) {
+    enum { INITIAL = 5, ACTING = 65, UPDATES = 4 };
+    recorder *h = *state;
+    const rk_step_program act = {.number = 10, .name = 10, .is_user_name = true, .operations = 20};
+    const rk_step_program update = {
+        .number = 11, .name = 11, .is_user_name = true, .operations = 300, .carried = 15};
+    for (uint32_t i = 0; i < INITIAL; i++) {
+        const rk_step_program initial = {
+            .number = i, .name = i, .is_user_name = true, .operations = 200, .carried = 8};
+        rk_step_detector_execute(h->detector, &initial);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < ACTING; i++) {
+            rk_step_detector_transfer(h->detector, true, 256);
+            rk_step_detector_execute(h->detector, &act);
+        }
+        for (int i = 0; i < UPDATES; i++) {
+            rk_step_detector_transfer(h->detector, true, 1000);
+            rk_step_detector_execute(h->detector, &update);
+        }
+    }
+    expect_steps(h, 3 * UPDATES, INITIAL + ACTING);
+    uint64_t transfers = 0, bytes = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        const rk_step_sums *sums = &h->ranges[i].sums;
+        assert_true(sums->programs <= sums->executions && sums->new_programs <= sums->executions);
+        if (h->ranges[i].first_execution == INITIAL + ACTING) {
+            assert_int_equal(sums->host_to_device, 1);
+            assert_int_equal(sums->host_to_device_bytes, 1000);
+        }
+        transfers += sums->host_to_device;
+        bytes += sums->host_to_device_bytes;
+    }
+    assert_int_equal(transfers, 3 * (ACTING + UPDATES));
+    assert_int_equal(bytes, 3 * (ACTING * 256 + UPDATES * 1000));
+}
+
 static void a_million_equal_steps_are_few_ranges(void **state) {
     play_times(*state, "AB", 1000000);
     expect_steps(*state, 1000000, 0);
@@ -490,6 +529,7 @@ int main(void) {
         TEST(a_flush_at_any_time_changes_no_count),
         TEST(what_is_marked_is_believed),
         TEST(transfers_and_compilations_are_counted_with_their_step),
+        TEST(transfers_of_light_programs_are_not_those_of_a_step),
         TEST(a_million_equal_steps_are_few_ranges),
         TEST(steps_that_all_differ_share_ranges_in_the_end),
         TEST(unknown_executions_pass),

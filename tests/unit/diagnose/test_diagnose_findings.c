@@ -241,6 +241,37 @@ static void operations_of_each_step_are_fragments(void **state) {
     assert_non_null(find_pattern(RK_PATTERN_FRAGMENTS));
 }
 
+// The operations of a data loader, before the program of the step: all of them run before it is
+// requested. `in_start`: how many executions precede that request.
+static void ask_for_a_loader(fixture *f, uint64_t in_start) {
+    for (unsigned i = 1; i <= 4; i++) {
+        run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
+        (void)run_fixture_ask(&f->run, "eager", i);
+    }
+    ask(f, "plain", 1);
+    ask(f, "bound", 1);
+    ask(f, "shape", 1);
+    execute(f, 100, 100);
+    f->run.compiles[6].executions = in_start;
+    explain(f);
+}
+
+static void operations_of_a_data_loader_are_fragments(void **state) {
+    ask_for_a_loader(*state, 6);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, 6);
+    expect_in(pattern->summary, "6 small programs outside of any jitted function");
+    expect_in(pattern->advice, "NumPy on the host");
+}
+
+// They may all have run before the first step.
+static void operations_of_a_long_start_are_no_fragments(void **state) {
+    ask_for_a_loader(*state, 600);
+    assert_null(find_pattern(RK_PATTERN_FRAGMENTS));
+}
+
 static void without_steps_operations_are_no_fragments(void **state) {
     ask_for_eager_steps(*state);
     execute(*state, 10, 0);
@@ -401,8 +432,51 @@ static void many_late_operations_of_a_line_are_one_finding(void **state) {
     assert_int_equal(pattern->member_count, 12);
     assert_int_equal(pattern->lost_ns, 1200000000);
     assert_non_null(pattern->file);
-    expect_in(pattern->summary, "12 operations on one line are compiled one by one after the");
+    // The journal of this run has no steps.
+    expect_in(pattern->summary, "12 operations are compiled one by one, each as a program of its "
+                                "own, on one line");
     expect_in(pattern->advice, "NumPy");
+}
+
+// The step, then operations of a job: `count` of its file 1, `others` of its file 2.
+static void step_and_then(fixture *f, const char *step, const char *job, unsigned count,
+                          unsigned others) {
+    ask(f, step, 1);
+    ask_for_operations(f, job, 1, count);
+    ask_for_operations(f, job, 2, others);
+    execute(f, 1, 1);
+    executed[0].executions = 1000;
+    steps.steps.executions = 1; // the first one: all others come later
+    explain(f);
+}
+
+static void late_operations_of_a_call_name_its_function(void **state) {
+    step_and_then(*state, "shape", "plain", 12, 0);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, 12);
+    assert_int_equal(pattern->line, 7); // create(4)
+    expect_in(pattern->summary, "12 operations after the first step are compiled one by one, each "
+                                "as a program of its own, in the call of create (its line 6)");
+    expect_in(pattern->advice, "jax.jit(create)");
+}
+
+// Neither of the two lines of main, which also runs the steps, is worth a finding alone.
+static void late_operations_of_several_lines_are_one_finding(void **state) {
+    step_and_then(*state, "begun", "begin", 6, 6);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, 12);
+    assert_int_equal(pattern->line, 9);
+    expect_in(pattern->summary, "on lines 9 and 10");
+    expect_in(pattern->advice, "what these lines calculate");
+}
+
+static void few_late_operations_of_several_lines_are_no_finding(void **state) {
+    step_and_then(*state, "begun", "begin", 6, 3);
+    assert_int_equal(explanation.pattern_count, 0);
 }
 
 static void few_late_operations_are_no_finding(void **state) {
@@ -553,12 +627,17 @@ int main(void) {
         TEST(advice_names_the_library_of_the_start),
         TEST(many_late_operations_of_a_line_are_one_finding),
         TEST(few_late_operations_are_no_finding),
+        TEST(late_operations_of_a_call_name_its_function),
+        TEST(late_operations_of_several_lines_are_one_finding),
+        TEST(few_late_operations_of_several_lines_are_no_finding),
         TEST(zeros_of_an_epoch_are_a_constant),
         TEST(zeros_that_come_later_are_a_constant),
         TEST(an_optional_input_is_no_sum),
         TEST(two_graphs_with_two_sets_are_not_one_with_three),
         TEST(keys_that_come_and_go_are_optional),
         TEST(operations_of_each_step_are_fragments),
+        TEST(operations_of_a_data_loader_are_fragments),
+        TEST(operations_of_a_long_start_are_no_fragments),
         TEST(without_steps_operations_are_no_fragments),
         TEST(without_steps_graphs_are_no_fragments),
         TEST(graphs_that_take_turns_are_no_fragments),

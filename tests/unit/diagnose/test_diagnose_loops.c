@@ -17,13 +17,13 @@ enum {
     EXECUTIONS_MAX = 4096,
     WARM_STEPS = 20,
     ANSWERS_MAX = 2,
-    RECORDINGS = 91,
+    RECORDINGS = 92,
 };
 
 typedef struct loop {
     const char *name;
     uint64_t answers[ANSWERS_MAX]; // of "steps"; 0: none
-    bool may_be_unknown;
+    bool may_be_unknown, is_exact;
     uint64_t late;        // compilations after 20 steps, as the file says
     uint64_t flush_every; // words; 0: only at the end
     int dies;             // DIES_…; 0: not
@@ -39,11 +39,25 @@ typedef struct loop {
     uint64_t late_seen;
     bool was_executed[PROGRAMS_MAX];
     uint64_t distinct; // programs that were executed
+    rk_step_sums seen; // all events up to now
 } loop;
+
+// A range counts nothing that was not seen yet, and not more programs than executions.
+static void expect_possible(const loop *l, const rk_step_range *range) {
+    const rk_step_sums *sums = &range->sums;
+    assert_true(sums->programs <= sums->executions && sums->new_programs <= sums->executions);
+    assert_true(range->steps > 1 || sums->new_programs <= sums->programs);
+    assert_true(sums->executions <= l->seen.executions && sums->compiles <= l->seen.compiles);
+    assert_true(sums->host_to_device <= l->seen.host_to_device &&
+                sums->host_to_device_bytes <= l->seen.host_to_device_bytes);
+    assert_true(sums->device_to_host <= l->seen.device_to_host &&
+                sums->device_to_host_bytes <= l->seen.device_to_host_bytes);
+}
 
 static void emit(void *context, const rk_step_range *range) {
     loop *l = context;
     assert_true(l->model.step_count < RANGES_MAX);
+    expect_possible(l, range);
     // Earlier ranges of these executions are void.
     while (l->model.step_count > 0 &&
            l->ranges[l->model.step_count - 1].steps.first_execution >= range->first_execution)
@@ -74,6 +88,14 @@ static bool ends_at(loop *l, unsigned long program) {
     return l->dies == DIES_IN_ITS_THIRD_STEP && l->largest_executions == 3;
 }
 
+static void transfer(loop *l, bool to_device, uint64_t bytes) {
+    l->seen.host_to_device += to_device;
+    l->seen.host_to_device_bytes += to_device ? bytes : 0;
+    l->seen.device_to_host += !to_device;
+    l->seen.device_to_host_bytes += to_device ? 0 : bytes;
+    rk_step_detector_transfer(l->detector, to_device, bytes);
+}
+
 static void play_word(loop *l, const char *word) {
     rk_step_detector_state state;
     if (l->is_dead)
@@ -83,7 +105,7 @@ static void play_word(loop *l, const char *word) {
     switch (*word) {
     case 'h':
     case 'd':
-        rk_step_detector_transfer(l->detector, *word == 'h', strtoull(word + 1, NULL, 10));
+        transfer(l, *word == 'h', strtoull(word + 1, NULL, 10));
         break;
     case 'm':
         rk_step_detector_mark(l->detector);
@@ -91,6 +113,7 @@ static void play_word(loop *l, const char *word) {
     case 'c':
         rk_step_detector_get_state(l->detector, &state);
         l->late_seen += state.is_training && state.steps >= WARM_STEPS;
+        l->seen.compiles++;
         rk_step_detector_compile(l->detector);
         break;
     default: {
@@ -99,6 +122,7 @@ static void play_word(loop *l, const char *word) {
         l->is_dead = ends_at(l, program);
         if (l->is_dead)
             return;
+        l->seen.executions++;
         rk_step_detector_execute(l->detector, &l->programs[program]);
         l->distinct += !l->was_executed[program];
         l->was_executed[program] = true;
@@ -130,7 +154,7 @@ static void play(loop *l, char *text) {
 static void read_line(loop *l, char *line, rk_buf *events) {
     unsigned long long first = 0, second = 0;
     rk_step_program p = {0};
-    unsigned long long bytes = 0;
+    unsigned long long bytes = 0, set = 0;
     int is_user_name, count;
     if (strncmp(line, "events ", 7) == 0) {
         rk_buf_add_text(events, line + 6);
@@ -139,12 +163,15 @@ static void read_line(loop *l, char *line, rk_buf *events) {
         l->answers[1] = second;
     } else if (sscanf(line, "late %llu", &first) == 1) {
         l->late = first;
+    } else if (strcmp(line, "exactly") == 0) {
+        l->is_exact = true;
     } else if (strcmp(line, "may be unknown") == 0) {
         l->may_be_unknown = true;
     } else {
-        count = sscanf(line, "program %u %u %d %u %u %u %llu", &p.number, &p.name, &is_user_name,
-                       &p.operations, &p.carried, &p.carried_types, &bytes);
+        count = sscanf(line, "program %u %u %d %u %u %u %llu %llu", &p.number, &p.name,
+                       &is_user_name, &p.operations, &p.carried, &p.carried_types, &bytes, &set);
         p.carried_bytes = bytes;
+        p.carried_set = set;
         if (count < 6 || p.number != l->program_count || p.number == PROGRAMS_MAX)
             fail_msg("%s: a line that is not known: %s", l->name, line);
         p.is_user_name = is_user_name > 0;
@@ -166,6 +193,8 @@ static void load(loop *l, const char *path, rk_buf *events) {
 static bool is_right(const loop *l, uint64_t count) {
     if (count == 0)
         return l->may_be_unknown;
+    if (l->is_exact)
+        return count == l->answers[0];
     for (size_t i = 0; i < ANSWERS_MAX; i++)
         if (l->answers[i] && 10 * count >= 9 * l->answers[i] && 10 * count <= 11 * l->answers[i])
             return true;
@@ -291,6 +320,7 @@ static uint32_t random_below(uint32_t limit) {
 static void execute_any(loop *l, uint32_t program) {
     l->distinct += !l->was_executed[program];
     l->was_executed[program] = true;
+    l->seen.executions++;
     rk_step_detector_execute(l->detector, &l->programs[program]);
 }
 

@@ -8,20 +8,21 @@ static void roles_are_read_in_all_formats(void **state) {
         const char *file;
         rk_program_role role;
     } CASES[] = {
-        {"jax-0.10.2-plain.mlir", {6, 1, 1, 1, 0, 0}},
-        {"jax-0.12.0-plain.mlir", {6, 1, 1, 1, 0, 0}},
-        {"jax-0.10.2-shard_map.mlir", {12, 1, 1, 0, 0, 0}}, // a sum of the input
-        {"jax-0.10.2-top_k.mlir", {11, 1, 2, 0, 0, 0}},
-        {"plain.hlo", {5, 1, 1, 1, 0, 0}},
-        {"hlo_sharded_train_step.hlo", {34, 3, 2, 2, 0, 0}}, // parameters and batch; parameters
-        {"hlo_cond.hlo", {18, 3, 1, 1, 0, 0}},
+        {"jax-0.10.2-plain.mlir", {6, 1, 1, 1, 0, 0, 0}},
+        {"jax-0.12.0-plain.mlir", {6, 1, 1, 1, 0, 0, 0}},
+        {"jax-0.10.2-shard_map.mlir", {12, 1, 1, 0, 0, 0, 0}}, // a sum of the input
+        {"jax-0.10.2-top_k.mlir", {11, 1, 2, 0, 0, 0, 0}},
+        {"plain.hlo", {5, 1, 1, 1, 0, 0, 0}},
+        {"hlo_sharded_train_step.hlo", {34, 3, 2, 2, 0, 0, 0}}, // parameters and batch; parameters
+        {"hlo_cond.hlo", {18, 3, 1, 1, 0, 0, 0}},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(CASES); i++) {
         rk_program_info info = rk_test_inspect(CASES[i].file);
         const rk_program_role *expected = &CASES[i].role, *role = &info.role;
         if (role->operations != expected->operations || role->inputs != expected->inputs ||
             role->results != expected->results || role->carried != expected->carried ||
-            (role->carried_types == 0) != (expected->carried == 0))
+            (role->carried_types == 0) != (expected->carried == 0) ||
+            (role->carried_set == 0) != (expected->carried == 0))
             fail_msg("%s: %u operations, %u inputs, %u results, %u carried", CASES[i].file,
                      role->operations, role->inputs, role->results, role->carried);
         rk_program_info_cleanup(&info);
