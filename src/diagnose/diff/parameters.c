@@ -230,6 +230,12 @@ static rk_err *note_constant(const rk_differ *d, bool added, uint32_t number) {
     return rk_difference_text(place.file, &last->constant_file);
 }
 
+// Returns whether it is known that this input, and no other of its type, has no partner.
+static bool is_known(const rk_differ *d, const rk_program_index *index, uint32_t number) {
+    const rk_program_index_parameter *p = &index->parameters[number];
+    return p->name.len || !rk_differ_is_guessed(d, rk_differ_hash_type(index, p->value, true));
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool placed) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = subject_of(index, number);
@@ -241,12 +247,12 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool pla
     char buffer[32];
     RK_AUTO(rk_buf) type = {0};
     write_parameter_type(index, number, &type);
+    rk_span name = is_known(d, index, number) ? name_of(index, number, buffer) : (rk_span){0};
     subject.follows = follows_types(d, index, number);
     d->parameters += !subject.follows;
     size_t count = d->out->list.count;
     RK_TRY(rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
-                         &subject, name_of(index, number, buffer),
-                         added ? (rk_span){0} : rk_buf_span(&type),
+                         &subject, name, added ? (rk_span){0} : rk_buf_span(&type),
                          added ? rk_buf_span(&type) : (rk_span){0}));
     return d->out->list.count > count ? note_constant(d, added, number) : NULL;
 }
