@@ -15,6 +15,8 @@ RK_HIDDEN bool rk_differ_is_ignored(rk_span name);
 RK_HIDDEN RK_NODISCARD bool rk_differ_find_retyped(const rk_differ *d, rk_span *out_before,
                                                    rk_span *out_after);
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_parameters(rk_differ *d);
+// Notes in its difference that the later program adds something to a new parameter.
+RK_HIDDEN void rk_differ_note_sum(rk_differ *d, uint32_t parameter);
 // Compares the results that are literals, or the others. A changed literal is a cause only if
 // nothing else differs, so the literals are compared last.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_results(rk_differ *d, bool literals);

@@ -257,6 +257,17 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool pla
     return d->out->list.count > count ? note_constant(d, added, number) : NULL;
 }
 
+void rk_differ_note_sum(rk_differ *d, uint32_t parameter) {
+    char buffer[32];
+    rk_span name = name_of(d->b, parameter, buffer);
+    for (size_t i = 0; i < d->out->list.count; i++) {
+        rk_difference *at = &d->out->list.items[i];
+        if (at->kind == RK_DIFFERENCE_PARAMETER_ADDED && at->op && at->attribute &&
+            strcmp(at->op, "parameter") == 0 && rk_span_is(name, at->attribute))
+            at->is_summed = true;
+    }
+}
+
 // Compares the matched inputs by one kind of difference: shapes, types, or attributes.
 static rk_err *compare_matched(rk_differ *d, bool placed, rk_difference_kind kind) {
     for (uint32_t i = 0; i < d->a->parameter_count; i++) {

@@ -160,6 +160,7 @@ static void zeros_of_an_epoch_are_a_constant(void **state) {
     expect_in(explanation.items[1].advice, "line 7 of train.py");
     expect_in(explanation.items[1].advice, "torch.zeros(1, dtype=…).to(device)");
     expect_not_in(explanation.items[1].advice, "batch");
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
 }
 
 static void zeros_that_come_later_are_a_constant(void **state) {
@@ -182,6 +183,8 @@ static void an_optional_input_is_no_sum(void **state) {
     expect_in(explanation.items[1].advice, "with a neutral value where there is none");
     expect_not_in(explanation.items[1].advice, "mask"); // inputs have no names
     expect_not_in(explanation.items[1].advice, "Adam");
+    expect_in(explanation.hidden_branch.evidence,
+              "jit_step has the additional input parameter 1: tensor<8xf32>");
 }
 
 // A branch of the step that only some micro-batches take. No input comes with the batch.
