@@ -466,6 +466,9 @@ static void blocks_are_explained_in_the_words_of_the_framework(void **state) {
     rk_expect_ok(rk_find_repeated_blocks(&e));
     assert_int_equal(x.pattern_count, 1);
     expect_in(x.patterns[0].advice, "torch_xla.experimental.scan");
+    // PyTorch unrolls some layers by itself.
+    expect_in(x.patterns[0].advice, "such as nn.LSTM");
+    expect_not_in(x.patterns[0].summary, "Python");
     expect_not_in(x.patterns[0].advice, "jax");
     x.items = NULL;
     x.count = 0;
