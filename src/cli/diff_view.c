@@ -85,8 +85,12 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
             rk_buf_add_format(out, "%s: %s → %s", attribute, d->before, d->after);
             return;
         }
-        rk_buf_add_format(out, "%s%s %s: %s", is_input ? "input " : "", attribute,
-                          d->after ? "added" : "removed", or_none(d->after ? d->after : d->before));
+        if (is_input && !*attribute)
+            rk_buf_add_text(out, d->after ? "one more input" : "one input fewer");
+        else
+            rk_buf_add_format(out, "%s%s %s", is_input ? "input " : "", attribute,
+                              d->after ? "added" : "removed");
+        rk_buf_add_format(out, ": %s", or_none(d->after ? d->after : d->before));
         if (d->constant)
             rk_buf_add_format(out, "; the %s program has the constant %s in its place",
                               d->after ? "earlier" : "later", d->constant);

@@ -4,11 +4,19 @@
 #include "diagnose/diff/differ_internal.h"
 
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_match_parameters(rk_differ *d);
+// Matches parameters without names from which both programs compute the same, in any order.
+RK_HIDDEN RK_NODISCARD rk_err *rk_differ_match_structure(rk_differ *d);
+// Returns whether inputs of this type (rk_differ_hash_type) were paired by their type alone.
+RK_HIDDEN bool rk_differ_is_guessed(const rk_differ *d, uint64_t type);
+// Returns whether an attribute is no difference: a name, a numbering or a layout.
+RK_HIDDEN bool rk_differ_is_ignored(rk_span name);
 // Finds a matched input whose element type differs, and returns both element types. False if there
 // is none.
 RK_HIDDEN RK_NODISCARD bool rk_differ_find_retyped(const rk_differ *d, rk_span *out_before,
                                                    rk_span *out_after);
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_parameters(rk_differ *d);
+// Notes in its difference that the later program adds something to a new parameter.
+RK_HIDDEN void rk_differ_note_sum(rk_differ *d, uint32_t parameter);
 // Compares the results that are literals, or the others. A changed literal is a cause only if
 // nothing else differs, so the literals are compared last.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_results(rk_differ *d, bool literals);

@@ -11,7 +11,10 @@ typedef struct rk_differ {
     uint32_t *parameter;           // owned: partner in b of each parameter of a
     uint32_t *parameter_back;      // reverse of `parameter`, in the same allocation
     uint32_t *function;            // owned: partner in b of each function of a
-    rk_program_diff *out;          // borrowed
+    // Types of which inputs were paired by their type alone; if it is full, more may be.
+    uint64_t guessed[32];
+    size_t guessed_count;
+    rk_program_diff *out; // borrowed
     // Differences found, by class. They decide the class of cause.
     size_t parameters, shapes, dtypes, shardings, donations, structures, constants;
     size_t accumulated;   // additions of a new parameter whose sum is a result

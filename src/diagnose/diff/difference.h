@@ -54,6 +54,7 @@ const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
 typedef struct rk_difference {
     rk_difference_kind kind;
     bool follows;   // the difference follows from another one and is no cause
+    bool is_summed; // an added input to which the later program adds something (a gradient)
     uint32_t order; // position in the program; the list is sorted by it
     char *function, *op, *attribute, *before, *after;
     char *file; // the user's file: from the later program, else from the earlier one

@@ -81,6 +81,16 @@ static void note_accumulation(rk_differ *d, uint32_t op) {
         d->consumed++;
 }
 
+// Notes which new parameters the later program adds to, also by an operation that is matched.
+static void note_sums(rk_differ *d) {
+    for (uint32_t i = 0; i < d->b->item_count; i++) {
+        uint32_t parameter;
+        bool returned;
+        if (adds_new_parameter(d, d->b->items[i].op, &parameter, &returned))
+            rk_differ_note_sum(d, parameter);
+    }
+}
+
 // Places a removed operation in the later program. If the source was edited, the old line is no
 // longer valid: the line of the operation that used its result replaces it.
 static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
@@ -245,5 +255,6 @@ rk_err *rk_differ_ops(rk_differ *d) {
     for (uint32_t f = 1; f < d->b->function_count; f++)
         if (!seen[f])
             RK_TRY(compare_function(d, NULL, &d->b->functions[f]));
+    note_sums(d);
     return NULL;
 }

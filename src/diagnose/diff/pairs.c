@@ -5,7 +5,7 @@
 
 // Names, numbering and layouts are no differences. Signatures and attributes of parameters are
 // compared elsewhere.
-static bool is_ignored(rk_span name) {
+bool rk_differ_is_ignored(rk_span name) {
     static const char *const names[] = {
         "sym_name",
         "callee",
@@ -99,7 +99,7 @@ static rk_err *compare_nodes(rk_differ *d, const rk_differ_subject *subject, rk_
                              uint32_t before, uint32_t after, unsigned depth) {
     if (before == RK_NO_ID || after == RK_NO_ID)
         return add_attribute(d, subject, name, before, after);
-    if (d->a->node_hash[before] == d->b->node_hash[after] || is_ignored(name))
+    if (d->a->node_hash[before] == d->b->node_hash[after] || rk_differ_is_ignored(name))
         return NULL;
     const rk_node *x = &d->a->model->nodes.items[before], *y = &d->b->model->nodes.items[after];
     if (depth >= 4 || rk_differ_is_about_sharding(name) || !same_fields(d->a, x, d->b, y))
@@ -125,7 +125,7 @@ static rk_err *compare_attrs(rk_differ *d, const rk_differ_subject *subject, con
         rk_span right = g ? rk_model_string(n, g->name) : (rk_span){0};
         int order = !f ? 1 : !g ? -1 : rk_span_compare(left, right);
         rk_span name = order <= 0 ? left : right;
-        if (!is_ignored(name))
+        if (!rk_differ_is_ignored(name))
             RK_TRY(compare_nodes(d, subject, name, order <= 0 ? f->node : RK_NO_ID,
                                  order >= 0 ? g->node : RK_NO_ID, 0));
         i += order <= 0;

@@ -230,6 +230,12 @@ static rk_err *note_constant(const rk_differ *d, bool added, uint32_t number) {
     return rk_difference_text(place.file, &last->constant_file);
 }
 
+// Returns whether it is known that this input, and no other of its type, has no partner.
+static bool is_known(const rk_differ *d, const rk_program_index *index, uint32_t number) {
+    const rk_program_index_parameter *p = &index->parameters[number];
+    return p->name.len || !rk_differ_is_guessed(d, rk_differ_hash_type(index, p->value, true));
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool placed) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = subject_of(index, number);
@@ -241,14 +247,25 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool pla
     char buffer[32];
     RK_AUTO(rk_buf) type = {0};
     write_parameter_type(index, number, &type);
+    rk_span name = is_known(d, index, number) ? name_of(index, number, buffer) : (rk_span){0};
     subject.follows = follows_types(d, index, number);
     d->parameters += !subject.follows;
     size_t count = d->out->list.count;
     RK_TRY(rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
-                         &subject, name_of(index, number, buffer),
-                         added ? (rk_span){0} : rk_buf_span(&type),
+                         &subject, name, added ? (rk_span){0} : rk_buf_span(&type),
                          added ? rk_buf_span(&type) : (rk_span){0}));
     return d->out->list.count > count ? note_constant(d, added, number) : NULL;
+}
+
+void rk_differ_note_sum(rk_differ *d, uint32_t parameter) {
+    char buffer[32];
+    rk_span name = name_of(d->b, parameter, buffer);
+    for (size_t i = 0; i < d->out->list.count; i++) {
+        rk_difference *at = &d->out->list.items[i];
+        if (at->kind == RK_DIFFERENCE_PARAMETER_ADDED && at->op && at->attribute &&
+            strcmp(at->op, "parameter") == 0 && rk_span_is(name, at->attribute))
+            at->is_summed = true;
+    }
 }
 
 // Compares the matched inputs by one kind of difference: shapes, types, or attributes.

@@ -58,6 +58,27 @@ static bool have_names(const rk_program_index *index) {
     return true;
 }
 
+static void pair(rk_differ *d, uint32_t i, uint32_t j) {
+    d->parameter[i] = j;
+    d->parameter_back[j] = i;
+}
+
+// Pairs two inputs without names by their type alone. Which inputs of this type the other program
+// lacks is then not known.
+static void pair_by_type(rk_differ *d, uint32_t i, uint32_t j) {
+    uint64_t type = rk_differ_hash_type(d->a, d->a->parameters[i].value, true);
+    pair(d, i, j);
+    if (!rk_differ_is_guessed(d, type) && d->guessed_count < RK_ARRAY_LEN(d->guessed))
+        d->guessed[d->guessed_count++] = type;
+}
+
+bool rk_differ_is_guessed(const rk_differ *d, uint64_t type) {
+    for (size_t i = 0; i < d->guessed_count; i++)
+        if (d->guessed[i] == type)
+            return true;
+    return d->guessed_count == RK_ARRAY_LEN(d->guessed);
+}
+
 static rk_err *match_by(rk_differ *d, criterion how, uint64_t *hashes, uint32_t *ids) {
     uint32_t limit = d->a->parameter_count;
     uint32_t a_count = list_open(d->a, d->parameter, how, hashes, ids);
@@ -69,8 +90,7 @@ static rk_err *match_by(rk_differ *d, criterion how, uint64_t *hashes, uint32_t 
     for (uint32_t i = 0; i < a_count; i++) {
         if (match[i] == RK_ALIGN_NONE)
             continue;
-        d->parameter[ids[i]] = ids[limit + match[i]];
-        d->parameter_back[ids[limit + match[i]]] = ids[i];
+        (how == TYPE ? pair_by_type : pair)(d, ids[i], ids[limit + match[i]]);
     }
     return NULL;
 }
@@ -86,27 +106,22 @@ static bool same_types(const rk_differ *d) {
     return a == b;
 }
 
+// Matches what is open and has the same type, in any order.
 static void match_same_types(rk_differ *d) {
     for (uint32_t i = 0; i < d->a->parameter_count; i++) {
-        if (d->parameter[i] != RK_NO_ID)
+        if (d->parameter[i] != RK_NO_ID || d->a->parameters[i].name.len)
             continue;
         uint64_t wanted = rk_differ_hash_type(d->a, d->a->parameters[i].value, true);
         // Try the same position first, then the positions after it: most inputs stay in place.
         for (uint32_t k = 0; k < d->b->parameter_count; k++) {
             uint32_t j = (i + k) % d->b->parameter_count;
-            if (d->parameter_back[j] != RK_NO_ID ||
+            if (d->parameter_back[j] != RK_NO_ID || d->b->parameters[j].name.len ||
                 rk_differ_hash_type(d->b, d->b->parameters[j].value, true) != wanted)
                 continue;
-            d->parameter[i] = j;
-            d->parameter_back[j] = i;
+            pair_by_type(d, i, j);
             break;
         }
     }
-}
-
-static void pair(rk_differ *d, uint32_t i, uint32_t j) {
-    d->parameter[i] = j;
-    d->parameter_back[j] = i;
 }
 
 // Parameters without names, matched by their uses: two matched operations take them as the same
@@ -223,27 +238,45 @@ static rk_err *match_by_criteria(rk_differ *d, criterion first, criterion last) 
     return NULL;
 }
 
+// Returns whether the inputs that are matched so far come in another order. Operations that are
+// aligned in order then say little about inputs.
+static bool is_reordered(const rk_differ *d) {
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        if (d->parameter[i] == RK_NO_ID)
+            continue;
+        if (d->parameter[i] < last)
+            return true;
+        last = d->parameter[i];
+    }
+    return false;
+}
+
+static bool same_types_in_other_order(const rk_differ *d) {
+    enum { PERMUTED_MAX = 4096 }; // limits the quadratic search
+    return d->a->parameter_count == d->b->parameter_count &&
+           d->a->parameter_count <= PERMUTED_MAX && same_types(d);
+}
+
 rk_err *rk_differ_match_parameters(rk_differ *d) {
-    enum { PERMUTED_MAX = 4096 };
     bool same_count = d->a->parameter_count == d->b->parameter_count;
     if (have_names(d->a) && have_names(d->b))
         return match_by_criteria(d, NAME_AND_TYPE, RANK);
+    RK_TRY(rk_differ_match_structure(d));
+    bool reordered = is_reordered(d);
     match_by_use(d, true, SAME_TYPE);
     match_by_use(d, false, SAME_TYPE);
-    if (same_count && d->a->parameter_count <= PERMUTED_MAX && same_types(d)) {
-        // Only the order differs. PERMUTED_MAX limits the quadratic search.
+    if (reordered || same_types_in_other_order(d))
         match_same_types(d);
-        return NULL;
-    }
     match_by_use(d, true, SAME_ELEMENT_AND_RANK);
     match_by_use(d, true, SAME_DIMS);
     match_by_use(d, false, SAME_DIMS);
     match_by_use(d, true, SAME_RANK);
     RK_TRY(match_retyped(d));
-    if (same_count)
+    if (same_count && !reordered)
         match_positions(d, false);
-    RK_TRY(match_by_criteria(d, NAME_AND_TYPE, RANK));
-    if (same_count)
+    RK_TRY(match_by_criteria(d, NAME_AND_TYPE, reordered ? TYPE : RANK));
+    if (same_count && !reordered)
         match_positions(d, true);
     return NULL;
 }

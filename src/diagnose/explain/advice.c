@@ -4,6 +4,11 @@
 #include "diagnose/explain/explain_internal.h"
 #include "diagnose/explain/operations_internal.h"
 
+// A program that does all that another one does, and more: least share of the other's operations,
+// and least size in terms of the other's.
+#define ALL_OPERATIONS_MIN  0.95
+#define MORE_OPERATIONS_MIN 1.1
+
 static const char *shape_advice(bool torch) {
     return torch ? "Pad this input to one length, or to the few buckets that `rekindle shapes` "
                    "recommends, and mask what is padded; drop_last=True for the last batch."
@@ -103,6 +108,34 @@ static bool begins_sum(const rk_explained *item) {
     return adds;
 }
 
+// Returns whether the later program has all operations of the earlier one and many others, and
+// returns more: a part of the step that only some steps take.
+static bool does_more(const rk_explained *item) {
+    bool returns_more = false;
+    if (!item->nearest_of || !item->nearest || !item->nearest->has_sketch ||
+        !item->program->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind == RK_DIFFERENCE_PARAMETER_REMOVED)
+            return false;
+        returns_more |=
+            d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->op && strcmp(d->op, "result") == 0;
+    }
+    return returns_more && (double)b->op_count >= MORE_OPERATIONS_MIN * (double)a->op_count &&
+           rk_contained_operations(a, b) >= ALL_OPERATIONS_MIN;
+}
+
+static bool has_mask(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const char *name = item->differences.items[i].attribute;
+        if (name && strstr(name, "mask"))
+            return true;
+    }
+    return false;
+}
+
 static const char *parameters_advice(const rk_explained *item, bool torch) {
     if (item->is_startup)
         return "The first call creates these values, such as an optimizer's state, and every later "
@@ -119,12 +152,23 @@ static const char *parameters_advice(const rk_explained *item, bool torch) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device: torch.zeros(1, dtype=…).to(device).";
-    return torch ? "An input is there in one program and not in the other. If it is an optional "
-                   "value, such as a mask, always pass it, with a neutral value where there is "
-                   "none (a mask of ones). AdamW and its like with capturable=True keep their step "
-                   "on the device."
+    if (does_more(item))
+        return torch
+                   ? "The later program does all that the earlier one does, and more: a branch "
+                     "in Python that only some steps take. If that is meant, there is nothing to "
+                     "mend: each is compiled once and stored. Otherwise do the same in each step, "
+                     "and select between the results (torch.where)."
+                   : "The later program does all that the earlier one does, and more: a branch "
+                     "in Python that only some calls take. If that is meant, there is nothing to "
+                     "mend: each is compiled once and stored. Otherwise do the same in each call, "
+                     "and select between the results (jnp.where, lax.cond).";
+    if (has_mask(item))
+        return "Inputs or results come and go: always pass all of them, with neutral values where "
+               "there are none (a mask of ones), and always return the same.";
+    return torch ? "An input is there in one program and not in the other: always pass it, with a "
+                   "neutral value where there is none."
                  : "Inputs or results come and go: always pass all of them, with neutral values "
-                   "where there are none (a mask of ones), and always return the same.";
+                   "where there are none, and always return the same.";
 }
 
 static bool is_none(const char *text) {

@@ -155,6 +155,22 @@ static rk_source place_of(const rk_program_index *index, const rk_program_index_
     return *out_shared ? common[0] : first;
 }
 
+// Hashes the first line of the user's in a block, wherever the loop was called from; 0 if the block
+// has no line. Blocks may begin with any of their operations.
+static uint64_t hash_body(const rk_program_index *index, const rk_program_index_function *function,
+                          run blocks) {
+    rk_source first = {0}, place;
+    for (uint32_t i = 0; i < blocks.length && i < ITEMS_LOOKED_AT; i++) {
+        uint32_t op = index->items[function->first + blocks.first + i].op;
+        if (!rk_source_of(index->model, index->model->ops.items[op].location, &place))
+            continue;
+        int order = first.line ? rk_span_compare(place.file, first.file) : -1;
+        if (order < 0 || (order == 0 && place.line < first.line))
+            first = place;
+    }
+    return first.line ? rk_hash_mix(rk_hash_span(RK_HASH_SEED, first.file), first.line) : 0;
+}
+
 // Libraries whose layers a user stacks in a loop. The loops of other libraries are their own: over
 // the parameters of an optimizer, over the stages of a solver.
 static bool has_layers(rk_span package) {
@@ -213,7 +229,8 @@ static bool has_kernels(const rk_program_index *index, const rk_program_index_fu
 
 // What is known about all blocks of a program so far.
 typedef struct summary {
-    run best; // the run with the most work
+    run best;                                  // the run with the most work
+    const rk_program_index_function *function; // of `best`
     uint64_t best_work, work;
 } summary;
 
@@ -222,11 +239,13 @@ typedef struct found {
     uint64_t library_work; // of blocks that a library makes
 } found;
 
-static void add_run(summary *sum, run one, uint64_t work) {
+static void add_run(summary *sum, const rk_program_index_function *function, run one,
+                    uint64_t work) {
     sum->work += work;
     if (work <= sum->best_work)
         return;
     sum->best = one;
+    sum->function = function;
     sum->best_work = work;
 }
 
@@ -248,13 +267,13 @@ static void judge_run(const rk_program_index *index, const rk_program_index_func
     if (is_mlir && 2 * written.library >= written.all)
         all->library_work += sum;
     else if (contracts)
-        add_run(&all->layers, one, sum);
+        add_run(&all->layers, function, one, sum);
     else if (is_mlir && 2 * written.user >= written.all)
-        add_run(&all->others, one, sum);
+        add_run(&all->others, function, one, sum);
 }
 
-static rk_err *find_runs(const rk_program_index *index, const rk_work *work, found *all) {
-    const rk_program_index_function *function = &index->functions[index->entry];
+static rk_err *find_runs(const rk_program_index *index, const rk_program_index_function *function,
+                         const rk_work *work, found *all) {
     period periods[PERIODS] = {{0, 0}};
     rk_autofree uint64_t *hashes = hash_items(index, function);
     if (!hashes)
@@ -282,24 +301,48 @@ static const summary *choose(const found *all, uint64_t total) {
     return all->others.work && others >= OTHERS_SHARE_MIN * (double)total ? &all->others : NULL;
 }
 
+// Finds the blocks with the most work in any function: a jitted function that a larger one calls.
+static rk_err *find_minor(const rk_program_index *index, const rk_work *work, found *all) {
+    enum { FUNCTIONS_MAX = 256 };
+    for (uint32_t f = 1, searched = 0; f < index->function_count && searched < FUNCTIONS_MAX; f++) {
+        if (f == index->entry || index->functions[f].count < BLOCKS_MIN * OPS_MIN)
+            continue;
+        searched++;
+        RK_TRY(find_runs(index, &index->functions[f], work, all));
+    }
+    return NULL;
+}
+
+static rk_err *describe(const rk_program_index *index, const summary *sum, double share,
+                        bool is_minor, rk_blocks *out_blocks) {
+    bool shared;
+    rk_source place = place_of(index, sum->function, sum->best, &shared);
+    *out_blocks = (rk_blocks){.count = sum->best.count,
+                              .op_count = sum->best.length,
+                              .share = share < 1 ? share : 1,
+                              .custom_kernel = has_kernels(index, sum->function, sum->best),
+                              .is_minor = is_minor,
+                              .body = hash_body(index, sum->function, sum->best),
+                              .line = place.line};
+    return rk_difference_text(place.file, &out_blocks->file);
+}
+
 rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks) {
     const rk_program_index_function *function = &index->functions[index->entry];
     *out_blocks = (rk_blocks){0};
-    if (!index->entry || function->count < BLOCKS_MIN * OPS_MIN)
+    if (!index->entry)
         return NULL;
     RK_AUTO(rk_work) work = {0};
     found all = {.library_work = 0};
     RK_TRY(rk_work_measure(index, &work));
-    RK_TRY(find_runs(index, &work, &all));
+    if (function->count >= BLOCKS_MIN * OPS_MIN)
+        RK_TRY(find_runs(index, function, &work, &all));
     const summary *sum = choose(&all, work.total);
-    if (!sum)
+    if (sum)
+        return describe(index, sum, (double)sum->work / (double)work.total, false, out_blocks);
+    RK_TRY(find_minor(index, &work, &all));
+    sum = all.layers.best_work ? &all.layers : &all.others;
+    if (!sum->best_work)
         return NULL;
-    bool shared;
-    rk_source place = place_of(index, function, sum->best, &shared);
-    *out_blocks = (rk_blocks){.count = sum->best.count,
-                              .op_count = sum->best.length,
-                              .share = (double)sum->work / (double)work.total,
-                              .custom_kernel = has_kernels(index, function, sum->best),
-                              .line = place.line};
-    return rk_difference_text(place.file, &out_blocks->file);
+    return describe(index, sum, (double)sum->best_work / (double)work.total, true, out_blocks);
 }

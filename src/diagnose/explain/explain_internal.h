@@ -73,7 +73,8 @@ RK_HIDDEN bool rk_explain_is_additional(const rk_explainer *e, size_t index);
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, size_t index,
                                                   const rk_loaded *loaded, rk_explained *item);
 
-// Finds repeated blocks in a program.
+// Finds repeated blocks in a program: the entry function's if they are most of the program, else
+// those of any function, as minor ones.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks);
 
 // An operation that binds a program to the process that made it: most often a callback into the

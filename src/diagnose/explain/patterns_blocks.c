@@ -1,4 +1,6 @@
 // Reports programs with an unrolled loop over equal layers: one finding for each loop.
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -6,39 +8,48 @@ static uint64_t cost_of_blocks_ns(const rk_explained *item) {
     return (uint64_t)((double)rk_explained_cost_ns(item) * item->blocks.share);
 }
 
+// The same place, or equal blocks of the same lines: a function with a loop may be called from
+// several places.
 static bool same_loop(const rk_explained *a, const rk_explained *b) {
     const rk_blocks *x = &a->blocks, *y = &b->blocks;
+    bool equal = x->count == y->count && x->op_count == y->op_count;
     if (!x->file || !y->file)
-        return x->file == y->file && x->count == y->count && x->op_count == y->op_count;
-    return x->line == y->line && strcmp(x->file, y->file) == 0;
+        return x->file == y->file && equal;
+    return (x->line == y->line && strcmp(x->file, y->file) == 0) ||
+           (equal && x->body && x->body == y->body);
 }
 
 static void describe(const rk_members *members, const rk_explained *worst, rk_pattern_text *text) {
     const rk_blocks *blocks = &worst->blocks;
     bool torch = rk_explained_is_torch(worst);
-    rk_buf_add_text(&text->summary, rk_explained_name(worst));
+    rk_buf_add_format(&text->summary, "%s (request %" PRIu64, rk_explained_name(worst),
+                      worst->compile->seq);
     if (members->count > 1)
-        rk_buf_add_format(&text->summary, " (and %zu more program%s)", members->count - 1,
-                          members->count == 2 ? "" : "s");
+        rk_buf_add_format(&text->summary, "; %zu more program%s the same loop", members->count - 1,
+                          members->count == 2 ? " has" : "s have");
     rk_buf_add_format(&text->summary,
-                      " repeats the same block of %u operations %u times, one after the other, "
-                      "%.0f %% of its operations: a Python loop that is unrolled, so that each "
-                      "repetition is compiled",
-                      blocks->op_count, blocks->count, 100 * blocks->share);
+                      ") repeats the same block of %u operations %u times, one after the other, "
+                      "%.0f %% of its operations: %s, so that each repetition is compiled. The "
+                      "seconds shown are a part of the compile times of these programs",
+                      blocks->op_count, blocks->count, 100 * blocks->share,
+                      torch ? "a loop that is unrolled" : "a Python loop that is unrolled");
     if (blocks->custom_kernel)
         rk_buf_add_text(&text->advice,
                         "The blocks contain custom kernels, which not every scan allows. ");
     rk_buf_add_text(
         &text->advice,
-        torch ? "A scan compiles the block once (torch_xla.experimental.scan.scan; if the "
-                "blocks are layers of a model: "
-                "torch_xla.experimental.scan_layers.scan_layers). Its conditions: all "
-                "blocks have the same shapes and structure, no Pallas kernel inside, "
-                "and they are pure (no buffers written, no random state)."
-              : "jax.lax.scan or jax.lax.fori_loop compiles the block once. If the "
-                "blocks are layers of a model: scan over stacked parameters (flax: "
-                "nn.scan). Conditions: all blocks have the same shapes and structure, "
-                "no Pallas kernel that scan cannot hold, and no side effects.");
+        torch
+            ? "It is a loop in Python, or a layer that PyTorch unrolls by itself, such as nn.LSTM "
+              "over its time steps: fewer time steps then give fewer blocks. For a loop of your "
+              "own, a scan compiles the block once (torch_xla.experimental.scan.scan; if the "
+              "blocks are layers of a model: "
+              "torch_xla.experimental.scan_layers.scan_layers). Its conditions: all "
+              "blocks have the same shapes and structure, no Pallas kernel inside, "
+              "and they are pure (no buffers written, no random state)."
+            : "jax.lax.scan or jax.lax.fori_loop compiles the block once. If the "
+              "blocks are layers of a model: scan over stacked parameters (flax: "
+              "nn.scan). Conditions: all blocks have the same shapes and structure, "
+              "and no side effects.");
 }
 
 static rk_err *add(rk_explainer *e, const rk_members *members) {
@@ -63,10 +74,11 @@ rk_err *rk_find_repeated_blocks(rk_explainer *e) {
     if (!taken)
         return rk_err_no_memory();
     for (size_t i = 0; i < x->count; i++) {
-        if (taken[i] || !x->items[i].blocks.count)
+        if (taken[i] || !x->items[i].blocks.count || x->items[i].blocks.is_minor)
             continue;
         RK_AUTO(rk_members) members = {0};
-        for (size_t k = i; k < x->count; k++) {
+        // A program may also have the loop as a minor part, such as a step with its gradient.
+        for (size_t k = 0; k < x->count; k++) {
             const rk_explained *other = &x->items[k];
             if (taken[k] || !other->blocks.count || !same_loop(&x->items[i], other))
                 continue;

@@ -1,5 +1,7 @@
 // Finds inputs that come and go: gradients that are created and then accumulated, and optional
 // keys.
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
@@ -16,11 +18,20 @@ static bool is_input(const rk_difference *d) {
            d->op && strcmp(d->op, "parameter") == 0;
 }
 
-static size_t count_inputs(const rk_explained *item) {
+static size_t count_of(const rk_explained *item, bool (*counts)(const rk_difference *)) {
     size_t count = 0;
     for (size_t i = 0; i < item->differences.count; i++)
-        count += is_input(&item->differences.items[i]);
+        count += counts(&item->differences.items[i]);
     return count;
+}
+
+static size_t count_inputs(const rk_explained *item) {
+    return count_of(item, is_input);
+}
+
+// The input is a sum that goes on, and not a constant that became an input (a counter).
+static bool is_sum(const rk_difference *d) {
+    return is_input(d) && d->is_summed && !d->constant;
 }
 
 static bool same_function(const rk_explained *a, const rk_explained *b) {
@@ -170,7 +181,8 @@ static rk_err *advise_on_growth(rk_explained *item) {
     return item->advice ? NULL : rk_err_no_memory();
 }
 
-static void write_names(const rk_members *members, rk_buf *out) {
+static void write_names(const rk_members *members, bool (*counts)(const rk_difference *),
+                        rk_buf *out) {
     enum { SHOWN = 4 };
     const char *seen[SHOWN] = {NULL};
     size_t count = 0, more = 0;
@@ -178,7 +190,7 @@ static void write_names(const rk_members *members, rk_buf *out) {
         for (size_t k = 0; k < members->items[i]->differences.count; k++) {
             const rk_difference *d = &members->items[i]->differences.items[k];
             size_t at = 0;
-            if (!is_input(d) || !d->attribute)
+            if (!counts(d) || !d->attribute)
                 continue;
             while (at < count && strcmp(seen[at], d->attribute) != 0)
                 at++;
@@ -196,21 +208,58 @@ static void write_names(const rk_members *members, rk_buf *out) {
         rk_buf_add_format(out, " and %zu more", more);
 }
 
+// How often the process executed the program; UINT64_MAX if it is not known.
+static uint64_t count_executions(const rk_run_model *run, const rk_run_compile *of) {
+    uint64_t count = UINT64_MAX;
+    for (size_t i = 0; i < run->executed_count; i++)
+        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
+            count = run->executed[i].executions; // the last one counts
+    return count;
+}
+
+// Finds the program that creates the values and runs again after the one that adds to them: the
+// program that `item` is compared with, or a later version of it. NULL if neither runs again.
+static const rk_run_compile *find_creator(const rk_explainer *e, const rk_explained *item) {
+    if (count_executions(e->run, item->nearest_of) > 1)
+        return item->nearest_of;
+    for (size_t i = 0; i < e->out->count; i++) {
+        const rk_explained *other = &e->out->items[i];
+        if (other->nearest == item->nearest && !other->accumulates &&
+            other->compile->process == item->compile->process &&
+            other->compile->seq > item->compile->seq)
+            return other->compile;
+    }
+    return NULL;
+}
+
+static void describe_sets(const rk_members *members, rk_buf *out) {
+    rk_buf_add_format(out,
+                      "%s was compiled for %zu sets of inputs; some inputs are not always there (",
+                      rk_explained_name(members->items[0]), members->count + 1);
+    write_names(members, is_input, out);
+}
+
+// `creates`: the request of the program that creates the values.
+static void describe_turns(const rk_members *members, const rk_run_compile *creates, rk_buf *out) {
+    const rk_explained *first = members->items[0];
+    bool (*counts)(const rk_difference *) = count_of(first, is_sum) ? is_sum : is_input;
+    rk_buf_add_format(out,
+                      "two programs take turns: %s (request %" PRIu64
+                      ") creates %zu values, and %s "
+                      "(request %" PRIu64 ") takes them as inputs and adds to them (",
+                      *creates->name ? creates->name : rk_explained_name(first), creates->seq,
+                      count_of(first, counts), rk_explained_name(first), first->compile->seq);
+    write_names(members, counts, out);
+}
+
 static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_kind kind) {
     const rk_explained *first = members->items[0];
     const rk_difference *head = rk_explained_head(first);
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     if (kind == RK_PATTERN_ALTERNATION)
-        rk_buf_add_format(&text.summary,
-                          "%s is two programs that take turns: one creates %zu values, the other "
-                          "takes them as inputs and adds to them (",
-                          rk_explained_name(first), count_inputs(first));
+        describe_turns(members, find_creator(e, first), &text.summary);
     else
-        rk_buf_add_format(
-            &text.summary,
-            "%s was compiled for %zu sets of inputs; some inputs are not always there (",
-            rk_explained_name(first), members->count + 1);
-    write_names(members, &text.summary);
+        describe_sets(members, &text.summary);
     rk_buf_add_text(&text.summary, ")");
     if (!head->file)
         rk_buf_add_text(&text.summary, "; no line of the source is known");
@@ -311,37 +360,13 @@ static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     return NULL;
 }
 
-// How often the process executed the program; UINT64_MAX if it is not known.
-static uint64_t count_executions(const rk_run_model *run, const rk_run_compile *of) {
-    uint64_t count = UINT64_MAX;
-    for (size_t i = 0; i < run->executed_count; i++)
-        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
-            count = run->executed[i].executions; // the last one counts
-    return count;
-}
-
-// Returns whether the program that creates the values runs again after the program that adds to
-// them: itself, or a later version of it.
-static bool creates_again(const rk_explainer *e, const rk_explained *item) {
-    if (count_executions(e->run, item->nearest_of) > 1)
-        return true;
-    for (size_t i = 0; i < e->out->count; i++) {
-        const rk_explained *other = &e->out->items[i];
-        if (other->nearest == item->nearest && !other->accumulates &&
-            other->compile->process == item->compile->process &&
-            other->compile->seq > item->compile->seq)
-            return true;
-    }
-    return false;
-}
-
 // Gradients that are created only once, in the first step, alternate with nothing. Each job that
 // accumulates compiles these two programs.
 static void forgive_first_creation(rk_explainer *e) {
     for (size_t i = 0; i < e->out->count; i++) {
         rk_explained *item = &e->out->items[i];
         if (item->accumulates && item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
-            item->nearest_of->process == item->compile->process && !creates_again(e, item))
+            item->nearest_of->process == item->compile->process && !find_creator(e, item))
             rk_explained_be_first(item);
     }
 }

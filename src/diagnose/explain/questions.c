@@ -35,7 +35,8 @@ static bool leaves_open(const rk_explained *item, const asked *what) {
 
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
-    if (what->causes[item->cause] && !item->is_startup)
+    // A constant in place of an input is no branch.
+    if (what->causes[item->cause] && !item->is_startup && !rk_explained_is_constant(item))
         return rk_explained_head(item);
     for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)
         if (item->differences.items[i].kind >= RK_DIFFERENCE_OPTION)
@@ -43,11 +44,29 @@ static const rk_difference *evidence_of(const rk_explained *item, const asked *w
     return NULL;
 }
 
+// An input or a result that only one of the two programs has.
+static void write_one_sided(const rk_explained *item, const rk_difference *d, rk_buf *text) {
+    bool is_input = d->op && strcmp(d->op, "parameter") == 0, added = d->after != NULL;
+    rk_buf_add_text(text, rk_explained_name(item));
+    if (d->attribute)
+        rk_buf_add_format(text, " %s %s%s", added ? "has the additional" : "no longer has",
+                          is_input ? "input " : "", d->attribute);
+    else
+        rk_buf_add_text(text, added ? " has one more input" : " has one input fewer");
+    rk_buf_add_format(text, ": %s", added ? d->after : d->before ? d->before : "of unknown type");
+}
+
 static void write_yes(const rk_explained *item, const rk_difference *d, size_t count,
                       rk_buf *text) {
     const char *thing = d->attribute ? d->attribute : d->op ? d->op : "";
-    rk_buf_add_format(text, "%s of %s: %s → %s", thing, rk_explained_name(item),
-                      d->before ? d->before : "none", d->after ? d->after : "none");
+    bool one_sided =
+        (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED) &&
+        !(d->before && d->after);
+    if (one_sided)
+        write_one_sided(item, d, text);
+    else
+        rk_buf_add_format(text, "%s of %s: %s → %s", thing, rk_explained_name(item),
+                          d->before ? d->before : "none", d->after ? d->after : "none");
     if (d->file)
         rk_buf_add_format(text, " (%s:%u)", d->file, d->line);
     if (count > 1)
@@ -124,7 +143,8 @@ rk_err *rk_answer_questions(rk_explanation *x) {
         {{[RK_CAUSE_STRUCTURE] = true, [RK_CAUSE_PARAMETERS] = true},
          false,
          &x->hidden_branch,
-         "no function was compiled again with other operations, inputs or results"},
+         "no function was compiled again with other operations, inputs or results, but for inputs "
+         "that are constants in the other program"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(questions); i++)
         RK_TRY(answer(x, &questions[i]));

@@ -40,8 +40,23 @@ static void a_constant_in_place_of_an_input_is_shown(void **state) {
     expect(RK_DIFFERENCE_PARAMETER_ADDED, NULL, type, NULL, "input x added: tensor<f32>");
 }
 
+// Which input is new is not known: only the types tell that there is one more.
+static void an_input_that_is_not_known_has_no_name(void **state) {
+    (void)state;
+    char op[] = "parameter", type[] = "tensor<f32>";
+    RK_AUTO(rk_buf) more = {0};
+    RK_AUTO(rk_buf) fewer = {0};
+    rk_difference d = {.kind = RK_DIFFERENCE_PARAMETER_ADDED, .op = op, .after = type};
+    rk_diff_view_write(&d, &more);
+    assert_string_equal(rk_buf_text(&more), "one more input: tensor<f32>");
+    d = (rk_difference){.kind = RK_DIFFERENCE_PARAMETER_REMOVED, .op = op, .before = type};
+    rk_diff_view_write(&d, &fewer);
+    assert_string_equal(rk_buf_text(&fewer), "one input fewer: tensor<f32>");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shardings_have_words),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_input_that_is_not_known_has_no_name),
+                                       cmocka_unit_test(shardings_have_words),
                                        cmocka_unit_test(a_constant_in_place_of_an_input_is_shown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

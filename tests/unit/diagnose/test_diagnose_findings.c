@@ -160,6 +160,7 @@ static void zeros_of_an_epoch_are_a_constant(void **state) {
     expect_in(explanation.items[1].advice, "line 7 of train.py");
     expect_in(explanation.items[1].advice, "torch.zeros(1, dtype=…).to(device)");
     expect_not_in(explanation.items[1].advice, "batch");
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
 }
 
 static void zeros_that_come_later_are_a_constant(void **state) {
@@ -177,6 +178,28 @@ static void zeros_that_come_later_are_a_constant(void **state) {
 static void an_optional_input_is_no_sum(void **state) {
     ask(*state, "torch_key", 1);
     ask(*state, "torch_key", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "with a neutral value where there is none");
+    expect_not_in(explanation.items[1].advice, "mask"); // inputs have no names
+    expect_not_in(explanation.items[1].advice, "Adam");
+    expect_in(explanation.hidden_branch.evidence,
+              "jit_step has the additional input parameter 1: tensor<8xf32>");
+}
+
+// A branch of the step that only some micro-batches take. No input comes with the batch.
+static void an_update_now_and_then_is_a_branch(void **state) {
+    ask(*state, "torch_micro", 2);
+    ask(*state, "torch_micro", 3);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "all that the earlier one does, and more");
+    expect_not_in(explanation.items[1].advice, "neutral");
+}
+
+static void a_mask_is_named_if_an_input_has_that_name(void **state) {
+    ask(*state, "optional", 1);
+    ask(*state, "optional", 2);
     explain(*state);
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "a mask of ones");
@@ -517,6 +540,9 @@ static void blocks_are_explained_in_the_words_of_the_framework(void **state) {
     rk_expect_ok(rk_find_repeated_blocks(&e));
     assert_int_equal(x.pattern_count, 1);
     expect_in(x.patterns[0].advice, "torch_xla.experimental.scan");
+    // PyTorch unrolls some layers by itself.
+    expect_in(x.patterns[0].advice, "such as nn.LSTM");
+    expect_not_in(x.patterns[0].summary, "Python");
     expect_not_in(x.patterns[0].advice, "jax");
     x.items = NULL;
     x.count = 0;
@@ -633,6 +659,8 @@ int main(void) {
         TEST(zeros_of_an_epoch_are_a_constant),
         TEST(zeros_that_come_later_are_a_constant),
         TEST(an_optional_input_is_no_sum),
+        TEST(an_update_now_and_then_is_a_branch),
+        TEST(a_mask_is_named_if_an_input_has_that_name),
         TEST(two_graphs_with_two_sets_are_not_one_with_three),
         TEST(keys_that_come_and_go_are_optional),
         TEST(operations_of_each_step_are_fragments),

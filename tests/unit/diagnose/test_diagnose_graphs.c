@@ -69,6 +69,29 @@ static void what_only_the_first_step_creates_is_no_alternation(void **state) {
     assert_string_equal(rk_cause_name(explanation.items[1].cause), "first");
 }
 
+// The counters of the normalization are constants of the first program, and alternate with nothing.
+// The fourth program is the first one with counters as inputs.
+static void only_what_is_added_to_alternates(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++) {
+        run_fixture_keep(f, "torch_micro", i, true);
+        (void)run_fixture_ask(&f->run, "torch_micro", i);
+    }
+    executed[0] = (rk_run_executed){.executions = 1};
+    memcpy(executed[0].key, f->run.compiles[0].key, sizeof executed[0].key);
+    f->run.model.executed = executed;
+    f->run.model.executed_count = 1;
+    run_fixture_load(f);
+    rk_expect_ok(rk_explain(&f->run.model, (rk_earlier_runs){NULL, 0}, &f->corpus, &explanation));
+    const rk_pattern *pattern = NULL;
+    for (size_t i = 0; i < explanation.pattern_count; i++)
+        if (explanation.patterns[i].kind == RK_PATTERN_ALTERNATION)
+            pattern = &explanation.patterns[i];
+    assert_non_null(pattern);
+    assert_non_null(strstr(pattern->summary, "jit_step (request 4) creates 8 values, and jit_step "
+                                             "(request 2) takes them as inputs"));
+}
+
 static void the_state_of_an_optimizer_is_of_the_start(void **state) {
     explain(*state, "torch_state", 1, 1, 2, 5);
     assert_int_equal(explanation.pattern_count, 0);
@@ -104,6 +127,7 @@ int main(void) {
         TEST(a_read_now_and_then_is_no_part_of_the_step),
         TEST(programs_that_create_and_add_alternate),
         TEST(what_only_the_first_step_creates_is_no_alternation),
+        TEST(only_what_is_added_to_alternates),
         TEST(the_state_of_an_optimizer_is_of_the_start),
         TEST(a_later_number_of_another_process_is_not_later),
     };

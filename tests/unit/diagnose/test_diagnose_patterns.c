@@ -54,11 +54,31 @@ static void a_loop_in_several_programs_is_one_finding(void **state) {
     assert_true(pattern->lost_ns > 1000000000u && pattern->lost_ns < 2000000000u);
     assert_true(pattern->is_after_causes);
     assert_ptr_equal(pattern, &explanation.patterns[explanation.pattern_count - 1]);
-    expect_in(pattern->summary, "1 more program)");
+    expect_in(pattern->summary, "jit_step (request 2; 1 more program has the same loop)");
     expect_in(pattern->summary, " 7 times");
+    // The seconds are also in those of the programs.
+    expect_in(pattern->summary, "a part of the compile times of these programs");
+    expect_not_in(pattern->advice, "Pallas");
     // The blocks may also be time steps or iterations.
     expect_in(pattern->advice, "jax.lax.fori_loop");
     expect_in(pattern->advice, "If the blocks are layers");
+}
+
+// The costliest program calls the function with the loop. In another the loop is a small part.
+static void the_costliest_program_with_the_loop_is_named(void **state) {
+    static const uint64_t compile_ns[] = {1000000000u, 9000000000u, 2000000000u};
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++) {
+        run_fixture_keep(f, "nested", i, true);
+        run_fixture_ask(&f->run, "nested", i)->compile_ns = compile_ns[i - 1];
+    }
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_REPEATED_BLOCKS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 3);
+    assert_int_equal(pattern->members[2]->blocks.is_minor, true);
+    assert_true(pattern->members[2]->blocks.share < 0.33);
+    expect_in(pattern->summary, "jit_step (request 2; 2 more programs have the same loop)");
 }
 
 static void blocks_come_after_cheaper_causes(void **state) {
@@ -316,6 +336,7 @@ static void a_slice_that_moves_has_no_size_to_round_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_loop_in_several_programs_is_one_finding),
+        TEST(the_costliest_program_with_the_loop_is_named),
         TEST(blocks_come_after_cheaper_causes),
         TEST(blocks_that_are_a_small_part_are_not_reported),
         TEST(the_loops_of_a_library_are_not_reported),

@@ -16,16 +16,20 @@ static int teardown(void **state) {
     return 0;
 }
 
-static void compare(const char *job) {
+static void compare_two(const char *job, unsigned before, unsigned after) {
     rk_test_indexed a, b;
     char file[128];
-    (void)snprintf(file, sizeof file, "%s.1.hlo", job);
+    (void)snprintf(file, sizeof file, "%s.%u.hlo", job, before);
     rk_test_read(file, &a);
-    (void)snprintf(file, sizeof file, "%s.2.hlo", job);
+    (void)snprintf(file, sizeof file, "%s.%u.hlo", job, after);
     rk_test_read(file, &b);
     rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
     rk_test_indexed_cleanup(&a);
     rk_test_indexed_cleanup(&b);
+}
+
+static void compare(const char *job) {
+    compare_two(job, 1, 2);
 }
 
 static void the_inserted_input_is_found_among_equal_types(void **unused) {
@@ -87,6 +91,35 @@ static void gradients_that_the_update_consumes_are_accumulated(void **unused) {
     compare("torch_update");
     assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS);
     assert_true(diff.accumulates);
+}
+
+// The update needs the gradients in another order, which renumbers the inputs. All that it adds are
+// its own numbers.
+static void inputs_in_another_order_are_the_same(void **unused) {
+    (void)unused;
+    size_t added = 0;
+    compare_two("torch_micro", 2, 3);
+    for (size_t i = 0; i < diff.list.count; i++) {
+        const rk_difference *d = &diff.list.items[i];
+        if (!d->op || strcmp(d->op, "parameter") != 0)
+            continue;
+        assert_int_equal(d->kind, RK_DIFFERENCE_PARAMETER_ADDED);
+        assert_string_equal(d->after, "tensor<f32>");
+        assert_non_null(d->attribute);
+        added++;
+    }
+    assert_int_equal(added, 1);
+}
+
+// No operation is the same: which of the three inputs is new is not known, only that one is.
+static void an_input_that_is_not_found_by_its_use_has_no_number(void **unused) {
+    (void)unused;
+    compare("torch_unlike");
+    assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS);
+    const rk_difference *head = &diff.list.items[0];
+    assert_int_equal(head->kind, RK_DIFFERENCE_PARAMETER_ADDED);
+    assert_string_equal(head->after, "tensor<8xf32>");
+    assert_null(head->attribute);
 }
 
 static void moving_averages_are_not_accumulated(void **unused) {
@@ -161,6 +194,8 @@ int main(void) {
         cmocka_unit_test_teardown(an_input_with_a_line_comes_first, teardown),
         cmocka_unit_test_teardown(an_input_of_another_type_is_the_same_by_its_use, teardown),
         cmocka_unit_test_teardown(gradients_that_the_update_consumes_are_accumulated, teardown),
+        cmocka_unit_test_teardown(inputs_in_another_order_are_the_same, teardown),
+        cmocka_unit_test_teardown(an_input_that_is_not_found_by_its_use_has_no_number, teardown),
         cmocka_unit_test_teardown(moving_averages_are_not_accumulated, teardown),
         cmocka_unit_test_teardown(views_of_gradients_are_no_cause, teardown),
         cmocka_unit_test(the_rarest_change_comes_first),
