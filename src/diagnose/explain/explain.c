@@ -270,7 +270,7 @@ static rk_err *forgive_eager(rk_explanation *x) {
     return NULL;
 }
 
-static uint64_t executions_of(const rk_run_model *run, const rk_run_compile *of) {
+uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of) {
     uint64_t executions = 0;
     for (size_t i = 0; i < run->executed_count; i++)
         if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
@@ -283,8 +283,8 @@ static void find_startup(const rk_explanation *x, rk_explained *item) {
     const rk_run_model *run = x->run;
     const rk_run_compile *before = item->nearest_of;
     if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !before ||
-        before->process != item->compile->process || executions_of(run, before) != 1 ||
-        (executions_of(run, item->compile) < 2 && !rk_explain_is_new_for_good(x, item)))
+        before->process != item->compile->process || rk_explain_executions(run, before) != 1 ||
+        (rk_explain_executions(run, item->compile) < 2 && !rk_explain_is_new_for_good(x, item)))
         return;
     item->is_startup = true;
 }

@@ -97,6 +97,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
 RK_HIDDEN RK_NODISCARD bool rk_explain_is_new_for_good(const rk_explanation *x,
                                                        const rk_explained *item);
 
+// Returns how often a process executed the program of a request. 0 if the journal does not say it.
+RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of);
+
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(rk_explained *item);
 

@@ -90,6 +90,13 @@ static bool is_method_of_layer(const rk_stack_frame *frame) {
            (ends_with(frame->function, ".__call__") || ends_with(frame->function, ".__init__"));
 }
 
+// The line above need not call the object itself: Flax leaves its own frames out, and calls
+// Model.__call__ for model.init(…).
+static bool is_call_of_object(const rk_stack_frame *frame) {
+    return frame->function && ends_with(frame->function, ".__call__") &&
+           !ends_with(frame->function, "Meta.__call__");
+}
+
 // A comprehension is a frame of its own before Python 3.12, at the line of the function around it.
 static bool is_comprehension(const rk_stack_frame *frame) {
     return frame->function &&
@@ -293,14 +300,21 @@ static void forget_variants(rk_explanation *x, const group *g) {
 // a stack has decides: a model of Keras may run on another library.
 static const struct library {
     const char *package, *module; // `module`: a part of the file's path; NULL: any
+    const char *jit;              // for a function that returns a model
     const char *remedy;           // NULL: the library has none
 } libraries[] = {
-    {"keras", NULL, NULL},
-    {"flax", "/flax/linen/", "With Flax: jax.jit(model.init)(…)."},
-    {"flax", "/flax/nnx/", "With Flax NNX: nnx.jit on the function that makes the model."},
-    {"equinox", NULL, "With Equinox: eqx.filter_jit on the function that makes the model."},
-    {"optax", NULL, "With Optax: jax.jit(tx.init)(params)."},
+    {"keras", NULL, NULL, NULL},
+    {"flax", "/flax/linen/", "jax.jit", "With Flax: jax.jit(model.init)(…)."},
+    {"flax", "/flax/nnx/", "nnx.jit",
+     "With Flax NNX: nnx.jit on the function that makes the model."},
+    {"equinox", NULL, "eqx.filter_jit",
+     "With Equinox: eqx.filter_jit on the function that makes the model."},
+    {"optax", NULL, "jax.jit", "With Optax: jax.jit(tx.init)(params)."},
 };
+
+static bool is_equinox(const struct library *library) {
+    return library && strcmp(library->package, "equinox") == 0;
+}
 
 static bool has_library(const rk_stack *stack, const struct library *library) {
     for (size_t i = 0; i < stack->count; i++)
@@ -337,6 +351,7 @@ static bool is_plain_function(const rk_stack_frame *called) {
 // What a finding says beside the operations of its group.
 typedef struct finding {
     rk_buf name;         // of the called function; empty: unknown; owned
+    bool is_object;      // an object is called, maybe by a method that the stack leaves out
     bool can_be_jitted;  // jax.jit can take that function
     bool runs_the_steps; // the function is of the user, and contains the call of the step
 } finding;
@@ -345,7 +360,65 @@ static void finding_cleanup(finding *found) {
     rk_buf_cleanup(&found->name);
 }
 
-static void add_advice(const group *g, const finding *found, rk_buf *out) {
+// The programs of a group that make random values, and how often the process executed them.
+typedef struct random_values {
+    uint64_t programs, executions; // programs: whose executions are known
+} random_values;
+
+static random_values count_random_values(const rk_run_model *run, const group *g) {
+    random_values sum = {0};
+    for (size_t i = 0; i < g->count; i++) {
+        const rk_explained *item = g->items[i]->item;
+        uint64_t executions = rk_explain_executions(run, item->compile);
+        if (!executions || !rk_makes_random_values(&item->program->sketch))
+            continue;
+        sum.programs++;
+        sum.executions += executions;
+    }
+    return sum;
+}
+
+// Says what the remedy can save. One program for all layers holds a copy of the random generator
+// for each weight; the small programs are compiled once for all weights of a shape.
+static void add_saving(const rk_run_model *run, const group *g, rk_buf *out) {
+    enum { REPEATED_MIN = 2 }; // executions for each program
+    const random_values values = count_random_values(run, g);
+    bool known = run->executed_count > 0;
+    rk_buf_add_text(out, " This concerns only a start that has to compile: later starts load the "
+                         "programs either way.");
+    if (values.programs && values.executions >= REPEATED_MIN * values.programs)
+        rk_buf_add_format(out,
+                          " Compare both before you keep it, since the one program may take "
+                          "longer to compile: %llu program%s of random values ran %llu times here, "
+                          "because layers of equal shapes share them, and the one program holds a "
+                          "copy for each of these times.",
+                          (unsigned long long)values.programs, values.programs == 1 ? "" : "s",
+                          (unsigned long long)values.executions);
+    else
+        rk_buf_add_text(out, known ? " It saves a part of these seconds: the one program takes "
+                                     "time to compile as well."
+                                   : " It saves a part of these seconds at most: with many layers "
+                                     "of equal shapes, the one program may take longer to compile "
+                                     "than these, which such layers share.");
+}
+
+static void add_remedy(const struct library *library, const finding *found, rk_buf *out) {
+    if (found->can_be_jitted)
+        rk_buf_add_format(out, "Compile it as one program: %s(%s).",
+                          library ? library->jit : "jax.jit", rk_buf_text(&found->name));
+    else if (found->runs_the_steps)
+        rk_buf_add_text(out, "These operations run outside of any jitted function: put what such "
+                             "a line calculates into a function and jit that, so that it is one "
+                             "program; what is in the loop of the steps can move into the step.");
+    else
+        rk_buf_add_format(out,
+                          "Compute the initial values in one function and jit that, so that they "
+                          "are one program.%s%s A call that keeps state, or that also runs the "
+                          "steps, cannot be jitted as a whole.",
+                          library ? " " : "", library ? library->remedy : "");
+}
+
+static void add_advice(const rk_run_model *run, const group *g, const finding *found, rk_buf *out) {
     const struct library *library = library_of(g);
     if (library && !library->remedy) {
         rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
@@ -353,20 +426,12 @@ static void add_advice(const group *g, const finding *found, rk_buf *out) {
                              "programs.");
         return;
     }
-    if (found->can_be_jitted)
-        rk_buf_add_format(out, "Compile it as one program: jax.jit(%s).",
-                          rk_buf_text(&found->name));
-    else if (found->runs_the_steps)
-        rk_buf_add_text(out, "Move the lines that make the initial values into a function of "
-                             "their own, and jit that, so that they are one program.");
-    else
-        rk_buf_add_format(out,
-                          "Compute the initial values in one function and jit that, so that they "
-                          "are one program.%s%s A call that keeps state, or that also runs the "
-                          "steps, cannot be jitted as a whole.",
-                          library ? " " : "", library ? library->remedy : "");
-    rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound by "
-                         "functools.partial.");
+    add_remedy(library, found, out);
+    // eqx.filter_jit does this by itself.
+    if (!is_equinox(library) && (found->can_be_jitted || !found->runs_the_steps))
+        rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound "
+                             "by functools.partial.");
+    add_saving(run, g, out);
 }
 
 // The costliest line of the group's function that is not among `taken`; without `of` if there is
@@ -388,30 +453,33 @@ static child next_line(const group *g, const origin *const *taken, size_t count)
 static void add_lines(const group *g, rk_buf *out) {
     enum { LINES_NAMED_MAX = 4 };
     const origin *taken[LINES_NAMED_MAX];
+    RK_AUTO(rk_buf) lines = {0};
     uint64_t cost_ns = 0;
-    for (size_t i = 0; i < LINES_NAMED_MAX && 2 * cost_ns < g->cost_ns; i++) {
-        child line = next_line(g, taken, i);
+    size_t count = 0;
+    while (count < LINES_NAMED_MAX && 2 * cost_ns < g->cost_ns) {
+        child line = next_line(g, taken, count);
         if (!line.of)
-            return;
-        taken[i] = line.of;
+            break;
+        rk_buf_add_format(&lines, "%s%u", count ? ", " : "", frame_at(line.of, g->depth)->line);
+        taken[count++] = line.of;
         cost_ns += line.cost_ns;
-        rk_buf_add_format(out, "%s%u",
-                          i ? ", " : "; the costliest lines: ", frame_at(line.of, g->depth)->line);
     }
+    if (count)
+        rk_buf_add_format(out, ", mostly on line%s %s", count == 1 ? "" : "s", rk_buf_text(&lines));
 }
 
 static void add_summary(const group *g, const finding *found, rk_buf *out) {
+    bool has_steps = g->items[0]->item->step != RK_NO_STEP;
     rk_buf_add_format(out,
-                      "%zu operations before the first step are compiled one by one, each as "
-                      "a program of its own, ",
-                      g->count);
+                      "%zu operations %s are compiled one by one, each as a program of its own, ",
+                      g->count, has_steps ? "before the first step" : "at the start");
     if (found->runs_the_steps) {
         rk_buf_add_format(out, "in the function %s, which runs the steps as well",
                           rk_buf_text(&found->name));
         add_lines(g, out);
     } else if (g->calls > 1) {
         rk_buf_add_format(out, "in %zu calls, the costliest of them on this line", g->calls);
-    } else if (found->name.len) {
+    } else if (found->name.len && !found->is_object) {
         rk_buf_add_format(out, "in the call of %s", rk_buf_text(&found->name));
     } else {
         rk_buf_add_text(out, "in the call on this line");
@@ -427,6 +495,7 @@ static rk_err *look_into(const rk_explainer *e, const group *g, finding *out_fou
     if (!out_found->name.len || !has_frame(o, g->depth))
         return NULL;
     const rk_stack_frame *called = frame_at(o, g->depth);
+    out_found->is_object = is_call_of_object(called);
     RK_TRY(rk_runs_steps(e, o->item->compile->process, called, &known, &runs));
     out_found->can_be_jitted = !is_class && !runs && is_plain_function(called);
     out_found->runs_the_steps = known && runs && o->length > g->depth;
@@ -442,7 +511,7 @@ static rk_err *report(rk_explainer *e, const group *g) {
     forget_variants(e->out, g);
     RK_TRY(look_into(e, g, &found));
     add_summary(g, &found, &text.summary);
-    add_advice(g, &found, &text.advice);
+    add_advice(e->run, g, &found, &text.advice);
     const rk_stack_frame *place =
         found.runs_the_steps ? frame_at(find_costliest(g).of, g->depth) : find_place(g);
     return rk_pattern_add(e->out, RK_PATTERN_EAGER_STARTUP, members.items, members.count, &text,
