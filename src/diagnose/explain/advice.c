@@ -4,13 +4,6 @@
 #include "diagnose/explain/explain_internal.h"
 #include "diagnose/explain/operations_internal.h"
 
-static const char *shape_advice(bool torch) {
-    return torch ? "Pad this input to one length, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask what is padded; drop_last=True for the last batch."
-                 : "Pad this argument to one size, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask what is padded; drop the remainder of the last batch.";
-}
-
 static bool makes_sizes(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.count; i++)
         if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE &&
@@ -162,11 +155,11 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                    "or jnp.where, or make the choice once, outside of the loop.";
 }
 
-static const char *advice_for(const rk_explained *item) {
+static const char *advice_for(const rk_run_model *run, const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
     switch (item->cause) {
     case RK_CAUSE_SHAPE:
-        return shape_advice(torch);
+        return rk_advice_on_shape(run, item);
     case RK_CAUSE_DTYPE:
         return dtype_advice(item, torch);
     case RK_CAUSE_CONSTANT:
@@ -304,8 +297,8 @@ static void advise_on_constant(const rk_explained *item, rk_buf *text) {
                     : ". Pass it as an argument of the same type at every call.");
 }
 
-rk_err *rk_advise(rk_explained *item) {
-    const char *advice = advice_for(item);
+rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
+    const char *advice = advice_for(run, item);
     if (!advice)
         return NULL;
     RK_AUTO(rk_buf) text = {0};

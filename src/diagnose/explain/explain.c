@@ -309,7 +309,7 @@ static rk_err *explain_each(rk_explainer *e) {
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
         find_startup(x, &x->items[i]);
-        RK_TRY(rk_advise(&x->items[i]));
+        RK_TRY(rk_advise(e->run, &x->items[i]));
     }
     return NULL;
 }

@@ -49,6 +49,25 @@ static void expect_not_in(const char *text, const char *part) {
         fail_msg("'%s' is in '%s'", part, text);
 }
 
+// Notes that the run executed each of its requests that often, in so many steps.
+static void execute(fixture *f, uint64_t executions, uint64_t step_count) {
+    rk_run_model *model = &f->run.model;
+    for (size_t i = 0; i < model->compile_count; i++) {
+        model->compiles[i].executions = i;
+        model->compiles[i].has_executions = true;
+        executed[i] = (rk_run_executed){.executions = executions};
+        memcpy(executed[i].key, model->compiles[i].key, sizeof executed[i].key);
+    }
+    model->executed = executed;
+    model->executed_count = model->compile_count;
+    f->run.processes[0].counts.executions = executions * model->compile_count;
+    steps = (rk_run_steps){.steps = {.rhythm = 1,
+                                     .executions = executions * model->compile_count,
+                                     .steps = step_count}};
+    model->steps = &steps;
+    model->step_count = step_count > 0;
+}
+
 // Shapes.
 
 static void sizes_of_several_functions_are_no_family(void **state) {
@@ -67,6 +86,40 @@ static void sizes_of_one_function_are_a_family(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 3);
+    expect_in(find_pattern(RK_PATTERN_SHAPE_FAMILY)->advice, "buckets");
+    expect_not_in(find_pattern(RK_PATTERN_SHAPE_FAMILY)->advice, "last batch");
+}
+
+// 32 and 24 rows, which one line passes.
+static void ask_for_two_batches(fixture *f, uint64_t first, uint64_t second) {
+    ask(f, "shape", 1);
+    ask(f, "shape", 2);
+    execute(f, first, 0);
+    executed[1].executions = second;
+    explain(f);
+    expect_cause(1, RK_CAUSE_SHAPE);
+}
+
+static void a_smaller_last_batch_is_padded_or_dropped(void **state) {
+    ask_for_two_batches(*state, 30, 3);
+    expect_in(explanation.items[1].advice, "looks like the last batch");
+    expect_in(explanation.items[1].advice, "drop the remainder");
+}
+
+static void a_small_batch_of_many_steps_is_no_last_batch(void **state) {
+    ask_for_two_batches(*state, 3, 30);
+    expect_in(explanation.items[1].advice, "Pad this argument to one size");
+    expect_not_in(explanation.items[1].advice, "last batch");
+}
+
+// Padding 50 rows to 400 would multiply the work.
+static void shapes_that_differ_much_are_not_padded(void **state) {
+    ask(*state, "kernels", 1);
+    ask(*state, "kernels", 4);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "differ too much to pad one to the other");
+    expect_not_in(explanation.items[1].advice, "remainder");
 }
 
 static void another_mapped_function_is_no_shape(void **state) {
@@ -204,25 +257,6 @@ static void keys_that_come_and_go_are_optional(void **state) {
 }
 
 // Fragments.
-
-// Notes that the run executed each of its requests that often, in so many steps.
-static void execute(fixture *f, uint64_t executions, uint64_t step_count) {
-    rk_run_model *model = &f->run.model;
-    for (size_t i = 0; i < model->compile_count; i++) {
-        model->compiles[i].executions = i;
-        model->compiles[i].has_executions = true;
-        executed[i] = (rk_run_executed){.executions = executions};
-        memcpy(executed[i].key, model->compiles[i].key, sizeof executed[i].key);
-    }
-    model->executed = executed;
-    model->executed_count = model->compile_count;
-    f->run.processes[0].counts.executions = executions * model->compile_count;
-    steps = (rk_run_steps){.steps = {.rhythm = 1,
-                                     .executions = executions * model->compile_count,
-                                     .steps = step_count}};
-    model->steps = &steps;
-    model->step_count = step_count > 0;
-}
 
 static void ask_for_eager_steps(fixture *f) {
     ask(f, "shape", 1);
@@ -590,6 +624,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(sizes_of_several_functions_are_no_family),
         TEST(sizes_of_one_function_are_a_family),
+        TEST(a_smaller_last_batch_is_padded_or_dropped),
+        TEST(a_small_batch_of_many_steps_is_no_last_batch),
+        TEST(shapes_that_differ_much_are_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(more_random_keys_are_no_counter),
         TEST(advice_on_an_operation_names_the_call),

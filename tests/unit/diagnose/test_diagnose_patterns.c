@@ -300,7 +300,7 @@ static void expect_slice_advice(bool sized, const char *part) {
     rk_explained item = {.compile = &compile,
                          .cause = RK_CAUSE_CONSTANT,
                          .differences = {.items = list, .count = sized ? 3 : 2, .cause_count = 1}};
-    rk_expect_ok(rk_advise(&item));
+    rk_expect_ok(rk_advise(&(rk_run_model){.compile_count = 0}, &item));
     expect_in(item.advice, part);
     rk_free(item.advice);
 }
