@@ -28,6 +28,18 @@ static void add_if_any(rk_buf *out, uint64_t count, const char *what) {
     add_count(out, count, what);
 }
 
+static void add_compiled(rk_buf *out, const rk_run_model *model, const rk_run_totals *totals) {
+    const rk_run_failures failed = rk_run_count_failed(model);
+    uint64_t compiled = totals->compiled - failed.count;
+    add_count(out, compiled, "compiled");
+    if (compiled > 0)
+        rk_buf_add_format(out, " in %s",
+                          rk_text_seconds(totals->compile_ns - failed.compile_ns).text);
+    add_if_any(out, failed.count, "failed to compile");
+    if (failed.count > 0)
+        rk_buf_add_format(out, " after %s", rk_text_seconds(failed.compile_ns).text);
+}
+
 static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothing to keep";
 static const char possible_reasons[] =
     " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a "
@@ -69,9 +81,7 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_count(out, totals->programs, totals->programs == 1 ? "program" : "programs");
     rk_buf_add_text(out, ", ");
     add_count(out, totals->hits, "loaded, ");
-    add_count(out, totals->compiled, "compiled");
-    if (totals->compiled > 0)
-        rk_buf_add_format(out, " in %s", rk_text_seconds(totals->compile_ns).text);
+    add_compiled(out, model, totals);
     add_if_any(out, totals->preloaded, "prefetched");
     add_if_any(out, totals->bypassed, "bypassed");
     add_if_any(out, totals->deserialize_failures, "failed to load");

@@ -155,6 +155,20 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                    "or jnp.where, or make the choice once, outside of the loop.";
 }
 
+static const char *failed_advice(const rk_explained *item) {
+    if (strstr(item->compile->error, "No FFI handler registered"))
+        return "The plugin has no such function, with or without rekindle. xla-cpu-pjrt, for "
+               "example, has no LAPACK (lapack_…), which decompositions (jnp.linalg) and "
+               "orthogonal initializers need: use another initializer or algorithm, or another "
+               "plugin.";
+    return item->failed_before
+               ? "The compiler refused this program, as it did in an earlier run, so there is "
+                 "nothing to store: the error comes from the compiler, and the framework raised it "
+                 "at this call."
+               : "The compiler refused this program, so there is nothing to store: the error comes "
+                 "from the compiler, and the framework raised it at this call.";
+}
+
 static const char *advice_for(const rk_run_model *run, const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
     switch (item->cause) {
@@ -213,8 +227,7 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
                    : "It was compiled before and not stored: see `rekindle stats` of that run, "
                      "REKINDLE_MODE and REKINDLE_MIN_COMPILE_SECONDS.";
     case RK_CAUSE_FAILED:
-        return "The compiler refused this program, so there is nothing to store: the error comes "
-               "from the compiler, and the framework raised it at this call.";
+        return failed_advice(item);
     case RK_CAUSE_FIRST:
     case RK_CAUSE_COUNT:
         break;

@@ -174,6 +174,15 @@ static rk_err *find_package(const rk_loaded *loaded, rk_explained *item) {
     return rk_difference_text(rk_span_of(part.data, len), &item->package);
 }
 
+static bool has_failed_before(const rk_explainer *e, const rk_run_compile *of) {
+    for (size_t r = 0; r < e->earlier.count; r++)
+        for (size_t i = 0; i < e->earlier.items[r].compile_count; i++)
+            if (e->earlier.items[r].compiles[i].failed &&
+                same_key(&e->earlier.items[r].compiles[i], of))
+                return true;
+    return false;
+}
+
 static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                         rk_explained *item) {
     const rk_run_compile *compile = item->compile;
@@ -185,6 +194,7 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
         return be_uncacheable(loaded, item);
     if (compile->failed) {
         item->cause = RK_CAUSE_FAILED;
+        item->failed_before = has_failed_before(e, compile);
         return note_error(item);
     }
     if (was_damaged(compile)) {

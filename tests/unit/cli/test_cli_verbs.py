@@ -1056,12 +1056,39 @@ class Runs(Case):
                    "error": "Mosaic failed\nwith a dump", "key": "ef" * 32, "program": "cd" * 32}  # fmt: skip
         self.write_run("29990101T000001Z-node1-2", refused)
         text = self.ok("explain")
-        self.assertIn("1 compilation in 2.0 s: 1 of them has a cause, and cost 2.0 s (1 failed)\n", text)
+        self.assertIn("\n1 compilation in 2.0 s, which failed\n", text)
+        self.assertEqual(text.count("jit_step was compared with nothing: its compilation failed"), 1)
+        stats = self.ok("stats")
+        self.assertIn("1 program failed to compile, after 2.0 s.", stats)
+        self.assertIn("the compiler refused the program", stats)
+        self.assertEqual(self.json("stats")["compiled"], 1)
         self.assertIn("\nfailed  jit_step, 2.0 s, request 1\n  error: Mosaic failed\n", text)
+        # It fails in the next start as well. A start before may differ, but not in this.
+        self.write_run("29990101T000001Z-node1-3", refused, hit | {"seq": 2})
+        text = self.ok("explain")
+        self.assertIn("as it did in an earlier run", text)
+        self.assertNotIn("What changed since the run before", text)
+        compiled = refused | {"failed": False, "error": "", "key": "aa" * 32, "seq": 2}
+        self.write_run("29990101T000001Z-node1-4", refused, compiled, compiled | {"key": "a1" * 32, "seq": 3})
+        self.assertIn("\n3 compilations in 6.0 s: 1 of them failed, after 2.0 s; ", self.ok("explain"))
+        self.assertIn("2 programs were compiled, in 4.0 s; 1 failed to compile, after 2.0 s.", self.ok("stats"))
+        lapack = refused | {"error": "No FFI handler registered for lapack_spotrf_ffi on a platform Host", "key": "ac" * 32}
+        self.write_run("29990101T000001Z-node1-5", lapack)
+        self.assertIn("xla-cpu-pjrt, for example, has no LAPACK", " ".join(self.ok("explain").split()))
         # Nothing is known about a program that is not in the store.
         self.write_run("29990101T000002Z-node1-3", refused | {"failed": False, "key": "ee" * 32, "by_bytes": "MLIR text"})
         self.assertEqual(self.json("explain")["questions"]["input_shapes_changed"], None)
         self.assertIn("unknown  jit_step was compared with nothing: it cannot be read (MLIR text)", self.ok("explain"))
+
+    def test_a_hit_of_the_runs_own_program_is_not_of_an_earlier_run(self):
+        self.job("cold")
+        miss = {"outcome": "miss", "reason": "absent", "compiled": True, "compile_seconds": 2.0, "key": "ab" * 32,
+                "program": "cd" * 32}  # fmt: skip
+        hit = miss | {"outcome": "hit", "source": "local", "compiled": False, "compile_seconds": 0}
+        self.write_run("29990101T000000Z-node1-1", miss, hit)
+        self.assertIn("1 of 2 requests was for a program that this run had compiled before", self.ok("stats"))
+        self.write_run("29990101T000001Z-node1-1", miss, hit | {"key": "ac" * 32})
+        self.assertIn("1 of 2 requests was loaded from the store", self.ok("stats"))
 
     def test_nothing_compiled_asks_nothing(self):
         self.job("cold")
