@@ -196,6 +196,11 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
         return "Another machine or another set of devices compiles everything once: use the same "
                "kind and number of them.";
     case RK_CAUSE_DUPLICATE:
+        if (item->is_eager)
+            return "This is a single operation outside of any jitted function, which the framework "
+                   "requested again: after jax.clear_caches(), or for a value that is of another "
+                   "kind (weakly typed, committed) but has the same program. In a jitted function "
+                   "it is no program of its own.";
         return torch ? "The framework had lost this program: raise its cache size "
                        "(XLA_COMPILATION_CACHE_SIZE), and make graphs that can be told to be the "
                        "same."
