@@ -363,6 +363,7 @@ static void finding_cleanup(finding *found) {
 // The programs of a group that make random values, and how often the process executed them.
 typedef struct random_values {
     uint64_t programs, executions; // programs: whose executions are known
+    uint64_t cost_ns;
 } random_values;
 
 static random_values count_random_values(const rk_run_model *run, const group *g) {
@@ -374,6 +375,7 @@ static random_values count_random_values(const rk_run_model *run, const group *g
             continue;
         sum.programs++;
         sum.executions += executions;
+        sum.cost_ns += item->compile->compile_ns;
     }
     return sum;
 }
@@ -386,12 +388,14 @@ static void add_saving(const rk_run_model *run, const group *g, rk_buf *out) {
     bool known = run->executed_count > 0;
     rk_buf_add_text(out, " This concerns only a start that has to compile: later starts load the "
                          "programs either way.");
-    if (values.programs && values.executions >= REPEATED_MIN * values.programs)
+    bool repeats = values.programs && values.executions >= REPEATED_MIN * values.programs &&
+                   2 * values.cost_ns >= g->cost_ns;
+    if (repeats)
         rk_buf_add_format(out,
                           " Compare both before you keep it, since the one program may take "
                           "longer to compile: %llu program%s of random values ran %llu times here, "
-                          "because layers of equal shapes share them, and the one program holds a "
-                          "copy for each of these times.",
+                          "because values of equal shapes, as in repeated layers, share a program; "
+                          "the one program holds a copy for each of these times.",
                           (unsigned long long)values.programs, values.programs == 1 ? "" : "s",
                           (unsigned long long)values.executions);
     else

@@ -416,6 +416,20 @@ static void one_program_for_repeated_layers_may_take_longer(void **state) {
     expect_not_in(pattern->advice, "static_argnums"); // of jax.jit
 }
 
+// Most of the cost is that of other operations, which one program combines.
+static void few_random_values_do_not_decide(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "drawn", 1, 4);
+    ask_for_operations(f, "scaled", 1, 12);
+    ask(f, "shape", 1);
+    execute(f, 4, 40);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 16);
+    expect_in(pattern->advice, "It saves a part of these seconds: the one program takes time");
+}
+
 static void one_program_for_different_layers_saves_a_part(void **state) {
     fixture *f = *state;
     ask_for_operations(f, "drawn", 1, 10);
@@ -655,6 +669,7 @@ int main(void) {
         TEST(a_called_object_is_not_named),
         TEST(a_start_without_known_steps_is_before_no_step),
         TEST(one_program_for_repeated_layers_may_take_longer),
+        TEST(few_random_values_do_not_decide),
         TEST(one_program_for_different_layers_saves_a_part),
         TEST(a_process_that_was_killed_has_a_start),
         TEST(a_process_that_was_killed_in_its_start_has_no_steps),
