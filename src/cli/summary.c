@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -159,20 +160,35 @@ static rk_err *try_store(const char *directory) {
     return try_to_write(directory);
 }
 
-static void write_no_plugin(const char *command, rk_buf *out, rk_buf *out_remedy) {
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value && value[0];
+}
+
+// A job with a plugin may fail before it loads it.
+static void add_possible_reasons(int exit_status, rk_buf *out) {
+    bool names_plugin = is_set("PJRT_NAMES_AND_LIBRARY_PATHS") || is_set("PJRT_LIBRARY_PATH");
+    if (exit_status != 0)
+        rk_buf_add_format(out, "; the command ended with status %d, maybe before it used one",
+                          exit_status);
+    if (exit_status == 0 || !names_plugin)
+        rk_buf_add_text(out, possible_reasons);
+}
+
+static void write_no_plugin(const char *command, int exit_status, rk_buf *out, rk_buf *out_remedy) {
     RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
     rk_buf_add_text(out, no_plugin);
     if (rk_unseen_add_reason(command, &reason)) {
         rk_buf_add_format(out, ": %s", rk_need_text(&reason));
         return;
     }
-    rk_buf_add_text(out, possible_reasons);
+    add_possible_reasons(exit_status, out);
     bool ignored = rk_builtin_cpu_add_remedy(command, out_remedy);
     (void)ignored;
 }
 
-void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out,
-                              rk_buf *out_remedy) {
+void rk_summary_write_nothing(const char *store_directory, const char *command, int exit_status,
+                              rk_buf *out, rk_buf *out_remedy) {
     rk_autofree char *nearest = nearest_directory(store_directory);
     rk_err *err = NULL;
     if (is_full(nearest))
@@ -182,6 +198,6 @@ void rk_summary_write_nothing(const char *store_directory, const char *command, 
     else if (access(nearest, W_OK | X_OK) != 0)
         rk_buf_add_format(out, "nothing was recorded: %s cannot be written", nearest);
     else
-        write_no_plugin(command, out, out_remedy);
+        write_no_plugin(command, exit_status, out, out_remedy);
     rk_err_drop(err, "it was told");
 }

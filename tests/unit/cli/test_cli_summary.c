@@ -109,7 +109,7 @@ static void a_plugin_without_a_client_is_named(void **state) {
 
 static void expect_nothing(const char *directory, const char *expected) {
     RK_AUTO(rk_buf) out = RK_BUF_INIT(0), remedy = RK_BUF_INIT(0);
-    rk_summary_write_nothing(directory, "/bin/sh", &out, &remedy);
+    rk_summary_write_nothing(directory, "/bin/sh", 0, &out, &remedy);
     assert_int_equal(remedy.len, 0);
     if (!strstr(rk_buf_text(&out), expected))
         fail_msg("%s: %s", directory, rk_buf_text(&out));

@@ -20,6 +20,7 @@ import tempfile
 import termios
 import time
 import unittest
+import venv
 from pathlib import Path
 
 REKINDLE, FIXTURE, STUB = sys.argv[1:4]
@@ -185,7 +186,8 @@ class Run(Case):
         plugin = self.folder / "my env/lib/python3.11/site-packages/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
         jax = f"  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:'{plugin}'"
         self.assertEqual(lines, [
-            "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU plugin:",
+            "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU plugin. (It has no LAPACK: most "
+            "of jnp.linalg and orthogonal initializers fail on it.)",
             f"  '{python}' -m pip install xla-cpu-pjrt",
             f"{jax}   # for JAX",
             f"  export PJRT_DEVICE=LIBRARY PJRT_LIBRARY_PATH='{plugin}'   # for PyTorch/XLA",
@@ -200,6 +202,30 @@ class Run(Case):
         self.assertEqual(said[1:-1], [f"{jax}   # for JAX"])
         verdict = self.call("verify", "--", python).stdout
         self.assertIn(f"{jax}   # for JAX\n", verdict)
+
+    def test_environments_may_be_stacked(self):
+        """A .pth file and PYTHONPATH add folders: the packages are not beside the Python."""
+        python = self.folder / "env/bin/python"
+        venv.create(self.folder / "env", symlinks=True)
+        (site,) = (self.folder / "env/lib").glob("python3*/site-packages")
+        base, more = self.folder / "base", self.folder / "more [1]"
+        plugin = more / "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
+        for file in (base / "jax/__init__.py", plugin):
+            file.parent.mkdir(parents=True)
+            file.touch()
+        (site / "base.pth").write_text(f"{base}\n")
+        said = self.call("run", "--", python, "-c", "", variables={"PYTHONPATH": str(more)}).stderr.splitlines()
+        self.assertEqual(said[1:-1], [f"  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:'{plugin}'"])
+
+    def test_a_job_that_fails_may_have_used_no_plugin_yet(self):
+        backends = "the built-in CPU backends"
+        said = self.call("run", "--", "sh", "-c", "exit 3").stderr
+        self.assertIn("; the command ended with status 3, maybe before it used one", said)
+        self.assertIn(backends, said)
+        said = self.call("run", "--", "sh", "-c", "exit 3", variables={"PJRT_LIBRARY_PATH": "/x.so"}).stderr
+        self.assertIn("ended with status 3", said)
+        self.assertNotIn(backends, said)
+        self.assertNotIn("ended with", self.call("run", "--", "true").stderr)
 
     def test_other_pythons_do_not(self):
         python = self.python("numpy/__init__.py")
