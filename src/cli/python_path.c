@@ -3,20 +3,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/sys.h"
+#include "cli/env.h"
 #include "cli/pipe_read.h"
 
 #define TIMEOUT_NS ((uint64_t)10 * 1000000000)
 
 enum { TEXT_MAX_BYTES = 1 << 20 };
 
-static _Noreturn void become_python(const char *python, int out_fd, pid_t parent) {
+static _Noreturn void become_python(const char *python, const rk_env *environment, int out_fd,
+                                    pid_t parent) {
     // The first folder is that of the script, which is empty with -c.
     static const char program[] = "import sys; print(*filter(None, sys.path), sep='\\n')";
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -25,8 +26,7 @@ static _Noreturn void become_python(const char *python, int out_fd, pid_t parent
     if (getppid() != parent || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0)
         _exit(1);
-    (void)unsetenv("LD_PRELOAD"); // this Python is no part of the job
-    (void)execl(python, python, "-c", program, (char *)NULL);
+    (void)execle(python, python, "-c", program, (char *)NULL, environment->items);
     _exit(1);
 }
 
@@ -45,13 +45,16 @@ static bool end_child(pid_t child, bool timed_out) {
 
 void rk_python_path_ask(const char *python, rk_buf *out) {
     RK_AUTO(rk_buf) text = RK_BUF_INIT(TEXT_MAX_BYTES);
+    RK_AUTO(rk_env) environment = {0};
     int ends[2];
+    rk_env_copy(&environment);
+    rk_env_set(&environment, "LD_PRELOAD", ""); // this Python is no part of the job
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
     rk_autofd in = ends[0];
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        become_python(python, ends[1], parent);
+        become_python(python, &environment, ends[1], parent);
     (void)close(ends[1]);
     if (child < 0)
         return;

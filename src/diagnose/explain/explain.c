@@ -280,14 +280,6 @@ static rk_err *forgive_eager(rk_explanation *x) {
     return NULL;
 }
 
-uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of) {
-    uint64_t executions = 0;
-    for (size_t i = 0; i < run->executed_count; i++)
-        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
-            executions = run->executed[i].executions; // a later item replaces this one
-    return executions;
-}
-
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 static void find_startup(const rk_explanation *x, rk_explained *item) {
     const rk_run_model *run = x->run;
