@@ -36,10 +36,11 @@ static void print_place(const char *file, uint32_t line, size_t indent, FILE *ou
 // What the header counts.
 typedef struct counts {
     size_t compiled, failed;
-    size_t again;      // compiled, with a cause that can be mended
+    size_t again;      // compiled, with a cause
+    size_t startup;    // of these: second programs of the start, which need no change
     size_t repeated;   // loaded, with a cause
     size_t uncompared; // compiled, and not to be compared with others
-    uint64_t all_ns, failed_ns, again_ns, repeated_ns;
+    uint64_t all_ns, failed_ns, again_ns, startup_ns, repeated_ns;
 } counts;
 
 static counts count(const rk_explanation *x) {
@@ -50,8 +51,10 @@ static counts count(const rk_explanation *x) {
         c.compiled += item->compile->compiled;
         c.uncompared += item->compile->compiled && !has_cause && rk_explained_is_unread(item);
         c.all_ns += item->compile->compile_ns;
-        if (!has_cause || item->is_startup)
+        if (!has_cause)
             continue;
+        c.startup += item->is_startup;
+        c.startup_ns += item->is_startup ? rk_explained_cost_ns(item) : 0;
         bool failed = item->cause == RK_CAUSE_FAILED;
         *(failed ? &c.failed : item->is_loaded ? &c.repeated : &c.again) += 1;
         *(failed            ? &c.failed_ns
@@ -67,21 +70,21 @@ static void add_styled(rk_buf *out, rk_style_name style, const char *text) {
 }
 
 static void add_causes_count(const counts *c, rk_buf *out) {
-    const char *separator = ": ";
-    if (c->again) {
-        rk_buf_add_format(out, ": %s%zu of them %s a cause, and cost %s%s",
-                          rk_style(RK_STYLE_NOTICE, stdout), c->again,
-                          c->again == 1 ? "has" : "have", rk_text_seconds(c->again_ns).text,
-                          rk_style(RK_STYLE_NONE, stdout));
-        separator = "; ";
-    }
-    if (c->failed == 1 && c->compiled == 1)
-        rk_buf_add_format(out, ", %swhich failed%s", rk_style(RK_STYLE_BAD, stdout),
-                          rk_style(RK_STYLE_NONE, stdout));
-    else if (c->failed)
-        rk_buf_add_format(out, "%s%s%zu of them failed, after %s%s", separator,
-                          rk_style(RK_STYLE_BAD, stdout), c->failed,
-                          rk_text_seconds(c->failed_ns).text, rk_style(RK_STYLE_NONE, stdout));
+    rk_buf_add_format(out, ": %s%zu of them %s a cause, and cost %s%s",
+                      rk_style(RK_STYLE_NOTICE, stdout), c->again, c->again == 1 ? "has" : "have",
+                      rk_text_seconds(c->again_ns).text, rk_style(RK_STYLE_NONE, stdout));
+    if (c->startup)
+        rk_buf_add_format(out, " (%zu, with %s, need%s no change)", c->startup,
+                          rk_text_seconds(c->startup_ns).text, c->startup == 1 ? "s" : "");
+}
+
+static void add_failed_count(const counts *c, rk_buf *out) {
+    const char *red = rk_style(RK_STYLE_BAD, stdout), *none = rk_style(RK_STYLE_NONE, stdout);
+    if (c->compiled == 1)
+        rk_buf_add_format(out, ", %swhich failed%s", red, none);
+    else
+        rk_buf_add_format(out, "%s%s%zu of them failed, after %s%s", c->again ? "; " : ": ", red,
+                          c->failed, rk_text_seconds(c->failed_ns).text, none);
 }
 
 // Returns whether advice is listed that is no cause.
@@ -98,7 +101,10 @@ static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *o
     else
         rk_buf_add_format(out, "%zu compilation%s in %s", c->compiled, rk_text_plural(c->compiled),
                           rk_text_seconds(c->all_ns).text);
-    add_causes_count(c, out);
+    if (c->again)
+        add_causes_count(c, out);
+    if (c->failed)
+        add_failed_count(c, out);
     if (c->uncompared) {
         rk_buf_add_format(out, "; %s%zu of them cannot be compared with others%s",
                           rk_style(RK_STYLE_NOTICE, stdout), c->uncompared,
