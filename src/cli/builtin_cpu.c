@@ -3,11 +3,13 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/command_file.h"
 #include "cli/executable.h"
 #include "cli/fail.h"
+#include "cli/python_path.h"
 #include "cli/text.h"
 
 // Where the wheel xla-cpu-pjrt of PyPI puts the plugin, in site-packages.
@@ -66,6 +68,26 @@ static void look_in(const char *base, const char *below, packages *found) {
         found->plugin = find_in(folders, plugin_file);
 }
 
+static void take_if_held(char **folder, const char *base, const char *name) {
+    RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
+    rk_buf_add_format(&path, "%s/%s", base, name);
+    if (!*folder && access(rk_need_text(&path), F_OK) == 0)
+        *folder = rk_need(rk_strdup(base));
+}
+
+// Asks the Python for its folders: environments may be stacked on each other (.pth, PYTHONPATH).
+static void ask_for_packages(const char *python, packages *found) {
+    RK_AUTO(rk_buf) folders = RK_BUF_INIT(0);
+    char *rest = NULL;
+    rk_python_path_ask(python, &folders);
+    rk_autofree char *text = rk_need(rk_strdup(rk_need_text(&folders)));
+    for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
+        take_if_held(&found->jax, at, "jax/__init__.py");
+        take_if_held(&found->torch_xla, at, "torch_xla/__init__.py");
+        take_if_held(&found->plugin, at, plugin_file);
+    }
+}
+
 // Looks beside the Python as it is called: in a virtual environment it is a link.
 static void find_packages(const char *python, packages *found) {
     rk_autofree char *prefix = rk_need(rk_strdup(python));
@@ -102,9 +124,10 @@ static void add_lines(const char *python, const packages *found, rk_buf *out) {
     const char *folder = found->plugin ? found->plugin : found->jax ? found->jax : found->torch_xla;
     RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
     rk_buf_add_format(&path, "%s/%s", folder, plugin_file);
-    rk_buf_add_text(
-        out,
-        "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU plugin:\n");
+    rk_buf_add_text(out,
+                    "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU "
+                    "plugin. (It has "
+                    "no LAPACK: most of jnp.linalg and orthogonal initializers fail on it.)\n");
     if (!found->plugin) {
         rk_buf_add_text(out, "  ");
         add_word(out, python);
@@ -124,9 +147,10 @@ static void add_lines(const char *python, const packages *found, rk_buf *out) {
 
 bool rk_builtin_cpu_add_remedy(const char *command, rk_buf *out) {
     rk_autofree char *python = find_python(command);
-    if (!python)
+    if (!python || (is_set("PJRT_NAMES_AND_LIBRARY_PATHS") && is_set("PJRT_LIBRARY_PATH")))
         return false;
     __attribute__((cleanup(packages_cleanup))) packages found = {0};
+    ask_for_packages(python, &found);
     find_packages(python, &found);
     bool for_jax = found.jax && !is_set("PJRT_NAMES_AND_LIBRARY_PATHS");
     bool for_torch = found.torch_xla && !is_set("PJRT_LIBRARY_PATH");

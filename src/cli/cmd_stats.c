@@ -29,7 +29,7 @@ static void add_count(rk_table *table, const char *name, uint64_t count, rk_styl
     add(table, name, rk_text_count(count).text, count > 0 ? style : RK_STYLE_NONE, note);
 }
 
-static void add_requests(rk_table *table, const rk_run_totals *totals) {
+static void add_requests(rk_table *table, const rk_run_totals *totals, uint64_t failed) {
     uint64_t requests = totals->hits + totals->misses + totals->bypassed;
     RK_AUTO(rk_buf) sources = RK_BUF_INIT(0);
     rk_buf_add_text(&sources, "loaded from the store");
@@ -46,6 +46,8 @@ static void add_requests(rk_table *table, const rk_run_totals *totals) {
     add_count(table, "  bypassed", totals->bypassed, RK_STYLE_NOTICE,
               totals->bypassed ? "cannot be stored" : "");
     add_count(table, "compiled", totals->compiled, RK_STYLE_NOTICE, "calls of the compiler");
+    if (failed > 0)
+        add_count(table, "  failed", failed, RK_STYLE_BAD, "the compiler refused the program");
     add_count(table, "stored", totals->stored, RK_STYLE_NONE, "for the next start");
     if (totals->ahead_of_time > 0) {
         add_count(table, "AOT", totals->ahead_of_time, RK_STYLE_NONE,
@@ -106,13 +108,14 @@ static bool is_notable_wait(const rk_run_totals *totals) {
     return totals->waited_ns >= WAIT_MIN_NS && totals->waited_ns >= all_ns / PARTS_OF_ALL;
 }
 
-// `steps`: NULL for the totals of several runs.
-static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_steps *steps) {
+// `run` and `steps`: NULL for the totals of several runs.
+static void print_counters(const rk_run_model *run, const rk_run_totals *totals, uint64_t lost,
+                           const rk_steps *steps) {
     static const rk_table_column columns[] = {
         {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 16, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     const rk_journal_counts *counts = &totals->counts;
-    add_requests(&table, totals);
+    add_requests(&table, totals, run ? rk_run_count_failed(run).count : 0);
     add_troubles(&table, totals, lost);
     add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
     add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");
@@ -124,7 +127,7 @@ static void print_counters(const rk_run_totals *totals, uint64_t lost, const rk_
                   "prefetched but never requested");
     if (is_notable_wait(totals))
         add(&table, "waiting time", rk_text_seconds(totals->waited_ns).text, RK_STYLE_NONE,
-            "for another thread or process that compiled the same program");
+            "for another thread or process that had begun to compile the same program");
     if (totals->verified > 0)
         add_count(&table, "verified", totals->verified, RK_STYLE_NONE,
                   "hits compiled once more, in the background");
@@ -276,7 +279,7 @@ static void print_one(const rk_settings *settings, const char *which, const rk_r
     rk_buf_add_format(&explain, "rekindle explain%s%s", which ? " --run " : "", which ? which : "");
     print_verdict(run, &summary->totals, lost, rk_need_text(&explain));
     print_head(settings, run);
-    print_counters(&summary->totals, lost, steps);
+    print_counters(run, &summary->totals, lost, steps);
     if (peers)
         print_peers(&summary->totals);
     print_unkept(summary);
@@ -342,7 +345,7 @@ static void print_all(all_runs *all, bool peers) {
         add_store(&head, all->settings);
         rk_table_print(&head, rk_term_columns(stdout), stdout);
         (void)putchar('\n');
-        print_counters(&all->totals, all->lost, NULL);
+        print_counters(NULL, &all->totals, all->lost, NULL);
         if (peers)
             print_peers(&all->totals);
         print_warnings(&all->totals);

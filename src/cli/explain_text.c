@@ -37,9 +37,10 @@ static void print_place(const char *file, uint32_t line, size_t indent, FILE *ou
 typedef struct counts {
     size_t compiled, failed;
     size_t again;      // compiled, with a cause
+    size_t startup;    // of these: second programs of the start, which need no change
     size_t repeated;   // loaded, with a cause
     size_t uncompared; // compiled, and not to be compared with others
-    uint64_t all_ns, again_ns, repeated_ns;
+    uint64_t all_ns, failed_ns, again_ns, startup_ns, repeated_ns;
 } counts;
 
 static counts count(const rk_explanation *x) {
@@ -48,13 +49,17 @@ static counts count(const rk_explanation *x) {
         const rk_explained *item = &x->items[i];
         bool has_cause = item->cause != RK_CAUSE_FIRST;
         c.compiled += item->compile->compiled;
-        c.failed += item->compile->failed;
         c.uncompared += item->compile->compiled && !has_cause && rk_explained_is_unread(item);
         c.all_ns += item->compile->compile_ns;
         if (!has_cause)
             continue;
-        *(item->is_loaded ? &c.repeated : &c.again) += 1;
-        *(item->is_loaded ? &c.repeated_ns : &c.again_ns) += rk_explained_cost_ns(item);
+        c.startup += item->is_startup;
+        c.startup_ns += item->is_startup ? rk_explained_cost_ns(item) : 0;
+        bool failed = item->cause == RK_CAUSE_FAILED;
+        *(failed ? &c.failed : item->is_loaded ? &c.repeated : &c.again) += 1;
+        *(failed            ? &c.failed_ns
+          : item->is_loaded ? &c.repeated_ns
+                            : &c.again_ns) += rk_explained_cost_ns(item);
     }
     return c;
 }
@@ -68,8 +73,26 @@ static void add_causes_count(const counts *c, rk_buf *out) {
     rk_buf_add_format(out, ": %s%zu of them %s a cause, and cost %s%s",
                       rk_style(RK_STYLE_NOTICE, stdout), c->again, c->again == 1 ? "has" : "have",
                       rk_text_seconds(c->again_ns).text, rk_style(RK_STYLE_NONE, stdout));
-    if (c->failed)
-        rk_buf_add_format(out, " (%zu failed)", c->failed);
+    if (c->startup)
+        rk_buf_add_format(out, " (%zu, with %s, need%s no change)", c->startup,
+                          rk_text_seconds(c->startup_ns).text, c->startup == 1 ? "s" : "");
+}
+
+static void add_failed_count(const counts *c, rk_buf *out) {
+    const char *red = rk_style(RK_STYLE_BAD, stdout), *none = rk_style(RK_STYLE_NONE, stdout);
+    if (c->compiled == 1)
+        rk_buf_add_format(out, ", %swhich failed%s", red, none);
+    else
+        rk_buf_add_format(out, "%s%s%zu of them failed, after %s%s", c->again ? "; " : ": ", red,
+                          c->failed, rk_text_seconds(c->failed_ns).text, none);
+}
+
+// Returns whether advice is listed that is no cause.
+static bool has_advice(const rk_explanation *x) {
+    for (size_t i = 0; i < x->pattern_count; i++)
+        if (!rk_pattern_explains(x->patterns[i].kind))
+            return true;
+    return false;
 }
 
 static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *out) {
@@ -80,6 +103,8 @@ static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *o
                           rk_text_seconds(c->all_ns).text);
     if (c->again)
         add_causes_count(c, out);
+    if (c->failed)
+        add_failed_count(c, out);
     if (c->uncompared) {
         rk_buf_add_format(out, "; %s%zu of them cannot be compared with others%s",
                           rk_style(RK_STYLE_NOTICE, stdout), c->uncompared,
@@ -87,7 +112,7 @@ static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *o
         rk_buf_add_text(out,
                         ": the program is not in the store (mode readonly, a full store, a "
                         "process that was killed, no key, or removed since) or cannot be read");
-    } else if (c->compiled && !c->again) {
+    } else if (c->compiled && !c->again && !c->failed) {
         rk_buf_add_text(out, ", each of a program that was not seen before");
         if (!x->pattern_count && !c->repeated)
             add_styled(out, RK_STYLE_GOOD, ": nothing to fix");
@@ -97,10 +122,14 @@ static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *o
                           rk_style(RK_STYLE_NOTICE, stdout), c->repeated,
                           rk_text_plural(c->repeated), rk_text_seconds(c->repeated_ns).text,
                           rk_style(RK_STYLE_NONE, stdout));
+    if (has_advice(x))
+        rk_buf_add_format(out, "; there is %sadvice below", c->again ? "other " : "");
     rk_buf_add_text(out, c->compiled || c->repeated ? "" : ".");
 }
 
-static void print_question(const char *words, const rk_question *question, FILE *out) {
+// `before`: the question above, whose evidence is not repeated; NULL: none.
+static void print_question(const char *words, const rk_question *question,
+                           const rk_question *before, FILE *out) {
     enum { EVIDENCE_INDENT = 6 };
     RK_AUTO(rk_buf) line = {0};
     RK_AUTO(rk_buf) evidence = {0};
@@ -109,7 +138,8 @@ static void print_question(const char *words, const rk_question *question, FILE 
     rk_buf_add_format(&line, "  %-50s ", words);
     add_styled(&line, question->answer ? RK_STYLE_NOTICE : RK_STYLE_NONE, answer);
     (void)fprintf(out, "%s", rk_need_text(&line));
-    if (question->answer || !question->known)
+    bool is_told = before && !before->known && strcmp(before->evidence, question->evidence) == 0;
+    if ((question->answer || !question->known) && !is_told)
         rk_text_add_printable(&evidence, rk_span_text(question->evidence));
     size_t at = rk_text_width(rk_need_text(&line)) + 2;
     if (!evidence.len) {
@@ -123,10 +153,19 @@ static void print_question(const char *words, const rk_question *question, FILE 
 }
 
 static void print_questions(const rk_explanation *x, FILE *out) {
-    print_question("Did the input shapes change?", &x->input_shapes, out);
+    print_question("Did the input shapes change?", &x->input_shapes, NULL, out);
     print_question("Did flags, options, versions or shardings change?", &x->profile_or_sharding,
-                   out);
-    print_question("Did another branch of the graph become active?", &x->hidden_branch, out);
+                   &x->input_shapes, out);
+    print_question("Did another branch of the graph become active?", &x->hidden_branch,
+                   &x->profile_or_sharding, out);
+}
+
+// Returns whether something is listed that the start before may not have had.
+static bool may_have_changed(const rk_explanation *x, const counts *c) {
+    for (size_t i = 0; i < x->count; i++)
+        if (x->items[i].cause == RK_CAUSE_FAILED && !x->items[i].failed_before)
+            return true;
+    return c->again || x->pattern_count;
 }
 
 static void print_head(const rk_explanation *x, const rk_explain_how *how, FILE *out) {
@@ -146,7 +185,7 @@ static void print_head(const rk_explanation *x, const rk_explain_how *how, FILE 
     print_line(&line, 2, out);
     if (c.compiled || c.repeated)
         print_questions(x, out);
-    if (how->compare && (c.again || x->pattern_count)) {
+    if (how->compare && may_have_changed(x, &c)) {
         rk_buf_clear(&line);
         rk_buf_add_format(&line, "  What changed since the run before: `rekindle diff %s`",
                           how->compare);

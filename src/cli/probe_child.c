@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/sys.h"
+#include "cli/pipe_read.h"
 #include "probe/probe.h"
 
 void rk_probe_child_cleanup(rk_probe_child *child) {
@@ -30,25 +30,6 @@ static _Noreturn void become_probe(const char *plugin, int out_fd, pid_t parent)
     _exit(0); // without exit handlers: the plugin's clean-up is no part of the probe
 }
 
-// Reads until the process closes its end of the pipe. Returns false after the timeout.
-static bool collect(int fd, uint64_t end_ns, rk_buf *lines) {
-    for (;;) {
-        uint64_t now_ns = rk_monotonic_ns();
-        if (now_ns >= end_ns)
-            return false;
-        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-        int ready = poll(&poll_fd, 1, (int)((end_ns - now_ns) / 1000000 + 1));
-        if (ready <= 0)
-            continue;
-        uint8_t bytes[4096];
-        ssize_t got = read(fd, bytes, sizeof bytes);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return true;
-        if (got > 0)
-            rk_buf_add(lines, bytes, (size_t)got);
-    }
-}
-
 rk_err *rk_probe_child_run(const char *plugin, uint64_t timeout_ms, rk_probe_child *out_child) {
     enum { LINES_MAX_BYTES = 16 << 20 };
     *out_child = (rk_probe_child){.lines = RK_BUF_INIT(LINES_MAX_BYTES)};
@@ -64,7 +45,7 @@ rk_err *rk_probe_child_run(const char *plugin, uint64_t timeout_ms, rk_probe_chi
     (void)close(ends[1]);
     if (child < 0)
         return rk_error_errno(fork_errno, "cannot start a process");
-    out_child->timed_out = !collect(in, end_ns, &out_child->lines);
+    out_child->timed_out = !rk_pipe_read(in, end_ns, &out_child->lines);
     if (out_child->timed_out) {
         (void)kill(child, SIGKILL);
         (void)kill(-child, SIGKILL);

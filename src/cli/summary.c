@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -26,6 +27,18 @@ static void add_if_any(rk_buf *out, uint64_t count, const char *what) {
         return;
     rk_buf_add_text(out, ", ");
     add_count(out, count, what);
+}
+
+static void add_compiled(rk_buf *out, const rk_run_model *model, const rk_run_totals *totals) {
+    const rk_run_failures failed = rk_run_count_failed(model);
+    uint64_t compiled = totals->compiled - failed.count;
+    add_count(out, compiled, "compiled");
+    if (compiled > 0)
+        rk_buf_add_format(out, " in %s",
+                          rk_text_seconds(totals->compile_ns - failed.compile_ns).text);
+    add_if_any(out, failed.count, "failed to compile");
+    if (failed.count > 0)
+        rk_buf_add_format(out, " after %s", rk_text_seconds(failed.compile_ns).text);
 }
 
 static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothing to keep";
@@ -69,9 +82,7 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_count(out, totals->programs, totals->programs == 1 ? "program" : "programs");
     rk_buf_add_text(out, ", ");
     add_count(out, totals->hits, "loaded, ");
-    add_count(out, totals->compiled, "compiled");
-    if (totals->compiled > 0)
-        rk_buf_add_format(out, " in %s", rk_text_seconds(totals->compile_ns).text);
+    add_compiled(out, model, totals);
     add_if_any(out, totals->preloaded, "prefetched");
     add_if_any(out, totals->bypassed, "bypassed");
     add_if_any(out, totals->deserialize_failures, "failed to load");
@@ -149,20 +160,35 @@ static rk_err *try_store(const char *directory) {
     return try_to_write(directory);
 }
 
-static void write_no_plugin(const char *command, rk_buf *out, rk_buf *out_remedy) {
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value && value[0];
+}
+
+// A job with a plugin may fail before it loads it.
+static void add_possible_reasons(int exit_status, rk_buf *out) {
+    bool names_plugin = is_set("PJRT_NAMES_AND_LIBRARY_PATHS") || is_set("PJRT_LIBRARY_PATH");
+    if (exit_status != 0)
+        rk_buf_add_format(out, "; the command ended with status %d, maybe before it used one",
+                          exit_status);
+    if (exit_status == 0 || !names_plugin)
+        rk_buf_add_text(out, possible_reasons);
+}
+
+static void write_no_plugin(const char *command, int exit_status, rk_buf *out, rk_buf *out_remedy) {
     RK_AUTO(rk_buf) reason = RK_BUF_INIT(0);
     rk_buf_add_text(out, no_plugin);
     if (rk_unseen_add_reason(command, &reason)) {
         rk_buf_add_format(out, ": %s", rk_need_text(&reason));
         return;
     }
-    rk_buf_add_text(out, possible_reasons);
+    add_possible_reasons(exit_status, out);
     bool ignored = rk_builtin_cpu_add_remedy(command, out_remedy);
     (void)ignored;
 }
 
-void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out,
-                              rk_buf *out_remedy) {
+void rk_summary_write_nothing(const char *store_directory, const char *command, int exit_status,
+                              rk_buf *out, rk_buf *out_remedy) {
     rk_autofree char *nearest = nearest_directory(store_directory);
     rk_err *err = NULL;
     if (is_full(nearest))
@@ -172,6 +198,6 @@ void rk_summary_write_nothing(const char *store_directory, const char *command, 
     else if (access(nearest, W_OK | X_OK) != 0)
         rk_buf_add_format(out, "nothing was recorded: %s cannot be written", nearest);
     else
-        write_no_plugin(command, out, out_remedy);
+        write_no_plugin(command, exit_status, out, out_remedy);
     rk_err_drop(err, "it was told");
 }

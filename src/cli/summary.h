@@ -19,8 +19,9 @@ bool rk_summary_write_unknown(const char *store_directory, const rk_run_model *m
 // and why.
 void rk_summary_add_gap(const char *store_directory, const rk_run_model *model, rk_buf *out);
 
-// Appends the summary of a run without any record. Checks whether the store could have recorded the
-// run, and whether a library can be preloaded into `command`. If the command may use a built-in CPU
-// backend, appends the lines of builtin_cpu.h to `out_remedy`.
-void rk_summary_write_nothing(const char *store_directory, const char *command, rk_buf *out,
-                              rk_buf *out_remedy);
+// Appends the summary of a run without any record, whose command ended with `exit_status`. Checks
+// whether the store could have recorded the run, and whether a library can be preloaded into
+// `command`. If the command may use a built-in CPU backend, appends the lines of builtin_cpu.h to
+// `out_remedy`.
+void rk_summary_write_nothing(const char *store_directory, const char *command, int exit_status,
+                              rk_buf *out, rk_buf *out_remedy);

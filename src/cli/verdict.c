@@ -18,49 +18,97 @@ static void add_nothing(const rk_run_model *model, rk_buf *out) {
     rk_buf_add_byte(out, '.');
 }
 
-static void add_loaded(const rk_run_totals *t, uint64_t requests, rk_buf *out) {
-    if (t->hits == 1 && requests == 1)
+// What the verdict counts, beside the totals.
+typedef struct counts {
+    uint64_t requests;
+    uint64_t compiled, compile_ns; // without failures
+    rk_run_failures failed;
+    uint64_t repeated; // hits for programs that the run had compiled itself
+} counts;
+
+static counts count(const rk_run_model *model, const rk_run_totals *t) {
+    counts c = {.requests = t->hits + t->misses + t->bypassed};
+    if (model)
+        c.failed = rk_run_count_failed(model);
+    c.compiled = t->compiled - c.failed.count;
+    c.compile_ns = t->compile_ns - c.failed.compile_ns;
+    c.repeated = model && t->hits && t->compiled ? rk_run_count_repeated(model) : 0;
+    return c;
+}
+
+static void add_loaded(const rk_run_totals *t, const counts *c, rk_buf *out) {
+    rk_text hits = rk_text_count(t->hits), requests = rk_text_count(c->requests);
+    if (t->hits == 1 && c->requests == 1)
         rk_buf_add_text(out, "the only program was loaded from the store");
-    else if (t->hits == requests)
-        rk_buf_add_format(out, "all %s requests were loaded from the store",
-                          rk_text_count(requests).text);
+    else if (t->hits == c->requests)
+        rk_buf_add_format(out, "all %s requests were loaded from the store", requests.text);
+    else if (t->hits == c->repeated)
+        rk_buf_add_format(out, "%s of %s requests %s that this run had compiled before", hits.text,
+                          requests.text, t->hits == 1 ? "was for a program" : "were for programs");
     else
-        rk_buf_add_format(out, "%s of %s requests %s loaded from the store",
-                          rk_text_count(t->hits).text, rk_text_count(requests).text, was(t->hits));
+        rk_buf_add_format(out, "%s of %s requests %s loaded from the store", hits.text,
+                          requests.text, was(t->hits));
     if (t->saved_ns)
         rk_buf_add_format(out, ", which saved %s", rk_text_seconds(t->saved_ns).text);
 }
 
-static void add_first_sentence(const rk_run_totals *t, uint64_t requests, rk_buf *out) {
+static void add_compiled(const counts *c, bool has_loaded, rk_buf *out) {
+    rk_text count = rk_text_count(c->compiled);
+    if (has_loaded)
+        rk_buf_add_format(out, "; %s %s compiled", count.text, was(c->compiled));
+    else
+        rk_buf_add_format(out, "%s program%s %s compiled", count.text, rk_text_plural(c->compiled),
+                          was(c->compiled));
+    rk_buf_add_format(out, ", in %s", rk_text_seconds(c->compile_ns).text);
+}
+
+static void add_failed(const counts *c, bool is_first, rk_buf *out) {
+    rk_text count = rk_text_count(c->failed.count);
+    if (is_first)
+        rk_buf_add_format(out, "%s program%s failed to compile", count.text,
+                          rk_text_plural(c->failed.count));
+    else
+        rk_buf_add_format(out, "; %s failed to compile", count.text);
+    rk_buf_add_format(out, ", after %s", rk_text_seconds(c->failed.compile_ns).text);
+}
+
+static void add_first_sentence(const rk_run_totals *t, const counts *c, rk_buf *out) {
+    bool says_loaded = t->compiled == 0 || t->hits > 0;
     if (t->compiled == 0)
         rk_buf_add_text(out, "Nothing was compiled: ");
-    if (t->compiled == 0 || t->hits > 0)
-        add_loaded(t, requests, out);
-    if (t->compiled > 0 && t->hits > 0)
-        rk_buf_add_format(out, "; %s %s compiled, in %s", rk_text_count(t->compiled).text,
-                          was(t->compiled), rk_text_seconds(t->compile_ns).text);
-    else if (t->compiled > 0)
-        rk_buf_add_format(out, "%s program%s %s compiled, in %s", rk_text_count(t->compiled).text,
-                          rk_text_plural(t->compiled), was(t->compiled),
-                          rk_text_seconds(t->compile_ns).text);
+    if (says_loaded)
+        add_loaded(t, c, out);
+    if (c->compiled > 0)
+        add_compiled(c, says_loaded, out);
+    if (c->failed.count > 0)
+        add_failed(c, !says_loaded && !c->compiled, out);
     if (t->refused > 0)
         rk_buf_add_format(out, "; %s %s refused, because warm-up was over",
                           rk_text_count(t->refused).text, was(t->refused));
     rk_buf_add_byte(out, '.');
 }
 
-static void add_stored(const rk_run_model *model, const rk_run_totals *t, uint64_t lost,
-                       rk_buf *out) {
+static void add_kept(const rk_run_totals *t, const counts *c, bool refresh, rk_buf *out) {
+    bool one = t->stored == 1;
+    if (c->failed.count)
+        rk_buf_add_text(out,
+                        one ? " The compiled one was stored" : " The compiled ones were stored");
+    else
+        rk_buf_add_format(out, " %s stored", one ? "It was" : "They were");
+    if (!refresh)
+        rk_buf_add_format(out, ": the next start loads %s", one ? "it" : "them");
+    rk_buf_add_byte(out, '.');
+}
+
+static void add_stored(const rk_run_model *model, const rk_run_totals *t, const counts *c,
+                       uint64_t lost, rk_buf *out) {
     bool readonly = model && strcmp(model->mode, "readonly") == 0;
     bool refresh = model && strcmp(model->mode, "refresh") == 0;
     uint64_t failed = t->not_stored + lost;
-    if (readonly && t->compiled)
+    if (readonly && c->compiled)
         rk_buf_add_text(out, " Nothing was stored, since the mode is readonly.");
-    else if (t->stored && t->stored == t->compiled && refresh)
-        rk_buf_add_format(out, " %s stored.", t->stored == 1 ? "It was" : "They were");
-    else if (t->stored && t->stored == t->compiled)
-        rk_buf_add_format(out, " %s stored: the next start loads %s.",
-                          t->stored == 1 ? "It was" : "They were", t->stored == 1 ? "it" : "them");
+    else if (t->stored && t->stored == c->compiled)
+        add_kept(t, c, refresh, out);
     if (t->bypassed)
         rk_buf_add_format(out, " %s cannot be stored: compiled at every start.",
                           rk_text_count(t->bypassed).text);
@@ -70,13 +118,13 @@ static void add_stored(const rk_run_model *model, const rk_run_totals *t, uint64
 
 void rk_verdict_add(const rk_run_model *model, const rk_run_totals *totals, uint64_t lost,
                     const char *explain, rk_buf *out) {
-    uint64_t requests = totals->hits + totals->misses + totals->bypassed;
-    if (requests == 0) {
+    const counts c = count(model, totals);
+    if (c.requests == 0) {
         add_nothing(model, out);
         return;
     }
-    add_first_sentence(totals, requests, out);
-    add_stored(model, totals, lost, out);
+    add_first_sentence(totals, &c, out);
+    add_stored(model, totals, &c, lost, out);
     if (totals->compiled > 0 && explain)
         rk_buf_add_format(out, " `%s` says why.", explain);
 }

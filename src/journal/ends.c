@@ -67,3 +67,33 @@ bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile) {
             return false;
     return true;
 }
+
+rk_run_failures rk_run_count_failed(const rk_run_model *model) {
+    rk_run_failures sum = {0};
+    for (size_t i = 0; i < model->compile_count; i++) {
+        const rk_run_compile *compile = &model->compiles[i];
+        if (!compile->compiled || !compile->failed)
+            continue;
+        sum.count++;
+        sum.compile_ns += compile->compile_ns;
+    }
+    return sum;
+}
+
+static bool was_compiled_before(const rk_run_model *model, const rk_run_compile *hit) {
+    for (size_t i = 0; i < model->compile_count; i++) {
+        const rk_run_compile *other = &model->compiles[i];
+        if (other->compiled && !other->failed && other->time_ns <= hit->time_ns &&
+            strcmp(other->key, hit->key) == 0)
+            return true;
+    }
+    return false;
+}
+
+uint64_t rk_run_count_repeated(const rk_run_model *model) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < model->compile_count; i++)
+        count += model->compiles[i].outcome == RK_OUTCOME_HIT &&
+                 was_compiled_before(model, &model->compiles[i]);
+    return count;
+}

@@ -217,6 +217,17 @@ size_t rk_run_count_incomplete(const rk_run_model *model);
 
 // Counts executables that were compiled but not stored, because their process ended first.
 uint64_t rk_run_count_lost(const rk_run_model *model);
+
+// Programs that the compiler refused. They count as compiled in rk_run_totals.
+typedef struct rk_run_failures {
+    uint64_t count;
+    uint64_t compile_ns; // inside the compiler
+} rk_run_failures;
+
+rk_run_failures rk_run_count_failed(const rk_run_model *model);
+
+// Returns how many hits were for a program that the run had compiled before itself.
+uint64_t rk_run_count_repeated(const rk_run_model *model);
 // True if the executable of `compile` was lost in this way.
 bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile);
 

@@ -246,6 +246,12 @@ def test_a_header_that_contradicts_is_found(week, old, new):
     assert verdict.header is False and not verdict.good, verdict
 
 
+def test_failures_are_counted_apart(week):
+    head = "2 of them have a cause, and cost 1.4 s"
+    assert judged(week, [(head, "1 of them has a cause, and cost 1.0 s; 1 of them failed, after 0.40 s")]).header
+    assert judged(week, [(head, "1 of them failed, after 0.40 s")]).header is False
+
+
 def test_what_was_loaded_again_is_no_compilation(week):
     loaded = "; 1 repeated request loaded a program again, in 0.40 s"
     changes = {"explain__compilations__1__compiled": False, "stats__compiled": 1}

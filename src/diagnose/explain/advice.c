@@ -9,13 +9,6 @@
 #define ALL_OPERATIONS_MIN  0.95
 #define MORE_OPERATIONS_MIN 1.1
 
-static const char *shape_advice(bool torch) {
-    return torch ? "Pad this input to one length, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask what is padded; drop_last=True for the last batch."
-                 : "Pad this argument to one size, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask what is padded; drop the remainder of the last batch.";
-}
-
 static bool makes_sizes(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.count; i++)
         if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE &&
@@ -206,11 +199,25 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                    "or jnp.where, or make the choice once, outside of the loop.";
 }
 
-static const char *advice_for(const rk_explained *item) {
+static const char *failed_advice(const rk_explained *item) {
+    if (strstr(item->compile->error, "No FFI handler registered"))
+        return "The plugin has no such function, with or without rekindle. xla-cpu-pjrt, for "
+               "example, has no LAPACK (lapack_…), which decompositions (jnp.linalg) and "
+               "orthogonal initializers need: use another initializer or algorithm, or another "
+               "plugin.";
+    return item->failed_before
+               ? "The compiler refused this program, as it did in an earlier run, so there is "
+                 "nothing to store: the error comes from the compiler, and the framework raised it "
+                 "at this call."
+               : "The compiler refused this program, so there is nothing to store: the error comes "
+                 "from the compiler, and the framework raised it at this call.";
+}
+
+static const char *advice_for(const rk_run_model *run, const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
     switch (item->cause) {
     case RK_CAUSE_SHAPE:
-        return shape_advice(torch);
+        return rk_advice_on_shape(run, item);
     case RK_CAUSE_DTYPE:
         return dtype_advice(item, torch);
     case RK_CAUSE_CONSTANT:
@@ -233,6 +240,11 @@ static const char *advice_for(const rk_explained *item) {
         return "Another machine or another set of devices compiles everything once: use the same "
                "kind and number of them.";
     case RK_CAUSE_DUPLICATE:
+        if (item->is_eager)
+            return "This is a single operation outside of any jitted function, which the framework "
+                   "requested again: after jax.clear_caches(), or for a value that is of another "
+                   "kind (weakly typed, committed) but has the same program. In a jitted function "
+                   "it is no program of its own.";
         return torch ? "The framework had lost this program: raise its cache size "
                        "(XLA_COMPILATION_CACHE_SIZE), and make graphs that can be told to be the "
                        "same."
@@ -264,8 +276,7 @@ static const char *advice_for(const rk_explained *item) {
                    : "It was compiled before and not stored: see `rekindle stats` of that run, "
                      "REKINDLE_MODE and REKINDLE_MIN_COMPILE_SECONDS.";
     case RK_CAUSE_FAILED:
-        return "The compiler refused this program, so there is nothing to store: the error comes "
-               "from the compiler, and the framework raised it at this call.";
+        return failed_advice(item);
     case RK_CAUSE_FIRST:
     case RK_CAUSE_COUNT:
         break;
@@ -348,8 +359,8 @@ static void advise_on_constant(const rk_explained *item, rk_buf *text) {
                     : ". Pass it as an argument of the same type at every call.");
 }
 
-rk_err *rk_advise(rk_explained *item) {
-    const char *advice = advice_for(item);
+rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
+    const char *advice = advice_for(run, item);
     if (!advice)
         return NULL;
     RK_AUTO(rk_buf) text = {0};

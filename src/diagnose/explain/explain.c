@@ -174,6 +174,15 @@ static rk_err *find_package(const rk_loaded *loaded, rk_explained *item) {
     return rk_difference_text(rk_span_of(part.data, len), &item->package);
 }
 
+static bool has_failed_before(const rk_explainer *e, const rk_run_compile *of) {
+    for (size_t r = 0; r < e->earlier.count; r++)
+        for (size_t i = 0; i < e->earlier.items[r].compile_count; i++)
+            if (e->earlier.items[r].compiles[i].failed &&
+                same_key(&e->earlier.items[r].compiles[i], of))
+                return true;
+    return false;
+}
+
 static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                         rk_explained *item) {
     const rk_run_compile *compile = item->compile;
@@ -185,6 +194,7 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
         return be_uncacheable(loaded, item);
     if (compile->failed) {
         item->cause = RK_CAUSE_FAILED;
+        item->failed_before = has_failed_before(e, compile);
         return note_error(item);
     }
     if (was_damaged(compile)) {
@@ -270,21 +280,13 @@ static rk_err *forgive_eager(rk_explanation *x) {
     return NULL;
 }
 
-static uint64_t executions_of(const rk_run_model *run, const rk_run_compile *of) {
-    uint64_t executions = 0;
-    for (size_t i = 0; i < run->executed_count; i++)
-        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
-            executions = run->executed[i].executions; // a later item replaces this one
-    return executions;
-}
-
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 static void find_startup(const rk_explanation *x, rk_explained *item) {
     const rk_run_model *run = x->run;
     const rk_run_compile *before = item->nearest_of;
     if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !before ||
-        before->process != item->compile->process || executions_of(run, before) != 1 ||
-        (executions_of(run, item->compile) < 2 && !rk_explain_is_new_for_good(x, item)))
+        before->process != item->compile->process || rk_explain_executions(run, before) != 1 ||
+        (rk_explain_executions(run, item->compile) < 2 && !rk_explain_is_new_for_good(x, item)))
         return;
     item->is_startup = true;
 }
@@ -309,7 +311,7 @@ static rk_err *explain_each(rk_explainer *e) {
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
         find_startup(x, &x->items[i]);
-        RK_TRY(rk_advise(&x->items[i]));
+        RK_TRY(rk_advise(e->run, &x->items[i]));
     }
     return NULL;
 }

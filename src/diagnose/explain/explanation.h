@@ -27,6 +27,7 @@ typedef struct rk_explained {
     bool is_eager; // an operation of the framework, outside of any compiled function
     bool
         was_lost; // an earlier run compiled the program, and ended before the executable was stored
+    bool failed_before; // the compiler refused the program in an earlier run, too
     rk_removal removal; // what removed the executable that an earlier run stored
     // The program takes inputs (an optimizer's state) that an earlier program of the process made,
     // which was executed once. It is compiled once, too.

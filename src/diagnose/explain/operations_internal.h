@@ -12,6 +12,9 @@ RK_HIDDEN bool rk_is_framework_operation(const rk_sketch *sketch);
 // True for a function of jax.random that JAX compiles by itself ("jit__threefry_split").
 RK_HIDDEN bool rk_is_random_helper(const rk_sketch *sketch);
 
+// True if such a function makes random values ("jit__normal"), not only keys.
+RK_HIDDEN bool rk_makes_random_values(const rk_sketch *sketch);
+
 // Returns whether two programs have the same operations in the same order. Operations that only
 // reshape, transpose or broadcast a value do not count: a size of 1 needs a broadcast, and
 // PyTorch/XLA records a view once or twice.

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
+#include "diagnose/explain/startup_internal.h"
 
 enum { PROGRAMS_MIN = 10 };
 
@@ -11,26 +12,11 @@ enum { PROGRAMS_MIN = 10 };
 #define CALL_SHARE_MIN 0.67 // of a call in its group, if the call alone is not worth a finding
 #define SHARE_MIN      0.25 // of all that is compiled until the first step, that of the step included
 
-// An operation of the start, with the path of calls in the user's code that leads to it.
-typedef struct origin {
-    const rk_explained *item;
-    rk_stack stack;       // innermost frame first
-    size_t first, length; // frames of the path, counted from the outermost one
-} origin;
-
-// Operations whose paths begin with the same `depth` frames.
-typedef struct group {
-    const origin **items; // owned
-    size_t count, depth;
-    size_t calls; // of several calls outside of all functions; 0: one call stands for the group
-    uint64_t cost_ns;
-} group;
-
 typedef struct startup {
     rk_explainer *e;
     size_t process;
-    uint64_t end;    // number of the request for the program of the steps
-    origin *origins; // owned
+    uint64_t end;               // number of the request for the program of the steps
+    rk_startup_origin *origins; // owned
     size_t count;
     uint64_t all_ns; // all that is compiled until the first step
 } startup;
@@ -41,7 +27,7 @@ static void startup_cleanup(startup *self) {
     rk_free(self->origins);
 }
 
-static void group_cleanup(group *g) {
+static void group_cleanup(rk_startup_group *g) {
     rk_free(g->items);
 }
 
@@ -71,11 +57,11 @@ static bool is_user(const rk_stack_frame *frame) {
 }
 
 // The frame at a depth of the path; 0 is the outermost one.
-static const rk_stack_frame *frame_at(const origin *o, size_t depth) {
+static const rk_stack_frame *frame_at(const rk_startup_origin *o, size_t depth) {
     return &o->stack.frames[o->stack.count - 1 - (o->first + depth)];
 }
 
-static bool has_frame(const origin *o, size_t depth) {
+static bool has_frame(const rk_startup_origin *o, size_t depth) {
     return o->first + depth < o->stack.count;
 }
 
@@ -89,6 +75,13 @@ static bool ends_with(const char *text, const char *end) {
 static bool is_method_of_layer(const rk_stack_frame *frame) {
     return frame->function &&
            (ends_with(frame->function, ".__call__") || ends_with(frame->function, ".__init__"));
+}
+
+// The line above need not call the object itself: Flax leaves its own frames out, and calls
+// Model.__call__ for model.init(…).
+static bool is_call_of_object(const rk_stack_frame *frame) {
+    return frame->function && ends_with(frame->function, ".__call__") &&
+           !ends_with(frame->function, "Meta.__call__");
 }
 
 // A comprehension is a frame of its own before Python 3.12, at the line of the function around it.
@@ -113,7 +106,7 @@ static void remove_comprehensions(rk_stack *stack) {
 
 // The path ends where the user's code calls a library, or a layer of a model: what these call back
 // is part of that call.
-static void find_path(origin *o) {
+static void find_path(rk_startup_origin *o) {
     while (has_frame(o, 0) && !is_user(frame_at(o, 0)))
         o->first++;
     while (has_frame(o, o->length) && is_user(frame_at(o, o->length)) &&
@@ -125,7 +118,7 @@ static void find_path(origin *o) {
 static rk_err *add_origin(startup *self, const rk_explained *item) {
     RK_AUTO(rk_loaded) loaded = {0};
     RK_TRY(rk_corpus_open(self->e->corpus, item->program, &loaded));
-    origin *o = &self->origins[self->count++];
+    rk_startup_origin *o = &self->origins[self->count++];
     o->item = item;
     if (loaded.loaded)
         RK_TRY(rk_stack_take(&loaded.index.call, &o->stack));
@@ -134,7 +127,7 @@ static rk_err *add_origin(startup *self, const rk_explained *item) {
     if (item->cause == RK_CAUSE_FIRST || has_frame(o, o->length))
         return NULL;
     rk_stack_cleanup(&o->stack);
-    *o = (origin){0};
+    *o = (rk_startup_origin){0};
     self->count--;
     return NULL;
 }
@@ -163,7 +156,7 @@ static rk_err *collect(startup *self) {
     return NULL;
 }
 
-static bool same_path(const origin *a, const origin *b, size_t depth) {
+static bool same_path(const rk_startup_origin *a, const rk_startup_origin *b, size_t depth) {
     if (a->length <= depth || b->length <= depth)
         return false;
     const rk_stack_frame *x = frame_at(a, depth), *y = frame_at(b, depth);
@@ -172,15 +165,15 @@ static bool same_path(const origin *a, const origin *b, size_t depth) {
 
 // The operations of a group that continue with the same frame.
 typedef struct child {
-    const origin *of;
+    const rk_startup_origin *of;
     size_t count;
     uint64_t cost_ns, deeper_ns; // of all; of those with further frames
 } child;
 
-static child sum_child(const group *g, const origin *of) {
+static child sum_child(const rk_startup_group *g, const rk_startup_origin *of) {
     child sum = {.of = of};
     for (size_t i = 0; i < g->count; i++) {
-        const origin *o = g->items[i];
+        const rk_startup_origin *o = g->items[i];
         if (!same_path(o, of, g->depth))
             continue;
         sum.count++;
@@ -190,7 +183,7 @@ static child sum_child(const group *g, const origin *of) {
     return sum;
 }
 
-static child find_costliest(const group *g) {
+static child find_costliest(const rk_startup_group *g) {
     child best = {0};
     for (size_t i = 0; i < g->count; i++) {
         child one = sum_child(g, g->items[i]);
@@ -207,7 +200,7 @@ static bool is_call(const child *one) {
 // Narrows the group to the costliest of its calls. False if no call stands for the group: then the
 // operations are lines of one function, and the call of that function is the place. Lines outside
 // of all functions have no such call.
-static bool descend(const startup *self, group *g) {
+static bool descend(const startup *self, rk_startup_group *g) {
     child best = find_costliest(g);
     size_t kept = 0;
     bool stands = is_much(self, best.count, best.cost_ns) ||
@@ -224,7 +217,7 @@ static bool descend(const startup *self, group *g) {
     return true;
 }
 
-static bool is_new_call(const group *g, size_t before, const origin *o) {
+static bool is_new_call(const rk_startup_group *g, size_t before, const rk_startup_origin *o) {
     for (size_t i = 0; i < before; i++)
         if (same_path(g->items[i], o, g->depth))
             return false;
@@ -234,7 +227,7 @@ static bool is_new_call(const group *g, size_t before, const origin *o) {
 // Narrows a group that no call stands for to its calls of many operations: a script initializes one
 // model after the other, outside of all functions. Returns in `out_found` whether they are worth a
 // finding together.
-static rk_err *take_calls(const startup *self, group *g, bool *out_found) {
+static rk_err *take_calls(const startup *self, rk_startup_group *g, bool *out_found) {
     rk_autofree bool *keep = rk_calloc(g->count + 1, sizeof *keep);
     size_t kept = 0;
     if (!keep)
@@ -258,7 +251,7 @@ static rk_err *take_calls(const startup *self, group *g, bool *out_found) {
 
 // The call that stands for the group. If it is a function that calls a library again and again
 // (model.add of each layer), the costliest of these calls.
-static const rk_stack_frame *find_place(const group *g) {
+static const rk_stack_frame *find_place(const rk_startup_group *g) {
     child best = find_costliest(g);
     return is_call(&best) ? frame_at(best.of, g->depth) : frame_at(g->items[0], g->depth - 1);
 }
@@ -266,7 +259,7 @@ static const rk_stack_frame *find_place(const group *g) {
 // Appends the name of the called function: "init" of "Module.init"; of a constructor or a layer,
 // the name of its class. Skips metaclasses, which make the instances of equinox modules. Appends
 // nothing for a name that is not public. Returns whether it is a class.
-static bool add_name(const origin *o, size_t depth, rk_buf *out) {
+static bool add_name(const rk_startup_origin *o, size_t depth, rk_buf *out) {
     while (has_frame(o, depth) && frame_at(o, depth)->function &&
            ends_with(frame_at(o, depth)->function, "Meta.__call__"))
         depth++;
@@ -284,48 +277,10 @@ static bool add_name(const origin *o, size_t depth, rk_buf *out) {
 }
 
 // The finding explains variants of operations, too: they are no cause of their own.
-static void forget_variants(rk_explanation *x, const group *g) {
+static void forget_variants(rk_explanation *x, const rk_startup_group *g) {
     for (size_t i = 0; i < g->count; i++)
         if (is_variant(g->items[i]->item))
             rk_explained_be_first(&x->items[g->items[i]->item - x->items]);
-}
-
-// Libraries that make initial values, and how to make them with one program. The first of them that
-// a stack has decides: a model of Keras may run on another library.
-static const struct library {
-    const char *package, *module; // `module`: a part of the file's path; NULL: any
-    const char *remedy;           // NULL: the library has none
-} libraries[] = {
-    {"keras", NULL, NULL},
-    {"flax", "/flax/linen/", "With Flax: jax.jit(model.init)(…)."},
-    {"flax", "/flax/nnx/", "With Flax NNX: nnx.jit on the function that makes the model."},
-    {"equinox", NULL, "With Equinox: eqx.filter_jit on the function that makes the model."},
-    {"optax", NULL, "With Optax: jax.jit(tx.init)(params)."},
-};
-
-static bool has_library(const rk_stack *stack, const struct library *library) {
-    for (size_t i = 0; i < stack->count; i++)
-        if (rk_span_is(rk_source_package(rk_span_text(stack->frames[i].file)), library->package) &&
-            (!library->module || strstr(stack->frames[i].file, library->module)))
-            return true;
-    return false;
-}
-
-// The library that most of the operations come from; NULL if there is none, or if it is not known:
-// JAX leaves frames of its own and of some libraries out.
-static const struct library *library_of(const group *g) {
-    const struct library *best = NULL;
-    size_t most = g->count / 2;
-    for (size_t k = 0; k < RK_ARRAY_LEN(libraries); k++) {
-        size_t count = 0;
-        for (size_t i = 0; i < g->count; i++)
-            count += has_library(&g->items[i]->stack, &libraries[k]);
-        if (count <= most)
-            continue;
-        most = count;
-        best = &libraries[k];
-    }
-    return best;
 }
 
 // Returns whether jax.jit may take the called function as it is: a plain function of the user's own
@@ -335,44 +290,14 @@ static bool is_plain_function(const rk_stack_frame *called) {
            strcmp(called->function, "main") != 0;
 }
 
-// What a finding says beside the operations of its group.
-typedef struct finding {
-    rk_buf name;         // of the called function; empty: unknown; owned
-    bool can_be_jitted;  // jax.jit can take that function
-    bool runs_the_steps; // the function is of the user, and contains the call of the step
-} finding;
-
-static void finding_cleanup(finding *found) {
+static void finding_cleanup(rk_startup_finding *found) {
     rk_buf_cleanup(&found->name);
-}
-
-static void add_advice(const group *g, const finding *found, rk_buf *out) {
-    const struct library *library = library_of(g);
-    if (library && !library->remedy) {
-        rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
-                             "starts load these programs. Fewer different shapes compile fewer "
-                             "programs.");
-        return;
-    }
-    if (found->can_be_jitted)
-        rk_buf_add_format(out, "Compile it as one program: jax.jit(%s).",
-                          rk_buf_text(&found->name));
-    else if (found->runs_the_steps)
-        rk_buf_add_text(out, "Move the lines that make the initial values into a function of "
-                             "their own, and jit that, so that they are one program.");
-    else
-        rk_buf_add_format(out,
-                          "Compute the initial values in one function and jit that, so that they "
-                          "are one program.%s%s A call that keeps state, or that also runs the "
-                          "steps, cannot be jitted as a whole.",
-                          library ? " " : "", library ? library->remedy : "");
-    rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound by "
-                         "functools.partial.");
 }
 
 // The costliest line of the group's function that is not among `taken`; without `of` if there is
 // none.
-static child next_line(const group *g, const origin *const *taken, size_t count) {
+static child next_line(const rk_startup_group *g, const rk_startup_origin *const *taken,
+                       size_t count) {
     child best = {0};
     for (size_t i = 0; i < g->count; i++) {
         child one = sum_child(g, g->items[i]);
@@ -386,64 +311,69 @@ static child next_line(const group *g, const origin *const *taken, size_t count)
 }
 
 // Names the lines that make up most of the cost.
-static void add_lines(const group *g, rk_buf *out) {
+static void add_lines(const rk_startup_group *g, rk_buf *out) {
     enum { LINES_NAMED_MAX = 4 };
-    const origin *taken[LINES_NAMED_MAX];
+    const rk_startup_origin *taken[LINES_NAMED_MAX];
+    RK_AUTO(rk_buf) lines = {0};
     uint64_t cost_ns = 0;
-    for (size_t i = 0; i < LINES_NAMED_MAX && 2 * cost_ns < g->cost_ns; i++) {
-        child line = next_line(g, taken, i);
+    size_t count = 0;
+    while (count < LINES_NAMED_MAX && 2 * cost_ns < g->cost_ns) {
+        child line = next_line(g, taken, count);
         if (!line.of)
-            return;
-        taken[i] = line.of;
+            break;
+        rk_buf_add_format(&lines, "%s%u", count ? ", " : "", frame_at(line.of, g->depth)->line);
+        taken[count++] = line.of;
         cost_ns += line.cost_ns;
-        rk_buf_add_format(out, "%s%u",
-                          i ? ", " : "; the costliest lines: ", frame_at(line.of, g->depth)->line);
     }
+    if (count)
+        rk_buf_add_format(out, ", mostly on line%s %s", count == 1 ? "" : "s", rk_buf_text(&lines));
 }
 
-static void add_summary(const group *g, const finding *found, rk_buf *out) {
+static void add_summary(const rk_startup_group *g, const rk_startup_finding *found, rk_buf *out) {
+    bool has_steps = g->items[0]->item->step != RK_NO_STEP;
     rk_buf_add_format(out,
-                      "%zu operations before the first step are compiled one by one, each as "
-                      "a program of its own, ",
-                      g->count);
+                      "%zu operations %s are compiled one by one, each as a program of its own, ",
+                      g->count, has_steps ? "before the first step" : "at the start");
     if (found->runs_the_steps) {
         rk_buf_add_format(out, "in the function %s, which runs the steps as well",
                           rk_buf_text(&found->name));
         add_lines(g, out);
     } else if (g->calls > 1) {
         rk_buf_add_format(out, "in %zu calls, the costliest of them on this line", g->calls);
-    } else if (found->name.len) {
+    } else if (found->name.len && !found->is_object) {
         rk_buf_add_format(out, "in the call of %s", rk_buf_text(&found->name));
     } else {
         rk_buf_add_text(out, "in the call on this line");
     }
 }
 
-static rk_err *look_into(const rk_explainer *e, const group *g, finding *out_found) {
+static rk_err *look_into(const rk_explainer *e, const rk_startup_group *g,
+                         rk_startup_finding *out_found) {
     size_t named = 0;
     while (named + 1 < g->count && !has_frame(g->items[named], g->depth))
         named++;
-    const origin *o = g->items[named];
+    const rk_startup_origin *o = g->items[named];
     bool is_class = add_name(o, g->depth, &out_found->name), known, runs;
     if (!out_found->name.len || !has_frame(o, g->depth))
         return NULL;
     const rk_stack_frame *called = frame_at(o, g->depth);
+    out_found->is_object = is_call_of_object(called);
     RK_TRY(rk_runs_steps(e, o->item->compile->process, called, &known, &runs));
     out_found->can_be_jitted = !is_class && !runs && is_plain_function(called);
     out_found->runs_the_steps = known && runs && o->length > g->depth;
     return NULL;
 }
 
-static rk_err *report(rk_explainer *e, const group *g) {
+static rk_err *report(rk_explainer *e, const rk_startup_group *g) {
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    __attribute__((cleanup(finding_cleanup))) finding found = {.name = {0}};
+    __attribute__((cleanup(finding_cleanup))) rk_startup_finding found = {.name = {0}};
     for (size_t i = 0; i < g->count; i++)
         RK_TRY(rk_members_add(&members, g->items[i]->item));
     forget_variants(e->out, g);
     RK_TRY(look_into(e, g, &found));
     add_summary(g, &found, &text.summary);
-    add_advice(g, &found, &text.advice);
+    rk_startup_advise(e->run, g, &found, &text.advice);
     const rk_stack_frame *place =
         found.runs_the_steps ? frame_at(find_costliest(g).of, g->depth) : find_place(g);
     return rk_pattern_add(e->out, RK_PATTERN_EAGER_STARTUP, members.items, members.count, &text,
@@ -453,13 +383,13 @@ static rk_err *report(rk_explainer *e, const group *g) {
 static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
     __attribute__((cleanup(startup_cleanup)))
     startup self = {.e = e, .process = process, .end = rk_first_step_request(e, process)};
-    __attribute__((cleanup(group_cleanup))) group g = {0};
+    __attribute__((cleanup(group_cleanup))) rk_startup_group g = {0};
     if (self.end == UINT64_MAX)
         return NULL; // without steps, nothing is known to be of the start
     RK_TRY(collect(&self));
     if (!self.count)
         return NULL;
-    g.items = rk_calloc(self.count, sizeof(origin *));
+    g.items = rk_calloc(self.count, sizeof(rk_startup_origin *));
     if (!g.items)
         return rk_err_no_memory();
     for (; g.count < self.count; g.count++) {

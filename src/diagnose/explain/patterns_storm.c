@@ -3,7 +3,7 @@
 
 enum { AGAIN_MIN = 2 }; // at least three requests
 
-// Repeated requests for an operation of the framework that cost less than this are not reported.
+// Repeated compilations of an operation of the framework that cost less than this are not reported.
 #define NOISE_NS ((uint64_t)100 * 1000000)
 
 static const rk_sketch_line *place_of(const rk_explained *item) {
@@ -29,13 +29,13 @@ static rk_err *add(rk_explainer *e, const rk_members *members) {
                           place ? place->file : NULL, place ? place->line : 0);
 }
 
-// The framework itself loses some of its own operations, and loads them in a moment: no source line
-// of the user changes that.
+// The framework requests some of its own operations again, for a value of another kind, and loads
+// them in a moment: no source line of the user changes that. What it only loads is never reported.
 static void forget_noise(rk_explainer *e, const rk_explained *first) {
     rk_explanation *x = e->out;
     uint64_t cost_ns = 0;
     for (size_t i = 0; i < x->count; i++)
-        if (is_of_storm(&x->items[i], first))
+        if (is_of_storm(&x->items[i], first) && !x->items[i].is_loaded)
             cost_ns += rk_explained_cost_ns(&x->items[i]);
     if (!first->is_eager || cost_ns >= NOISE_NS)
         return;

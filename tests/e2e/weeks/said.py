@@ -147,11 +147,13 @@ def _check_summary(said, line, explained, stats):
         wrong.append(f"{line}. But stats counts {stats['compiled']}")
     if count and not total:
         wrong.append(f"{count} compilations in no time: {line}")
-    if part := re.search(r"(\d+) of them (?:has|have) a cause", line):
-        if int(part[1]) > count:
-            wrong.append(f"{part[1]} of {count}: {line}")
+    part, failed = re.search(r"(\d+) of them (?:has|have) a cause", line), re.search(r"(\d+) of them failed", line)
+    if part or failed or "which failed" in line:
+        told = sum(int(match[1]) for match in (part, failed) if match) + ("which failed" in line)
+        if told > count:
+            wrong.append(f"{told} of {count}: {line}")
         singles = [f for f in said.findings if not f.is_pattern and (f.told or {}).get("compiled", True)]
-        if int(part[1]) < len(singles):
+        if told < len(singles):
             wrong.append(f"{len(singles)} are listed: {line}")
         if (cost := re.search(rf"cost ({_TIME})", line)) and seconds(cost[1]) > 1.06 * total + 1e-4:
             wrong.append(f"a part costs more than all: {line}")

@@ -31,6 +31,24 @@ static void a_cold_run_says_what_it_cost(void **state) {
     expect_summary(&watched, &totals, "1 program, 0 loaded, 1 compiled in 0.64 s");
 }
 
+static void a_failed_compilation_compiled_nothing(void **state) {
+    (void)state;
+    rk_run_compile compiles[] = {
+        {.compiled = true, .compile_ns = 3000 * MS},
+        {.compiled = true, .failed = true, .compile_ns = 1000 * MS},
+    };
+    rk_run_model model = {.client_count = 1, .compiles = compiles, .compile_count = 2};
+    const rk_run_totals totals = {
+        .programs = 2, .misses = 2, .compiled = 2, .compile_ns = 4000 * MS};
+    expect_summary(&model, &totals,
+                   "2 programs, 0 loaded, 1 compiled in 3.0 s, 1 failed to compile after 1.0 s");
+    model.compiles = &compiles[1];
+    model.compile_count = 1;
+    const rk_run_totals one = {.programs = 1, .misses = 1, .compiled = 1, .compile_ns = 1000 * MS};
+    expect_summary(&model, &one,
+                   "1 program, 0 loaded, 0 compiled, 1 failed to compile after 1.0 s");
+}
+
 static void troubles_are_named_where_there_are_any(void **state) {
     (void)state;
     const rk_run_totals totals = {
@@ -91,7 +109,7 @@ static void a_plugin_without_a_client_is_named(void **state) {
 
 static void expect_nothing(const char *directory, const char *expected) {
     RK_AUTO(rk_buf) out = RK_BUF_INIT(0), remedy = RK_BUF_INIT(0);
-    rk_summary_write_nothing(directory, "/bin/sh", &out, &remedy);
+    rk_summary_write_nothing(directory, "/bin/sh", 0, &out, &remedy);
     assert_int_equal(remedy.len, 0);
     if (!strstr(rk_buf_text(&out), expected))
         fail_msg("%s: %s", directory, rk_buf_text(&out));
@@ -124,6 +142,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_warm_run_says_what_it_saved),
         cmocka_unit_test(a_cold_run_says_what_it_cost),
+        cmocka_unit_test(a_failed_compilation_compiled_nothing),
         cmocka_unit_test(troubles_are_named_where_there_are_any),
         cmocka_unit_test(no_plugin_is_said_to_be_none),
         cmocka_unit_test(a_plugin_without_a_client_is_named),

@@ -20,6 +20,7 @@ import tempfile
 import termios
 import time
 import unittest
+import venv
 from pathlib import Path
 
 REKINDLE, FIXTURE, STUB = sys.argv[1:4]
@@ -185,7 +186,8 @@ class Run(Case):
         plugin = self.folder / "my env/lib/python3.11/site-packages/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
         jax = f"  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:'{plugin}'"
         self.assertEqual(lines, [
-            "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU plugin:",
+            "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU plugin. (It has no LAPACK: most "
+            "of jnp.linalg and orthogonal initializers fail on it.)",
             f"  '{python}' -m pip install xla-cpu-pjrt",
             f"{jax}   # for JAX",
             f"  export PJRT_DEVICE=LIBRARY PJRT_LIBRARY_PATH='{plugin}'   # for PyTorch/XLA",
@@ -200,6 +202,30 @@ class Run(Case):
         self.assertEqual(said[1:-1], [f"{jax}   # for JAX"])
         verdict = self.call("verify", "--", python).stdout
         self.assertIn(f"{jax}   # for JAX\n", verdict)
+
+    def test_environments_may_be_stacked(self):
+        """A .pth file and PYTHONPATH add folders: the packages are not beside the Python."""
+        python = self.folder / "env/bin/python"
+        venv.create(self.folder / "env", symlinks=True)
+        (site,) = (self.folder / "env/lib").glob("python3*/site-packages")
+        base, more = self.folder / "base", self.folder / "more [1]"
+        plugin = more / "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
+        for file in (base / "jax/__init__.py", plugin):
+            file.parent.mkdir(parents=True)
+            file.touch()
+        (site / "base.pth").write_text(f"{base}\n")
+        said = self.call("run", "--", python, "-c", "", variables={"PYTHONPATH": str(more)}).stderr.splitlines()
+        self.assertEqual(said[1:-1], [f"  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:'{plugin}'"])
+
+    def test_a_job_that_fails_may_have_used_no_plugin_yet(self):
+        backends = "the built-in CPU backends"
+        said = self.call("run", "--", "sh", "-c", "exit 3").stderr
+        self.assertIn("; the command ended with status 3, maybe before it used one", said)
+        self.assertIn(backends, said)
+        said = self.call("run", "--", "sh", "-c", "exit 3", variables={"PJRT_LIBRARY_PATH": "/x.so"}).stderr
+        self.assertIn("ended with status 3", said)
+        self.assertNotIn(backends, said)
+        self.assertNotIn("ended with", self.call("run", "--", "true").stderr)
 
     def test_other_pythons_do_not(self):
         python = self.python("numpy/__init__.py")
@@ -1056,12 +1082,39 @@ class Runs(Case):
                    "error": "Mosaic failed\nwith a dump", "key": "ef" * 32, "program": "cd" * 32}  # fmt: skip
         self.write_run("29990101T000001Z-node1-2", refused)
         text = self.ok("explain")
-        self.assertIn("1 compilation in 2.0 s: 1 of them has a cause, and cost 2.0 s (1 failed)\n", text)
+        self.assertIn("\n1 compilation in 2.0 s, which failed\n", text)
+        self.assertEqual(text.count("jit_step was compared with nothing: its compilation failed"), 1)
+        stats = self.ok("stats")
+        self.assertIn("1 program failed to compile, after 2.0 s.", stats)
+        self.assertIn("the compiler refused the program", stats)
+        self.assertEqual(self.json("stats")["compiled"], 1)
         self.assertIn("\nfailed  jit_step, 2.0 s, request 1\n  error: Mosaic failed\n", text)
+        # It fails in the next start as well. A start before may differ, but not in this.
+        self.write_run("29990101T000001Z-node1-3", refused, hit | {"seq": 2})
+        text = self.ok("explain")
+        self.assertIn("as it did in an earlier run", text)
+        self.assertNotIn("What changed since the run before", text)
+        compiled = refused | {"failed": False, "error": "", "key": "aa" * 32, "seq": 2}
+        self.write_run("29990101T000001Z-node1-4", refused, compiled, compiled | {"key": "a1" * 32, "seq": 3})
+        self.assertIn("\n3 compilations in 6.0 s: 1 of them failed, after 2.0 s; ", self.ok("explain"))
+        self.assertIn("2 programs were compiled, in 4.0 s; 1 failed to compile, after 2.0 s.", self.ok("stats"))
+        lapack = refused | {"error": "No FFI handler registered for lapack_spotrf_ffi on a platform Host", "key": "ac" * 32}
+        self.write_run("29990101T000001Z-node1-5", lapack)
+        self.assertIn("xla-cpu-pjrt, for example, has no LAPACK", " ".join(self.ok("explain").split()))
         # Nothing is known about a program that is not in the store.
         self.write_run("29990101T000002Z-node1-3", refused | {"failed": False, "key": "ee" * 32, "by_bytes": "MLIR text"})
         self.assertEqual(self.json("explain")["questions"]["input_shapes_changed"], None)
         self.assertIn("unknown  jit_step was compared with nothing: it cannot be read (MLIR text)", self.ok("explain"))
+
+    def test_a_hit_of_the_runs_own_program_is_not_of_an_earlier_run(self):
+        self.job("cold")
+        miss = {"outcome": "miss", "reason": "absent", "compiled": True, "compile_seconds": 2.0, "key": "ab" * 32,
+                "program": "cd" * 32}  # fmt: skip
+        hit = miss | {"outcome": "hit", "source": "local", "compiled": False, "compile_seconds": 0}
+        self.write_run("29990101T000000Z-node1-1", miss, hit)
+        self.assertIn("1 of 2 requests was for a program that this run had compiled before", self.ok("stats"))
+        self.write_run("29990101T000001Z-node1-1", miss, hit | {"key": "ac" * 32})
+        self.assertIn("1 of 2 requests was loaded from the store", self.ok("stats"))
 
     def test_nothing_compiled_asks_nothing(self):
         self.job("cold")

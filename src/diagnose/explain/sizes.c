@@ -1,0 +1,95 @@
+// What to do about an input of another shape: a last batch that is smaller, a size that can be
+// padded, or a call of its own.
+#include "diagnose/explain/explain_internal.h"
+#include "diagnose/shapes/dims_internal.h"
+
+#define PADDED_WORK_MAX 4.0 // padding may multiply an input by so much
+
+// The request of the same process for the program that the item was compared with; NULL: none.
+static const rk_run_compile *find_other(const rk_run_model *run, const rk_explained *item) {
+    for (size_t i = 0; i < run->compile_count && item->nearest; i++)
+        if (run->compiles[i].process == item->compile->process &&
+            strcmp(run->compiles[i].key, item->nearest->hex) == 0)
+            return &run->compiles[i];
+    return NULL;
+}
+
+// Returns whether all inputs have fewer rows, and the same number of them.
+static bool has_fewer_rows(const rk_explained *item) {
+    long long rows = 0;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        rk_dims before, after;
+        size_t axis;
+        if (d->kind != RK_DIFFERENCE_SHAPE || !rk_only_axis(d->before, d->after, &axis) || axis ||
+            !rk_parse_dims(d->before, &before) || !rk_parse_dims(d->after, &after) ||
+            after.sizes[0] >= before.sizes[0] || (rows && rows != after.sizes[0]))
+            return false;
+        rows = after.sizes[0];
+    }
+    return rows > 1;
+}
+
+static bool is_same_call(const rk_explained *item) {
+    return item->program && item->program->has_sketch && item->nearest->has_sketch &&
+           item->program->sketch.call.hash == item->nearest->sketch.call.hash;
+}
+
+// Returns whether the program is for what remains of the data after the full batches: one line
+// calls both, and the smaller one not more often.
+static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
+    const rk_run_compile *other = find_other(run, item);
+    return other && other->seq < item->compile->seq && is_same_call(item) && has_fewer_rows(item) &&
+           rk_explain_executions(run, item->compile) <= rk_explain_executions(run, other);
+}
+
+// How much larger an input becomes if both shapes are padded to one. 0 if they have no common
+// dimensions.
+static double padded_work(const rk_difference *d) {
+    rk_dims a, b;
+    double before = 1, after = 1, padded = 1;
+    if (!rk_parse_dims(d->before, &a) || !rk_parse_dims(d->after, &b) || a.count != b.count)
+        return 0;
+    for (size_t i = 0; i < a.count; i++) {
+        before *= (double)a.sizes[i];
+        after *= (double)b.sizes[i];
+        padded *= (double)(a.sizes[i] > b.sizes[i] ? a.sizes[i] : b.sizes[i]);
+    }
+    double smaller = before < after ? before : after;
+    return smaller > 0 ? padded / smaller : 0;
+}
+
+static bool can_be_padded(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        double work = d->kind == RK_DIFFERENCE_SHAPE ? padded_work(d) : 1;
+        if (work == 0 || work > PADDED_WORK_MAX)
+            return false;
+    }
+    return true;
+}
+
+const char *rk_advice_on_sizes(bool torch) {
+    return torch ? "Pad this input to one size, or to the few buckets that `rekindle shapes` "
+                   "recommends, and mask what is padded."
+                 : "Pad this argument to one size, or to the few buckets that `rekindle shapes` "
+                   "recommends, and mask what is padded.";
+}
+
+const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
+    bool torch = rk_explained_is_torch(item);
+    if (is_last_batch(run, item))
+        return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
+                       "and mask "
+                       "what is padded; in a training, drop_last=True drops the remainder instead "
+                       "(in an evaluation, that changes the result)."
+                     : "This looks like the last batch, which is smaller. Pad it to the full size "
+                       "and mask "
+                       "what is padded; in a training, you may drop the remainder instead (in an "
+                       "evaluation, that changes the result).";
+    if (can_be_padded(item))
+        return rk_advice_on_sizes(torch);
+    return "Each shape has a program of its own, which is compiled once and stored. These shapes "
+           "differ too much to pad one to the other. If the program is too expensive, give this "
+           "call the shape of the other one, for example by a batch of the same size.";
+}

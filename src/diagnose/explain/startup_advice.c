@@ -1,0 +1,128 @@
+// What to do about a start that compiles operation by operation.
+#include "diagnose/explain/operations_internal.h"
+#include "diagnose/explain/startup_internal.h"
+
+// Libraries that make initial values, and how to make them with one program. The first of them that
+// a stack has decides: a model of Keras may run on another library.
+static const struct library {
+    const char *package, *module; // `module`: a part of the file's path; NULL: any
+    const char *jit;              // for a function that returns a model
+    const char *remedy;           // NULL: the library has none
+} libraries[] = {
+    {"keras", NULL, NULL, NULL},
+    {"flax", "/flax/linen/", "jax.jit", "With Flax: jax.jit(model.init)(…)."},
+    {"flax", "/flax/nnx/", "nnx.jit",
+     "With Flax NNX: nnx.jit on the function that makes the model."},
+    {"equinox", NULL, "eqx.filter_jit",
+     "With Equinox: eqx.filter_jit on the function that makes the model."},
+    {"optax", NULL, "jax.jit", "With Optax: jax.jit(tx.init)(params)."},
+};
+
+static bool is_equinox(const struct library *library) {
+    return library && strcmp(library->package, "equinox") == 0;
+}
+
+static bool has_library(const rk_stack *stack, const struct library *library) {
+    for (size_t i = 0; i < stack->count; i++)
+        if (rk_span_is(rk_source_package(rk_span_text(stack->frames[i].file)), library->package) &&
+            (!library->module || strstr(stack->frames[i].file, library->module)))
+            return true;
+    return false;
+}
+
+// The library that most of the operations come from; NULL if there is none, or if it is not known:
+// JAX leaves frames of its own and of some libraries out.
+static const struct library *library_of(const rk_startup_group *g) {
+    const struct library *best = NULL;
+    size_t most = g->count / 2;
+    for (size_t k = 0; k < RK_ARRAY_LEN(libraries); k++) {
+        size_t count = 0;
+        for (size_t i = 0; i < g->count; i++)
+            count += has_library(&g->items[i]->stack, &libraries[k]);
+        if (count <= most)
+            continue;
+        most = count;
+        best = &libraries[k];
+    }
+    return best;
+}
+
+// The programs of a group that make random values, and how often the process executed them.
+typedef struct random_values {
+    uint64_t programs, executions; // programs: whose executions are known
+    uint64_t cost_ns;
+} random_values;
+
+static random_values count_random_values(const rk_run_model *run, const rk_startup_group *g) {
+    random_values sum = {0};
+    for (size_t i = 0; i < g->count; i++) {
+        const rk_explained *item = g->items[i]->item;
+        uint64_t executions = rk_explain_executions(run, item->compile);
+        if (!executions || !rk_makes_random_values(&item->program->sketch))
+            continue;
+        sum.programs++;
+        sum.executions += executions;
+        sum.cost_ns += item->compile->compile_ns;
+    }
+    return sum;
+}
+
+// Says what the remedy can save. One program for all layers holds a copy of the random generator
+// for each weight; the small programs are compiled once for all weights of a shape.
+static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_buf *out) {
+    enum { REPEATED_MIN = 2 }; // executions for each program
+    const random_values values = count_random_values(run, g);
+    bool known = run->executed_count > 0;
+    rk_buf_add_text(out, " This concerns only a start that has to compile: later starts load the "
+                         "programs either way.");
+    bool repeats = values.programs && values.executions >= REPEATED_MIN * values.programs &&
+                   2 * values.cost_ns >= g->cost_ns;
+    if (repeats)
+        rk_buf_add_format(out,
+                          " Compare both before you keep it, since the one program may take "
+                          "longer to compile: %llu program%s of random values ran %llu times here, "
+                          "because values of equal shapes, as in repeated layers, share a program; "
+                          "the one program holds a copy for each of these times.",
+                          (unsigned long long)values.programs, values.programs == 1 ? "" : "s",
+                          (unsigned long long)values.executions);
+    else
+        rk_buf_add_text(out, known ? " It saves a part of these seconds: the one program takes "
+                                     "time to compile as well."
+                                   : " It saves a part of these seconds at most: with many layers "
+                                     "of equal shapes, the one program may take longer to compile "
+                                     "than these, which such layers share.");
+}
+
+static void add_remedy(const struct library *library, const rk_startup_finding *found,
+                       rk_buf *out) {
+    if (found->can_be_jitted)
+        rk_buf_add_format(out, "Compile it as one program: %s(%s).",
+                          library ? library->jit : "jax.jit", rk_buf_text(&found->name));
+    else if (found->runs_the_steps)
+        rk_buf_add_text(out, "These operations run outside of any jitted function: put what such "
+                             "a line calculates into a function and jit that, so that it is one "
+                             "program; what is in the loop of the steps can move into the step.");
+    else
+        rk_buf_add_format(out,
+                          "Compute the initial values in one function and jit that, so that they "
+                          "are one program.%s%s A call that keeps state, or that also runs the "
+                          "steps, cannot be jitted as a whole.",
+                          library ? " " : "", library ? library->remedy : "");
+}
+
+void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
+                       const rk_startup_finding *found, rk_buf *out) {
+    const struct library *library = library_of(g);
+    if (library && !library->remedy) {
+        rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
+                             "starts load these programs. Fewer different shapes compile fewer "
+                             "programs.");
+        return;
+    }
+    add_remedy(library, found, out);
+    // eqx.filter_jit does this by itself.
+    if (!is_equinox(library) && (found->can_be_jitted || !found->runs_the_steps))
+        rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound "
+                             "by functools.partial.");
+    add_saving(run, g, out);
+}

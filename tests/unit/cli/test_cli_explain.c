@@ -1,0 +1,96 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/explain_view.h"
+#include "support/expect.h"
+#include "support/tempdir.h"
+
+static char none[] = "", evidence[] = "no";
+
+// A run that compiled two programs in three seconds.
+typedef struct fixture {
+    rk_run_model run;
+    rk_run_compile compiles[2];
+    rk_explained items[2];
+    rk_explanation explanation;
+} fixture;
+
+static void make(fixture *f, rk_cause second) {
+    *f = (fixture){.run = {.compile_count = 2}};
+    f->run.job = none;
+    for (size_t i = 0; i < 2; i++) {
+        f->compiles[i] = (rk_run_compile){.seq = i + 1,
+                                          .compiled = true,
+                                          .failed = i && second == RK_CAUSE_FAILED,
+                                          .name = none,
+                                          .by_bytes = none,
+                                          .compile_ns = (i + 1) * 1000000000};
+        f->items[i] = (rk_explained){.compile = &f->compiles[i], .step = RK_NO_STEP};
+    }
+    f->items[0].cause = RK_CAUSE_SHAPE;
+    f->items[1].cause = second;
+    f->run.compiles = f->compiles;
+    const rk_question question = {.known = true, .evidence = evidence};
+    f->explanation = (rk_explanation){.run = &f->run,
+                                      .items = f->items,
+                                      .count = 2,
+                                      .input_shapes = question,
+                                      .profile_or_sharding = question,
+                                      .hidden_branch = question};
+}
+
+// Prints to a file in place of standard output.
+static void expect_head(const fixture *f, const char *expected) {
+    char *folder = rk_test_tempdir();
+    rk_autofree char *path = rk_path_join(folder, "out");
+    RK_AUTO(rk_buf) text = {0};
+    int before = dup(STDOUT_FILENO);
+    (void)fflush(stdout);
+    assert_non_null(freopen(path, "w", stdout));
+    rk_explain_view_print(&f->explanation, &(rk_explain_how){.all = false});
+    (void)fflush(stdout);
+    assert_true(dup2(before, STDOUT_FILENO) >= 0);
+    (void)close(before);
+    rk_expect_ok(rk_fs_read(path, 1 << 20, &text));
+    if (!strstr(rk_buf_text(&text), expected))
+        fail_msg("'%s' is not in '%s'", expected, rk_buf_text(&text));
+    rk_test_tempdir_remove(folder);
+}
+
+static void the_second_program_of_a_start_is_said_to_need_no_change(void **state) {
+    (void)state;
+    fixture f;
+    make(&f, RK_CAUSE_PARAMETERS);
+    expect_head(&f, "2 compilations in 3.0 s: 2 of them have a cause, and cost 3.0 s\n");
+    f.items[1].is_startup = true;
+    expect_head(&f, "2 of them have a cause, and cost 3.0 s (1, with 2.0 s, needs no change)\n");
+}
+
+static void a_failure_is_no_cause_that_costs(void **state) {
+    (void)state;
+    fixture f;
+    make(&f, RK_CAUSE_FAILED);
+    expect_head(&f, "1 of them has a cause, and cost 1.0 s; 1 of them failed, after 2.0 s\n");
+}
+
+static void advice_that_is_no_cause_is_announced(void **state) {
+    (void)state;
+    fixture f;
+    rk_pattern pattern = {.kind = RK_PATTERN_EAGER_STARTUP, .summary = none, .advice = none};
+    make(&f, RK_CAUSE_FIRST);
+    f.explanation.patterns = &pattern;
+    f.explanation.pattern_count = 1;
+    expect_head(&f, "; there is other advice below\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_second_program_of_a_start_is_said_to_need_no_change),
+        cmocka_unit_test(a_failure_is_no_cause_that_costs),
+        cmocka_unit_test(advice_that_is_no_cause_is_announced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
