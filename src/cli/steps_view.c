@@ -24,14 +24,11 @@ static void print_mean(uint64_t sum, uint64_t count, rk_buf *out) {
 
 static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, const char *where,
                             rk_buf *out) {
-    enum { PARTS_MIN = 20 }; // a smaller mean would be shown as 0.0
-    if (PARTS_MIN * transfers < steps)
+    if (transfers == 0)
         return;
     rk_buf_add_text(out, ", ");
     print_mean(transfers, steps, out);
-    bool is_less = bytes > 0 && bytes < steps;
-    rk_buf_add_format(out, " %s (%s)", where,
-                      is_less ? "less than 1 B" : rk_text_bytes(bytes / steps).text);
+    rk_buf_add_format(out, " %s (%s)", where, rk_text_bytes(bytes / steps).text);
 }
 
 void rk_steps_print_average(const rk_process_steps *process, rk_buf *out) {

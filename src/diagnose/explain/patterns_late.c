@@ -143,6 +143,16 @@ static const rk_stack_frame *find_called(late *const *group, size_t count) {
     return strpbrk(called->function, ".<") ? NULL : called;
 }
 
+// Returns whether the places call a library for most of the operations.
+static bool calls_library(late *const *group, size_t count) {
+    size_t calls = 0;
+    for (size_t i = 0; i < count; i++) {
+        const rk_stack_frame *called = frame_at(&group[i]->stack, group[i]->depth + 1);
+        calls += called && !is_user(called);
+    }
+    return 2 * calls > count;
+}
+
 // Appends the lines of a group, so many calls below its places: "84", "84 and 85", "84, 85, 86, 88
 // and 2 more".
 static void add_lines(late *const *group, size_t group_count, size_t below, rk_buf *out) {
@@ -191,9 +201,11 @@ static void describe(late *const *group, size_t count, scope in, rk_pattern_text
         add_lines(group, count, 0, &text->summary);
     rk_buf_add_format(&text->advice,
                       "Put what %s calculate%s into a function, and jit that, so that it is one "
-                      "program; or read the values first (jax.device_get) and calculate with NumPy "
-                      "on the host, which compiles nothing.",
-                      what, in == SAME_LINE ? "s" : "");
+                      "program%s; or read the values first (jax.device_get) and calculate with "
+                      "NumPy on the host, which compiles nothing.",
+                      what, in == SAME_LINE ? "s" : "",
+                      calls_library(group, count) ? ", if the library that is called allows it"
+                                                  : "");
 }
 
 static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope in) {

@@ -52,30 +52,11 @@ static void a_compilation_alone_is_no_new_program(void **state) {
                  "no new programs in the steps (4 programs); compilations up to step 115");
 }
 
-static void expect_average(uint64_t transfers, uint64_t bytes, const char *text) {
-    RK_AUTO(rk_buf) out = {0};
-    rk_process_steps process = {
-        .count = 100,
-        .sums = {.executions = 200,
-                 .transfers = {.host_to_device = transfers, .host_to_device_bytes = bytes}}};
-    rk_steps_print_average(&process, &out);
-    assert_string_equal(rk_buf_text(&out), text);
-}
-
-static void a_mean_is_never_zero(void **state) {
-    (void)state;
-    expect_average(0, 0, "2 executions");
-    expect_average(4, 16, "2 executions");
-    expect_average(5, 20, "2 executions, 0.1 to the device (less than 1 B)");
-    expect_average(100, 400, "2 executions, 1 to the device (4 B)");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_curve_that_grows_again_names_the_steps),
         cmocka_unit_test(what_comes_after_the_last_step_is_no_step),
         cmocka_unit_test(a_compilation_alone_is_no_new_program),
-        cmocka_unit_test(a_mean_is_never_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

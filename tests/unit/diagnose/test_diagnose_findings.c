@@ -555,6 +555,7 @@ static void many_late_operations_of_a_line_are_one_finding(void **state) {
     // The journal of this run has no steps.
     expect_in(pattern->summary, "12 operations are compiled one by one, each as a program of its "
                                 "own, on one line");
+    expect_in(pattern->advice, "if the library that is called allows it; or read");
     expect_in(pattern->advice, "NumPy");
 }
 
@@ -591,7 +592,8 @@ static void late_operations_of_several_lines_are_one_finding(void **state) {
     assert_int_equal(pattern->member_count, 12);
     assert_int_equal(pattern->line, 9);
     expect_in(pattern->summary, "on lines 9 and 10");
-    expect_in(pattern->advice, "what these lines calculate");
+    expect_in(pattern->advice, "what these lines calculate into a function, and jit that, so that "
+                               "it is one program; or");
 }
 
 static void few_late_operations_of_several_lines_are_no_finding(void **state) {
