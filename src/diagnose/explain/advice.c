@@ -205,12 +205,9 @@ static const char *failed_advice(const rk_explained *item) {
                "example, has no LAPACK (lapack_…), which decompositions (jnp.linalg) and "
                "orthogonal initializers need: use another initializer or algorithm, or another "
                "plugin.";
-    return item->failed_before
-               ? "The compiler refused this program, as it did in an earlier run, so there is "
-                 "nothing to store: the error comes from the compiler, and the framework raised it "
-                 "at this call."
-               : "The compiler refused this program, so there is nothing to store: the error comes "
-                 "from the compiler, and the framework raised it at this call.";
+    return "The compiler refused this program, so there is nothing to store: the error comes from "
+           "the "
+           "compiler, and the framework raised it at this call.";
 }
 
 static const char *advice_for(const rk_run_model *run, const rk_explained *item) {
@@ -373,6 +370,8 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
         advise_on_constant(item, &text);
     else
         rk_buf_add_text(&text, advice);
+    if (item->failed_before)
+        rk_buf_add_text(&text, " It failed in an earlier run, too.");
     if (item->package)
         add_package(item, &text);
     RK_TRY(rk_buf_status(&text));

@@ -86,11 +86,12 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                           (unsigned long long)values.programs, values.programs == 1 ? "" : "s",
                           (unsigned long long)values.executions);
     else
-        rk_buf_add_text(out, known ? " It saves a part of these seconds: the one program takes "
-                                     "time to compile as well."
-                                   : " It saves a part of these seconds at most: with many layers "
-                                     "of equal shapes, the one program may take longer to compile "
-                                     "than these, which such layers share.");
+        rk_buf_add_text(
+            out, known ? " At most a part of these seconds is saved: the one program takes "
+                         "time to compile as well."
+                       : " At most a part of these seconds is saved: the one program takes "
+                         "time to compile as well, and with many layers of equal shapes maybe "
+                         "more, since such layers share the small programs.");
 }
 
 static void add_remedy(const struct library *library, const rk_startup_finding *found,

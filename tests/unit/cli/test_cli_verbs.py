@@ -1088,11 +1088,12 @@ class Runs(Case):
         self.assertIn("1 program failed to compile, after 2.0 s.", stats)
         self.assertIn("the compiler refused the program", stats)
         self.assertEqual(self.json("stats")["compiled"], 1)
+        self.assertNotIn("in an earlier run", text)
         self.assertIn("\nfailed  jit_step, 2.0 s, request 1\n  error: Mosaic failed\n", text)
         # It fails in the next start as well. A start before may differ, but not in this.
         self.write_run("29990101T000001Z-node1-3", refused, hit | {"seq": 2})
         text = self.ok("explain")
-        self.assertIn("as it did in an earlier run", text)
+        self.assertIn("It failed in an earlier run, too.", " ".join(text.split()))
         self.assertNotIn("What changed since the run before", text)
         compiled = refused | {"failed": False, "error": "", "key": "aa" * 32, "seq": 2}
         self.write_run("29990101T000001Z-node1-4", refused, compiled, compiled | {"key": "a1" * 32, "seq": 3})
