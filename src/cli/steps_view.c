@@ -24,11 +24,14 @@ static void print_mean(uint64_t sum, uint64_t count, rk_buf *out) {
 
 static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, const char *where,
                             rk_buf *out) {
-    if (transfers == 0)
+    enum { PARTS = 20 }; // a smaller mean rounds to 0.0
+    if (transfers == 0 || transfers < steps / PARTS)
         return;
     rk_buf_add_text(out, ", ");
     print_mean(transfers, steps, out);
-    rk_buf_add_format(out, " %s (%s)", where, rk_text_bytes(bytes / steps).text);
+    rk_buf_add_format(out, " %s", where);
+    if (bytes >= steps)
+        rk_buf_add_format(out, " (%s)", rk_text_bytes(bytes / steps).text);
 }
 
 void rk_steps_print_average(const rk_process_steps *process, rk_buf *out) {

@@ -52,11 +52,25 @@ static void a_compilation_alone_is_no_new_program(void **state) {
                  "no new programs in the steps (4 programs); compilations up to step 115");
 }
 
+static void a_transfer_in_few_steps_has_no_size(void **state) {
+    (void)state;
+    rk_process_steps process = {.count = 100, .sums = {.executions = 100}};
+    rk_journal_counts *transfers = &process.sums.transfers;
+    RK_AUTO(rk_buf) out = {0};
+    transfers->host_to_device = 10;
+    transfers->host_to_device_bytes = 40;
+    transfers->device_to_host = 4;
+    transfers->device_to_host_bytes = 4000;
+    rk_steps_print_average(&process, &out);
+    assert_string_equal(rk_buf_text(&out), "1 execution, 0.1 to the device");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_curve_that_grows_again_names_the_steps),
         cmocka_unit_test(what_comes_after_the_last_step_is_no_step),
         cmocka_unit_test(a_compilation_alone_is_no_new_program),
+        cmocka_unit_test(a_transfer_in_few_steps_has_no_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
