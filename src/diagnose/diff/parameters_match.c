@@ -7,17 +7,6 @@
 // The strictest criterion comes first.
 typedef enum criterion { NAME_AND_TYPE, NAME, TYPE, RANK, CRITERION_COUNT } criterion;
 
-uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims) {
-    rk_span shape, element;
-    if (value == RK_NO_ID)
-        return 0;
-    uint32_t type = index->model->values.items[value].type;
-    if (!rk_program_index_tensor(index->model, type, &shape, &element))
-        return type == RK_NO_ID ? 0 : index->node_hash[type];
-    uint64_t hash = rk_hash_span(RK_HASH_SEED, element);
-    return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
-}
-
 // Returns dimensions and element type of a parameter. False if it is no tensor.
 static bool find_type(const rk_program_index *index, uint32_t number, rk_span *out_dims,
                       rk_span *out_element) {
