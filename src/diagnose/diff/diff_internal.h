@@ -24,9 +24,6 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_differ_ops(rk_differ *d);
 
 RK_HIDDEN bool rk_differ_is_literal_result(const rk_program_index *index, uint32_t number);
 
-// Hashes the element type of a value, and its dimensions or, without `dims`, their number.
-RK_HIDDEN uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims);
-
 // Compares two matched items.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j);
 

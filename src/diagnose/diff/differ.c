@@ -1,5 +1,7 @@
 #include "diagnose/diff/differ_internal.h"
 
+#include "diagnose/diff/hash.h"
+
 rk_err *rk_differ_add(rk_differ *d, rk_difference_kind kind, const rk_differ_subject *subject,
                       rk_span attribute, rk_span before, rk_span after) {
     rk_span function = subject->place.function.len ? subject->place.function : subject->function;
@@ -102,4 +104,15 @@ uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) 
         value = index->model->operands.items[op->first_operand];
     }
     return value;
+}
+
+uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims) {
+    rk_span shape, element;
+    if (value == RK_NO_ID)
+        return 0;
+    uint32_t type = index->model->values.items[value].type;
+    if (!rk_program_index_tensor(index->model, type, &shape, &element))
+        return type == RK_NO_ID ? 0 : index->node_hash[type];
+    uint64_t hash = rk_hash_span(RK_HASH_SEED, element);
+    return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
 }

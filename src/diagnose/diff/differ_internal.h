@@ -71,6 +71,9 @@ RK_HIDDEN RK_NODISCARD bool rk_differ_is_about_sharding(rk_span name);
 RK_HIDDEN RK_NODISCARD bool rk_differ_begins(rk_span text, const char *with);
 RK_HIDDEN RK_NODISCARD bool rk_differ_ends(rk_span text, const char *with);
 
+// Hashes the element type of a value, and its dimensions or, without `dims`, their number.
+RK_HIDDEN uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims);
+
 // Compares two types without their layouts. Returns RK_DIFFERENCE_KIND_COUNT if they are equal.
 RK_HIDDEN rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after);
 

@@ -7,17 +7,6 @@
 // The strictest criterion comes first.
 typedef enum criterion { NAME_AND_TYPE, NAME, TYPE, RANK, CRITERION_COUNT } criterion;
 
-uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims) {
-    rk_span shape, element;
-    if (value == RK_NO_ID)
-        return 0;
-    uint32_t type = index->model->values.items[value].type;
-    if (!rk_program_index_tensor(index->model, type, &shape, &element))
-        return type == RK_NO_ID ? 0 : index->node_hash[type];
-    uint64_t hash = rk_hash_span(RK_HASH_SEED, element);
-    return dims ? rk_hash_span(hash, shape) : rk_hash_mix(hash, shape.len);
-}
-
 // Returns dimensions and element type of a parameter. False if it is no tensor.
 static bool find_type(const rk_program_index *index, uint32_t number, rk_span *out_dims,
                       rk_span *out_element) {
@@ -108,6 +97,9 @@ static bool same_types(const rk_differ *d) {
 
 // Matches what is open and has the same type, in any order.
 static void match_same_types(rk_differ *d) {
+    enum { PERMUTED_MAX = 4096 }; // limits the quadratic search
+    if (d->a->parameter_count > PERMUTED_MAX || d->b->parameter_count > PERMUTED_MAX)
+        return;
     for (uint32_t i = 0; i < d->a->parameter_count; i++) {
         if (d->parameter[i] != RK_NO_ID || d->a->parameters[i].name.len)
             continue;
@@ -252,12 +244,6 @@ static bool is_reordered(const rk_differ *d) {
     return false;
 }
 
-static bool same_types_in_other_order(const rk_differ *d) {
-    enum { PERMUTED_MAX = 4096 }; // limits the quadratic search
-    return d->a->parameter_count == d->b->parameter_count &&
-           d->a->parameter_count <= PERMUTED_MAX && same_types(d);
-}
-
 rk_err *rk_differ_match_parameters(rk_differ *d) {
     bool same_count = d->a->parameter_count == d->b->parameter_count;
     if (have_names(d->a) && have_names(d->b))
@@ -266,7 +252,7 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     bool reordered = is_reordered(d);
     match_by_use(d, true, SAME_TYPE);
     match_by_use(d, false, SAME_TYPE);
-    if (reordered || same_types_in_other_order(d))
+    if (reordered || (same_count && same_types(d)))
         match_same_types(d);
     match_by_use(d, true, SAME_ELEMENT_AND_RANK);
     match_by_use(d, true, SAME_DIMS);
