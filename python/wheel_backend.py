@@ -3,8 +3,8 @@
 `pip install ./python` after `make`. Needs nothing but the standard library. The build is ../build/release, or
 $REKINDLE_BUILD; its processor is this machine's, or $REKINDLE_WHEEL_MACHINE. scripts/wheel uses this module for the
 wheels that run on other machines. The command goes to the environment's bin and the libraries to its lib, where the
-command looks for them; completion scripts and man pages go to its share; the plugin goes into the package too, since `pip install --target` leaves out what goes
-elsewhere.
+command looks for them; completion scripts and man pages go to its share. The plugin goes into the package too, since
+`pip install --target` leaves out what goes elsewhere.
 """
 
 import base64

@@ -80,13 +80,11 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     bool torch = rk_explained_is_torch(item);
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
-                       "and mask "
-                       "what is padded; in a training, drop_last=True drops the remainder instead "
-                       "(in an evaluation, that changes the result)."
+                       "and mask what is padded; in a training, drop_last=True drops the "
+                       "remainder instead (in an evaluation, that changes the result)."
                      : "This looks like the last batch, which is smaller. Pad it to the full size "
-                       "and mask "
-                       "what is padded; in a training, you may drop the remainder instead (in an "
-                       "evaluation, that changes the result).";
+                       "and mask what is padded; in a training, you may drop the remainder "
+                       "instead (in an evaluation, that changes the result).";
     if (can_be_padded(item))
         return rk_advice_on_sizes(torch);
     return "Each shape has a program of its own, which is compiled once and stored. These shapes "
