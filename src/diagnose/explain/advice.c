@@ -205,9 +205,8 @@ static const char *failed_advice(const rk_explained *item) {
                "example, has no LAPACK (lapack_…), which decompositions (jnp.linalg) and "
                "orthogonal initializers need: use another initializer or algorithm, or another "
                "plugin.";
-    return "The compiler refused this program, so there is nothing to store: the error comes from "
-           "the "
-           "compiler, and the framework raised it at this call.";
+    return "The compiler refused this program, so there is nothing to store: the error comes "
+           "from the compiler, and the framework raised it at this call.";
 }
 
 static const char *advice_for(const rk_run_model *run, const rk_explained *item) {

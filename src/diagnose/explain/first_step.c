@@ -69,6 +69,10 @@ static bool same_function(const rk_stack_frame *a, const rk_stack_frame *b) {
            strcmp(a->file, b->file) == 0;
 }
 
+bool rk_is_user_frame(const rk_stack_frame *frame) {
+    return rk_file_owner_of(rk_span_text(frame->file)) == RK_FILE_USER;
+}
+
 rk_err *rk_step_stack(const rk_explainer *e, size_t process, rk_stack *out_stack) {
     RK_AUTO(rk_loaded) loaded = {0};
     const rk_known *step = find_step(e, process);

@@ -208,19 +208,10 @@ static void write_names(const rk_members *members, bool (*counts)(const rk_diffe
         rk_buf_add_format(out, " and %zu more", more);
 }
 
-// How often the process executed the program; UINT64_MAX if it is not known.
-static uint64_t count_executions(const rk_run_model *run, const rk_run_compile *of) {
-    uint64_t count = UINT64_MAX;
-    for (size_t i = 0; i < run->executed_count; i++)
-        if (run->executed[i].process == of->process && strcmp(run->executed[i].key, of->key) == 0)
-            count = run->executed[i].executions; // the last one counts
-    return count;
-}
-
 // Finds the program that creates the values and runs again after the one that adds to them: the
 // program that `item` is compared with, or a later version of it. NULL if neither runs again.
 static const rk_run_compile *find_creator(const rk_explainer *e, const rk_explained *item) {
-    if (count_executions(e->run, item->nearest_of) > 1)
+    if (rk_explain_executions(e->run, item->nearest_of) != 1) // an unknown number counts as many
         return item->nearest_of;
     for (size_t i = 0; i < e->out->count; i++) {
         const rk_explained *other = &e->out->items[i];

@@ -39,10 +39,6 @@ static bool is_late(const rk_explanation *x, const rk_explained *item, size_t pr
            !rk_is_in_pattern(x, item);
 }
 
-static bool is_user(const rk_stack_frame *frame) {
-    return rk_file_owner_of(rk_span_text(frame->file)) == RK_FILE_USER;
-}
-
 // The frame at a depth; 0 is the outermost one. NULL if the stack is not so deep.
 static const rk_stack_frame *frame_at(const rk_stack *stack, size_t depth) {
     return depth < stack->count ? &stack->frames[stack->count - 1 - depth] : NULL;
@@ -64,12 +60,12 @@ static size_t leaves_at(const rk_stack *stack, const rk_stack *step) {
 static void find_place(late *one, const rk_stack *step) {
     size_t count = one->stack.count;
     one->depth = step->count > 0 ? leaves_at(&one->stack, step) : count;
-    while (one->depth < count && !is_user(frame_at(&one->stack, one->depth)))
+    while (one->depth < count && !rk_is_user_frame(frame_at(&one->stack, one->depth)))
         one->depth++;
     if (one->depth < count)
         return;
     for (size_t i = 0; i < count && one->depth == count; i++)
-        if (is_user(&one->stack.frames[i]))
+        if (rk_is_user_frame(&one->stack.frames[i]))
             one->depth = count - 1 - i;
 }
 
@@ -80,7 +76,7 @@ static const rk_stack_frame *place_of(const late *one) {
 // The line of a function of the user, so many calls below the place; NULL if there is none.
 static const rk_stack_frame *called_by(const late *one, size_t calls) {
     const rk_stack_frame *called = frame_at(&one->stack, one->depth + calls);
-    return called && is_user(called) ? called : NULL;
+    return called && rk_is_user_frame(called) ? called : NULL;
 }
 
 static rk_err *collect(const rk_explainer *e, size_t process, lates *out_list) {
@@ -148,7 +144,7 @@ static bool calls_library(late *const *group, size_t count) {
     size_t calls = 0;
     for (size_t i = 0; i < count; i++) {
         const rk_stack_frame *called = frame_at(&group[i]->stack, group[i]->depth + 1);
-        calls += called && !is_user(called);
+        calls += called && !rk_is_user_frame(called);
     }
     return 2 * calls > count;
 }

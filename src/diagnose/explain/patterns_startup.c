@@ -52,10 +52,6 @@ static bool is_much(const startup *self, size_t count, uint64_t cost_ns) {
            (double)cost_ns >= SHARE_MIN * (double)self->all_ns;
 }
 
-static bool is_user(const rk_stack_frame *frame) {
-    return rk_file_owner_of(rk_span_text(frame->file)) == RK_FILE_USER;
-}
-
 // The frame at a depth of the path; 0 is the outermost one.
 static const rk_stack_frame *frame_at(const rk_startup_origin *o, size_t depth) {
     return &o->stack.frames[o->stack.count - 1 - (o->first + depth)];
@@ -107,9 +103,9 @@ static void remove_comprehensions(rk_stack *stack) {
 // The path ends where the user's code calls a library, or a layer of a model: what these call back
 // is part of that call.
 static void find_path(rk_startup_origin *o) {
-    while (has_frame(o, 0) && !is_user(frame_at(o, 0)))
+    while (has_frame(o, 0) && !rk_is_user_frame(frame_at(o, 0)))
         o->first++;
-    while (has_frame(o, o->length) && is_user(frame_at(o, o->length)) &&
+    while (has_frame(o, o->length) && rk_is_user_frame(frame_at(o, o->length)) &&
            !(o->length && is_method_of_layer(frame_at(o, o->length))))
         o->length++;
 }
@@ -286,7 +282,7 @@ static void forget_variants(rk_explanation *x, const rk_startup_group *g) {
 // Returns whether jax.jit may take the called function as it is: a plain function of the user's own
 // file. A method may keep state, and the functions of libraries may do anything.
 static bool is_plain_function(const rk_stack_frame *called) {
-    return called->function && is_user(called) && !strpbrk(called->function, ".<") &&
+    return called->function && rk_is_user_frame(called) && !strpbrk(called->function, ".<") &&
            strcmp(called->function, "main") != 0;
 }
 

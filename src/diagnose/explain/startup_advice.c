@@ -1,4 +1,6 @@
 // What to do about a start that compiles operation by operation.
+#include <inttypes.h>
+
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/startup_internal.h"
 
@@ -80,11 +82,11 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
     if (repeats)
         rk_buf_add_format(out,
                           " Compare both before you keep it, since the one program may take "
-                          "longer to compile: %llu program%s of random values ran %llu times here, "
+                          "longer to compile: %" PRIu64 " program%s of random values ran %" PRIu64
+                          " times here, "
                           "because values of equal shapes, as in repeated layers, share a program; "
                           "the one program holds a copy for each of these times.",
-                          (unsigned long long)values.programs, values.programs == 1 ? "" : "s",
-                          (unsigned long long)values.executions);
+                          values.programs, values.programs == 1 ? "" : "s", values.executions);
     else
         rk_buf_add_text(
             out, known ? " At most a part of these seconds is saved: the one program takes "
