@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "cli/command_file.h"
+#include "cli/env.h"
 #include "cli/executable.h"
 #include "cli/fail.h"
 #include "cli/python_path.h"
@@ -105,11 +106,6 @@ static void find_packages(const char *python, packages *found) {
         look_in(home, ".local/lib/python3*/site-packages", found);
 }
 
-static bool is_set(const char *variable) {
-    const char *value = getenv(variable);
-    return value && value[0];
-}
-
 // Quotes text for a shell if it needs quotes.
 static void add_word(rk_buf *out, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -126,19 +122,19 @@ static void add_lines(const char *python, const packages *found, rk_buf *out) {
     rk_buf_add_format(&path, "%s/%s", folder, plugin_file);
     rk_buf_add_text(out,
                     "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU "
-                    "plugin. (It has "
-                    "no LAPACK: most of jnp.linalg and orthogonal initializers fail on it.)\n");
+                    "plugin. (It has no LAPACK: most of jnp.linalg and orthogonal initializers "
+                    "fail on it.)\n");
     if (!found->plugin) {
         rk_buf_add_text(out, "  ");
         add_word(out, python);
         rk_buf_add_text(out, " -m pip install xla-cpu-pjrt\n");
     }
-    if (found->jax && !is_set("PJRT_NAMES_AND_LIBRARY_PATHS")) {
+    if (found->jax && !rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS")) {
         rk_buf_add_text(out, "  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:");
         add_word(out, rk_need_text(&path));
         rk_buf_add_text(out, found->torch_xla ? "   # for JAX\n" : "\n");
     }
-    if (found->torch_xla && !is_set("PJRT_LIBRARY_PATH")) {
+    if (found->torch_xla && !rk_env_is_set("PJRT_LIBRARY_PATH")) {
         rk_buf_add_text(out, "  export PJRT_DEVICE=LIBRARY PJRT_LIBRARY_PATH=");
         add_word(out, rk_need_text(&path));
         rk_buf_add_text(out, found->jax ? "   # for PyTorch/XLA\n" : "\n");
@@ -147,13 +143,14 @@ static void add_lines(const char *python, const packages *found, rk_buf *out) {
 
 bool rk_builtin_cpu_add_remedy(const char *command, rk_buf *out) {
     rk_autofree char *python = find_python(command);
-    if (!python || (is_set("PJRT_NAMES_AND_LIBRARY_PATHS") && is_set("PJRT_LIBRARY_PATH")))
+    if (!python ||
+        (rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS") && rk_env_is_set("PJRT_LIBRARY_PATH")))
         return false;
     __attribute__((cleanup(packages_cleanup))) packages found = {0};
     ask_for_packages(python, &found);
     find_packages(python, &found);
-    bool for_jax = found.jax && !is_set("PJRT_NAMES_AND_LIBRARY_PATHS");
-    bool for_torch = found.torch_xla && !is_set("PJRT_LIBRARY_PATH");
+    bool for_jax = found.jax && !rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS");
+    bool for_torch = found.torch_xla && !rk_env_is_set("PJRT_LIBRARY_PATH");
     if (!for_jax && !for_torch)
         return false;
     add_lines(python, &found, out);

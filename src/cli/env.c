@@ -1,5 +1,6 @@
 #include "cli/env.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,4 +52,9 @@ void rk_env_set(rk_env *env, const char *name, const char *value) {
 
 void rk_env_put_in_force(rk_env *env) {
     environ = env->items;
+}
+
+bool rk_env_is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value && value[0];
 }

@@ -3,6 +3,7 @@
 // code may be reading.)
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct rk_env {
@@ -14,6 +15,9 @@ void rk_env_cleanup(rk_env *env);
 void rk_env_copy(rk_env *env); // copies the process's environment; `env` must be zeroed
 const char *rk_env_get(const rk_env *env, const char *name); // borrowed; NULL if not set
 void rk_env_set(rk_env *env, const char *name, const char *value);
+
+// True if a variable of this process is set and not empty.
+bool rk_env_is_set(const char *variable);
 
 // Makes `env` the environment of this process. Call again after each change. `env` must live until
 // the process ends.

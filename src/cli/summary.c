@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -12,6 +11,7 @@
 #include "base/fs.h"
 #include "base/temporary.h"
 #include "cli/builtin_cpu.h"
+#include "cli/env.h"
 #include "cli/fail.h"
 #include "cli/run_view.h"
 #include "cli/text.h"
@@ -160,14 +160,10 @@ static rk_err *try_store(const char *directory) {
     return try_to_write(directory);
 }
 
-static bool is_set(const char *variable) {
-    const char *value = getenv(variable);
-    return value && value[0];
-}
-
 // A job with a plugin may fail before it loads it.
 static void add_possible_reasons(int exit_status, rk_buf *out) {
-    bool names_plugin = is_set("PJRT_NAMES_AND_LIBRARY_PATHS") || is_set("PJRT_LIBRARY_PATH");
+    bool names_plugin =
+        rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS") || rk_env_is_set("PJRT_LIBRARY_PATH");
     if (exit_status != 0)
         rk_buf_add_format(out, "; the command ended with status %d, maybe before it used one",
                           exit_status);
