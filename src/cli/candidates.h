@@ -7,7 +7,7 @@
 
 // Appends one line for each word that may replace the last of `words`, which are the words after
 // `rekindle`, up to the cursor: the word, a tab, and a description, which may be empty. A line that
-// begins with a colon asks the shell to list words of its own:
+// begins with a colon tells the shell to add its own candidates:
 //   ":files", ":folders": paths
 //   ":command N": commands and their arguments; the command is words[N]
 // Appends nothing if nothing is known. Words are taken as bash splits them (`--run`, `=`, `la`) and

@@ -14,7 +14,7 @@ typedef struct rk_opt {
     bool *flag;                 // set to true; NULL for an option with a value
     const char **value;         // set to the value, which is never empty; borrowed from argv
     const char *variable;       // the environment variable that the value is for; NULL for none
-    const char *value_name;     // "N"; shells complete DIR, FILE and RUN as what they say
+    const char *value_name;     // "N"; for DIR, FILE and RUN, shells complete folders, files, runs
     const char *const *choices; // all values, NULL-terminated; NULL if there are others
     const char *help;
 } rk_opt;

@@ -9,6 +9,7 @@ typedef void (*rk_stored_word_fn)(void *context, const char *word, const char *d
 // `prefix` begins with a dash.
 void rk_stored_runs(const char *prefix, rk_stored_word_fn visit, void *context);
 
-// Entries whose words begin with `prefix`, newest first. Without a prefix each entry has one word:
-// its name, or the beginning of its key if it shares its name. With a prefix both count.
+// Entries whose words begin with `prefix`, newest first. Without a prefix, each entry has one word:
+// its name, or the beginning of its key if other entries have the same name. With a prefix, name
+// and key are both compared with it.
 void rk_stored_keys(const char *prefix, rk_stored_word_fn visit, void *context);

@@ -226,7 +226,7 @@ typedef struct rk_run_failures {
 
 rk_run_failures rk_run_count_failed(const rk_run_model *model);
 
-// Returns how many hits were for a program that the run had compiled before itself.
+// Returns how many hits were for a program that the same run had compiled earlier.
 uint64_t rk_run_count_repeated(const rk_run_model *model);
 // True if the executable of `compile` was lost in this way.
 bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile);

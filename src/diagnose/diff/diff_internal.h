@@ -4,7 +4,7 @@
 #include "diagnose/diff/differ_internal.h"
 
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_match_parameters(rk_differ *d);
-// Matches parameters without names from which both programs compute the same, in any order.
+// Matches parameters without names, in any order, if both programs compute the same from them.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_match_structure(rk_differ *d);
 // Returns whether inputs of this type (rk_differ_hash_type) were paired by their type alone.
 RK_HIDDEN bool rk_differ_is_guessed(const rk_differ *d, uint64_t type);

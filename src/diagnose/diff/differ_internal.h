@@ -11,7 +11,7 @@ typedef struct rk_differ {
     uint32_t *parameter;           // owned: partner in b of each parameter of a
     uint32_t *parameter_back;      // reverse of `parameter`, in the same allocation
     uint32_t *function;            // owned: partner in b of each function of a
-    // Types of which inputs were paired by their type alone; if it is full, more may be.
+    // The types whose inputs were paired by type alone. If the array is full, any type may be one.
     uint64_t guessed[32];
     size_t guessed_count;
     rk_program_diff *out; // borrowed
@@ -76,8 +76,3 @@ RK_HIDDEN uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t v
 
 // Compares two types without their layouts. Returns RK_DIFFERENCE_KIND_COUNT if they are equal.
 RK_HIDDEN rk_difference_kind rk_differ_types(const rk_differ *d, uint32_t before, uint32_t after);
-
-// Returns whether the operation only changes the layout: a reshape or a transpose.
-RK_HIDDEN bool rk_differ_is_layout_op(rk_span name);
-// Returns the value before reshapes and transposes.
-RK_HIDDEN uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value);

@@ -73,8 +73,8 @@ RK_HIDDEN bool rk_explain_is_additional(const rk_explainer *e, size_t index);
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, size_t index,
                                                   const rk_loaded *loaded, rk_explained *item);
 
-// Finds repeated blocks in a program: the entry function's if they are most of the program, else
-// those of any function, as minor ones.
+// Finds repeated blocks in a program. Takes the blocks of the entry function if they are most of
+// the program, otherwise those of any function, which it marks as minor.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks);
 
 // An operation that binds a program to the process that made it: most often a callback into the
@@ -92,9 +92,9 @@ RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *in
 
 // Puts the rarest change of each compilation with several causes first, and sets the cause by it.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
-// Returns whether the first change of an item stays: no other compilation has this change, and none
-// of the process after the item is compared with the same earlier program. Accumulation does not
-// count.
+// Returns whether the first change of an item is permanent: no other compilation has this change,
+// and no later compilation of the same process is compared with the same earlier program.
+// Compilations that accumulate do not count.
 RK_HIDDEN RK_NODISCARD bool rk_explain_is_new_for_good(const rk_explanation *x,
                                                        const rk_explained *item);
 

@@ -29,8 +29,8 @@ typedef struct rk_explained {
         was_lost; // an earlier run compiled the program, and ended before the executable was stored
     bool failed_before; // the compiler refused the program in an earlier run, too
     rk_removal removal; // what removed the executable that an earlier run stored
-    // The program takes inputs (an optimizer's state) that an earlier program of the process made,
-    // which was executed once. It is compiled once, too.
+    // The program takes inputs (an optimizer's state) that an earlier program of the process made.
+    // The process executed that earlier program once, and compiles this one once.
     bool is_startup;
     char
         *package; // the package that binds the program to its process; owned; NULL: the user's code
@@ -120,7 +120,7 @@ bool rk_explained_is_unread(const rk_explained *explained);
 // True if versions of libraries changed that may be the reason for the program's differences.
 bool rk_explained_has_libraries(const rk_explained *explained);
 
-// True if all that differs are inputs in whose place the other program has constants.
+// True if the programs differ only in inputs that are constants in the other program.
 bool rk_explained_is_constant(const rk_explained *explained);
 
 // The first difference that is a cause; NULL if there is none.

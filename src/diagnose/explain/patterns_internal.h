@@ -26,10 +26,10 @@ RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const
 // Returns how many programs a process had executed before a request; UINT64_MAX if it is not known.
 RK_HIDDEN uint64_t rk_executions_at(const rk_explainer *e, size_t process, uint64_t request);
 
-// Returns the number of the first request of a process for the program of its steps. This program
-// is, of the user's own programs, the one that executed the most operations in all; in a process
-// that was killed, the first large one. All earlier requests belong to the start. UINT64_MAX if
-// there is no such program.
+// Returns the number of the first request of a process for the program of its steps. This is the
+// program of the user that executed the most operations in all; if the process was killed, it is
+// the first large program. All earlier requests belong to the start. UINT64_MAX if there is no such
+// program.
 RK_HIDDEN uint64_t rk_first_step_request(const rk_explainer *e, size_t process);
 
 // Takes the call stack of the program of the steps; empty if it is not known. The caller cleans it

@@ -2,9 +2,9 @@
 // caller passes in these events while the job runs, from one thread at a time. Costs some
 // nanoseconds per execution, and 130 KiB of memory.
 //
-// Only programs that may carry the work take part in patterns. From the role of a program
-// (rk_step_program) follows its score: large programs that return the state that they got (a
-// training step, an update of parameters) have a high one. The reference is the program with the
+// Only programs that may carry the work take part in patterns. Each program has a score, which
+// follows from its role (rk_step_program): large programs that return the state that they got (a
+// training step, an update of parameters) have a high score. The reference is the program with the
 // highest score that was executed three times. Light programs are those that are small beside it,
 // or that return little of what they got: operations of the framework, initialization, evaluations.
 // Their executions only count as part of the step around them. When the reference changes, a

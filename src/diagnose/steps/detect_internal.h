@@ -57,7 +57,7 @@ typedef struct rk_step_detector_entry {
     rk_step_detector_totals before; // as of the execution before it; of a gap: the same as `totals`
     rk_step_detector_totals totals; // including this execution, or the last one of the gap
     uint32_t program;
-    // Distinct ones in its step, without and with this execution.
+    // Distinct programs in its step: before this execution, and including it.
     uint32_t programs_before, programs;
 } rk_step_detector_entry;
 
@@ -147,8 +147,8 @@ RK_HIDDEN rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
 RK_HIDDEN void rk_step_detector_note_repetition(rk_step_detector *r, uint32_t program);
 // Returns the number of a gap of this length; UINT32_MAX if it is too short to count.
 RK_HIDDEN uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length);
-// Returns whether a light program is large. It is an evaluation, an attack on the model or the
-// like, and small programs that follow it belong to it.
+// Returns whether a light program is large. A large light program is an evaluation, an attack on
+// the model or the like; the small programs that follow belong to it, not to an optimizer.
 RK_HIDDEN bool rk_step_detector_ends_gap(const rk_step_detector *r,
                                          const rk_step_detector_program *light);
 // Makes the program, which is about to be executed, the reference if its score is higher and it was
@@ -173,8 +173,8 @@ RK_HIDDEN bool rk_step_detector_is_similar(const rk_step_detector_program *a,
 RK_HIDDEN void rk_step_detector_count_program(rk_step_detector *r, uint32_t program);
 // The same for an entry: it is now part of the open step.
 RK_HIDDEN void rk_step_detector_count_entry(rk_step_detector *r, rk_step_detector_entry *entry);
-// Counts the distinct programs of the open step anew: it may have begun before the executions
-// since.
+// Counts the distinct programs of the open step anew, from the executions since its start. Called
+// when the start of the open step has changed.
 RK_HIDDEN void rk_step_detector_recount(rk_step_detector *r);
 // Closes the open step at these totals: as a step of the pattern `id`, or for 0 as executions in no
 // step.
