@@ -37,10 +37,10 @@ static void print_place(const char *file, uint32_t line, size_t indent, FILE *ou
 typedef struct counts {
     size_t compiled, failed;
     size_t again;      // compiled, with a cause
-    size_t startup;    // of these: second programs of the start, which need no change
+    size_t no_change;  // of these: need no change
     size_t repeated;   // loaded, with a cause
     size_t uncompared; // compiled, and not to be compared with others
-    uint64_t all_ns, failed_ns, again_ns, startup_ns, repeated_ns;
+    uint64_t all_ns, failed_ns, again_ns, no_change_ns, repeated_ns;
 } counts;
 
 static counts count(const rk_explanation *x) {
@@ -53,8 +53,9 @@ static counts count(const rk_explanation *x) {
         c.all_ns += item->compile->compile_ns;
         if (!has_cause)
             continue;
-        c.startup += item->is_startup;
-        c.startup_ns += item->is_startup ? rk_explained_cost_ns(item) : 0;
+        bool no_change = rk_explained_needs_no_change(item);
+        c.no_change += no_change;
+        c.no_change_ns += no_change ? rk_explained_cost_ns(item) : 0;
         bool failed = item->cause == RK_CAUSE_FAILED;
         *(failed ? &c.failed : item->is_loaded ? &c.repeated : &c.again) += 1;
         *(failed            ? &c.failed_ns
@@ -73,9 +74,9 @@ static void add_causes_count(const counts *c, rk_buf *out) {
     rk_buf_add_format(out, ": %s%zu of them %s a cause, and cost %s%s",
                       rk_style(RK_STYLE_NOTICE, stdout), c->again, c->again == 1 ? "has" : "have",
                       rk_text_seconds(c->again_ns).text, rk_style(RK_STYLE_NONE, stdout));
-    if (c->startup)
-        rk_buf_add_format(out, " (%zu, with %s, need%s no change)", c->startup,
-                          rk_text_seconds(c->startup_ns).text, c->startup == 1 ? "s" : "");
+    if (c->no_change)
+        rk_buf_add_format(out, " (%zu, with %s, need%s no change)", c->no_change,
+                          rk_text_seconds(c->no_change_ns).text, c->no_change == 1 ? "s" : "");
 }
 
 static void add_failed_count(const counts *c, rk_buf *out) {
@@ -269,15 +270,18 @@ typedef struct finding {
     uint64_t cost_ns;
 } finding;
 
-static bool is_last(const finding *one) {
-    return one->pattern && one->pattern->is_after_causes;
+// Causes come first, then patterns that are only advice, then causes that need no change.
+static int rank_of(const finding *one) {
+    if (one->pattern)
+        return one->pattern->is_after_causes ? 1 : 0;
+    return rk_explained_needs_no_change(one->item) ? 2 : 0;
 }
 
-// The costliest first, but after all causes the patterns that are only advice.
+// Of equal rank the costliest first.
 static int costly_first(const void *a, const void *b) {
     const finding *x = a, *y = b;
-    if (is_last(x) != is_last(y))
-        return is_last(x) ? 1 : -1;
+    if (rank_of(x) != rank_of(y))
+        return rank_of(x) - rank_of(y);
     if (x->cost_ns != y->cost_ns)
         return x->cost_ns > y->cost_ns ? -1 : 1;
     if (!x->pattern != !y->pattern)

@@ -180,9 +180,10 @@ uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char
     return programs->count - 1;
 }
 
-bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_users) {
+bool rk_programs_know(const rk_programs *programs, uint32_t count, const char *name,
+                      bool *out_is_users) {
     uint32_t number = number_of_name(read_name(name, out_is_users));
-    for (uint32_t i = 0; i < programs->count && *out_is_users; i++)
+    for (uint32_t i = 0; i < programs->count && i < count && *out_is_users; i++)
         if (programs->items[i].step.name == number && programs->items[i].step.is_user_name)
             return true;
     return false;

@@ -32,9 +32,10 @@ void rk_programs_cleanup(rk_programs *programs);
 
 void rk_programs_set_role(rk_step_program *step, const rk_program_role *role);
 
-// True if there is a program with that name, and the user gave it. `*out_is_users`: the user gave
-// the name; other names distinguish no functions.
-bool rk_programs_know(const rk_programs *programs, const char *name, bool *out_is_users);
+// True if one of the first `count` programs has that name, and the user gave it. `*out_is_users`:
+// the user gave the name; other names distinguish no functions.
+bool rk_programs_know(const rk_programs *programs, uint32_t count, const char *name,
+                      bool *out_is_users);
 
 // True for the name of a primitive that JAX runs outside of any jitted function, with a function of
 // the user inside: "jit_scan". Such a name does not identify the function. Also true for the names

@@ -193,9 +193,9 @@ uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const 
     return state.executions;
 }
 
-bool rk_steps_know_name(const char *name, bool *out_is_users) {
+bool rk_steps_know_name(const char *name, uint32_t count, bool *out_is_users) {
     (void)pthread_mutex_lock(&mutex);
-    bool known = rk_programs_know(&programs, name, out_is_users);
+    bool known = rk_programs_know(&programs, count, name, out_is_users);
     (void)pthread_mutex_unlock(&mutex);
     return known;
 }
@@ -252,6 +252,7 @@ void rk_steps_get_state(rk_steps_state *out_state) {
         .is_marked = state.is_marked,
         .score = state.score,
         .compiles = compiles,
+        .programs = programs.count,
         .since_growth_ns = rk_monotonic_ns() - grown_ns,
     };
     (void)pthread_mutex_unlock(&mutex);

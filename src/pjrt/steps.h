@@ -61,9 +61,9 @@ uint64_t rk_steps_add_executable(const PJRT_LoadedExecutable *executable, const 
                                  rk_span code, const char *name, const rk_program_role *role,
                                  bool is_real);
 
-// True if the process has compiled or loaded a program with that name, and the user gave it.
-// `*out_is_users`: the user gave the name; other names distinguish no functions.
-bool rk_steps_know_name(const char *name, bool *out_is_users);
+// True if one of the first `count` programs that the process compiled or loaded has that name, and
+// the user gave it. `*out_is_users`: the user gave the name; other names distinguish no functions.
+bool rk_steps_know_name(const char *name, uint32_t count, bool *out_is_users);
 
 // Called before the executable is destroyed.
 void rk_steps_forget(const PJRT_LoadedExecutable *executable);
@@ -79,6 +79,7 @@ typedef struct rk_steps_state {
     bool is_marked;             // the program marks its steps
     uint32_t score;             // the highest score of a program in a step
     uint64_t compiles;          // calls of the plugin's compiler
+    uint32_t programs;          // distinct programs compiled, loaded or executed
     uint64_t since_growth_ns;   // since a program was last compiled, or used for the first time
 } rk_steps_state;
 void rk_steps_get_state(rk_steps_state *out_state);

@@ -105,9 +105,12 @@ static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool
     // Read in this order, because is_guessed is set before is_warm.
     bool was_warm = atomic_load(&is_warm);
     *out_doubtful = atomic_load(&is_guessed);
+    const char *because = reason_to_be_warm(runtime, state);
+    // A function that came after warm-up has its own: until nothing new came for as long again.
+    if (because && kind == RK_WARMUP_AUTO)
+        rk_late_settle(state->programs);
     if (was_warm)
         return true;
-    const char *because = reason_to_be_warm(runtime, state);
     bool by_steps = kind == RK_WARMUP_AUTO || kind == RK_WARMUP_STEPS;
     if (because)
         atomic_store(&has_begun, true);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "diagnose/diff/framework.h"
 #include "diagnose/diff/quick.h"
 #include "pjrt/programs.h"
 #include "pjrt/steps.h"
@@ -12,11 +13,14 @@ typedef struct seen_program {
     rk_quick_program *program; // owned
     rk_key key;
     bool has_key;
+    bool is_recent; // came after the latest rk_late_settle
 } seen_program;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards `seen` and `seen_count`
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards all below
 static seen_program seen[SEEN_MAX];                       // used as a ring
 static size_t seen_count;                                 // programs ever added
+// The programs of the process at the latest rk_late_settle; without a call, all programs.
+static uint32_t settled_programs = UINT32_MAX;
 
 void rk_late_cleanup(rk_late *late) {
     rk_buf_cleanup(&late->name);
@@ -47,10 +51,21 @@ void rk_late_remember(const rk_request *r) {
     if (program && !is_remembered(r)) {
         seen_program *slot = &seen[seen_count++ % SEEN_MAX];
         forgotten = slot->program;
-        *slot = (seen_program){.program = program, .key = r->key, .has_key = r->has_key};
+        *slot = (seen_program){.program = program,
+                               .key = r->key,
+                               .has_key = r->has_key,
+                               .is_recent = settled_programs != UINT32_MAX};
     }
     (void)pthread_mutex_unlock(&mutex);
     rk_quick_program_free(forgotten);
+}
+
+void rk_late_settle(uint32_t programs) {
+    (void)pthread_mutex_lock(&mutex);
+    settled_programs = programs;
+    for (size_t i = 0; i < SEEN_MAX; i++)
+        seen[i].is_recent = false;
+    (void)pthread_mutex_unlock(&mutex);
 }
 
 static const char *remedy_of(rk_cause cause) {
@@ -88,15 +103,40 @@ static bool explain_known(const rk_request *r, rk_late *late) {
     return false;
 }
 
-// Called with the mutex held. If the name does not identify the function, the cause does.
-static bool is_new(const rk_sketch *sketch, rk_cause cause) {
-    bool is_users, known = rk_steps_know_name(sketch->module, &is_users);
-    bool is_other =
-        cause == RK_CAUSE_FIRST || cause == RK_CAUSE_STRUCTURE || cause == RK_CAUSE_PARAMETERS;
-    if (!is_users)
-        return is_other;
-    return !known || rk_sketch_is_eager(sketch) ||
-           (is_other && rk_programs_is_anonymous(sketch->module));
+// Called with the mutex held, like the functions below. Returns whether the name alone shows that
+// the program is new.
+static bool has_new_name(const rk_sketch *sketch) {
+    bool is_users, known = rk_steps_know_name(sketch->module, settled_programs, &is_users);
+    return is_users && (!known || rk_is_framework_operation(sketch));
+}
+
+// Returns whether earlier programs have that name, and all of them are other functions.
+static bool is_other_function(const rk_quick_program *program) {
+    const char *name = rk_quick_program_sketch(program)->module;
+    bool is_found = false;
+    for (size_t i = 0; i < SEEN_MAX; i++) {
+        const rk_quick_program *other = seen[i].program;
+        if (!other || seen[i].is_recent ||
+            strcmp(rk_quick_program_sketch(other)->module, name) != 0)
+            continue;
+        if (!rk_quick_are_two_functions(other, program))
+            return false;
+        is_found = true;
+    }
+    return is_found;
+}
+
+// For a program whose name is not new. `nearest`: the most similar earlier program, or NULL.
+static bool is_new_function(const rk_quick_program *program, rk_cause cause,
+                            const seen_program *nearest) {
+    const char *name = rk_quick_program_sketch(program)->module;
+    bool is_users;
+    (void)rk_steps_know_name(name, 0, &is_users);
+    if (is_users && !rk_programs_is_anonymous(name))
+        return is_other_function(program);
+    // The name does not identify the function, but the cause does.
+    return cause == RK_CAUSE_FIRST || cause == RK_CAUSE_STRUCTURE || cause == RK_CAUSE_PARAMETERS ||
+           (nearest && nearest->is_recent);
 }
 
 static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {
@@ -113,13 +153,16 @@ static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {
 static void compare(const rk_request *r, const rk_quick_program *program, rk_late *late) {
     const rk_quick_program *latest_last[SEEN_MAX];
     (void)pthread_mutex_lock(&mutex);
+    late->is_new = has_new_name(rk_quick_program_sketch(program));
     if (!explain_known(r, late)) {
         rk_quick_verdict verdict;
         for (size_t i = 0; i < SEEN_MAX; i++)
             latest_last[i] = seen[(seen_count + i) % SEEN_MAX].program;
         rk_quick_classify(program, latest_last, SEEN_MAX, &verdict);
         add_verdict(&verdict, late);
-        late->is_new = is_new(rk_quick_program_sketch(program), verdict.cause);
+        const seen_program *nearest =
+            verdict.nearest < SEEN_MAX ? &seen[(seen_count + verdict.nearest) % SEEN_MAX] : NULL;
+        late->is_new |= is_new_function(program, verdict.cause, nearest);
     }
     (void)pthread_mutex_unlock(&mutex);
 }

@@ -80,6 +80,16 @@ def test_control_flow_outside_of_functions_has_its_own_warm_up(store):
     assert store.stats()["refused"] == 2
 
 
+def test_what_a_healthy_training_compiles_later_is_not_late(store):
+    """A function that comes later has its own warm-up: an evaluation begins with an int and ends with a shorter batch."""
+    found = store.start("late_training.py", env=PYTHON | {"REKINDLE_STRICT": "fail"}).json()
+    refused = {name: error for name, error in found.items() if error}
+    assert list(refused) == ["training", "flag", "later validation", "later batch"], refused
+    assert "cause: structure" in refused.pop("flag")
+    assert all("cause: shape" in error for error in refused.values()), refused
+    assert store.stats()["refused"] == 4
+
+
 def test_off_is_off(store):
     done = store.start("late.py", *ALL, env=PYTHON)
     assert set(errors(done).values()) == {None} and "warm-up" not in done.stderr

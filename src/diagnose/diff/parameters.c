@@ -189,6 +189,27 @@ static bool follows_types(const rk_differ *d, const rk_program_index *index, uin
            rk_differ_find_retyped(d, &before, &after);
 }
 
+// The value before operations that only broadcast, convert or reshape it, as those of a literal.
+static uint32_t spread_from(const rk_program_index *index, uint32_t value) {
+    for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
+         steps++) {
+        const rk_op *op = &index->model->ops.items[index->producer[value]];
+        if (!rk_program_index_spreads(index->model, op))
+            break;
+        value = index->model->operands.items[op->first_operand];
+    }
+    return value;
+}
+
+// Returns whether a literal, as this operand or before it was broadcast, has the type of an input.
+static bool has_type_of(const rk_program_index *index, uint32_t input,
+                        const rk_program_index *other, uint32_t operand) {
+    uint64_t type = rk_differ_hash_type(index, input, true);
+    uint32_t literal = other->model->ops.items[other->literal[operand]].first_result;
+    return rk_differ_hash_type(other, operand, true) == type ||
+           rk_differ_hash_type(other, literal, true) == type;
+}
+
 // Returns the constant of the same type that the other program has in place of an input that only
 // one program has: an operation of both programs takes the input in one of them, and the constant
 // in the other. RK_NO_ID if there is none.
@@ -203,9 +224,9 @@ static uint32_t constant_instead(const rk_differ *d, bool added, uint32_t number
         const rk_op *y = &other->model->ops.items[other->items[match[i]].op];
         for (uint32_t k = 0; k < x->operand_count && k < y->operand_count; k++) {
             uint32_t there = other->model->operands.items[y->first_operand + k];
-            if (index->model->operands.items[x->first_operand + k] == input &&
-                other->literal[there] != RK_NO_ID &&
-                rk_differ_hash_type(index, input, true) == rk_differ_hash_type(other, there, true))
+            uint32_t here = index->model->operands.items[x->first_operand + k];
+            if (other->literal[there] != RK_NO_ID && spread_from(index, here) == input &&
+                has_type_of(index, input, other, there))
                 return other->literal[there];
         }
     }

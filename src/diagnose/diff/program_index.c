@@ -60,8 +60,7 @@ static bool is_constant(const rk_model *m, const rk_op *op) {
     return is_name(m, op->name, "stablehlo.constant") || is_name(m, op->name, "hlo.constant");
 }
 
-// Operations that only broadcast, convert or reshape their one operand.
-static bool spreads(const rk_model *m, const rk_op *op) {
+bool rk_program_index_spreads(const rk_model *m, const rk_op *op) {
     static const char *const names[] = {
         "stablehlo.broadcast_in_dim",
         "stablehlo.convert",
@@ -187,7 +186,7 @@ static void note_literal(rk_program_index *index, const rk_op *op, uint32_t op_i
     if (is_constant(m, op)) {
         for (uint32_t i = 0; i < op->result_count; i++)
             index->literal[op->first_result + i] = op_id;
-    } else if (spreads(m, op)) {
+    } else if (rk_program_index_spreads(m, op)) {
         index->literal[op->first_result] = index->literal[m->operands.items[op->first_operand]];
     }
 }

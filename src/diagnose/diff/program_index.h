@@ -64,6 +64,9 @@ RK_NODISCARD bool rk_program_index_source(const rk_program_index *index, uint32_
 RK_NODISCARD bool rk_program_index_tensor(const rk_model *model, uint32_t type, rk_span *out_dims,
                                           rk_span *out_element);
 
+// Returns whether an operation only broadcasts, converts or reshapes its one operand.
+RK_NODISCARD bool rk_program_index_spreads(const rk_model *model, const rk_op *op);
+
 // Appends a type without its layout: "tensor<32x8xf32>".
 void rk_program_index_write_type(const rk_model *model, uint32_t type, rk_buf *out);
 

@@ -7,7 +7,7 @@
 #include "diagnose/diff/hash.h"
 #include "program/read.h"
 
-enum { FILES_MAX = 256 };
+enum { FILES_MAX = 256, ROOTS_MAX = 16 };
 
 typedef struct quick_item {
     uint32_t kind, line;
@@ -28,6 +28,10 @@ struct rk_quick_program {
     uint32_t literal_count;
     char *files[FILES_MAX]; // owned
     uint16_t file_count;
+    // The user's outermost functions below the call: the compiled function itself, or what a
+    // library calls inside of it. Hashes of file and function.
+    uint64_t roots[ROOTS_MAX];
+    uint32_t root_count;
 };
 
 void rk_quick_program_free(rk_quick_program *program) {
@@ -82,6 +86,42 @@ static void add_literals(rk_quick_program *program, const rk_program_index *inde
     }
 }
 
+static uint64_t hash_function(const rk_source *frame) {
+    return rk_hash_span(rk_hash_span(RK_HASH_SEED, frame->file), frame->function);
+}
+
+static bool has_hash(const uint64_t *hashes, uint32_t count, uint64_t hash) {
+    for (uint32_t i = 0; i < count; i++)
+        if (hashes[i] == hash)
+            return true;
+    return false;
+}
+
+// Reads the first operations only, because all operations of a function have the same root. JAX
+// writes the innermost frames of a deep stack only: then the root is a function further inside.
+static void add_roots(rk_quick_program *program, const rk_program_index *index) {
+    enum { ITEMS_MAX = 128, FRAMES_MAX = 128 };
+    const rk_model *m = index->model;
+    const rk_program_index_function *entry = &index->functions[index->entry];
+    rk_source frames[FRAMES_MAX];
+    uint64_t callers[FRAMES_MAX];
+    uint32_t caller_count = 0;
+    if (index->call.file.len)
+        caller_count = rk_source_frames(m, index->call.location, RK_FILE_USER, frames, FRAMES_MAX);
+    for (uint32_t i = 0; i < caller_count; i++)
+        callers[i] = hash_function(&frames[i]);
+    for (uint32_t i = 0; i < entry->count && i < ITEMS_MAX && caller_count > 0; i++) {
+        uint32_t location = m->ops.items[index->items[entry->first + i].op].location;
+        uint32_t at = rk_source_frames(m, location, RK_FILE_USER, frames, FRAMES_MAX);
+        while (at > 0 && has_hash(callers, caller_count, hash_function(&frames[at - 1])))
+            at--;
+        uint64_t root = at > 0 ? hash_function(&frames[at - 1]) : 0;
+        if (at > 0 && program->root_count < ROOTS_MAX &&
+            !has_hash(program->roots, program->root_count, root))
+            program->roots[program->root_count++] = root;
+    }
+}
+
 static rk_err *fill(rk_quick_program *program, const rk_program_index *index) {
     program->items = rk_malloc(((size_t)index->item_count + 1) * sizeof *program->items);
     program->literals = rk_malloc(((size_t)count_operands(index) + 1) * sizeof *program->literals);
@@ -96,6 +136,7 @@ static rk_err *fill(rk_quick_program *program, const rk_program_index *index) {
         add_literals(program, index, i);
     }
     program->item_count = index->item_count;
+    add_roots(program, index);
     return rk_sketch_make(index, &program->sketch);
 }
 
@@ -218,6 +259,17 @@ static void classify_inside(const rk_quick_program *a, const rk_quick_program *b
         place_at_call(verdict, &b->sketch);
     }
     set_verdict(verdict, RK_CAUSE_CONSTANT, &words);
+}
+
+bool rk_quick_are_two_functions(const rk_quick_program *a, const rk_quick_program *b) {
+    const rk_sketch *x = &a->sketch, *y = &b->sketch;
+    if (a->root_count == 0 && b->root_count == 0)
+        return x->call.line > 0 && y->call.line > 0 && x->call.hash != y->call.hash &&
+               x->structure != y->structure;
+    for (uint32_t i = 0; i < a->root_count; i++)
+        if (has_hash(b->roots, b->root_count, a->roots[i]))
+            return false;
+    return a->root_count > 0 && b->root_count > 0;
 }
 
 void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *const *seen,

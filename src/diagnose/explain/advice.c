@@ -1,13 +1,8 @@
 // Advice on a compilation, in the terms of the framework that requested it.
 #include "base/alloc.h"
 #include "diagnose/diff/sketch_diff.h"
-#include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
-
-// A program that does all that another one does, and more: least share of the other's operations,
-// and least size in terms of the other's.
-#define ALL_OPERATIONS_MIN  0.95
-#define MORE_OPERATIONS_MIN 1.1
 
 static bool makes_sizes(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.count; i++)
@@ -43,8 +38,10 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
     // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
-        return "A number from Python makes the sizes inside this program: round it up to one upper "
-               "bound, or to a few fixed sizes (buckets), and mask the rest.";
+        return "A number from Python makes the sizes inside this program. If these sizes are "
+               "meant, there is nothing to mend: each program is compiled once and stored. "
+               "Otherwise round the number up to one upper bound, or to a few fixed sizes "
+               "(buckets), and mask the rest.";
     return torch ? "A Python number is part of the graph: make it a tensor on the device "
                    "(register_buffer, or torch.tensor(value, device=…)), updated in place."
                  : "A Python number is part of the program: pass it as an argument of the jitted "
@@ -73,95 +70,6 @@ static const char *dtype_advice(const rk_explained *item, bool torch) {
     return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
                  : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
                    "and of Python scalars that change their type.";
-}
-
-// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
-static bool is_single_value(const char *type) {
-    static const char prefix[] = "tensor<";
-    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
-        return false;
-    type += sizeof prefix - 1;
-    while (strncmp(type, "1x", 2) == 0)
-        type += 2;
-    return *type < '0' || *type > '9';
-}
-
-// Returns whether all that differs is an input of one value, which the program adds to something:
-// a sum over the batches of a loop, whose first step had a number in place of the input.
-static bool begins_sum(const rk_explained *item) {
-    const rk_difference *head = rk_explained_head(item);
-    bool adds = false;
-    if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
-        !item->nearest_of || !is_single_value(head->after))
-        return false;
-    for (size_t i = 1; i < item->differences.count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        adds |= d->op && strcmp(d->op, "hlo.add") == 0 && d->line == head->line;
-    }
-    return adds;
-}
-
-// Returns whether the later program has all operations of the earlier one and many others, and
-// returns more: a part of the step that only some steps take.
-static bool does_more(const rk_explained *item) {
-    bool returns_more = false;
-    if (!item->nearest_of || !item->nearest || !item->nearest->has_sketch ||
-        !item->program->has_sketch)
-        return false;
-    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
-    for (size_t i = 0; i < item->differences.count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        if (d->kind == RK_DIFFERENCE_PARAMETER_REMOVED)
-            return false;
-        returns_more |=
-            d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->op && strcmp(d->op, "result") == 0;
-    }
-    return returns_more && (double)b->op_count >= MORE_OPERATIONS_MIN * (double)a->op_count &&
-           rk_contained_operations(a, b) >= ALL_OPERATIONS_MIN;
-}
-
-static bool has_mask(const rk_explained *item) {
-    for (size_t i = 0; i < item->differences.cause_count; i++) {
-        const char *name = item->differences.items[i].attribute;
-        if (name && strstr(name, "mask"))
-            return true;
-    }
-    return false;
-}
-
-static const char *parameters_advice(const rk_explained *item, bool torch) {
-    if (item->is_startup)
-        return "The first call creates these values, such as an optimizer's state, and every later "
-               "call takes them: two programs, compiled and stored once. This belongs to the start "
-               "of the job, and there is nothing to mend.";
-    if (item->accumulates)
-        return torch ? "Gradients are created in one step and accumulated in the next: "
-                       "optimizer.zero_grad(set_to_none=False), or one compiled region around the "
-                       "whole accumulation."
-                     : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
-                       "instead of None, or accumulate within one jitted function (lax.scan).";
-    if (torch && begins_sum(item))
-        return "A sum over several steps starts from a Python number, or from zeros that are made "
-               "on the device; both are constants of the first step's graph, and all later steps "
-               "have an input instead. Start the sum with one element that is transferred to the "
-               "device: torch.zeros(1, dtype=…).to(device).";
-    if (does_more(item))
-        return torch
-                   ? "The later program does all that the earlier one does, and more: a branch "
-                     "in Python that only some steps take. If that is meant, there is nothing to "
-                     "mend: each is compiled once and stored. Otherwise do the same in each step, "
-                     "and select between the results (torch.where)."
-                   : "The later program does all that the earlier one does, and more: a branch "
-                     "in Python that only some calls take. If that is meant, there is nothing to "
-                     "mend: each is compiled once and stored. Otherwise do the same in each call, "
-                     "and select between the results (jnp.where, lax.cond).";
-    if (has_mask(item))
-        return "Inputs or results come and go: always pass all of them, with neutral values where "
-               "there are none (a mask of ones), and always return the same.";
-    return torch ? "An input is there in one program and not in the other: always pass it, with a "
-                   "neutral value where there is none."
-                 : "Inputs or results come and go: always pass all of them, with neutral values "
-                   "where there are none, and always return the same.";
 }
 
 static bool is_none(const char *text) {
@@ -193,10 +101,14 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
     if (!item->nearest_of)
         return "The source, or a setting that it reads, has changed since that run: it compiles "
                "once, and is kept.";
-    return torch ? "A branch in Python decides what is traced: compute both ways and select with "
-                   "torch.where, or make the choice outside of the step."
-                 : "A branch in Python, or a static argument, decides what is traced: use lax.cond "
-                   "or jnp.where, or make the choice once, outside of the loop.";
+    return torch ? "A branch in Python decides what is traced. If both ways are meant, such as "
+                   "training and evaluation, there is nothing to mend: each is compiled once and "
+                   "stored. Otherwise compute both ways and select with torch.where, or make the "
+                   "choice outside of the step."
+                 : "A branch in Python, or a static argument, decides what is traced. If both ways "
+                   "are meant, such as training and evaluation, there is nothing to mend: each is "
+                   "compiled once and stored. Otherwise use lax.cond or jnp.where, or make the "
+                   "choice once, outside of the loop.";
 }
 
 static const char *failed_advice(const rk_explained *item) {
@@ -221,7 +133,7 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
     case RK_CAUSE_STRUCTURE:
         return structure_advice(item, torch);
     case RK_CAUSE_PARAMETERS:
-        return parameters_advice(item, torch);
+        return rk_advice_on_inputs(item);
     case RK_CAUSE_SHARDING:
         return sharding_advice(item, torch);
     case RK_CAUSE_OPTIONS:
@@ -244,8 +156,9 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
         return torch ? "The framework had lost this program: raise its cache size "
                        "(XLA_COMPILATION_CACHE_SIZE), and make graphs that can be told to be the "
                        "same."
-                     : "The framework had lost this program: jit once, outside of the loop, not a "
-                       "new lambda, closure or functools.partial at each call; do not clear JAX's "
+                     : "The framework had lost this program, or traced it for another function, "
+                       "such as that of a new model: jit once, outside of the loop, not a new "
+                       "lambda, closure or functools.partial at each call; do not clear JAX's "
                        "caches.";
     case RK_CAUSE_EVICTED:
         return item->removal == RK_REMOVAL_COLLECTED
@@ -331,28 +244,16 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
     }
 }
 
-// A value that is made anew on the device (zeros before an inner loop) is a constant of the first
-// program that uses it. Later programs take the result of the first one as an input.
-static void advise_on_constant(const rk_explained *item, rk_buf *text) {
-    const rk_difference *head = rk_explained_head(item);
-    const char *slash = head->constant_file ? strrchr(head->constant_file, '/') : NULL;
-    bool torch = rk_explained_is_torch(item);
-    rk_buf_add_text(text, item->differences.cause_count > 1
-                              ? "These values are constants in one program and inputs"
-                              : "This value is a constant in one program and an input");
-    rk_buf_add_format(text, " in the other. The constant (%s) comes from ", head->constant);
-    if (head->constant_file)
-        rk_buf_add_format(text, "line %u of %s", head->constant_line,
-                          slash ? slash + 1 : head->constant_file);
-    else
-        rk_buf_add_text(text, "a line that is not known");
-    rk_buf_add_text(
-        text, torch ? ", such as zeros that are made on the device before an inner loop. Make it "
-                      "an input of each step: create it with at least one dimension on the host "
-                      "and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
-                      "torch_xla.sync() right after it is created. zero_() makes it a constant "
-                      "again."
-                    : ". Pass it as an argument of the same type at every call.");
+static void advise_on_own_call(const rk_explained *item, rk_buf *text) {
+    const char *what = item->cause == RK_CAUSE_SHAPE        ? "the same shapes"
+                       : item->cause == RK_CAUSE_PARAMETERS ? "the same inputs"
+                                                            : "the same settings and numbers";
+    rk_buf_add_format(text,
+                      "Two lines of the source run this function, and each has a program of its "
+                      "own, such as a training and an evaluation. Both are compiled once and "
+                      "stored. If that is meant, there is nothing to mend; otherwise pass %s on "
+                      "both lines.",
+                      what);
 }
 
 rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
@@ -365,8 +266,10 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
         item->is_eager && item->cause == RK_CAUSE_CONSTANT && !(head && rk_is_sketchy(head));
     if (is_operation)
         advise_on_operation(item, &text);
+    else if (item->is_own_call)
+        advise_on_own_call(item, &text);
     else if (rk_explained_is_constant(item) && !item->is_startup && !item->accumulates)
-        advise_on_constant(item, &text);
+        rk_advise_on_constant_input(item, &text);
     else
         rk_buf_add_text(&text, advice);
     if (item->failed_before)

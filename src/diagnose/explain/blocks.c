@@ -171,11 +171,12 @@ static uint64_t hash_body(const rk_program_index *index, const rk_program_index_
     return first.line ? rk_hash_mix(rk_hash_span(RK_HASH_SEED, first.file), first.line) : 0;
 }
 
-// Libraries whose layers a user stacks in a loop. The loops of other libraries are their own: over
-// the parameters of an optimizer, over the stages of a solver.
+// Libraries whose layers a user stacks in a loop, and can scan over. The loops of other libraries
+// are their own: over the parameters of an optimizer, over the stages of a solver. Layers of Keras
+// own their variables, so a scan cannot take them.
 static bool has_layers(rk_span package) {
-    static const char *const names[] = {"flax", "equinox", "haiku",        "keras",
-                                        "jax",  "torch",   "transformers", "torch_xla"};
+    static const char *const names[] = {"flax",  "equinox",      "haiku",    "jax",
+                                        "torch", "transformers", "torch_xla"};
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
         if (rk_span_is(package, names[i]))
             return true;

@@ -70,6 +70,8 @@ static bool is_other_function(const choice *trial, const rk_explained *item) {
         return false;
     return (cause == RK_CAUSE_SHAPE && are_replaced(&trial->diff.diff)) ||
            are_called_apart(&trial->diff.diff, &known->sketch, &item->program->sketch) ||
+           (cause == RK_CAUSE_PARAMETERS &&
+            rk_is_read(&known->sketch) != rk_is_read(&item->program->sketch)) ||
            rk_are_two_functions(&known->sketch, &item->program->sketch,
                                 cause == RK_CAUSE_PARAMETERS);
 }

@@ -280,17 +280,6 @@ static rk_err *forgive_eager(rk_explanation *x) {
     return NULL;
 }
 
-// A transition in one direction: the first step creates an optimizer's state, all others take it.
-static void find_startup(const rk_explanation *x, rk_explained *item) {
-    const rk_run_model *run = x->run;
-    const rk_run_compile *before = item->nearest_of;
-    if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !before ||
-        before->process != item->compile->process || rk_explain_executions(run, before) != 1 ||
-        (rk_explain_executions(run, item->compile) < 2 && !rk_explain_is_new_for_good(x, item)))
-        return;
-    item->is_startup = true;
-}
-
 static rk_err *explain_each(rk_explainer *e) {
     rk_explanation *x = e->out;
     for (size_t i = 0; i < e->run->compile_count; i++) {
@@ -310,7 +299,7 @@ static rk_err *explain_each(rk_explainer *e) {
     RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
-        find_startup(x, &x->items[i]);
+        rk_explain_find_no_change(e, &x->items[i]);
         RK_TRY(rk_advise(e->run, &x->items[i]));
     }
     return NULL;

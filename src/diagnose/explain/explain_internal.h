@@ -98,15 +98,17 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
 RK_HIDDEN RK_NODISCARD bool rk_explain_is_new_for_good(const rk_explanation *x,
                                                        const rk_explained *item);
 
+// Marks an item whose cause needs no change: `is_startup`, `is_own_call`, `is_part`. Needs the
+// cause.
+RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);
+
 // Returns how often a process executed the program of a request. 0 if the journal does not say it.
 RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of);
 
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(const rk_run_model *run, rk_explained *item);
 
-// Returns the advice on an input of another shape. Static.
-RK_HIDDEN const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item);
-// The same for many sizes of one input.
+// Returns the advice on many sizes of one input. Static.
 RK_HIDDEN const char *rk_advice_on_sizes(bool torch);
 
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_patterns(rk_explainer *e);

@@ -66,6 +66,10 @@ bool rk_explained_is_unread(const rk_explained *explained) {
     return !explained->program || !explained->program->has_sketch;
 }
 
+bool rk_explained_needs_no_change(const rk_explained *explained) {
+    return explained->is_startup || explained->is_own_call || explained->is_part;
+}
+
 bool rk_explained_has_libraries(const rk_explained *explained) {
     bool of_program = explained->cause == RK_CAUSE_STRUCTURE ||
                       explained->cause == RK_CAUSE_CONSTANT || explained->cause == RK_CAUSE_DTYPE ||

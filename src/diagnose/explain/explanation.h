@@ -32,6 +32,9 @@ typedef struct rk_explained {
     // The program takes inputs (an optimizer's state) that an earlier program of the process made.
     // The process executed that earlier program once, and compiles this one once.
     bool is_startup;
+    // Another line of the source calls the same function. Each of the two lines has one program.
+    bool is_own_call;
+    bool is_part; // does a part of what the earlier program does, and was executed once
     char
         *package; // the package that binds the program to its process; owned; NULL: the user's code
     bool is_loaded;          // not compiled: a repeated request, answered from the store
@@ -122,6 +125,9 @@ bool rk_explained_has_libraries(const rk_explained *explained);
 
 // True if the programs differ only in inputs that are constants in the other program.
 bool rk_explained_is_constant(const rk_explained *explained);
+
+// True if a healthy job has this cause, too.
+bool rk_explained_needs_no_change(const rk_explained *explained);
 
 // The first difference that is a cause; NULL if there is none.
 static inline const rk_difference *rk_explained_head(const rk_explained *item) {

@@ -134,8 +134,17 @@ static bool has_own_function(const rk_sketch *sketch, const rk_sketch *other) {
     return !has_others;
 }
 
+bool rk_is_read(const rk_sketch *sketch) {
+    const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
+    return !sketch->is_mlir && strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
+}
+
+bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b) {
+    return a->call.hash == b->call.hash;
+}
+
 bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b) {
-    return a->call.line && b->call.line && a->call.hash != b->call.hash && has_own_function(a, b) &&
+    return a->call.line && b->call.line && !rk_is_same_call(a, b) && has_own_function(a, b) &&
            has_own_function(b, a);
 }
 
@@ -178,58 +187,4 @@ static bool same_values(const rk_sketch_value *a, uint32_t a_count, const rk_ske
 bool rk_same_types(const rk_sketch *a, const rk_sketch *b) {
     return same_values(a->inputs, a->input_count, b->inputs, b->input_count) &&
            same_values(a->results, a->result_count, b->results, b->result_count);
-}
-
-// Framework operations.
-
-// Returns whether one of the generators of jax.random has a function of this name. They make keys.
-static bool is_generator_function(rk_span name) {
-    static const char *const generators[] = {"_threefry", "_philox", "_rbg"};
-    for (size_t i = 0; i < RK_ARRAY_LEN(generators); i++) {
-        size_t len = strlen(generators[i]);
-        if (name.len > len && memcmp(name.data, generators[i], len) == 0)
-            return true;
-    }
-    return false;
-}
-
-// Returns whether jax.random has a function of this name that makes values, and that JAX compiles
-// by itself.
-static bool is_random_function(rk_span name) {
-    static const char *const names[] = {
-        "_normal", "_normal_real", "_uniform",   "_truncated_normal", "_randint", "_bernoulli",
-        "_gumbel", "_shuffle",     "_gamma",     "_exponential",      "_laplace", "_cauchy",
-        "_beta",   "_poisson",     "_dirichlet", "_rademacher",       "_t",       "_orthogonal",
-    };
-    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
-        if (rk_span_is(name, names[i]))
-            return true;
-    return false;
-}
-
-// The name without "jit_"; empty for another module.
-static rk_span function_name(const rk_sketch *sketch) {
-    enum { PREFIX_CHARS = 4 }; // "jit_"
-    rk_span name = rk_program_index_bare_name(rk_span_text(sketch->module));
-    if (!sketch->is_mlir || name.len <= PREFIX_CHARS || memcmp(name.data, "jit_", 4) != 0)
-        return (rk_span){0};
-    return rk_span_of(name.data + PREFIX_CHARS, name.len - PREFIX_CHARS);
-}
-
-bool rk_is_random_helper(const rk_sketch *sketch) {
-    rk_span name = function_name(sketch);
-    if (!is_generator_function(name) && !is_random_function(name))
-        return false;
-    for (uint32_t i = 0; i < sketch->line_count; i++)
-        if (sketch->lines[i].hash != sketch->call.hash)
-            return false; // a function of the user with the same name
-    return true;
-}
-
-bool rk_makes_random_values(const rk_sketch *sketch) {
-    return is_random_function(function_name(sketch)) && rk_is_random_helper(sketch);
-}
-
-bool rk_is_framework_operation(const rk_sketch *sketch) {
-    return rk_sketch_is_eager(sketch) || rk_is_random_helper(sketch);
 }

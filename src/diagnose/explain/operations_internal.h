@@ -2,18 +2,8 @@
 // sizes, or two functions? Inside src/diagnose only.
 #pragma once
 
+#include "diagnose/diff/framework.h"
 #include "diagnose/diff/sketch.h"
-
-// True for an operation that the framework compiles by itself, outside of any function of the user
-// or of a library: what rk_sketch_is_eager finds, and the functions of jax.random, which have many
-// operations of their own.
-RK_HIDDEN bool rk_is_framework_operation(const rk_sketch *sketch);
-
-// True for a function of jax.random that JAX compiles by itself ("jit__threefry_split").
-RK_HIDDEN bool rk_is_random_helper(const rk_sketch *sketch);
-
-// True if such a function makes random values ("jit__normal"), not only keys.
-RK_HIDDEN bool rk_makes_random_values(const rk_sketch *sketch);
 
 // Returns whether two programs have the same operations in the same order. Operations that only
 // reshape, transpose or broadcast a value do not count: a size of 1 needs a broadcast, and
@@ -29,6 +19,13 @@ RK_HIDDEN bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool
 // in functions of the user that do not occur in the other program. (A function that is called on
 // both lines occurs in both programs, so it does not count.)
 RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
+
+// Returns whether a graph of PyTorch/XLA executes only what one number needs, and returns this
+// number.
+RK_HIDDEN bool rk_is_read(const rk_sketch *sketch);
+
+// Returns whether one line of the user calls both programs, or no line is known of both.
+RK_HIDDEN bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b);
 
 // The share of the operations of the smaller program that the larger program has, too, by kind.
 RK_HIDDEN double rk_contained_operations(const rk_sketch *a, const rk_sketch *b);

@@ -25,31 +25,32 @@ static void describe(const rk_members *members, const rk_explained *worst, rk_pa
     rk_buf_add_format(&text->summary, "%s (request %" PRIu64, rk_explained_name(worst),
                       worst->compile->seq);
     if (members->count > 1)
-        rk_buf_add_format(&text->summary, "; %zu more program%s the same loop", members->count - 1,
-                          members->count == 2 ? " has" : "s have");
+        rk_buf_add_format(&text->summary, "; these blocks were found in %zu more program%s",
+                          members->count - 1, members->count == 2 ? "" : "s");
     rk_buf_add_format(&text->summary,
                       ") repeats the same block of %u operations %u times, one after the other, "
-                      "%.0f %% of its operations: %s, so that each repetition is compiled. The "
-                      "seconds shown are a part of the compile times of these programs",
-                      blocks->op_count, blocks->count, 100 * blocks->share,
-                      torch ? "a loop that is unrolled" : "a Python loop that is unrolled");
+                      "%.0f %% of its operations: equal layers, or the iterations of a loop that "
+                      "is unrolled. Each repetition is compiled. The seconds shown are a part of "
+                      "the compile times of these programs",
+                      blocks->op_count, blocks->count, 100 * blocks->share);
     if (blocks->custom_kernel)
         rk_buf_add_text(&text->advice,
                         "The blocks contain custom kernels, which not every scan allows. ");
     rk_buf_add_text(
         &text->advice,
         torch
-            ? "It is a loop in Python, or a layer that PyTorch unrolls by itself, such as nn.LSTM "
-              "over its time steps: fewer time steps then give fewer blocks. For a loop of your "
-              "own, a scan compiles the block once (torch_xla.experimental.scan.scan; if the "
-              "blocks are layers of a model: "
+            ? "It is a loop in Python, equal layers, or a layer that PyTorch unrolls by itself, "
+              "such as nn.LSTM over its time steps: fewer time steps then give fewer blocks. For "
+              "layers or a loop of your own, a scan compiles the block once "
+              "(torch_xla.experimental.scan.scan; if the blocks are layers of a model: "
               "torch_xla.experimental.scan_layers.scan_layers). Its conditions: all "
               "blocks have the same shapes and structure, no Pallas kernel inside, "
-              "and they are pure (no buffers written, no random state)."
-            : "jax.lax.scan or jax.lax.fori_loop compiles the block once. If the "
-              "blocks are layers of a model: scan over stacked parameters (flax: "
-              "nn.scan). Conditions: all blocks have the same shapes and structure, "
-              "and no side effects.");
+              "and they write no buffers, as BatchNorm does. Compare the time of a step, too."
+            : "For a loop of your own, jax.lax.scan or jax.lax.fori_loop compiles the block once. "
+              "If the blocks are layers of a model: scan over stacked parameters (Flax: "
+              "nn.scan, nnx.scan; Haiku: hk.layer_stack). Conditions: all blocks have the same "
+              "shapes and structure, "
+              "and no side effects. Compare the time of a step, too: a scan may be slower.");
 }
 
 static rk_err *add(rk_explainer *e, const rk_members *members) {

@@ -181,9 +181,9 @@ static void describe(const pieces *list, const rk_run_process *process, bool is_
         return;
     }
     rk_buf_add_text(&text->advice,
-                    "Put them into the jitted step, choose with jnp.where or lax.cond instead of "
-                    "if on a value that was read (.item(), float(), bool()), and read what is to "
-                    "be logged once, after the step.");
+                    "Put them into the jitted step. Where the source reads a value (.item(), "
+                    "float(), bool(), if), choose with jnp.where or lax.cond instead, and read "
+                    "what is to be logged once, after the step.");
 }
 
 static bool is_in_pieces(const pieces *list) {

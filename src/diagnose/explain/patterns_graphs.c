@@ -87,12 +87,6 @@ static rk_err *collect(const rk_explainer *e, size_t process, graphs *out_graphs
 
 // Groups.
 
-// A read executes what one number needs, and returns only this number.
-static bool is_read(const rk_sketch *sketch) {
-    const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
-    return strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
-}
-
 static uint64_t count_executions(const graphs *list, size_t group) {
     uint64_t count = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -135,7 +129,7 @@ static void join_versions(graphs *list, bool open) {
 // Returns whether two graphs may be versions by their sketches alone. `both_loaded`: nothing was
 // compared, so any similarity counts.
 static bool look_like_versions(const rk_sketch *a, const rk_sketch *b, bool both_loaded) {
-    double similarity = is_read(a) == is_read(b) ? rk_sketch_similarity(a, b, true) : 0;
+    double similarity = rk_is_read(a) == rk_is_read(b) ? rk_sketch_similarity(a, b, true) : 0;
     return similarity > 0 && (both_loaded || (similarity >= VERSION_SIMILARITY &&
                                               rk_same_results(a, b) >= VERSION_RESULTS));
 }
@@ -247,7 +241,7 @@ static bool is_followed(const graphs *list, size_t at) {
     uint64_t reads = 1;
     for (size_t i = 0; from && i < list->count; i++) {
         const rk_run_compile *request = list->items[i].request;
-        if (request && request->seq > from->seq && !is_read(&list->items[i].known->sketch) &&
+        if (request && request->seq > from->seq && !rk_is_read(&list->items[i].known->sketch) &&
             (!next || request->seq < next->seq))
             next = request;
     }
@@ -260,7 +254,7 @@ static bool is_followed(const graphs *list, size_t at) {
 // Returns whether reads cut the step: a number is read in every step, before the step goes on.
 static bool is_cut_by_reads(const graphs *list) {
     for (size_t i = 0; i < list->count; i++)
-        if (is_read(&list->items[i].known->sketch) && recurs(list, i) && is_followed(list, i))
+        if (rk_is_read(&list->items[i].known->sketch) && recurs(list, i) && is_followed(list, i))
             return true;
     return false;
 }
@@ -279,8 +273,8 @@ static const graph *find_cut(const graphs *list) {
     const graph *best = NULL;
     for (size_t i = 0; i < list->count; i++) {
         const graph *one = &list->items[i];
-        bool reads = is_read(&one->known->sketch),
-             best_reads = best && is_read(&best->known->sketch);
+        bool reads = rk_is_read(&one->known->sketch),
+             best_reads = best && rk_is_read(&best->known->sketch);
         if (recurs(list, i) &&
             (!best || (reads && !best_reads) ||
              (reads == best_reads && one->known->sketch.op_count < best->known->sketch.op_count)))
@@ -326,9 +320,9 @@ static void describe(const graphs *list, rk_pattern_text *text) {
 static bool is_new_read(const graphs *list, size_t at) {
     const rk_explained *item = list->items[at].item;
     if (!item || !item->nearest || !item->nearest->has_sketch || !is_open(item) ||
-        !is_read(&list->items[at].known->sketch) || !recurs(list, at))
+        !rk_is_read(&list->items[at].known->sketch) || !recurs(list, at))
         return false;
-    if (!is_read(&item->nearest->sketch))
+    if (!rk_is_read(&item->nearest->sketch))
         return true;
     for (size_t i = 0; i < list->count && !item->nearest_of; i++)
         if (list->items[i].known == item->nearest)

@@ -37,6 +37,10 @@ RK_HIDDEN uint64_t rk_first_step_request(const rk_explainer *e, size_t process);
 RK_HIDDEN RK_NODISCARD rk_err *rk_step_stack(const rk_explainer *e, size_t process,
                                              rk_stack *out_stack);
 
+// Returns the function that compiles a call with such a stack: "jax.jit", or that of the library
+// whose objects the call takes ("eqx.filter_jit"). Static.
+RK_HIDDEN const char *rk_jit_for(const rk_stack *stack);
+
 // Returns whether a frame is in a file of the user, not of a library.
 RK_HIDDEN bool rk_is_user_frame(const rk_stack_frame *frame);
 

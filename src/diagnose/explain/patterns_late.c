@@ -149,6 +149,19 @@ static bool calls_library(late *const *group, size_t count) {
     return 2 * calls > count;
 }
 
+static const char *jit_for(late *const *group, size_t count) {
+    const char *jit = "jax.jit";
+    for (size_t i = 0; i < count && strcmp(jit, "jax.jit") == 0; i++)
+        jit = rk_jit_for(&group[i]->stack);
+    return jit;
+}
+
+// Returns whether the place is outside of all functions.
+static bool is_in_script(late *const *group) {
+    const char *function = place_of(group[0])->function;
+    return !function || strcmp(function, "<module>") == 0;
+}
+
 // Appends the lines of a group, so many calls below its places: "84", "84 and 85", "84, 85, 86, 88
 // and 2 more".
 static void add_lines(late *const *group, size_t group_count, size_t below, rk_buf *out) {
@@ -181,27 +194,32 @@ static void describe(late *const *group, size_t count, scope in, rk_pattern_text
                       "%zu operations%s are compiled one by one, each as a program of its own, ",
                       count, is_after ? " after the first step" : "");
     if (called) {
+        const char *jit = jit_for(group, count);
         rk_buf_add_format(&text->summary, "in the call of %s (its ", called->function);
         add_lines(group, count, 1, &text->summary);
         rk_buf_add_text(&text->summary, ")");
         rk_buf_add_format(&text->advice,
-                          "If %s only calculates, compile it as one program: jax.jit(%s), where "
-                          "arguments that are not arrays are static (static_argnums). Otherwise "
+                          "If %s only calculates, compile it as one program: %s(%s)%s. Otherwise "
                           "put what it calculates into a function of its own, and jit that.",
-                          called->function, called->function);
+                          called->function, jit, called->function,
+                          strcmp(jit, "jax.jit") == 0 ? ", with arguments that are not arrays "
+                                                        "bound by functools.partial"
+                                                      : "");
         return;
     }
     const char *what = in == SAME_LINE ? "this line" : "these lines";
     rk_buf_add_text(&text->summary, in == SAME_LINE ? "on one line" : "on ");
     if (in == SAME_FUNCTION)
         add_lines(group, count, 0, &text->summary);
-    rk_buf_add_format(&text->advice,
-                      "Put what %s calculate%s into a function, and jit that, so that it is one "
-                      "program%s; or read the values first (jax.device_get) and calculate with "
-                      "NumPy on the host, which compiles nothing.",
-                      what, in == SAME_LINE ? "s" : "",
-                      calls_library(group, count) ? ", if the library that is called allows it"
-                                                  : "");
+    bool is_script = is_in_script(group);
+    rk_buf_add_format(
+        &text->advice, "Put what %s calculate%s into %s, so that it is one program%s%s.", what,
+        in == SAME_LINE ? "s" : "",
+        is_script && in == SAME_FUNCTION ? "functions, and jit those" : "a function, and jit that",
+        is_script && in == SAME_FUNCTION ? " each" : "",
+        calls_library(group, count) ? ", if the library that is called allows it"
+                                    : "; or read the values first (jax.device_get) and calculate "
+                                      "with NumPy on the host, which compiles nothing");
 }
 
 static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope in) {

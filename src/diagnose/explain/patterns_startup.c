@@ -357,6 +357,7 @@ static rk_err *look_into(const rk_explainer *e, const rk_startup_group *g,
     RK_TRY(rk_runs_steps(e, o->item->compile->process, called, &known, &runs));
     out_found->can_be_jitted = !is_class && !runs && is_plain_function(called);
     out_found->runs_the_steps = known && runs && o->length > g->depth;
+    out_found->library_runs_the_steps = known && runs && o->length <= g->depth;
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 // What to do about an input of another shape: a last batch that is smaller, a size that can be
 // padded, or a call of its own.
-#include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/advice_internal.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
 #define PADDED_WORK_MAX 4.0 // padding may multiply an input by so much
@@ -32,15 +33,18 @@ static bool has_fewer_rows(const rk_explained *item) {
 
 static bool is_same_call(const rk_explained *item) {
     return item->program && item->program->has_sketch && item->nearest->has_sketch &&
-           item->program->sketch.call.hash == item->nearest->sketch.call.hash;
+           rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
 }
 
 // Returns whether the program is for what remains of the data after the full batches: one line
-// calls both, and the smaller one not more often.
+// calls both, and the smaller one at most once for each two full batches, as far as that is known.
 static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
     const rk_run_compile *other = find_other(run, item);
-    return other && other->seq < item->compile->seq && is_same_call(item) && has_fewer_rows(item) &&
-           rk_explain_executions(run, item->compile) <= rk_explain_executions(run, other);
+    if (!other || other->seq >= item->compile->seq || !is_same_call(item) || !has_fewer_rows(item))
+        return false;
+    uint64_t last = rk_explain_executions(run, item->compile),
+             full = rk_explain_executions(run, other);
+    return last <= 1 || 2 * last <= full;
 }
 
 // How much larger an input becomes if both shapes are padded to one. 0 if they have no common
@@ -88,6 +92,6 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     if (can_be_padded(item))
         return rk_advice_on_sizes(torch);
     return "Each shape has a program of its own, which is compiled once and stored. These shapes "
-           "differ too much to pad one to the other. If the program is too expensive, give this "
-           "call the shape of the other one, for example by a batch of the same size.";
+           "differ too much to pad one to the other. If a program is too expensive to compile, "
+           "give both calls one shape, for example batches of the same size.";
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "diagnose/explain/operations_internal.h"
+#include "diagnose/explain/patterns_internal.h"
 #include "diagnose/explain/startup_internal.h"
 
 // Libraries that make initial values, and how to make them with one program. The first of them that
@@ -30,6 +31,13 @@ static bool has_library(const rk_stack *stack, const struct library *library) {
             (!library->module || strstr(stack->frames[i].file, library->module)))
             return true;
     return false;
+}
+
+const char *rk_jit_for(const rk_stack *stack) {
+    for (size_t k = 0; k < RK_ARRAY_LEN(libraries); k++)
+        if (libraries[k].jit && has_library(stack, &libraries[k]))
+            return libraries[k].jit;
+    return "jax.jit";
 }
 
 // The library that most of the operations come from; NULL if there is none, or if it is not known:
@@ -122,10 +130,16 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
                              "programs.");
         return;
     }
+    if (found->library_runs_the_steps) {
+        rk_buf_add_text(out, "The library runs these operations by itself, in the call that also "
+                             "runs the steps: the source cannot put them into one program. Later "
+                             "starts load them.");
+        return;
+    }
     add_remedy(library, found, out);
     // eqx.filter_jit does this by itself.
     if (!is_equinox(library) && (found->can_be_jitted || !found->runs_the_steps))
-        rk_buf_add_text(out, " Arguments that are not arrays are static (static_argnums), or bound "
-                             "by functools.partial.");
+        rk_buf_add_text(out, " Bind arguments that are not arrays with functools.partial; those "
+                             "that can be hashed may be static (static_argnums).");
     add_saving(run, g, out);
 }

@@ -22,10 +22,11 @@ typedef struct rk_startup_group {
 
 // What a finding says beside the operations of its group.
 typedef struct rk_startup_finding {
-    rk_buf name;         // of the called function; empty: unknown; owned
-    bool is_object;      // an object is called, maybe by a method that the stack leaves out
-    bool can_be_jitted;  // jax.jit can take that function
-    bool runs_the_steps; // the function is of the user, and contains the call of the step
+    rk_buf name;                 // of the called function; empty: unknown; owned
+    bool is_object;              // an object is called, maybe by a method that the stack leaves out
+    bool can_be_jitted;          // jax.jit can take that function
+    bool runs_the_steps;         // the function is of the user, and contains the call of the step
+    bool library_runs_the_steps; // the function is of a library, and contains that call
 } rk_startup_finding;
 
 // Appends what to do about the operations of a group.

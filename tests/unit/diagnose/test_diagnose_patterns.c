@@ -54,7 +54,7 @@ static void a_loop_in_several_programs_is_one_finding(void **state) {
     assert_true(pattern->lost_ns > 1000000000u && pattern->lost_ns < 2000000000u);
     assert_true(pattern->is_after_causes);
     assert_ptr_equal(pattern, &explanation.patterns[explanation.pattern_count - 1]);
-    expect_in(pattern->summary, "jit_step (request 2; 1 more program has the same loop)");
+    expect_in(pattern->summary, "jit_step (request 2; these blocks were found in 1 more program)");
     expect_in(pattern->summary, " 7 times");
     // The seconds are also in those of the programs.
     expect_in(pattern->summary, "a part of the compile times of these programs");
@@ -78,7 +78,7 @@ static void the_costliest_program_with_the_loop_is_named(void **state) {
     assert_int_equal(pattern->member_count, 3);
     assert_int_equal(pattern->members[2]->blocks.is_minor, true);
     assert_true(pattern->members[2]->blocks.share < 0.33);
-    expect_in(pattern->summary, "jit_step (request 2; 2 more programs have the same loop)");
+    expect_in(pattern->summary, "jit_step (request 2; these blocks were found in 2 more programs)");
 }
 
 static void blocks_come_after_cheaper_causes(void **state) {
@@ -350,7 +350,7 @@ static void expect_slice_advice(bool sized, const char *part) {
 static void a_slice_that_moves_has_no_size_to_round_up(void **state) {
     (void)state;
     expect_slice_advice(false, "jax.lax.dynamic_slice");
-    expect_slice_advice(true, "round it up");
+    expect_slice_advice(true, "round the number up");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)

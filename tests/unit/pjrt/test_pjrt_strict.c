@@ -39,6 +39,13 @@ static void expect(const char *file, const char *cause, bool is_new) {
     assert_int_equal(late.is_new, is_new);
 }
 
+// Warm-up is over, once more: nothing new came for some time.
+static void settle(void) {
+    rk_steps_state state;
+    rk_steps_get_state(&state);
+    rk_late_settle(state.programs);
+}
+
 static void a_version_of_a_function_is_not_new(void **state) {
     (void)state;
     expect("shape.1", "first", true);
@@ -47,13 +54,61 @@ static void a_version_of_a_function_is_not_new(void **state) {
     expect("log.2", "parameters", false); // whatever the difference is
 }
 
+// A branch of a static argument, optional inputs, and two lines that call one function.
+static void a_branch_is_not_new(void **state) {
+    (void)state;
+    compile("log.1", "jit_step");
+    expect("log.2", "structure", false);
+    compile("branch.1", "jit_step");
+    expect("branch.2", "structure", false);
+    compile("optional.1", "jit_step");
+    expect("optional.2", "parameters", false);
+    compile("turns.1", "jit_step");
+    expect("turns.2", "shape", false);
+}
+
+// An evaluation has the name of the training step, or a library gives one name to all functions.
+static void another_function_with_a_known_name_is_new(void **state) {
+    (void)state;
+    compile("models.1", "jit_step");
+    expect("models.2", "parameters", true);
+    compile("wrapped.1", "jit_step");
+    expect("wrapped.2", "shape", true);
+    compile("unlike.1", "jit_step");
+    expect("unlike.2", "parameters", true);
+    compile("unlike.2", "jit_step");
+    expect("unlike.2", "constant", false);
+}
+
+static void an_operation_of_jax_random_is_new(void **state) {
+    (void)state;
+    compile("drawn.1", "jit__normal");
+    expect("drawn.1", "constant", true);
+}
+
+// The last batch of the first evaluation is shorter than the others.
+static void versions_of_a_new_function_are_new_until_warm_up_is_over_again(void **state) {
+    (void)state;
+    rk_late_settle(0); // before any program of this name
+    expect("shape.2", "shape", true);
+    settle();
+    expect("shape.2", "shape", false);
+    compile("models.2", "jit_step"); // shares the name only
+    expect("models.2", "constant", true);
+    settle();
+    expect("models.2", "constant", false);
+}
+
 // JAX names a bare scan "jit_scan", whatever the function.
 static void a_scan_over_another_function_is_new(void **state) {
     (void)state;
     expect("scans.1", "first", true);
     compile("scans.1", "jit_scan");
+    settle();
     expect("scans.2", "first", true);
     compile("scans.2", "jit_scan");
+    expect("scans.3", "shape", true); // scans.2 came after warm-up
+    settle();
     expect("scans.3", "shape", false);
 }
 
@@ -109,6 +164,10 @@ static void the_end_says_nothing_without_need(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_version_of_a_function_is_not_new),
+        cmocka_unit_test(a_branch_is_not_new),
+        cmocka_unit_test(another_function_with_a_known_name_is_new),
+        cmocka_unit_test(an_operation_of_jax_random_is_new),
+        cmocka_unit_test(versions_of_a_new_function_are_new_until_warm_up_is_over_again),
         cmocka_unit_test(a_scan_over_another_function_is_new),
         cmocka_unit_test(a_program_that_cannot_be_read_has_no_cause),
         cmocka_unit_test(the_end_says_why_strict_mode_never_began),

@@ -1,0 +1,17 @@
+// Parts of the advice on a compilation. Inside src/diagnose only.
+#pragma once
+
+#include "diagnose/explain/explain_internal.h"
+
+// Return advice on one kind of cause. Static.
+RK_HIDDEN const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item);
+RK_HIDDEN const char *rk_advice_on_inputs(const rk_explained *item);
+
+// Returns whether a process executed the program once, and it does only a part of what the earlier
+// program does.
+RK_HIDDEN bool rk_does_part_once(const rk_run_model *run, const rk_explained *item);
+
+// A value that is made anew on the device (zeros before an inner loop) is a constant of the first
+// program that uses it. Later programs take the result of the first one as an input. Appends the
+// advice; rk_explained_is_constant is true.
+RK_HIDDEN void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text);

@@ -1,0 +1,192 @@
+// What to do about inputs or results that only one of two programs has.
+#include <stdlib.h>
+
+#include "diagnose/diff/sketch_diff.h"
+#include "diagnose/explain/advice_internal.h"
+#include "diagnose/explain/operations_internal.h"
+
+// A program that does all that another one does, and more: least share of the other's operations,
+// and least size in terms of the other's.
+#define ALL_OPERATIONS_MIN  0.95
+#define MORE_OPERATIONS_MIN 1.1
+
+// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
+static bool is_single_value(const char *type) {
+    static const char prefix[] = "tensor<";
+    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
+        return false;
+    type += sizeof prefix - 1;
+    while (strncmp(type, "1x", 2) == 0)
+        type += 2;
+    return *type < '0' || *type > '9';
+}
+
+// Returns whether all that differs is an input of one value, which the program adds to something:
+// a sum over the batches of a loop, whose first step had a number in place of the input.
+static bool begins_sum(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    bool adds = false;
+    if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
+        !item->nearest_of || !is_single_value(head->after))
+        return false;
+    for (size_t i = 1; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        adds |= d->op && strcmp(d->op, "hlo.add") == 0 && d->line == head->line;
+    }
+    return adds;
+}
+
+static bool is_result(const rk_difference *d) {
+    return d->op && strcmp(d->op, "result") == 0;
+}
+
+// Returns whether the later program has all operations of the earlier one and many others, and
+// returns more: a part of the step that only some steps take.
+static bool does_more(const rk_explained *item) {
+    bool returns_more = false;
+    if (!item->nearest_of || !item->nearest || !item->nearest->has_sketch ||
+        !item->program->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind == RK_DIFFERENCE_PARAMETER_REMOVED)
+            return false;
+        returns_more |= d->kind == RK_DIFFERENCE_PARAMETER_ADDED && is_result(d);
+    }
+    return returns_more && (double)b->op_count >= MORE_OPERATIONS_MIN * (double)a->op_count &&
+           rk_contained_operations(a, b) >= ALL_OPERATIONS_MIN;
+}
+
+// Returns whether the later program does only a part of what the earlier one does: it returns less,
+// and has no input or result of its own.
+static bool does_less(const rk_explained *item) {
+    bool returns_less = false;
+    if (!item->nearest_of || !item->nearest || !item->nearest->has_sketch ||
+        !item->program->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind == RK_DIFFERENCE_PARAMETER_ADDED)
+            return false;
+        returns_less |= d->kind == RK_DIFFERENCE_PARAMETER_REMOVED && is_result(d);
+    }
+    return returns_less && (double)a->op_count >= MORE_OPERATIONS_MIN * (double)b->op_count &&
+           rk_contained_operations(a, b) >= ALL_OPERATIONS_MIN;
+}
+
+bool rk_does_part_once(const rk_run_model *run, const rk_explained *item) {
+    return item->cause == RK_CAUSE_PARAMETERS && rk_explain_executions(run, item->compile) == 1 &&
+           does_less(item);
+}
+
+static bool has_mask(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const char *name = item->differences.items[i].attribute;
+        if (name && strstr(name, "mask"))
+            return true;
+    }
+    return false;
+}
+
+static bool has_only_results(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (!is_result(&item->differences.items[i]))
+            return false;
+    return item->differences.cause_count > 0;
+}
+
+static const char *torch_advice(const rk_explained *item) {
+    if (begins_sum(item))
+        return "A sum over several steps starts from a Python number, or from zeros that are made "
+               "on the device; both are constants of the first step's graph, and all later steps "
+               "have an input instead. Start the sum with one element that is transferred to the "
+               "device: torch.zeros(1, dtype=…).to(device).";
+    if (does_more(item))
+        return "The later program does all that the earlier one does, and more, as with a branch "
+               "in Python that only some steps take. If that is meant, there is nothing to "
+               "mend: each is compiled once and stored. Otherwise do the same in each step, "
+               "and select between the results (torch.where).";
+    if (has_only_results(item))
+        return "The programs return different values: some steps keep a tensor until "
+               "torch_xla.sync() that others do not, such as a loss for a log. If that is meant, "
+               "there is nothing to mend: each is compiled once and stored. Otherwise keep the "
+               "same tensors in each step.";
+    return "An input is there in one program and not in the other: always pass it, with a neutral "
+           "value where there is none.";
+}
+
+static const char *jax_advice(const rk_explained *item) {
+    if (does_more(item))
+        return "The later program does all that the earlier one does, and more, as with a branch "
+               "in Python that only some calls take. If that is meant, there is nothing to "
+               "mend: each is compiled once and stored. Otherwise do the same in each call, "
+               "and select between the results (jnp.where, lax.cond).";
+    if (has_mask(item))
+        return "Inputs or results come and go: always pass all of them, with neutral values where "
+               "there are none (a mask of ones), and always return the same.";
+    return "Inputs or results come and go: always pass all of them, with neutral values where "
+           "there are none, and always return the same. If these are two functions of one name, "
+           "such as the steps of two optimizers, there is nothing to mend.";
+}
+
+const char *rk_advice_on_inputs(const rk_explained *item) {
+    bool torch = rk_explained_is_torch(item);
+    if (item->is_part)
+        return "The later program does a part of what the earlier one does, such as a prediction "
+               "after the training. It was executed once. If that is meant, there is nothing to "
+               "mend: each is compiled once and stored.";
+    if (item->is_startup)
+        return "The first call creates these values, such as an optimizer's state, and every later "
+               "call takes them: two programs, compiled and stored once. This belongs to the start "
+               "of the job, and there is nothing to mend.";
+    if (item->accumulates)
+        return torch ? "Gradients are created in one step and accumulated in the next: "
+                       "optimizer.zero_grad(set_to_none=False), or one compiled region around the "
+                       "whole accumulation."
+                     : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
+                       "instead of None, or accumulate within one jitted function (lax.scan).";
+    return torch ? torch_advice(item) : jax_advice(item);
+}
+
+// Returns whether the constant in place of an input is 1 or -1. PyTorch/XLA writes these Python
+// numbers, and 0, into the program (XLA_NO_SPECIAL_SCALARS). Zeros may also be made on the device.
+static bool is_special_number(const rk_difference *head) {
+    static const char *const spaces = " ";
+    char *end;
+    double value = strtod(head->constant, &end);
+    end += strspn(end, spaces);
+    return end != head->constant && !*end && (value == 1 || value == -1);
+}
+
+void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
+    const rk_difference *head = rk_explained_head(item);
+    const char *slash = head->constant_file ? strrchr(head->constant_file, '/') : NULL;
+    bool torch = rk_explained_is_torch(item);
+    if (torch && item->differences.cause_count == 1 && is_special_number(head)) {
+        rk_buf_add_format(text,
+                          "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and "
+                          "makes inputs of all other numbers. So a number that is %s in some steps "
+                          "only, such as a learning rate, has two programs. Each is compiled once "
+                          "and stored. With XLA_NO_SPECIAL_SCALARS=1 it is always an input.",
+                          head->constant);
+        return;
+    }
+    rk_buf_add_text(text, item->differences.cause_count > 1
+                              ? "These values are constants in one program and inputs"
+                              : "This value is a constant in one program and an input");
+    rk_buf_add_format(text, " in the other. The constant (%s) comes from ", head->constant);
+    if (head->constant_file)
+        rk_buf_add_format(text, "line %u of %s", head->constant_line,
+                          slash ? slash + 1 : head->constant_file);
+    else
+        rk_buf_add_text(text, "a line that is not known");
+    rk_buf_add_text(
+        text, torch ? ", such as zeros that are made on the device before an inner loop. Make it "
+                      "an input of each step: create it with at least one dimension on the host "
+                      "and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
+                      "torch_xla.sync() right after it is created. zero_() makes it a constant "
+                      "again."
+                    : ". Pass it as an argument of the same type at every call.");
+}

@@ -1,0 +1,49 @@
+// Finds causes that need no change: what a healthy job compiles twice.
+#include "diagnose/explain/advice_internal.h"
+#include "diagnose/explain/operations_internal.h"
+
+// A transition in one direction: the first step creates an optimizer's state, all others take it.
+static bool is_startup(const rk_explanation *x, const rk_explained *item) {
+    const rk_run_model *run = x->run;
+    const rk_run_compile *before = item->nearest_of;
+    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before &&
+           before->process == item->compile->process && rk_explain_executions(run, before) == 1 &&
+           (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item));
+}
+
+// Returns whether the process requested only one program for this function and line.
+static bool is_only_program(const rk_explainer *e, size_t process, const rk_known *known) {
+    const rk_sketch *sketch = &known->sketch;
+    rk_span name = rk_program_index_bare_name(rk_span_text(sketch->module));
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        const rk_known *other = e->seen[i];
+        if (e->run->compiles[i].process == process && other && other != known &&
+            other->has_sketch && rk_is_same_call(&other->sketch, sketch) &&
+            rk_span_equal(rk_program_index_bare_name(rk_span_text(other->sketch.module)), name))
+            return false;
+    }
+    return true;
+}
+
+static bool may_be_meant(const rk_explained *item) {
+    return (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT ||
+            item->cause == RK_CAUSE_STRUCTURE || item->cause == RK_CAUSE_PARAMETERS) &&
+           !item->accumulates && !item->is_eager;
+}
+
+// Two lines call one function, each with a program of its own: a training and an evaluation.
+static bool is_own_call(const rk_explainer *e, const rk_explained *item) {
+    size_t process = item->compile->process;
+    if (!may_be_meant(item) || !item->nearest_of || item->nearest_of->process != process ||
+        !item->program->has_sketch || !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
+    return one->call.line && other->call.line && !rk_is_same_call(one, other) &&
+           is_only_program(e, process, item->program) && is_only_program(e, process, item->nearest);
+}
+
+void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
+    item->is_part = rk_does_part_once(e->run, item);
+    item->is_startup = !item->is_part && is_startup(e->out, item);
+    item->is_own_call = !rk_explained_needs_no_change(item) && is_own_call(e, item);
+}
