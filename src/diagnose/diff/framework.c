@@ -44,8 +44,13 @@ bool rk_is_random_helper(const rk_sketch *sketch) {
     return true;
 }
 
-bool rk_makes_random_values(const rk_sketch *sketch) {
-    return is_random_function(function_name(sketch)) && rk_is_random_helper(sketch);
+bool rk_makes_initial_values(const rk_sketch *sketch) {
+    static const char *const names[] = {"_normal", "_normal_real", "_uniform", "_truncated_normal",
+                                        "_orthogonal"};
+    bool is_one = false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        is_one |= rk_span_is(function_name(sketch), names[i]);
+    return is_one && rk_is_random_helper(sketch);
 }
 
 bool rk_is_framework_operation(const rk_sketch *sketch) {

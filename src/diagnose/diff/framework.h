@@ -11,5 +11,6 @@ bool rk_is_framework_operation(const rk_sketch *sketch);
 // True for a function of jax.random that JAX compiles by itself ("jit__threefry_split").
 bool rk_is_random_helper(const rk_sketch *sketch);
 
-// True if such a function makes random values ("jit__normal"), not only keys.
-bool rk_makes_random_values(const rk_sketch *sketch);
+// True if such a function makes what layers start from ("jit__normal"), not keys or the order of
+// the data.
+bool rk_makes_initial_values(const rk_sketch *sketch);

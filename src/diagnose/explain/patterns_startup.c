@@ -354,6 +354,7 @@ static rk_err *look_into(const rk_explainer *e, const rk_startup_group *g,
         return NULL;
     const rk_stack_frame *called = frame_at(o, g->depth);
     out_found->is_object = is_call_of_object(called);
+    out_found->package = rk_source_package(rk_span_text(called->file));
     RK_TRY(rk_runs_steps(e, o->item->compile->process, called, &known, &runs));
     out_found->can_be_jitted = !is_class && !runs && is_plain_function(called);
     out_found->runs_the_steps = known && runs && o->length > g->depth;

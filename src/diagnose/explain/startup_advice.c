@@ -19,6 +19,7 @@ static const struct library {
     {"equinox", NULL, "eqx.filter_jit",
      "With Equinox: eqx.filter_jit on the function that makes the model."},
     {"optax", NULL, "jax.jit", "With Optax: jax.jit(tx.init)(params)."},
+    {"haiku", NULL, "jax.jit", "With Haiku: jax.jit(net.init)(…)."},
 };
 
 static bool is_equinox(const struct library *library) {
@@ -68,7 +69,7 @@ static random_values count_random_values(const rk_run_model *run, const rk_start
     for (size_t i = 0; i < g->count; i++) {
         const rk_explained *item = g->items[i]->item;
         uint64_t executions = rk_explain_executions(run, item->compile);
-        if (!executions || !rk_makes_random_values(&item->program->sketch))
+        if (!executions || !rk_makes_initial_values(&item->program->sketch))
             continue;
         sum.programs++;
         sum.executions += executions;
@@ -104,6 +105,11 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                          "more, since such layers share the small programs.");
 }
 
+// Returns whether a package runs the operations of which nothing is known here.
+static bool is_unknown_package(const struct library *library, const rk_startup_finding *found) {
+    return !library && found->package.len && !rk_span_is(found->package, "jax");
+}
+
 static void add_remedy(const struct library *library, const rk_startup_finding *found,
                        rk_buf *out) {
     if (found->can_be_jitted)
@@ -113,6 +119,11 @@ static void add_remedy(const struct library *library, const rk_startup_finding *
         rk_buf_add_text(out, "These operations run outside of any jitted function: put what such "
                              "a line calculates into a function and jit that, so that it is one "
                              "program; what is in the loop of the steps can move into the step.");
+    else if (is_unknown_package(library, found))
+        rk_buf_add_format(out,
+                          "The package %.*s runs these operations in this call. If the call only "
+                          "computes values, jit it; otherwise the source cannot change them.",
+                          (int)found->package.len, (const char *)found->package.data);
     else
         rk_buf_add_format(out,
                           "Compute the initial values in one function and jit that, so that they "
@@ -138,7 +149,8 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
     }
     add_remedy(library, found, out);
     // eqx.filter_jit does this by itself.
-    if (!is_equinox(library) && (found->can_be_jitted || !found->runs_the_steps))
+    if (!is_equinox(library) && !is_unknown_package(library, found) &&
+        (found->can_be_jitted || !found->runs_the_steps))
         rk_buf_add_text(out, " Bind arguments that are not arrays with functools.partial; those "
                              "that can be hashed may be static (static_argnums).");
     add_saving(run, g, out);

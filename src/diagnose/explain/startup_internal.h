@@ -27,6 +27,7 @@ typedef struct rk_startup_finding {
     bool can_be_jitted;          // jax.jit can take that function
     bool runs_the_steps;         // the function is of the user, and contains the call of the step
     bool library_runs_the_steps; // the function is of a library, and contains that call
+    rk_span package; // the package of the function; empty: the user's, or unknown. Borrowed
 } rk_startup_finding;
 
 // Appends what to do about the operations of a group.
