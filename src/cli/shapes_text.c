@@ -152,11 +152,14 @@ static size_t choose(const rk_seen_list *seen, const rk_shapes_advice *advices, 
 
 static void print_end(const rk_seen_list *seen, size_t hidden) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    if (hidden > 0)
-        rk_buf_add_format(&line, "%zu more, which cost%s less or %s: --all shows %s\n", hidden,
-                          hidden == 1 ? "s" : "",
-                          hidden == 1 ? "is a single operation" : "are single operations",
-                          hidden == 1 ? "it" : "them");
+    if (hidden == 1)
+        rk_buf_add_text(&line, "1 left out (it costs little, or is a single operation): --all "
+                               "shows it\n");
+    else if (hidden > 1)
+        rk_buf_add_format(&line,
+                          "%zu left out (they cost little, or are single operations): --all shows "
+                          "them\n",
+                          hidden);
     if (seen->unread > 0)
         rk_buf_add_format(&line,
                           "%" PRIu64 " program%s %s left out: not in the store "

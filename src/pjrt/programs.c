@@ -27,7 +27,8 @@ static bool ends_with(rk_span name, const char *end) {
 }
 
 // Returns the name without the number that PyTorch/XLA appends: "SyncTensorsGraph.42".
-// `*out_is_users`: the user gave the name. Not so with a number, and for a Python lambda.
+// `*out_is_users`: the user gave the name. Not so with a number, for a Python lambda, and for the
+// functions of jax.pmap, which all have one name.
 static rk_span read_name(const char *name, bool *out_is_users) {
     size_t len = strlen(name), digits = 0;
     while (digits < len && name[len - 1 - digits] >= '0' && name[len - 1 - digits] <= '9')
@@ -35,7 +36,7 @@ static rk_span read_name(const char *name, bool *out_is_users) {
     bool is_numbered = digits > 0 && digits < len && name[len - 1 - digits] == '.';
     rk_span bare = rk_span_of(name, is_numbered ? len - digits - 1 : len);
     *out_is_users = bare.len > 0 && !is_numbered && !ends_with(bare, "__lambda") &&
-                    !ends_with(bare, "__lambda_");
+                    !ends_with(bare, "__lambda_") && !rk_span_is(bare, "jit__fun");
     return bare;
 }
 

@@ -53,6 +53,11 @@ bool rk_makes_initial_values(const rk_sketch *sketch) {
     return is_one && rk_is_random_helper(sketch);
 }
 
+// jax.pmap gives this name to all functions.
+static bool is_mapped(const rk_sketch *sketch) {
+    return rk_span_is(function_name(sketch), "_fun");
+}
+
 bool rk_is_framework_operation(const rk_sketch *sketch) {
-    return rk_sketch_is_eager(sketch) || rk_is_random_helper(sketch);
+    return (rk_sketch_is_eager(sketch) && !is_mapped(sketch)) || rk_is_random_helper(sketch);
 }

@@ -174,6 +174,12 @@ static bool is_primitive(const rk_sketch *sketch) {
     return false;
 }
 
+// Returns whether the name does not identify the function, but the call does: jax.pmap gives one
+// name to all functions.
+static bool is_mapped(const rk_sketch *sketch) {
+    return rk_span_is(rk_program_index_bare_name(rk_span_text(sketch->module)), "jit__fun");
+}
+
 // Two calls of a primitive run the same function only if they come from one place and pass as many
 // values.
 static bool same_primitive_call(const rk_sketch *a, const rk_sketch *b, bool same_source) {
@@ -191,6 +197,9 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
     if (a->is_mlir && is_primitive(a) &&
         (!same_primitive_call(a, b, same_source) || kinds < SAME_KINDS_PRIMITIVE))
+        return false;
+    if (a->is_mlir && is_mapped(a) &&
+        (same_source ? a->call.hash != b->call.hash : a->call.caller != b->call.caller))
         return false;
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;

@@ -113,10 +113,13 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
 
 static const char *failed_advice(const rk_explained *item) {
     if (strstr(item->compile->error, "No FFI handler registered"))
-        return "The plugin has no such function, with or without rekindle. xla-cpu-pjrt, for "
-               "example, has no LAPACK (lapack_…), which decompositions (jnp.linalg) and "
-               "orthogonal initializers need: use another initializer or algorithm, or another "
-               "plugin.";
+        return strstr(item->compile->error, "lapack")
+                   ? "The plugin has no such function, with or without rekindle. xla-cpu-pjrt, for "
+                     "example, has no LAPACK (lapack_…), which decompositions (jnp.linalg) and "
+                     "orthogonal initializers need: use another initializer or algorithm, or "
+                     "another plugin."
+                   : "The plugin has no such function, with or without rekindle: use another "
+                     "function, or another plugin.";
     return "The compiler refused this program, so there is nothing to store: the error comes "
            "from the compiler, and the framework raised it at this call.";
 }

@@ -12,9 +12,9 @@ enum { PROGRAMS_MIN = 10 };
 // A late operation. Its place is where its call stack leaves that of the step.
 typedef struct late {
     const rk_explained *item;
-    rk_stack stack; // innermost frame first
-    size_t depth;   // of the place; the stack has no such frame if the place is unknown
-    bool is_reported;
+    rk_stack stack;   // innermost frame first
+    size_t depth;     // of the place; the stack has no such frame if the place is unknown
+    bool is_reported; // in a finding, or never to be
 } late;
 
 typedef struct lates {
@@ -69,6 +69,19 @@ static void find_place(late *one, const rk_stack *step) {
             one->depth = count - 1 - i;
 }
 
+static const rk_stack_frame *innermost_line(const rk_stack *stack) {
+    for (size_t i = 0; i < stack->count; i++)
+        if (rk_is_user_frame(&stack->frames[i]))
+            return &stack->frames[i];
+    return NULL;
+}
+
+// Returns whether the call of the step makes the operation: jax.pmap cuts its arguments.
+static bool is_of_step_call(const late *one, const rk_stack *step) {
+    const rk_stack_frame *line = innermost_line(&one->stack), *of = innermost_line(step);
+    return line && of && line->line == of->line && strcmp(line->file, of->file) == 0;
+}
+
 static const rk_stack_frame *place_of(const late *one) {
     return frame_at(&one->stack, one->depth);
 }
@@ -102,6 +115,7 @@ static rk_err *collect(const rk_explainer *e, size_t process, lates *out_list) {
         if (loaded.loaded)
             RK_TRY(rk_stack_take(&loaded.index.call, &one->stack));
         find_place(one, &step);
+        one->is_reported = is_of_step_call(one, &step);
     }
     return NULL;
 }

@@ -161,6 +161,15 @@ static void two_functions_have_no_optional_inputs(void **state) {
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
 }
 
+static void two_mapped_functions_are_two_functions(void **state) {
+    ask(*state, "pmapped", 1);
+    ask(*state, "pmapped", 2);
+    explain(*state);
+    expect_cause(0, RK_CAUSE_FIRST);
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 // A library gives its name to both. Each is jitted and called once, on a line of its own.
 static void two_functions_in_a_wrapper_are_two_functions(void **state) {
     ask(*state, "wrapped", 1);
@@ -570,6 +579,15 @@ static void advice_names_the_library_of_the_start(void **state) {
     expect_not_in(pattern->advice, "eqx");
 }
 
+static void a_package_of_which_nothing_is_known_is_named(void **state) {
+    start(*state, "package", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->advice, "The package numpyro runs these operations");
+    expect_not_in(pattern->advice, "static_argnums");
+}
+
 // A line of the loop that calculates outside of any jitted function, and compiles so many programs.
 static void ask_for_late_operations(fixture *f, unsigned count) {
     ask(f, "shape", 1);
@@ -796,6 +814,8 @@ int main(void) {
         TEST(zeros_of_an_epoch_are_a_constant),
         TEST(zeros_that_come_later_are_a_constant),
         TEST(a_special_number_is_no_tensor),
+        TEST(two_mapped_functions_are_two_functions),
+        TEST(a_package_of_which_nothing_is_known_is_named),
         TEST(a_loss_that_some_steps_keep_is_a_result),
         TEST(a_part_of_the_step_that_ran_once_needs_no_change),
         TEST(an_optional_input_is_no_sum),
