@@ -152,6 +152,7 @@ static bool reserve_program(rk_programs *programs) {
 
 void rk_programs_set_role(rk_step_program *step, const rk_program_role *role) {
     step->operations = role->operations;
+    step->inputs = role->inputs;
     step->carried = role->carried;
     step->carried_types = role->carried_types;
     step->carried_set = role->carried_set;

@@ -22,8 +22,9 @@ static const struct library {
     {"haiku", NULL, "jax.jit", "With Haiku: jax.jit(net.init)(…)."},
 };
 
-static bool is_equinox(const struct library *library) {
-    return library && strcmp(library->package, "equinox") == 0;
+// Returns whether the library's own jit takes objects and arguments that are not arrays.
+static bool takes_objects(const struct library *library) {
+    return library && library->jit && strcmp(library->jit, "jax.jit") != 0;
 }
 
 static bool has_library(const rk_stack *stack, const struct library *library) {
@@ -122,7 +123,8 @@ static void add_remedy(const struct library *library, const rk_startup_finding *
     else if (is_unknown_package(library, found))
         rk_buf_add_format(out,
                           "The package %.*s runs these operations in this call. If the call only "
-                          "computes values, jit it; otherwise the source cannot change them.",
+                          "computes values, jit a function that makes it and returns only arrays; "
+                          "otherwise the source cannot change them.",
                           (int)found->package.len, (const char *)found->package.data);
     else
         rk_buf_add_format(out,
@@ -148,8 +150,7 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
         return;
     }
     add_remedy(library, found, out);
-    // eqx.filter_jit does this by itself.
-    if (!is_equinox(library) && !is_unknown_package(library, found) &&
+    if (!takes_objects(library) && !is_unknown_package(library, found) &&
         (found->can_be_jitted || !found->runs_the_steps))
         rk_buf_add_text(out, " Bind arguments that are not arrays with functools.partial; those "
                              "that can be hashed may be static (static_argnums).");

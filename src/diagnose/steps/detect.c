@@ -101,7 +101,7 @@ static void take_entry(rk_step_detector *r) {
 
 static void take_gap(rk_step_detector *r) {
     uint32_t gap = rk_step_detector_gap_of(r, r->gap);
-    r->gap = 0;
+    r->gap = r->gap_part = 0;
     r->gap_ended = false;
     if (gap == UINT32_MAX)
         return;
@@ -132,8 +132,7 @@ static void execute(rk_step_detector *r, const rk_step_program *program) {
     known->last = r->totals.executions;
     rk_step_detector_count_entry(r, &entry);
     if (known->is_light) {
-        r->gap_ended |= rk_step_detector_ends_gap(r, known);
-        r->gap += known->carried > 0 && !r->gap_ended;
+        rk_step_detector_add_to_gap(r, known);
         return;
     }
     if (r->valid > 0 && rk_step_detector_entry_at(r, r->entries - 1)->program == program->number)

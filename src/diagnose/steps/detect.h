@@ -20,9 +20,15 @@
 // - A longer pattern that covers more executions. For example, the sequence G G G G U, repeated, is
 //   one step of four micro-steps (at most RK_STEP_DETECTOR_MAX_MICRO_STEPS) and an update. But if
 //   the added programs repeat within the longer pattern, they are an evaluation of several batches
-//   and no part of the step. The longer pattern starts at its first repetition. Earlier ranges are
-//   void from that execution on.
-// - Another pattern, if it has lasted as long or was detected before.
+//   and no part of the step. The same holds if none of them may be the update, for example an
+//   evaluation of one batch that returns the model. The longer pattern starts at its first
+//   repetition. Earlier ranges are void from that execution on.
+// - Another pattern, if it has lasted as long or was detected before. A pattern with less than half
+//   of the score and a part of the same state is an evaluation: it only replaces the current
+//   pattern if it lasts very long.
+//
+// If a pattern ends with an update, then each update ends a step: the last step of an epoch may
+// have fewer micro-steps. Gradients without an update (of an evaluation) are no step.
 //
 // A pattern of nothing but single operations of the framework is no step: an initialization of
 // several layers repeats, too.
@@ -81,7 +87,7 @@ typedef struct rk_step_program {
                        // lambdas and names with a number
     bool is_operation; // a single operation of the framework, outside of any function of the user
     // The role of the program (rk_program_role in program/program.h); all zero: not known.
-    uint32_t operations, carried, carried_types;
+    uint32_t operations, inputs, carried, carried_types;
     uint64_t carried_set, carried_bytes;
 } rk_step_program;
 

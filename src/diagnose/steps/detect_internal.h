@@ -12,6 +12,9 @@ enum {
     // row, the detector searches them for another pattern, and repeats the search less and less
     // often.
     RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK = 16,
+    // After so many strays, a pattern may replace the current one even if it looks like an
+    // evaluation.
+    RK_STEP_DETECTOR_STRAYS_OF_EVALUATION = 4096,
     RK_STEP_DETECTOR_LONGER_PERIOD_MAX = 128, // of a longer pattern that includes strays
     RK_STEP_DETECTOR_BY_NAME_AFTER =
         128, // after so many executions without a pattern, names are compared
@@ -21,9 +24,10 @@ enum {
 #define RK_STEP_DETECTOR_NAMED (UINT32_C(1) << 31) // marks a token that is a name
 
 // A gap: many executions in a row of light programs that return what they got. It is an optimizer
-// that runs operation by operation, so a gap takes part in patterns like a program. Two gaps are
-// the same if their lengths have the same number of binary digits. The numbers of gaps follow those
-// of programs.
+// that runs operation by operation, so a gap takes part in patterns like a program. The length of a
+// gap is that of its longest part: programs of the user divide it, unless they are small. (In an
+// evaluation of several batches, sums are added after each batch.) Two gaps are the same if their
+// lengths have the same number of binary digits. The numbers of gaps follow those of programs.
 enum { RK_STEP_DETECTOR_GAPS = 32 };
 #define RK_STEP_DETECTOR_FIRST_GAP (UINT32_MAX - RK_STEP_DETECTOR_GAPS)
 
@@ -39,7 +43,7 @@ typedef struct rk_step_detector_program {
     uint64_t step;        // of its last execution, from 1; 0: not executed
     uint64_t last;        // number of its last execution in the process, from 1
     uint32_t token, name; // identity for comparisons; the name alone
-    uint32_t operations, carried, carried_types;
+    uint32_t operations, inputs, carried, carried_types;
     uint64_t carried_set, carried_bytes;
     uint32_t score;
     uint32_t executions; // counted only up to RK_STEP_DETECTOR_TIMES
@@ -64,14 +68,16 @@ typedef struct rk_step_detector_entry {
 typedef struct rk_step_detector_pattern {
     uint32_t id, period;
     bool by_name;
-    bool ends_with_update;   // the last program carries more than each of the others
+    bool ends_with_update;   // the last program, or gap, carries more than each of the others
+    bool ends_with_program;  // ends_with_update, and no gap
     bool is_training;        // a program returns several values that it got; or is not known
     bool is_idle;            // only operations of the framework: its repetitions are no steps
     uint64_t steps, matched; // matched: entries
     uint64_t work, host_to_device_bytes; // of the steps
     uint32_t tokens[RK_STEP_DETECTOR_MAX_PERIOD];
-    uint32_t carried, score; // the maximum over its programs
-    uint64_t carried_bytes;  // the same
+    uint32_t operations, carried, score; // the maximum over its programs
+    uint64_t carried_bytes;              // the same
+    uint64_t carried_set;                // of the program that carries the most
 } rk_step_detector_pattern;
 
 struct rk_step_detector {
@@ -86,6 +92,7 @@ struct rk_step_detector {
     uint32_t program_capacity;
     rk_step_detector_program gaps[RK_STEP_DETECTOR_GAPS];
     uint32_t gap;       // length of the gap since the last entry
+    uint32_t gap_part;  // length of the last part of this gap
     bool gap_ended;     // by an evaluation: what follows is no optimizer
     uint32_t reference; // program; UINT32_MAX: none
     bool has_companions;
@@ -147,10 +154,9 @@ RK_HIDDEN rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
 RK_HIDDEN void rk_step_detector_note_repetition(rk_step_detector *r, uint32_t program);
 // Returns the number of a gap of this length; UINT32_MAX if it is too short to count.
 RK_HIDDEN uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length);
-// Returns whether a light program is large. A large light program is an evaluation, an attack on
-// the model or the like; the small programs that follow belong to it, not to an optimizer.
-RK_HIDDEN bool rk_step_detector_ends_gap(const rk_step_detector *r,
-                                         const rk_step_detector_program *light);
+// Counts an execution of a light program in the gap since the last entry.
+RK_HIDDEN void rk_step_detector_add_to_gap(rk_step_detector *r,
+                                           const rk_step_detector_program *light);
 // Makes the program, which is about to be executed, the reference if its score is higher and it was
 // executed often enough. Then removes programs that are light now from the history, and ends the
 // current pattern if it has such programs.

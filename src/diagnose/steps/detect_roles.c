@@ -12,6 +12,7 @@ enum {
     SMALL = 16,              // a program is small beside one with so many times the operations
     LITTLE = 4,              // the same for carried results
     MUCH = 2,                // the same, for a program that carries much
+    TINY = 64,               // the same for the bytes of carried results
     GAP_END = 4,             // a light program with this part of the operations ends a gap
     GAP_MIN = 6,             // executions; a gap also has about one for each carried result
     VERSION_CARRIED_MIN = 4, // versions of one step are only known by so many carried results
@@ -65,18 +66,45 @@ static bool is_of_similar_state(const rk_step_detector_program *a,
            (a->operations == b->operations && a->carried == b->carried && has_similar_types(a, b));
 }
 
+// Returns whether the program gets little besides the state that it returns. False if the inputs
+// are not known. In an accumulation of gradients with plain SGD, the micro-steps and the update
+// return the same state, too, but they get both the parameters and the gradients.
+static bool gets_only_state(const rk_step_detector_program *program) {
+    return program->inputs > 0 && program->inputs < 2 * (uint64_t)program->carried;
+}
+
+// Returns whether two programs get and return the same state, except for some scalars. The
+// operations may differ: one of them computes more values for a log line, or has a shorter
+// sequence.
+static bool is_of_same_state(const rk_step_detector_program *a, const rk_step_detector_program *b) {
+    uint64_t one = a->operations, other = b->operations;
+    return a->inputs == b->inputs && a->carried_types == b->carried_types && a->carried_bytes > 0 &&
+           !is_other_size(a->carried_bytes, b->carried_bytes) && gets_only_state(a) &&
+           gets_only_state(b) && 2 * one >= other && 2 * other >= one;
+}
+
 // Returns whether two programs without names of their own may be versions of one step: with another
 // mask, another length of the batch, or another state at the start of an epoch. They return nearly
-// the same state. An update of the parameters would need at least one more operation for each of
-// them.
+// the same state. If it is not exactly the same, their operations must be nearly the same as well:
+// an update of the parameters would need at least one more operation for each of them.
 static bool is_version(const rk_step_detector_program *a, const rk_step_detector_program *b) {
     uint32_t less = a->carried < b->carried ? a->carried : b->carried;
     uint32_t more = a->carried < b->carried ? b->carried : a->carried;
     uint32_t distance = a->operations < b->operations ? b->operations - a->operations
                                                       : a->operations - b->operations;
+    bool is_near = less >= VERSION_CARRIED_MIN && distance < less && is_of_similar_state(a, b);
     return a->is_numbered && b->is_numbered && a->name == b->name && a->operations > 0 &&
-           b->operations > 0 && less >= VERSION_CARRIED_MIN && LITTLE * (more - less) <= more &&
-           distance < less && is_of_similar_state(a, b);
+           b->operations > 0 && LITTLE * (more - less) <= more &&
+           (is_near || is_of_same_state(a, b));
+}
+
+// Returns whether the state of the program is tiny beside that of the reference: the simulated
+// environment of an agent, beside the training of the agent.
+static bool is_of_tiny_state(const rk_step_detector_program *program,
+                             const rk_step_detector_program *reference) {
+    return program->carried_bytes > 0 && program->carried_bytes < reference->carried_bytes / TINY &&
+           program->carried < reference->carried &&
+           MUCH * (uint64_t)program->operations < reference->operations;
 }
 
 static bool is_light(const rk_step_detector *r, const rk_step_detector_program *program) {
@@ -91,7 +119,8 @@ static bool is_light(const rk_step_detector *r, const rk_step_detector_program *
     if (program->token == reference->token)
         return false;
     bool carries_much = carried >= MUCH && MUCH * carried >= reference->carried;
-    return SMALL * operations < reference->operations && !carries_much;
+    return is_of_tiny_state(program, reference) ||
+           (SMALL * operations < reference->operations && !carries_much);
 }
 
 static bool grow(rk_step_detector *r, uint32_t number) {
@@ -155,6 +184,7 @@ rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
         .token = token_of(program),
         .name = program->name | RK_STEP_DETECTOR_NAMED,
         .operations = program->operations,
+        .inputs = program->inputs,
         .carried = program->carried,
         .carried_types = program->carried_types,
         .carried_set = program->carried_set,
@@ -188,9 +218,28 @@ uint32_t rk_step_detector_gap_of(const rk_step_detector *r, uint32_t length) {
     return r->gaps[gap].is_light ? NONE : RK_STEP_DETECTOR_FIRST_GAP + gap;
 }
 
-bool rk_step_detector_ends_gap(const rk_step_detector *r, const rk_step_detector_program *light) {
+// Returns whether a light program is large. A large light program is an evaluation, an attack on
+// the model or the like; the small programs that follow belong to it, not to an optimizer.
+static bool ends_gap(const rk_step_detector *r, const rk_step_detector_program *light) {
     return r->reference != NONE &&
            GAP_END * (uint64_t)light->operations >= r->programs[r->reference].operations;
+}
+
+// Adds a light program to a part of a gap. A program of the user that is not small ends the part:
+// it may be the evaluation of one batch. An optimizer with such programs has long parts around
+// them.
+static void add_to_part(const rk_step_detector *r, const rk_step_detector_program *light,
+                        uint32_t *part) {
+    bool divides = r->reference != NONE && !light->is_operation &&
+                   SMALL * (uint64_t)light->operations >= r->programs[r->reference].operations;
+    *part = divides ? 0 : *part + (light->carried > 0);
+}
+
+void rk_step_detector_add_to_gap(rk_step_detector *r, const rk_step_detector_program *light) {
+    r->gap_ended |= ends_gap(r, light);
+    add_to_part(r, light, &r->gap_part);
+    if (!r->gap_ended && r->gap_part > r->gap)
+        r->gap = r->gap_part;
 }
 
 static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry, uint64_t *to,
@@ -204,7 +253,7 @@ static void move_entry(rk_step_detector *r, const rk_step_detector_entry *entry,
 // its end.
 static void clean_history(rk_step_detector *r) {
     uint64_t to = r->entries, kept = 0;
-    uint32_t length = 0;
+    uint32_t length = 0, part = 0;
     rk_step_detector_entry gap = {.program = NONE};
     bool ends = false;
     for (uint64_t i = r->entries; i-- > r->entries - r->valid;) {
@@ -212,16 +261,17 @@ static void clean_history(rk_step_detector *r) {
         const rk_step_detector_entry *entry = rk_step_detector_entry_at(r, i);
         if (program->is_light) {
             ends = ends || is_in_current(r, program);
-            if (rk_step_detector_ends_gap(r, program)) {
+            if (ends_gap(r, program)) {
                 r->gap_ended |= kept == 0;
-                length = 0; // only what precedes it may be a gap
+                length = part = 0; // only what precedes it may be a gap
                 continue;
             }
             if (length == 0) { // its last execution
                 gap.before = gap.totals = entry->totals;
                 gap.programs_before = gap.programs = entry->programs;
             }
-            length += program->carried > 0;
+            add_to_part(r, program, &part);
+            length = length > part ? length : part;
             continue;
         }
         gap.program = kept > 0 ? rk_step_detector_gap_of(r, length) : NONE;
@@ -229,7 +279,7 @@ static void clean_history(rk_step_detector *r) {
             move_entry(r, &gap, &to, &kept);
         else if (kept == 0)
             r->gap += length;
-        length = 0;
+        length = part = 0;
         move_entry(r, entry, &to, &kept);
     }
     r->valid = kept;

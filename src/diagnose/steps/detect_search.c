@@ -50,7 +50,11 @@ static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, u
     for (uint32_t i = 0; i < period; i++) {
         const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
         p->tokens[i] = by_name ? program->name : program->token;
-        p->carried = p->carried > program->carried ? p->carried : program->carried;
+        if (p->carried < program->carried) {
+            p->carried = program->carried;
+            p->carried_set = program->carried_set;
+        }
+        p->operations = p->operations > program->operations ? p->operations : program->operations;
         p->score = p->score > program->score ? p->score : program->score;
         if (p->carried_bytes < program->carried_bytes)
             p->carried_bytes = program->carried_bytes;
@@ -78,22 +82,39 @@ static void begin_with(rk_step_detector *r, uint64_t entry) {
     e->programs_before = e->programs - (e->programs > 0);
 }
 
+// Closes the step before `entry`, which begins the next one.
+static void close_short_step(rk_step_detector *r, rk_step_detector_pattern *p, uint64_t entry) {
+    const rk_step_detector_entry *last = rk_step_detector_entry_at(r, entry - 1);
+    r->open_programs = last->programs;
+    close_step(r, p, &last->totals);
+    begin_with(r, entry);
+    p->steps++;
+}
+
+// Handles an entry inside a step that does not match the current pattern at its position. Returns
+// whether it matches at another one, and moves the position there.
+static bool match_elsewhere(rk_step_detector *r, rk_step_detector_pattern *p, uint64_t entry,
+                            uint32_t token) {
+    // The update comes early: the step has fewer micro-steps.
+    if (p->ends_with_program && token == p->tokens[p->period - 1]) {
+        r->at = p->period - 1;
+        return true;
+    }
+    if (token != p->tokens[0])
+        return false;
+    // The pattern starts again before its end: the step was cut short. Without its update it is no
+    // step, and its executions belong to the next one.
+    if (!p->ends_with_program)
+        close_short_step(r, p, entry);
+    r->at = 0;
+    return true;
+}
+
 void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     rk_step_detector_pattern *p = r->current;
     uint32_t token = rk_step_detector_token(r, entry, p->by_name);
     const rk_step_detector_entry *e = rk_step_detector_entry_at(r, entry);
-    bool matches = token == p->tokens[r->at];
-    // The pattern starts again before its end: the step was cut short.
-    if (!matches && r->at > 0 && token == p->tokens[0]) {
-        const rk_step_detector_entry *last = rk_step_detector_entry_at(r, entry - 1);
-        r->open_programs = last->programs;
-        close_step(r, p, &last->totals);
-        begin_with(r, entry);
-        p->steps++;
-        r->at = 0;
-        matches = true;
-    }
-    if (!matches)
+    if (token != p->tokens[r->at] && (r->at == 0 || !match_elsewhere(r, p, entry, token)))
         return;
     p->matched++;
     r->last_match = entry + 1;
@@ -115,6 +136,10 @@ static uint32_t find_last(const rk_step_detector *r, uint64_t from, uint32_t per
         most = program->carried > most ? program->carried : most;
     }
     return count == 1 ? last : period;
+}
+
+static bool is_gap(const rk_step_detector *r, uint64_t entry) {
+    return r->history[entry % RK_STEP_DETECTOR_HISTORY].program >= RK_STEP_DETECTOR_FIRST_GAP;
 }
 
 static bool is_of_pattern(const rk_step_detector *r, const rk_step_detector_pattern *p,
@@ -199,6 +224,7 @@ static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_n
         from += last + 1 < period ? last + 1 : 0;
         p = add_known(r, from, period, by_name);
         p->ends_with_update = last < period && period > 1;
+        p->ends_with_program = p->ends_with_update && !is_gap(r, from + period - 1);
     }
     r->current = p;
     take_earlier(r, p, from); // counts in the current pattern
@@ -213,30 +239,53 @@ static void adopt(rk_step_detector *r, uint64_t from, uint32_t period, bool by_n
     rk_step_detector_recount(r);
 }
 
+// Returns whether `set` has fewer than half of the types of `wanted`. False if one of the two is
+// not known.
+static bool lacks_types(uint64_t set, uint64_t wanted) {
+    return set != 0 && wanted != 0 &&
+           2 * __builtin_popcountll(set & wanted) < __builtin_popcountll(wanted);
+}
+
+// Returns whether an entry that is no part of the current pattern may be the update of its
+// parameters. It must carry as much as the pattern, or nearly as much and be large: an evaluation
+// that returns the model has fewer operations. Programs without names of their own must be larger
+// than the pattern, because a smaller one may be a version of the same step.
+static bool is_update(const rk_step_detector *r, uint64_t entry, uint32_t micro_steps) {
+    // After so few micro-steps, a program with another state may be the update of a second model: a
+    // generator after five steps of its critic. After more it is, for example, a simulation.
+    enum { FEW = 8 };
+    const rk_step_detector_pattern *p = r->current;
+    const rk_step_detector_program *program = rk_step_detector_program_at(r, entry);
+    uint64_t carried = program->carried, operations = program->operations;
+    if (is_gap(r, entry))
+        return 2 * carried > p->carried;
+    if (program->is_operation ||
+        (micro_steps > FEW && lacks_types(program->carried_set, p->carried_set)))
+        return false;
+    bool is_large = (program->is_numbered ? 1 : 2) * operations > p->operations;
+    return carried >= p->carried || (2 * carried > p->carried && is_large);
+}
+
 // Returns whether the longer pattern is one step with micro-steps. It must add programs to the
 // current pattern, each once. An added program that repeats is something else, for example an
-// evaluation of several batches. One of the added programs must carry about as much as the current
-// pattern: it updates the parameters.
+// evaluation of several batches. One of the added programs must update the parameters.
 static bool is_longer_step(const rk_step_detector *r, uint64_t from, uint32_t period) {
     const rk_step_detector_pattern *p = r->current;
-    uint32_t micro_steps = 0, strays[RK_STEP_DETECTOR_MAX_PERIOD], stray_count = 0, carried = 0;
+    uint32_t micro_steps = 0, strays[RK_STEP_DETECTOR_MAX_PERIOD], stray_count = 0;
+    bool has_update = p->carried == 0;
+    for (uint32_t i = 0; i < period; i++)
+        micro_steps += rk_step_detector_token(r, from + i, p->by_name) == p->tokens[0];
     for (uint32_t i = 0; i < period; i++) {
         uint32_t token = rk_step_detector_token(r, from + i, p->by_name);
-        bool is_stray = true;
-        micro_steps += token == p->tokens[0];
-        for (uint32_t j = 0; j < p->period; j++)
-            is_stray = is_stray && token != p->tokens[j];
-        for (uint32_t j = 0; j < stray_count && is_stray; j++)
+        if (is_of_pattern(r, p, from + i))
+            continue;
+        for (uint32_t j = 0; j < stray_count; j++)
             if (strays[j] == token)
                 return false;
-        if (!is_stray)
-            continue;
-        const rk_step_detector_program *stray = rk_step_detector_program_at(r, from + i);
-        carried = stray->carried > carried ? stray->carried : carried;
         strays[stray_count++] = token;
+        has_update |= is_update(r, from + i, micro_steps);
     }
-    return stray_count > 0 && micro_steps <= RK_STEP_DETECTOR_MAX_MICRO_STEPS &&
-           (p->carried == 0 || 2 * (uint64_t)carried > p->carried);
+    return stray_count > 0 && micro_steps <= RK_STEP_DETECTOR_MAX_MICRO_STEPS && has_update;
 }
 
 static bool look_for_longer(rk_step_detector *r) {
@@ -259,22 +308,54 @@ static bool look_for_longer(rk_step_detector *r) {
     return true;
 }
 
+// Returns the highest score of the entries, and the types of the one that carries the most.
+static uint32_t score_of(const rk_step_detector *r, uint64_t from, uint32_t count,
+                         uint64_t *out_carried_set) {
+    uint32_t score = 0, carried = 0;
+    *out_carried_set = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
+        score = score > program->score ? score : program->score;
+        *out_carried_set = program->carried > carried ? program->carried_set : *out_carried_set;
+        carried = program->carried > carried ? program->carried : carried;
+    }
+    return score;
+}
+
+// Returns after how many more entries look_for_other looks again: ever more, while the strays
+// continue.
+static uint64_t wait_after(uint64_t strays, bool is_weak) {
+    if (strays < 64)
+        return is_weak ? 1 : 8;
+    return strays < RK_STEP_DETECTOR_HISTORY ? 64 : 512;
+}
+
 static void look_for_other(rk_step_detector *r) {
     enum { LASTS = 512, KNOWN_LASTS = 8 };
-    uint64_t strays = r->entries - r->last_match;
-    if (strays < RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK || r->entries < r->next_look)
-        return;
-    // Look ever less often while the strays continue.
-    r->next_look = r->entries + (strays < 64 ? 8 : strays < RK_STEP_DETECTOR_HISTORY ? 64 : 512);
     rk_step_detector_pattern *p = r->current;
+    uint64_t strays = r->entries - r->last_match, carried_set;
+    // A weak pattern came before the programs that carry the work, and is soon replaced.
+    uint64_t best = r->reference == UINT32_MAX ? 0 : r->programs[r->reference].score;
+    bool is_weak = best > 0 && 2 * (uint64_t)p->score <= best;
+    if (strays < (is_weak ? RK_STEP_DETECTOR_TIMES : RK_STEP_DETECTOR_STRAYS_BEFORE_LOOK) ||
+        r->entries < r->next_look)
+        return;
+    r->next_look = r->entries + wait_after(strays, is_weak);
     uint32_t period, len = find(r, strays, RK_STEP_DETECTOR_MAX_PERIOD, p->by_name, &period);
     if (len == 0)
         return;
     uint64_t from = r->entries - len, first = from;
+    uint64_t score = score_of(r, from, period, &carried_set);
+    // An evaluation returns a part of the training's state, and has a lower score.
+    if (2 * score < p->score && !lacks_types(p->carried_set, carried_set) &&
+        strays < RK_STEP_DETECTOR_STRAYS_OF_EVALUATION)
+        return;
     // Another pattern must have lasted as long as the current one, or for LASTS executions, so that
     // an interruption does not replace it. A kept pattern proved itself before and needs less.
     uint64_t needed = p->matched < LASTS ? p->matched : LASTS;
-    if (find_known(r, &first, period, p->by_name))
+    if (is_weak && 2 * score >= best)
+        needed = RK_STEP_DETECTOR_TIMES;
+    else if (find_known(r, &first, period, p->by_name))
         needed = KNOWN_LASTS;
     if (len >= needed)
         adopt(r, from, period, p->by_name);
