@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "diagnose/diff/framework.h"
 
 enum { FIRST_SLOTS = 64, REMOVED = 1 };
 
@@ -36,7 +37,7 @@ static rk_span read_name(const char *name, bool *out_is_users) {
     bool is_numbered = digits > 0 && digits < len && name[len - 1 - digits] == '.';
     rk_span bare = rk_span_of(name, is_numbered ? len - digits - 1 : len);
     *out_is_users = bare.len > 0 && !is_numbered && !ends_with(bare, "__lambda") &&
-                    !ends_with(bare, "__lambda_") && !rk_span_is(bare, "jit__fun");
+                    !ends_with(bare, "__lambda_") && !rk_is_name_of_pmap(bare);
     return bare;
 }
 

@@ -94,16 +94,24 @@ bool rk_differ_is_layout_op(rk_span name) {
     return rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose");
 }
 
-uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) {
+uint32_t rk_differ_value_before(const rk_program_index *index, uint32_t value,
+                                rk_differ_op_test test) {
     for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
          steps++) {
         const rk_op *op = &index->model->ops.items[index->producer[value]];
-        if (op->operand_count != 1 ||
-            !rk_differ_is_layout_op(rk_model_string(index->model, op->name)))
+        if (op->operand_count != 1 || !test(index->model, op))
             break;
         value = index->model->operands.items[op->first_operand];
     }
     return value;
+}
+
+static bool lays_out(const rk_model *model, const rk_op *op) {
+    return rk_differ_is_layout_op(rk_model_string(model, op->name));
+}
+
+uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value) {
+    return rk_differ_value_before(index, value, lays_out);
 }
 
 uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims) {

@@ -53,11 +53,11 @@ bool rk_makes_initial_values(const rk_sketch *sketch) {
     return is_one && rk_is_random_helper(sketch);
 }
 
-// jax.pmap gives this name to all functions.
-static bool is_mapped(const rk_sketch *sketch) {
-    return rk_span_is(function_name(sketch), "_fun");
+bool rk_is_name_of_pmap(rk_span module) {
+    return rk_span_is(module, "jit__fun");
 }
 
 bool rk_is_framework_operation(const rk_sketch *sketch) {
-    return (rk_sketch_is_eager(sketch) && !is_mapped(sketch)) || rk_is_random_helper(sketch);
+    rk_span name = rk_program_index_bare_name(rk_span_text(sketch->module));
+    return (rk_sketch_is_eager(sketch) && !rk_is_name_of_pmap(name)) || rk_is_random_helper(sketch);
 }

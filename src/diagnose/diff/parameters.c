@@ -189,18 +189,6 @@ static bool follows_types(const rk_differ *d, const rk_program_index *index, uin
            rk_differ_find_retyped(d, &before, &after);
 }
 
-// The value before operations that only broadcast, convert or reshape it, as those of a literal.
-static uint32_t spread_from(const rk_program_index *index, uint32_t value) {
-    for (unsigned steps = 0; steps < RK_DIFFER_STEPS_MAX && index->producer[value] != RK_NO_ID;
-         steps++) {
-        const rk_op *op = &index->model->ops.items[index->producer[value]];
-        if (!rk_program_index_spreads(index->model, op))
-            break;
-        value = index->model->operands.items[op->first_operand];
-    }
-    return value;
-}
-
 // Returns whether a literal, as this operand or before it was broadcast, has the type of an input.
 static bool has_type_of(const rk_program_index *index, uint32_t input,
                         const rk_program_index *other, uint32_t operand) {
@@ -225,7 +213,8 @@ static uint32_t constant_instead(const rk_differ *d, bool added, uint32_t number
         for (uint32_t k = 0; k < x->operand_count && k < y->operand_count; k++) {
             uint32_t there = other->model->operands.items[y->first_operand + k];
             uint32_t here = index->model->operands.items[x->first_operand + k];
-            if (other->literal[there] != RK_NO_ID && spread_from(index, here) == input &&
+            if (other->literal[there] != RK_NO_ID &&
+                rk_differ_value_before(index, here, rk_program_index_spreads) == input &&
                 has_type_of(index, input, other, there))
                 return other->literal[there];
         }

@@ -1,6 +1,7 @@
 // Decides from two sketches whether their programs are versions of one program.
 #include <stdlib.h>
 
+#include "diagnose/diff/framework.h"
 #include "diagnose/diff/hash.h"
 #include "diagnose/diff/sketch.h"
 
@@ -174,12 +175,6 @@ static bool is_primitive(const rk_sketch *sketch) {
     return false;
 }
 
-// Returns whether the name does not identify the function, but the call does: jax.pmap gives one
-// name to all functions.
-static bool is_mapped(const rk_sketch *sketch) {
-    return rk_span_is(rk_program_index_bare_name(rk_span_text(sketch->module)), "jit__fun");
-}
-
 // Two calls of a primitive run the same function only if they come from one place and pass as many
 // values.
 static bool same_primitive_call(const rk_sketch *a, const rk_sketch *b, bool same_source) {
@@ -198,7 +193,8 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
     if (a->is_mlir && is_primitive(a) &&
         (!same_primitive_call(a, b, same_source) || kinds < SAME_KINDS_PRIMITIVE))
         return false;
-    if (a->is_mlir && is_mapped(a) &&
+    // The call identifies the function.
+    if (a->is_mlir && rk_is_name_of_pmap(rk_program_index_bare_name(rk_span_text(a->module))) &&
         (same_source ? a->call.hash != b->call.hash : a->call.caller != b->call.caller))
         return false;
     if (lineless)

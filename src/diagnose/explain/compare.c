@@ -160,3 +160,9 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->libraries = best.diff.libraries;
     return NULL;
 }
+
+bool rk_explain_is_same_call(const rk_explained *item) {
+    return item->program && item->program->has_sketch && item->nearest &&
+           item->nearest->has_sketch &&
+           rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
+}

@@ -40,40 +40,37 @@ static bool is_result(const rk_difference *d) {
     return d->op && strcmp(d->op, "result") == 0;
 }
 
-// Returns whether the later program has all operations of the earlier one and many others, and
-// returns more: a part of the step that only some steps take.
-static bool does_more(const rk_explained *item) {
+// Returns whether `larger` has all operations of `smaller` and many others, and returns more. All
+// inputs and results that only one of the two programs has are of `side`.
+static bool contains(const rk_known *larger, const rk_known *smaller, const rk_explained *item,
+                     rk_difference_kind side) {
     bool returns_more = false;
-    if (!item->nearest_of || !item->nearest || !item->nearest->has_sketch ||
-        !item->program->has_sketch)
+    if (!larger->has_sketch || !smaller->has_sketch)
         return false;
-    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
     for (size_t i = 0; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (d->kind == RK_DIFFERENCE_PARAMETER_REMOVED)
+        bool is_one_sided =
+            d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
+        if (is_one_sided && d->kind != side)
             return false;
-        returns_more |= d->kind == RK_DIFFERENCE_PARAMETER_ADDED && is_result(d);
+        returns_more |= is_one_sided && is_result(d);
     }
-    return returns_more && (double)b->op_count >= MORE_OPERATIONS_MIN * (double)a->op_count &&
-           rk_contained_operations(a, b) >= ALL_OPERATIONS_MIN;
+    const rk_sketch *more = &larger->sketch, *less = &smaller->sketch;
+    return returns_more && (double)more->op_count >= MORE_OPERATIONS_MIN * (double)less->op_count &&
+           rk_contained_operations(less, more) >= ALL_OPERATIONS_MIN;
 }
 
-// Returns whether the later program does only a part of what the earlier one does: it returns less,
-// and has no input or result of its own.
+// Returns whether the later program does all that the earlier one does, and more: a part of the
+// step that only some steps take.
+static bool does_more(const rk_explained *item) {
+    return item->nearest_of && item->nearest &&
+           contains(item->program, item->nearest, item, RK_DIFFERENCE_PARAMETER_ADDED);
+}
+
+// Returns whether the later program does only a part of what the earlier one does.
 static bool does_less(const rk_explained *item) {
-    bool returns_less = false;
-    if (!item->nearest_of || !item->nearest || !item->nearest->has_sketch ||
-        !item->program->has_sketch)
-        return false;
-    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
-    for (size_t i = 0; i < item->differences.count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        if (d->kind == RK_DIFFERENCE_PARAMETER_ADDED)
-            return false;
-        returns_less |= d->kind == RK_DIFFERENCE_PARAMETER_REMOVED && is_result(d);
-    }
-    return returns_less && (double)a->op_count >= MORE_OPERATIONS_MIN * (double)b->op_count &&
-           rk_contained_operations(a, b) >= ALL_OPERATIONS_MIN;
+    return item->nearest_of && item->nearest &&
+           contains(item->nearest, item->program, item, RK_DIFFERENCE_PARAMETER_REMOVED);
 }
 
 bool rk_does_part_once(const rk_run_model *run, const rk_explained *item) {
@@ -153,10 +150,8 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
 // Returns whether the constant in place of an input is 1 or -1. PyTorch/XLA writes these Python
 // numbers, and 0, into the program (XLA_NO_SPECIAL_SCALARS). Zeros may also be made on the device.
 static bool is_special_number(const rk_difference *head) {
-    static const char *const spaces = " ";
     char *end;
     double value = strtod(head->constant, &end);
-    end += strspn(end, spaces);
     return end != head->constant && !*end && (value == 1 || value == -1);
 }
 

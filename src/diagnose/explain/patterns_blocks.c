@@ -49,8 +49,8 @@ static void describe(const rk_members *members, const rk_explained *worst, rk_pa
             : "For a loop of your own, jax.lax.scan or jax.lax.fori_loop compiles the block once. "
               "If the blocks are layers of a model: scan over stacked parameters (Flax: "
               "nn.scan, nnx.scan; Haiku: hk.layer_stack). Conditions: all blocks have the same "
-              "shapes and structure, "
-              "and no side effects. Compare the time of a step, too: a scan may be slower.");
+              "shapes and structure, and no side effects. Compare the time of a step, too: a scan "
+              "may be slower.");
 }
 
 static rk_err *add(rk_explainer *e, const rk_members *members) {

@@ -44,15 +44,25 @@ static const rk_stack_frame *frame_at(const rk_stack *stack, size_t depth) {
     return depth < stack->count ? &stack->frames[stack->count - 1 - depth] : NULL;
 }
 
+static bool is_same_line(const rk_stack_frame *a, const rk_stack_frame *b) {
+    return a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
 // Returns the depth of the first frame that is not the same call as in the stack of the step.
 static size_t leaves_at(const rk_stack *stack, const rk_stack *step) {
     size_t depth = 0;
-    for (; depth < stack->count && depth < step->count; depth++) {
-        const rk_stack_frame *one = frame_at(stack, depth), *other = frame_at(step, depth);
-        if (one->line != other->line || strcmp(one->file, other->file) != 0)
-            break;
-    }
+    while (depth < stack->count && depth < step->count &&
+           is_same_line(frame_at(stack, depth), frame_at(step, depth)))
+        depth++;
     return depth;
+}
+
+// The depth of the innermost line of the user; the stack has no such frame if there is none.
+static size_t innermost_line(const rk_stack *stack) {
+    for (size_t i = 0; i < stack->count; i++)
+        if (rk_is_user_frame(&stack->frames[i]))
+            return stack->count - 1 - i;
+    return stack->count;
 }
 
 // Without the stack of the step, or if the user has no line beyond it, the place is the innermost
@@ -62,24 +72,15 @@ static void find_place(late *one, const rk_stack *step) {
     one->depth = step->count > 0 ? leaves_at(&one->stack, step) : count;
     while (one->depth < count && !rk_is_user_frame(frame_at(&one->stack, one->depth)))
         one->depth++;
-    if (one->depth < count)
-        return;
-    for (size_t i = 0; i < count && one->depth == count; i++)
-        if (rk_is_user_frame(&one->stack.frames[i]))
-            one->depth = count - 1 - i;
-}
-
-static const rk_stack_frame *innermost_line(const rk_stack *stack) {
-    for (size_t i = 0; i < stack->count; i++)
-        if (rk_is_user_frame(&stack->frames[i]))
-            return &stack->frames[i];
-    return NULL;
+    if (one->depth >= count)
+        one->depth = innermost_line(&one->stack);
 }
 
 // Returns whether the call of the step makes the operation: jax.pmap cuts its arguments.
 static bool is_of_step_call(const late *one, const rk_stack *step) {
-    const rk_stack_frame *line = innermost_line(&one->stack), *of = innermost_line(step);
-    return line && of && line->line == of->line && strcmp(line->file, of->file) == 0;
+    const rk_stack_frame *line = frame_at(&one->stack, innermost_line(&one->stack)),
+                         *of = frame_at(step, innermost_line(step));
+    return line && of && is_same_line(line, of);
 }
 
 static const rk_stack_frame *place_of(const late *one) {
@@ -124,11 +125,12 @@ typedef enum scope { SAME_LINE, SAME_FUNCTION } scope;
 
 // False if one of the two is NULL.
 static bool is_same(const rk_stack_frame *a, const rk_stack_frame *b, scope in) {
-    if (!a || !b || strcmp(a->file, b->file) != 0)
+    if (!a || !b)
         return false;
     if (in == SAME_LINE)
-        return a->line == b->line;
-    return a->function && b->function && strcmp(a->function, b->function) == 0;
+        return is_same_line(a, b);
+    return a->function && b->function && strcmp(a->file, b->file) == 0 &&
+           strcmp(a->function, b->function) == 0;
 }
 
 // Moves the place of operations that all come from one call to the innermost such call.

@@ -60,13 +60,7 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-// Returns whether the value before is of this run, and of the same line.
-static bool counts_before(const rk_explained *item) {
-    return item->nearest_of && item->program && item->program->has_sketch &&
-           item->nearest->has_sketch &&
-           rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
-}
-
+// The value before counts only if this run requested it, and the same line calls it.
 static rk_err *collect_values(const rk_members *members, values *out_values) {
     rk_autofree const char **all = rk_calloc(2 * members->count + 1, sizeof *all);
     size_t count = 0;
@@ -75,7 +69,8 @@ static rk_err *collect_values(const rk_members *members, values *out_values) {
         return rk_err_no_memory();
     for (size_t i = 0; i < members->count; i++) {
         const rk_difference *head = rk_explained_head(members->items[i]);
-        if (head->before && counts_before(members->items[i]))
+        if (head->before && members->items[i]->nearest_of &&
+            rk_explain_is_same_call(members->items[i]))
             all[count++] = head->before;
         if (head->after)
             all[count++] = head->after;

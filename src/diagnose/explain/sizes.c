@@ -1,7 +1,6 @@
 // What to do about an input of another shape: a last batch that is smaller, a size that can be
 // padded, or a call of its own.
 #include "diagnose/explain/advice_internal.h"
-#include "diagnose/explain/operations_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
 #define PADDED_WORK_MAX 4.0 // padding may multiply an input by so much
@@ -31,16 +30,12 @@ static bool has_fewer_rows(const rk_explained *item) {
     return rows > 1;
 }
 
-static bool is_same_call(const rk_explained *item) {
-    return item->program && item->program->has_sketch && item->nearest->has_sketch &&
-           rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
-}
-
 // Returns whether the program is for what remains of the data after the full batches: one line
 // calls both, and the smaller one at most once for each two full batches, as far as that is known.
 static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
     const rk_run_compile *other = find_other(run, item);
-    if (!other || other->seq >= item->compile->seq || !is_same_call(item) || !has_fewer_rows(item))
+    if (!other || other->seq >= item->compile->seq || !rk_explain_is_same_call(item) ||
+        !has_fewer_rows(item))
         return false;
     uint64_t last = rk_explain_executions(run, item->compile),
              full = rk_explain_executions(run, other);

@@ -36,6 +36,20 @@ static rk_step_detector_pattern *find_known(rk_step_detector *r, uint64_t *from,
     return NULL;
 }
 
+// Returns the highest score of the entries, and the types of the one that carries the most.
+static uint32_t score_of(const rk_step_detector *r, uint64_t from, uint32_t count,
+                         uint64_t *out_carried_set) {
+    uint32_t score = 0, carried = 0;
+    *out_carried_set = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
+        score = score > program->score ? score : program->score;
+        *out_carried_set = program->carried > carried ? program->carried_set : *out_carried_set;
+        carried = program->carried > carried ? program->carried : carried;
+    }
+    return score;
+}
+
 // Adds a pattern. If all places are taken, it replaces the pattern with the fewest matches, except
 // the current one.
 static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, uint32_t period,
@@ -47,15 +61,12 @@ static rk_step_detector_pattern *add_known(rk_step_detector *r, uint64_t from, u
             p = &r->known[i];
     *p = (rk_step_detector_pattern){
         .id = ++r->ids, .period = period, .by_name = by_name, .is_idle = true};
+    p->score = score_of(r, from, period, &p->carried_set);
     for (uint32_t i = 0; i < period; i++) {
         const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
         p->tokens[i] = by_name ? program->name : program->token;
-        if (p->carried < program->carried) {
-            p->carried = program->carried;
-            p->carried_set = program->carried_set;
-        }
+        p->carried = p->carried > program->carried ? p->carried : program->carried;
         p->operations = p->operations > program->operations ? p->operations : program->operations;
-        p->score = p->score > program->score ? p->score : program->score;
         if (p->carried_bytes < program->carried_bytes)
             p->carried_bytes = program->carried_bytes;
         p->is_training |= program->carried > 1 || program->operations == 0;
@@ -306,20 +317,6 @@ static bool look_for_longer(rk_step_detector *r) {
         return false;
     adopt(r, from, period, p->by_name);
     return true;
-}
-
-// Returns the highest score of the entries, and the types of the one that carries the most.
-static uint32_t score_of(const rk_step_detector *r, uint64_t from, uint32_t count,
-                         uint64_t *out_carried_set) {
-    uint32_t score = 0, carried = 0;
-    *out_carried_set = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const rk_step_detector_program *program = rk_step_detector_program_at(r, from + i);
-        score = score > program->score ? score : program->score;
-        *out_carried_set = program->carried > carried ? program->carried_set : *out_carried_set;
-        carried = program->carried > carried ? program->carried : carried;
-    }
-    return score;
 }
 
 // Returns after how many more entries look_for_other looks again: ever more, while the strays
