@@ -111,7 +111,7 @@ def test_store_without_permission(copy, bare):
     assert done.json() == bare(*TWO).json()
 
 
-@pytest.mark.parametrize("size", ["4k", "48k"])
+@pytest.mark.parametrize("size", ["4k", "96k"])
 def test_full_file_system(store, bare, tmp_path, size):
     """On a full or nearly full file system the job gets its results, warns, and leaves a valid store."""
     store.directory.mkdir()
