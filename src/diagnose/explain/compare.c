@@ -166,3 +166,11 @@ bool rk_explain_is_same_call(const rk_explained *item) {
            item->nearest->has_sketch &&
            rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
 }
+
+bool rk_explain_is_reordered(const rk_explained *item) {
+    if (item->cause != RK_CAUSE_STRUCTURE || !item->program || !item->program->has_sketch ||
+        !item->nearest || !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    return a->op_count == b->op_count && rk_contained_operations(a, b) >= 1 && rk_same_types(a, b);
+}

@@ -77,6 +77,10 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, size_t 
 // no line is known of both. False if the sketch of one is not known.
 RK_HIDDEN bool rk_explain_is_same_call(const rk_explained *item);
 
+// Returns whether the cause is another structure, and the program has all operations, inputs and
+// results of the one that it was compared with: only their order or their operands differ.
+RK_HIDDEN bool rk_explain_is_reordered(const rk_explained *item);
+
 // Finds repeated blocks in a program. Takes the blocks of the entry function if they are most of
 // the program, otherwise those of any function, which it marks as minor.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_blocks *out_blocks);

@@ -1,6 +1,7 @@
 // What to do about an input of another shape: a last batch that is smaller, a size that can be
 // padded, or a call of its own.
 #include "diagnose/explain/advice_internal.h"
+#include "diagnose/explain/patterns_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
 #define PADDED_WORK_MAX 4.0 // padding may multiply an input by so much
@@ -14,32 +15,51 @@ static const rk_run_compile *find_other(const rk_run_model *run, const rk_explai
     return NULL;
 }
 
-// Returns whether all inputs have fewer rows, and the same number of them.
-static bool has_fewer_rows(const rk_explained *item) {
-    long long rows = 0;
+// Numbers of rows of the inputs in two programs.
+typedef struct rows {
+    long long before, after;
+} rows;
+
+// Returns whether the number of rows is all that differs, and is one number for all inputs.
+static bool differs_in_rows(const rk_explained *item, rows *out_rows) {
+    *out_rows = (rows){0};
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         rk_dims before, after;
         size_t axis;
         if (d->kind != RK_DIFFERENCE_SHAPE || !rk_only_axis(d->before, d->after, &axis) || axis ||
             !rk_parse_dims(d->before, &before) || !rk_parse_dims(d->after, &after) ||
-            after.sizes[0] >= before.sizes[0] || (rows && rows != after.sizes[0]))
+            (i && (before.sizes[0] != out_rows->before || after.sizes[0] != out_rows->after)))
             return false;
-        rows = after.sizes[0];
+        *out_rows = (rows){before.sizes[0], after.sizes[0]};
     }
-    return rows > 1;
+    return item->differences.cause_count > 0;
 }
 
 // Returns whether the program is for what remains of the data after the full batches: one line
 // calls both, and the smaller one at most once for each two full batches, as far as that is known.
 static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
     const rk_run_compile *other = find_other(run, item);
+    rows number;
     if (!other || other->seq >= item->compile->seq || !rk_explain_is_same_call(item) ||
-        !has_fewer_rows(item))
+        !differs_in_rows(item, &number) || number.after <= 1 || number.after >= number.before)
         return false;
     uint64_t last = rk_explain_executions(run, item->compile),
              full = rk_explain_executions(run, other);
     return last <= 1 || 2 * last <= full;
+}
+
+// Returns whether the user's line calls Keras, whose own loop makes the batches.
+static bool is_batch_of_keras(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    rows number;
+    size_t user = 0;
+    if (!head || !differs_in_rows(item, &number))
+        return false;
+    while (user < head->stack.count && !rk_is_user_frame(&head->stack.frames[user]))
+        user++;
+    return user > 0 && user < head->stack.count &&
+           rk_span_is(rk_source_package(rk_span_text(head->stack.frames[user - 1].file)), "keras");
 }
 
 // How much larger an input becomes if both shapes are padded to one. 0 if they have no common
@@ -77,6 +97,10 @@ const char *rk_advice_on_sizes(bool torch) {
 
 const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
+    if (is_batch_of_keras(item))
+        return "Keras compiles a program for each number of rows in a batch, once, and it is "
+               "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
+               "numbers of rows that it divides.";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask what is padded; in a training, drop_last=True drops the "

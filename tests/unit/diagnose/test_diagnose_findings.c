@@ -112,6 +112,15 @@ static void a_small_batch_of_many_steps_is_no_last_batch(void **state) {
     expect_not_in(explanation.items[1].advice, "last batch");
 }
 
+static void a_batch_of_keras_is_not_padded(void **state) {
+    ask(*state, "library", 1);
+    ask(*state, "library", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "use one batch_size in fit, evaluate and predict");
+    expect_not_in(explanation.items[1].advice, "mask");
+}
+
 // Padding 50 rows to 400 would multiply the work.
 static void shapes_that_differ_much_are_not_padded(void **state) {
     ask(*state, "kernels", 1);
@@ -150,6 +159,31 @@ static void advice_on_an_operation_names_the_call(void **state) {
     expect_cause(4, RK_CAUSE_CONSTANT);
     expect_in(explanation.items[4].advice, "Line 6 of train.py calls threefry_split");
     expect_not_in(explanation.items[4].advice, "round the number up");
+}
+
+// Structure.
+
+// A loop over a set: each process has another order.
+static void another_order_in_another_start_is_no_branch(void **state) {
+    fixture *f = *state;
+    run_fixture_keep_entry(f,
+                           &(fixture_kept){.job = "ordered", .file = 1, .is_of_other_run = true});
+    (void)run_fixture_ask(&f->other, "ordered", 1);
+    ask(f, "ordered", 2);
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[0].advice, "PYTHONHASHSEED=0");
+    assert_true(explanation.hidden_branch.known);
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void another_order_in_one_start_is_a_branch(void **state) {
+    ask(*state, "ordered", 1);
+    ask(*state, "ordered", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[1].advice, "A branch in Python");
+    assert_true(explanation.hidden_branch.answer);
 }
 
 // Inputs.
@@ -795,10 +829,13 @@ int main(void) {
         TEST(sizes_of_one_function_are_a_family),
         TEST(a_smaller_last_batch_is_padded_or_dropped),
         TEST(a_small_batch_of_many_steps_is_no_last_batch),
+        TEST(a_batch_of_keras_is_not_padded),
         TEST(shapes_that_differ_much_are_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(more_random_keys_are_no_counter),
         TEST(advice_on_an_operation_names_the_call),
+        TEST(another_order_in_another_start_is_no_branch),
+        TEST(another_order_in_one_start_is_a_branch),
         TEST(two_functions_have_no_optional_inputs),
         TEST(two_functions_in_a_wrapper_are_two_functions),
         TEST(one_function_on_two_lines_has_two_versions),
