@@ -107,6 +107,15 @@ static bool is_of_tiny_state(const rk_step_detector_program *program,
            MUCH * (uint64_t)program->operations < reference->operations;
 }
 
+// Returns whether the program returns nothing that has a type of the reference's state, as far as
+// the types are known. So it is no part of an update: an evaluation or a data loader, operation by
+// operation, returns values of the types of a batch.
+static bool is_of_other_types(const rk_step_detector_program *program,
+                              const rk_step_detector_program *reference) {
+    return program->carried_set && reference->carried_set &&
+           !(program->carried_set & reference->carried_set);
+}
+
 static bool is_light(const rk_step_detector *r, const rk_step_detector_program *program) {
     if (program->is_companion)
         return true;
@@ -120,6 +129,8 @@ static bool is_light(const rk_step_detector *r, const rk_step_detector_program *
         return false;
     bool carries_much = carried >= MUCH && MUCH * carried >= reference->carried;
     return is_of_tiny_state(program, reference) ||
+           (program->is_operation && carried < reference->carried &&
+            is_of_other_types(program, reference)) ||
            (SMALL * operations < reference->operations && !carries_much);
 }
 
@@ -232,7 +243,10 @@ static void add_to_part(const rk_step_detector *r, const rk_step_detector_progra
                         uint32_t *part) {
     bool divides = r->reference != NONE && !light->is_operation &&
                    SMALL * (uint64_t)light->operations >= r->programs[r->reference].operations;
-    *part = divides ? 0 : *part + (light->carried > 0);
+    bool returns_state =
+        light->carried > 0 &&
+        (r->reference == NONE || !is_of_other_types(light, &r->programs[r->reference]));
+    *part = divides ? 0 : *part + returns_state;
 }
 
 void rk_step_detector_add_to_gap(rk_step_detector *r, const rk_step_detector_program *light) {
