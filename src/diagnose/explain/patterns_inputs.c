@@ -261,7 +261,8 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_
 
 static bool belongs(const rk_explanation *x, const rk_explained *item, rk_pattern_kind kind) {
     bool inputs = item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
-                  rk_explained_head(item) && count_inputs(item) && !item->is_startup;
+                  rk_explained_head(item) && count_inputs(item) && !item->is_startup &&
+                  !item->is_own_call;
     if (kind == RK_PATTERN_ALTERNATION)
         return inputs && item->accumulates;
     return inputs && !item->accumulates && !rk_explained_is_constant(item) &&

@@ -111,15 +111,31 @@ static bool is_unknown_package(const struct library *library, const rk_startup_f
     return !library && found->package.len && !rk_span_is(found->package, "jax");
 }
 
-static void add_remedy(const struct library *library, const rk_startup_finding *found,
-                       rk_buf *out) {
+// A library of any of the operations whose models jax.jit does not take; NULL if there is none.
+static const struct library *library_of_objects(const rk_startup_group *g) {
+    for (size_t k = 0; k < RK_ARRAY_LEN(libraries); k++)
+        for (size_t i = 0; i < g->count && takes_objects(&libraries[k]); i++)
+            if (has_library(&g->items[i]->stack, &libraries[k]))
+                return &libraries[k];
+    return NULL;
+}
+
+static void add_place_for_operations(const struct library *objects, rk_buf *out) {
+    rk_buf_add_text(out, "These operations run outside of any jitted function: put what such a "
+                         "line calculates into a function and jit that");
+    if (objects)
+        rk_buf_add_format(out, " (with %s, if it makes a model)", objects->jit);
+    rk_buf_add_text(out, ", so that it is one program; what is in the loop of the steps can move "
+                         "into the step.");
+}
+
+static void add_remedy(const struct library *library, const rk_startup_group *g,
+                       const rk_startup_finding *found, rk_buf *out) {
     if (found->can_be_jitted)
         rk_buf_add_format(out, "Compile it as one program: %s(%s).",
                           library ? library->jit : "jax.jit", rk_buf_text(&found->name));
     else if (found->runs_the_steps)
-        rk_buf_add_text(out, "These operations run outside of any jitted function: put what such "
-                             "a line calculates into a function and jit that, so that it is one "
-                             "program; what is in the loop of the steps can move into the step.");
+        add_place_for_operations(library_of_objects(g), out);
     else if (is_unknown_package(library, found))
         rk_buf_add_format(out,
                           "The package %.*s runs these operations in this call. If the call only "
@@ -149,7 +165,7 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
                              "starts load them.");
         return;
     }
-    add_remedy(library, found, out);
+    add_remedy(library, g, found, out);
     if (!takes_objects(library) && !is_unknown_package(library, found) &&
         (found->can_be_jitted || !found->runs_the_steps))
         rk_buf_add_text(out, " Bind arguments that are not arrays with functools.partial; those "
