@@ -121,11 +121,21 @@ static bool match_elsewhere(rk_step_detector *r, rk_step_detector_pattern *p, ui
     return true;
 }
 
+// Returns whether the program stands where the pattern has another version of it. In a step of two
+// updates, versions are not merged: no program is executed twice in a row.
+static bool is_version_in_place(const rk_step_detector *r, const rk_step_detector_pattern *p,
+                                uint64_t entry) {
+    const rk_step_detector_program *program = rk_step_detector_program_at(r, entry);
+    return !p->by_name && program->version_of > 0 &&
+           r->programs[program->version_of - 1].token == p->tokens[r->at];
+}
+
 void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {
     rk_step_detector_pattern *p = r->current;
     uint32_t token = rk_step_detector_token(r, entry, p->by_name);
     const rk_step_detector_entry *e = rk_step_detector_entry_at(r, entry);
-    if (token != p->tokens[r->at] && (r->at == 0 || !match_elsewhere(r, p, entry, token)))
+    if (token != p->tokens[r->at] && !is_version_in_place(r, p, entry) &&
+        (r->at == 0 || !match_elsewhere(r, p, entry, token)))
         return;
     p->matched++;
     r->last_match = entry + 1;
@@ -270,6 +280,8 @@ static bool is_update(const rk_step_detector *r, uint64_t entry, uint32_t micro_
     uint64_t carried = program->carried, operations = program->operations;
     if (is_gap(r, entry))
         return 2 * carried > p->carried;
+    if (p->ends_with_program) // has an update already: most often this is another version of it
+        return carried > p->carried;
     if (program->is_operation ||
         (micro_steps > FEW && lacks_types(program->carried_set, p->carried_set)))
         return false;
