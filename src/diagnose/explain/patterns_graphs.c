@@ -2,6 +2,8 @@
 // to a read of a value (.item()), as one graph. All its graphs have one name, and pieces of one
 // step may share most of their lines. So this file decides which graphs are versions of each other,
 // and which ones are parts of one step, executed one after the other.
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
@@ -210,8 +212,38 @@ static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
     return NULL;
 }
 
+typedef struct rate {
+    double executions; // in each of
+    uint64_t steps;
+} rate;
+
+static int by_executions(const void *a, const void *b) {
+    const rate *one = a, *other = b;
+    return (one->executions > other->executions) - (one->executions < other->executions);
+}
+
+// The median over the steps. A validation after some of them executes much more.
+static rk_err *usual_executions(const rk_process_steps *steps, double *out_executions) {
+    rk_autofree rate *rates = rk_calloc(steps->span_count + 1, sizeof *rates);
+    uint64_t seen = 0;
+    if (!rates)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < steps->span_count; i++) {
+        const rk_step_span *span = &steps->spans[i];
+        if (span->steps > 0)
+            rates[i] = (rate){(double)span->executions / (double)span->steps, span->steps};
+    }
+    qsort(rates, steps->span_count, sizeof *rates, by_executions);
+    *out_executions = 0;
+    for (size_t i = 0; i < steps->span_count && 2 * seen < steps->count; i++) {
+        seen += rates[i].steps;
+        *out_executions = rates[i].executions;
+    }
+    return NULL;
+}
+
 // Joins all versions, and counts what recurs in the steps.
-static void sum_up(graphs *list, const rk_run_process *process, const rk_process_steps *steps) {
+static rk_err *sum_up(graphs *list, const rk_run_process *process, const rk_process_steps *steps) {
     uint64_t executions = 0;
     for (size_t i = 0; i < list->count; i++) {
         size_t other = compared_with(list, i);
@@ -225,13 +257,14 @@ static void sum_up(graphs *list, const rk_run_process *process, const rk_process
             executions += count;
         }
     }
-    if (!list->is_guess) // exact: without the first step, which may differ
-        executions = steps->sums.executions;
     list->executions = (double)executions / (double)list->steps;
+    if (!list->is_guess)
+        RK_TRY(usual_executions(steps, &list->executions));
     list->reads = process->counts.executions
                       ? (double)process->counts.device_to_host * list->executions /
                             (double)process->counts.executions
                       : 0;
+    return NULL;
 }
 
 // Returns whether a graph that is not a read follows graph `at` in the first step, with at most
@@ -365,7 +398,7 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     RK_TRY(count_steps(steps, &list));
     if (list.steps < STEPS_MIN)
         return NULL;
-    sum_up(&list, &e->run->processes[process], steps);
+    RK_TRY(sum_up(&list, &e->run->processes[process], steps));
     if (!is_in_pieces(&list))
         return NULL;
     RK_TRY(take_parts(e, &list, &members));

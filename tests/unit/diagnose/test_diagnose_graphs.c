@@ -3,16 +3,16 @@
 
 static rk_explanation explanation;
 static rk_run_executed executed[2];
-static rk_run_steps steps;
+static rk_run_steps steps[2];
 
 static int teardown(void **state) {
     rk_explanation_cleanup(&explanation);
     return run_fixture_teardown(state);
 }
 
-// Explains a run that requests the programs `first` and `second` of a job, one after the other, and
+// Makes a run that requests the programs `first` and `second` of a job, one after the other, and
 // executes them that often.
-static void explain(fixture *f, const char *job, unsigned first, uint64_t first_executions,
+static void prepare(fixture *f, const char *job, unsigned first, uint64_t first_executions,
                     unsigned second, uint64_t second_executions) {
     const unsigned numbers[] = {first, second};
     const uint64_t counts[] = {first_executions, second_executions};
@@ -27,14 +27,23 @@ static void explain(fixture *f, const char *job, unsigned first, uint64_t first_
     f->run.model.executed = executed;
     f->run.model.executed_count = 2;
     uint64_t most = first_executions > second_executions ? first_executions : second_executions;
-    steps = (rk_run_steps){
+    steps[0] = (rk_run_steps){
         .steps = {.rhythm = 1, .executions = first_executions + second_executions, .steps = most}};
-    f->run.model.steps = &steps;
+    f->run.model.steps = steps;
     f->run.model.step_count = 1;
     f->run.processes[0].counts.executions = first_executions + second_executions;
     f->run.processes[0].counts.device_to_host = first_executions;
+}
+
+static void explain_prepared(fixture *f) {
     run_fixture_load(f);
     rk_expect_ok(rk_explain(&f->run.model, (rk_earlier_runs){NULL, 0}, &f->corpus, &explanation));
+}
+
+static void explain(fixture *f, const char *job, unsigned first, uint64_t first_executions,
+                    unsigned second, uint64_t second_executions) {
+    prepare(f, job, first, first_executions, second, second_executions);
+    explain_prepared(f);
 }
 
 static void a_read_that_cuts_the_step_is_found(void **state) {
@@ -53,6 +62,18 @@ static void a_program_of_one_number_after_the_step_cuts_nothing(void **state) {
 
 static void a_read_now_and_then_is_no_part_of_the_step(void **state) {
     explain(*state, "torch_read", 1, 1, 2, 9);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
+// Six steps are one program; after four others, a validation executes more.
+static void a_validation_after_some_steps_is_no_part_of_the_step(void **state) {
+    fixture *f = *state;
+    prepare(f, "torch_read", 1, 9, 2, 10);
+    steps[0].steps.executions = steps[0].steps.steps = 6;
+    steps[1] =
+        (rk_run_steps){.steps = {.rhythm = 1, .first_execution = 6, .executions = 13, .steps = 4}};
+    f->run.model.step_count = 2;
+    explain_prepared(f);
     assert_int_equal(explanation.pattern_count, 0);
 }
 
@@ -125,6 +146,7 @@ int main(void) {
         TEST(a_read_that_cuts_the_step_is_found),
         TEST(a_program_of_one_number_after_the_step_cuts_nothing),
         TEST(a_read_now_and_then_is_no_part_of_the_step),
+        TEST(a_validation_after_some_steps_is_no_part_of_the_step),
         TEST(programs_that_create_and_add_alternate),
         TEST(what_only_the_first_step_creates_is_no_alternation),
         TEST(only_what_is_added_to_alternates),
