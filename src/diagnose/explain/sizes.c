@@ -100,7 +100,7 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     if (is_batch_of_keras(item))
         return "Keras compiles a program for each number of rows in a batch, once, and it is "
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
-               "numbers of rows that it divides.";
+               "drop the remainder of the training data, which it does not divide.";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask what is padded; in a training, drop_last=True drops the "
