@@ -106,7 +106,8 @@ static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool
     bool was_warm = atomic_load(&is_warm);
     *out_doubtful = atomic_load(&is_guessed);
     const char *because = reason_to_be_warm(runtime, state);
-    // A function that came after warm-up has its own: until nothing new came for as long again.
+    // A function that comes after warm-up has its own warm-up. It ends when again nothing new came
+    // for as many steps and seconds.
     if (because && kind == RK_WARMUP_AUTO)
         rk_late_settle(state->programs);
     if (was_warm)

@@ -36,3 +36,16 @@ void rk_stack_cleanup(rk_stack *stack) {
     rk_free(stack->frames);
     *stack = (rk_stack){0};
 }
+
+bool rk_is_user_frame(const rk_stack_frame *frame) {
+    return rk_file_owner_of(rk_span_text(frame->file)) == RK_FILE_USER;
+}
+
+bool rk_is_same_line(const rk_stack_frame *a, const rk_stack_frame *b) {
+    return a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
+bool rk_is_same_function(const rk_stack_frame *a, const rk_stack_frame *b) {
+    return a->function && b->function && strcmp(a->function, b->function) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}

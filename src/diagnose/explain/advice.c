@@ -98,7 +98,7 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
 }
 
 static const char *structure_advice(const rk_explained *item, bool torch) {
-    if (!item->nearest_of && rk_explain_is_reordered(item))
+    if (rk_explain_is_reordered(item))
         return "The operations are the same, in another order or with other operands. If nobody "
                "changed the source since that run, a likely reason is a loop over a set: each "
                "Python process may have another order. With PYTHONHASHSEED=0 in the environment "

@@ -14,9 +14,9 @@ enum {
     RUNS_MAX = 6, // runs of blocks in one program: forward, backward, encoder, decoder, …
 };
 
-// Minimum share of the program's operations: of all; of all without the loops of libraries, which
-// update the parameters of each layer. Blocks without matrix products may be the update of a
-// hand-written optimizer, unless the program consists of them.
+// Minimum shares of layers: in all operations of the program, and in those outside of the loops of
+// libraries, which update the parameters of each layer. Blocks without matrix products may be the
+// update of a hand-written optimizer, unless the program consists of them.
 #define LAYERS_SHARE_MIN         0.33
 #define LAYERS_SHARE_OF_REST_MIN 0.5
 #define OTHERS_SHARE_MIN         0.8

@@ -21,8 +21,8 @@ static bool is_known_change(const void *context, const rk_difference *difference
     return false;
 }
 
-// A program of an earlier start in the same environment says more than one of the latest start in
-// another. A sibling is compared only with what an earlier start offers.
+// An earlier start in the same environment is preferred to the latest start in another environment.
+// A program of this run is not preferred only because the earlier start ran in another environment.
 static bool is_better(const choice *a, const choice *b, unsigned source) {
     if (!b->candidate.known)
         return true;
@@ -128,8 +128,8 @@ static rk_err *try_upgrade(const rk_explainer *e, size_t index, const rk_loaded 
 
 static rk_err *choose(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                       const rk_explained *item, choice *best) {
-    // The framework's own operations are compared with those of the same line first, and a program
-    // that the last start had no counterpart of with the programs that it comes in addition to.
+    // The framework's own operations are compared with those of the same line first. A program of
+    // this name that the last start did not have is compared with the others of this run first.
     RK_TRY(try_upgrade(e, index, loaded, item, best));
     if (!best->candidate.known && (item->is_eager || rk_explain_is_additional(e, index)) &&
         !is_known_to_starts(e, index, item))
@@ -161,15 +161,16 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     return NULL;
 }
 
+static bool has_sketches(const rk_explained *item) {
+    return item->program && item->program->has_sketch && item->nearest && item->nearest->has_sketch;
+}
+
 bool rk_explain_is_same_call(const rk_explained *item) {
-    return item->program && item->program->has_sketch && item->nearest &&
-           item->nearest->has_sketch &&
-           rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
+    return has_sketches(item) && rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
 }
 
 bool rk_explain_is_reordered(const rk_explained *item) {
-    if (item->cause != RK_CAUSE_STRUCTURE || !item->program || !item->program->has_sketch ||
-        !item->nearest || !item->nearest->has_sketch)
+    if (item->cause != RK_CAUSE_STRUCTURE || item->nearest_of || !has_sketches(item))
         return false;
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
     return a->op_count == b->op_count && rk_contained_operations(a, b) >= 1 && rk_same_types(a, b);

@@ -78,7 +78,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, size_t 
 RK_HIDDEN bool rk_explain_is_same_call(const rk_explained *item);
 
 // Returns whether the cause is another structure, and the program has all operations, inputs and
-// results of the one that it was compared with: only their order or their operands differ.
+// results of the program of an earlier run: only their order or their operands differ.
 RK_HIDDEN bool rk_explain_is_reordered(const rk_explained *item);
 
 // Finds repeated blocks in a program. Takes the blocks of the entry function if they are most of

@@ -64,15 +64,6 @@ uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
     return step ? rk_first_request(e, process, step) : UINT64_MAX;
 }
 
-static bool same_function(const rk_stack_frame *a, const rk_stack_frame *b) {
-    return a->function && b->function && strcmp(a->function, b->function) == 0 &&
-           strcmp(a->file, b->file) == 0;
-}
-
-bool rk_is_user_frame(const rk_stack_frame *frame) {
-    return rk_file_owner_of(rk_span_text(frame->file)) == RK_FILE_USER;
-}
-
 rk_err *rk_step_stack(const rk_explainer *e, size_t process, rk_stack *out_stack) {
     RK_AUTO(rk_loaded) loaded = {0};
     const rk_known *step = find_step(e, process);
@@ -88,6 +79,6 @@ rk_err *rk_runs_steps(const rk_explainer *e, size_t process, const rk_stack_fram
     *out_known = stack.count > 0;
     *out_runs = stack.count == 0;
     for (size_t i = 0; i < stack.count; i++)
-        *out_runs |= same_function(&stack.frames[i], function);
+        *out_runs |= rk_is_same_function(&stack.frames[i], function);
     return NULL;
 }

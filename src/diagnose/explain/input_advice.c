@@ -5,8 +5,8 @@
 #include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
 
-// A program that does all that another one does, and more: least share of the other's operations,
-// and least size in terms of the other's.
+// A program that does all that another one does, and more, has at least this share of the other's
+// operations, and at least this many times as many operations.
 #define ALL_OPERATIONS_MIN  0.95
 #define MORE_OPERATIONS_MIN 1.1
 

@@ -79,8 +79,8 @@ static void keep_recurring(pieces *list) {
     list->count = kept;
 }
 
-// Returns how often a program was executed after the program of the steps was requested, at least.
-// Before, it was executed at most as often as all programs since its own request.
+// Returns a lower bound for the executions of a program after the program of the steps was
+// requested. Between the two requests, it was executed at most as often as all programs together.
 static uint64_t executions_in_steps(const rk_explainer *e, size_t process, const piece *one) {
     uint64_t step = rk_first_step_request(e, process);
     uint64_t request = rk_first_request(e, process, one->known);

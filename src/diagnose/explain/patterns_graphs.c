@@ -213,8 +213,8 @@ static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
 }
 
 typedef struct rate {
-    double executions; // in each of
-    uint64_t steps;
+    double executions; // of each step
+    uint64_t steps;    // with so many executions
 } rate;
 
 static int by_executions(const void *a, const void *b) {
@@ -292,7 +292,8 @@ static bool is_cut_by_reads(const graphs *list) {
     return false;
 }
 
-// Parts of different kinds of steps are no parts of one step: a step must execute as many programs.
+// Parts of different kinds of steps are no parts of one step, so the number of programs executed in
+// a step must reach the same minimum.
 static bool is_in_pieces(const graphs *list) {
     size_t least = list->parts >= PARTS_MIN ? PARTS_MIN : 2;
     return list->executions + 0.5 >= (double)least &&

@@ -41,9 +41,6 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_step_stack(const rk_explainer *e, size_t proce
 // whose objects the call takes ("eqx.filter_jit"). Static.
 RK_HIDDEN const char *rk_jit_for(const rk_stack *stack);
 
-// Returns whether a frame is in a file of the user, not of a library.
-RK_HIDDEN bool rk_is_user_frame(const rk_stack_frame *frame);
-
 // Finds whether a function contains the call of the program of the steps. If that is not known,
 // `out_known` is false and `out_runs` true.
 RK_HIDDEN RK_NODISCARD rk_err *rk_runs_steps(const rk_explainer *e, size_t process,

@@ -44,15 +44,11 @@ static const rk_stack_frame *frame_at(const rk_stack *stack, size_t depth) {
     return depth < stack->count ? &stack->frames[stack->count - 1 - depth] : NULL;
 }
 
-static bool is_same_line(const rk_stack_frame *a, const rk_stack_frame *b) {
-    return a->line == b->line && strcmp(a->file, b->file) == 0;
-}
-
 // Returns the depth of the first frame that is not the same call as in the stack of the step.
 static size_t leaves_at(const rk_stack *stack, const rk_stack *step) {
     size_t depth = 0;
     while (depth < stack->count && depth < step->count &&
-           is_same_line(frame_at(stack, depth), frame_at(step, depth)))
+           rk_is_same_line(frame_at(stack, depth), frame_at(step, depth)))
         depth++;
     return depth;
 }
@@ -80,7 +76,7 @@ static void find_place(late *one, const rk_stack *step) {
 static bool is_of_step_call(const late *one, const rk_stack *step) {
     const rk_stack_frame *line = frame_at(&one->stack, innermost_line(&one->stack)),
                          *of = frame_at(step, innermost_line(step));
-    return line && of && is_same_line(line, of);
+    return line && of && rk_is_same_line(line, of);
 }
 
 static const rk_stack_frame *place_of(const late *one) {
@@ -127,10 +123,7 @@ typedef enum scope { SAME_LINE, SAME_FUNCTION } scope;
 static bool is_same(const rk_stack_frame *a, const rk_stack_frame *b, scope in) {
     if (!a || !b)
         return false;
-    if (in == SAME_LINE)
-        return is_same_line(a, b);
-    return a->function && b->function && strcmp(a->file, b->file) == 0 &&
-           strcmp(a->function, b->function) == 0;
+    return in == SAME_LINE ? rk_is_same_line(a, b) : rk_is_same_function(a, b);
 }
 
 // Moves the place of operations that all come from one call to the innermost such call.

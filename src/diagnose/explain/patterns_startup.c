@@ -155,8 +155,7 @@ static rk_err *collect(startup *self) {
 static bool same_path(const rk_startup_origin *a, const rk_startup_origin *b, size_t depth) {
     if (a->length <= depth || b->length <= depth)
         return false;
-    const rk_stack_frame *x = frame_at(a, depth), *y = frame_at(b, depth);
-    return x->line == y->line && strcmp(x->file, y->file) == 0;
+    return rk_is_same_line(frame_at(a, depth), frame_at(b, depth));
 }
 
 // The operations of a group that continue with the same frame.

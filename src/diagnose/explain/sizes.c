@@ -1,7 +1,6 @@
 // What to do about an input of another shape: a last batch that is smaller, a size that can be
 // padded, or a call of its own.
 #include "diagnose/explain/advice_internal.h"
-#include "diagnose/explain/patterns_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
 #define PADDED_WORK_MAX 4.0 // padding may multiply an input by so much
@@ -100,7 +99,7 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     if (is_batch_of_keras(item))
         return "Keras compiles a program for each number of rows in a batch, once, and it is "
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
-               "drop the remainder of the training data, which it does not divide.";
+               "drop the last rows of the training data if they do not fill a batch.";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask what is padded; in a training, drop_last=True drops the "

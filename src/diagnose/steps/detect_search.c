@@ -280,7 +280,7 @@ static bool is_update(const rk_step_detector *r, uint64_t entry, uint32_t micro_
     uint64_t carried = program->carried, operations = program->operations;
     if (is_gap(r, entry))
         return 2 * carried > p->carried;
-    if (p->ends_with_program) // has an update already: most often this is another version of it
+    if (p->ends_with_program) // it has an update: usually the entry is another version of this one
         return carried > p->carried;
     if (program->is_operation ||
         (micro_steps > FEW && lacks_types(program->carried_set, p->carried_set)))

@@ -28,9 +28,9 @@ static uint64_t part_of(uint64_t count, double share) {
     return (uint64_t)((double)count * share);
 }
 
-// Shortens a range to the executions before `next`. What `next` counts does not count here, too: of
-// programs, the journal says how many were executed before `next`. All else is in proportion,
-// because the steps of a range are equal.
+// Shortens a range to the executions before `next`. What `next` counts is not counted here again.
+// For programs, the journal has the number executed before `next`. All other sums shrink in
+// proportion, because the steps of a range are equal.
 static void cut(rk_journal_steps *range, const rk_journal_steps *next) {
     uint64_t limit = next->first_execution - range->first_execution;
     if (range->executions <= limit)

@@ -63,7 +63,7 @@ static bool continues_range(const rk_step_detector *r, uint32_t id, const rk_ste
 
 void rk_step_detector_close(rk_step_detector *r, uint32_t id, const rk_step_detector_totals *end) {
     const rk_step_detector_totals *start = &r->open;
-    // Of a step that was found later, light programs are only known if they were new.
+    // If a step is found later, its light programs are counted only if they were new.
     uint64_t new_programs = end->new_programs - start->new_programs;
     const rk_step_sums step = {
         .executions = end->executions - start->executions,

@@ -27,6 +27,12 @@ static void ask(fixture *f, const char *job, unsigned number) {
     (void)run_fixture_ask(&f->run, job, number);
 }
 
+static void explain_two(fixture *f, const char *job) {
+    ask(f, job, 1);
+    ask(f, job, 2);
+    explain(f);
+}
+
 static const rk_pattern *find_pattern(rk_pattern_kind kind) {
     for (size_t i = 0; i < explanation.pattern_count; i++)
         if (explanation.patterns[i].kind == kind)
@@ -113,9 +119,7 @@ static void a_small_batch_of_many_steps_is_no_last_batch(void **state) {
 }
 
 static void a_batch_of_keras_is_not_padded(void **state) {
-    ask(*state, "library", 1);
-    ask(*state, "library", 2);
-    explain(*state);
+    explain_two(*state, "library");
     expect_cause(1, RK_CAUSE_SHAPE);
     expect_in(explanation.items[1].advice, "use one batch_size in fit, evaluate and predict");
     expect_not_in(explanation.items[1].advice, "mask");
@@ -178,9 +182,7 @@ static void another_order_in_another_start_is_no_branch(void **state) {
 }
 
 static void another_order_in_one_start_is_a_branch(void **state) {
-    ask(*state, "ordered", 1);
-    ask(*state, "ordered", 2);
-    explain(*state);
+    explain_two(*state, "ordered");
     expect_cause(1, RK_CAUSE_STRUCTURE);
     expect_in(explanation.items[1].advice, "A branch in Python");
     assert_true(explanation.hidden_branch.answer);
@@ -196,9 +198,7 @@ static void two_functions_have_no_optional_inputs(void **state) {
 }
 
 static void two_mapped_functions_are_two_functions(void **state) {
-    ask(*state, "pmapped", 1);
-    ask(*state, "pmapped", 2);
-    explain(*state);
+    explain_two(*state, "pmapped");
     expect_cause(0, RK_CAUSE_FIRST);
     expect_cause(1, RK_CAUSE_FIRST);
     assert_false(explanation.hidden_branch.answer);
@@ -206,18 +206,25 @@ static void two_mapped_functions_are_two_functions(void **state) {
 
 // A library gives its name to both. Each is jitted and called once, on a line of its own.
 static void two_functions_in_a_wrapper_are_two_functions(void **state) {
-    ask(*state, "wrapped", 1);
-    ask(*state, "wrapped", 2);
-    explain(*state);
+    explain_two(*state, "wrapped");
     expect_cause(0, RK_CAUSE_FIRST);
     expect_cause(1, RK_CAUSE_FIRST);
     assert_false(explanation.hidden_branch.answer);
 }
 
-static void one_function_on_two_lines_has_two_versions(void **state) {
-    ask(*state, "turns", 1);
-    ask(*state, "turns", 2);
+static void functions_of_one_factory_have_no_optional_inputs(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "factory", i);
     explain(*state);
+    assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
+    for (size_t i = 1; i < 3; i++) {
+        expect_cause(i, RK_CAUSE_PARAMETERS);
+        assert_true(rk_explained_needs_no_change(&explanation.items[i]));
+    }
+}
+
+static void one_function_on_two_lines_has_two_versions(void **state) {
+    explain_two(*state, "turns");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     assert_true(explanation.hidden_branch.answer);
     assert_true(rk_explained_needs_no_change(&explanation.items[1]));
@@ -235,9 +242,7 @@ static void inputs_that_grow_are_not_optional(void **state) {
 }
 
 static void a_sum_that_starts_from_a_number_starts_from_a_tensor(void **state) {
-    ask(*state, "torch_sum", 1);
-    ask(*state, "torch_sum", 2);
-    explain(*state);
+    explain_two(*state, "torch_sum");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "torch.zeros(1, dtype=…).to(device)");
     expect_not_in(explanation.items[1].advice, "mask");
@@ -246,9 +251,7 @@ static void a_sum_that_starts_from_a_number_starts_from_a_tensor(void **state) {
 // Zeros that are made anew in each epoch are a constant of its first step, whichever program comes
 // first. Nothing comes with the batch.
 static void zeros_of_an_epoch_are_a_constant(void **state) {
-    ask(*state, "torch_epoch", 1);
-    ask(*state, "torch_epoch", 2);
-    explain(*state);
+    explain_two(*state, "torch_epoch");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     const rk_difference *head = rk_explained_head(&explanation.items[1]);
     assert_int_equal(head->kind, RK_DIFFERENCE_PARAMETER_ADDED);
@@ -275,9 +278,7 @@ static void zeros_that_come_later_are_a_constant(void **state) {
 
 // A rate of 1 is a constant of PyTorch/XLA's program, and any other rate an input.
 static void a_special_number_is_no_tensor(void **state) {
-    ask(*state, "torch_rate", 1);
-    ask(*state, "torch_rate", 2);
-    explain(*state);
+    explain_two(*state, "torch_rate");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "a number that is -1 in some steps only");
     expect_in(explanation.items[1].advice, "XLA_NO_SPECIAL_SCALARS=1");
@@ -307,9 +308,7 @@ static void a_part_of_the_step_that_ran_once_needs_no_change(void **state) {
 
 // One more input, which is no sum.
 static void an_optional_input_is_no_sum(void **state) {
-    ask(*state, "torch_key", 1);
-    ask(*state, "torch_key", 2);
-    explain(*state);
+    explain_two(*state, "torch_key");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "with a neutral value where there is none");
     expect_not_in(explanation.items[1].advice, "mask"); // inputs have no names
@@ -329,9 +328,7 @@ static void an_update_now_and_then_is_a_branch(void **state) {
 }
 
 static void a_mask_is_named_if_an_input_has_that_name(void **state) {
-    ask(*state, "masked", 1);
-    ask(*state, "masked", 2);
-    explain(*state);
+    explain_two(*state, "masked");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "a mask of ones");
 }
@@ -340,9 +337,7 @@ static void a_mask_is_named_if_an_input_has_that_name(void **state) {
 static void two_graphs_with_two_sets_are_not_one_with_three(void **state) {
     ask(*state, "torch_key", 1);
     ask(*state, "torch_key", 2);
-    ask(*state, "torch_sum", 1);
-    ask(*state, "torch_sum", 2);
-    explain(*state);
+    explain_two(*state, "torch_sum");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_cause(3, RK_CAUSE_PARAMETERS);
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
@@ -596,9 +591,7 @@ static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {
 }
 
 static void a_committed_array_is_placed_once(void **state) {
-    ask(*state, "committed", 1);
-    ask(*state, "committed", 2);
-    explain(*state);
+    explain_two(*state, "committed");
     expect_cause(1, RK_CAUSE_SHARDING);
     expect_in(explanation.items[1].advice, "jax.device_put(state, sharding)");
 }
@@ -838,6 +831,7 @@ int main(void) {
         TEST(another_order_in_one_start_is_a_branch),
         TEST(two_functions_have_no_optional_inputs),
         TEST(two_functions_in_a_wrapper_are_two_functions),
+        TEST(functions_of_one_factory_have_no_optional_inputs),
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
