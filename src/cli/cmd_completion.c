@@ -51,7 +51,7 @@ static rk_err *run(rk_verb_call *call) {
         if (strcmp(what, shells[i]) != 0)
             continue;
         if (call->operands->count > 1)
-            return rk_error(RK_INVALID_ARGUMENT, "completion takes one shell: '%s' is too much",
+            return rk_error(RK_INVALID_ARGUMENT, "completion takes one shell: '%s' is one too many",
                             call->operands->items[1]);
         (void)fputs(scripts[i], stdout);
         return NULL;

@@ -222,9 +222,10 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "gc",
-    .summary = "Reduces the store to its size limit: first removes entries that save the fewest "
-               "seconds per byte and were not used for long. Also removes files that dead writers "
-               "left, old runs and old quarantined entries, and recounts the store's size.",
+    .summary =
+        "Reduces the store to its size limit: first removes entries that save the fewest "
+        "seconds per byte and were not used for a long time. Also removes files that dead writers "
+        "left, old runs and old quarantined entries, and recounts the store's size.",
     .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves. Use gc to do it now, "
                "or for a smaller size.\n\nPinned entries stay. With --namespace, --max-size "
                "applies to the entries of that namespace.\n",

@@ -30,8 +30,8 @@ static void print_text(const rk_verb_list *verbs) {
         (void)printf("  %-11s %s\n", verbs->items[i]->usage->verb, verbs->items[i]->brief);
     (void)putchar('\n');
     rk_term_line(
-        "`rekindle help COMMAND` tells more about one; --json, where a command shows something, "
-        "is for programs. Settings are environment variables: `rekindle config` lists them.",
+        "`rekindle help COMMAND` describes one. Commands that show something take --json, for "
+        "programs. Settings are environment variables: `rekindle config` lists them.",
         0);
 }
 
@@ -43,7 +43,7 @@ static rk_err *run(rk_verb_call *call) {
     const rk_verb *verb = rk_verb_find(call->verbs, call->operands->items[0]);
     if (!verb)
         return rk_error(RK_INVALID_ARGUMENT,
-                        "there is no command '%s'; `rekindle help` lists those there are",
+                        "there is no command '%s'; `rekindle help` lists all commands",
                         call->operands->items[0]);
     rk_verb_print_help(verb);
     return NULL;

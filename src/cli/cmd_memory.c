@@ -255,10 +255,10 @@ static const rk_opt options[] = {
 static const rk_opt_usage usage = {
     .verb = "memory",
     .summary = "Prints the memory of every physical device in the last run, or in another, as "
-               "the plugin told it.",
-    .details = "The devices are those of the plugin, also where the framework shows a virtual "
-               "one instead of them. A run that is still going shows what was told last. Exit "
-               "status 1 if a plugin does not tell.\n",
+               "the plugin reported it.",
+    .details = "The devices are those of the plugin, even if the framework shows one virtual "
+               "device instead. For a run that still runs, these are the last values reported. "
+               "Exit status 1 if a plugin does not report its memory.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

@@ -264,8 +264,8 @@ static const rk_opt_usage usage = {
         "Removes executables, each with its program, by their keys, the beginnings of keys, "
         "or names. If several have a name, their keys are listed and nothing is removed. What "
         "is removed is compiled again when it is needed.",
-    .details = "--older-than and --namespace leave of --all what is meant. Runs and their "
-               "counters stay, and so does what is pinned.\n",
+    .details = "--older-than and --namespace narrow --all: only entries that match them are "
+               "removed. Runs, their counters and pinned entries stay.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
     .max_operands = SIZE_MAX,

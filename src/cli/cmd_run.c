@@ -17,12 +17,14 @@
 #include "store/loads.h"
 
 static const char details[] =
-    "The job starts as if rekindle were not there, with its library preloaded, which watches every "
-    "PJRT plugin that the job loads: programs that were compiled before are loaded, others are "
-    "compiled and kept. At the end one line on stderr says what happened; standard input and "
-    "output are left alone.\n\nThe exit status is the command's own; 128 + N if signal N killed "
+    "Runs the job with rekindle's library preloaded. The library watches every PJRT plugin that "
+    "the "
+    "job loads: programs that were compiled before are loaded, others are compiled and stored. At "
+    "the end one line on stderr says what happened; standard input and output are left "
+    "alone.\n\nThe exit status is the command's own; 128 + N if signal N killed "
     "it; 127 if there is no such command, 126 if it cannot be executed, 125 if no process could be "
-    "made, 2 for wrong options or settings.\n\nA wrong setting is refused. Where rekindle cannot "
+    "created, 2 for wrong options or settings.\n\nA wrong setting is refused. Where rekindle "
+    "cannot "
     "work for another reason (the home or the file config cannot be read, the installation is "
     "incomplete), one line on stderr says so and the command runs without it. With the mode off it "
     "always runs.\n\nSignals that are sent to rekindle are passed on to the command, except those "
@@ -34,8 +36,8 @@ static int command_failed(const char *command, int error_number) {
     // "python train.py" as one word is a common mistake.
     bool quoted = missing && strchr(command, ' ') && !strchr(command, '/');
     rk_err *err = rk_error_errno(error_number, "cannot run '%s'%s", command,
-                                 quoted ? " (a command and its arguments are words of their own, "
-                                          "without quotes around them all)"
+                                 quoted ? " (give the command and its arguments as separate "
+                                          "words, without quotes around all of them)"
                                         : "");
     int ignored = rk_fail_print(err);
     (void)ignored;
@@ -74,11 +76,11 @@ static void print_summary(const rk_settings *settings, const char *run, const ch
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0), remedy = RK_BUF_INIT(0);
     rk_err *err = write_summary(settings, run, command_name, end, &line, &remedy);
     if (rk_log_get_level() == RK_LOG_ERROR) {
-        rk_err_drop(err, "only errors of the command's start are told");
+        rk_err_drop(err, "only errors of the command's start are printed");
         return;
     }
     if (err) {
-        int ignored = rk_fail_print(rk_err_wrap(err, "cannot sum this run up"));
+        int ignored = rk_fail_print(rk_err_wrap(err, "cannot summarize this run"));
         (void)ignored;
         return;
     }
@@ -96,7 +98,7 @@ static void warn_of_misspelt(void) {
         size_t len = strcspn(item, "=");
         const char *meant = rk_settings_misspelt(rk_span_of(item, len));
         if (meant)
-            rk_log_warn("%.*s is not a setting and has no effect; is %s meant?", (int)len, item,
+            rk_log_warn("%.*s is not a setting and has no effect; did you mean %s?", (int)len, item,
                         meant);
     }
 }

@@ -421,15 +421,15 @@ static const rk_opt options[] = {
     RK_OPT_VALUE("run", 'r', &given.run, "RUN", RK_RUN_HELP),
     RK_OPT_FLAG("all", 'a', &given.all, "all runs together, distinct programs counted once"),
     RK_OPT_FLAG("peers", 'p', &given.peers,
-                "also by the names that PyTorch/XLA counts its own cache by"),
+                "also with the names of PyTorch/XLA's own cache counters"),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };
 
 static const rk_opt_usage usage = {
     .verb = "stats",
-    .summary = "Says what the last run, another, or all of them came to: what was loaded, what was "
-               "compiled, the time that took and saved, and the size of the store.",
+    .summary = "Shows the counts of the last run, of another one, or of all: what was loaded, what "
+               "was compiled, the time that took and saved, and the size of the store.",
     .details = "A run is one `rekindle run`, with all its processes. Hits are compilations "
                "that were avoided; misses were compiled and stored; bypassed programs cannot "
                "be kept.\n",

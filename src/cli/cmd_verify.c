@@ -35,8 +35,9 @@ static const char details[] =
     "before, while the command still imports and traces (zero-wait). The runs use the present "
     "settings, but no remote tier (REKINDLE_REMOTE): they load only what these runs stored.\n\nThe "
     "exit status is 0 only if every run succeeded and only the first compiled anything. Otherwise "
-    "it is 1, and the reason and the programs that were compiled again are printed. The command "
-    "prints where it does without rekindle; with --json, to standard error.\n\n  rekindle verify "
+    "it is 1, and the reason and the programs that were compiled again are printed. The command's "
+    "output goes where it goes without rekindle; with --json, to standard error.\n\n  rekindle "
+    "verify "
     "-- "
     "python train.py --steps 3\n  rekindle verify --runs 5 --json -- python serve.py --self-test\n";
 
@@ -138,7 +139,7 @@ static rk_err *run_child(const request *r, char **argv, rk_child_end *out_end) {
         (void)fflush(stdout);
         saved = dup(STDOUT_FILENO);
         if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-            return rk_error_errno(errno, "cannot turn the command's output to standard error");
+            return rk_error_errno(errno, "cannot redirect the command's output to standard error");
     }
     rk_err *err = rk_child_run(argv, rk_place_environment()->items, out_end);
     if (saved >= 0) {
@@ -207,8 +208,8 @@ static rk_err *read_count(request *r) {
     unsigned long value = strtoul(r->runs_text, &end, 10);
     if (*end || r->runs_text[0] < '0' || r->runs_text[0] > '9' || value < RUNS_LEAST ||
         value > RUNS_MOST)
-        return rk_error(RK_INVALID_ARGUMENT, "--runs %s: a number from %d to %d is wanted",
-                        r->runs_text, (int)RUNS_LEAST, (int)RUNS_MOST);
+        return rk_error(RK_INVALID_ARGUMENT, "--runs %s: give a number from %d to %d", r->runs_text,
+                        (int)RUNS_LEAST, (int)RUNS_MOST);
     r->count = value;
     return NULL;
 }

@@ -229,8 +229,7 @@ rk_err *rk_kept_find(rk_store *store, const rk_kept_list *list, const char *whic
     if (*out_kept)
         return NULL;
     if (is_key)
-        return rk_error(RK_NOT_FOUND, "no key begins with %s: `rekindle ls` lists those there are",
-                        which);
+        return rk_error(RK_NOT_FOUND, "no key begins with %s: `rekindle ls` lists all keys", which);
     return rk_error(RK_INVALID_ARGUMENT,
                     "'%s' is not a key, and no entry has this name: give a name, or at least %d of "
                     "the digits that `rekindle ls` shows",

@@ -53,7 +53,7 @@ static int unknown_verb(const char *name) {
                                       best));
     return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
                                   "there is no command '%s' in rekindle " REKINDLE_VERSION
-                                  "; `rekindle help` lists those there are",
+                                  "; `rekindle help` lists all commands",
                                   name));
 }
 

@@ -128,7 +128,7 @@ static rk_err *check_operands(const rk_opt_usage *usage, const rk_opt_operands *
         return rk_error(RK_INVALID_ARGUMENT, "%s needs more: rekindle %s [OPTION…] %s", usage->verb,
                         usage->verb, usage->operands);
     if (operands->count > usage->max_operands)
-        return rk_error(RK_INVALID_ARGUMENT, "%s takes %s: '%s' is too much", usage->verb,
+        return rk_error(RK_INVALID_ARGUMENT, "%s takes %s: '%s' is one too many", usage->verb,
                         usage->operands ? usage->operands : "options only",
                         operands->items[usage->max_operands]);
     return NULL;

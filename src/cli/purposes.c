@@ -5,13 +5,14 @@ static const char *const purposes[RK_SETTING_COUNT] = {
     [RK_SETTING_MODE] =
         ("readwrite; readonly (nothing is stored); refresh (everything is compiled and "
          "stored again); off"),
-    [RK_SETTING_PLUGIN] = "the real plugin, if rekindle itself is loaded as a plugin",
+    [RK_SETTING_PLUGIN] =
+        "the path of the real plugin, for jobs that load rekindle as their plugin",
     [RK_SETTING_JOB] = "a name: runs with this name are the same job; else from the command line",
-    [RK_SETTING_MAX_SIZE] = "how large the store may become, as 20G; 0: no limit",
+    [RK_SETTING_MAX_SIZE] = "the largest size of the store, such as 20G; 0: no limit",
     [RK_SETTING_MIN_COMPILE_SECONDS] = "programs that compile faster are not stored",
-    [RK_SETTING_PRELOAD] =
-        "1: load what the job's last runs used before it is requested; 0: do not",
-    [RK_SETTING_STRICT] = "a compilation after warm-up: off (nothing), warn, or fail",
+    [RK_SETTING_PRELOAD] = "1: prefetch the executables that the job's last runs used; 0: do not",
+    [RK_SETTING_STRICT] =
+        "what happens at a compilation after warm-up: off (nothing), warn, or fail",
     [RK_SETTING_WARMUP] =
         "when warm-up ends: auto, mark, \"N steps\", \"N compiles\", \"N seconds\"",
     [RK_SETTING_REMOTE] =
@@ -22,7 +23,7 @@ static const char *const purposes[RK_SETTING_COUNT] = {
         "1: keep programs for explain, diff and show; 0: only their outlines",
     [RK_SETTING_NAMESPACE] = "a name that separates teams which share a store",
     [RK_SETTING_KEY_IGNORE] =
-        "flags and variables that do not count: a change of them compiles nothing",
+        "flags and variables that are left out of the key: a change of them compiles nothing",
     [RK_SETTING_LOG] = "which messages a job prints: error, warn, info or debug",
     [RK_SETTING_DRAIN_SECONDS] = "how long a process waits at its end until all is stored",
     [RK_SETTING_WAIT_SECONDS] = "how long a process waits for another one that compiles the same",

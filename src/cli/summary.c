@@ -41,7 +41,7 @@ static void add_compiled(rk_buf *out, const rk_run_model *model, const rk_run_to
         rk_buf_add_format(out, " after %s", rk_text_seconds(failed.compile_ns).text);
 }
 
-static const char no_plugin[] = "no PJRT plugin was seen to make a client, nothing to keep";
+static const char no_plugin[] = "no PJRT plugin was seen creating a client, nothing to keep";
 static const char possible_reasons[] =
     " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a "
     "plugin that is linked in, or that is not looked up with dlsym)";

@@ -95,11 +95,12 @@ void rk_verify_add_reason(const rk_verify_run *cold, const rk_run_compile *compi
     else if (compile->name[0] && (before = find_compile(&cold->model, NULL, compile->name)))
         add_reason_of_other(before, compile, out);
     else
-        rk_buf_add_text(out, "the cold run did not ask for it");
+        rk_buf_add_text(out, "the cold run did not request it");
 }
 
 static void add_unwatched(const rk_verify_run *run, rk_buf *out) {
-    rk_buf_add_format(out, "nothing was asked for in the %s run: ", rk_verify_kind_name(run->kind));
+    rk_buf_add_format(out,
+                      "no program was requested in the %s run: ", rk_verify_kind_name(run->kind));
     rk_summary_write_no_client(&run->model, out);
 }
 
@@ -111,11 +112,12 @@ static bool judge_run(const rk_verify_run *cold, const rk_verify_run *run, rk_bu
     else if (run->known && rk_verify_requests(run) == 0 && run->model.unwatched_count > 0)
         add_unwatched(run, out);
     else if (!run->known || rk_verify_requests(run) == 0)
-        rk_buf_add_format(out, "nothing was asked for in the %s run%s", name,
-                          run->kind != RK_VERIFY_COLD && rk_verify_requests(cold) > 0
-                              ? ", other than in the cold one: the framework has a cache of its own"
-                              : ": no PJRT plugin was seen, or nothing compiled (the built-in "
-                                "CPU backends of JAX and PyTorch/XLA are not plugins)");
+        rk_buf_add_format(
+            out, "no program was requested in the %s run%s", name,
+            run->kind != RK_VERIFY_COLD && rk_verify_requests(cold) > 0
+                ? ", but some were in the cold one: the framework has a cache of its own"
+                : ": no PJRT plugin was seen, or nothing compiled (the built-in "
+                  "CPU backends of JAX and PyTorch/XLA are not plugins)");
     else if (run->kind != RK_VERIFY_COLD && rk_verify_compiled(run) > 0)
         rk_buf_add_format(out, "the %s run compiled %s program%s", name,
                           rk_text_count(rk_verify_compiled(run)).text,

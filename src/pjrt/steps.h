@@ -75,7 +75,7 @@ void rk_steps_write(void);
 typedef struct rk_steps_state {
     uint64_t executions;
     uint64_t steps, flat_steps; // 0 if no steps are known, or if they carry little of the work
-    bool is_training;           // these are steps of a training (diagnose/steps/detect.h)
+    bool is_training;           // these are training steps (diagnose/steps/detect.h)
     bool is_marked;             // the program marks its steps
     uint32_t score;             // the highest score of a program in a step
     uint64_t compiles;          // calls of the plugin's compiler

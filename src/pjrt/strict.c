@@ -211,8 +211,8 @@ static const char *remedy_of(const rk_runtime *runtime, const rk_steps_state *st
     case RK_WARMUP_STEPS:
         return state->steps == 0 ? "mark the steps with rekindle.step(), or call "
                                    "rekindle.mark_warm() where warm-up is over"
-                                 : "set REKINDLE_WARMUP to fewer steps (\"N steps\", for which a "
-                                   "first evaluation is late), or call rekindle.mark_warm() where "
+                                 : "set REKINDLE_WARMUP to fewer steps (\"N steps\"; the first "
+                                   "evaluation is then late), or call rekindle.mark_warm() where "
                                    "warm-up is over";
     case RK_WARMUP_COMPILES:
         return "set REKINDLE_WARMUP to fewer compilations, or call rekindle.mark_warm() where "

@@ -18,7 +18,7 @@ OLD_DEBIAN = Path(os.environ.get("REKINDLE_OLD_DEBIAN") or Path.home() / ".cache
 
 BARE = "own, the same again, no error; no_such_name: an error; table: none\n"
 WATCHED = BARE.replace("own", "replaced", 1)
-NO_PLUGIN = "no PJRT plugin was seen to make a client, nothing to keep"
+NO_PLUGIN = "no PJRT plugin was seen creating a client, nothing to keep"
 SOMEBODY = 12345  # a user without an account
 
 KINDS = {

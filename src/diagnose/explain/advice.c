@@ -39,7 +39,7 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
         return "A number from Python makes the sizes inside this program. If these sizes are "
-               "meant, there is nothing to mend: each program is compiled once and stored. "
+               "intended, there is nothing to fix: each program is compiled once and stored. "
                "Otherwise round the number up to one upper bound, or to a few fixed sizes "
                "(buckets), and mask the rest.";
     return torch ? "A Python number is part of the graph: make it a tensor on the device "
@@ -62,9 +62,10 @@ static bool is_weak_type(const rk_explained *item) {
 
 static const char *dtype_advice(const rk_explained *item, bool torch) {
     if (is_weak_type(item))
-        return "One of the two values is weakly typed (weak_type), because it was made from a "
-               "Python number without a dtype; an update, for example, then gives it its type. "
-               "Give it a dtype where it is made: jnp.array(1.0, jnp.float32), not jnp.array(1.0) "
+        return "One of the two values is weakly typed (weak_type): it was made from a Python "
+               "number without a dtype. A later operation, such as an update, returns it with a "
+               "full type, so the next call compiles again. Give it a dtype where it is made: "
+               "jnp.array(1.0, jnp.float32), not jnp.array(1.0) "
                "or 1.0. If a library makes it, give it its dtype before the first step: "
                "jnp.asarray(x, dtype=x.dtype).";
     return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
@@ -89,8 +90,8 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
                "in every run.";
     if (is_committed_once(item))
         return "In one program this array is committed to its devices, and in the other it is not. "
-               "Committed are a restored checkpoint, the result of jax.device_put with a sharding, "
-               "and what is computed from them; a fresh jnp array is not. Place it once, before "
+               "A restored checkpoint, the result of jax.device_put with a sharding, and what is "
+               "computed from them are committed; a new jnp array is not. Place it once, before "
                "the first step: jax.device_put(state, sharding), after the initialization or the "
                "restore.";
     return "Give this array one sharding (jax.device_put with a NamedSharding, or in_shardings), "
@@ -104,15 +105,15 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "Python process may have another order. With PYTHONHASHSEED=0 in the environment "
                "of the job the order is always the same.";
     if (!item->nearest_of)
-        return "The source, or a setting that it reads, has changed since that run: it compiles "
-               "once, and is kept.";
-    return torch ? "A branch in Python decides what is traced. If both ways are meant, such as "
-                   "training and evaluation, there is nothing to mend: each is compiled once and "
+        return "The source, or a setting that it reads, has changed since that run. The new "
+               "program is compiled once and stored.";
+    return torch ? "A branch in Python decides what is traced. If both ways are intended, such "
+                   "as training and evaluation, there is nothing to fix: each is compiled once and "
                    "stored. Otherwise compute both ways and select with torch.where, or make the "
                    "choice outside of the step."
                  : "A branch in Python, or a static argument, decides what is traced. If both ways "
-                   "are meant, such as training and evaluation, there is nothing to mend: each is "
-                   "compiled once and stored. Otherwise use lax.cond or jnp.where, or make the "
+                   "are intended, such as training and evaluation, there is nothing to fix: each "
+                   "is compiled once and stored. Otherwise use lax.cond or jnp.where, or make the "
                    "choice once, outside of the loop.";
 }
 
@@ -147,23 +148,23 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
     case RK_CAUSE_OPTIONS:
         return "Use the same compile options at every call and in every run.";
     case RK_CAUSE_ENVIRONMENT:
-        return "Pin flags and variables: set them in one place for all runs of the job; what does "
-               "not change the code can be left out of the key with REKINDLE_KEY_IGNORE.";
+        return "Set flags and variables in one place for all runs of the job. If one of them does "
+               "not change the generated code, REKINDLE_KEY_IGNORE leaves it out of the key.";
     case RK_CAUSE_TOOLCHAIN:
-        return "Another version compiles everything once: pin the versions, or fill the store "
-               "before the job starts.";
+        return "With another version, everything is compiled once: pin the versions, or fill the "
+               "store before the job starts.";
     case RK_CAUSE_DEVICE:
-        return "Another machine or another set of devices compiles everything once: use the same "
-               "kind and number of them.";
+        return "On another kind of machine, or with other devices, everything is compiled once: "
+               "use the same kind and number of them.";
     case RK_CAUSE_DUPLICATE:
         if (item->is_eager)
             return "This is a single operation outside of any jitted function, which the framework "
-                   "requested again: after jax.clear_caches(), or for a value that is of another "
-                   "kind (weakly typed, committed) but has the same program. In a jitted function "
-                   "it is no program of its own.";
+                   "requested again: after jax.clear_caches(), or for a value of another kind "
+                   "(weakly typed, committed) that has the same program. Inside a jitted function, "
+                   "the operation has no program of its own.";
         return torch ? "The framework had lost this program: raise its cache size "
-                       "(XLA_COMPILATION_CACHE_SIZE), and make graphs that can be told to be the "
-                       "same."
+                       "(XLA_COMPILATION_CACHE_SIZE), and trace the same graph in the same "
+                       "order each time."
                      : "The framework had lost this program, or traced it for another function, "
                        "such as that of a new model: jit once, outside of the loop, not a new "
                        "lambda, closure or functools.partial at each call; do not clear JAX's "
@@ -184,12 +185,11 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
     case RK_CAUSE_UNCACHEABLE:
         if (item->was_lost)
             return "It was compiled before and not stored: the process ended during the write, "
-                   "by os._exit or a signal. Let it exit normally, or keep it alive for a moment; "
-                   "without that, later starts try again.";
+                   "by os._exit or a signal. Let it exit normally, or keep it alive for a moment. "
+                   "Otherwise later starts compile it again.";
         return item->compile->outcome == RK_OUTCOME_BYPASS
                    ? "It is compiled at every start: take callbacks and debugging prints out of "
-                     "it, or "
-                     "move them into a function of their own."
+                     "it, or move them into a function of their own."
                    : "It was compiled before and not stored: see `rekindle stats` of that run, "
                      "REKINDLE_MODE and REKINDLE_MIN_COMPILE_SECONDS.";
     case RK_CAUSE_FAILED:
@@ -256,12 +256,13 @@ static void advise_on_own_call(const rk_explained *item, rk_buf *text) {
     const char *what = item->cause == RK_CAUSE_SHAPE        ? "the same shapes"
                        : item->cause == RK_CAUSE_PARAMETERS ? "the same inputs"
                                                             : "the same settings and numbers";
-    rk_buf_add_format(text,
-                      "Two lines of the source run this function, and each has a program of its "
-                      "own, such as a training and an evaluation. Both are compiled once and "
-                      "stored. If that is meant, there is nothing to mend; otherwise pass %s on "
-                      "both lines.",
-                      what);
+    rk_buf_add_format(
+        text,
+        "Two lines of the source run this function, and each has a program of its "
+        "own, such as for training and evaluation. Both are compiled once and stored. "
+        "If this is intended, there is nothing to fix; otherwise pass %s on both "
+        "lines.",
+        what);
 }
 
 rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {

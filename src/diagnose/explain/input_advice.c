@@ -102,13 +102,14 @@ static const char *torch_advice(const rk_explained *item) {
                "device: torch.zeros(1, dtype=…).to(device).";
     if (does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
-               "in Python that only some steps take. If that is meant, there is nothing to "
-               "mend: each is compiled once and stored. Otherwise do the same in each step, "
+               "in Python that only some steps take. If this is intended, there is nothing "
+               "to fix: each is compiled once and stored. Otherwise do the same in each step, "
                "and select between the results (torch.where).";
     if (has_only_results(item))
-        return "The programs return different values: some steps keep a tensor until "
-               "torch_xla.sync() that others do not, such as a loss for a log. If that is meant, "
-               "there is nothing to mend: each is compiled once and stored. Otherwise keep the "
+        return "The programs return different values: in some steps, a tensor still exists at "
+               "torch_xla.sync() that others have dropped, such as a loss for a log. If this is "
+               "intended, there is nothing to fix: each is compiled once and stored. Otherwise "
+               "keep the "
                "same tensors in each step.";
     return "An input is there in one program and not in the other: always pass it, with a neutral "
            "value where there is none.";
@@ -117,27 +118,27 @@ static const char *torch_advice(const rk_explained *item) {
 static const char *jax_advice(const rk_explained *item) {
     if (does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
-               "in Python that only some calls take. If that is meant, there is nothing to "
-               "mend: each is compiled once and stored. Otherwise do the same in each call, "
+               "in Python that only some calls take. If this is intended, there is nothing "
+               "to fix: each is compiled once and stored. Otherwise do the same in each call, "
                "and select between the results (jnp.where, lax.cond).";
     if (has_mask(item))
         return "Inputs or results come and go: always pass all of them, with neutral values where "
                "there are none (a mask of ones), and always return the same.";
     return "Inputs or results come and go: always pass all of them, with neutral values where "
            "there are none, and always return the same. If these are two functions of one name, "
-           "such as the steps of two optimizers, there is nothing to mend.";
+           "such as the steps of two optimizers, there is nothing to fix.";
 }
 
 const char *rk_advice_on_inputs(const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
     if (item->is_part)
         return "The later program does a part of what the earlier one does, such as a prediction "
-               "after the training. It was executed once. If that is meant, there is nothing to "
-               "mend: each is compiled once and stored.";
+               "after the training. It was executed once. If this is intended, there is nothing to "
+               "fix: each is compiled once and stored.";
     if (item->is_startup)
         return "The first call creates these values, such as an optimizer's state, and every later "
                "call takes them: two programs, compiled and stored once. This belongs to the start "
-               "of the job, and there is nothing to mend.";
+               "of the job, and there is nothing to fix.";
     if (item->accumulates)
         return torch ? "Gradients are created in one step and accumulated in the next: "
                        "optimizer.zero_grad(set_to_none=False), or one compiled region around the "

@@ -31,7 +31,7 @@ static bool may_be_meant(const rk_explained *item) {
            !item->accumulates && !item->is_eager;
 }
 
-// Two lines call one function, each with a program of its own: a training and an evaluation.
+// Two lines call one function, each with a program of its own: training and evaluation.
 static bool is_own_call(const rk_explainer *e, const rk_explained *item) {
     size_t process = item->compile->process;
     if (!may_be_meant(item) || !item->nearest_of || item->nearest_of->process != process ||

@@ -171,13 +171,12 @@ static rk_err *advise_on_growth(rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
     rk_free(RK_TAKE(item->advice));
     item->advice = rk_strdup(
-        torch ? "This graph takes the inputs of an earlier one and as many more of the same kind: "
-                "something is kept from step to step and grows, such as a list of tensors, or a "
-                "sum that is not executed with its step (total += loss). Add up numbers that were "
-                "read (loss.item()) after the step, or detach the value before the step ends."
-              : "This call takes the inputs of an earlier one and as many more of the same kind, "
-                "such as a list that grows: keep the values in one array of fixed size, or reduce "
-                "them as they come.");
+        torch ? "From graph to graph, the same number of inputs is added: something is kept from "
+                "step to step and grows, such as a list of tensors, or a sum that is not executed "
+                "with its step (total += loss). Add up numbers that were read (loss.item()) after "
+                "the step, or detach the value before the step ends."
+              : "From call to call, the same number of inputs is added, such as by a list that "
+                "grows. Keep the values in one array of fixed size, or reduce them as they come.");
     return item->advice ? NULL : rk_err_no_memory();
 }
 

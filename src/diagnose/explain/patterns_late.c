@@ -208,12 +208,12 @@ static void describe(late *const *group, size_t count, scope in, rk_pattern_text
         add_lines(group, count, 1, &text->summary);
         rk_buf_add_text(&text->summary, ")");
         rk_buf_add_format(&text->advice,
-                          "If %s only calculates, compile it as one program: %s(%s)%s. Otherwise "
+                          "If %s only calculates, compile it as one program: %s(%s).%s Otherwise "
                           "put what it calculates into a function of its own, and jit that.",
                           called->function, jit, called->function,
-                          strcmp(jit, "jax.jit") == 0 ? ", with arguments that are not arrays "
-                                                        "bound by functools.partial"
-                                                      : "");
+                          strcmp(jit, "jax.jit") == 0
+                              ? " Bind arguments that are not arrays with functools.partial."
+                              : "");
         return;
     }
     const char *what = in == SAME_LINE ? "this line" : "these lines";

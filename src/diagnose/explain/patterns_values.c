@@ -112,7 +112,7 @@ static void describe(const rk_members *members, const values *list, rk_pattern_t
                           "a number in %s took %zu values: ", rk_explained_name(first),
                           list->count);
     write_values(list, sizes, axis, &text->summary);
-    rk_buf_add_format(&text->summary, "; each compiled a program");
+    rk_buf_add_format(&text->summary, "; each has a program of its own");
     rk_buf_add_text(&text->advice, is_shape ? rk_advice_on_sizes(rk_explained_is_torch(first))
                                    : first->advice ? first->advice
                                                    : "");

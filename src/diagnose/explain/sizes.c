@@ -89,9 +89,9 @@ static bool can_be_padded(const rk_explained *item) {
 
 const char *rk_advice_on_sizes(bool torch) {
     return torch ? "Pad this input to one size, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask what is padded."
+                   "recommends, and mask the padding."
                  : "Pad this argument to one size, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask what is padded.";
+                   "recommends, and mask the padding.";
 }
 
 const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
@@ -102,11 +102,12 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "drop the last rows of the training data if they do not fill a batch.";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
-                       "and mask what is padded; in a training, drop_last=True drops the "
-                       "remainder instead (in an evaluation, that changes the result)."
+                       "and mask the padding. In training, drop_last=True drops this batch "
+                       "instead; in "
+                       "evaluation, that changes the result."
                      : "This looks like the last batch, which is smaller. Pad it to the full size "
-                       "and mask what is padded; in a training, you may drop the remainder "
-                       "instead (in an evaluation, that changes the result).";
+                       "and mask the padding. In training, you can drop this batch instead; in "
+                       "evaluation, that changes the result.";
     if (can_be_padded(item))
         return rk_advice_on_sizes(torch);
     return "Each shape has a program of its own, which is compiled once and stored. These shapes "

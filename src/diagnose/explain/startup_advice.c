@@ -95,7 +95,8 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                           "longer to compile: %" PRIu64 " program%s of random values ran %" PRIu64
                           " times here, "
                           "because values of equal shapes, as in repeated layers, share a program; "
-                          "the one program holds a copy for each of these times.",
+                          "the one program has a copy of the generator for each of these "
+                          "executions.",
                           values.programs, values.programs == 1 ? "" : "s", values.executions);
     else
         rk_buf_add_text(
@@ -121,12 +122,13 @@ static const struct library *library_of_objects(const rk_startup_group *g) {
 }
 
 static void add_place_for_operations(const struct library *objects, rk_buf *out) {
-    rk_buf_add_text(out, "These operations run outside of any jitted function: put what such a "
-                         "line calculates into a function and jit that");
+    rk_buf_add_text(out, "These operations run outside of any jitted function: put what each line "
+                         "calculates into a function and jit that");
     if (objects)
         rk_buf_add_format(out, " (with %s, if it makes a model)", objects->jit);
-    rk_buf_add_text(out, ", so that it is one program; what is in the loop of the steps can move "
-                         "into the step.");
+    rk_buf_add_text(out,
+                    ", so that it is one program. Operations in the loop of the steps can move "
+                    "into the step.");
 }
 
 static void add_remedy(const struct library *library, const rk_startup_group *g,
@@ -139,14 +141,14 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
     else if (is_unknown_package(library, found))
         rk_buf_add_format(out,
                           "The package %.*s runs these operations in this call. If the call only "
-                          "computes values, jit a function that makes it and returns only arrays; "
-                          "otherwise the source cannot change them.",
+                          "computes values, put it into a function that returns only arrays, and "
+                          "jit that. Otherwise they cannot become one program.",
                           (int)found->package.len, (const char *)found->package.data);
     else
         rk_buf_add_format(out,
                           "Compute the initial values in one function and jit that, so that they "
-                          "are one program.%s%s A call that keeps state, or that also runs the "
-                          "steps, cannot be jitted as a whole.",
+                          "are one program.%s%s A call that changes objects, or that also runs "
+                          "the steps, cannot be jitted as a whole.",
                           library ? " " : "", library ? library->remedy : "");
 }
 

@@ -88,7 +88,7 @@ static void a_negative_number_is_an_operand(void **state) {
     assert_string_equal(out.operands.items[0], "-2");
     assert_string_equal(out.operands.items[1], "-13");
     expect_error("ls -2x", 2, "no option '-2x'");
-    expect_error("ls -2", 0, "'-2' is too much");
+    expect_error("ls -2", 0, "'-2' is one too many");
 }
 
 static void takes_flags_also_bundled(void **state) {
@@ -153,9 +153,9 @@ static void says_what_is_wrong_and_what_would_be_right(void **state) {
     expect_error("ls -d", 0, "--dir needs a value");
     expect_error("ls --json=yes", 0, "--json takes no value, but was given 'yes'");
     expect_error("ls --help=yes", 0, "'--help=yes'");
-    expect_error("ls surplus", 0, "'surplus' is too much");
-    expect_error("ls ''", 0, "'' is too much");
-    expect_error("ls a b c", 2, "'c' is too much");
+    expect_error("ls surplus", 0, "'surplus' is one too many");
+    expect_error("ls ''", 0, "'' is one too many");
+    expect_error("ls a b c", 2, "'c' is one too many");
 }
 
 static void asks_for_operands_that_are_missing(void **state) {

@@ -307,7 +307,7 @@ class Run(Case):
         self.assertEqual(self.call("run", "sh", "-c", "kill -TERM $$").returncode, 143)
         missing = self.refused("run", "--", "no-such-command", status=127, says="no-such-command")
         self.assertIn("No such file", missing.stderr)
-        self.refused("run", "--", "python3 x.py", status=127, says="without quotes around them")
+        self.refused("run", "--", "python3 x.py", status=127, says="without quotes around all of them")
         self.refused("run", "--", str(self.folder), status=126, says="Permission denied")
         text = self.folder / "text"
         text.write_text("exit 5\n")
@@ -960,7 +960,7 @@ class Stats(Case):
         self.refused("stats", "--run", "nothing", says="nothing")
         self.refused("stats", "--run", "../../etc", says="../../etc")
         self.refused("stats", "--run", says="--run needs a value")
-        self.refused("stats", "surplus", says="'surplus' is too much")
+        self.refused("stats", "surplus", says="'surplus' is one too many")
 
 
 class Runs(Case):
@@ -1915,7 +1915,7 @@ class Completion(Case):
         for shell, name in (("bash", "rekindle.bash"), ("zsh", "_rekindle"), ("fish", "rekindle.fish")):
             self.assertEqual(self.ok("completion", shell), (sources / name).read_text())
         self.refused("completion", "tcsh", says="only for bash, zsh or fish")
-        self.refused("completion", "bash", "zsh", says="'zsh' is too much")
+        self.refused("completion", "bash", "zsh", says="'zsh' is one too many")
         self.refused("completion", says="bash | zsh | fish")
 
 

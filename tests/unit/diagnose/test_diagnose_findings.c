@@ -109,7 +109,7 @@ static void ask_for_two_batches(fixture *f, uint64_t first, uint64_t second) {
 static void a_smaller_last_batch_is_padded_or_dropped(void **state) {
     ask_for_two_batches(*state, 30, 3);
     expect_in(explanation.items[1].advice, "looks like the last batch");
-    expect_in(explanation.items[1].advice, "drop the remainder");
+    expect_in(explanation.items[1].advice, "drop this batch instead");
 }
 
 static void a_small_batch_of_many_steps_is_no_last_batch(void **state) {
@@ -290,7 +290,7 @@ static void a_loss_that_some_steps_keep_is_a_result(void **state) {
     ask(*state, "torch_log", 1);
     explain(*state);
     expect_cause(1, RK_CAUSE_PARAMETERS);
-    expect_in(explanation.items[1].advice, "some steps keep a tensor until torch_xla.sync()");
+    expect_in(explanation.items[1].advice, "a tensor still exists at torch_xla.sync()");
     expect_not_in(explanation.items[1].advice, "neutral value");
 }
 
@@ -505,7 +505,7 @@ static void a_function_that_runs_the_steps_is_not_the_place(void **state) {
     expect_in(pattern->summary, "in the function main, which runs the steps as well, mostly on "
                                 "line 10");
     // What the line calculates is not known: a loss, for example.
-    expect_in(pattern->advice, "put what such a line calculates into a function");
+    expect_in(pattern->advice, "put what each line calculates into a function");
     expect_not_in(pattern->advice, "initial values");
     expect_not_in(pattern->advice, "model.init");
 }
@@ -700,7 +700,7 @@ static void advice_does_not_name_a_bound_method(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
     assert_non_null(pattern);
     expect_not_in(pattern->advice, "jax.jit(create)");
-    expect_in(pattern->advice, "keeps state");
+    expect_in(pattern->advice, "changes objects");
     // The job uses none of these libraries.
     expect_not_in(pattern->advice, "lax");
     expect_not_in(pattern->advice, "eqx");

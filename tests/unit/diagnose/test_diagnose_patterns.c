@@ -142,7 +142,7 @@ static void an_eager_start_is_reported_at_the_call_of_the_library(void **state) 
     expect_in(pattern->summary, "in the call of init");
     // A function of a library may be a method with state.
     expect_not_in(pattern->advice, "jax.jit(init)");
-    expect_in(pattern->advice, "keeps state");
+    expect_in(pattern->advice, "changes objects");
 }
 
 static void an_ordinary_start_is_not_reported(void **state) {
