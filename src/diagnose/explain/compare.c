@@ -59,6 +59,26 @@ static bool are_called_apart(const rk_program_diff *diff, const rk_sketch *a, co
            rk_have_own_functions(a, b);
 }
 
+static size_t count_inputs(const rk_differences *list, rk_difference_kind kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_difference *d = &list->items[i];
+        count += d->kind == kind && d->op && strcmp(d->op, "parameter") == 0;
+    }
+    return count;
+}
+
+// Returns whether two graphs of PyTorch/XLA are of two models, such as the two networks of a GAN:
+// each has inputs of its own, and they return different values. All graphs have one name, and no
+// input has one.
+static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, const rk_sketch *b) {
+    enum { OWN_INPUTS_MIN = 4 };
+    const double same_results_min = 0.8;
+    return count_inputs(list, RK_DIFFERENCE_PARAMETER_ADDED) >= OWN_INPUTS_MIN &&
+           count_inputs(list, RK_DIFFERENCE_PARAMETER_REMOVED) >= OWN_INPUTS_MIN &&
+           rk_same_results(a, b) < same_results_min;
+}
+
 // Returns whether other shapes or other inputs do not explain the candidate's differences, because
 // it is another function of this run: one line may call several functions, or jit one that it is
 // given. Between runs, the source may have been edited as well.
@@ -72,6 +92,8 @@ static bool is_other_function(const choice *trial, const rk_explained *item) {
            are_called_apart(&trial->diff.diff, &known->sketch, &item->program->sketch) ||
            (cause == RK_CAUSE_PARAMETERS &&
             rk_is_read(&known->sketch) != rk_is_read(&item->program->sketch)) ||
+           (rk_explained_is_torch(item) &&
+            are_of_two_models(&trial->diff.diff.list, &known->sketch, &item->program->sketch)) ||
            rk_are_two_functions(&known->sketch, &item->program->sketch,
                                 cause == RK_CAUSE_PARAMETERS);
 }

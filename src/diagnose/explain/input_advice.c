@@ -94,6 +94,13 @@ static bool has_only_results(const rk_explained *item) {
     return item->differences.cause_count > 0;
 }
 
+static bool has_added(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].kind == RK_DIFFERENCE_PARAMETER_ADDED)
+            return true;
+    return false;
+}
+
 static const char *torch_advice(const rk_explained *item) {
     if (begins_sum(item))
         return "A sum over several steps starts from a Python number, or from zeros that are made "
@@ -111,8 +118,10 @@ static const char *torch_advice(const rk_explained *item) {
                "intended, there is nothing to fix: each is compiled once and stored. Otherwise "
                "keep the "
                "same tensors in each step.";
-    return "An input is there in one program and not in the other: always pass it, with a neutral "
-           "value where there is none.";
+    return "One of the two programs has an input that the other does not have. If they are two "
+           "parts of the job, such as training and evaluation, there is nothing to fix: each is "
+           "compiled once and stored. Otherwise always pass this input, with a neutral value where "
+           "there is none.";
 }
 
 static const char *jax_advice(const rk_explained *item) {
@@ -135,6 +144,10 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
         return "The later program does a part of what the earlier one does, such as a prediction "
                "after the training. It was executed once. If this is intended, there is nothing to "
                "fix: each is compiled once and stored.";
+    if (item->is_startup && !has_added(item))
+        return "Only the first call has these values, and no later call does: two programs, "
+               "compiled and stored once. This belongs to the start of the job, and there is "
+               "nothing to fix.";
     if (item->is_startup)
         return "The first call creates these values, such as an optimizer's state, and every later "
                "call takes them: two programs, compiled and stored once. This belongs to the start "

@@ -2,13 +2,27 @@
 #include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
 
+// Returns whether most of what differs are inputs that are zeros in the earlier program: values
+// that its call creates, such as an optimizer's state.
+static bool takes_what_was_zero(const rk_explained *item) {
+    enum { ZEROS_MIN = 4 };
+    size_t zeros = 0;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        zeros += d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant &&
+                 strcmp(d->constant, "0") == 0;
+    }
+    return zeros >= ZEROS_MIN && 2 * zeros >= item->differences.cause_count;
+}
+
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     const rk_run_model *run = x->run;
     const rk_run_compile *before = item->nearest_of;
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before &&
            before->process == item->compile->process && rk_explain_executions(run, before) == 1 &&
-           (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item));
+           (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||
+            takes_what_was_zero(item));
 }
 
 // Returns whether the process requested only one program for this function and line.

@@ -223,6 +223,21 @@ static void functions_of_one_factory_have_no_optional_inputs(void **state) {
     }
 }
 
+// The second program runs once, as the first: in the second step, an input is left from the first.
+static void inputs_that_were_zeros_are_a_state(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "created", i);
+    execute(*state, 1, 0);
+    executed[2].executions = 9;
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_true(explanation.items[1].is_startup);
+    expect_in(explanation.items[1].advice, "every later call takes them");
+    assert_true(explanation.items[2].is_startup);
+    expect_in(explanation.items[2].advice, "no later call does");
+    assert_false(explanation.hidden_branch.answer);
+}
+
 static void one_function_on_two_lines_has_two_versions(void **state) {
     explain_two(*state, "turns");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -832,6 +847,7 @@ int main(void) {
         TEST(two_functions_have_no_optional_inputs),
         TEST(two_functions_in_a_wrapper_are_two_functions),
         TEST(functions_of_one_factory_have_no_optional_inputs),
+        TEST(inputs_that_were_zeros_are_a_state),
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
