@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
-#include "diagnose/shapes/dims_internal.h"
 
 static bool has_key(const rk_run_compile *compile) {
     return compile->key[0] != '\0';
@@ -238,48 +237,6 @@ static bool is_to_be_explained(const rk_explainer *e, size_t index, bool *out_lo
            count_requests(e->run, compile) >= STORM;
 }
 
-static bool is_same_line(const rk_explained *a, const rk_explained *b) {
-    return a->is_eager && b->is_eager && a->compile->process == b->compile->process &&
-           strcmp(a->compile->name, b->compile->name) == 0 &&
-           a->program->sketch.call.hash == b->program->sketch.call.hash;
-}
-
-static bool goes_on(const rk_explanation *x, const rk_explained *item) {
-    enum { VARIANTS = 4 };
-    size_t shapes = 1, constants = 1;
-    bool same_axis = true;
-    for (size_t i = 0; i < x->count; i++) {
-        const rk_explained *other = &x->items[i];
-        if (!is_same_line(other, item) || !rk_explained_head(other))
-            continue;
-        shapes += other->cause == RK_CAUSE_SHAPE;
-        constants += other->cause == RK_CAUSE_CONSTANT;
-        same_axis &= other->cause == item->cause && rk_same_axis(other, item);
-    }
-    return same_axis && (shapes >= VARIANTS || constants >= VARIANTS) &&
-           (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
-}
-
-static bool is_of_program(rk_cause cause) {
-    return cause >= RK_CAUSE_SHAPE && cause <= RK_CAUSE_SHARDING;
-}
-
-// Removes the cause of most framework operations. A job compiles them for each shape at its start,
-// or in code that runs once. They count only if one line keeps making variants: with a changing
-// number, or a changing size along one axis.
-static rk_err *forgive_eager(rk_explanation *x) {
-    rk_autofree bool *forgiven = rk_calloc(x->count + 1, sizeof *forgiven);
-    if (!forgiven)
-        return rk_err_no_memory();
-    for (size_t i = 0; i < x->count; i++)
-        forgiven[i] =
-            x->items[i].is_eager && is_of_program(x->items[i].cause) && !goes_on(x, &x->items[i]);
-    for (size_t i = 0; i < x->count; i++)
-        if (forgiven[i])
-            rk_explained_be_first(&x->items[i]);
-    return NULL;
-}
-
 static rk_err *explain_each(rk_explainer *e) {
     rk_explanation *x = e->out;
     for (size_t i = 0; i < e->run->compile_count; i++) {
@@ -293,10 +250,10 @@ static rk_err *explain_each(rk_explainer *e) {
                          rk_is_framework_operation(&item->program->sketch);
         RK_TRY(explain_one(e, i, item));
     }
-    RK_TRY(forgive_eager(x));
-    RK_TRY(rk_explain_choose_heads(x));
     RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_steps_read(e->run, &steps));
+    RK_TRY(rk_explain_drop_causes(x, &steps));
+    RK_TRY(rk_explain_choose_heads(x));
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
         rk_explain_find_no_change(e, &x->items[i]);

@@ -106,6 +106,10 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
 RK_HIDDEN RK_NODISCARD bool rk_explain_is_new_for_good(const rk_explanation *x,
                                                        const rk_explained *item);
 
+// Makes items `first` whose difference from an earlier program has no cause: framework operations
+// of the start, and graphs of PyTorch/XLA that handle another tensor.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps);
+
 // Marks an item whose cause needs no change: `is_startup`, `is_own_call`, `is_part`. Needs the
 // cause.
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);

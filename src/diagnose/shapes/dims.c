@@ -16,6 +16,13 @@ bool rk_parse_dims(const char *type, rk_dims *out_dims) {
     return out_dims->count > 0;
 }
 
+bool rk_same_rank(const char *before, const char *after) {
+    rk_dims a, b;
+    size_t before_rank = rk_parse_dims(before, &a) ? a.count : 0;
+    size_t after_rank = rk_parse_dims(after, &b) ? b.count : 0;
+    return before_rank == after_rank;
+}
+
 bool rk_only_axis(const char *before, const char *after, size_t *out_axis) {
     rk_dims a, b;
     size_t found = 0;

@@ -434,6 +434,31 @@ static void without_steps_graphs_are_no_fragments(void **state) {
         expect_cause(i, RK_CAUSE_FIRST);
 }
 
+// A number of each parameter is read in each step.
+static void a_read_of_another_tensor_is_first(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++)
+        ask(f, "torch_stats", i);
+    execute(f, 10, 30);
+    for (size_t i = 0; i < 3; i++)
+        f->run.compiles[i].executions = 0;
+    explain(f);
+    for (size_t i = 0; i < 3; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+    assert_false(explanation.input_shapes.answer);
+}
+
+// Only the rank shows that it is another tensor.
+static void a_read_in_another_step_has_another_shape(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++)
+        ask(f, "torch_stats", i);
+    execute(f, 10, 30);
+    explain(f);
+    expect_cause(1, RK_CAUSE_FIRST);
+    expect_cause(2, RK_CAUSE_SHAPE);
+}
+
 // Each step executes one of the two.
 static void graphs_that_take_turns_are_no_fragments(void **state) {
     fixture *f = *state;
@@ -875,6 +900,8 @@ int main(void) {
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(without_steps_operations_are_no_fragments),
         TEST(without_steps_graphs_are_no_fragments),
+        TEST(a_read_of_another_tensor_is_first),
+        TEST(a_read_in_another_step_has_another_shape),
         TEST(graphs_that_take_turns_are_no_fragments),
         TEST(a_start_with_random_values_is_of_single_operations),
         TEST(a_small_function_of_the_start_is_not_the_step),

@@ -1,0 +1,77 @@
+// Finds compilations that differ from an earlier one, but not because anything changed.
+#include "base/alloc.h"
+#include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/operations_internal.h"
+#include "diagnose/shapes/dims_internal.h"
+
+static bool is_same_line(const rk_explained *a, const rk_explained *b) {
+    return a->is_eager && b->is_eager && a->compile->process == b->compile->process &&
+           strcmp(a->compile->name, b->compile->name) == 0 &&
+           a->program->sketch.call.hash == b->program->sketch.call.hash;
+}
+
+static bool goes_on(const rk_explanation *x, const rk_explained *item) {
+    enum { VARIANTS = 4 };
+    size_t shapes = 1, constants = 1;
+    bool same_axis = true;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        if (!is_same_line(other, item) || !rk_explained_head(other))
+            continue;
+        shapes += other->cause == RK_CAUSE_SHAPE;
+        constants += other->cause == RK_CAUSE_CONSTANT;
+        same_axis &= other->cause == item->cause && rk_same_axis(other, item);
+    }
+    return same_axis && (shapes >= VARIANTS || constants >= VARIANTS) &&
+           (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
+}
+
+static bool is_of_program(rk_cause cause) {
+    return cause >= RK_CAUSE_SHAPE && cause <= RK_CAUSE_SHARDING;
+}
+
+// Most framework operations have no cause. A job compiles them for each shape at its start, or in
+// code that runs once. They count only if one line keeps making variants: with a changing number,
+// or a changing size along one axis.
+static bool is_operation_of_start(const rk_explanation *x, const rk_explained *item) {
+    return item->is_eager && is_of_program(item->cause) && !goes_on(x, item);
+}
+
+// Returns whether only one input of a program is more than a single number.
+static bool has_one_tensor(const rk_sketch *sketch) {
+    rk_dims dims;
+    size_t count = 0;
+    for (uint32_t i = 0; i < sketch->input_count; i++)
+        count += rk_parse_dims(sketch->inputs[i].type, &dims);
+    return count == 1;
+}
+
+// Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
+// with, such as a statistic of each parameter: its only tensor has another rank, or both graphs are
+// reads of one number in the same step.
+static bool is_of_another_tensor(const rk_steps *steps, const rk_explained *item) {
+    if (item->cause != RK_CAUSE_SHAPE || !item->nearest_of || !rk_explained_is_torch(item) ||
+        !item->program->has_sketch || !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
+    const rk_difference *head = rk_explained_head(item);
+    if (has_one_tensor(one) && has_one_tensor(other) && head &&
+        !rk_same_rank(head->before, head->after))
+        return true;
+    uint64_t step = rk_steps_of_compile(steps, item->compile);
+    return rk_is_read(one) && rk_is_read(other) && step != RK_NO_STEP &&
+           step == rk_steps_of_compile(steps, item->nearest_of);
+}
+
+rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps) {
+    rk_autofree bool *dropped = rk_calloc(x->count + 1, sizeof *dropped);
+    if (!dropped)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < x->count; i++)
+        dropped[i] =
+            is_operation_of_start(x, &x->items[i]) || is_of_another_tensor(steps, &x->items[i]);
+    for (size_t i = 0; i < x->count; i++)
+        if (dropped[i])
+            rk_explained_be_first(&x->items[i]);
+    return NULL;
+}
