@@ -258,10 +258,9 @@ static void advise_on_own_call(const rk_explained *item, rk_buf *text) {
                                                             : "the same settings and numbers";
     rk_buf_add_format(
         text,
-        "Two lines of the source run this function, and each has a program of its "
-        "own, such as for training and evaluation. Both are compiled once and stored. "
-        "If this is intended, there is nothing to fix; otherwise pass %s on both "
-        "lines.",
+        "Two lines of the source run this function, or two functions of this name, and each has a "
+        "program of its own, such as for training and evaluation. Both are compiled once and "
+        "stored. If this is intended, there is nothing to fix; otherwise pass %s on both lines.",
         what);
 }
 

@@ -194,6 +194,13 @@ static void add_lines(late *const *group, size_t group_count, size_t below, rk_b
         rk_buf_add_format(out, " and %zu more", more);
 }
 
+static bool is_same_place(late *const *group, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        if (!is_same(place_of(group[i]), place_of(group[0]), SAME_LINE))
+            return false;
+    return true;
+}
+
 static void describe(late *const *group, size_t count, scope in, rk_pattern_text *text) {
     const rk_stack_frame *called = in == SAME_LINE ? find_called(group, count) : NULL;
     bool is_after = true; // as far as the steps are known
@@ -204,7 +211,13 @@ static void describe(late *const *group, size_t count, scope in, rk_pattern_text
                       count, is_after ? " after the first step" : "");
     if (called) {
         const char *jit = jit_for(group, count);
-        rk_buf_add_format(&text->summary, "in the call of %s (its ", called->function);
+        bool is_one = is_same_place(group, count);
+        rk_buf_add_format(&text->summary, "in the call%s of %s", is_one ? "" : "s",
+                          called->function);
+        rk_buf_add_text(&text->summary, is_one ? "" : " on ");
+        if (!is_one)
+            add_lines(group, count, 0, &text->summary);
+        rk_buf_add_text(&text->summary, " (its ");
         add_lines(group, count, 1, &text->summary);
         rk_buf_add_text(&text->summary, ")");
         rk_buf_add_format(&text->advice,
@@ -246,6 +259,22 @@ static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope i
                           place->file, place->line);
 }
 
+// If all operations of a group come from one function that the place calls, adds those of its other
+// calls. Returns the new number.
+static size_t add_other_calls(lates *list, late **group, size_t count) {
+    const rk_stack_frame *called = called_by(group[0], 1) ? find_called(group, count) : NULL;
+    const size_t of_line = count;
+    for (size_t i = 0; i < list->count && called; i++) {
+        late *one = &list->items[i];
+        bool is_new = !one->is_reported && is_same(called_by(one, 1), called, SAME_FUNCTION);
+        for (size_t k = 0; k < of_line && is_new; k++)
+            is_new = group[k] != one;
+        if (is_new)
+            group[count++] = one;
+    }
+    return count;
+}
+
 // Reports the late operations with the same place as `first`, if they are many.
 static rk_err *look_from(rk_explainer *e, lates *list, size_t first, scope in, bool *out_found) {
     uint64_t cost_ns = 0;
@@ -263,6 +292,8 @@ static rk_err *look_from(rk_explainer *e, lates *list, size_t first, scope in, b
     if (count < PROGRAMS_MIN || cost_ns < COST_MIN_NS)
         return NULL;
     *out_found = true;
+    if (in == SAME_LINE)
+        count = add_other_calls(list, group, count);
     return report(e, group, count, in);
 }
 

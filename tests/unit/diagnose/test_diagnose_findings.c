@@ -703,6 +703,16 @@ static void late_operations_of_a_call_name_its_function(void **state) {
     expect_in(pattern->advice, "jax.jit(create)");
 }
 
+static void late_operations_of_two_calls_are_one_finding(void **state) {
+    step_and_then(*state, "shape", "twice", 12, 12);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, 24);
+    assert_int_equal(pattern->line, 7);
+    expect_in(pattern->summary, "in the calls of create on lines 7 and 8 (its line 6)");
+}
+
 // Neither of the two lines of main, which also runs the steps, is worth a finding alone.
 static void late_operations_of_several_lines_are_one_finding(void **state) {
     step_and_then(*state, "begun", "begin", 6, 6);
@@ -881,6 +891,7 @@ int main(void) {
         TEST(many_late_operations_of_a_line_are_one_finding),
         TEST(few_late_operations_are_no_finding),
         TEST(late_operations_of_a_call_name_its_function),
+        TEST(late_operations_of_two_calls_are_one_finding),
         TEST(late_operations_of_several_lines_are_one_finding),
         TEST(few_late_operations_of_several_lines_are_no_finding),
         TEST(zeros_of_an_epoch_are_a_constant),
