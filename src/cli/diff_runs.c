@@ -90,6 +90,7 @@ static void print_json(const rk_run_summary *a, const rk_run_summary *b, const r
     rk_out_set(object, "environment", environment);
     rk_out_set(programs, "in_both", rk_out_uint(diff->in_both));
     rk_out_set(programs, "under_other_keys", rk_out_uint(diff->under_other_keys));
+    rk_out_set(programs, "other_options", list_json(&diff->other_options, true, stacks));
     rk_out_set(programs, "only_a", list_json(&diff->only_before, false, stacks));
     rk_out_set(programs, "only_b", list_json(&diff->only_after, true, stacks));
     rk_out_set(object, "programs", programs);
@@ -157,9 +158,11 @@ static void print_text(const rk_run_summary *a, const rk_run_summary *b, const r
         rk_diff_view_print_list(&diff->environment, 2, how->all ? SIZE_MAX : ENVIRONMENT_SHOWN,
                                 how->stacks, stdout);
     }
+    print_list("with other options", &diff->other_options, true, how);
     print_list("only in A", &diff->only_before, false, how);
     print_list("only in B", &diff->only_after, true, how);
-    if (!diff->environment.count && !diff->only_before.count && !diff->only_after.count)
+    if (!diff->environment.count && !diff->under_other_keys && !diff->only_before.count &&
+        !diff->only_after.count)
         (void)printf("Nothing differs in what the two runs asked for, or where they ran.\n");
 }
 

@@ -33,7 +33,7 @@ def test_a_misspelt_setting_is_told(store):
     command = [REKINDLE, "run", "--", sys.executable, "-c", ""]
     done = run_process(command, store.environment("run") | {"REKINDLE_MDOE": "off", "REKINDLE_OTHER": "1"})
     assert done.returncode == 0
-    assert "REKINDLE_MDOE is not a setting and has no effect; is REKINDLE_MODE meant?" in done.stderr
+    assert "REKINDLE_MDOE is not a setting and has no effect; did you mean REKINDLE_MODE?" in done.stderr
     assert "REKINDLE_OTHER" not in done.stderr
 
 
@@ -107,7 +107,7 @@ def test_diff_of_runs(warmed, tmp_path):
     both = json.loads(store.cli("diff", cold, warm, "--json").stdout)
     programs = store.stats("--run", cold)["programs"]
     assert (both["a"]["run"], both["b"]["run"]) == (cold, warm)
-    assert both["programs"] == {"in_both": programs, "under_other_keys": 0, "only_a": [], "only_b": []}
+    assert both["programs"] == {"in_both": programs, "under_other_keys": 0, "other_options": [], "only_a": [], "only_b": []}
     assert both["environment"] == []
     assert "Nothing differs" in store.cli("diff", cold, warm).stdout
     refused = store.cli("diff", cold, "ab12", status=2)

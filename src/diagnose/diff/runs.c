@@ -13,6 +13,7 @@ static void only_cleanup(rk_run_only_list *list) {
 
 void rk_run_diff_cleanup(rk_run_diff *diff) {
     rk_differences_cleanup(&diff->environment);
+    only_cleanup(&diff->other_options);
     only_cleanup(&diff->only_before);
     only_cleanup(&diff->only_after);
     *diff = (rk_run_diff){0};
@@ -83,6 +84,31 @@ static rk_err *add_only(rk_run_only_list *list, const rk_corpus *corpus,
     return NULL;
 }
 
+// Adds a program that both runs requested with other options. Without any difference in the
+// environment, only options can make another key.
+static rk_err *add_other_options(rk_run_only_list *list, const rk_corpus *corpus,
+                                 const rk_run_compile *before, const rk_run_compile *after) {
+    RK_AUTO(rk_loaded) earlier = {0};
+    RK_AUTO(rk_loaded) later = {0};
+    RK_AUTO(rk_differences) options = {0};
+    const rk_known *a = before->key[0] ? rk_corpus_find(corpus, before->key) : NULL;
+    const rk_known *b = after->key[0] ? rk_corpus_find(corpus, after->key) : NULL;
+    if (!a || !b)
+        return NULL;
+    RK_TRY(rk_corpus_open(corpus, a, &earlier));
+    RK_TRY(rk_corpus_open(corpus, b, &later));
+    if (!earlier.components || !later.components)
+        return NULL;
+    RK_TRY(rk_diff_components(earlier.components, later.components, &options));
+    if (rk_components_cause(&options) != RK_CAUSE_OPTIONS)
+        return NULL;
+    RK_TRY(add_only(list, corpus, after));
+    rk_run_only *item = &list->items[list->count - 1];
+    item->nearest = before;
+    item->similarity = 1;
+    return rk_join_components(&item->diff, &options);
+}
+
 static int by_time(const void *a, const void *b) {
     const rk_run_compile *x = ((const rk_run_only *)a)->request;
     const rk_run_compile *y = ((const rk_run_only *)b)->request;
@@ -104,12 +130,17 @@ static rk_err *split(const rk_run_model *before, const rk_run_model *after, cons
         } else if (order > 0) {
             RK_TRY(add_only(&diff->only_after, corpus, b.items[j++]));
         } else {
+            bool shared = shares_key(before, a.items[i], after);
             diff->in_both++;
-            diff->under_other_keys += !shares_key(before, a.items[i], after);
+            diff->under_other_keys += !shared;
+            if (!shared && !diff->environment.count)
+                RK_TRY(add_other_options(&diff->other_options, corpus, a.items[i], b.items[j]));
             i++;
             j++;
         }
     }
+    if (diff->other_options.count)
+        qsort(diff->other_options.items, diff->other_options.count, sizeof(rk_run_only), by_time);
     if (diff->only_before.count)
         qsort(diff->only_before.items, diff->only_before.count, sizeof(rk_run_only), by_time);
     if (diff->only_after.count)

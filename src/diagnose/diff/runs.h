@@ -7,7 +7,7 @@
 #include "diagnose/explain/corpus.h"
 #include "journal/read.h"
 
-// A program that only one run requested.
+// A program that only one run requested, or with other options than the other run.
 typedef struct rk_run_only {
     const rk_run_compile *request; // its first request; borrowed from the run
     const rk_known *program;       // borrowed from the corpus; NULL: not kept
@@ -27,6 +27,9 @@ typedef struct rk_run_diff {
     size_t in_both; // distinct programs
     // Programs in both runs that have no key in common: their options or environment differ.
     size_t under_other_keys;
+    // Of these, the programs that were compiled with other options, each compared with the same
+    // program of the earlier run. Empty if the environments differ.
+    rk_run_only_list other_options;
     // `only_before` has no `nearest` and no `diff`.
     rk_run_only_list only_before, only_after;
 } rk_run_diff;

@@ -254,7 +254,8 @@ def _heads(items, name="name"):
 
 def _diff_causes(diff):
     """Returns the causes that `rekindle diff` gives: {name: cause} of new programs, and those of the environment."""
-    new = {name: item["cause"] for name, item in _heads(diff["programs"]["only_b"]).items() if item["compiled"]}
+    programs = diff["programs"]["only_b"] + diff["programs"].get("other_options", [])
+    new = {name: item["cause"] for name, item in _heads(programs).items() if item["compiled"]}
     kinds = {difference["kind"] for difference in diff["environment"]}
     of_all = {cause for cause, its_kinds in ENVIRONMENT_KINDS.items() if kinds & its_kinds}
     return new, of_all

@@ -75,6 +75,30 @@ static void the_same_program_under_another_key_is_reported(void **state) {
     assert_string_equal(diff.environment.items[0].after, "2");
 }
 
+// No flag, variable or version differs.
+static void other_options_are_shown_with_their_program(void **state) {
+    fixture *f = *state;
+    static const char *const levels[] = {
+        "{\"kind\":\"option\",\"name\":\"level\",\"value\":\"0\"}",
+        "{\"kind\":\"option\",\"name\":\"level\",\"value\":\"3\"}"};
+    for (unsigned i = 0; i < 2; i++)
+        run_fixture_keep_entry(f, &(fixture_kept){.job = "counter",
+                                                  .file = 1,
+                                                  .number = 1,
+                                                  .environment = i + 1,
+                                                  .components = levels[i]});
+    const rk_run_compile *before = run_fixture_ask_in(&f->other, "counter", 1, 1);
+    const rk_run_compile *after = run_fixture_ask_in(&f->run, "counter", 1, 2);
+    compare(f);
+    assert_int_equal(diff.under_other_keys, 1);
+    assert_int_equal(diff.other_options.count, 1);
+    const rk_run_only *item = &diff.other_options.items[0];
+    assert_ptr_equal(item->request, after);
+    assert_ptr_equal(item->nearest, before);
+    assert_int_equal(item->diff.cause, RK_CAUSE_OPTIONS);
+    assert_string_equal(item->diff.list.items[0].after, "3");
+}
+
 // Programs without a stored program, and requests without a fingerprint.
 static void what_was_not_kept_is_listed(void **state) {
     fixture *f = *state;
@@ -118,6 +142,7 @@ int main(void) {
         TEST(what_both_asked_for_is_counted),
         TEST(new_programs_are_compared_with_the_most_similar_ones),
         TEST(the_same_program_under_another_key_is_reported),
+        TEST(other_options_are_shown_with_their_program),
         TEST(what_was_not_kept_is_listed),
         TEST(sketches_alone_are_compared),
     };
