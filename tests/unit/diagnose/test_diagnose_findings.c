@@ -135,6 +135,17 @@ static void shapes_that_differ_much_are_not_padded(void **state) {
     expect_not_in(explanation.items[1].advice, "remainder");
 }
 
+// A new batch size, or a wider layer: no call of this run has the earlier size.
+static void a_size_of_an_earlier_start_is_not_padded(void **state) {
+    fixture *f = *state;
+    run_fixture_keep_entry(f, &(fixture_kept){.job = "shape", .file = 1, .is_of_other_run = true});
+    (void)run_fixture_ask(&f->other, "shape", 1);
+    ask(f, "shape", 2);
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[0].advice, "differs from that run");
+}
+
 static void another_mapped_function_is_no_shape(void **state) {
     for (unsigned i = 1; i <= 3; i++)
         ask(*state, "mapped", i);
@@ -874,6 +885,7 @@ int main(void) {
         TEST(a_small_batch_of_many_steps_is_no_last_batch),
         TEST(a_batch_of_keras_is_not_padded),
         TEST(shapes_that_differ_much_are_not_padded),
+        TEST(a_size_of_an_earlier_start_is_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(more_random_keys_are_no_counter),
         TEST(advice_on_an_operation_names_the_call),
