@@ -79,6 +79,39 @@ static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, co
            rk_same_results(a, b) < same_results_min;
 }
 
+static bool has_names(const rk_sketch *sketch) {
+    for (uint32_t i = 0; i < sketch->input_count; i++)
+        if (sketch->inputs[i].name[0])
+            return true;
+    return false;
+}
+
+static bool has_one_sided(const rk_differences *list, bool added, const char *op,
+                          const char *type) {
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_difference *d = &list->items[i];
+        const char *is = added ? d->after : d->before;
+        if (d->kind == (added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED) &&
+            d->op && strcmp(d->op, op) == 0 && is && strcmp(is, type) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Returns whether the later program may be the derivative of the earlier one: jax.grad outside of
+// jit calls both with one name, on one line, and without names of inputs. The derivative takes
+// values that the function returns for it.
+static bool is_derivative(const rk_differences *list, const rk_sketch *earlier,
+                          const rk_sketch *later) {
+    if (!earlier->is_mlir || !later->is_mlir || has_names(earlier) || has_names(later))
+        return false;
+    for (uint32_t i = 0; i < earlier->result_count; i++)
+        if (has_one_sided(list, false, "result", earlier->results[i].type) &&
+            has_one_sided(list, true, "parameter", earlier->results[i].type))
+            return true;
+    return false;
+}
+
 // Returns whether other shapes or other inputs do not explain the candidate's differences, because
 // it is another function of this run: one line may call several functions, or jit one that it is
 // given. Between runs, the source may have been edited as well.
@@ -94,6 +127,7 @@ static bool is_other_function(const choice *trial, const rk_explained *item) {
             rk_is_read(&known->sketch) != rk_is_read(&item->program->sketch)) ||
            (rk_explained_is_torch(item) &&
             are_of_two_models(&trial->diff.diff.list, &known->sketch, &item->program->sketch)) ||
+           is_derivative(&trial->diff.diff.list, &known->sketch, &item->program->sketch) ||
            rk_are_two_functions(&known->sketch, &item->program->sketch,
                                 cause == RK_CAUSE_PARAMETERS);
 }

@@ -249,6 +249,12 @@ static void inputs_that_were_zeros_are_a_state(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+static void a_function_and_its_derivative_are_two_functions(void **state) {
+    explain_two(*state, "derivative");
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 static void one_function_on_two_lines_has_two_versions(void **state) {
     explain_two(*state, "turns");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -895,6 +901,7 @@ int main(void) {
         TEST(two_functions_in_a_wrapper_are_two_functions),
         TEST(functions_of_one_factory_have_no_optional_inputs),
         TEST(inputs_that_were_zeros_are_a_state),
+        TEST(a_function_and_its_derivative_are_two_functions),
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
