@@ -201,7 +201,26 @@ static bool is_same_place(late *const *group, size_t count) {
     return true;
 }
 
-static void describe(late *const *group, size_t count, scope in, rk_pattern_text *text) {
+// Returns whether the place is a call of a library that also runs the steps: this line calls a
+// program that is executed again and again (NumPyro's mcmc.run).
+static bool runs_steps(const rk_explainer *e, late *const *group) {
+    enum { STEPS_MIN = 10 };
+    const rk_stack_frame *place = place_of(group[0]);
+    size_t process = group[0]->item->compile->process;
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        const rk_run_compile *compile = &e->run->compiles[i];
+        const rk_known *known = e->seen[i];
+        if (compile->process == process && known && known->has_sketch &&
+            !rk_is_framework_operation(&known->sketch) && known->sketch.call.line == place->line &&
+            strcmp(known->sketch.call.file, place->file) == 0 &&
+            rk_explain_executions(e->run, compile) >= STEPS_MIN)
+            return true;
+    }
+    return false;
+}
+
+static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,
+                     rk_pattern_text *text) {
     const rk_stack_frame *called = in == SAME_LINE ? find_called(group, count) : NULL;
     bool is_after = true; // as far as the steps are known
     for (size_t i = 0; i < count; i++)
@@ -229,6 +248,14 @@ static void describe(late *const *group, size_t count, scope in, rk_pattern_text
                               : "");
         return;
     }
+    if (in == SAME_LINE && calls_library(group, count) && runs_steps(e, group)) {
+        rk_buf_add_text(&text->summary, "on one line");
+        rk_buf_add_text(&text->advice,
+                        "The library runs these operations by itself, in the call that also runs "
+                        "the steps: the source cannot put them into one program. Later starts load "
+                        "them.");
+        return;
+    }
     const char *what = in == SAME_LINE ? "this line" : "these lines";
     rk_buf_add_text(&text->summary, in == SAME_LINE ? "on one line" : "on ");
     if (in == SAME_FUNCTION)
@@ -253,7 +280,7 @@ static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope i
     }
     if (in == SAME_LINE)
         descend(group, count);
-    describe(group, count, in, &text);
+    describe(e, group, count, in, &text);
     const rk_stack_frame *place = place_of(group[0]);
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           place->file, place->line);

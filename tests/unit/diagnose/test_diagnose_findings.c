@@ -720,6 +720,23 @@ static void late_operations_of_a_call_name_its_function(void **state) {
     expect_in(pattern->advice, "jax.jit(create)");
 }
 
+// The steps of this line are those of a sampler, which calculates more when they are done.
+static void late_operations_of_a_library_with_steps_cannot_be_jitted(void **state) {
+    fixture *f = *state;
+    ask(f, "shape", 1);
+    ask(f, "ran", 1);
+    ask_for_operations(f, "running", 1, 12);
+    execute(f, 1, 1);
+    executed[0].executions = 1000;
+    executed[1].executions = 20;
+    steps.steps.executions = 1;
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->line, 11);
+    expect_in(pattern->advice, "The library runs these operations by itself");
+}
+
 static void late_operations_of_two_calls_are_one_finding(void **state) {
     step_and_then(*state, "shape", "twice", 12, 12);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
@@ -910,6 +927,7 @@ int main(void) {
         TEST(many_late_operations_of_a_line_are_one_finding),
         TEST(few_late_operations_are_no_finding),
         TEST(late_operations_of_a_call_name_its_function),
+        TEST(late_operations_of_a_library_with_steps_cannot_be_jitted),
         TEST(late_operations_of_two_calls_are_one_finding),
         TEST(late_operations_of_several_lines_are_one_finding),
         TEST(few_late_operations_of_several_lines_are_no_finding),
