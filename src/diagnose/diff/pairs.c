@@ -57,8 +57,18 @@ static bool is_donation(rk_span name) {
     return rk_span_is(name, "buffer_donor") || rk_span_is(name, "input_output_alias");
 }
 
-static rk_err *add_attribute(rk_differ *d, const rk_differ_subject *of, rk_span name,
-                             uint32_t before, uint32_t after) {
+// The text of a value. A number that a message of HLO leaves out is 0.
+static void write_value(const rk_program_index *index, uint32_t node, bool is_message,
+                        rk_buf *out) {
+    if (node == RK_NO_ID && is_message)
+        rk_buf_add_text(out, "0");
+    else
+        rk_differ_write_node(index, node, out);
+}
+
+// `is_message`: the value is a number of a message of HLO, which at most one side leaves out.
+static rk_err *add_value(rk_differ *d, const rk_differ_subject *of, rk_span name, uint32_t before,
+                         uint32_t after, bool is_message) {
     rk_differ_subject subject = *of;
     bool sharding = rk_differ_is_about_sharding(name) || rk_differ_is_about_sharding(of->op) ||
                     rk_differ_begins(name, "mhlo.num_") || rk_differ_begins(name, "num_partitions");
@@ -74,10 +84,48 @@ static rk_err *add_attribute(rk_differ *d, const rk_differ_subject *of, rk_span 
     }
     RK_AUTO(rk_buf) was = {0};
     RK_AUTO(rk_buf) is = {0};
-    rk_differ_write_node(d->a, before, &was);
-    rk_differ_write_node(d->b, after, &is);
+    write_value(d->a, before, is_message, &was);
+    write_value(d->b, after, is_message, &is);
     return rk_differ_add(d, sharding ? RK_DIFFERENCE_SHARDING : RK_DIFFERENCE_ATTRIBUTE, &subject,
                          name, rk_buf_span(&was), rk_buf_span(&is));
+}
+
+static rk_err *add_attribute(rk_differ *d, const rk_differ_subject *of, rk_span name,
+                             uint32_t before, uint32_t after) {
+    return add_value(d, of, name, before, after, false);
+}
+
+// The field of a node with a name; NULL if there is none.
+static const rk_field *find_field(const rk_program_index *index, const rk_node *node,
+                                  rk_span name) {
+    for (uint32_t i = 0; i < node->field_count; i++) {
+        const rk_field *field = &index->model->fields.items[node->first_field + i];
+        if (rk_span_equal(rk_model_string(index->model, field->name), name))
+            return field;
+    }
+    return NULL;
+}
+
+// Returns whether two nodes are messages of HLO, and only numbers are missing on one side: 0 is
+// left out.
+static bool are_messages(const rk_program_index *a, const rk_node *x, const rk_program_index *b,
+                         const rk_node *y) {
+    const rk_program_index *indexes[] = {a, b};
+    const rk_node *nodes[] = {x, y};
+    if (x->kind != RK_NODE_STRUCT || y->kind != RK_NODE_STRUCT ||
+        !rk_span_equal(rk_model_string(a->model, x->name), rk_model_string(b->model, y->name)))
+        return false;
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < nodes[side]->field_count; i++) {
+            const rk_field *field =
+                &indexes[side]->model->fields.items[nodes[side]->first_field + i];
+            rk_span name = rk_model_string(indexes[side]->model, field->name);
+            if (!find_field(indexes[!side], nodes[!side], name) &&
+                !is_number(indexes[side], field->node))
+                return false;
+        }
+    }
+    return true;
 }
 
 static bool same_fields(const rk_program_index *a, const rk_node *x, const rk_program_index *b,
@@ -93,6 +141,27 @@ static bool same_fields(const rk_program_index *a, const rk_node *x, const rk_pr
     return x->field_count > 0;
 }
 
+// Compares two messages of HLO whose fields are numbers, or that both sides have.
+static rk_err *compare_messages(rk_differ *d, const rk_differ_subject *subject, const rk_node *x,
+                                const rk_node *y) {
+    for (unsigned side = 0; side < 2; side++) {
+        bool later = side == 0;
+        const rk_program_index *index = later ? d->b : d->a, *other = later ? d->a : d->b;
+        const rk_node *node = later ? y : x, *of = later ? x : y;
+        for (uint32_t i = 0; i < node->field_count; i++) {
+            const rk_field *field = &index->model->fields.items[node->first_field + i];
+            rk_span name = rk_model_string(index->model, field->name);
+            const rk_field *same = find_field(other, of, name);
+            if (!same)
+                RK_TRY(add_value(d, subject, name, later ? RK_NO_ID : field->node,
+                                 later ? field->node : RK_NO_ID, true));
+            else if (later && index->node_hash[field->node] != other->node_hash[same->node])
+                RK_TRY(add_attribute(d, subject, name, same->node, field->node));
+        }
+    }
+    return NULL;
+}
+
 // Descends into dictionaries, structures and lists with the same fields, to report only the part
 // that differs.
 static rk_err *compare_nodes(rk_differ *d, const rk_differ_subject *subject, rk_span name,
@@ -102,6 +171,9 @@ static rk_err *compare_nodes(rk_differ *d, const rk_differ_subject *subject, rk_
     if (d->a->node_hash[before] == d->b->node_hash[after] || rk_differ_is_ignored(name))
         return NULL;
     const rk_node *x = &d->a->model->nodes.items[before], *y = &d->b->model->nodes.items[after];
+    if (depth < 4 && rk_differ_begins(subject->op, "hlo.") && !rk_differ_is_about_sharding(name) &&
+        x->field_count != y->field_count && are_messages(d->a, x, d->b, y))
+        return compare_messages(d, subject, x, y);
     if (depth >= 4 || rk_differ_is_about_sharding(name) || !same_fields(d->a, x, d->b, y))
         return add_attribute(d, subject, name, before, after);
     for (uint32_t i = 0; i < x->field_count; i++) {

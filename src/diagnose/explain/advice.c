@@ -19,9 +19,11 @@ static bool moves_slice(const rk_explained *item) {
         const rk_difference *d = &item->differences.items[i];
         if (d->kind == RK_DIFFERENCE_SHAPE)
             return false;
-        moves |= d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op && d->attribute &&
-                 strcmp(d->op, "stablehlo.slice") == 0 &&
-                 strcmp(d->attribute, "start_indices") == 0;
+        bool is_start = d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op && d->attribute;
+        moves |=
+            is_start && ((strcmp(d->op, "stablehlo.slice") == 0 &&
+                          strcmp(d->attribute, "start_indices") == 0) ||
+                         (strcmp(d->op, "hlo.slice") == 0 && strcmp(d->attribute, "start") == 0));
     }
     return moves;
 }
@@ -31,7 +33,13 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
     if (head && rk_is_sketchy(head))
         return "REKINDLE_KEEP_PROGRAMS=1 keeps the programs of later runs, and then the difference "
                "is shown.";
-    if (!torch && head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item))
+    bool moves = head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item);
+    if (moves && torch)
+        return "A Python number is the position of a slice or of an element (tensor[i], or a loop "
+               "over a tensor): each position has a program of its own. Move the tensor to the "
+               "host first (tensor.cpu(), tensor.tolist()), or take the elements with a tensor of "
+               "positions (torch.index_select).";
+    if (moves)
         return "A Python number is the position of a slice of fixed size: use "
                "jax.lax.dynamic_slice, with the position as an array argument of the jitted "
                "function; or slice a NumPy array before its transfer to the device.";

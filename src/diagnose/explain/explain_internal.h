@@ -106,6 +106,10 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
 RK_HIDDEN RK_NODISCARD bool rk_explain_is_new_for_good(const rk_explanation *x,
                                                        const rk_explained *item);
 
+// Returns whether a graph of PyTorch/XLA has all operations of an earlier one and some more, and
+// another graph of the run has as many more than this one or the earlier one.
+RK_HIDDEN bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item);
+
 // Makes items `first` whose difference from an earlier program has no cause: framework operations
 // of the start, and graphs of PyTorch/XLA that handle another tensor.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps);

@@ -48,14 +48,16 @@ static bool has_one_tensor(const rk_sketch *sketch) {
 
 // Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
 // with, such as a statistic of each parameter: its only tensor has another rank, or both graphs are
-// reads of one number in the same step.
+// reads of one number in the same step. Such reads may also be of two results, such as the loss and
+// the accuracy of an evaluation.
 static bool is_of_another_tensor(const rk_steps *steps, const rk_explained *item) {
-    if (item->cause != RK_CAUSE_SHAPE || !item->nearest_of || !rk_explained_is_torch(item) ||
-        !item->program->has_sketch || !item->nearest->has_sketch)
+    bool is_shape = item->cause == RK_CAUSE_SHAPE;
+    if ((!is_shape && item->cause != RK_CAUSE_STRUCTURE) || !item->nearest_of ||
+        !rk_explained_is_torch(item) || !item->program->has_sketch || !item->nearest->has_sketch)
         return false;
     const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
     const rk_difference *head = rk_explained_head(item);
-    if (has_one_tensor(one) && has_one_tensor(other) && head &&
+    if (is_shape && has_one_tensor(one) && has_one_tensor(other) && head &&
         !rk_same_rank(head->before, head->after))
         return true;
     uint64_t step = rk_steps_of_compile(steps, item->compile);
@@ -69,7 +71,8 @@ rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps) {
         return rk_err_no_memory();
     for (size_t i = 0; i < x->count; i++)
         dropped[i] =
-            is_operation_of_start(x, &x->items[i]) || is_of_another_tensor(steps, &x->items[i]);
+            is_operation_of_start(x, &x->items[i]) ||
+            (is_of_another_tensor(steps, &x->items[i]) && !rk_explain_graph_grows(x, &x->items[i]));
     for (size_t i = 0; i < x->count; i++)
         if (dropped[i])
             rk_explained_be_first(&x->items[i]);

@@ -61,6 +61,7 @@ rk_err *rk_find_patterns(rk_explainer *e) {
     RK_TRY(rk_find_fragments(e));     // first: resets causes between the parts of one step
     RK_TRY(rk_find_eager_startup(e)); // resets causes of operations of the start
     RK_TRY(rk_find_late_operations(e));
+    RK_TRY(rk_find_growing_graphs(e));
     RK_TRY(rk_find_value_patterns(e));
     RK_TRY(rk_find_input_patterns(e));
     RK_TRY(rk_find_drift(e));

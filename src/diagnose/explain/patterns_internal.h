@@ -19,6 +19,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_graph_fragments(rk_explainer *e, size_t p
                                                        bool *out_found);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_late_operations(rk_explainer *e); // fragments
+RK_HIDDEN RK_NODISCARD rk_err *rk_find_growing_graphs(rk_explainer *e);  // fragments
 
 // Number of the first request of a process for a program; UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);

@@ -94,12 +94,46 @@ const char *rk_advice_on_sizes(bool torch) {
                    "recommends, and mask the padding.";
 }
 
+static size_t count_type(const rk_sketch_value *values, uint32_t count, const char *type) {
+    size_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        found += strcmp(values[i].type, type) == 0;
+    return found;
+}
+
+// Returns whether a program returns several values of a type, as an optimizer does with a parameter
+// and its moving averages. (Data may have one result of the same shape, too.)
+static bool updates_type(const rk_known *known, const char *type) {
+    enum { VALUES_MIN = 2 };
+    return type && known && known->has_sketch &&
+           count_type(known->sketch.results, known->sketch.result_count, type) >= VALUES_MIN;
+}
+
+// Returns whether each input whose shape differs is a parameter of a model that both programs
+// update, no data.
+static bool is_of_state(const rk_explained *item) {
+    bool any = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind != RK_DIFFERENCE_SHAPE || !d->op || strcmp(d->op, "parameter") != 0)
+            continue;
+        if (!updates_type(item->nearest, d->before) || !updates_type(item->program, d->after))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
     if (is_batch_of_keras(item))
         return "Keras compiles a program for each number of rows in a batch, once, and it is "
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
                "drop the last rows of the training data if they do not fill a batch.";
+    if (item->nearest_of && is_of_state(item))
+        return "The program updates these inputs, as an optimizer does with the parameters of a "
+               "model. So this is another model or layer. Each is compiled once and stored, and "
+               "there is nothing to pad.";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, drop_last=True drops this batch "

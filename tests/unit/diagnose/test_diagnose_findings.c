@@ -135,6 +135,12 @@ static void shapes_that_differ_much_are_not_padded(void **state) {
     expect_not_in(explanation.items[1].advice, "remainder");
 }
 
+static void parameters_of_another_layer_are_not_padded(void **state) {
+    explain_two(*state, "layers");
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "this is another model or layer");
+}
+
 // A new batch size, or a wider layer: no call of this run has the earlier size.
 static void a_size_of_an_earlier_start_is_not_padded(void **state) {
     fixture *f = *state;
@@ -449,6 +455,34 @@ static void without_steps_graphs_are_no_fragments(void **state) {
     assert_int_equal(explanation.pattern_count, 0);
     for (size_t i = 0; i < 2; i++)
         expect_cause(i, RK_CAUSE_FIRST);
+}
+
+static void graphs_that_grow_are_one_finding(void **state) {
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "torch_growing", i);
+    execute(*state, 1, 0);
+    explain(*state);
+    assert_int_equal(explanation.pattern_count, 1);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 4);
+    expect_in(pattern->summary, "4 graphs are compiled that grow: each has the operations of an "
+                                "earlier one and some more (exponential)");
+    expect_in(pattern->advice, "torch_xla.sync() in each iteration");
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void an_element_of_a_tensor_is_a_position(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "torch_elements", i);
+    explain(*state);
+    for (size_t i = 1; i < 4; i++)
+        expect_cause(i, RK_CAUSE_CONSTANT);
+    assert_false(explanation.hidden_branch.answer);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_COUNTER);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 3);
+    expect_in(pattern->advice, "the position of a slice or of an element");
 }
 
 // A number of each parameter is read in each step.
@@ -908,6 +942,7 @@ int main(void) {
         TEST(a_small_batch_of_many_steps_is_no_last_batch),
         TEST(a_batch_of_keras_is_not_padded),
         TEST(shapes_that_differ_much_are_not_padded),
+        TEST(parameters_of_another_layer_are_not_padded),
         TEST(a_size_of_an_earlier_start_is_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(more_random_keys_are_no_counter),
@@ -948,6 +983,8 @@ int main(void) {
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(without_steps_operations_are_no_fragments),
         TEST(without_steps_graphs_are_no_fragments),
+        TEST(graphs_that_grow_are_one_finding),
+        TEST(an_element_of_a_tensor_is_a_position),
         TEST(a_read_of_another_tensor_is_first),
         TEST(a_read_in_another_step_has_another_shape),
         TEST(graphs_that_take_turns_are_no_fragments),

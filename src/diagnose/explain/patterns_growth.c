@@ -1,0 +1,85 @@
+// Finds graphs of PyTorch/XLA that grow: each has all operations of an earlier one, and the same
+// few in addition. Something is computed on and on, and is executed only as a part of each next
+// graph.
+#include "diagnose/explain/patterns_internal.h"
+
+enum { GRAPHS_MIN = 3 };
+
+static bool only_adds_operations(const rk_explained *item) {
+    if (item->cause != RK_CAUSE_STRUCTURE || !item->nearest_of || !rk_explained_is_torch(item) ||
+        !item->differences.cause_count)
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].kind != RK_DIFFERENCE_OP_ADDED)
+            return false;
+    return true;
+}
+
+static bool is_same_operation(const rk_difference *a, const rk_difference *b) {
+    return a->op && b->op && strcmp(a->op, b->op) == 0 && a->after && b->after &&
+           strcmp(a->after, b->after) == 0;
+}
+
+// Returns whether one of two items is compared with the other one, and both add the same.
+static bool are_links(const rk_explained *a, const rk_explained *b) {
+    if ((a->nearest != b->program && b->nearest != a->program) ||
+        a->differences.cause_count != b->differences.cause_count || !only_adds_operations(b))
+        return false;
+    for (size_t i = 0; i < a->differences.cause_count; i++)
+        if (!is_same_operation(&a->differences.items[i], &b->differences.items[i]))
+            return false;
+    return true;
+}
+
+bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item) {
+    if (!only_adds_operations(item))
+        return false;
+    for (size_t i = 0; i < x->count; i++)
+        if (&x->items[i] != item && are_links(item, &x->items[i]))
+            return true;
+    return false;
+}
+
+static void add_operations(const rk_explained *item, rk_buf *out) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const char *op = item->differences.items[i].op, *dot = strchr(op, '.');
+        rk_buf_add_format(out, "%s%s", i ? ", " : "", dot ? dot + 1 : op);
+    }
+}
+
+static rk_err *report(rk_explainer *e, const rk_members *members) {
+    const rk_explained *first = members->items[0];
+    const rk_difference *head = rk_explained_head(first);
+    RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    rk_buf_add_format(
+        &text.summary,
+        "%zu graphs are compiled that grow: each has the operations of an earlier one "
+        "and some more (",
+        members->count);
+    add_operations(first, &text.summary);
+    rk_buf_add_text(&text.summary, ")");
+    rk_buf_add_text(&text.advice,
+                    "Something is computed further in each iteration of a loop, such as a sum or "
+                    "the state of the random numbers, and is executed only as a part of the next "
+                    "graph that a read (.item(), .cpu(), print, if) executes. Call "
+                    "torch_xla.sync() in each iteration.");
+    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text,
+                          head ? head->file : NULL, head ? head->line : 0);
+}
+
+rk_err *rk_find_growing_graphs(rk_explainer *e) {
+    rk_explanation *x = e->out;
+    for (size_t p = 0; p < e->run->process_count; p++) {
+        RK_AUTO(rk_members) members = {0};
+        for (size_t i = 0; i < x->count; i++)
+            if (x->items[i].compile->process == p && !rk_is_in_pattern(x, &x->items[i]) &&
+                rk_explain_graph_grows(x, &x->items[i]))
+                RK_TRY(rk_members_add(&members, &x->items[i]));
+        if (members.count < GRAPHS_MIN)
+            continue;
+        RK_TRY(report(e, &members));
+        for (size_t i = 0; i < members.count; i++) // no branch became active
+            rk_explained_be_first(&x->items[members.items[i] - x->items]);
+    }
+    return NULL;
+}
