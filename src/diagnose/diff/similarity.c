@@ -163,9 +163,7 @@ static bool same_name(const rk_sketch *a, const rk_sketch *b) {
     return rk_span_equal(x, rk_program_index_bare_name(rk_span_text(b->module)));
 }
 
-// True for the control flow that JAX runs outside of any jitted function under the name of the
-// primitive. The name does not identify the function.
-static bool is_primitive(const rk_sketch *sketch) {
+bool rk_sketch_is_primitive(const rk_sketch *sketch) {
     static const char *const names[] = {
         "jit_scan",      "jit_while", "jit_cond", "jit_custom_jvp_call", "jit_custom_vjp_call",
         "jit_checkpoint"};
@@ -190,7 +188,7 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
         return kinds >= SAME_KINDS && share(same_inner(a, b)) >= SAME_FUNCTIONS;
     // The same operations in the same order: only numbers and attributes differ.
     bool same_operations = a->structure == b->structure && a->op_count >= OPS_ALIKE_MIN;
-    if (a->is_mlir && is_primitive(a) &&
+    if (a->is_mlir && rk_sketch_is_primitive(a) &&
         (!same_primitive_call(a, b, same_source) || kinds < SAME_KINDS_PRIMITIVE))
         return false;
     // The call identifies the function.

@@ -100,9 +100,23 @@ static void remove_comprehensions(rk_stack *stack) {
     stack->count = kept;
 }
 
-// The path ends where the user's code calls a library, or a layer of a model: what these call back
-// is part of that call.
+// Returns whether a frame is of a package that only parses the arguments and calls the user's main
+// function (absl.app.run).
+static bool is_launcher(const rk_stack_frame *frame) {
+    static const char *const packages[] = {"absl", "click", "fire", "hydra", "typer", "tyro"};
+    rk_span package = rk_source_package(rk_span_text(frame->file));
+    for (size_t i = 0; i < RK_ARRAY_LEN(packages); i++)
+        if (rk_span_is(package, packages[i]))
+            return true;
+    return false;
+}
+
+// The path begins in the user's code, below a launcher. It ends where this code calls a library, or
+// a layer of a model: what these call back is part of that call.
 static void find_path(rk_startup_origin *o) {
+    for (size_t i = 0; i < o->stack.count; i++)
+        if (is_launcher(&o->stack.frames[o->stack.count - 1 - i]))
+            o->first = i + 1;
     while (has_frame(o, 0) && !rk_is_user_frame(frame_at(o, 0)))
         o->first++;
     while (has_frame(o, o->length) && rk_is_user_frame(frame_at(o, o->length)) &&

@@ -29,6 +29,12 @@ static rk_err *add(rk_explainer *e, const rk_members *members) {
                           place ? place->file : NULL, place ? place->line : 0);
 }
 
+// Operations of the framework, and control flow outside of any jitted function.
+static bool is_of_framework(const rk_explained *item) {
+    return item->is_eager || (item->program && item->program->has_sketch &&
+                              rk_sketch_is_primitive(&item->program->sketch));
+}
+
 // The framework requests some of its own operations again, for a value of another kind, and loads
 // them in a moment: no source line of the user changes that. What it only loads is never reported.
 static void forget_noise(rk_explainer *e, const rk_explained *first) {
@@ -37,7 +43,7 @@ static void forget_noise(rk_explainer *e, const rk_explained *first) {
     for (size_t i = 0; i < x->count; i++)
         if (is_of_storm(&x->items[i], first) && !x->items[i].is_loaded)
             cost_ns += rk_explained_cost_ns(&x->items[i]);
-    if (!first->is_eager || cost_ns >= NOISE_NS)
+    if (!is_of_framework(first) || cost_ns >= NOISE_NS)
         return;
     const rk_run_compile *compile = first->compile;
     for (size_t i = 0; i < x->count; i++) {

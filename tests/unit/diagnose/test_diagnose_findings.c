@@ -264,7 +264,7 @@ static void a_function_and_its_derivative_are_two_functions(void **state) {
 static void one_function_on_two_lines_has_two_versions(void **state) {
     explain_two(*state, "turns");
     expect_cause(1, RK_CAUSE_PARAMETERS);
-    assert_true(explanation.hidden_branch.answer);
+    assert_false(explanation.hidden_branch.answer);
     assert_true(rk_explained_needs_no_change(&explanation.items[1]));
     expect_in(explanation.items[1].advice, "Two lines of the source run this function");
     expect_in(explanation.items[1].advice, "pass the same inputs on both lines");
@@ -544,6 +544,14 @@ static void start(fixture *f, const char *job, unsigned count) {
     ask(f, "shape", 1);
     execute(f, 10, 0);
     executed[0].executions = 1000;
+}
+
+static void the_place_is_below_a_launcher(void **state) {
+    start(*state, "launched", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->line, 8); // init(…), not run(main)
 }
 
 static void a_start_with_random_values_is_of_single_operations(void **state) {
@@ -988,6 +996,7 @@ int main(void) {
         TEST(a_read_of_another_tensor_is_first),
         TEST(a_read_in_another_step_has_another_shape),
         TEST(graphs_that_take_turns_are_no_fragments),
+        TEST(the_place_is_below_a_launcher),
         TEST(a_start_with_random_values_is_of_single_operations),
         TEST(a_small_function_of_the_start_is_not_the_step),
         TEST(a_start_of_several_calls_is_one_finding),
