@@ -81,8 +81,8 @@ static rk_err *add_divergence(rk_explainer *e, const size_t processes[2], const 
                           head->before ? head->before : "none", head->after ? head->after : "none");
     rk_buf_add_text(&text.advice,
                     "All ranks must run the same programs: compute on all of them what one of them "
-                    "logs, and let only the printing depend on the rank; no rank as a number in "
-                    "the program.");
+                    "logs, and let only the printing depend on the rank. The rank must not be a "
+                    "number in the program.");
     const char *file = head && head->file ? head->file : place ? place->file : NULL;
     return rk_pattern_add(e->out, RK_PATTERN_RANK_DIVERGENCE, members, count, &text, file,
                           head && head->file ? head->line
