@@ -234,7 +234,8 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
     rk_span file = rk_span_text(sketch->call.file ? sketch->call.file : "");
     rk_span package = rk_source_package(file);
     const rk_difference *head = rk_explained_head(item);
-    const char *what = head && head->kind == RK_DIFFERENCE_CONSTANT ? "number" : "size";
+    bool is_number = head && head->kind == RK_DIFFERENCE_CONSTANT, moves = moves_slice(item);
+    const char *what = is_number ? "number" : moves ? "position" : "size";
     const char *name = operation_name(sketch);
     if (!file.len) {
         rk_buf_add_format(text,
@@ -254,9 +255,10 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
                           "another %s, and each one is a program of its own: move the call into a "
                           "jitted function",
                           sketch->call.line, slash ? slash + 1 : sketch->call.file, name, what);
-        rk_buf_add_text(text, head && head->kind == RK_DIFFERENCE_CONSTANT
-                                  ? " that takes the number as an array (jnp.asarray(value))."
-                                  : ", or call it with one size and use a part of the result.");
+        rk_buf_add_text(
+            text, is_number ? " that takes the number as an array (jnp.asarray(value))."
+                  : moves   ? ", or index an array of NumPy (np.asarray), which compiles nothing."
+                            : ", or call it with one size and use a part of the result.");
     }
 }
 

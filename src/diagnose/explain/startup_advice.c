@@ -9,17 +9,18 @@
 // a stack has decides: a model of Keras may run on another library.
 static const struct library {
     const char *package, *module; // `module`: a part of the file's path; NULL: any
+    const char *function;         // a part of the function's name; NULL: any
     const char *jit;              // for a function that returns a model
     const char *remedy;           // NULL: the library has none
 } libraries[] = {
-    {"keras", NULL, NULL, NULL},
-    {"flax", "/flax/linen/", "jax.jit", "With Flax: jax.jit(model.init)(…)."},
-    {"flax", "/flax/nnx/", "nnx.jit",
+    {"keras", NULL, NULL, NULL, NULL},
+    {"flax", "/flax/linen/", NULL, "jax.jit", "With Flax: jax.jit(model.init)(…)."},
+    {"flax", "/flax/nnx/", NULL, "nnx.jit",
      "With Flax NNX: nnx.jit on the function that makes the model."},
-    {"equinox", NULL, "eqx.filter_jit",
+    {"equinox", NULL, NULL, "eqx.filter_jit",
      "With Equinox: eqx.filter_jit on the function that makes the model."},
-    {"optax", NULL, "jax.jit", "With Optax: jax.jit(tx.init)(params)."},
-    {"haiku", NULL, "jax.jit", "With Haiku: jax.jit(net.init)(…)."},
+    {"optax", NULL, "init", "jax.jit", "With Optax: jax.jit(tx.init)(params)."},
+    {"haiku", NULL, NULL, "jax.jit", "With Haiku: jax.jit(net.init)(…)."},
 };
 
 // Returns whether the library's own jit takes objects and arguments that are not arrays.
@@ -30,7 +31,9 @@ static bool takes_objects(const struct library *library) {
 static bool has_library(const rk_stack *stack, const struct library *library) {
     for (size_t i = 0; i < stack->count; i++)
         if (rk_span_is(rk_source_package(rk_span_text(stack->frames[i].file)), library->package) &&
-            (!library->module || strstr(stack->frames[i].file, library->module)))
+            (!library->module || strstr(stack->frames[i].file, library->module)) &&
+            (!library->function ||
+             (stack->frames[i].function && strstr(stack->frames[i].function, library->function))))
             return true;
     return false;
 }

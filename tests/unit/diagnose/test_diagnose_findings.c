@@ -172,6 +172,15 @@ static void more_random_keys_are_no_counter(void **state) {
         expect_cause(i, RK_CAUSE_FIRST);
 }
 
+static void advice_on_a_slice_names_the_position(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "sliced", i);
+    explain(*state);
+    expect_cause(3, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[3].advice, "each time with another position");
+    expect_in(explanation.items[3].advice, "np.asarray");
+}
+
 static void advice_on_an_operation_names_the_call(void **state) {
     for (unsigned i = 1; i <= 5; i++)
         ask(*state, "split", i);
@@ -954,6 +963,7 @@ int main(void) {
         TEST(a_size_of_an_earlier_start_is_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(more_random_keys_are_no_counter),
+        TEST(advice_on_a_slice_names_the_position),
         TEST(advice_on_an_operation_names_the_call),
         TEST(another_order_in_another_start_is_no_branch),
         TEST(another_order_in_one_start_is_a_branch),
