@@ -188,8 +188,8 @@ static const rk_opt_usage usage = {
     .details =
         "A and B are keys as `rekindle ls` shows them (the beginning is enough), files "
         "with MLIR bytecode, MLIR text or an HloModuleProto, or runs as `rekindle runs` shows "
-        "them (-1 is the last): then where they ran is compared, and which programs they asked "
-        "for.\n\n"
+        "them (-1 is the last). For runs, their environments and the programs that they requested "
+        "are compared.\n\n"
         "What follows from another difference, such as the shapes of all operations "
         "behind an input whose shape changed, is counted and not listed.\n",
     .options = options,

@@ -145,8 +145,8 @@ static const rk_opt_usage usage = {
     .verb = "explain",
     .summary = "For every compilation of a run, shows the most similar earlier program, the "
                "differences, their source lines, and what to change.",
-    .details = "What cost most comes first. A program that was never seen before is no cause, "
-               "and only counted. docs/explain.md has the causes and patterns.\n",
+    .details = "The costliest comes first. Programs that were never seen before are only counted. "
+               "docs/explain.md has the causes and patterns.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

@@ -166,7 +166,7 @@ static void print_warnings(const rk_run_totals *totals) {
 static void print_unkept(const rk_run_summary *summary) {
     if (summary->unkept_count == 0)
         return;
-    print_title("bypassed: compiled as ever, and not kept");
+    print_title("bypassed: compiled as without rekindle, and not stored");
     static const rk_table_column columns[] = {{.title = "  name", .least = 12},
                                               {.title = "times", .right = true},
                                               {.title = "why", .least = 16, .wrap = true}};
@@ -429,7 +429,8 @@ static const rk_opt options[] = {
 static const rk_opt_usage usage = {
     .verb = "stats",
     .summary = "Shows the counts of the last run, of another one, or of all: what was loaded, what "
-               "was compiled, the time that took and saved, and the size of the store.",
+               "was compiled, the time that compiling took and loading saved, and the size of the "
+               "store.",
     .details = "A run is one `rekindle run`, with all its processes. Hits are compilations "
                "that were avoided; misses were compiled and stored; bypassed programs cannot "
                "be kept.\n",

@@ -51,7 +51,7 @@ static rk_err *remove_one(void *context, const char *name) {
     if (!path)
         return rk_err_no_memory();
     if (rk_sys()->lstat_fn(path, &info) != 0)
-        return rk_error_errno(errno, "cannot look at %s", path);
+        return rk_error_errno(errno, "cannot examine %s", path);
     return S_ISDIR(info.st_mode) ? remove_tree(path) : rk_fs_remove(path);
 }
 
@@ -277,7 +277,7 @@ static const rk_opt options[] = {
     RK_OPT_VALUE("runs", 'n', &given.runs_text, "N",
                  "starts in all, the cold one included; 3 by default: cold, warm, zero-wait"),
     RK_OPT_VALUE("keep", 0, &given.keep, "DIR",
-                 "use DIR, which must be empty or not there, and keep it"),
+                 "use DIR, which must be empty or missing, and keep it"),
     RK_OPT_SETTING("job", 0, &given.job, "REKINDLE_JOB", "JOB",
                    "what counts as the same job; else derived from the command"),
     RK_VERB_JSON,

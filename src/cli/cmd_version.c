@@ -78,8 +78,8 @@ static const rk_opt options[] = {RK_VERB_JSON};
 
 static const rk_opt_usage usage = {
     .verb = "version",
-    .summary = "Prints rekindle's version, and the libraries by which it gets into a job: "
-               "where they should be, and whether they are there.",
+    .summary = "Prints rekindle's version, and the libraries that it loads into jobs: "
+               "their paths, and whether they exist.",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

@@ -262,10 +262,10 @@ PJRT_Error *rk_origin_serialize_hook(rk_plugin *plugin, PJRT_Executable_Serializ
     if (!find_key(args->executable, EXECUTABLE, &key)) {
         if (!atomic_load_explicit(&all.lost, memory_order_relaxed))
             return plugin->real->PJRT_Executable_Serialize(args);
-        return rk_pjrt_error_give(
-            rk_error(RK_RESOURCE_EXHAUSTED,
-                     "rekindle: memory was too short to remember which executables were loaded "
-                     "from the store; none can be serialized any more. Start the job again"));
+        return rk_pjrt_error_give(rk_error(
+            RK_RESOURCE_EXHAUSTED,
+            "rekindle: there was not enough memory to record which executables were loaded "
+            "from the store; none can be serialized any more. Start the job again"));
     }
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);

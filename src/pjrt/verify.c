@@ -168,9 +168,9 @@ static void warn(const rk_runtime *runtime, const verification *v, const char *p
     rk_buf_add_format(
         &text,
         "the stored executable of %s (key %s) is not what the compiler makes of this program: it "
-        "differs in %s. This job goes on with it, so do not trust this run's results unseen; %s. "
-        "Should REKINDLE_KEY_IGNORE be set, take out what matters after all; "
-        "REKINDLE_MODE=refresh makes every entry of a job anew",
+        "differs in %s. This job continues with it, so check the results of this run; %s. If "
+        "REKINDLE_KEY_IGNORE is set, one of its names may change the code: remove it. "
+        "REKINDLE_MODE=refresh makes all entries of a job again",
         v->name, hex, parts,
         aside ? "the entry was set aside, and the next request compiles"
               : "the entry could not be set aside, or was replaced already");

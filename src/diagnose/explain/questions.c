@@ -148,8 +148,8 @@ rk_err *rk_answer_questions(rk_explanation *x) {
         {{[RK_CAUSE_STRUCTURE] = true, [RK_CAUSE_PARAMETERS] = true},
          false,
          &x->hidden_branch,
-         "no function was compiled again with other operations, inputs or results, but for inputs "
-         "that are constants in the other program"},
+         "no function was compiled again with other operations, inputs or results, except where no "
+         "change is needed, and except for inputs that are constants in the other program"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(questions); i++)
         RK_TRY(answer(x, &questions[i]));
