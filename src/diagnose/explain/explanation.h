@@ -96,12 +96,12 @@ typedef struct rk_explanation {
     const rk_corpus *corpus; // borrowed
     rk_explained *items;     // owned; by time
     size_t count;
-    rk_pattern *patterns; // owned; those that come after the causes last, then the costliest first
+    rk_pattern *patterns; // owned; the costliest first, but those with `is_after_causes` last
     size_t pattern_count;
     // Did input shapes change? Did options, environment, versions, devices or shardings change? Did
     // a function have other operations, inputs or results (a branch that was not taken before)?
     rk_question input_shapes, profile_or_sharding, hidden_branch;
-    uint64_t lost_ns; // cost of all items with a cause other than RK_CAUSE_FIRST
+    uint64_t lost_ns; // cost of all items, except those with RK_CAUSE_FIRST
 } rk_explanation;
 
 void rk_explanation_cleanup(rk_explanation *explanation);
