@@ -105,7 +105,7 @@ RK_NODISCARD rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **
 // rk_settings_load if a value is wrong or memory is short. Otherwise returns settings. Their mode
 // is RK_MODE_OFF in two cases:
 // - The home directory cannot be found, the config file cannot be read, `check` returned an error,
-//   or no new store may be made at its path (for example, in another user's home). `*out_trouble`
+//   or no new store may be made at that place (for example, in another user's home). `*out_trouble`
 //   describes the problem and the remedy.
 // - The user set this mode. Then a wrong value is no failure: `*out_trouble` is the error for the
 //   first wrong value, or NULL.

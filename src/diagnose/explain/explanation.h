@@ -15,7 +15,7 @@ typedef struct rk_blocks {
     double share;       // of all blocks in the operations of the program, from 0 to 1
     bool custom_kernel; // the block contains Pallas or Triton kernels
     bool is_minor;      // too small a part of the program for a finding of its own
-    uint64_t body;      // hash of the first line of the user's in the block; 0: unknown
+    uint64_t body;      // hash of the first line of the user in the block; 0: unknown
     char *file;         // owned
     uint32_t line;
 } rk_blocks;
