@@ -4,7 +4,7 @@
 //
 //     .tmp-<process>-<16 random hex digits>
 //
-// <process> is the text of base/process.h. Until version 0.1 it was the process id alone.
+// <process> is the text of base/process.h. Up to version 0.1, <process> was the process id alone.
 #pragma once
 
 #include "base/buf.h"

@@ -109,9 +109,9 @@ typedef enum rk_prefetcher_reason {
                                    // not include prefetched executables
 } rk_prefetcher_reason;
 
-// Discards the list of `owner`; NULL: all lists. Destroys loaded items, drops items whose loading
-// has not begun, and has items that are being loaded destroyed after the load. Keeps an item that a
-// request waits for. Returns how many executables it destroyed.
+// Discards the list of `owner`; NULL: all lists. Destroys loaded items, and drops items whose
+// loading has not begun. Items that are being loaded are destroyed after the load. Keeps an item
+// that a request waits for. Returns how many executables it destroyed.
 size_t rk_prefetcher_discard(rk_prefetcher *prefetch, const void *owner, rk_prefetcher_reason why);
 
 // Discards the items of `key` in all lists in the same way, because its entry must not be used.

@@ -56,7 +56,7 @@ RK_NODISCARD bool rk_recorder_find_client(rk_recorder *recorder, uint64_t number
 
 // Records a request that was just answered. Ignores requests of clients that were not added, and
 // requests after rk_recorder_end. Of one client's requests for one key, records only the first 16.
-// A request that finds no memory is not recorded. Never waits for a write.
+// If memory is short, the request is not recorded. Never waits for a write.
 void rk_recorder_note(rk_recorder *recorder, const rk_recorder_request *request);
 
 // Writes the requests if one was recorded since the last write. May block for the duration of two

@@ -4,7 +4,7 @@
 //
 // Independent of the plugin: all work is done by callbacks. The first step, `describe`, is short
 // and reads the loaded executable; later steps do not need it. The hooks call rk_verifier_release
-// before the executable is destroyed: this step is then over. After rk_verifier_drain has returned
+// before the executable is destroyed: `describe` is then over. After rk_verifier_drain has returned
 // true, no thread of the verifier is inside the plugin for that owner.
 #pragma once
 

@@ -27,7 +27,8 @@ typedef struct rk_child_end {
 // If this process is killed, the kernel kills the command with SIGKILL, but not the processes that
 // the command started.
 //
-// Fails if no pipe or process can be made. On return signal mask and dispositions are as before.
+// Fails if no pipe or process can be made. On return, the signal mask and the dispositions are as
+// before.
 RK_NODISCARD rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end);
 
 // Ignores SIGPIPE and SIGXFSZ in this process. Then a write to a closed standard error, or to a

@@ -12,7 +12,8 @@ typedef struct rk_explain_how {
     const char *compare;
 } rk_explain_how;
 
-// Prints text for people. On a terminal, at most two screens without `all`: the costliest findings.
+// Prints text for people. On a terminal, prints at most two screens, with the costliest findings,
+// unless `all` is set.
 void rk_explain_view_print(const rk_explanation *explanation, const rk_explain_how *how);
 
 // The JSON object of `rekindle explain --json`. Owned by the caller.

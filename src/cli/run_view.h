@@ -6,7 +6,7 @@
 
 typedef enum rk_run_state {
     RK_RUN_ENDED, // every process recorded its end; or the command exited, with status 0 or with no
-                  // process killed
+                  // unknown end of a process
     RK_RUN_RUNNING,    // a process on this host is alive
     RK_RUN_CUT_SHORT,  // a signal killed the command
     RK_RUN_NOT_KNOWN,  // a process recorded no end, for an unknown reason

@@ -1,5 +1,5 @@
-// The location of this installation. Libraries are found relative to the executable, in the build
-// folder as after an install.
+// The location of this installation. Libraries are found relative to the executable, both in the
+// build folder and after an install.
 #pragma once
 
 #include "base/status.h"

@@ -25,7 +25,7 @@ size_t rk_term_columns(FILE *out);
 // list that is longer is cut, and says so. SIZE_MAX if `out` is no terminal.
 size_t rk_term_two_screens(FILE *out);
 
-// Output in parts, of which two screens are printed.
+// Output in parts. At most two screens of it are printed.
 typedef struct rk_page {
     size_t left;   // lines that may still be printed; SIZE_MAX: any number
     size_t hidden; // parts that were not printed

@@ -1,4 +1,4 @@
-// What a run came to, in one or two sentences: the first lines of `rekindle stats`.
+// The result of a run, in one or two sentences: the first lines of `rekindle stats`.
 #pragma once
 
 #include "journal/read.h"

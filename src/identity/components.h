@@ -1,5 +1,5 @@
-// The named parts of a key other than the program: options, flags, variables, versions, topology.
-// With the names, rekindle can later report which part of a key changed.
+// The named parts of a key, except the program: options, flags, variables, versions, topology. With
+// the names, rekindle can later report which part of a key changed.
 #pragma once
 
 #include "base/digest.h"

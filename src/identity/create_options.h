@@ -1,5 +1,5 @@
-// Adds the options with which a framework creates a client to the key, unless an option is known
-// not to change code.
+// Adds to the key the options with which a framework creates a client, except options that are
+// known not to change code.
 #pragma once
 
 #include "identity/components.h"

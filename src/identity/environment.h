@@ -1,4 +1,4 @@
-// The environment: everything besides program and options that affects the compiler's output. It
+// The environment: everything that affects the compiler's output, except program and options. It
 // consists of the plugin's build, the topology, flags, variables and, for host platforms, the CPU.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Adds the flags that a plugin reads from an environment variable to the key. Private to
+// Adds to the key the flags that a plugin reads from an environment variable. Private to
 // src/identity.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Adds the properties of the host's CPU that change generated code to the key. Private to
+// Adds to the key the properties of the host's CPU that change generated code. Private to
 // src/identity.
 #pragma once
 

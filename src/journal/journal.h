@@ -117,7 +117,7 @@ typedef struct rk_journal_client {
 } rk_journal_client;
 void rk_journal_add_client(rk_journal *journal, const rk_journal_client *event);
 
-// Totals since the start of the process. The last event of a process counts.
+// Totals since the start of the process. A later event of a process replaces its earlier ones.
 typedef struct rk_journal_counts {
     uint64_t executions;
     uint64_t host_to_device, host_to_device_bytes;
@@ -194,6 +194,6 @@ void rk_journal_add_unwatched(rk_journal *journal, const char *plugin, const cha
 void rk_journal_add_warning(rk_journal *journal, const char *message);
 void rk_journal_add_end(rk_journal *journal); // the process exits in an orderly way
 
-// Returns the error that stopped the journal: at the first call after the error. Otherwise NULL.
-// Owned by the caller. Thread-safe.
+// The first call after an error stopped the journal returns this error. All other calls return
+// NULL. Owned by the caller. Thread-safe.
 RK_NODISCARD rk_err *rk_journal_take_failure(rk_journal *journal);

@@ -145,7 +145,7 @@ typedef struct rk_run_warning {
 
 // How the command of `rekindle run` ended.
 typedef struct rk_run_command {
-    bool known; // false: it still runs, or `rekindle run` was killed too or was not used
+    bool known; // false: it still runs, or `rekindle run` was also killed, or was not used
     int64_t pid;
     char host[65];        // a longer name is cut
     int signal_number;    // the signal that killed it; 0: none
@@ -207,7 +207,7 @@ typedef struct rk_run_model {
 // True if the process has no "end" event and is alive on this host.
 bool rk_run_process_is_alive(const rk_run_process *process);
 
-// Counts processes that were killed or left by _exit: their journal is complete but has no "end"
+// Counts processes that were killed or ended by _exit: their journal is complete but has no "end"
 // event, they are not alive, and they are not the command of the run.
 size_t rk_run_count_unknown_ends(const rk_run_model *model);
 
@@ -228,7 +228,7 @@ rk_run_failures rk_run_count_failed(const rk_run_model *model);
 
 // Returns how many hits were for a program that the same run had compiled earlier.
 uint64_t rk_run_count_repeated(const rk_run_model *model);
-// True if the executable of `compile` was lost in this way.
+// True if the executable of `compile` was not stored, because its process ended first.
 bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile);
 
 // Frees and zeroes. Use: RK_AUTO(rk_run_model) model = {0};

@@ -98,7 +98,7 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
 }
 
 // In refresh mode, entries from before this run count as absent: only entries that this run has
-// stored are loaded. So the run compiles each program once, in whichever of its processes.
+// stored are loaded. So the run compiles each program once, in one of its processes.
 static bool wants(void *context, const rk_entry *entry) {
     rk_request *r = context;
     if (r->runtime->verifier)

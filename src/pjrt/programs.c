@@ -28,8 +28,8 @@ static bool ends_with(rk_span name, const char *end) {
 }
 
 // Returns the name without the number that PyTorch/XLA appends: "SyncTensorsGraph.42".
-// `*out_is_users`: the user gave the name. Not so with a number, for a Python lambda, and for the
-// functions of jax.pmap, which all have one name.
+// `*out_is_users`: the user gave the name. False for a name with a number, for a Python lambda, and
+// for the functions of jax.pmap, which all have one name.
 static rk_span read_name(const char *name, bool *out_is_users) {
     size_t len = strlen(name), digits = 0;
     while (digits < len && name[len - 1 - digits] >= '0' && name[len - 1 - digits] <= '9')

@@ -15,7 +15,7 @@
 static atomic_bool is_warm; // never reset
 // Warm-up was ended by the kind "auto", which cannot foresee functions that come later.
 static atomic_bool is_guessed;
-static atomic_bool has_begun; // a program came after warm-up, as far as it was known then
+static atomic_bool has_begun; // a program came when warm-up seemed to be over
 
 static void become_warm(const rk_runtime *runtime, const char *because, uint64_t executions) {
     if (!atomic_exchange(&is_warm, true))

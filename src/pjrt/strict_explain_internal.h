@@ -20,10 +20,9 @@ RK_HIDDEN void rk_late_cleanup(rk_late *late);
 // compare later programs with it. Parses the program, so call it in strict mode only. Thread-safe.
 RK_HIDDEN void rk_late_remember(const rk_request *r);
 
-// Called when nothing new came for as long as warm-up requires. The functions up to now, of the
-// first `programs` programs of the process, are not new from then on. Functions that come later
-// stay new until the next call. Before the first call, no function that the process has is new.
-// Thread-safe.
+// Called when nothing new came for as long as warm-up requires. From then on, the functions of the
+// first `programs` programs of the process are not new. Functions that come later stay new until
+// the next call. Before the first call, no function that the process has is new. Thread-safe.
 RK_HIDDEN void rk_late_settle(uint32_t programs);
 
 // Fills in what is known; never fails. Takes milliseconds (diagnose/diff/quick.h). Thread-safe.

@@ -14,7 +14,7 @@ enum { TABLE_MAX_BYTES = 65536 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// Returns NULL if rekindle can wrap the table. Refused are tables of an unknown format or an
+// Returns NULL if rekindle can wrap the table. rekindle refuses tables of an unknown format or an
 // incompatible major version, and tables of 0.56, which ordered its entries differently from all
 // other versions (the API's change log, 0.57).
 static rk_err *check_table(const PJRT_Api *api) {

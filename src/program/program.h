@@ -6,13 +6,13 @@
 
 #include "base/digest.h"
 
-// The part that a program may have in a job, for step detection. All zero: not known.
+// The role that a program may have in a job, for step detection. All zero: not known.
 typedef struct rk_program_role {
     uint32_t operations;
     uint32_t inputs, results;
-    // Results that have the type of an input; no two of them of the same input. A training step
-    // returns the parameters that it got; an evaluation does not. Unsigned integers do not count:
-    // these are random keys.
+    // Results that have the type of an input, each of a different input. A training step returns
+    // the parameters that it got; an evaluation does not. Unsigned integers do not count: these are
+    // random keys.
     uint32_t carried;
     uint32_t carried_types; // hash of the set of their types
     uint64_t carried_set;   // one bit for each of their types, by its hash

@@ -104,9 +104,9 @@ RK_NODISCARD rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **
 // As rk_settings_load, for a job, which must run even if settings cannot be read. Fails like
 // rk_settings_load if a value is wrong or memory is short. Otherwise returns settings. Their mode
 // is RK_MODE_OFF in two cases:
-// - The home directory or the config file cannot be found or read, `check` returned an error, or a
-//   new store may not be made in its place (such as another user's home). `*out_trouble` describes
-//   the problem and the remedy.
+// - The home directory cannot be found, the config file cannot be read, `check` returned an error,
+//   or no new store may be made at that place (for example, in another user's home). `*out_trouble`
+//   describes the problem and the remedy.
 // - The user set this mode. Then a wrong value is no failure: `*out_trouble` is the error for the
 //   first wrong value, or NULL.
 // With any other mode `*out_trouble` is NULL. Both outputs are owned: rk_settings_free,

@@ -6,10 +6,10 @@
 //     worth = seconds / ((bytes + 4096) * (hours + 1))
 //
 // Seconds per byte is the cost-aware value of GreedyDual-Size (Cao and Irani, USITS 1997). The
-// longer an entry was not used, the less likely it is used in the next hour. Dividing by the hours
-// gives a density of hits over bytes and time; LHD ranks by such a density (Beckmann, Chen and
-// Cidon, NSDI 2018). This formula needs no counter in the entry, and no inflation value that all
-// processes share.
+// longer an entry has not been used, the less likely is a use in the next hour. Dividing by the
+// hours gives a density of hits over bytes and time; LHD ranks by such a density (Beckmann, Chen
+// and Cidon, NSDI 2018). This formula needs no counter in the entry, and no inflation value that
+// all processes share.
 //
 // A stored program explains compilations but saves no time. In the formula, its seconds are a tenth
 // of the seconds of its executable. So a small program is evicted after its executable, and a large

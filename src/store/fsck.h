@@ -44,7 +44,7 @@ typedef struct rk_fsck_report {
 } rk_fsck_report;
 
 // Checks the store. With `repair`, moves damaged entries to quarantine/, removes leftovers and
-// orphans, removes write permission for other users, and counts a new usage account. Files that
+// orphans, removes write permission for other users, and recounts the usage account. Files that
 // another process adds or removes meanwhile are no findings. Blocks until the whole store is read.
 // RK_PERMISSION_DENIED for `repair` of a readonly store.
 RK_NODISCARD rk_err *rk_store_fsck(rk_store *store, const rk_fsck_options *options,

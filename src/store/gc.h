@@ -41,7 +41,7 @@ typedef struct rk_gc_report {
     rk_gc_total recent;       // would have been removed, but were used in the last hour
 } rk_gc_report;
 
-// Collects garbage, and counts a new usage account (docs/format.md, usage/). Blocks until the whole
+// Collects garbage, and recounts the usage account (docs/format.md, usage/). Blocks until the whole
 // store is listed. Unless dry_run, also waits for the gc lock: RK_UNAVAILABLE if another process
 // holds it for 30 seconds; RK_PERMISSION_DENIED if the store is readonly.
 RK_NODISCARD rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options,

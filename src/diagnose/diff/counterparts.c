@@ -116,7 +116,7 @@ void rk_counterparts_find(const rk_start *start, const rk_start *of, size_t inde
 
 // Counting changes.
 
-// Kinds of which all differences of a list are one change: a batch size is in several inputs, and a
+// Kinds whose differences in a list are all one change: a batch size is in several inputs, and a
 // changed flag comes with others.
 static bool is_one_change(rk_difference_kind kind) {
     return kind == RK_DIFFERENCE_SHAPE || kind == RK_DIFFERENCE_DTYPE ||

@@ -1,6 +1,6 @@
-// Counterparts: the programs of a start that a program of another start, or a later program of the
-// same start, may be a version of. `explain` and `diff RUN RUN` both choose among them. For the
-// command line only.
+// Finds the counterparts of a program: the programs that it may be a version of. They come from
+// another start, or from earlier in the same start. `explain` and `diff RUN RUN` both choose among
+// them. For the command line only.
 #pragma once
 
 #include "diagnose/diff/difference.h"

@@ -64,7 +64,8 @@ RK_HIDDEN RK_NODISCARD bool rk_differ_inputs_differ(const rk_differ *d);
 
 // Returns whether the operation only changes the layout: a reshape or a transpose.
 RK_HIDDEN bool rk_differ_is_layout_op(rk_span name);
-// Returns the value before operations of one operand that pass the test.
+// Follows a value back through operations that have one operand and pass the test. Returns the
+// value before these operations.
 typedef bool (*rk_differ_op_test)(const rk_model *model, const rk_op *op);
 RK_HIDDEN uint32_t rk_differ_value_before(const rk_program_index *index, uint32_t value,
                                           rk_differ_op_test test);

@@ -29,10 +29,10 @@ typedef struct rk_quick_verdict {
     size_t nearest; // index in `seen` of the most similar program; SIZE_MAX: none
 } rk_quick_verdict;
 
-// True if two programs of one name are two functions for certain. A library gives one name to all
+// True if two programs of one name are certainly two functions. A library gives one name to all
 // functions that it wraps, and an evaluation may have the name of the training step. Two functions
 // have no outermost function of the user in common. If neither has one, a library contains both;
-// then two lines of the user call them, and they have other operations.
+// then different lines of the user call them, and their operations differ.
 bool rk_quick_are_two_functions(const rk_quick_program *a, const rk_quick_program *b);
 
 // Compares a program with earlier programs. `seen` is in order of time, the latest last; NULL

@@ -173,8 +173,8 @@ bool rk_sketch_is_primitive(const rk_sketch *sketch) {
     return false;
 }
 
-// Two calls of a primitive run the same function only if they come from one place and pass as many
-// values.
+// Two calls of a primitive run the same function only if they come from one place and pass the same
+// number of values.
 static bool same_primitive_call(const rk_sketch *a, const rk_sketch *b, bool same_source) {
     return (same_source ? a->call.hash == b->call.hash : a->call.caller == b->call.caller) &&
            a->input_count == b->input_count && a->result_count == b->result_count;

@@ -225,7 +225,7 @@ static rk_err *make_inner(const rk_program_index *index, rk_sketch *sketch) {
     return NULL;
 }
 
-// True if the user's source has operations elsewhere than in the line of the call.
+// True if the user's source has operations outside the line of the call.
 static bool has_user_lines(const rk_sketch *sketch) {
     for (uint32_t i = 0; i < sketch->line_count; i++)
         if (sketch->lines[i].hash != sketch->call.hash)

@@ -45,8 +45,8 @@ typedef struct rk_sketch {
     rk_sketch_line *lines; // most operations first
     uint32_t line_count;
     rk_sketch_line call; // where the program was called; line 0: unknown
-    // Only of a program that has no user's lines but that of its call: the innermost positions of
-    // any owner below the call, most operations first. They identify a function of a library.
+    // Only of a program whose only line of the user is that of its call: the innermost positions
+    // below the call, of any owner, most operations first. They identify a function of a library.
     rk_sketch_inner *inner;
     uint32_t inner_count;
 } rk_sketch;
@@ -91,7 +91,7 @@ bool rk_sketch_is_eager(const rk_sketch *sketch);
 // primitive (jit_cond). The name does not identify the function.
 bool rk_sketch_is_primitive(const rk_sketch *sketch);
 
-// Returns whether two values have other element types.
+// Returns whether the element types of two values differ.
 bool rk_sketch_is_other_element(const rk_sketch_value *a, const rk_sketch_value *b);
 
 // Similarity of two programs, from 0 to 1, by their kinds of operations, lines and inputs. 0: they

@@ -55,7 +55,7 @@ static rk_err *add_input(pair *p, bool added, const rk_sketch_value *input) {
                 "parameter", input->name, added ? "" : input->type, added ? input->type : "");
 }
 
-// Another number of values, of which it is not known which ones came or went.
+// The number of values changed, and it is not known which values came or went.
 static rk_err *add_number(pair *p, const char *op, const char *what, uint32_t from, uint32_t to) {
     RK_AUTO(rk_buf) before = {0};
     RK_AUTO(rk_buf) after = {0};

@@ -209,8 +209,8 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
     return NULL;
 }
 
-// Names the package that binds the program to its process: the user's own code holds nothing to
-// take out.
+// Names the package that binds the program to its process, because the user's own code contains
+// nothing that could be removed.
 static void add_package(const rk_explained *item, rk_buf *text) {
     rk_buf_add_format(text, " The callback comes from the package %s, which this line calls.",
                       item->package);

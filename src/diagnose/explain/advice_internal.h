@@ -7,8 +7,8 @@
 RK_HIDDEN const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item);
 RK_HIDDEN const char *rk_advice_on_inputs(const rk_explained *item);
 
-// Returns whether a process executed the program once, and it does only a part of what the earlier
-// program does.
+// Returns whether a process executed the program once, and the program does only a part of what the
+// earlier program does.
 RK_HIDDEN bool rk_does_part_once(const rk_run_model *run, const rk_explained *item);
 
 // A value that is made anew on the device (zeros before an inner loop) is a constant of the first

@@ -155,7 +155,7 @@ static rk_source place_of(const rk_program_index *index, const rk_program_index_
     return *out_shared ? common[0] : first;
 }
 
-// Hashes the first line of the user's in a block, wherever the loop was called from; 0 if the block
+// Hashes the first line of the user in a block, wherever the loop was called from; 0 if the block
 // has no line. Blocks may begin with any of their operations.
 static uint64_t hash_body(const rk_program_index *index, const rk_program_index_function *function,
                           run blocks) {

@@ -112,9 +112,9 @@ static bool is_derivative(const rk_differences *list, const rk_sketch *earlier,
     return false;
 }
 
-// Returns whether other shapes or other inputs do not explain the candidate's differences, because
-// it is another function of this run: one line may call several functions, or jit one that it is
-// given. Between runs, the source may have been edited as well.
+// Returns whether the candidate is another function of this run, so that other shapes or other
+// inputs do not explain its differences. One line may call several functions, or jit a function
+// that it gets as an argument. Between runs, the source may have been edited as well.
 static bool is_other_function(const choice *trial, const rk_explained *item) {
     const rk_known *known = trial->candidate.known;
     rk_cause cause = trial->diff.diff.cause;
@@ -168,8 +168,8 @@ static bool is_known_to_starts(const rk_explainer *e, size_t index, const rk_exp
     return false;
 }
 
-// Compares an operation of the framework with that of the last start, if other versions or devices
-// are what differs. All operations are compiled again then, whatever siblings they have.
+// Compares an operation of the framework with that of the last start, if the two differ in versions
+// or devices. Then all operations are compiled again, even if this run has similar ones.
 static rk_err *try_upgrade(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                            const rk_explained *item, choice *best) {
     choice trial = {.candidate = {.known = NULL}};

@@ -188,7 +188,8 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
     const rk_past past = rk_explain_past(e, compile);
     if (is_uncacheable(compile))
         RK_TRY(find_package(loaded, item));
-    // A plugin without callbacks refuses them: the user's own callback says more than its error.
+    // A plugin without callbacks refuses the program. Then the user's own callback explains more
+    // than the plugin's error.
     if (compile->failed && is_uncacheable(compile) && !item->package)
         return be_uncacheable(loaded, item);
     if (compile->failed) {

@@ -15,7 +15,7 @@ typedef struct rk_explainer {
     rk_start now;          // the run itself
     rk_start starts[RK_EXPLAIN_STARTS_MAX]; // earlier starts of the same script, the latest first
     size_t start_count;
-    // Record of removed executables (store/removals.h); read when it is needed first.
+    // Record of removed executables (store/removals.h); read when it is first needed.
     rk_buf *removals; // borrowed
     bool *has_removals;
 } rk_explainer;
@@ -64,17 +64,18 @@ typedef enum rk_nearest_source {
 RK_HIDDEN size_t rk_explain_candidates(const rk_explainer *e, size_t index, unsigned source,
                                        rk_nearest_candidate *out_candidates);
 
-// Returns whether the last starts requested programs of this name, but fewer of them.
+// Returns whether earlier starts requested programs of this name, but fewer of them.
 RK_HIDDEN bool rk_explain_is_additional(const rk_explainer *e, size_t index);
 
-// Compares an item with the earlier program that it has the fewest differences from, and fills in
-// the differences and the cause. Earlier starts come before programs of this run with as many
-// differences. `loaded` is the item's own program. Without an earlier program, changes nothing.
+// Compares an item with the earlier program from which it differs by the fewest changes, and fills
+// in the differences and the cause. If the numbers are equal, a program of an earlier start usually
+// comes before a program of this run. `loaded` is the item's own program. Without an earlier
+// program, changes nothing.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, size_t index,
                                                   const rk_loaded *loaded, rk_explained *item);
 
 // Returns whether one line of the user calls the item and the program that it was compared with, or
-// no line is known of both. False if the sketch of one is not known.
+// the line is unknown for both. False if one of the sketches is not known.
 RK_HIDDEN bool rk_explain_is_same_call(const rk_explained *item);
 
 // Returns whether the cause is another structure, and the program has all operations, inputs and
@@ -98,7 +99,7 @@ RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *in
                                                       const char *reason,
                                                       rk_process_reference *out_reference);
 
-// Puts the rarest change of each compilation with several causes first, and sets the cause by it.
+// For each compilation with several causes, puts the rarest change first and sets the cause by it.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_choose_heads(rk_explanation *x);
 // Returns whether the first change of an item is permanent: no other compilation has this change,
 // and no later compilation of the same process is compared with the same earlier program.
@@ -118,7 +119,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const r
 // cause.
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);
 
-// Returns how often a process executed the program of a request. 0 if the journal does not say it.
+// Returns how often a process executed the program of a request. 0 if the journal does not say.
 RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of);
 
 // Fills in the advice. Needs the cause and the differences.

@@ -15,7 +15,7 @@ typedef struct rk_blocks {
     double share;       // of all blocks in the operations of the program, from 0 to 1
     bool custom_kernel; // the block contains Pallas or Triton kernels
     bool is_minor;      // too small a part of the program for a finding of its own
-    uint64_t body;      // hash of the first line of the user's in the block; 0: unknown
+    uint64_t body;      // hash of the first line of the user in the block; 0: unknown
     char *file;         // owned
     uint32_t line;
 } rk_blocks;
@@ -96,12 +96,12 @@ typedef struct rk_explanation {
     const rk_corpus *corpus; // borrowed
     rk_explained *items;     // owned; by time
     size_t count;
-    rk_pattern *patterns; // owned; those that come after the causes last, then the costliest first
+    rk_pattern *patterns; // owned; the costliest first, but those with `is_after_causes` last
     size_t pattern_count;
     // Did input shapes change? Did options, environment, versions, devices or shardings change? Did
     // a function have other operations, inputs or results (a branch that was not taken before)?
     rk_question input_shapes, profile_or_sharding, hidden_branch;
-    uint64_t lost_ns; // cost of all items with a cause other than RK_CAUSE_FIRST
+    uint64_t lost_ns; // cost of all items, except those with RK_CAUSE_FIRST
 } rk_explanation;
 
 void rk_explanation_cleanup(rk_explanation *explanation);

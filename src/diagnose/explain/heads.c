@@ -57,7 +57,8 @@ static bool has_change(const rk_explained *item, const rk_explained *of,
     return false;
 }
 
-// Changes of the program alone, of which several meet.
+// Returns whether an item has several causes since an earlier program of this run, and all of them
+// are changes of the program itself.
 static bool is_mixed(const rk_explained *item) {
     const rk_differences *list = &item->differences;
     if (!item->nearest_of || item->is_eager || list->cause_count < 2)

@@ -5,8 +5,8 @@
 #include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
 
-// A program that does all that another one does, and more, has at least this share of the other's
-// operations, and at least this many times as many operations.
+// Minimum values for a program that does all that another one does, and more: the share of the
+// other's operations that it has, and its number of operations divided by the other's.
 #define ALL_OPERATIONS_MIN  0.95
 #define MORE_OPERATIONS_MIN 1.1
 
@@ -21,8 +21,8 @@ static bool is_single_value(const char *type) {
     return *type < '0' || *type > '9';
 }
 
-// Returns whether all that differs is an input of one value, which the program adds to something:
-// a sum over the batches of a loop, whose first step had a number in place of the input.
+// Returns whether the only difference is an input of one value, which the program adds to
+// something: a sum over the batches of a loop, whose first step had a number in place of the input.
 static bool begins_sum(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool adds = false;

@@ -24,7 +24,7 @@ RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 // number.
 RK_HIDDEN bool rk_is_read(const rk_sketch *sketch);
 
-// Returns whether one line of the user calls both programs, or no line is known of both.
+// Returns whether one line of the user calls both programs, or the line is unknown for both.
 RK_HIDDEN bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b);
 
 // The share of the operations of the smaller program that the larger program has, too, by kind.

@@ -196,7 +196,7 @@ static uint64_t guess_steps(const graphs *list) {
 
 static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
     list->steps = steps->count;
-    // Executions of which none repeats are steps of their own.
+    // If no program repeats, step detection may have counted each execution as a step.
     if (list->steps >= STEPS_MIN && list->steps <= largest_group(list))
         return NULL;
     rk_autofree size_t *groups = rk_calloc(list->count + 1, sizeof *groups);

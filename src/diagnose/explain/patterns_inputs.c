@@ -78,7 +78,7 @@ static bool has_other_types(const rk_explained *item) {
 
 // Returns whether one function was called with other inputs. Two functions may have one name, also
 // two that share a model: they return other things, take the same inputs in other shapes, or do
-// other things. Programs of JAX without any line of the user's are not told apart.
+// other things. JAX programs without any line of the user are not distinguished.
 static bool is_same_function_with_other_inputs(const rk_explained *item) {
     const rk_known *before = item->nearest, *after = item->program;
     if (!before || !after || !before->has_sketch || !after->has_sketch)
@@ -322,8 +322,8 @@ static rk_err *find_candidates(const rk_explanation *x, rk_pattern_kind kind,
 }
 
 // Moves the programs that belong with the first one from the candidates to the members. Functions
-// of one name, such as the graphs of PyTorch/XLA, may each have a second set of inputs: their
-// chains are not one.
+// of one name, such as the graphs of PyTorch/XLA, may each have a second set of inputs: they have
+// different chains.
 static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, size_t first,
                            candidates *list, rk_members *members) {
     for (size_t k = first; k < x->count; k++) {

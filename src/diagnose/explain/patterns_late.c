@@ -14,7 +14,7 @@ typedef struct late {
     const rk_explained *item;
     rk_stack stack;   // innermost frame first
     size_t depth;     // of the place; the stack has no such frame if the place is unknown
-    bool is_reported; // in a finding, or never to be
+    bool is_reported; // in a finding, or never to be reported
 } late;
 
 typedef struct lates {
@@ -83,7 +83,7 @@ static const rk_stack_frame *place_of(const late *one) {
     return frame_at(&one->stack, one->depth);
 }
 
-// The line of a function of the user, so many calls below the place; NULL if there is none.
+// The line of a function of the user, `calls` calls below the place; NULL if there is none.
 static const rk_stack_frame *called_by(const late *one, size_t calls) {
     const rk_stack_frame *called = frame_at(&one->stack, one->depth + calls);
     return called && rk_is_user_frame(called) ? called : NULL;
@@ -138,8 +138,8 @@ static void descend(late *const *group, size_t count) {
     }
 }
 
-// The function that the place of all these operations calls, if jax.jit may take it as it is: no
-// method, which may keep state. NULL if there is none.
+// The function that the place of all these operations calls, if jax.jit may take it as it is: not a
+// method, because methods may keep state. NULL if there is none.
 static const rk_stack_frame *find_called(late *const *group, size_t count) {
     const rk_stack_frame *called = called_by(group[0], 1);
     for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 // Finds a start that compiles operation by operation: code outside of any jitted function, such as
-// the initialization of a model, of which each operation is a program of its own.
+// the initialization of a model, where each operation is a program of its own.
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
@@ -233,9 +233,9 @@ static bool is_new_call(const rk_startup_group *g, size_t before, const rk_start
     return true;
 }
 
-// Narrows a group that no call stands for to its calls of many operations: a script initializes one
-// model after the other, outside of all functions. Returns in `out_found` whether they are worth a
-// finding together.
+// For a group that no single call stands for: narrows it to those of its calls that run many
+// operations. For example, a script initializes one model after the other, outside of all
+// functions. `*out_found`: these calls together are worth a finding.
 static rk_err *take_calls(const startup *self, rk_startup_group *g, bool *out_found) {
     rk_autofree bool *keep = rk_calloc(g->count + 1, sizeof *keep);
     size_t kept = 0;

@@ -110,7 +110,7 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                          "more, since such layers share the small programs.");
 }
 
-// Returns whether a package runs the operations of which nothing is known here.
+// Returns whether the operations are run by a package about which nothing is known here.
 static bool is_unknown_package(const struct library *library, const rk_startup_finding *found) {
     return !library && found->package.len && !rk_span_is(found->package, "jax");
 }

@@ -5,10 +5,10 @@
 // Only programs that may carry the work take part in patterns. Each program has a score, which
 // follows from its role (rk_step_program): large programs that return the state that they got (a
 // training step, an update of parameters) have a high score. The reference is the program with the
-// highest score that was executed three times. Light programs are those that are small beside it,
-// or that return little of what they got: operations of the framework, initialization, evaluations.
-// Their executions only count as part of the step around them. When the reference changes, a
-// pattern of programs that are light now ends.
+// highest score among those that were executed three times. Light programs are those that are small
+// compared with the reference, or that return little of what they got: operations of the framework,
+// initialization, evaluations. Their executions only count as part of the step around them. When
+// the reference changes, a pattern of programs that are light now ends.
 //
 // A step pattern is a sequence of programs that was executed three times in a row. Its length, the
 // period, is at most RK_STEP_DETECTOR_MAX_PERIOD executions. Each repetition is a step. Programs

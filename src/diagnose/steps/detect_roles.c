@@ -9,7 +9,7 @@
 enum {
     TRIVIAL_OPERATIONS = 5,  // a smaller program that returns nothing that it got has no score
     CARRIED_MAX = 15,        // more carried results do not raise the score
-    SMALL = 16,              // a program is small beside one with so many times the operations
+    SMALL = 16,              // a program is small compared with one of SMALL times its operations
     LITTLE = 4,              // the same for carried results
     MUCH = 2,                // the same, for a program that carries much
     TINY = 64,               // the same for the bytes of carried results
@@ -98,8 +98,8 @@ static bool is_version(const rk_step_detector_program *a, const rk_step_detector
            (is_near || is_of_same_state(a, b));
 }
 
-// Returns whether the state of the program is tiny beside that of the reference: the simulated
-// environment of an agent, beside the training of the agent.
+// Returns whether the state of the program is tiny compared with that of the reference: the
+// simulated environment of an agent, compared with the training of the agent.
 static bool is_of_tiny_state(const rk_step_detector_program *program,
                              const rk_step_detector_program *reference) {
     return program->carried_bytes > 0 && program->carried_bytes < reference->carried_bytes / TINY &&

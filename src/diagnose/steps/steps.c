@@ -85,7 +85,7 @@ static uint64_t total_work(const ranges *list) {
 }
 
 // Finds the pattern that counts; 0 if there is none. Its steps must carry half of the process's
-// work, or in journals without work, be the most executions.
+// work, or, in journals without work, have the most executions.
 static rk_err *find_pattern(const ranges *list, uint32_t *out_pattern) {
     rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
     uint64_t most = 0, sum = 0, all = total_work(list);

@@ -6,8 +6,8 @@
 // counts: the pattern that the program marked, else the pattern that carries at least half of the
 // process's work (executions weighted with the size of their programs). Without such a pattern, the
 // steps are not known. Journals of older versions have no work: there the pattern with the most
-// executions counts. Executions before its first step are step 0. Executions between two of its
-// steps belong to the later step.
+// executions counts. Executions before the first step of the pattern that counts are step 0.
+// Executions between two of its steps belong to the later step.
 #pragma once
 
 #include "journal/read.h"

@@ -39,8 +39,8 @@ bool rk_asm_begin_op(rk_asm *p, const rk_asm_spec *spec, rk_asm_style style, uin
 // Completes it: all its parts are on the stacks. Reads its location.
 bool rk_asm_end_op(rk_asm *p, const rk_asm_op *op, bool with_programs, rk_payload_fn *read_payload);
 
-// Continue an operation whose regions were interrupted by the operations inside them: attributes
-// have the operation's form again.
+// Continues an operation after the operations inside one of its regions: attributes have the
+// operation's form again.
 void rk_asm_resume_op(rk_asm *p, const rk_asm_op *op);
 
 // Operands of the operation that was begun last.

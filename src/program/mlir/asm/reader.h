@@ -3,8 +3,9 @@
 // llvm-project mlir/docs/LangRef.md, mlir/lib/AsmParser/.
 //
 // The reader makes the model that the bytecode reader makes of the same program: types and
-// attributes of StableHLO and func operations have the form of VHLO (forms.c). Whatever the reader
-// does not understand with certainty ends the reading: the program is then known by its bytes.
+// attributes of StableHLO and func operations have the form of VHLO (forms.c). If the reader does
+// not understand something with certainty, it stops: the fingerprint then covers the program's
+// bytes.
 #pragma once
 
 #include "program/interner.h"
@@ -88,7 +89,7 @@ typedef struct rk_asm {
     RK_ASM_ARRAY(rk_asm_pending) pendings;
 
     // Values.
-    rk_interner value_names;               // other than numbers
+    rk_interner value_names;               // names that are not numbers
     RK_ASM_ARRAY(rk_asm_binding) named;    // by number in `value_names`
     RK_ASM_ARRAY(rk_asm_binding) numbered; // by number in the text: "%12"
     RK_ASM_ARRAY(rk_asm_undo) undos;
