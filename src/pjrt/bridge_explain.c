@@ -80,8 +80,8 @@ rk_err *rk_bridge_gap(rk_bridge *bridge, rk_struct_id id, size_t declared, size_
                     bridge->minor, rk_structs[id].name, size, rk_buf_text(&caller), declared, at);
 }
 
-// Explained messages are kept forever. There are few, and a caller may keep the pointer as long as
-// the plugin's error lives, whose end rekindle would otherwise have to watch.
+// Explained messages are never freed. There are few. A caller may use the pointer until it destroys
+// the plugin's error, and rekindle does not watch when that happens.
 
 enum { KEPT_MESSAGES = 64 };
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -98,8 +98,8 @@ static PJRT_Error *refuse(const rk_late *late, const rk_steps_state *state) {
     return rk_pjrt_error_give(rk_error(RK_FAILED_PRECONDITION, "%s", rk_buf_text(&text)));
 }
 
-// Returns whether warm-up is over for the program. `*out_doubtful`: only for versions of programs
-// that the process had before.
+// Returns whether warm-up is over. If `*out_doubtful` is set, the end of warm-up is a guess: then
+// only a new version of a program that the process already had is late.
 static bool is_over(const rk_runtime *runtime, const rk_steps_state *state, bool *out_doubtful) {
     rk_warmup_kind kind = runtime->settings->warmup.kind;
     // Read in this order, because is_guessed is set before is_warm.

@@ -303,8 +303,8 @@ static void finding_cleanup(rk_startup_finding *found) {
     rk_buf_cleanup(&found->name);
 }
 
-// The costliest line of the group's function that is not among `taken`; without `of` if there is
-// none.
+// The costliest line of the group's function that is not among `taken`. If there is none, `of` is
+// NULL.
 static child next_line(const rk_startup_group *g, const rk_startup_origin *const *taken,
                        size_t count) {
     child best = {0};

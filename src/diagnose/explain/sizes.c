@@ -137,8 +137,7 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, drop_last=True drops this batch "
-                       "instead; in "
-                       "evaluation, that changes the result."
+                       "instead; in evaluation, that changes the result."
                      : "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, you can drop this batch instead; in "
                        "evaluation, that changes the result.";

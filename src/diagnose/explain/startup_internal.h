@@ -15,8 +15,8 @@ typedef struct rk_startup_origin {
 typedef struct rk_startup_group {
     const rk_startup_origin **items; // owned
     size_t count, depth;
-    size_t calls; // number of calls outside of all functions that share the finding; 0: one call
-                  // stands for the group
+    size_t calls; // if the finding is about several calls outside of all functions: their number;
+                  // 0 if it is about one call
     uint64_t cost_ns;
 } rk_startup_group;
 

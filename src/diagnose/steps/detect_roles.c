@@ -10,9 +10,9 @@ enum {
     TRIVIAL_OPERATIONS = 5,  // a smaller program that returns nothing that it got has no score
     CARRIED_MAX = 15,        // more carried results do not raise the score
     SMALL = 16,              // a program is small compared with one of SMALL times its operations
-    LITTLE = 4,              // the same for carried results
-    MUCH = 2,                // the same, for a program that carries much
-    TINY = 64,               // the same for the bytes of carried results
+    LITTLE = 4,              // less than this part of the carried results is little
+    MUCH = 2,                // at least this part is much
+    TINY = 64,               // a state with less than this part of the bytes is tiny
     GAP_END = 4,             // a light program with this part of the operations ends a gap
     GAP_MIN = 6,             // executions; a gap also has about one for each carried result
     VERSION_CARRIED_MIN = 4, // versions of one step are only known by so many carried results
