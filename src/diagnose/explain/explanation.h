@@ -34,7 +34,8 @@ typedef struct rk_explained {
     bool is_startup;
     // Another line of the source calls the same function. Each of the two lines has one program.
     bool is_own_call;
-    bool is_part; // does a part of what the earlier program does, and was executed once
+    bool is_part;     // does a part of what the earlier program does, and was executed once
+    bool takes_lists; // PyTorch/XLA: the number of inputs of one type differs from graph to graph
     char
         *package; // the package that binds the program to its process; owned; NULL: the user's code
     bool is_loaded;          // not compiled: a repeated request, answered from the store

@@ -140,6 +140,10 @@ static const char *jax_advice(const rk_explained *item) {
 
 const char *rk_advice_on_inputs(const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
+    if (item->takes_lists)
+        return "The number of inputs of one type differs from graph to graph: a list of tensors, "
+               "such as the values of an episode, has another length each time. Stack the list "
+               "into one tensor of a fixed size, and mask the rest.";
     if (item->is_part)
         return "The later program does a part of what the earlier one does, such as a prediction "
                "after the training. It was executed once. If this is intended, there is nothing to "

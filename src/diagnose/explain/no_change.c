@@ -15,6 +15,47 @@ static bool takes_what_was_zero(const rk_explained *item) {
     return zeros >= ZEROS_MIN && 2 * zeros >= item->differences.cause_count;
 }
 
+static bool is_input(const rk_difference *d) {
+    return d && d->op && strcmp(d->op, "parameter") == 0 &&
+           (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED);
+}
+
+static const char *type_of(const rk_difference *d) {
+    return d->after ? d->after : d->before ? d->before : "";
+}
+
+// How many inputs of the same type as that of the headline only one of the two programs has.
+static size_t count_like_head(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    size_t count = 0;
+    for (size_t i = 0; i < item->differences.cause_count && is_input(head); i++) {
+        const rk_difference *d = &item->differences.items[i];
+        count += is_input(d) && strcmp(type_of(d), type_of(head)) == 0;
+    }
+    return count;
+}
+
+// Returns whether the number of inputs of one type differs from graph to graph of PyTorch/XLA: a
+// list of another length each time, such as the values of an episode. One or two such inputs may be
+// optional ones.
+static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
+    enum { INPUTS_MIN = 3 };
+    if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !item->nearest_of ||
+        !rk_explained_is_torch(item) || takes_what_was_zero(item) ||
+        count_like_head(item) < INPUTS_MIN)
+        return false;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        bool is_linked = other->nearest == item->program || item->nearest == other->program ||
+                         other->nearest == item->nearest;
+        if (other != item && other->cause == RK_CAUSE_PARAMETERS && other->nearest_of &&
+            !takes_what_was_zero(other) && is_linked && count_like_head(other) >= INPUTS_MIN &&
+            strcmp(type_of(rk_explained_head(other)), type_of(rk_explained_head(item))) == 0)
+            return true;
+    }
+    return false;
+}
+
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     const rk_run_model *run = x->run;
@@ -57,6 +98,9 @@ static bool is_own_call(const rk_explainer *e, const rk_explained *item) {
 }
 
 void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
+    item->takes_lists = takes_lists(e->out, item);
+    if (item->takes_lists)
+        return;
     item->is_part = rk_does_part_once(e->run, item);
     item->is_startup = !item->is_part && is_startup(e->out, item);
     item->is_own_call = !rk_explained_needs_no_change(item) && is_own_call(e, item);

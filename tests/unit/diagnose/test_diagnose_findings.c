@@ -466,6 +466,18 @@ static void without_steps_graphs_are_no_fragments(void **state) {
         expect_cause(i, RK_CAUSE_FIRST);
 }
 
+static void lists_of_other_lengths_are_no_start(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "torch_lists", i);
+    execute(*state, 1, 0);
+    explain(*state);
+    for (size_t i = 1; i < 3; i++) {
+        expect_cause(i, RK_CAUSE_PARAMETERS);
+        assert_false(explanation.items[i].is_startup);
+        expect_in(explanation.items[i].advice, "a list of tensors");
+    }
+}
+
 static void graphs_that_grow_are_one_finding(void **state) {
     for (unsigned i = 1; i <= 5; i++)
         ask(*state, "torch_growing", i);
@@ -1001,6 +1013,7 @@ int main(void) {
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(without_steps_operations_are_no_fragments),
         TEST(without_steps_graphs_are_no_fragments),
+        TEST(lists_of_other_lengths_are_no_start),
         TEST(graphs_that_grow_are_one_finding),
         TEST(an_element_of_a_tensor_is_a_position),
         TEST(a_read_of_another_tensor_is_first),
