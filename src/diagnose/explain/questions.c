@@ -35,12 +35,10 @@ static bool leaves_open(const rk_explained *item, const asked *what) {
 
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
-    // A constant in place of an input is no branch, and neither are a part of a step, another order
-    // of the operations in another process, and other inputs on another line.
-    bool is_own_call = item->is_own_call && item->cause == RK_CAUSE_PARAMETERS;
-    bool is_meant =
-        item->is_startup || (what->causes[RK_CAUSE_STRUCTURE] &&
-                             (item->is_part || is_own_call || rk_explain_is_reordered(item)));
+    // A constant in place of an input is no branch, and neither are a part of a step and another
+    // order of the operations in another process.
+    bool is_meant = item->is_startup || (what->causes[RK_CAUSE_STRUCTURE] &&
+                                         (item->is_part || rk_explain_is_reordered(item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
         return rk_explained_head(item);
     for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)
@@ -148,8 +146,8 @@ rk_err *rk_answer_questions(rk_explanation *x) {
         {{[RK_CAUSE_STRUCTURE] = true, [RK_CAUSE_PARAMETERS] = true},
          false,
          &x->hidden_branch,
-         "no function was compiled again with other operations, inputs or results, except where no "
-         "change is needed, and except for inputs that are constants in the other program"},
+         "no function was compiled again with other operations, inputs or results, except for "
+         "inputs that are constants in the other program"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(questions); i++)
         RK_TRY(answer(x, &questions[i]));
