@@ -17,15 +17,15 @@
 // compared, and names only if the programs show no pattern. Other executions in between (an
 // occasional evaluation, a value that is printed) do not end a pattern. Two things end a pattern:
 //
-// - A longer pattern that covers more executions. For example, the sequence G G G G U, repeated, is
-//   one step of four micro-steps (at most RK_STEP_DETECTOR_MAX_MICRO_STEPS) and an update. But if
-//   the added programs repeat within the longer pattern, they are an evaluation of several batches
-//   and no part of the step. The same holds if none of them may be the update, for example an
-//   evaluation of one batch that returns the model. The longer pattern starts at its first
-//   repetition. Earlier ranges are void from that execution on.
-// - Another pattern, if it has lasted as long or was detected before. A pattern with less than half
-//   of the score and a part of the same state is an evaluation: it only replaces the current
-//   pattern if it lasts very long.
+// - A longer pattern that covers more executions. For example, G G G G U, repeated, is one step of
+//   four micro-steps G and an update U (at most RK_STEP_DETECTOR_MAX_MICRO_STEPS micro-steps). The
+//   longer pattern starts at its first repetition, and the ranges after that execution are void.
+//   Two kinds of programs are an evaluation instead and make no longer pattern: programs that
+//   repeat within it (an evaluation of several batches), and programs of which none may be the
+//   update (an evaluation of one batch that returns the model).
+// - Another pattern that has lasted as long as the current one, or that was detected before. If it
+//   has less than half of the score and a part of the same state, it is an evaluation, and only
+//   replaces the current pattern if it lasts very long.
 //
 // If a pattern ends with an update, then each update ends a step: the last step of an epoch may
 // have fewer micro-steps. Gradients without an update (of an evaluation) are no step.
