@@ -40,19 +40,13 @@ static void read_program(rk_span code, const char *format, unsigned flags, outco
 
 // The fingerprint made while reading must equal the fingerprint of the model.
 static void compare_with_model(rk_span code, const char *format, const outcome *model) {
-    rk_digest fingerprint;
-    char *reason = NULL;
-    rk_traits traits;
-    bool has_traits;
-    rk_program_role role;
+    rk_program_facts facts;
     fuzz_memory_begin(FUZZ_PARSER_LIMIT_BYTES(code.len), FUZZ_FAIL_ABOVE);
-    if (fuzz_ok(rk_fingerprint_program(code, rk_span_text(format), &fingerprint, &reason, &traits,
-                                       &has_traits, &role)) &&
-        model->is_whole) {
-        FUZZ_REQUIRE(!reason);
-        FUZZ_REQUIRE(rk_digest_equal(&fingerprint, &model->fingerprint));
+    if (fuzz_ok(rk_program_facts_read(code, rk_span_text(format), &facts)) && model->is_whole) {
+        FUZZ_REQUIRE(!facts.reason);
+        FUZZ_REQUIRE(rk_digest_equal(&facts.fingerprint, &model->fingerprint));
     }
-    rk_free(reason);
+    rk_program_facts_cleanup(&facts);
     fuzz_memory_end();
 }
 

@@ -110,7 +110,12 @@ static bool wants(void *context, const rk_entry *entry) {
 
 // Loading and compiling.
 
+// The stored executable may come from a program of another name (a function that was renamed), so
+// the name is that of the request if it is known.
 static void name_loaded(rk_request *r) {
+    r->name = RK_TAKE(r->info.name);
+    if (r->name)
+        return;
     PJRT_Executable *executable = rk_executable_of(r->plugin->real, r->args->executable);
     if (!executable)
         return;
@@ -273,7 +278,9 @@ static void fill_event(const rk_request *r, uint64_t start_ns, rk_journal_compil
         .client = r->client->number,
         .outcome = outcome_of(outcome->result),
         .reason = outcome->reason,
-        .name = r->name ? r->name : "",
+        .name = r->name        ? r->name
+                : r->info.name ? r->info.name
+                               : "",
         .by_bytes = r->info.by_bytes,
         .error = r->error,
         .key = r->has_key ? &r->key : NULL,

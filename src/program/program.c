@@ -50,35 +50,38 @@ static void finish_fingerprint(const char *domain, rk_span first, rk_span second
     rk_hasher_finish(&hasher, out_fingerprint);
 }
 
-// Fingerprints the meaning if the program can be read completely. Else fingerprints the bytes and
-// sets `by_bytes` to the reason.
-static rk_err *fingerprint(rk_span code, rk_span format, rk_program_info *info, rk_traits *traits,
-                           bool *out_has_traits) {
-    rk_digest canonical;
-    rk_err *err = rk_fingerprint_program(code, format, &canonical, &info->by_bytes, traits,
-                                         out_has_traits, &info->role);
+// Takes the facts into `info`. The fingerprint covers the meaning if the program was read
+// completely. Else it covers the bytes, and `by_bytes` is the reason.
+static rk_err *take_facts(rk_span code, rk_span format, rk_program_facts *facts,
+                          rk_program_info *info) {
+    rk_err *err = rk_program_facts_read(code, format, facts);
+    info->role = facts->role;
+    info->by_bytes = RK_TAKE(facts->reason);
+    info->name = RK_TAKE(facts->name);
     find_role_of_hlo(code, format, &info->role);
     if (err) { // reading the program would take too much memory
+        rk_free(info->by_bytes);
         info->by_bytes = rk_strdup(rk_err_message(err));
         rk_err_drop(err, "the bytes themselves are a safe fingerprint");
-        *out_has_traits = false;
+        facts->has_traits = false;
         if (!info->by_bytes)
             return rk_err_no_memory();
     }
     if (info->by_bytes)
         finish_fingerprint("bytes", format, code, &info->fingerprint);
     else
-        finish_fingerprint("canonical 4", format, rk_digest_span(&canonical), &info->fingerprint);
+        finish_fingerprint("canonical 4", format, rk_digest_span(&facts->fingerprint),
+                           &info->fingerprint);
     return NULL;
 }
 
 rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info) {
-    rk_traits traits = {0}, seen;
-    bool has_seen = false;
+    RK_AUTO(rk_program_facts) facts;
+    rk_traits traits = {0};
     *out_info = (rk_program_info){0};
-    RK_TRY(fingerprint(code, format, out_info, &seen, &has_seen));
-    if (has_seen)
-        traits = seen;
+    RK_TRY(take_facts(code, format, &facts, out_info));
+    if (facts.has_traits)
+        traits = facts.traits;
     else
         RK_TRY(find_traits(code, format, &traits));
     return rk_traits_describe(&traits, &out_info->uncacheable);
@@ -87,6 +90,7 @@ rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_in
 void rk_program_info_cleanup(rk_program_info *info) {
     rk_free(info->uncacheable);
     rk_free(info->by_bytes);
+    rk_free(info->name);
     *info = (rk_program_info){0};
 }
 

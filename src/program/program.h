@@ -30,6 +30,7 @@ typedef struct rk_program_info {
     // NULL if the executable may be kept. Else the reason against it, as text for people (for
     // example "host callback (xla_ffi_python_cpu_callback)"). Owned: rk_program_info_cleanup.
     char *uncacheable;
+    char *name; // of the module ("jit_step"); NULL: none, or not known. Owned as above.
     rk_program_role role;
 } rk_program_info;
 

@@ -60,42 +60,55 @@ rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags, rk_model **o
     return err;
 }
 
+// The first unit is the module.
+static rk_err *copy_name(const rk_canon *canon, char **out_name) {
+    rk_span name = canon->unit_count ? canon->units[0].name : (rk_span){0};
+    if (!name.len)
+        return NULL;
+    *out_name = rk_strndup((const char *)name.data, name.len);
+    return *out_name ? NULL : rk_err_no_memory();
+}
+
 // Reads the program without storing its operations in the model: they are hashed as they are read.
-static rk_err *fingerprint(rk_span code, rk_span format, rk_canon *canon,
-                           rk_digest *out_fingerprint, char **out_reason) {
+static rk_err *read_facts(rk_span code, rk_span format, rk_canon *canon, rk_program_facts *facts) {
     bool good = false;
     RK_TRY(rk_canon_open(canon, canon->model));
-    RK_TRY(read_checked(code, format, 0, canon->model, canon, &good, out_reason));
+    RK_TRY(read_checked(code, format, 0, canon->model, canon, &good, &facts->reason));
     if (!good)
         return NULL;
     // MLIR text, and programs with casts, are read into the model. The module is no operation.
     if (!canon->role.operations && canon->model->ops.count)
         canon->role.operations = canon->model->ops.count - 1;
+    RK_TRY(copy_name(canon, &facts->name));
     if (!canon->model->opaque_count)
-        return rk_canon_finish(canon, out_fingerprint);
-    *out_reason = rk_strdup(canon->model->opaque_reason);
-    return *out_reason ? NULL : rk_err_no_memory();
+        return rk_canon_finish(canon, &facts->fingerprint);
+    facts->reason = rk_strdup(canon->model->opaque_reason);
+    return facts->reason ? NULL : rk_err_no_memory();
 }
 
 static bool is_within(rk_span whole, rk_span part) {
     return !part.len || (part.data >= whole.data && part.data + part.len <= whole.data + whole.len);
 }
 
-rk_err *rk_fingerprint_program(rk_span code, rk_span format, rk_digest *out_fingerprint,
-                               char **out_reason, rk_traits *out_traits, bool *out_has_traits,
-                               rk_program_role *out_role) {
-    *out_reason = NULL;
+rk_err *rk_program_facts_read(rk_span code, rk_span format, rk_program_facts *out_facts) {
+    *out_facts = (rk_program_facts){0};
     rk_model *model = new_model(code);
     if (!model)
         return rk_err_no_memory();
     rk_canon canon = {.model = model};
-    rk_err *err = fingerprint(code, format, &canon, out_fingerprint, out_reason);
-    *out_traits = canon.traits;
+    rk_err *err = read_facts(code, format, &canon, out_facts);
+    out_facts->traits = canon.traits;
     if (!is_within(code, canon.traits.name)) // the name was written with escapes; the model has it
-        out_traits->name = rk_span_text("a name with escapes");
-    *out_has_traits = canon.has_traits;
-    *out_role = canon.role;
+        out_facts->traits.name = rk_span_text("a name with escapes");
+    out_facts->has_traits = canon.has_traits;
+    out_facts->role = canon.role;
     rk_canon_cleanup(&canon);
     rk_model_free(model);
     return err;
+}
+
+void rk_program_facts_cleanup(rk_program_facts *facts) {
+    rk_free(facts->reason);
+    rk_free(facts->name);
+    *facts = (rk_program_facts){0};
 }

@@ -14,12 +14,18 @@
 RK_NODISCARD rk_err *rk_model_read(rk_span code, rk_span format, unsigned flags,
                                    rk_model **out_model, char **out_reason);
 
-// Computes the same fingerprint as rk_fingerprint, without building a model in memory. If the
-// program cannot be read completely, `*out_reason` (owned, rk_free) is the reason, else NULL.
-// `*out_has_traits`: `*out_traits` has all traits of the program; else the caller must look for
-// them. `*out_role`: the program's role; MLIR only. Fails only with RK_RESOURCE_EXHAUSTED. Internal
-// to this module.
-RK_NODISCARD rk_err *rk_fingerprint_program(rk_span code, rk_span format,
-                                            rk_digest *out_fingerprint, char **out_reason,
-                                            rk_traits *out_traits, bool *out_has_traits,
-                                            rk_program_role *out_role);
+// What is known of a program without a model in memory. Internal to this module.
+typedef struct rk_program_facts {
+    rk_digest fingerprint; // the same as of rk_fingerprint; valid if `reason` is NULL
+    char *reason;          // why the program cannot be read completely; owned
+    char *name;            // of the module; owned; NULL: none, or not known
+    rk_traits traits;
+    bool has_traits;      // `traits` is complete; else the caller must look for traits
+    rk_program_role role; // MLIR only
+} rk_program_facts;
+
+// Reads a program without building a model. Fails only with RK_RESOURCE_EXHAUSTED. `*out_facts`:
+// rk_program_facts_cleanup.
+RK_NODISCARD rk_err *rk_program_facts_read(rk_span code, rk_span format,
+                                           rk_program_facts *out_facts);
+void rk_program_facts_cleanup(rk_program_facts *facts);

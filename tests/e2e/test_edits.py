@@ -65,7 +65,10 @@ def test_no_two_programs_have_one_fingerprint(table):
 
 
 def test_edited_training_script_compiles_nothing(store, tmp_path):
-    """A restart after typical edits compiles nothing: blank lines inserted by sed, and a renamed step function."""
+    """A restart after typical edits compiles nothing: blank lines inserted by sed, and a renamed step function.
+
+    The journal gives the program the name that the function has now.
+    """
     script = shutil.copy(harness.ROOT / "examples/train_transformer.py", tmp_path / "train.py")
     arguments = (script, "--layers", 1, "--steps", 2)
     before = store.start(*arguments, env=FAST)
@@ -76,3 +79,5 @@ def test_edited_training_script_compiles_nothing(store, tmp_path):
     assert_warm(store.stats())
     assert before.stdout.splitlines()[-1] == after.stdout.splitlines()[-1]
     assert requests(store.stats()) >= 4
+    names = {event["name"] for event in store.compile_events()}
+    assert "jit_one_more_step" in names and "jit_train_step" not in names

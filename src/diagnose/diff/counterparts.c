@@ -7,7 +7,10 @@
 enum { LOOK_BACK_MAX = 1024 };
 
 static uint64_t hash_name(const rk_run_compile *request, const rk_known *known) {
-    const char *name = known && known->has_sketch ? known->sketch.module : request->name;
+    // The stored program may have another name than the request: that of a function before it was
+    // renamed.
+    const char *name =
+        *request->name || !known || !known->has_sketch ? request->name : known->sketch.module;
     return rk_hash_span(RK_HASH_SEED, rk_program_index_bare_name(rk_span_text(name)));
 }
 
@@ -50,7 +53,7 @@ void rk_start_cleanup(rk_start *start) {
 
 static double similarity_of(const rk_known *earlier, const rk_known *later, bool same_source) {
     return earlier->has_sketch && later->has_sketch
-               ? rk_sketch_similarity(&earlier->sketch, &later->sketch, same_source)
+               ? rk_sketch_similarity_of_one_name(&earlier->sketch, &later->sketch, same_source)
                : 0;
 }
 

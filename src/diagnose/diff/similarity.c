@@ -222,7 +222,13 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
 }
 
 double rk_sketch_similarity(const rk_sketch *earlier, const rk_sketch *later, bool same_source) {
-    if (earlier->is_mlir != later->is_mlir || !same_name(earlier, later))
+    return same_name(earlier, later) ? rk_sketch_similarity_of_one_name(earlier, later, same_source)
+                                     : 0;
+}
+
+double rk_sketch_similarity_of_one_name(const rk_sketch *earlier, const rk_sketch *later,
+                                        bool same_source) {
+    if (earlier->is_mlir != later->is_mlir)
         return 0;
     double kinds = same_kinds(earlier, later);
     shares by_line = same_lines(earlier, later, false);

@@ -98,3 +98,8 @@ bool rk_sketch_is_other_element(const rk_sketch_value *a, const rk_sketch_value 
 // are not versions of one program, even if their names are equal. `same_source`: both are of one
 // run, so an unchanged source line has the same number in both.
 double rk_sketch_similarity(const rk_sketch *earlier, const rk_sketch *later, bool same_source);
+
+// The same, for two programs that were requested under one name. A program that was stored before
+// its function was renamed has the old name in its sketch.
+double rk_sketch_similarity_of_one_name(const rk_sketch *earlier, const rk_sketch *later,
+                                        bool same_source);

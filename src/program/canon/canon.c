@@ -92,7 +92,9 @@ void rk_canon_begin_unit(rk_canon *c, const rk_op *op) {
     c->units = units;
     rk_unit *unit = &c->units[c->unit_count];
     *unit = (rk_unit){.first_item = c->item_count, .number = RK_NO_ID};
-    if (c->unit_count && is_function(c->model, op))
+    if (!c->unit_count)
+        unit->name = text_attr(c->model, op, "sym_name");
+    else if (is_function(c->model, op))
         describe_function(c->model, op, unit);
     if (unit->is_function && unit->is_public)
         rk_role_read_function(c->model, op, &c->role);

@@ -47,7 +47,7 @@ typedef struct rk_content {
 typedef struct rk_unit {
     rk_digest digest;
     uint32_t first_item, item_count; // content used, in the order of its numbers in the unit
-    rk_span name;                    // of a function
+    rk_span name;                    // of the module, or of a function
     uint32_t number; // of a function, in the order of first reference; RK_NO_ID before
     bool is_function, is_public, has_body;
     bool keeps_name; // the name has a meaning outside the program

@@ -57,6 +57,23 @@ static void new_programs_are_compared_with_the_most_similar_ones(void **state) {
     assert_true(items[2].similarity > 0.9);
 }
 
+// The other run requested the program under its new name, and got the executable that was stored
+// under the old one.
+static void a_renamed_function_is_found_by_its_new_name(void **state) {
+    fixture *f = *state;
+    static char name[] = "jit_walk";
+    run_fixture_keep(f, "counter", 1, true);
+    run_fixture_keep(f, "renamed", 1, true);
+    rk_run_compile *before = run_fixture_ask(&f->other, "counter", 1);
+    before->outcome = RK_OUTCOME_HIT;
+    before->name = name;
+    run_fixture_ask(&f->run, "renamed", 1)->name = name;
+    compare(f);
+    assert_int_equal(diff.only_after.count, 1);
+    assert_ptr_equal(diff.only_after.items[0].nearest, before);
+    assert_int_equal(diff.only_after.items[0].diff.cause, RK_CAUSE_CONSTANT);
+}
+
 static void the_same_program_under_another_key_is_reported(void **state) {
     fixture *f = *state;
     static char before[] = "[{\"kind\":\"flag\",\"name\":\"XLA_FLAGS:--xla_a\",\"value\":\"1\"}]";
@@ -141,6 +158,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_both_asked_for_is_counted),
         TEST(new_programs_are_compared_with_the_most_similar_ones),
+        TEST(a_renamed_function_is_found_by_its_new_name),
         TEST(the_same_program_under_another_key_is_reported),
         TEST(other_options_are_shown_with_their_program),
         TEST(what_was_not_kept_is_listed),

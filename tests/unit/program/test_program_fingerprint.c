@@ -253,21 +253,18 @@ static void declarations_keep_their_names(void **state) {
 static void assert_same_as_model(const char *file) {
     const char *format = strrchr(file, '.') + 1;
     RK_AUTO(rk_buf) code = rk_test_program(file);
-    rk_autofree char *reason = NULL, *streamed_reason = NULL;
+    rk_autofree char *reason = NULL;
     rk_model *model = NULL;
-    rk_digest of_model, streamed;
-    rk_traits traits;
-    bool has_traits;
-    rk_program_role role;
+    rk_digest of_model;
+    RK_AUTO(rk_program_facts) streamed;
     assert_null(rk_model_read(rk_buf_span(&code), rk_span_text(format), RK_READ_LOCATIONS, &model,
                               &reason));
     assert_non_null(model);
     assert_null(rk_fingerprint(model, &of_model));
     rk_model_free(model);
-    assert_null(rk_fingerprint_program(rk_buf_span(&code), rk_span_text(format), &streamed,
-                                       &streamed_reason, &traits, &has_traits, &role));
-    assert_null(streamed_reason);
-    assert_same(of_model, streamed);
+    assert_null(rk_program_facts_read(rk_buf_span(&code), rk_span_text(format), &streamed));
+    assert_null(streamed.reason);
+    assert_same(of_model, streamed.fingerprint);
 }
 
 static void what_is_hashed_as_it_is_read_is_its_model(void **state) {

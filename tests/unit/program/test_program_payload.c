@@ -153,21 +153,19 @@ static void all_ways_have_one_fingerprint(void **state) {
     static const unsigned flags[] = {0, RK_READ_LOCATIONS};
     (void)state;
     for (size_t i = 0; i < RK_ARRAY_LEN(KERNELS); i++) {
-        char name[128], *reason;
-        rk_digest streamed, modelled;
+        char name[128];
+        rk_digest modelled;
         (void)snprintf(name, sizeof name, "pallas/jax-%s.%s", KERNELS[i].kind, KERNELS[i].format);
         rk_buf data = rk_test_program(name);
-        rk_traits traits;
-        bool has_traits;
-        rk_program_role role;
-        assert_null(rk_fingerprint_program(rk_buf_span(&data), rk_span_text(KERNELS[i].format),
-                                           &streamed, &reason, &traits, &has_traits, &role));
-        assert_null(reason);
+        RK_AUTO(rk_program_facts) streamed;
+        assert_null(
+            rk_program_facts_read(rk_buf_span(&data), rk_span_text(KERNELS[i].format), &streamed));
+        assert_null(streamed.reason);
         for (size_t f = 0; f < RK_ARRAY_LEN(flags); f++) {
             rk_model *model = read_model(rk_buf_span(&data), KERNELS[i].format, flags[f]);
             assert_int_equal(model->payloads.count, 1);
             assert_null(rk_fingerprint(model, &modelled));
-            assert_true(rk_digest_equal(&streamed, &modelled));
+            assert_true(rk_digest_equal(&streamed.fingerprint, &modelled));
             rk_model_free(model);
         }
         rk_buf_cleanup(&data);

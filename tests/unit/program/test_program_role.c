@@ -1,4 +1,4 @@
-// Roles of programs: operations, inputs, results, and results that are carried.
+// Names and roles of programs: operations, inputs, results, and results that are carried.
 #include "fixture.h"
 #include "support/expect.h"
 
@@ -38,12 +38,37 @@ static void the_role_of_other_bytes_is_not_known(void **state) {
             rk_program_inspect(rk_span_text("no program"), rk_span_text(FORMATS[i]), &info));
         assert_int_equal(info.role.operations, 0);
         assert_int_equal(info.role.carried, 0);
+        assert_null(info.name);
         rk_program_info_cleanup(&info);
     }
 }
 
+static void the_name_is_that_of_the_module(void **state) {
+    (void)state;
+    static const char *const CASES[][2] = {
+        {"jax-0.10.2-plain.mlir", "jit__lambda"},
+        {"jax-0.12.0-debug_print.mlir", "jit_f"},
+        {"hlo_cond.hlo", "jit_cond"},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(CASES); i++) {
+        rk_program_info info = rk_test_inspect(CASES[i][0]);
+        assert_string_equal(info.name, CASES[i][1]);
+        rk_program_info_cleanup(&info);
+    }
+    rk_program_info info;
+    static const char TEXT[] = "module @jit_step { func.func public @main() { return } }";
+    rk_expect_ok(rk_program_inspect(rk_span_text(TEXT), rk_span_text("mlir"), &info));
+    assert_string_equal(info.name, "jit_step");
+    rk_program_info_cleanup(&info);
+    static const char NAMELESS[] = "module { func.func public @main() { return } }";
+    rk_expect_ok(rk_program_inspect(rk_span_text(NAMELESS), rk_span_text("mlir"), &info));
+    assert_null(info.name);
+    rk_program_info_cleanup(&info);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_name_is_that_of_the_module),
         cmocka_unit_test(roles_are_read_in_all_formats),
         cmocka_unit_test(the_role_of_other_bytes_is_not_known),
     };
