@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cli/diff_view.h"
 #include "cli/fail.h"
 #include "cli/place.h"
@@ -113,6 +115,10 @@ static void print_side(const char *label, const rk_run_summary *s) {
     rk_term_wrap(rk_need_text(&line), 3, 3, rk_term_columns(stdout), stdout);
 }
 
+static bool is_compared(const rk_run_only *item) {
+    return item->nearest && item->diff.cause != RK_CAUSE_FIRST;
+}
+
 static void print_only(const rk_run_only *item, bool compared, const rk_diff_how *how) {
     RK_AUTO(rk_buf) line = {0};
     rk_text_add_printable(&line, rk_span_text(name_of(item)));
@@ -120,7 +126,7 @@ static void print_only(const rk_run_only *item, bool compared, const rk_diff_how
     if (item->request->compiled)
         rk_buf_add_format(&line, "  compiled in %s",
                           rk_text_seconds(item->request->compile_ns).text);
-    if (compared && item->nearest && item->diff.cause != RK_CAUSE_FIRST)
+    if (compared && is_compared(item))
         rk_buf_add_format(&line, "  %s, compared with %.12s of A", rk_cause_name(item->diff.cause),
                           item->nearest->program);
     (void)printf("  ");
@@ -130,7 +136,63 @@ static void print_only(const rk_run_only *item, bool compared, const rk_diff_how
                                 how->stacks, stdout);
 }
 
-static void print_list(const char *title, const rk_run_only_list *list, bool compared,
+// Items to print, the costliest first.
+typedef struct choice {
+    const rk_run_only **items; // owned; the items are borrowed
+    size_t count;
+} choice;
+
+static void choice_cleanup(choice *chosen) {
+    rk_free(chosen->items);
+}
+
+static int by_cost(const void *a, const void *b) {
+    const rk_run_only *x = *(const rk_run_only *const *)a, *y = *(const rk_run_only *const *)b;
+    if (x->request->compile_ns != y->request->compile_ns)
+        return x->request->compile_ns < y->request->compile_ns ? 1 : -1;
+    return x < y ? -1 : x > y; // the items of a list are in the order of their requests
+}
+
+static rk_err *choose(const rk_run_only_list *list, const rk_run_diff *diff,
+                      bool (*is_chosen)(const rk_run_only *item, const rk_run_diff *diff),
+                      choice *out_chosen) {
+    out_chosen->count = 0;
+    out_chosen->items = rk_calloc(list->count ? list->count : 1, sizeof(rk_run_only *));
+    if (!out_chosen->items)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < list->count; i++)
+        if (is_chosen(&list->items[i], diff))
+            out_chosen->items[out_chosen->count++] = &list->items[i];
+    qsort(out_chosen->items, out_chosen->count, sizeof *out_chosen->items, by_cost);
+    return NULL;
+}
+
+static bool is_any(const rk_run_only *item, const rk_run_diff *diff) {
+    (void)item;
+    (void)diff;
+    return true;
+}
+
+static bool is_changed(const rk_run_only *item, const rk_run_diff *diff) {
+    (void)diff;
+    return is_compared(item);
+}
+
+static bool is_new(const rk_run_only *item, const rk_run_diff *diff) {
+    (void)diff;
+    return !is_compared(item);
+}
+
+// Of run A: no program of run B is compared with it.
+static bool is_gone(const rk_run_only *item, const rk_run_diff *diff) {
+    for (size_t i = 0; i < diff->only_after.count; i++)
+        if (is_compared(&diff->only_after.items[i]) &&
+            strcmp(diff->only_after.items[i].nearest->program, item->request->program) == 0)
+            return false;
+    return true;
+}
+
+static void print_list(const char *title, const choice *list, bool compared,
                        const rk_diff_how *how) {
     size_t most = how->all ? SIZE_MAX : SHOWN;
     if (!list->count)
@@ -138,13 +200,29 @@ static void print_list(const char *title, const rk_run_only_list *list, bool com
     (void)printf("\n%s%s%s  %zu program%s\n", rk_style(RK_STYLE_BOLD, stdout), title,
                  rk_style(RK_STYLE_NONE, stdout), list->count, rk_text_plural(list->count));
     for (size_t i = 0; i < list->count && i < most; i++)
-        print_only(&list->items[i], compared, how);
+        print_only(list->items[i], compared, how);
     if (list->count > most)
         (void)printf("  and %zu more: --all shows them\n", list->count - most);
 }
 
-static void print_text(const rk_run_summary *a, const rk_run_summary *b, const rk_run_diff *diff,
-                       const rk_diff_how *how) {
+static rk_err *print_programs(const rk_run_diff *diff, const rk_diff_how *how) {
+    __attribute__((cleanup(choice_cleanup))) choice options = {0};
+    __attribute__((cleanup(choice_cleanup))) choice changed = {0};
+    __attribute__((cleanup(choice_cleanup))) choice gone = {0};
+    __attribute__((cleanup(choice_cleanup))) choice added = {0};
+    RK_TRY(choose(&diff->other_options, diff, is_any, &options));
+    RK_TRY(choose(&diff->only_after, diff, is_changed, &changed));
+    RK_TRY(choose(&diff->only_before, diff, is_gone, &gone));
+    RK_TRY(choose(&diff->only_after, diff, is_new, &added));
+    print_list("with other options", &options, true, how);
+    print_list("changed from A", &changed, true, how);
+    print_list("only in A", &gone, false, how);
+    print_list("only in B", &added, true, how);
+    return NULL;
+}
+
+static rk_err *print_text(const rk_run_summary *a, const rk_run_summary *b, const rk_run_diff *diff,
+                          const rk_diff_how *how) {
     print_side("A", a);
     print_side("B", b);
     (void)printf("\n%zu program%s in both", diff->in_both, diff->in_both == 1 ? " is" : "s are");
@@ -158,12 +236,11 @@ static void print_text(const rk_run_summary *a, const rk_run_summary *b, const r
         rk_diff_view_print_list(&diff->environment, 2, how->all ? SIZE_MAX : ENVIRONMENT_SHOWN,
                                 how->stacks, stdout);
     }
-    print_list("with other options", &diff->other_options, true, how);
-    print_list("only in A", &diff->only_before, false, how);
-    print_list("only in B", &diff->only_after, true, how);
+    RK_TRY(print_programs(diff, how));
     if (!diff->environment.count && !diff->under_other_keys && !diff->only_before.count &&
         !diff->only_after.count)
-        (void)printf("Nothing differs in what the two runs asked for, or where they ran.\n");
+        (void)printf("Nothing differs in what the two runs requested, or where they ran.\n");
+    return NULL;
 }
 
 rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, const char *after,
@@ -180,9 +257,8 @@ rk_err *rk_diff_print_runs(const rk_settings *settings, const char *before, cons
     if (store)
         RK_TRY(rk_corpus_load(store, (rk_corpus_watch){0}, &corpus));
     RK_TRY(rk_diff_runs(&a.run, &b.run, &corpus, &diff));
-    if (json)
-        print_json(&a, &b, &diff, how->stacks);
-    else
-        print_text(&a, &b, &diff, how);
+    if (!json)
+        return print_text(&a, &b, &diff, how);
+    print_json(&a, &b, &diff, how->stacks);
     return NULL;
 }
