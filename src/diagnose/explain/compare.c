@@ -36,100 +36,11 @@ static bool is_final(const choice *best) {
     return best->candidate.known && best->diff.changes <= 1 && !best->diff.elsewhere;
 }
 
-// Returns whether each of two programs has many operations of its own. A size may add operations
-// (an unrolled loop), but it does not replace them.
-static bool are_replaced(const rk_program_diff *diff) {
-    enum { REPLACED_MIN = 8, PARTS_OF_MATCHED = 20 };
-    size_t both = diff->added < diff->removed ? diff->added : diff->removed;
-    return both >= REPLACED_MIN && PARTS_OF_MATCHED * both >= diff->matched;
-}
-
-static bool has_kind(const rk_differences *list, rk_difference_kind kind) {
-    for (size_t i = 0; i < list->cause_count; i++)
-        if (list->items[i].kind == kind)
-            return true;
-    return false;
-}
-
-// Returns whether each of two programs has inputs, operations and functions of its own. A library
-// gives one name to all functions that it wraps.
-static bool are_called_apart(const rk_program_diff *diff, const rk_sketch *a, const rk_sketch *b) {
-    return has_kind(&diff->list, RK_DIFFERENCE_PARAMETER_ADDED) &&
-           has_kind(&diff->list, RK_DIFFERENCE_PARAMETER_REMOVED) && are_replaced(diff) &&
-           rk_have_own_functions(a, b);
-}
-
-static size_t count_inputs(const rk_differences *list, rk_difference_kind kind) {
-    size_t count = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const rk_difference *d = &list->items[i];
-        count += d->kind == kind && d->op && strcmp(d->op, "parameter") == 0;
-    }
-    return count;
-}
-
-// Returns whether two graphs of PyTorch/XLA are of two models, such as the two networks of a GAN:
-// each has inputs of its own, and they return different values. All graphs have one name, and no
-// input has one.
-static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, const rk_sketch *b) {
-    enum { OWN_INPUTS_MIN = 4 };
-    const double same_results_min = 0.8;
-    return count_inputs(list, RK_DIFFERENCE_PARAMETER_ADDED) >= OWN_INPUTS_MIN &&
-           count_inputs(list, RK_DIFFERENCE_PARAMETER_REMOVED) >= OWN_INPUTS_MIN &&
-           rk_same_results(a, b) < same_results_min;
-}
-
-static bool has_names(const rk_sketch *sketch) {
-    for (uint32_t i = 0; i < sketch->input_count; i++)
-        if (sketch->inputs[i].name[0])
-            return true;
-    return false;
-}
-
-static bool has_one_sided(const rk_differences *list, bool added, const char *op,
-                          const char *type) {
-    for (size_t i = 0; i < list->count; i++) {
-        const rk_difference *d = &list->items[i];
-        const char *is = added ? d->after : d->before;
-        if (d->kind == (added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED) &&
-            d->op && strcmp(d->op, op) == 0 && is && strcmp(is, type) == 0)
-            return true;
-    }
-    return false;
-}
-
-// Returns whether the later program may be the derivative of the earlier one: jax.grad outside of
-// jit calls both with one name, on one line, and without names of inputs. The derivative takes
-// values that the function returns for it.
-static bool is_derivative(const rk_differences *list, const rk_sketch *earlier,
-                          const rk_sketch *later) {
-    if (!earlier->is_mlir || !later->is_mlir || has_names(earlier) || has_names(later))
-        return false;
-    for (uint32_t i = 0; i < earlier->result_count; i++)
-        if (has_one_sided(list, false, "result", earlier->results[i].type) &&
-            has_one_sided(list, true, "parameter", earlier->results[i].type))
-            return true;
-    return false;
-}
-
-// Returns whether the candidate is another function of this run, so that other shapes or other
-// inputs do not explain its differences. One line may call several functions, or jit a function
-// that it gets as an argument. Between runs, the source may have been edited as well.
+// Returns whether the candidate is another function of this run. Between runs, the source may have
+// been edited as well.
 static bool is_other_function(const choice *trial, const rk_explained *item) {
-    const rk_known *known = trial->candidate.known;
-    rk_cause cause = trial->diff.diff.cause;
-    if ((cause != RK_CAUSE_SHAPE && cause != RK_CAUSE_PARAMETERS) || !trial->candidate.request ||
-        !known->has_sketch || !item->program->has_sketch)
-        return false;
-    return (cause == RK_CAUSE_SHAPE && are_replaced(&trial->diff.diff)) ||
-           are_called_apart(&trial->diff.diff, &known->sketch, &item->program->sketch) ||
-           (cause == RK_CAUSE_PARAMETERS &&
-            rk_is_read(&known->sketch) != rk_is_read(&item->program->sketch)) ||
-           (rk_explained_is_torch(item) &&
-            are_of_two_models(&trial->diff.diff.list, &known->sketch, &item->program->sketch)) ||
-           is_derivative(&trial->diff.diff.list, &known->sketch, &item->program->sketch) ||
-           rk_are_two_functions(&known->sketch, &item->program->sketch,
-                                cause == RK_CAUSE_PARAMETERS);
+    return trial->candidate.request &&
+           rk_is_other_function(&trial->diff.diff, trial->candidate.known, item);
 }
 
 static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *loaded,

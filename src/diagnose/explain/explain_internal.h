@@ -2,6 +2,7 @@
 #pragma once
 
 #include "diagnose/diff/counterparts.h"
+#include "diagnose/diff/diff.h"
 #include "diagnose/explain/explain.h"
 
 enum { RK_EXPLAIN_STARTS_MAX = 3 };
@@ -73,6 +74,13 @@ RK_HIDDEN bool rk_explain_is_additional(const rk_explainer *e, size_t index);
 // program, changes nothing.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_compare(const rk_explainer *e, size_t index,
                                                   const rk_loaded *loaded, rk_explained *item);
+
+// Returns whether an earlier program of the same run is another function than the item's program,
+// so that other shapes or other inputs do not explain their difference. One line may call several
+// functions, or jit a function that it gets as an argument; a library may give one name to all
+// functions that it wraps. `diff`: from the earlier program to the item's.
+RK_HIDDEN bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
+                                    const rk_explained *item);
 
 // Returns whether one line of the user calls the item and the program that it was compared with, or
 // the line is unknown for both. False if one of the sketches is not known.

@@ -264,6 +264,16 @@ static void inputs_that_were_zeros_are_a_state(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+static void functions_with_other_arguments_are_two_functions(void **state) {
+    explain_two(*state, "applied");
+    assert_int_equal(explanation.items[1].cause, RK_CAUSE_FIRST);
+}
+
+static void two_scans_outside_of_jit_are_two_functions(void **state) {
+    explain_two(*state, "unrolled");
+    assert_int_equal(explanation.items[1].cause, RK_CAUSE_FIRST);
+}
+
 static void a_function_and_its_derivative_are_two_functions(void **state) {
     explain_two(*state, "derivative");
     expect_cause(1, RK_CAUSE_FIRST);
@@ -983,6 +993,8 @@ int main(void) {
         TEST(two_functions_in_a_wrapper_are_two_functions),
         TEST(functions_of_one_factory_have_no_optional_inputs),
         TEST(inputs_that_were_zeros_are_a_state),
+        TEST(functions_with_other_arguments_are_two_functions),
+        TEST(two_scans_outside_of_jit_are_two_functions),
         TEST(a_function_and_its_derivative_are_two_functions),
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(inputs_that_grow_are_not_optional),

@@ -1,0 +1,133 @@
+// Tells versions of one function from different functions of one name.
+#include <string.h>
+
+#include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/operations_internal.h"
+
+// Returns whether each of two programs has many operations of its own. A size may add operations
+// (an unrolled loop), but it does not replace them.
+static bool are_replaced(const rk_program_diff *diff) {
+    enum { REPLACED_MIN = 8, PARTS_OF_MATCHED = 20 };
+    size_t both = diff->added < diff->removed ? diff->added : diff->removed;
+    return both >= REPLACED_MIN && PARTS_OF_MATCHED * both >= diff->matched;
+}
+
+static bool has_kind(const rk_differences *list, rk_difference_kind kind) {
+    for (size_t i = 0; i < list->cause_count; i++)
+        if (list->items[i].kind == kind)
+            return true;
+    return false;
+}
+
+// Returns whether each of two programs has inputs, operations and functions of its own. A library
+// gives one name to all functions that it wraps.
+static bool are_called_apart(const rk_program_diff *diff, const rk_sketch *a, const rk_sketch *b) {
+    return has_kind(&diff->list, RK_DIFFERENCE_PARAMETER_ADDED) &&
+           has_kind(&diff->list, RK_DIFFERENCE_PARAMETER_REMOVED) && are_replaced(diff) &&
+           rk_have_own_functions(a, b);
+}
+
+static size_t count_inputs(const rk_differences *list, rk_difference_kind kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_difference *d = &list->items[i];
+        count += d->kind == kind && d->op && strcmp(d->op, "parameter") == 0;
+    }
+    return count;
+}
+
+// Returns whether two graphs of PyTorch/XLA are of two models, such as the two networks of a GAN:
+// each has inputs of its own, and they return different values. All graphs have one name, and no
+// input has one.
+static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, const rk_sketch *b) {
+    enum { OWN_INPUTS_MIN = 4 };
+    const double same_results_min = 0.8;
+    return count_inputs(list, RK_DIFFERENCE_PARAMETER_ADDED) >= OWN_INPUTS_MIN &&
+           count_inputs(list, RK_DIFFERENCE_PARAMETER_REMOVED) >= OWN_INPUTS_MIN &&
+           rk_same_results(a, b) < same_results_min;
+}
+
+static bool has_names(const rk_sketch *sketch) {
+    for (uint32_t i = 0; i < sketch->input_count; i++)
+        if (sketch->inputs[i].name[0])
+            return true;
+    return false;
+}
+
+static bool has_one_sided(const rk_differences *list, bool added, const char *op,
+                          const char *type) {
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_difference *d = &list->items[i];
+        const char *is = added ? d->after : d->before;
+        if (d->kind == (added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED) &&
+            d->op && strcmp(d->op, op) == 0 && is && strcmp(is, type) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Returns whether the later program may be the derivative of the earlier one: jax.grad outside of
+// jit calls both with one name, on one line, and without names of inputs. The derivative takes
+// values that the function returns for it.
+static bool is_derivative(const rk_differences *list, const rk_sketch *earlier,
+                          const rk_sketch *later) {
+    if (!earlier->is_mlir || !later->is_mlir || has_names(earlier) || has_names(later))
+        return false;
+    for (uint32_t i = 0; i < earlier->result_count; i++)
+        if (has_one_sided(list, false, "result", earlier->results[i].type) &&
+            has_one_sided(list, true, "parameter", earlier->results[i].type))
+            return true;
+    return false;
+}
+
+// The name of the argument of the user's function that an input is a part of: "params" for
+// "params['w'][0]". Empty if inputs have no names.
+static rk_span argument_of(const rk_sketch_value *input) {
+    return rk_span_of(input->name, strcspn(input->name, ".["));
+}
+
+// Returns whether the first program takes an argument that the second one does not have.
+static bool has_own_argument(const rk_sketch *a, const rk_sketch *b) {
+    for (uint32_t i = 0; i < a->input_count; i++) {
+        rk_span argument = argument_of(&a->inputs[i]);
+        bool found = !argument.len;
+        for (uint32_t j = 0; j < b->input_count && !found; j++)
+            found = rk_span_equal(argument_of(&b->inputs[j]), argument);
+        if (!found)
+            return true;
+    }
+    return false;
+}
+
+// Returns whether two lines call functions with other arguments. A library may give one name to all
+// functions that it wraps.
+static bool have_other_arguments(const rk_sketch *a, const rk_sketch *b) {
+    return a->is_mlir && b->is_mlir && !rk_is_same_call(a, b) && has_own_argument(a, b) &&
+           has_own_argument(b, a);
+}
+
+// Returns whether two calls of a primitive outside of jit (jit_scan), whose name does not identify
+// the function, have inputs of their own.
+static bool are_other_primitives(const rk_differences *list, const rk_sketch *later) {
+    return rk_sketch_is_primitive(later) && count_inputs(list, RK_DIFFERENCE_PARAMETER_ADDED) > 0 &&
+           count_inputs(list, RK_DIFFERENCE_PARAMETER_REMOVED) > 0;
+}
+
+static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earlier,
+                              const rk_sketch *later, bool torch) {
+    return rk_is_read(earlier) != rk_is_read(later) ||
+           (torch && are_of_two_models(&diff->list, earlier, later)) ||
+           have_other_arguments(earlier, later) || are_other_primitives(&diff->list, later);
+}
+
+bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
+                          const rk_explained *item) {
+    bool parameters = diff->cause == RK_CAUSE_PARAMETERS;
+    if ((diff->cause != RK_CAUSE_SHAPE && !parameters) || !earlier->has_sketch ||
+        !item->program->has_sketch)
+        return false;
+    const rk_sketch *a = &earlier->sketch, *b = &item->program->sketch;
+    return (!parameters && are_replaced(diff)) || are_called_apart(diff, a, b) ||
+           (parameters && take_other_inputs(diff, a, b, rk_explained_is_torch(item))) ||
+           is_derivative(&diff->list, a, b) || rk_are_two_functions(a, b, parameters);
+}
