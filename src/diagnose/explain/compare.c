@@ -109,6 +109,28 @@ static rk_err *choose(const rk_explainer *e, size_t index, const rk_loaded *load
     return NULL;
 }
 
+static bool has_sketches(const rk_explained *item) {
+    return item->program && item->program->has_sketch && item->nearest && item->nearest->has_sketch;
+}
+
+bool rk_explain_is_reordered(const rk_explained *item) {
+    if (item->cause != RK_CAUSE_STRUCTURE || item->nearest_of || !has_sketches(item))
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    return a->op_count == b->op_count && rk_contained_operations(a, b) >= 1 &&
+           rk_same_types_in_any_order(a, b);
+}
+
+// Inputs of two types that changed places are another order, and no other types.
+static void find_reordered(rk_explained *item) {
+    rk_cause cause = item->cause;
+    if (cause != RK_CAUSE_SHAPE && cause != RK_CAUSE_DTYPE)
+        return;
+    item->cause = RK_CAUSE_STRUCTURE;
+    if (!rk_explain_is_reordered(item))
+        item->cause = cause;
+}
+
 rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                            rk_explained *item) {
     choice best = {.candidate = {.known = NULL}};
@@ -125,20 +147,10 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->accumulates = best.diff.diff.accumulates;
     item->differences = best.diff.diff.list;
     item->libraries = best.diff.libraries;
+    find_reordered(item);
     return NULL;
-}
-
-static bool has_sketches(const rk_explained *item) {
-    return item->program && item->program->has_sketch && item->nearest && item->nearest->has_sketch;
 }
 
 bool rk_explain_is_same_call(const rk_explained *item) {
     return has_sketches(item) && rk_is_same_call(&item->program->sketch, &item->nearest->sketch);
-}
-
-bool rk_explain_is_reordered(const rk_explained *item) {
-    if (item->cause != RK_CAUSE_STRUCTURE || item->nearest_of || !has_sketches(item))
-        return false;
-    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
-    return a->op_count == b->op_count && rk_contained_operations(a, b) >= 1 && rk_same_types(a, b);
 }

@@ -184,6 +184,19 @@ static bool same_values(const rk_sketch_value *a, uint32_t a_count, const rk_ske
     return a_count == b_count;
 }
 
+// Equal for two lists that have the same types in any order.
+static uint64_t sum_types(const rk_sketch_value *values, uint32_t count) {
+    uint64_t sum = count;
+    for (uint32_t i = 0; i < count; i++)
+        sum += rk_hash_span(RK_HASH_SEED, rk_span_text(values[i].type));
+    return sum;
+}
+
+bool rk_same_types_in_any_order(const rk_sketch *a, const rk_sketch *b) {
+    return sum_types(a->inputs, a->input_count) == sum_types(b->inputs, b->input_count) &&
+           sum_types(a->results, a->result_count) == sum_types(b->results, b->result_count);
+}
+
 bool rk_same_types(const rk_sketch *a, const rk_sketch *b) {
     return same_values(a->inputs, a->input_count, b->inputs, b->input_count) &&
            same_values(a->results, a->result_count, b->results, b->result_count);

@@ -33,5 +33,8 @@ RK_HIDDEN double rk_contained_operations(const rk_sketch *a, const rk_sketch *b)
 // Returns whether two programs have inputs and results of the same types.
 RK_HIDDEN bool rk_same_types(const rk_sketch *a, const rk_sketch *b);
 
+// The same, if also the order of the inputs, or of the results, may differ.
+RK_HIDDEN bool rk_same_types_in_any_order(const rk_sketch *a, const rk_sketch *b);
+
 // The share of the results that two programs have in common, by type.
 RK_HIDDEN double rk_same_results(const rk_sketch *a, const rk_sketch *b);

@@ -194,17 +194,25 @@ static void advice_on_an_operation_names_the_call(void **state) {
 // Structure.
 
 // A loop over a set: each process has another order.
-static void another_order_in_another_start_is_no_branch(void **state) {
-    fixture *f = *state;
-    run_fixture_keep_entry(f,
-                           &(fixture_kept){.job = "ordered", .file = 1, .is_of_other_run = true});
-    (void)run_fixture_ask(&f->other, "ordered", 1);
-    ask(f, "ordered", 2);
+static void explain_in_two_starts(fixture *f, const char *job) {
+    run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = 1, .is_of_other_run = true});
+    (void)run_fixture_ask(&f->other, job, 1);
+    ask(f, job, 2);
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+}
+
+static void another_order_in_another_start_is_no_branch(void **state) {
+    explain_in_two_starts(*state, "ordered");
     expect_cause(0, RK_CAUSE_STRUCTURE);
     expect_in(explanation.items[0].advice, "PYTHONHASHSEED=0");
     assert_true(explanation.hidden_branch.known);
     assert_false(explanation.hidden_branch.answer);
+}
+
+static void inputs_that_changed_places_are_another_order(void **state) {
+    explain_in_two_starts(*state, "places");
+    expect_cause(0, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[0].advice, "PYTHONHASHSEED=0");
 }
 
 static void another_order_in_one_start_is_a_branch(void **state) {
@@ -988,6 +996,7 @@ int main(void) {
         TEST(advice_on_a_slice_names_the_position),
         TEST(advice_on_an_operation_names_the_call),
         TEST(another_order_in_another_start_is_no_branch),
+        TEST(inputs_that_changed_places_are_another_order),
         TEST(another_order_in_one_start_is_a_branch),
         TEST(two_functions_have_no_optional_inputs),
         TEST(two_functions_in_a_wrapper_are_two_functions),
