@@ -21,13 +21,24 @@ static bool is_single_value(const char *type) {
     return *type < '0' || *type > '9';
 }
 
+// Returns whether two programs have nearly all operations in common.
+static bool has_nearly_same_operations(const rk_explained *item) {
+    enum { OTHER_MAX = 4 };
+    if (!item->program->has_sketch || !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    uint32_t least = a->op_count < b->op_count ? a->op_count : b->op_count;
+    return a->op_count + b->op_count - 2 * least <= OTHER_MAX &&
+           (1 - rk_contained_operations(a, b)) * least <= OTHER_MAX;
+}
+
 // Returns whether the only difference is an input of one value, which the program adds to
 // something: a sum over the batches of a loop, whose first step had a number in place of the input.
 static bool begins_sum(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool adds = false;
     if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
-        !item->nearest_of || !is_single_value(head->after))
+        !item->nearest_of || !is_single_value(head->after) || !has_nearly_same_operations(item))
         return false;
     for (size_t i = 1; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];

@@ -46,23 +46,46 @@ static bool has_one_tensor(const rk_sketch *sketch) {
     return count == 1;
 }
 
+// Returns whether two graphs compute the same and return another one of their values each: two
+// reads of the results of one call.
+static bool return_other_results(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    return item->cause == RK_CAUSE_STRUCTURE && item->differences.cause_count == 1 && head->op &&
+           strcmp(head->op, "hlo.tuple") == 0 && item->program->sketch.result_count == 1 &&
+           item->nearest->sketch.result_count == 1;
+}
+
+static bool in_one_step(const rk_steps *steps, const rk_explained *item) {
+    uint64_t step = rk_steps_of_compile(steps, item->compile);
+    return step != RK_NO_STEP && step == rk_steps_of_compile(steps, item->nearest_of);
+}
+
+// Returns whether a graph only makes a tensor, such as zeros in eager mode.
+static bool makes_tensor(const rk_sketch *sketch) {
+    enum { OPERATIONS_MAX = 8 };
+    return sketch->input_count == 0 && sketch->op_count <= OPERATIONS_MAX;
+}
+
 // Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
-// with, such as a statistic of each parameter: its only tensor has another rank, or both graphs are
-// reads of one number in the same step. Such reads may also be of two results, such as the loss and
-// the accuracy of an evaluation.
+// with: its only tensor has another rank; or both graphs, in one step, read one number (a statistic
+// of each parameter, or the loss and the accuracy of an evaluation), or make a tensor (the zeros of
+// an optimizer's state).
 static bool is_of_another_tensor(const rk_steps *steps, const rk_explained *item) {
-    bool is_shape = item->cause == RK_CAUSE_SHAPE;
-    if ((!is_shape && item->cause != RK_CAUSE_STRUCTURE) || !item->nearest_of ||
-        !rk_explained_is_torch(item) || !item->program->has_sketch || !item->nearest->has_sketch)
+    bool is_shape = item->cause == RK_CAUSE_SHAPE, is_constant = item->cause == RK_CAUSE_CONSTANT;
+    if (!is_of_program(item->cause) || !item->nearest_of || !rk_explained_is_torch(item) ||
+        !item->program->has_sketch || !item->nearest->has_sketch)
         return false;
     const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
     const rk_difference *head = rk_explained_head(item);
+    if (return_other_results(item))
+        return true;
     if (is_shape && has_one_tensor(one) && has_one_tensor(other) && head &&
         !rk_same_rank(head->before, head->after))
         return true;
-    uint64_t step = rk_steps_of_compile(steps, item->compile);
-    return rk_is_read(one) && rk_is_read(other) && step != RK_NO_STEP &&
-           step == rk_steps_of_compile(steps, item->nearest_of);
+    bool are_reads = !is_constant && rk_is_read(one) && rk_is_read(other);
+    bool are_made =
+        head && head->kind == RK_DIFFERENCE_SHAPE && makes_tensor(one) && makes_tensor(other);
+    return (are_reads || are_made) && in_one_step(steps, item);
 }
 
 rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps) {

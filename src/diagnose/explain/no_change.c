@@ -35,25 +35,27 @@ static size_t count_like_head(const rk_explained *item) {
     return count;
 }
 
+static bool may_take_list(const rk_explained *item) {
+    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && item->nearest_of &&
+           rk_explained_is_torch(item) && !takes_what_was_zero(item) && rk_explained_head(item);
+}
+
 // Returns whether the number of inputs of one type differs from graph to graph of PyTorch/XLA: a
 // list of another length each time, such as the values of an episode. One or two such inputs may be
-// optional ones.
+// optional ones, unless several other graphs differ by more.
 static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
-    enum { INPUTS_MIN = 3 };
-    if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !item->nearest_of ||
-        !rk_explained_is_torch(item) || takes_what_was_zero(item) ||
-        count_like_head(item) < INPUTS_MIN)
-        return false;
-    for (size_t i = 0; i < x->count; i++) {
+    enum { INPUTS_MIN = 3, OTHERS_MIN = 2 };
+    size_t others = 0, linked = 0;
+    for (size_t i = 0; i < x->count && may_take_list(item); i++) {
         const rk_explained *other = &x->items[i];
-        bool is_linked = other->nearest == item->program || item->nearest == other->program ||
-                         other->nearest == item->nearest;
-        if (other != item && other->cause == RK_CAUSE_PARAMETERS && other->nearest_of &&
-            !takes_what_was_zero(other) && is_linked && count_like_head(other) >= INPUTS_MIN &&
-            strcmp(type_of(rk_explained_head(other)), type_of(rk_explained_head(item))) == 0)
-            return true;
+        if (other == item || !may_take_list(other) || count_like_head(other) < INPUTS_MIN ||
+            strcmp(type_of(rk_explained_head(other)), type_of(rk_explained_head(item))) != 0)
+            continue;
+        others++;
+        linked += other->nearest == item->program || item->nearest == other->program ||
+                  other->nearest == item->nearest;
     }
-    return false;
+    return others >= OTHERS_MIN || (linked && count_like_head(item) >= INPUTS_MIN);
 }
 
 // A transition in one direction: the first step creates an optimizer's state, all others take it.

@@ -40,6 +40,20 @@ bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item) {
     return false;
 }
 
+// Returns whether a member of the pattern grew from that graph. The first graph of such a sequence
+// may be compared with a graph that differs in more than a few operations.
+static bool is_grown_from(const rk_members *members, const rk_explained *item) {
+    if (item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_DTYPE)
+        return false;
+    for (size_t i = 0; i < members->count; i++)
+        if (members->items[i] == item)
+            return false;
+    for (size_t i = 0; i < members->count; i++)
+        if (item->program && members->items[i]->nearest == item->program)
+            return true;
+    return false;
+}
+
 static void add_operations(const rk_explained *item, rk_buf *out) {
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const char *op = item->differences.items[i].op, *dot = strchr(op, '.');
@@ -77,6 +91,9 @@ rk_err *rk_find_growing_graphs(rk_explainer *e) {
                 RK_TRY(rk_members_add(&members, &x->items[i]));
         if (members.count < GRAPHS_MIN)
             continue;
+        for (size_t i = 0; i < x->count; i++)
+            if (x->items[i].compile->process == p && is_grown_from(&members, &x->items[i]))
+                RK_TRY(rk_members_add(&members, &x->items[i]));
         RK_TRY(report(e, &members));
         for (size_t i = 0; i < members.count; i++) // no branch became active
             rk_explained_be_first(&x->items[members.items[i] - x->items]);

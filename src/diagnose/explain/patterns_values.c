@@ -141,12 +141,12 @@ static bool is_random_size(const rk_explained *item) {
 static bool may_begin(const rk_explained *item) {
     size_t axis;
     const rk_difference *head = rk_explained_head(item);
-    if (!head || !is_comparable(item))
+    if (!head || !is_comparable(item) ||
+        (head->kind == RK_DIFFERENCE_SHAPE && !rk_only_axis(head->before, head->after, &axis)))
         return false;
     if (item->cause == RK_CAUSE_CONSTANT)
         return !is_random_size(item);
-    return item->cause == RK_CAUSE_SHAPE && rk_only_axis(head->before, head->after, &axis) &&
-           is_family(item->nearest, item->program);
+    return item->cause == RK_CAUSE_SHAPE && is_family(item->nearest, item->program);
 }
 
 rk_err *rk_find_value_patterns(rk_explainer *e) {

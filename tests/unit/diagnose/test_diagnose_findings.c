@@ -114,7 +114,7 @@ static void a_smaller_last_batch_is_padded_or_dropped(void **state) {
 
 static void a_small_batch_of_many_steps_is_no_last_batch(void **state) {
     ask_for_two_batches(*state, 3, 30);
-    expect_in(explanation.items[1].advice, "Pad this argument to one size");
+    expect_in(explanation.items[1].advice, "Otherwise pad this input to one size");
     expect_not_in(explanation.items[1].advice, "last batch");
 }
 

@@ -120,6 +120,38 @@ static void the_state_of_an_optimizer_is_of_the_start(void **state) {
     assert_true(explanation.items[1].is_startup);
 }
 
+static void expect_no_causes(void) {
+    for (size_t i = 0; i < explanation.count; i++)
+        assert_string_equal(rk_cause_name(explanation.items[i].cause), "first");
+}
+
+static void zeros_of_two_shapes_in_one_step_have_no_cause(void **state) {
+    explain(*state, "torch_zeros", 1, 1, 2, 1);
+    expect_no_causes();
+}
+
+// All axes differ, so there is no size that takes one value after another.
+static void zeros_of_two_shapes_are_no_counter(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++) {
+        run_fixture_keep(f, "torch_zeros", i, true);
+        (void)run_fixture_ask(&f->run, "torch_zeros", i);
+    }
+    explain_prepared(f);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "constant");
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
+static void reads_of_loss_and_accuracy_have_no_cause(void **state) {
+    explain(*state, "torch_losses", 1, 1, 2, 1);
+    expect_no_causes();
+}
+
+static void reads_of_two_results_have_no_cause(void **state) {
+    explain(*state, "torch_results", 1, 1, 2, 1);
+    expect_no_causes();
+}
+
 // The numbers of requests are those of one process.
 static void a_later_number_of_another_process_is_not_later(void **state) {
     fixture *f = *state;
@@ -151,6 +183,10 @@ int main(void) {
         TEST(what_only_the_first_step_creates_is_no_alternation),
         TEST(only_what_is_added_to_alternates),
         TEST(the_state_of_an_optimizer_is_of_the_start),
+        TEST(zeros_of_two_shapes_in_one_step_have_no_cause),
+        TEST(zeros_of_two_shapes_are_no_counter),
+        TEST(reads_of_loss_and_accuracy_have_no_cause),
+        TEST(reads_of_two_results_have_no_cause),
         TEST(a_later_number_of_another_process_is_not_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
