@@ -99,9 +99,11 @@ static rk_err *fail_to_enter(const walk *self, int error_number) {
     RK_AUTO(rk_buf) shown = {0};
     add_shown(self, &shown);
     RK_TRY(rk_buf_status(&shown));
-    return rk_error(RK_PERMISSION_DENIED,
-                    "%s is a symbolic link, and none is followed below %s, which may itself be one",
-                    rk_buf_text(&shown), self->top);
+    return rk_error(
+        RK_PERMISSION_DENIED,
+        "%s is a symbolic link, and rekindle follows no links below %s: replace it with a "
+        "folder (only the top folder may be a link)",
+        rk_buf_text(&shown), self->top);
 }
 
 // Opens the folder `part` in place of the current one.
@@ -231,7 +233,7 @@ static rk_err *link_once(const char *top, const char *from, const char *to) {
     RK_TRY(walk_to_parent(&source, O_PATH));
     RK_TRY(walk_to_parent(&target, O_PATH));
     if (rk_sys()->linkat_fn(source.fd, source.part, target.fd, target.part) != 0)
-        return rk_error_errno(errno, "cannot name %s also %s in %s", from, to, top);
+        return rk_error_errno(errno, "cannot make a hard link %s to %s in %s", to, from, top);
     return NULL;
 }
 

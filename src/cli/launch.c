@@ -67,7 +67,8 @@ static rk_err *find_library(const char *name, char **out_path) {
     RK_TRY(rk_self_library(name, out_path, &found));
     if (!found)
         return rk_error(RK_FAILED_PRECONDITION,
-                        "%s is missing or cannot be read: build or install rekindle again, whole",
+                        "%s is missing or cannot be read: the installation is incomplete; build or "
+                        "install all of rekindle again",
                         *out_path);
     return NULL;
 }

@@ -69,7 +69,7 @@ static void hold_standard_streams(void) {
 static int dispatch(int argc, char **argv) {
     if (argc < 2)
         return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
-                                      "what should it do? For instance: rekindle run -- python "
+                                      "no command given; for instance: rekindle run -- python "
                                       "train.py (`rekindle help` lists all commands)"));
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
@@ -84,8 +84,8 @@ static int dispatch(int argc, char **argv) {
     }
     if (name[0] == '-')
         return rk_fail_print(rk_error(RK_INVALID_ARGUMENT,
-                                      "'%s' stands before any command: options follow the command, "
-                                      "as in `rekindle stats --json`",
+                                      "'%s' is an option, but a command must come first, as in "
+                                      "`rekindle stats --json`",
                                       name));
     return is_command(name) && !is_near_verb(name) ? command_without_run(argc, argv)
                                                    : unknown_verb(name);

@@ -145,7 +145,8 @@ static void add_option(rk_buf *out, const rk_opt *option) {
 }
 
 // rk_opt_help says "this text".
-static const rk_opt help = {.name = "help", .letter = 'h', .help = "print this page in short"};
+static const rk_opt help = {
+    .name = "help", .letter = 'h', .help = "print a short form of this page"};
 
 void rk_man_add_verb(const rk_verb *verb, const char *date, rk_buf *out) {
     const rk_opt_usage *usage = verb->usage;

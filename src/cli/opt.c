@@ -125,11 +125,11 @@ bool rk_opt_is_number(const char *argument) {
 
 static rk_err *check_operands(const rk_opt_usage *usage, const rk_opt_operands *operands) {
     if (operands->count < usage->min_operands)
-        return rk_error(RK_INVALID_ARGUMENT, "%s needs more: rekindle %s [OPTION…] %s", usage->verb,
-                        usage->verb, usage->operands);
+        return rk_error(RK_INVALID_ARGUMENT, "%s needs more arguments: rekindle %s [OPTION…] %s",
+                        usage->verb, usage->verb, usage->operands);
     if (operands->count > usage->max_operands)
-        return rk_error(RK_INVALID_ARGUMENT, "%s takes %s: '%s' is one too many", usage->verb,
-                        usage->operands ? usage->operands : "options only",
+        return rk_error(RK_INVALID_ARGUMENT, "%s takes %s: the argument '%s' is one too many",
+                        usage->verb, usage->operands ? usage->operands : "options only",
                         operands->items[usage->max_operands]);
     return NULL;
 }
@@ -169,7 +169,8 @@ rk_err *rk_opt_count(const char *option, const char *text, size_t *out_count) {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0)
-        return rk_error(RK_INVALID_ARGUMENT, "%s takes a number from 1, not '%s'", option, text);
+        return rk_error(RK_INVALID_ARGUMENT, "%s takes a whole number of at least 1, not '%s'",
+                        option, text);
     *out_count = value;
     return NULL;
 }

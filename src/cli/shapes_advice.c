@@ -51,8 +51,8 @@ void rk_shapes_add_recommendation(const rk_shapes_advice *advice, rk_buf *out) {
     size_t sizes = advice->family->member_count;
     if (!rk_shapes_is_worth_it(advice)) {
         rk_buf_add_format(out,
-                          "Leave it: with fewer than %zu sizes, padding would cost more than the "
-                          "compilations that it saves are worth.",
+                          "Do not pad: fewer than %zu sizes would save compilations, but the "
+                          "padding would cost more than that.",
                           sizes);
         return;
     }

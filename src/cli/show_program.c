@@ -31,8 +31,8 @@ static rk_err *print(rk_span code, const char *format, rk_buf *out) {
     rk_err *err = rk_model_read(code, rk_span_text(format), RK_READ_LOCATIONS, &model, &reason);
     if (!err && !model)
         err = rk_error(RK_UNIMPLEMENTED,
-                       "the program, %s of %s, cannot be shown as text (%s): --raw writes it as it "
-                       "came",
+                       "the program, %s of %s, cannot be shown as text (%s): --raw writes its "
+                       "bytes unchanged",
                        rk_text_bytes(code.len).text, name_of_format(code, format), reason);
     if (!err)
         err = rk_program_print(model, &options, out);

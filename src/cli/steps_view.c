@@ -94,11 +94,11 @@ static void print_growth(const rk_process_steps *process, rk_buf *out) {
         return;
     }
     // What was compiled then was not executed, or was executed before.
-    rk_buf_add_text(out, "; compilations ");
+    rk_buf_add_text(out, "; the last compilation was ");
     if (at_end)
         rk_buf_add_text(out, "after the last step");
     else
-        rk_buf_add_format(out, "up to step %" PRIu64, process->last_new);
+        rk_buf_add_format(out, "in step %" PRIu64, process->last_new);
 }
 
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
@@ -109,9 +109,9 @@ void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
         rk_buf_add_format(out, "nothing new after step %" PRIu64 " (%s program%s)",
                           process->flat_after, rk_text_count(all).text, rk_text_plural(all));
     } else if (process->last_new < process->count) {
-        rk_buf_add_format(out, "nothing new since step %" PRIu64 ", of %" PRIu64 " (%s program%s)",
-                          process->last_new, process->count, rk_text_count(all).text,
-                          rk_text_plural(all));
+        rk_buf_add_format(
+            out, "nothing new since step %" PRIu64 ", of %" PRIu64 " steps (%s program%s)",
+            process->last_new, process->count, rk_text_count(all).text, rk_text_plural(all));
     } else {
         rk_buf_add_format(out, "new programs up to the last step (%s program%s)",
                           rk_text_count(all).text, rk_text_plural(all));

@@ -41,10 +41,11 @@ static void add_compiled(rk_buf *out, const rk_run_model *model, const rk_run_to
         rk_buf_add_format(out, " after %s", rk_text_seconds(failed.compile_ns).text);
 }
 
-static const char no_plugin[] = "no PJRT plugin was seen creating a client, nothing to keep";
+static const char no_plugin[] =
+    "no PJRT plugin was seen to create a client, so there is nothing to keep";
 static const char possible_reasons[] =
     " (the built-in CPU backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a "
-    "plugin that is linked in, or that is not looked up with dlsym)";
+    "plugin that is linked in, or whose GetPjrtApi is not looked up with dlsym)";
 void rk_summary_write_no_client(const rk_run_model *model, rk_buf *out) {
     if (model->unwatched_count == 0) {
         rk_buf_add_text(out, model->process_count == 0 ? "no PJRT plugin was seen"
@@ -113,7 +114,7 @@ bool rk_summary_write_unknown(const char *store_directory, const rk_run_model *m
         return false;
     rk_buf_add_text(out, "not known: the journal of this run could not be written");
     if (full)
-        rk_buf_add_format(out, ", the file system of %s is full", store_directory);
+        rk_buf_add_format(out, ", because the file system of %s is full", store_directory);
     return true;
 }
 
@@ -165,7 +166,7 @@ static void add_possible_reasons(int exit_status, rk_buf *out) {
     bool names_plugin =
         rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS") || rk_env_is_set("PJRT_LIBRARY_PATH");
     if (exit_status != 0)
-        rk_buf_add_format(out, "; the command ended with status %d, maybe before it used one",
+        rk_buf_add_format(out, "; the command ended with status %d, maybe before it used a plugin",
                           exit_status);
     if (exit_status == 0 || !names_plugin)
         rk_buf_add_text(out, possible_reasons);

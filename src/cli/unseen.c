@@ -59,8 +59,9 @@ bool rk_unseen_add_reason(const char *command, rk_buf *out) {
             rk_text_add_printable(out, rk_span_text(path));
             rk_buf_add_format(out, " %s", privilege ? privilege : reason);
             if (privilege)
-                rk_buf_add_text(out, ", and what is preloaded is ignored in such a program: start "
-                                     "`rekindle run` as the user that the job runs as");
+                rk_buf_add_text(out, ", so the loader ignores LD_PRELOAD in it: start `rekindle "
+                                     "run` as the user and group that the program changes to, or "
+                                     "use a copy of the program without these rights");
             return true;
         }
         char *next = rk_command_file_find_interpreter(&file);

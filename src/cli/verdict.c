@@ -110,7 +110,7 @@ static void add_stored(const rk_run_model *model, const rk_run_totals *t, const 
     else if (t->stored && t->stored == c->compiled)
         add_kept(t, c, refresh, out);
     if (t->bypassed)
-        rk_buf_add_format(out, " %s cannot be stored: compiled at every start.",
+        rk_buf_add_format(out, " %s cannot be stored: each start compiles again.",
                           rk_text_count(t->bypassed).text);
     if (failed && !readonly)
         rk_buf_add_format(out, " %s %s not stored.", rk_text_count(failed).text, was(failed));
@@ -126,5 +126,5 @@ void rk_verdict_add(const rk_run_model *model, const rk_run_totals *totals, uint
     add_first_sentence(totals, &c, out);
     add_stored(model, totals, &c, lost, out);
     if (totals->compiled > 0 && explain)
-        rk_buf_add_format(out, " `%s` says why.", explain);
+        rk_buf_add_format(out, " `%s` explains the compilations.", explain);
 }

@@ -115,7 +115,8 @@ static bool judge_run(const rk_verify_run *cold, const rk_verify_run *run, rk_bu
         rk_buf_add_format(
             out, "no program was requested in the %s run%s", name,
             run->kind != RK_VERIFY_COLD && rk_verify_requests(cold) > 0
-                ? ", but some were in the cold one: the framework has a cache of its own"
+                ? ", but some were in the cold run: probably the framework used a cache of its "
+                  "own; switch that cache off and verify again"
                 : ": no PJRT plugin was seen, or nothing compiled (the built-in "
                   "CPU backends of JAX and PyTorch/XLA are not plugins)");
     else if (run->kind != RK_VERIFY_COLD && rk_verify_compiled(run) > 0)

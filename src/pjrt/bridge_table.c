@@ -13,8 +13,8 @@ enum {
 // calls it.
 static PJRT_Error *try_get_substitute(void *args) {
     static const char message[] =
-        "rekindle: this plugin looks into the framework's key-value store without waiting, which "
-        "the framework's PJRT API does not have (it came with 0.61); use a newer framework";
+        "rekindle: this plugin calls PJRT_KeyValueTryGetCallback, but the framework's PJRT API is "
+        "older than 0.61 and has no such callback; use a newer framework";
     const PJRT_KeyValueTryGetCallback_Args *asked = args;
     return (*asked->callback_error)(PJRT_Error_Code_UNIMPLEMENTED, message, sizeof message - 1);
 }

@@ -49,7 +49,8 @@ void rk_request_note_extensions(rk_request *r, const PJRT_Extension_Base *start,
 
 static const char *describe_extension(rk_request *r) {
     (void)snprintf(r->extension_reason, sizeof r->extension_reason,
-                   "compiled with an extension of type %d", (int)r->extension->type);
+                   "compiled with an extension that rekindle does not know (type %d)",
+                   (int)r->extension->type);
     return r->extension_reason;
 }
 

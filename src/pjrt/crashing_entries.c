@@ -53,8 +53,8 @@ void rk_crashing_warn(const rk_request *r) {
     rk_warn_once(
         RK_WARNING_DEADLY,
         rk_error(RK_ABORTED,
-                 "%s is compiled instead of loaded: %s died%s%s while loading its stored "
-                 "executable; %s; `rekindle rm %.16s` ends that",
+                 "%s is compiled instead of loaded: %s died%s%s while loading the stored "
+                 "executable; %s; after `rekindle rm %.16s` rekindle stores and loads it again",
                  name, aside && !cause ? "two processes" : "a process", cause ? " of " : "",
                  cause ? cause : "",
                  aside ? "it is not stored again for 30 days" : "the stored executable is replaced",

@@ -48,7 +48,8 @@ static void add_values(rk_buf *out, const PJRT_NamedValue *values, size_t count)
 rk_err *rk_facts_gather_options(const PJRT_Client_Create_Args *args, rk_facts *out_facts) {
     const PJRT_Extension_Base *extension = rk_extensions_unknown(args->extension_start);
     if (extension)
-        return rk_error(RK_UNIMPLEMENTED, "it was created with an extension of type %d",
+        return rk_error(RK_UNIMPLEMENTED,
+                        "it was created with an extension that rekindle does not know (type %d)",
                         (int)extension->type);
     const PJRT_NamedValue *option = args->create_options;
     for (size_t left = args->num_options; left > 0; left--, option = rk_named_value_next(option)) {

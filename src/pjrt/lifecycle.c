@@ -45,11 +45,14 @@ static void at_exit(void) {
     if (runtime->verifier)
         rk_verifier_close(runtime->verifier);
     if (!rk_prefetch_end(runtime, NULL))
-        leave_inside("loading an executable in time; it is left inside it");
+        leave_inside("loading an executable in time; a thread of rekindle stays in the plugin as "
+                     "the process ends");
     if (runtime->publisher && !rk_publisher_close(runtime->publisher, drain_ns))
-        leave_inside("serializing an executable in time; it is not stored");
+        leave_inside("serializing an executable in time; the executable is not stored; a larger "
+                     "REKINDLE_DRAIN_SECONDS gives it more time");
     if (runtime->verifier && !rk_verifier_finish(runtime->verifier, drain_ns))
-        leave_inside("a compilation for REKINDLE_VERIFY in time; it is left inside it");
+        leave_inside("a compilation for REKINDLE_VERIFY in time; a thread of rekindle stays in the "
+                     "plugin as the process ends");
     if (runtime->loads)
         rk_loads_close(runtime->loads);
     if (runtime->flights)
@@ -140,7 +143,7 @@ static void open_store(rk_runtime *runtime) {
                                    runtime->settings->trusted_keys)
               : NULL;
     if (err)
-        rk_warn_once(RK_WARNING_TRUST, rk_err_wrap(err, "entries are not signed, or not trusted"));
+        rk_warn_once(RK_WARNING_TRUST, rk_err_wrap(err, "a key file cannot be used"));
     if (runtime->store)
         rk_err_drop(rk_loads_open(runtime->store, rk_entry_path, &runtime->loads),
                     "then loads are not noted");

@@ -206,20 +206,20 @@ static rk_err *look_up(const rk_key *key, rk_store_lookup *out_lookup) {
 static rk_err *explain(const rk_key *key, rk_err *err, const rk_store_lookup *lookup) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_digest_to_hex(&key->digest, hex);
-    const char *what = "was damaged since";
+    const char *what = "the entry was damaged since";
     rk_code code = RK_DATA_LOSS;
     if (err) {
         what = rk_err_message(err);
         code = rk_err_code(err);
     } else if (lookup->fault == RK_ENTRY_OK) {
-        what = "was removed since";
+        what = "the entry was removed since";
         code = RK_NOT_FOUND;
     }
     rk_err *explained =
         rk_error(code,
                  "rekindle: cannot serialize an executable that was loaded from the store. Its "
-                 "bytes are in the entry %s: %s. The plugin is not asked, because its "
-                 "serialization of a loaded executable may not run. Start the job again: it "
+                 "bytes were in the entry %s: %s. The plugin is not asked, because what a plugin "
+                 "serializes from a loaded executable may fail to run. Start the job again: it "
                  "compiles the program, which can be serialized then",
                  hex, what);
     rk_err_drop(err, "it is in the message");
@@ -264,8 +264,9 @@ PJRT_Error *rk_origin_serialize_hook(rk_plugin *plugin, PJRT_Executable_Serializ
             return plugin->real->PJRT_Executable_Serialize(args);
         return rk_pjrt_error_give(rk_error(
             RK_RESOURCE_EXHAUSTED,
-            "rekindle: there was not enough memory to record which executables were loaded "
-            "from the store; none can be serialized any more. Start the job again"));
+            "rekindle: there was not enough memory to record that an executable was loaded from "
+            "the store, so executables without a record cannot be serialized any more. Start the "
+            "job again"));
     }
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);

@@ -49,7 +49,7 @@ typedef struct rk_request {
     rk_span sent_options;
     int state;                            // of the environment (pjrt/changes_internal.h)
     const PJRT_Extension_Base *extension; // an unknown one that came with the call, or NULL
-    char extension_reason[64];
+    char extension_reason[96];
     rk_program_info info;
     rk_components options;
     rk_key key;

@@ -191,10 +191,11 @@ static void write_missing(const rk_runtime *runtime, const rk_steps_state *state
     else if (warmup->kind == RK_WARMUP_STEPS)
         rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " steps", state->steps, warmup->count);
     else if (warmup->kind == RK_WARMUP_AUTO)
-        rk_buf_add_format(
-            out, "%" PRIu64 " of %d steps in a row, and %" PRIu64 " of %d s, without anything new",
-            state->flat_steps, RK_STRICT_FLAT_STEPS, state->since_growth_ns / NS_PER_S,
-            RK_STRICT_FLAT_SECONDS);
+        rk_buf_add_format(out,
+                          "there was nothing new for %" PRIu64
+                          " of %d steps in a row, and for %" PRIu64 " of %d s",
+                          state->flat_steps, RK_STRICT_FLAT_STEPS,
+                          state->since_growth_ns / NS_PER_S, RK_STRICT_FLAT_SECONDS);
     else if (warmup->kind == RK_WARMUP_COMPILES)
         rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " compilations", state->compiles,
                           warmup->count);
@@ -202,7 +203,7 @@ static void write_missing(const rk_runtime *runtime, const rk_steps_state *state
         rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " s", ran_ns / NS_PER_S,
                           warmup->count / NS_PER_S);
     else
-        rk_buf_add_text(out, "the program did not mark it");
+        rk_buf_add_text(out, "the job did not call rekindle.mark_warm()");
 }
 
 static const char *remedy_of(const rk_runtime *runtime, const rk_steps_state *state) {
@@ -211,9 +212,9 @@ static const char *remedy_of(const rk_runtime *runtime, const rk_steps_state *st
     case RK_WARMUP_STEPS:
         return state->steps == 0 ? "mark the steps with rekindle.step(), or call "
                                    "rekindle.mark_warm() where warm-up is over"
-                                 : "set REKINDLE_WARMUP to fewer steps (\"N steps\"; the first "
-                                   "evaluation is then late), or call rekindle.mark_warm() where "
-                                   "warm-up is over";
+                                 : "set REKINDLE_WARMUP to fewer steps (\"N steps\"; then what the "
+                                   "first evaluation compiles is late), or call "
+                                   "rekindle.mark_warm() where warm-up is over";
     case RK_WARMUP_COMPILES:
         return "set REKINDLE_WARMUP to fewer compilations, or call rekindle.mark_warm() where "
                "warm-up is over";

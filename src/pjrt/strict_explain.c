@@ -71,17 +71,17 @@ void rk_late_settle(uint32_t programs) {
 static const char *remedy_of(rk_cause cause) {
     switch (cause) {
     case RK_CAUSE_SHAPE:
-        return "pad it to sizes that were seen (`rekindle shapes` recommends them)";
+        return "pad the input to sizes that were seen (`rekindle shapes` recommends them)";
     case RK_CAUSE_DTYPE:
-        return "convert it to one type before the call";
+        return "convert the input to one type before the call";
     case RK_CAUSE_CONSTANT:
         return "pass the value as an array, so that it is an input, not a constant";
     case RK_CAUSE_PARAMETERS:
-        return "call it with the same inputs each time";
+        return "call the function with the same inputs each time";
     case RK_CAUSE_OPTIONS:
-        return "compile it with the same options each time";
+        return "compile the function with the same options each time";
     default:
-        return "let this happen during warm-up, or make the same call as during warm-up";
+        return "make this call during warm-up as well, or only make calls that were made then";
     }
 }
 
@@ -95,8 +95,8 @@ static bool explain_known(const rk_request *r, rk_late *late) {
         rk_cause cause = other_options ? RK_CAUSE_OPTIONS : RK_CAUSE_DUPLICATE;
         rk_buf_add_text(&late->cause, rk_cause_name(cause));
         rk_buf_add_text(&late->words, other_options ? "the same program with other compile options"
-                                                    : "this process had it before, and it is not "
-                                                      "in the store");
+                                                    : "this process requested this program before, "
+                                                      "and the program is not in the store");
         rk_buf_add_text(&late->remedy, remedy_of(cause));
         return true;
     }

@@ -168,7 +168,8 @@ static void warn(const rk_runtime *runtime, const verification *v, const char *p
     rk_buf_add_format(
         &text,
         "the stored executable of %s (key %s) is not what the compiler makes of this program: it "
-        "differs in %s. This job continues with it, so check the results of this run; %s. If "
+        "differs in %s. This job continues with the stored executable, so check the results of "
+        "this run; %s. If "
         "REKINDLE_KEY_IGNORE is set, one of its names may change the code: remove it. "
         "REKINDLE_MODE=refresh makes all entries of a job again",
         v->name, hex, parts,

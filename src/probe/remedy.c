@@ -30,9 +30,10 @@ static const char *remedy_for_library(const char *plugin, const char *error) {
 static const char *remedy_for_client(const char *plugin) {
     const char *name = file_name(plugin);
     if (has(name, "tpu"))
-        return "it needs a TPU, which this machine does not have or another process holds; without "
-               "one it can only compile AOT for a topology (where it does not answer, it looks for "
-               "Google Cloud's metadata server: TPU_SKIP_MDS_QUERY=1 spares it that)";
+        return "the plugin needs a TPU; this machine has none, or another process holds it. "
+               "Without a TPU the plugin can only compile AOT for a topology. If it does not "
+               "answer, it may be looking for Google Cloud's metadata server: set "
+               "TPU_SKIP_MDS_QUERY=1";
     if (has(name, "cuda") || has(plugin, "cuda"))
         return "it needs an NVIDIA GPU and its driver (`nvidia-smi` must list it), and the CUDA "
                "libraries of the version it is built for";

@@ -58,7 +58,8 @@ static rk_err *add_remedy(rk_err *cause) {
                         "%s: make it readable for you, or set REKINDLE_DIR to a folder of your own",
                         message);
     if (code == RK_OUT_OF_RANGE)
-        return rk_error(code, "%s: put a text file of at most 1 MiB there, or nothing", message);
+        return rk_error(code, "%s: replace it with a text file of at most 1 MiB, or remove it",
+                        message);
     if (code == RK_INVALID_ARGUMENT) // from a system call: no value is wrong
         return rk_error(RK_FAILED_PRECONDITION, "%s", message);
     return RK_TAKE(owned);
@@ -90,10 +91,11 @@ rk_err *rk_config_read(const char *path, rk_config_fn each, void *context) {
     RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_CONFIG_MAX_BYTES + 1);
     RK_TRY(read_text(path, &text));
     if (text.len && memchr(text.data, '\0', text.len))
-        return rk_error(RK_FAILED_PRECONDITION,
-                        "%s is not a text file (it holds a zero byte): put one of at most 1 MiB "
-                        "there, or nothing",
-                        path);
+        return rk_error(
+            RK_FAILED_PRECONDITION,
+            "%s is not a text file (it holds a zero byte): replace it with a text file of "
+            "at most 1 MiB, or remove it",
+            path);
     rk_span rest = rk_buf_span(&text);
     rk_err *first = NULL;
     for (size_t number = 1; rest.len; number++) {

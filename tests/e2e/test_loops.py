@@ -80,7 +80,7 @@ def test_steps_are_counted(store, program, loop, steps):
     if count is None:
         assert "not known" in shown, shown
     elif steps <= 20 and loop == "plain":
-        assert f"nothing new since step {stats['steps']['last_new']}, of {count} (" in shown, shown
+        assert f"nothing new since step {stats['steps']['last_new']}, of {count} steps (" in shown, shown
 
 
 @pytest.mark.parametrize("program, loop, steps", [job for job in jobs() if is_late(*job[1:])])

@@ -18,7 +18,7 @@ OLD_DEBIAN = Path(os.environ.get("REKINDLE_OLD_DEBIAN") or Path.home() / ".cache
 
 BARE = "own, the same again, no error; no_such_name: an error; table: none\n"
 WATCHED = BARE.replace("own", "replaced", 1)
-NO_PLUGIN = "no PJRT plugin was seen creating a client, nothing to keep"
+NO_PLUGIN = "no PJRT plugin was seen to create a client, so there is nothing to keep"
 SOMEBODY = 12345  # a user without an account
 
 KINDS = {
@@ -165,7 +165,7 @@ class Unseen(ChildCase):
                 if kind in says:
                     self.assertEqual(found, f": {child(kind)} {says[kind]}")
                 else:
-                    ended = "; the command ended with status 7, maybe before it used one"
+                    ended = "; the command ended with status 7, maybe before it used a plugin"
                     self.assertRegex(found, rf"\A{ended} \(the built-in CPU backends of JAX .*\)\Z")
 
     def test_by_its_name_and_in_scripts(self):
@@ -209,8 +209,9 @@ class Unseen(ChildCase):
             if not reached:
                 self.skipTest("no other user can be had here, or none that can reach the temporary directory")
         _, _, stderr = self.start(*prefix, rekindle, "run", "--", programs[0], "--help", REKINDLE_LOG="warn")
-        self.assertIn(f"rekindle: {NO_PLUGIN}: {programs[0]} changes its user as it starts (set-user-ID), and what is "
-                      "preloaded is ignored in such a program: start `rekindle run` as the user that the job runs as\n",
+        self.assertIn(f"rekindle: {NO_PLUGIN}: {programs[0]} changes its user as it starts (set-user-ID), so the "
+                      "loader ignores LD_PRELOAD in it: start `rekindle run` as the user and group that the program "
+                      "changes to, or use a copy of the program without these rights\n",
                       stderr)
         if os.geteuid() == 0:  # set-user-ID changes nothing for root
             self.assertIn(" (the built-in CPU backends", self.said(programs[0], "--help", REKINDLE_DIR=self.place.path + "/own"))

@@ -23,7 +23,7 @@ class Extensions(FaultCase):
     def check_bypass(self, kind):
         event, = self.place.events("compile")
         self.assertEqual(event["outcome"], "bypass")
-        self.assertEqual(event["reason"], f"compiled with an extension of type {kind}")
+        self.assertEqual(event["reason"], f"compiled with an extension that rekindle does not know (type {kind})")
 
     @each_way
     def test_a_known_one_changes_nothing(self, way):

@@ -47,7 +47,7 @@ static void writes_every_section(void **state) {
                         ".TP\n\\fB\\-n\\fR, \\fB\\-\\-dry\\-run\\fR\n"
                         "say what it does; nothing\\(aqs changed\n"
                         ".TP\n\\fB\\-\\-size\\fR \\fISIZE\\fR\n\\&.5 or more\n"
-                        ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nprint this page in short\n"
+                        ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nprint a short form of this page\n"
                         ".SH SEE ALSO\n.BR rekindle (1)\n");
 }
 

@@ -44,12 +44,13 @@ static void what_comes_after_the_last_step_is_no_step(void **state) {
 // It was compiled, and the process ended without an execution; or the program is not a new one.
 static void a_compilation_alone_is_no_new_program(void **state) {
     (void)state;
-    expect_curve(POINTS({1, 4}), 201,
-                 "new programs in step 1 (4 programs); compilations after the last step");
+    expect_curve(
+        POINTS({1, 4}), 201,
+        "new programs in step 1 (4 programs); the last compilation was after the last step");
     expect_curve(POINTS({1, 4}), 115,
-                 "new programs in step 1 (4 programs); compilations up to step 115");
+                 "new programs in step 1 (4 programs); the last compilation was in step 115");
     expect_curve(POINTS({0, 4}), 115,
-                 "no new programs in the steps (4 programs); compilations up to step 115");
+                 "no new programs in the steps (4 programs); the last compilation was in step 115");
 }
 
 static void a_transfer_in_few_steps_has_no_size(void **state) {

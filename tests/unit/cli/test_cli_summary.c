@@ -75,9 +75,9 @@ static void no_plugin_is_said_to_be_none(void **state) {
     const rk_run_model nothing = {0};
     const rk_run_totals none = {0}, warned = {.warning_count = 1};
     static const char text[] =
-        "no PJRT plugin was seen creating a client, nothing to keep (the built-in CPU backends of "
-        "JAX and PyTorch/XLA are not plugins; rekindle does not see a plugin that is linked in, or "
-        "that is not looked up with dlsym)";
+        "no PJRT plugin was seen to create a client, so there is nothing to keep (the built-in CPU "
+        "backends of JAX and PyTorch/XLA are not plugins; rekindle does not see a plugin that is "
+        "linked in, or whose GetPjrtApi is not looked up with dlsym)";
     expect_summary(&nothing, &none, text);
     RK_AUTO(rk_buf) with_warning = RK_BUF_INIT(0);
     rk_buf_add_format(&with_warning, "%s; 1 warning: see `rekindle stats`", text);

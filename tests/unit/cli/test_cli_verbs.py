@@ -141,7 +141,7 @@ class Shapes(Case):
         self.assertEqual(family["recommended"], 4)
         (family,) = self.json("shapes", "--waste", "1")["families"]
         self.assertIsNone(family["recommended"])
-        self.assertIn("Leave it", family["advice"])
+        self.assertIn("Do not pad", family["advice"])
         for wrong in ("0", "x", "-3", "1000000000000"):
             self.refused("shapes", "--multiple", wrong, says="--multiple wants a whole number from 1")
         self.refused("shapes", "--waste", "100", says="--waste wants a whole number from 1 to 99")
@@ -220,7 +220,7 @@ class Run(Case):
     def test_a_job_that_fails_may_have_used_no_plugin_yet(self):
         backends = "the built-in CPU backends"
         said = self.call("run", "--", "sh", "-c", "exit 3").stderr
-        self.assertIn("; the command ended with status 3, maybe before it used one", said)
+        self.assertIn("; the command ended with status 3, maybe before it used a plugin", said)
         self.assertIn(backends, said)
         said = self.call("run", "--", "sh", "-c", "exit 3", variables={"PJRT_LIBRARY_PATH": "/x.so"}).stderr
         self.assertIn("ended with status 3", said)
@@ -321,7 +321,7 @@ class Run(Case):
 
     def test_refusals_come_before_the_command(self):
         touch = ("--", "touch", str(self.folder / "ran"))
-        self.refused("run", says="run needs more: rekindle run [OPTION…] [--] COMMAND")
+        self.refused("run", says="run needs more arguments: rekindle run [OPTION…] [--] COMMAND")
         self.refused("run", "--", says="run needs more")
         self.refused("run", "--jbo", "x", *touch, says="did you mean --job?")
         self.refused("run", "--mode", "fast", *touch, says="REKINDLE_MODE")
@@ -376,7 +376,7 @@ class Without(Case):
     def test_a_config_that_is_no_file(self):
         config = self.store / "config"
         config.mkdir(parents=True, mode=0o700)
-        self.check_without("config is not a regular file: put a text file of at most 1 MiB there")
+        self.check_without("config is not a regular file: replace it with a text file of at most 1 MiB, or remove it")
         self.refused("stats", says="not a regular file", status=1)
         config.rmdir()
         config.symlink_to("nowhere")
@@ -416,7 +416,7 @@ class Without(Case):
             self.check_without("move the installation elsewhere")
         self.program = self.install(self.folder / "incomplete")
         (self.program.parent.parent / "lib" / "librekindle_preload.so").unlink()
-        self.check_without("build or install rekindle again")
+        self.check_without("build or install all of rekindle again")
 
     def test_off_never_fails(self):
         wrong = {"REKINDLE_MODE": "off", "REKINDLE_MAX_SIZE": "x"}
@@ -825,7 +825,7 @@ class Verify(Case):
     def test_nothing_to_prove(self):
         self.assertIn("no PJRT plugin was seen", self.verify("true", status=1).stdout)
         script = f'if [ -e "$REKINDLE_DIR/objects" ]; then "{FIXTURE}" idle; else "{FIXTURE}" cold; fi'
-        self.assertIn("the framework has a cache of its own", self.verify(script, status=1).stdout)
+        self.assertIn("the framework used a cache of its own", self.verify(script, status=1).stdout)
 
     def test_a_store_that_is_kept(self):
         kept = self.scratch.parent / (self.scratch.name + "-kept")
@@ -911,17 +911,17 @@ class Stats(Case):
         self.assertEqual(
             verdict(),
             "3 programs were compiled, in 4.2 s. They were stored: the next start loads them. "
-            "`rekindle explain` says why.",
+            "`rekindle explain` explains the compilations.",
         )
         self.job("warm")
         self.assertEqual(
             verdict(), "Nothing was compiled: all 3 requests were loaded from the store, which saved 4.2 s."
         )
-        self.assertIn("`rekindle explain --run -2` says why", verdict("--run", "-2"))
+        self.assertIn("`rekindle explain --run -2` explains the compilations", verdict("--run", "-2"))
         self.job("left")
         self.assertIn("2 were not stored.", verdict())
         self.job("troubles")
-        self.assertIn("2 cannot be stored: compiled at every start. 1 was not stored.", verdict())
+        self.assertIn("2 cannot be stored: each start compiles again. 1 was not stored.", verdict())
         self.assertIn("3 of 12 requests were loaded from the store, which saved 4.2 s; 9 were compiled", verdict("--all"))
 
     def test_the_head(self):
@@ -1287,7 +1287,7 @@ class Runs(Case):
 
     def test_refusals(self):
         for number in ("0", "x", "-1", "1x"):
-            self.refused("runs", f"--last={number}", says="--last takes a number")
+            self.refused("runs", f"--last={number}", says="--last takes a whole number")
 
 
 class Entries(Case):
@@ -1339,7 +1339,7 @@ class Entries(Case):
         self.assertNotIn("jit_init", text)
         self.assertIn("3 executables", text)
         self.assertIn("The costliest 2 are shown: `rekindle ls --all`", text)
-        self.refused("ls", "-n", "0", says="-n takes a number from 1")
+        self.refused("ls", "-n", "0", says="-n takes a whole number of at least 1")
 
     def test_one_entry(self):
         key = self.keys()["jit_eval"]
@@ -1404,7 +1404,7 @@ class Entries(Case):
         told = self.json("show", key, "--program", "--raw")
         self.assertEqual((told["format"], told["bytes"]), ("MLIR bytecode", 8))
         # These eight bytes are no valid program, so they have no text.
-        self.refused("show", key, "--program", status=1, says="--raw writes it as it came")
+        self.refused("show", key, "--program", status=1, says="--raw writes its bytes unchanged")
         self.refused("show", key, "-o", "x", says="-o and --raw go with --program")
         self.refused("show", key, "--raw", says="-o and --raw go with --program")
         self.refused("show", key, "-pro", "/no/such/folder/x", says="/no/such/folder")
@@ -1413,7 +1413,7 @@ class Entries(Case):
         self.assertIn("not kept", self.ok("show", key))
 
     def test_keys_that_name_nothing(self):
-        self.refused("show", says="show needs more: rekindle show [OPTION…] KEY")
+        self.refused("show", says="show needs more arguments: rekindle show [OPTION…] KEY")
         self.refused("show", "abc", says="at least 4")
         self.refused("show", "xyzzy", says="'xyzzy' is not a key")
         self.refused("show", "../../../etc/passwd", says="is not a key")
@@ -2019,7 +2019,7 @@ class Other(Case):
         self.refused(str(script), says=f"`rekindle run -- {script}`")
         self.refused("", says="there is no command ''")
         self.refused(says="rekindle run -- python train.py")
-        self.refused("--json", "stats", says="options follow the command")
+        self.refused("--json", "stats", says="a command must come first")
         self.refused("\x1b[2J", says="\\x1b[2J")
 
     def test_output_that_is_lost(self):

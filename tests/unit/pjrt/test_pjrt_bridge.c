@@ -119,7 +119,7 @@ static int complaints;
 static PJRT_Error *complain(PJRT_Error_Code code, const char *message, size_t size) {
     assert_int_equal(code, PJRT_Error_Code_UNIMPLEMENTED);
     assert_int_equal(strlen(message), size);
-    assert_non_null(strstr(message, "key-value store"));
+    assert_non_null(strstr(message, "PJRT_KeyValueTryGetCallback"));
     complaints++;
     return NULL;
 }

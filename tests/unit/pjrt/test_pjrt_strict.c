@@ -150,7 +150,7 @@ static void the_end_says_why_strict_mode_never_began(void **state) {
     expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, none, "not known", "rekindle.step()");
     expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, some, "0 of 20 steps in a row", "N steps");
     expect_end(compiles, some, "3 of 9 compilations", "fewer compilations");
-    expect_end(mark, some, "did not mark it", "rekindle.mark_warm()");
+    expect_end(mark, some, "did not call rekindle.mark_warm()", "rekindle.mark_warm()");
     expect_end(seconds, some, "0 of 60 s", "fewer seconds");
 }
 

@@ -43,7 +43,7 @@ static void what_is_right_is_as_ever(void **state) {
 static void a_config_that_cannot_be_read_is_no_wrong_value(void **state) {
     rk_autofree char *config = below(*state, "config");
     assert_null(rk_fs_make_dirs(config, 0700));
-    fixture_expect_without("not a regular file: put a text file");
+    fixture_expect_without("not a regular file: replace it with a text file");
     assert_int_equal(rmdir(config), 0);
     assert_int_equal(symlink("nowhere", config), 0);
     fixture_expect_without("/config is a broken symbolic link: remove it");
