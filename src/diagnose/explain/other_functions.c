@@ -114,10 +114,9 @@ static bool are_other_primitives(const rk_differences *list, const rk_sketch *la
 }
 
 static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earlier,
-                              const rk_sketch *later, bool torch) {
-    return rk_is_read(earlier) != rk_is_read(later) ||
-           (torch && are_of_two_models(&diff->list, earlier, later)) ||
-           have_other_arguments(earlier, later) || are_other_primitives(&diff->list, later);
+                              const rk_sketch *later) {
+    return rk_is_read(earlier) != rk_is_read(later) || have_other_arguments(earlier, later) ||
+           are_other_primitives(&diff->list, later);
 }
 
 bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
@@ -128,6 +127,7 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
         return false;
     const rk_sketch *a = &earlier->sketch, *b = &item->program->sketch;
     return (!parameters && are_replaced(diff)) || are_called_apart(diff, a, b) ||
-           (parameters && take_other_inputs(diff, a, b, rk_explained_is_torch(item))) ||
+           (parameters && take_other_inputs(diff, a, b)) ||
+           (rk_explained_is_torch(item) && are_of_two_models(&diff->list, a, b)) ||
            is_derivative(&diff->list, a, b) || rk_are_two_functions(a, b, parameters);
 }
