@@ -161,8 +161,8 @@ static rk_err *diff(const rk_settings *settings, char **what, const rk_diff_how 
     if (first || second)
         return rk_error(
             RK_INVALID_ARGUMENT,
-            "'%s' is a run, or nothing, and '%s' is a program: a run is compared with "
-            "another one (`rekindle runs` shows them, `rekindle ls` the programs' keys)",
+            "'%s' is no program (perhaps a run), and '%s' is a program: compare two runs "
+            "or two programs (`rekindle runs` shows runs, `rekindle ls` keys of programs)",
             what[first ? 0 : 1], what[first ? 1 : 0]);
     return compare_programs(&p, what, how, json);
 }

@@ -122,8 +122,8 @@ static const rk_opt_usage usage = {
     .summary = "Reads every entry and checks every byte of it; looks for files in wrong places, "
                "leftovers of dead writers, permissions that are too wide, and a wrong usage "
                "account. Exit status 1 if there is damage.",
-    .details = "Damage does no harm to jobs: what is damaged is never loaded, but compiled "
-               "again, and then replaced.\n",
+    .details = "Damage does no harm to jobs: a damaged executable is never loaded. Its program is "
+               "compiled again, and the entry is replaced.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

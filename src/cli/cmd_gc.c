@@ -211,8 +211,8 @@ static rk_err *run(rk_verb_call *call) {
 
 static const rk_opt options[] = {
     RK_OPT_SETTING("max-size", 0, &given.max_size, "REKINDLE_MAX_SIZE", "SIZE",
-                   "how large the store may be, instead of REKINDLE_MAX_SIZE: 20G, 500M; entries "
-                   "used in the last hour are then removed too, last of all"),
+                   "the size limit, instead of REKINDLE_MAX_SIZE: 20G, 500M; entries used in the "
+                   "last hour are removed as well, after all others"),
     RK_OPT_OLDER_THAN(&given.older_than),
     RK_OPT_NAMESPACE(&given.name_space),
     RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "only say what would be removed"),

@@ -25,9 +25,10 @@ static const char details[] =
     "KEY      add a public key to the list of those whose signatures count\n  distrust KEY   take "
     "it off that list\n  list           the signing key and the trusted ones\n\nThe signing key is "
     "the file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; "
-    "--file names another one. KEY is the line that generate and list print (\"ed25519 …\"), its "
-    "64 digits, or, for trust, a file with such lines; for distrust an id or a name as "
-    "well.\n\nThe local store uses all its entries, signed by any key or unsigned. Trust in a key "
+    "--file names another one. KEY is the line that generate and list print (\"ed25519 …\"), or "
+    "its "
+    "64 digits. trust also takes a file with such lines; distrust also takes an id or a "
+    "name.\n\nThe local store uses all its entries, signed by any key or unsigned. Trust in a key "
     "matters for entries from other stores.\n\n  export "
     "REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n  rekindle keys generate --name "
     "build-farm\n";
@@ -306,7 +307,7 @@ static rk_err *run(rk_verb_call *call) {
 
 static const rk_opt options[] = {
     RK_OPT_VALUE("file", 'f', &given.file, "FILE", "the signing key to make, or the list to use"),
-    RK_OPT_VALUE("name", 0, &given.name, "NAME", "what to call the key; else the host's name"),
+    RK_OPT_VALUE("name", 0, &given.name, "NAME", "the name of the key; default: the host's name"),
     RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "trust, distrust: only say what would change"),
     RK_VERB_JSON,
     RK_VERB_DIR,

@@ -314,7 +314,7 @@ static rk_err *run(rk_verb_call *call) {
 }
 
 static const rk_opt options[] = {
-    RK_OPT_VALUE("timeout", 0, &given.timeout, "SECONDS", "give up after that long (120)"),
+    RK_OPT_VALUE("timeout", 0, &given.timeout, "SECONDS", "give up after that many seconds (120)"),
     RK_VERB_JSON,
 };
 

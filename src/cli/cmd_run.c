@@ -26,7 +26,8 @@ static const char details[] =
     "created, 2 for wrong options or settings.\n\nA wrong setting is refused. Where rekindle "
     "cannot "
     "work for another reason (the home or the file config cannot be read, the installation is "
-    "incomplete), one line on stderr says so and the command runs without it. With the mode off it "
+    "incomplete), one line on stderr says so and the command runs without it. With the mode off "
+    "the command "
     "always runs.\n\nSignals that are sent to rekindle are passed on to the command, except those "
     "that the terminal sends to both.\n\n  rekindle run -- python train.py --steps 100\n  rekindle "
     "run --mode readonly -- python serve.py\n";
@@ -237,7 +238,7 @@ static const rk_opt options[] = {
     RK_OPT_SETTING("mode", 0, &mode, "REKINDLE_MODE", "MODE",
                    "readwrite, readonly, refresh or off"),
     RK_OPT_SETTING("job", 0, &job, "REKINDLE_JOB", "JOB",
-                   "what counts as the same job; else derived from the command"),
+                   "the name of the job; default: derived from the command"),
     RK_OPT_SETTING("log", 0, &log_level, "REKINDLE_LOG", "LEVEL",
                    "error (not even the summary), warn, info or debug"),
 };

@@ -75,16 +75,23 @@ static rk_err *take_facts(rk_span code, rk_span format, rk_program_facts *facts,
     return NULL;
 }
 
-rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info) {
+static rk_err *inspect(rk_span code, rk_span format, rk_program_info *info) {
     RK_AUTO(rk_program_facts) facts;
     rk_traits traits = {0};
-    *out_info = (rk_program_info){0};
-    RK_TRY(take_facts(code, format, &facts, out_info));
+    RK_TRY(take_facts(code, format, &facts, info));
     if (facts.has_traits)
         traits = facts.traits;
     else
         RK_TRY(find_traits(code, format, &traits));
-    return rk_traits_describe(&traits, &out_info->uncacheable);
+    return rk_traits_describe(&traits, &info->uncacheable);
+}
+
+rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info) {
+    *out_info = (rk_program_info){0};
+    rk_err *err = inspect(code, format, out_info);
+    if (err)
+        rk_program_info_cleanup(out_info);
+    return err;
 }
 
 void rk_program_info_cleanup(rk_program_info *info) {

@@ -36,7 +36,7 @@ typedef struct rk_program_info {
 
 // `code` and `format` are the fields of PJRT_Program ("mlir", "hlo", "hlo_with_config"; programs of
 // other formats are opaque bytes). Accepts any bytes. Takes linear time. Fails only with
-// RK_RESOURCE_EXHAUSTED.
+// RK_RESOURCE_EXHAUSTED; then `*out_info` owns nothing.
 RK_NODISCARD rk_err *rk_program_inspect(rk_span code, rk_span format, rk_program_info *out_info);
 void rk_program_info_cleanup(rk_program_info *info);
 

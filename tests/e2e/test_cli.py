@@ -111,7 +111,7 @@ def test_diff_of_runs(warmed, tmp_path):
     assert both["environment"] == []
     assert "Nothing differs" in store.cli("diff", cold, warm).stdout
     refused = store.cli("diff", cold, "ab12", status=2)
-    assert "a run is compared with another one" in refused.stderr
+    assert "compare two runs or two programs" in refused.stderr
 
     other = harness.Store(tmp_path / "store")
     other.start("kinds.py", "train")

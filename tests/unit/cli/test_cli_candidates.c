@@ -59,7 +59,7 @@ static void describes_in_one_clause(void **state) {
     RK_AUTO(rk_buf) out = RK_BUF_INIT(0);
     char verb[] = "run", option[] = "--jo", *words[] = {verb, option};
     rk_candidates_add(&rk_verbs, words, 2, &out);
-    assert_string_equal(rk_buf_text(&out), "--job\twhat counts as the same job\n");
+    assert_string_equal(rk_buf_text(&out), "--job\tthe name of the job\n");
     rk_buf_clear(&out);
     char help[] = "--he", *more[] = {verb, help};
     rk_candidates_add(&rk_verbs, more, 2, &out);
