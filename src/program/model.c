@@ -256,5 +256,6 @@ void rk_model_count_opaque(rk_model *model, const char *static_reason) {
 rk_err *rk_model_status(const rk_model *model) {
     if (!model->out_of_memory)
         return NULL;
-    return rk_error(RK_RESOURCE_EXHAUSTED, "a program needs more memory than its size allows");
+    return rk_error(RK_RESOURCE_EXHAUSTED,
+                    "reading the program takes more memory than rekindle allows for its size");
 }

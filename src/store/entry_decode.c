@@ -7,7 +7,7 @@ const char *rk_entry_fault_text(rk_entry_fault fault) {
     case RK_ENTRY_OK:
         return "sound";
     case RK_ENTRY_TRUNCATED:
-        return "shorter than it says";
+        return "truncated";
     case RK_ENTRY_NOT_AN_ENTRY:
         return "not an entry";
     case RK_ENTRY_UNKNOWN_VERSION:

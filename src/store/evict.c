@@ -100,7 +100,7 @@ static rk_err *visit_file(void *context, const char *name) {
     if (rk_sys()->fstatat_fn(self->fd, name, &info) != 0) {
         if (errno == ENOENT)
             return NULL; // removed since it was listed
-        return rk_error_errno(errno, "cannot stat %s in a folder %s of the store", name,
+        return rk_error_errno(errno, "cannot stat %s in the folder %s of the store", name,
                               self->digits);
     }
     if (!S_ISREG(info.st_mode))

@@ -185,7 +185,8 @@ rk_err *rk_store_gc(rk_store *store, const rk_gc_options *options, rk_gc_report 
         RK_TRY(rk_gc_lock_wait(store, WAIT_MS, &lock));
         if (!lock.store)
             return rk_error(RK_UNAVAILABLE,
-                            "another process has been collecting in %s for %d seconds",
+                            "another process is removing entries from %s and has not finished "
+                            "within %d seconds: try again later",
                             store->directory, WAIT_MS / 1000);
         rk_last_use_trim_clock(store);
         sweep(store);

@@ -22,7 +22,7 @@ static rk_err *check_version(const rk_store *store, const char *version) {
     if (len == 1 && version[0] == '1')
         return NULL;
     return rk_error(RK_FAILED_PRECONDITION,
-                    "%s is a store of version \"%.*s\" (its file " RK_MARKER_NAME
+                    "%s is a store of version \"%.*s\" (according to its file " RK_MARKER_NAME
                     "), and this rekindle supports only version 1: use the rekindle that made it, "
                     "or point REKINDLE_DIR at another folder",
                     store->directory, (int)(len < 20 ? len : 20), version);

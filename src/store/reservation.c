@@ -189,9 +189,9 @@ static rk_err *tidy(rk_store *store) {
 
 static rk_err *refuse(const rk_store *store, uint64_t bytes, uint64_t limit) {
     return rk_error(RK_OUT_OF_RANGE,
-                    "the store %s is full: of its %llu MB nothing can go for an entry of %llu KB, "
-                    "since it is pinned, was used in the last hour, or saves more seconds for its "
-                    "size; raise REKINDLE_MAX_SIZE",
+                    "the store %s is full: of its %llu MB not enough can be evicted for a new "
+                    "entry of %llu KB, since the entries in the store are pinned, were used in the "
+                    "last hour, or save more compile time for their size; raise REKINDLE_MAX_SIZE",
                     store->directory, (unsigned long long)(limit / 1000000),
                     (unsigned long long)(bytes / 1000));
 }

@@ -56,9 +56,10 @@ static rk_err *check_prefix(const char *prefix) {
     size_t len = strlen(prefix);
     if (len < RK_STORE_MIN_PREFIX_DIGITS || len > RK_DIGEST_HEX_CHARS ||
         strspn(prefix, "0123456789abcdef") != len)
-        return rk_error(RK_INVALID_ARGUMENT,
-                        "\"%s\" is not a key: give %d to %d of its lower-case hex digits", prefix,
-                        (int)RK_STORE_MIN_PREFIX_DIGITS, (int)RK_DIGEST_HEX_CHARS);
+        return rk_error(
+            RK_INVALID_ARGUMENT,
+            "\"%s\" is not a key: give the first %d to %d lower-case hex digits of a key", prefix,
+            (int)RK_STORE_MIN_PREFIX_DIGITS, (int)RK_DIGEST_HEX_CHARS);
     return NULL;
 }
 

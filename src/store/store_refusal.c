@@ -18,9 +18,10 @@ rk_err *rk_store_check_accepts(const rk_store *store) {
                         store->directory);
     if (rk_store_accepts(store))
         return NULL;
-    return rk_error_errno(atomic_load(&store->refused_errno),
-                          "the store %s could not be written before, and is not tried again now",
-                          store->directory);
+    return rk_error_errno(
+        atomic_load(&store->refused_errno),
+        "an earlier write to the store %s failed, and rekindle does not try again now",
+        store->directory);
 }
 
 bool rk_store_note_refusal(rk_store *store, const rk_err *err) {

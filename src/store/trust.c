@@ -137,7 +137,8 @@ static rk_err *take_secret(void *context, const char *path, size_t number, const
     secret_file *file = context;
     uint8_t seed[RK_SIGN_SEED_BYTES];
     if (file->found)
-        return rk_error(RK_INVALID_ARGUMENT, "%s:%zu: a second key, where one is expected", path,
+        return rk_error(RK_INVALID_ARGUMENT,
+                        "%s:%zu: a second signing key: the file may contain only one", path,
                         number);
     file->found = words->count >= 2 && rk_span_is(words->words[0], secret_word) &&
                   take_hex(words->words[1], seed) && take_name(words, file->key->public_key.name);

@@ -203,6 +203,11 @@ static bool same_type(const rk_sketch_value *a, const rk_sketch_value *b, bool *
     return strcmp(a->type, b->type) == 0;
 }
 
+// PyTorch/XLA gives its inputs no names.
+static const char *shown_name(const rk_sketch_value *input) {
+    return *input->name ? input->name : "of the program";
+}
+
 static bool classify_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_verdict *verdict) {
     RK_AUTO(rk_buf) words = {0};
     bool is_dtype = false, more = b->input_count > a->input_count,
@@ -213,15 +218,16 @@ static bool classify_inputs(const rk_sketch *a, const rk_sketch *b, rk_quick_ver
            same_type(&a->inputs[i], &b->inputs[i], &is_dtype))
         i++;
     if (more && i < b->input_count)
-        rk_buf_add_format(&words, "input %s added: %s", b->inputs[i].name, b->inputs[i].type);
+        rk_buf_add_format(&words, "input %s added: %s", shown_name(&b->inputs[i]),
+                          b->inputs[i].type);
     else if (less && i < a->input_count)
-        rk_buf_add_format(&words, "input %s removed: %s", a->inputs[i].name, a->inputs[i].type);
+        rk_buf_add_format(&words, "input %s removed: %s", shown_name(&a->inputs[i]),
+                          a->inputs[i].type);
     else if (a->result_count != b->result_count)
         rk_buf_add_format(&words, "%u results instead of %u", b->result_count, a->result_count);
     else if (i < a->input_count && i < b->input_count)
-        rk_buf_add_format(&words, "input %s: %s → %s",
-                          *b->inputs[i].name ? b->inputs[i].name : "of the program",
-                          a->inputs[i].type, b->inputs[i].type);
+        rk_buf_add_format(&words, "input %s: %s → %s", shown_name(&b->inputs[i]), a->inputs[i].type,
+                          b->inputs[i].type);
     else
         return false;
     bool counts = more || less || a->result_count != b->result_count;
@@ -255,7 +261,7 @@ static void classify_inside(const rk_quick_program *a, const rk_quick_program *b
         rk_buf_add_format(&words, "constant: %s → %s", a->literals[i].text, b->literals[i].text);
         place_at_item(verdict, b, b->literals[i].item);
     } else {
-        rk_buf_add_text(&words, "a size, a sharding or another attribute inside of it");
+        rk_buf_add_text(&words, "a size, a sharding or another attribute inside the program");
         place_at_call(verdict, &b->sketch);
     }
     set_verdict(verdict, RK_CAUSE_CONSTANT, &words);

@@ -46,10 +46,10 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
     // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
-        return "A number from Python makes the sizes inside this program. If these sizes are "
-               "intended, there is nothing to fix: each program is compiled once and stored. "
-               "Otherwise round the number up to one upper bound, or to a few fixed sizes "
-               "(buckets), and mask the rest.";
+        return "A Python number determines sizes inside this program. If these sizes are intended, "
+               "there is nothing to fix: each program is compiled once and stored. Otherwise round "
+               "the number up to one upper bound, or to a few fixed sizes (buckets), and mask the "
+               "rest.";
     return torch ? "A Python number is part of the graph: make it a tensor on the device "
                    "(register_buffer, or torch.tensor(value, device=…)), updated in place."
                  : "A Python number is part of the program: pass it as an argument of the jitted "
@@ -159,24 +159,25 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
         return "Set flags and variables in one place for all runs of the job. If one of them does "
                "not change the generated code, REKINDLE_KEY_IGNORE leaves it out of the key.";
     case RK_CAUSE_TOOLCHAIN:
-        return "With another version, everything is compiled once: pin the versions, or fill the "
-               "store before the job starts.";
+        return "After a change of version, every program is compiled again, once: pin the "
+               "versions, or fill the store before the job starts.";
     case RK_CAUSE_DEVICE:
-        return "On another kind of machine, or with other devices, everything is compiled once: "
-               "use the same kind and number of them.";
+        return "On another kind of machine, or with other devices, every program is compiled "
+               "again, once: use the same kind of machine, and the same kind and number of "
+               "devices.";
     case RK_CAUSE_DUPLICATE:
         if (item->is_eager)
-            return "This is a single operation outside of any jitted function, which the framework "
-                   "requested again: after jax.clear_caches(), or for a value of another kind "
-                   "(weakly typed, committed) that has the same program. Inside a jitted function, "
-                   "the operation has no program of its own.";
+            return "This is a single operation outside of any jitted function. The framework "
+                   "requested its program again: after jax.clear_caches(), or for a value of "
+                   "another kind (weakly typed, committed) that has the same program. Inside a "
+                   "jitted function, the operation has no program of its own.";
         return torch ? "The framework had lost this program: raise its cache size "
                        "(XLA_COMPILATION_CACHE_SIZE), and trace the same graph in the same "
                        "order each time."
                      : "The framework had lost this program, or traced it for another function, "
-                       "such as that of a new model: jit once, outside of the loop, not a new "
-                       "lambda, closure or functools.partial at each call; do not clear JAX's "
-                       "caches.";
+                       "such as the function of a new model: jit one function once, outside of the "
+                       "loop. Do not jit a new lambda, closure or functools.partial at each call, "
+                       "and do not clear JAX's caches.";
     case RK_CAUSE_EVICTED:
         return item->removal == RK_REMOVAL_COLLECTED
                    ? "`rekindle gc` removed it: give gc a larger size, or keep the entry with "
@@ -186,20 +187,20 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
     case RK_CAUSE_REMOVED:
         return item->removal == RK_REMOVAL_BY_HAND
                    ? "Somebody removed it with `rekindle rm`. It is stored again now."
-                   : "It was stored, and rekindle has no record that it evicted it: somebody or "
-                     "another program removed the file. It is stored again now.";
+                   : "The executable was stored, and rekindle has no record of its eviction: "
+                     "somebody or another program removed the file. It is stored again now.";
     case RK_CAUSE_DAMAGED:
         return "The entry could not be used and was replaced: `rekindle fsck` checks the others.";
     case RK_CAUSE_UNCACHEABLE:
         if (item->was_lost)
-            return "It was compiled before and not stored: the process ended during the write, "
-                   "by os._exit or a signal. Let it exit normally, or keep it alive for a moment. "
-                   "Otherwise later starts compile it again.";
+            return "The program was compiled before and not stored: the process ended during the "
+                   "write, by os._exit or a signal. Let the process exit normally, or keep it "
+                   "alive for a moment. Otherwise later starts compile the program again.";
         return item->compile->outcome == RK_OUTCOME_BYPASS
                    ? "It is compiled at every start: take callbacks and debugging prints out of "
                      "it, or move them into a function of their own."
-                   : "It was compiled before and not stored: see `rekindle stats` of that run, "
-                     "REKINDLE_MODE and REKINDLE_MIN_COMPILE_SECONDS.";
+                   : "It was compiled before and not stored: see `rekindle stats` of that run, and "
+                     "check REKINDLE_MODE and REKINDLE_MIN_COMPILE_SECONDS.";
     case RK_CAUSE_FAILED:
         return failed_advice(item);
     case RK_CAUSE_FIRST:
@@ -258,7 +259,7 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
         rk_buf_add_text(
             text, is_number ? " that takes the number as an array (jnp.asarray(value))."
                   : moves   ? ", or index an array of NumPy (np.asarray), which compiles nothing."
-                            : ", or call it with one size and use a part of the result.");
+                          : ", or call the operation with one size and use a part of the result.");
     }
 }
 
@@ -268,8 +269,8 @@ static void advise_on_own_call(const rk_explained *item, rk_buf *text) {
                                                             : "the same settings and numbers";
     rk_buf_add_format(
         text,
-        "Two lines of the source run this function, or two functions of this name, and each has a "
-        "program of its own, such as for training and evaluation. Both are compiled once and "
+        "Two lines of the source call this function, or call two functions of this name. Each line "
+        "has a program of its own, as with training and evaluation. Both are compiled once and "
         "stored. If this is intended, there is nothing to fix; otherwise pass %s on both lines.",
         what);
 }

@@ -124,11 +124,10 @@ static const char *torch_advice(const rk_explained *item) {
                "to fix: each is compiled once and stored. Otherwise do the same in each step, "
                "and select between the results (torch.where).";
     if (has_only_results(item))
-        return "The programs return different values: in some steps, a tensor still exists at "
-               "torch_xla.sync() that others have dropped, such as a loss for a log. If this is "
-               "intended, there is nothing to fix: each is compiled once and stored. Otherwise "
-               "keep the "
-               "same tensors in each step.";
+        return "The programs return different values: a tensor, such as a loss for a log, still "
+               "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
+               "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "
+               "tensors in each step.";
     return "One of the two programs has an input that the other does not have. If they are two "
            "parts of the job, such as training and evaluation, there is nothing to fix: each is "
            "compiled once and stored. Otherwise always pass this input, with a neutral value where "
@@ -168,9 +167,9 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
                "call takes them: two programs, compiled and stored once. This belongs to the start "
                "of the job, and there is nothing to fix.";
     if (item->accumulates)
-        return torch ? "Gradients are created in one step and accumulated in the next: "
-                       "optimizer.zero_grad(set_to_none=False), or one compiled region around the "
-                       "whole accumulation."
+        return torch ? "Gradients are created in one step and accumulated in the next: use "
+                       "optimizer.zero_grad(set_to_none=False), or put the whole accumulation into "
+                       "one compiled region."
                      : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
                        "instead of None, or accumulate within one jitted function (lax.scan).";
     return torch ? torch_advice(item) : jax_advice(item);
@@ -207,10 +206,10 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
     else
         rk_buf_add_text(text, "a line that is not known");
     rk_buf_add_text(
-        text, torch ? ", such as zeros that are made on the device before an inner loop. Make it "
-                      "an input of each step: create it with at least one dimension on the host "
-                      "and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
-                      "torch_xla.sync() right after it is created. zero_() makes it a constant "
-                      "again."
-                    : ". Pass it as an argument of the same type at every call.");
+        text,
+        torch ? ". Zeros that are made on the device before an inner loop are such a constant. "
+                "Make the constant an input of each step: create it with at least one dimension on "
+                "the host and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
+                "torch_xla.sync() right after it is created. zero_() makes it a constant again."
+              : ". Pass it as an argument of the same type at every call.");
 }

@@ -29,10 +29,10 @@ static void describe(const rk_members *members, const rk_explained *worst, rk_pa
         rk_buf_add_format(&text->summary, "; these blocks were found in %zu more program%s",
                           members->count - 1, members->count == 2 ? "" : "s");
     rk_buf_add_format(&text->summary,
-                      ") repeats the same block of %u operations %u times, one after the other, "
-                      "%.0f %% of its operations: equal layers, or the iterations of a loop that "
-                      "is unrolled. Each repetition is compiled. The seconds shown are a part of "
-                      "the compile times of these programs",
+                      ") repeats the same block of %u operations %u times, one after the other. "
+                      "The repetitions are %.0f %% of the program's operations; they are equal "
+                      "layers, or the iterations of an unrolled loop. Each repetition is compiled. "
+                      "The seconds shown are a part of the compile times of these programs",
                       blocks->op_count, blocks->count, 100 * blocks->share);
     if (blocks->custom_kernel)
         rk_buf_add_text(&text->advice,
@@ -40,13 +40,13 @@ static void describe(const rk_members *members, const rk_explained *worst, rk_pa
     rk_buf_add_text(
         &text->advice,
         torch
-            ? "It is a loop in Python, equal layers, or a layer that PyTorch unrolls by itself, "
-              "such as nn.LSTM over its time steps: fewer time steps then give fewer blocks. For "
-              "layers or a loop of your own, a scan compiles the block once "
-              "(torch_xla.experimental.scan.scan; if the blocks are layers of a model: "
-              "torch_xla.experimental.scan_layers.scan_layers). Its conditions: all "
-              "blocks have the same shapes and structure, contain no Pallas kernel, and write no "
-              "buffers (BatchNorm writes some). Compare the time of a step, too."
+            ? "The blocks come from a loop in Python, from equal layers, or from a layer that "
+              "PyTorch unrolls by itself, such as nn.LSTM over its time steps; in the last case, "
+              "fewer time steps give fewer blocks. For layers or a loop of your own, a scan "
+              "compiles the block once (torch_xla.experimental.scan.scan; if the blocks are layers "
+              "of a model: torch_xla.experimental.scan_layers.scan_layers). Conditions: all blocks "
+              "have the same shapes and structure, contain no Pallas kernel, and write no buffers "
+              "(BatchNorm writes some). Compare the time of a step, too."
             : "For a loop of your own, jax.lax.scan or jax.lax.fori_loop compiles the block once. "
               "If the blocks are layers of a model: scan over stacked parameters (Flax: "
               "nn.scan, nnx.scan; Haiku: hk.layer_stack). Conditions: all blocks have the same "

@@ -172,7 +172,7 @@ static void describe(const pieces *list, const rk_run_process *process, bool is_
                       "step",
                       list->count);
     if (reads >= 0.5)
-        rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", reads);
+        rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", reads);
     if (is_batch) {
         rk_buf_add_text(&text->advice,
                         "They run before the step, as those of an input pipeline do. Prepare the "

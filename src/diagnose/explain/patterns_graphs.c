@@ -342,7 +342,7 @@ static void describe(const graphs *list, rk_pattern_text *text) {
     rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
                       list->executions);
     if (list->reads >= 0.5)
-        rk_buf_add_format(&text->summary, ", with %.1f reads to the host in each", list->reads);
+        rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", list->reads);
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph: keep the numbers on the device (torch.where instead of if), read "

@@ -73,10 +73,10 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
     add_operations(first, &text.summary);
     rk_buf_add_text(&text.summary, ")");
     rk_buf_add_text(&text.advice,
-                    "Something is computed further in each iteration of a loop, such as a sum or "
-                    "the state of the random numbers, and is executed only as a part of the next "
-                    "graph that a read (.item(), .cpu(), print, if) executes. Call "
-                    "torch_xla.sync() in each iteration.");
+                    "Each iteration of a loop adds operations to a value, such as a sum or the "
+                    "state of the random numbers, but does not execute them. They wait until a "
+                    "read (.item(), .cpu(), print, if) executes a graph, and are a part of that "
+                    "graph. Call torch_xla.sync() in each iteration.");
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text,
                           head ? head->file : NULL, head ? head->line : 0);
 }

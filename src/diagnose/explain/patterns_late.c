@@ -239,13 +239,14 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
         rk_buf_add_text(&text->summary, " (its ");
         add_lines(group, count, 1, &text->summary);
         rk_buf_add_text(&text->summary, ")");
-        rk_buf_add_format(&text->advice,
-                          "If %s only calculates, compile it as one program: %s(%s).%s Otherwise "
-                          "put what it calculates into a function of its own, and jit that.",
-                          called->function, jit, called->function,
-                          strcmp(jit, "jax.jit") == 0
-                              ? " Bind arguments that are not arrays with functools.partial."
-                              : "");
+        rk_buf_add_format(
+            &text->advice,
+            "If %s only calculates, compile it as one program: %s(%s).%s If it does other things "
+            "as well, put what it calculates into a function of its own, and jit that.",
+            called->function, jit, called->function,
+            strcmp(jit, "jax.jit") == 0
+                ? " Bind arguments that are not arrays with functools.partial."
+                : "");
         return;
     }
     if (in == SAME_LINE && calls_library(group, count) && runs_steps(e, group)) {
@@ -262,10 +263,10 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
         add_lines(group, count, 0, &text->summary);
     bool is_script = is_in_script(group);
     rk_buf_add_format(
-        &text->advice, "Put what %s calculate%s into %s, so that it is one program%s%s.", what,
+        &text->advice, "Put what %s calculate%s into %s, so that %s one program%s.", what,
         in == SAME_LINE ? "s" : "",
         is_script && in == SAME_FUNCTION ? "functions, and jit those" : "a function, and jit that",
-        is_script && in == SAME_FUNCTION ? " each" : "",
+        is_script && in == SAME_FUNCTION ? "each is" : "it is",
         calls_library(group, count) ? ", if the library that is called allows it"
                                     : "; or read the values first (jax.device_get) and calculate "
                                       "with NumPy on the host, which compiles nothing");

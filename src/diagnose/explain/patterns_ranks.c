@@ -66,9 +66,10 @@ static rk_err *add_divergence(rk_explainer *e, const size_t processes[2], const 
     const rk_run_compile *named = a ? a : b;
     const rk_sketch_line *place = place_of_request(e, named);
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    rk_buf_add_format(&text.summary, "ranks %u and %u differ from their program %zu on: ",
-                      e->run->processes[processes[0]].rank, e->run->processes[processes[1]].rank,
-                      at + 1);
+    rk_buf_add_format(
+        &text.summary,
+        "ranks %u and %u request different programs, beginning with program %zu of each rank: ",
+        e->run->processes[processes[0]].rank, e->run->processes[processes[1]].rank, at + 1);
     if (a && b)
         rk_buf_add_format(&text.summary, "%s is not the same in both", named->name);
     else

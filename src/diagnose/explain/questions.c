@@ -88,7 +88,8 @@ static void write_unknown(const rk_explained *item, size_t count, rk_buf *text) 
     const char *name = rk_explained_name(item);
     rk_buf_add_text(text, *name ? name : "a program");
     if (!is_open(item)) {
-        rk_buf_add_text(text, " was compared by its sketch only (REKINDLE_KEEP_PROGRAMS)");
+        rk_buf_add_text(text, " was compared by a summary only, because its program was not kept "
+                              "(REKINDLE_KEEP_PROGRAMS=1 keeps programs)");
     } else {
         rk_buf_add_text(text, " was compared with nothing: ");
         if (item->cause == RK_CAUSE_FAILED)
@@ -146,8 +147,8 @@ rk_err *rk_answer_questions(rk_explanation *x) {
         {{[RK_CAUSE_STRUCTURE] = true, [RK_CAUSE_PARAMETERS] = true},
          false,
          &x->hidden_branch,
-         "no function was compiled again with other operations, inputs or results, except for "
-         "inputs that are constants in the other program"},
+         "no function was compiled again with other operations, inputs or results (a value that is "
+         "an input in one program and a constant in the other does not count)"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(questions); i++)
         RK_TRY(answer(x, &questions[i]));

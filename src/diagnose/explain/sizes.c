@@ -142,10 +142,10 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                        "and mask the padding. In training, you can drop this batch instead; in "
                        "evaluation, that changes the result.";
     if (!item->nearest_of)
-        return "This size differs from that run, as after a change of the batch size or of a "
-               "layer's width. The new program is compiled once and stored. If the size varies "
-               "from start to start, pad it to one size, or to the few buckets that `rekindle "
-               "shapes` recommends, and mask the padding.";
+        return "This size differs from the size in that run, as after a change of the batch size "
+               "or of a layer's width. The new program is compiled once and stored. If the size "
+               "varies from start to start, pad it to one size, or to the few buckets that "
+               "`rekindle shapes` recommends, and mask the padding.";
     if (can_be_padded(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are "

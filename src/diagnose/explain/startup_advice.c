@@ -94,8 +94,9 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                    2 * values.cost_ns >= g->cost_ns;
     if (repeats)
         rk_buf_add_format(out,
-                          " Compare both before you keep it, since the one program may take "
-                          "longer to compile: %" PRIu64 " program%s of random values ran %" PRIu64
+                          " Compare the start with and without this change before you keep the "
+                          "change, since the one program may take longer to compile than the small "
+                          "programs: %" PRIu64 " program%s of random values ran %" PRIu64
                           " times here, "
                           "because values of equal shapes, as in repeated layers, share a program; "
                           "the one program has a copy of the generator for each of these "
@@ -106,8 +107,8 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
             out, known ? " At most a part of these seconds is saved: the one program takes "
                          "time to compile as well."
                        : " At most a part of these seconds is saved: the one program takes "
-                         "time to compile as well, and with many layers of equal shapes maybe "
-                         "more, since such layers share the small programs.");
+                         "time to compile as well. With many layers of equal shapes it may even "
+                         "take longer than the small programs, which such layers share.");
 }
 
 // Returns whether the operations are run by a package about which nothing is known here.

@@ -149,7 +149,7 @@ static void a_size_of_an_earlier_start_is_not_padded(void **state) {
     ask(f, "shape", 2);
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
     expect_cause(0, RK_CAUSE_SHAPE);
-    expect_in(explanation.items[0].advice, "differs from that run");
+    expect_in(explanation.items[0].advice, "differs from the size in that run");
 }
 
 static void another_mapped_function_is_no_shape(void **state) {
@@ -293,7 +293,7 @@ static void one_function_on_two_lines_has_two_versions(void **state) {
     expect_cause(1, RK_CAUSE_PARAMETERS);
     assert_true(explanation.hidden_branch.answer);
     assert_true(rk_explained_needs_no_change(&explanation.items[1]));
-    expect_in(explanation.items[1].advice, "Two lines of the source run this function");
+    expect_in(explanation.items[1].advice, "Two lines of the source call this function");
     expect_in(explanation.items[1].advice, "pass the same inputs on both lines");
 }
 
@@ -355,7 +355,7 @@ static void a_loss_that_some_steps_keep_is_a_result(void **state) {
     ask(*state, "torch_log", 1);
     explain(*state);
     expect_cause(1, RK_CAUSE_PARAMETERS);
-    expect_in(explanation.items[1].advice, "a tensor still exists at torch_xla.sync()");
+    expect_in(explanation.items[1].advice, "still exists at torch_xla.sync()");
     expect_not_in(explanation.items[1].advice, "neutral value");
 }
 
@@ -718,7 +718,7 @@ static void a_process_that_was_killed_has_a_start(void **state) {
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 20);
     expect_in(pattern->advice,
-              "with many layers of equal shapes maybe more"); // the layers are unknown
+              "With many layers of equal shapes it may even take longer"); // the layers are unknown
 }
 
 static void a_process_that_was_killed_in_its_start_has_no_steps(void **state) {

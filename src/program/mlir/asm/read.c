@@ -269,7 +269,7 @@ static void read_top_level(reader *r) {
     } else if (rk_asm_accept_text(p, "{-#")) {
         read_metadata(p);
     } else if (p->model->ops.count) {
-        rk_asm_fail(p, "more than a module");
+        rk_asm_fail(p, "something follows the module");
     } else {
         advance(r, &op, start_op(r, &op), 1);
         if (!p->failed && op.spec != r->module)
@@ -306,7 +306,7 @@ static bool open_reader(reader *r) {
     r->func_return = rk_asm_find_spec(rk_span_text("func.return"));
     r->other_return = rk_asm_find_spec(rk_span_text("stablehlo.return"));
     if (!rounds_to_nearest()) {
-        rk_asm_fail(p, "the process does not round to nearest");
+        rk_asm_fail(p, "the floating-point rounding mode of the process is not round-to-nearest");
         return false;
     }
     r->frames = rk_malloc(MAX_NESTING * sizeof *r->frames);
