@@ -146,8 +146,8 @@ static const rk_opt_usage usage = {
     .summary = "For every compilation of a run, shows the most similar earlier program, the "
                "differences, their source lines, and what to change.",
     .details = "The costliest comes first; of nearly equal costs, the earliest request. Programs "
-               "that were never seen before are only counted. "
-               "docs/explain.md has the causes and patterns.\n",
+               "that were never seen before are only counted. docs/explain.md has the causes and "
+               "patterns.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

@@ -21,15 +21,14 @@ typedef struct request {
 } request;
 
 static const char details[] =
-    "  generate       make a signing key, which then signs what is compiled\n  trust "
-    "KEY      add a public key to the list of those whose signatures count\n  distrust KEY   take "
-    "it off that list\n  list           the signing key and the trusted ones\n\nThe signing key is "
-    "the file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; "
-    "--file names another one. KEY is the line that generate and list print (\"ed25519 …\"), or "
-    "its "
-    "64 digits. trust also takes a file with such lines; distrust also takes an id or a "
-    "name.\n\nThe local store uses all its entries, signed by any key or unsigned. Trust in a key "
-    "matters for entries from other stores.\n\n  export "
+    "  generate       make a signing key, which then signs what is compiled\n  trust KEY      "
+    "add a public key to the list of those whose signatures count\n  distrust KEY   take it off "
+    "that list\n  list           the signing key and the trusted ones\n\nThe signing key is the "
+    "file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; --file "
+    "names another one. KEY is the line that generate and list print (\"ed25519 …\"), or its 64 "
+    "digits. trust also takes a file with such lines; distrust also takes an id or a "
+    "name.\n\nThe local store uses all its entries, signed by any key or unsigned. Trust in a "
+    "key matters for entries from other stores.\n\n  export "
     "REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n  rekindle keys generate --name "
     "build-farm\n";
 

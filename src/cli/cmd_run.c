@@ -18,19 +18,16 @@
 
 static const char details[] =
     "Runs the job with rekindle's library preloaded. The library watches every PJRT plugin that "
-    "the "
-    "job loads: programs that were compiled before are loaded, others are compiled and stored. At "
-    "the end one line on stderr says what happened; standard input and output are left "
-    "alone.\n\nThe exit status is the command's own; 128 + N if signal N killed "
-    "it; 127 if there is no such command, 126 if it cannot be executed, 125 if no process could be "
-    "created, 2 for wrong options or settings.\n\nA wrong setting is refused. Where rekindle "
-    "cannot "
-    "work for another reason (the home or the file config cannot be read, the installation is "
+    "the job loads: programs that were compiled before are loaded, others are compiled and "
+    "stored. At the end one line on stderr says what happened; standard input and output are "
+    "left alone.\n\nThe exit status is the command's own; 128 + N if signal N killed it; 127 if "
+    "there is no such command, 126 if it cannot be executed, 125 if no process could be created, "
+    "2 for wrong options or settings.\n\nA wrong setting is refused. Where rekindle cannot work "
+    "for another reason (the home or the file config cannot be read, the installation is "
     "incomplete), one line on stderr says so and the command runs without it. With the mode off "
-    "the command "
-    "always runs.\n\nSignals that are sent to rekindle are passed on to the command, except those "
-    "that the terminal sends to both.\n\n  rekindle run -- python train.py --steps 100\n  rekindle "
-    "run --mode readonly -- python serve.py\n";
+    "the command always runs.\n\nSignals that are sent to rekindle are passed on to the command, "
+    "except those that the terminal sends to both.\n\n  rekindle run -- python train.py --steps "
+    "100\n  rekindle run --mode readonly -- python serve.py\n";
 
 static int command_failed(const char *command, int error_number) {
     bool missing = error_number == ENOENT || error_number == ENOTDIR;

@@ -119,24 +119,23 @@ static bool is_compared(const rk_run_only *item) {
     return item->nearest && item->diff.cause != RK_CAUSE_FIRST;
 }
 
-static void print_only(const rk_run_only *item, bool compared, const rk_diff_how *how) {
+static void print_only(const rk_run_only *item, const rk_diff_how *how) {
     RK_AUTO(rk_buf) line = {0};
     rk_text_add_printable(&line, rk_span_text(name_of(item)));
     rk_buf_add_format(&line, "  %.12s", item->request->program);
     if (item->request->compiled)
         rk_buf_add_format(&line, "  compiled in %s",
                           rk_text_seconds(item->request->compile_ns).text);
-    if (compared && is_compared(item))
+    if (is_compared(item))
         rk_buf_add_format(&line, "  %s, compared with %.12s of A", rk_cause_name(item->diff.cause),
                           item->nearest->program);
     (void)printf("  ");
     rk_term_wrap(rk_need_text(&line), 2, 6, rk_term_columns(stdout), stdout);
-    if (compared)
-        rk_diff_view_print_list(&item->diff.list, 6, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
-                                how->stacks, stdout);
+    rk_diff_view_print_list(&item->diff.list, 6, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
+                            how->stacks, stdout);
 }
 
-// Items to print, the costliest first.
+// Items to print.
 typedef struct choice {
     const rk_run_only **items; // owned; the items are borrowed
     size_t count;
@@ -146,6 +145,15 @@ static void choice_cleanup(choice *chosen) {
     rk_free(chosen->items);
 }
 
+static rk_err *choice_init(choice *chosen, size_t most) {
+    chosen->items = rk_calloc(most + 1, sizeof(rk_run_only *));
+    return chosen->items ? NULL : rk_err_no_memory();
+}
+
+static void add(choice *chosen, const rk_run_only *item) {
+    chosen->items[chosen->count++] = item;
+}
+
 static int by_cost(const void *a, const void *b) {
     const rk_run_only *x = *(const rk_run_only *const *)a, *y = *(const rk_run_only *const *)b;
     if (x->request->compile_ns != y->request->compile_ns)
@@ -153,71 +161,53 @@ static int by_cost(const void *a, const void *b) {
     return x < y ? -1 : x > y; // the items of a list are in the order of their requests
 }
 
-static rk_err *choose(const rk_run_only_list *list, const rk_run_diff *diff,
-                      bool (*is_chosen)(const rk_run_only *item, const rk_run_diff *diff),
-                      choice *out_chosen) {
-    out_chosen->count = 0;
-    out_chosen->items = rk_calloc(list->count ? list->count : 1, sizeof(rk_run_only *));
-    if (!out_chosen->items)
-        return rk_err_no_memory();
-    for (size_t i = 0; i < list->count; i++)
-        if (is_chosen(&list->items[i], diff))
-            out_chosen->items[out_chosen->count++] = &list->items[i];
-    qsort(out_chosen->items, out_chosen->count, sizeof *out_chosen->items, by_cost);
-    return NULL;
-}
-
-static bool is_any(const rk_run_only *item, const rk_run_diff *diff) {
-    (void)item;
-    (void)diff;
-    return true;
-}
-
-static bool is_changed(const rk_run_only *item, const rk_run_diff *diff) {
-    (void)diff;
-    return is_compared(item);
-}
-
-static bool is_new(const rk_run_only *item, const rk_run_diff *diff) {
-    (void)diff;
-    return !is_compared(item);
-}
-
-// Of run A: no program of run B is compared with it.
-static bool is_gone(const rk_run_only *item, const rk_run_diff *diff) {
-    for (size_t i = 0; i < diff->only_after.count; i++)
-        if (is_compared(&diff->only_after.items[i]) &&
-            strcmp(diff->only_after.items[i].nearest->program, item->request->program) == 0)
-            return false;
-    return true;
-}
-
-static void print_list(const char *title, const choice *list, bool compared,
-                       const rk_diff_how *how) {
+// Prints the costliest items first.
+static void print_choice(const char *title, choice *list, const rk_diff_how *how) {
     size_t most = how->all ? SIZE_MAX : SHOWN;
     if (!list->count)
         return;
+    qsort(list->items, list->count, sizeof *list->items, by_cost);
     (void)printf("\n%s%s%s  %zu program%s\n", rk_style(RK_STYLE_BOLD, stdout), title,
                  rk_style(RK_STYLE_NONE, stdout), list->count, rk_text_plural(list->count));
     for (size_t i = 0; i < list->count && i < most; i++)
-        print_only(list->items[i], compared, how);
+        print_only(list->items[i], how);
     if (list->count > most)
         (void)printf("  and %zu more: --all shows them\n", list->count - most);
 }
 
-static rk_err *print_programs(const rk_run_diff *diff, const rk_diff_how *how) {
-    __attribute__((cleanup(choice_cleanup))) choice options = {0};
+static rk_err *print_other_options(const rk_run_only_list *list, const rk_diff_how *how) {
+    __attribute__((cleanup(choice_cleanup))) choice all = {0};
+    RK_TRY(choice_init(&all, list->count));
+    for (size_t i = 0; i < list->count; i++)
+        add(&all, &list->items[i]);
+    print_choice("with other options", &all, how);
+    return NULL;
+}
+
+// Returns whether a program of run B is compared with this one of run A.
+static bool is_counterpart(const rk_run_only *item, const choice *changed) {
+    for (size_t i = 0; i < changed->count; i++)
+        if (strcmp(changed->items[i]->nearest->program, item->request->program) == 0)
+            return true;
+    return false;
+}
+
+static rk_err *print_one_sided(const rk_run_only_list *before, const rk_run_only_list *after,
+                               const rk_diff_how *how) {
     __attribute__((cleanup(choice_cleanup))) choice changed = {0};
     __attribute__((cleanup(choice_cleanup))) choice gone = {0};
     __attribute__((cleanup(choice_cleanup))) choice added = {0};
-    RK_TRY(choose(&diff->other_options, diff, is_any, &options));
-    RK_TRY(choose(&diff->only_after, diff, is_changed, &changed));
-    RK_TRY(choose(&diff->only_before, diff, is_gone, &gone));
-    RK_TRY(choose(&diff->only_after, diff, is_new, &added));
-    print_list("with other options", &options, true, how);
-    print_list("changed from A", &changed, true, how);
-    print_list("only in A", &gone, false, how);
-    print_list("only in B", &added, true, how);
+    RK_TRY(choice_init(&changed, after->count));
+    RK_TRY(choice_init(&added, after->count));
+    RK_TRY(choice_init(&gone, before->count));
+    for (size_t i = 0; i < after->count; i++)
+        add(is_compared(&after->items[i]) ? &changed : &added, &after->items[i]);
+    for (size_t i = 0; i < before->count; i++)
+        if (!is_counterpart(&before->items[i], &changed))
+            add(&gone, &before->items[i]);
+    print_choice("changed from A", &changed, how);
+    print_choice("only in A", &gone, how);
+    print_choice("only in B", &added, how);
     return NULL;
 }
 
@@ -236,7 +226,8 @@ static rk_err *print_text(const rk_run_summary *a, const rk_run_summary *b, cons
         rk_diff_view_print_list(&diff->environment, 2, how->all ? SIZE_MAX : ENVIRONMENT_SHOWN,
                                 how->stacks, stdout);
     }
-    RK_TRY(print_programs(diff, how));
+    RK_TRY(print_other_options(&diff->other_options, how));
+    RK_TRY(print_one_sided(&diff->only_before, &diff->only_after, how));
     if (!diff->environment.count && !diff->under_other_keys && !diff->only_before.count &&
         !diff->only_after.count)
         (void)printf("Nothing differs in what the two runs requested, or where they ran.\n");

@@ -279,9 +279,7 @@ static void fill_event(const rk_request *r, uint64_t start_ns, rk_journal_compil
         .client = r->client->number,
         .outcome = outcome_of(outcome->result),
         .reason = outcome->reason,
-        .name = r->name        ? r->name
-                : r->info.name ? r->info.name
-                               : "",
+        .name = r->name ? r->name : "",
         .by_bytes = r->info.by_bytes,
         .error = r->error,
         .key = r->has_key ? &r->key : NULL,
@@ -311,6 +309,8 @@ static void fill_event(const rk_request *r, uint64_t start_ns, rk_journal_compil
 void rk_request_report(rk_request *r, uint64_t start_ns) {
     rk_journal_compile event;
     bool for_client = r->kind == RK_REQUEST_CLIENT;
+    if (!r->name) // without an executable, as after a failed compilation
+        r->name = RK_TAKE(r->info.name);
     fill_event(r, start_ns, &event);
     event.executions =
         rk_steps_add_executable(for_client && !event.failed ? r->args->executable : NULL, event.key,

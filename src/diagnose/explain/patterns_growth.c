@@ -45,13 +45,13 @@ bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item) {
 static bool is_grown_from(const rk_members *members, const rk_explained *item) {
     if (item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_DTYPE)
         return false;
-    for (size_t i = 0; i < members->count; i++)
+    bool found = false;
+    for (size_t i = 0; i < members->count; i++) {
         if (members->items[i] == item)
             return false;
-    for (size_t i = 0; i < members->count; i++)
-        if (item->program && members->items[i]->nearest == item->program)
-            return true;
-    return false;
+        found |= item->program && members->items[i]->nearest == item->program;
+    }
+    return found;
 }
 
 static void add_operations(const rk_explained *item, rk_buf *out) {

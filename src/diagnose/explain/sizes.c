@@ -148,8 +148,8 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "`rekindle shapes` recommends, and mask the padding.";
     if (can_be_padded(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
-               "are "
-               "only a few sizes, such as those of a training set and a test set, there is nothing "
+               "are only a few sizes, such as those of a training set and a test set, there is "
+               "nothing "
                "to fix. Otherwise pad this input to one size, or to the few buckets that `rekindle "
                "shapes` recommends, and mask the padding.";
     return "Each shape has a program of its own, which is compiled once and stored. These shapes "

@@ -511,6 +511,18 @@ static void graphs_that_grow_are_one_finding(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+static void the_first_graph_that_grows_is_a_part_of_the_finding(void **state) {
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "torch_grown", i);
+    execute(*state, 1, 0);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 4);
+    for (size_t i = 0; i < explanation.count; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+}
+
 static void an_element_of_a_tensor_is_a_position(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "torch_elements", i);
@@ -1036,6 +1048,7 @@ int main(void) {
         TEST(without_steps_graphs_are_no_fragments),
         TEST(lists_of_other_lengths_are_no_start),
         TEST(graphs_that_grow_are_one_finding),
+        TEST(the_first_graph_that_grows_is_a_part_of_the_finding),
         TEST(an_element_of_a_tensor_is_a_position),
         TEST(a_read_of_another_tensor_is_first),
         TEST(a_read_in_another_step_has_another_shape),

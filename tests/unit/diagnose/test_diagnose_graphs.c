@@ -10,6 +10,11 @@ static int teardown(void **state) {
     return run_fixture_teardown(state);
 }
 
+static rk_run_compile *ask(fixture *f, const char *job, unsigned number) {
+    run_fixture_keep(f, job, number, true);
+    return run_fixture_ask(&f->run, job, number);
+}
+
 // Makes a run that requests the programs `first` and `second` of a job, one after the other, and
 // executes them that often.
 static void prepare(fixture *f, const char *job, unsigned first, uint64_t first_executions,
@@ -17,8 +22,7 @@ static void prepare(fixture *f, const char *job, unsigned first, uint64_t first_
     const unsigned numbers[] = {first, second};
     const uint64_t counts[] = {first_executions, second_executions};
     for (size_t i = 0; i < 2; i++) {
-        run_fixture_keep(f, job, numbers[i], true);
-        rk_run_compile *request = run_fixture_ask(&f->run, job, numbers[i]);
+        rk_run_compile *request = ask(f, job, numbers[i]);
         request->executions = i;
         request->has_executions = true;
         executed[i] = (rk_run_executed){.executions = counts[i]};
@@ -94,10 +98,8 @@ static void what_only_the_first_step_creates_is_no_alternation(void **state) {
 // The fourth program is the first one with counters as inputs.
 static void only_what_is_added_to_alternates(void **state) {
     fixture *f = *state;
-    for (unsigned i = 1; i <= 4; i++) {
-        run_fixture_keep(f, "torch_micro", i, true);
-        (void)run_fixture_ask(&f->run, "torch_micro", i);
-    }
+    for (unsigned i = 1; i <= 4; i++)
+        (void)ask(f, "torch_micro", i);
     executed[0] = (rk_run_executed){.executions = 1};
     memcpy(executed[0].key, f->run.compiles[0].key, sizeof executed[0].key);
     f->run.model.executed = executed;
@@ -133,10 +135,8 @@ static void zeros_of_two_shapes_in_one_step_have_no_cause(void **state) {
 // All axes differ, so there is no size that takes one value after another.
 static void zeros_of_two_shapes_are_no_counter(void **state) {
     fixture *f = *state;
-    for (unsigned i = 1; i <= 2; i++) {
-        run_fixture_keep(f, "torch_zeros", i, true);
-        (void)run_fixture_ask(&f->run, "torch_zeros", i);
-    }
+    for (unsigned i = 1; i <= 2; i++)
+        (void)ask(f, "torch_zeros", i);
     explain_prepared(f);
     assert_string_equal(rk_cause_name(explanation.items[1].cause), "constant");
     assert_int_equal(explanation.pattern_count, 0);
