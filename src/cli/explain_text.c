@@ -40,6 +40,7 @@ typedef struct counts {
     size_t no_change;  // of these: need no change
     size_t repeated;   // loaded, with a cause
     size_t uncompared; // compiled, and not to be compared with others
+    size_t refused;    // by strict mode, not compiled
     uint64_t all_ns, failed_ns, again_ns, no_change_ns, repeated_ns;
 } counts;
 
@@ -47,7 +48,8 @@ static counts count(const rk_explanation *x) {
     counts c = {0};
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *item = &x->items[i];
-        bool has_cause = item->cause != RK_CAUSE_FIRST;
+        bool has_cause = item->cause != RK_CAUSE_FIRST && !item->compile->refused;
+        c.refused += item->compile->refused;
         c.compiled += item->compile->compiled;
         c.uncompared += item->compile->compiled && !has_cause && rk_explained_is_unread(item);
         c.all_ns += item->compile->compile_ns;
@@ -115,7 +117,7 @@ static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *o
                         "process that was killed, no key, or removed since) or cannot be read");
     } else if (c->compiled && !c->again && !c->failed) {
         rk_buf_add_text(out, ", each of a program that was not seen before");
-        if (!x->pattern_count && !c->repeated)
+        if (!x->pattern_count && !c->repeated && !c->refused)
             add_styled(out, RK_STYLE_GOOD, ": nothing to fix");
     }
     if (c->repeated)
@@ -123,9 +125,13 @@ static void add_compilations(const rk_explanation *x, const counts *c, rk_buf *o
                           rk_style(RK_STYLE_NOTICE, stdout), c->repeated,
                           rk_text_plural(c->repeated), rk_text_seconds(c->repeated_ns).text,
                           rk_style(RK_STYLE_NONE, stdout));
+    if (c->refused)
+        rk_buf_add_format(out, "; %s%zu request%s refused (REKINDLE_STRICT=fail)%s",
+                          rk_style(RK_STYLE_BAD, stdout), c->refused,
+                          c->refused == 1 ? " was" : "s were", rk_style(RK_STYLE_NONE, stdout));
     if (has_advice(x))
         rk_buf_add_format(out, "; there is %sadvice below", c->again ? "other " : "");
-    rk_buf_add_text(out, c->compiled || c->repeated ? "" : ".");
+    rk_buf_add_text(out, c->compiled || c->repeated || c->refused ? "" : ".");
 }
 
 // `before`: the question above, whose evidence is not repeated; NULL: none.
@@ -166,7 +172,21 @@ static bool may_have_changed(const rk_explanation *x, const counts *c) {
     for (size_t i = 0; i < x->count; i++)
         if (x->items[i].cause == RK_CAUSE_FAILED && !x->items[i].failed_before)
             return true;
-    return c->again || x->pattern_count;
+    return c->again || c->refused || x->pattern_count;
+}
+
+// Returns whether no line of any program of PyTorch/XLA is known.
+static bool lacks_lines(const rk_explanation *x) {
+    bool any = false;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_known *known = x->items[i].program;
+        if (!rk_explained_is_torch(&x->items[i]) || !known || !known->has_sketch)
+            continue;
+        if (known->sketch.line_count)
+            return false;
+        any = true;
+    }
+    return any;
 }
 
 static void print_head(const rk_explanation *x, const rk_explain_how *how, FILE *out) {
@@ -184,8 +204,14 @@ static void print_head(const rk_explanation *x, const rk_explain_how *how, FILE 
     }
     add_compilations(x, &c, &line);
     print_line(&line, 2, out);
-    if (c.compiled || c.repeated)
+    if (c.compiled || c.repeated || c.refused)
         print_questions(x, out);
+    if (lacks_lines(x) && (c.again || c.refused || x->pattern_count)) {
+        rk_buf_clear(&line);
+        rk_buf_add_text(&line, "  No line of the source is known. To see lines, start the job "
+                               "with an empty store and XLA_HLO_DEBUG=1 XLA_IR_DEBUG=1");
+        print_line(&line, 6, out);
+    }
     if (how->compare && may_have_changed(x, &c)) {
         rk_buf_clear(&line);
         rk_buf_add_format(&line, "  What changed since the run before: `rekindle diff %s`",
@@ -237,6 +263,15 @@ static void add_compared(const rk_explained *item, rk_buf *out) {
                           (unsigned long long)item->nearest_of->seq, item->nearest->hex);
 }
 
+// The line that calls a program without differences.
+static void print_call(const rk_explained *item, FILE *out) {
+    const rk_known *known = item->program;
+    const rk_sketch_line *place =
+        known && known->has_sketch ? rk_sketch_place(&known->sketch) : NULL;
+    if (place && !item->differences.count)
+        print_place(place->file, place->line, 2, out);
+}
+
 static void print_compilation(const rk_explanation *x, const rk_explained *item,
                               const rk_explain_how *how, FILE *out) {
     const rk_run_compile *compile = item->compile;
@@ -245,7 +280,9 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
     add_styled(&line, RK_STYLE_BOLD, rk_cause_name(item->cause));
     rk_buf_add_text(&line, "  ");
     rk_text_add_printable(&line, rk_span_text(rk_explained_name(item)));
-    rk_buf_add_format(&line, ", %s, request %llu", rk_text_seconds(rk_explained_cost_ns(item)).text,
+    rk_buf_add_format(&line, ", %s, request %llu",
+                      compile->refused ? "refused"
+                                       : rk_text_seconds(rk_explained_cost_ns(item)).text,
                       (unsigned long long)compile->seq);
     if (item->step != RK_NO_STEP && item->step > 0)
         rk_buf_add_format(&line, ", step %llu", (unsigned long long)item->step);
@@ -254,6 +291,8 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
     print_line(&line, 2, out);
     rk_diff_view_print_list(&item->differences, 2, how->all ? SIZE_MAX : DIFFERENCES_SHOWN,
                             how->stacks, out);
+    if (compile->refused)
+        print_call(item, out);
     print_libraries(item, out);
     rk_buf_clear(&line);
     add_compared(item, &line);
@@ -270,10 +309,13 @@ typedef struct finding {
     uint64_t cost_ns;
 } finding;
 
-// Causes come first, then patterns that are only advice, then causes that need no change.
+// What strict mode refused comes first, because the job usually ended with it. Then come causes,
+// patterns that are only advice, and causes that need no change.
 static int rank_of(const finding *one) {
     if (one->pattern)
         return one->pattern->is_after_causes ? 1 : 0;
+    if (one->item->compile->refused)
+        return -1;
     return rk_explained_needs_no_change(one->item) ? 2 : 0;
 }
 
@@ -315,7 +357,8 @@ static size_t collect_findings(const rk_explanation *x, bool all, finding *list)
         list[count++] = (finding){.pattern = &x->patterns[i], .cost_ns = x->patterns[i].lost_ns};
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *item = &x->items[i];
-        if (all || (item->cause != RK_CAUSE_FIRST && !is_in_pattern(x, item)))
+        if (all || item->compile->refused ||
+            (item->cause != RK_CAUSE_FIRST && !is_in_pattern(x, item)))
             list[count++] = (finding){.item = item, .cost_ns = rk_explained_cost_ns(item)};
     }
     if (count)

@@ -46,6 +46,7 @@ static json_t *compilation_json(const rk_explanation *x, const rk_explained *ite
     rk_out_set(object, "step", item->step == RK_NO_STEP ? json_null() : rk_out_uint(item->step));
     rk_out_set(object, "seconds", rk_out_seconds(rk_explained_cost_ns(item)));
     rk_out_set(object, "compiled", rk_out_bool(compile->compiled));
+    rk_out_set(object, "refused", rk_out_bool(compile->refused));
     rk_out_set(object, "cause", rk_out_string(rk_cause_name(item->cause)));
     rk_out_set(object, "nearest", nearest_json(x, item));
     rk_diff_view_add_json(differences, &item->differences, stacks);

@@ -86,6 +86,7 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_compiled(out, model, totals);
     add_if_any(out, totals->preloaded, "prefetched");
     add_if_any(out, totals->bypassed, "bypassed");
+    add_if_any(out, totals->refused, "refused");
     add_if_any(out, totals->deserialize_failures, "failed to load");
     add_if_any(out, totals->quarantined, "quarantined");
     add_if_any(out, totals->not_stored, "not stored");

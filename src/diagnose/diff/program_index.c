@@ -138,13 +138,18 @@ static uint32_t first_attr_of(const rk_model *m, const rk_op *op, const char *co
     return RK_NO_ID;
 }
 
+uint64_t rk_program_index_kind(rk_span name, uint32_t operands, uint32_t results,
+                               uint32_t regions) {
+    uint64_t hash = rk_hash_mix(rk_hash_span(RK_HASH_SEED, name), operands);
+    return rk_hash_mix(hash, (uint64_t)results << 32 | regions);
+}
+
 // The kind of an operation includes the function that it calls.
 static uint64_t hash_kind(const rk_program_index *index, const rk_op *op) {
     static const char *const names[] = {"callee", "call_target_name", "custom_call_target", "name"};
     const rk_model *m = index->model;
-    uint64_t hash = rk_hash_span(RK_HASH_SEED, rk_model_string(m, op->name));
-    hash = rk_hash_mix(hash, op->operand_count);
-    hash = rk_hash_mix(hash, (uint64_t)op->result_count << 32 | op->region_count);
+    uint64_t hash = rk_program_index_kind(rk_model_string(m, op->name), op->operand_count,
+                                          op->result_count, op->region_count);
     uint32_t called = first_attr_of(m, op, names, RK_ARRAY_LEN(names));
     return called == RK_NO_ID ? hash : rk_hash_mix(hash, index->node_hash[called]);
 }

@@ -70,6 +70,9 @@ RK_NODISCARD bool rk_program_index_spreads(const rk_model *model, const rk_op *o
 // Appends a type without its layout: "tensor<32x8xf32>".
 void rk_program_index_write_type(const rk_model *model, uint32_t type, rk_buf *out);
 
+// Returns the kind of an operation that calls no function.
+uint64_t rk_program_index_kind(rk_span name, uint32_t operands, uint32_t results, uint32_t regions);
+
 // Returns a name without the number that only makes the name unique: "relu_3" gives "relu",
 // "AddComputation.40" gives "AddComputation". Borrowed.
 rk_span rk_program_index_bare_name(rk_span name);

@@ -275,9 +275,18 @@ static void advise_on_own_call(const rk_explained *item, rk_buf *text) {
         what);
 }
 
+// A refused compilation usually ends the job.
+static void advise_on_refusal(rk_buf *text) {
+    rk_buf_add_format(text,
+                      "%sREKINDLE_STRICT=fail refused this compilation. If the job needs it, let "
+                      "warm-up end later (REKINDLE_WARMUP), or start the job once with "
+                      "REKINDLE_STRICT=warn: strict mode loads stored programs.",
+                      text->len ? " " : "");
+}
+
 rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
     const char *advice = advice_for(run, item);
-    if (!advice)
+    if (!advice && !item->compile->refused)
         return NULL;
     RK_AUTO(rk_buf) text = {0};
     const rk_difference *head = rk_explained_head(item);
@@ -290,11 +299,13 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
     else if (rk_explained_is_constant(item) && !item->is_startup && !item->accumulates)
         rk_advise_on_constant_input(item, &text);
     else
-        rk_buf_add_text(&text, advice);
+        rk_buf_add_text(&text, advice ? advice : "");
     if (item->failed_before)
         rk_buf_add_text(&text, " It failed in an earlier run, too.");
     if (item->package)
         add_package(item, &text);
+    if (item->compile->refused)
+        advise_on_refusal(&text);
     RK_TRY(rk_buf_status(&text));
     item->advice = rk_strdup(rk_buf_text(&text));
     return item->advice ? NULL : rk_err_no_memory();

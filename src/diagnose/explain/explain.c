@@ -154,7 +154,7 @@ static rk_err *be_uncacheable(const rk_loaded *loaded, rk_explained *item) {
     RK_TRY(found ? note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
                            item->compile->reason)
                  : note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason));
-    return item->compile->failed ? note_error(item) : NULL;
+    return item->compile->failed && !item->compile->refused ? note_error(item) : NULL;
 }
 
 // Finds the package whose code made the process reference.
@@ -177,6 +177,7 @@ static bool has_failed_before(const rk_explainer *e, const rk_run_compile *of) {
     for (size_t r = 0; r < e->earlier.count; r++)
         for (size_t i = 0; i < e->earlier.items[r].compile_count; i++)
             if (e->earlier.items[r].compiles[i].failed &&
+                !e->earlier.items[r].compiles[i].refused &&
                 same_key(&e->earlier.items[r].compiles[i], of))
                 return true;
     return false;
@@ -188,11 +189,12 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
     const rk_past past = rk_explain_past(e, compile);
     if (is_uncacheable(compile))
         RK_TRY(find_package(loaded, item));
+    bool failed = compile->failed && !compile->refused; // strict mode did not ask the compiler
     // A plugin without callbacks refuses the program. Then the user's own callback explains more
     // than the plugin's error.
-    if (compile->failed && is_uncacheable(compile) && !item->package)
+    if (failed && is_uncacheable(compile) && !item->package)
         return be_uncacheable(loaded, item);
-    if (compile->failed) {
+    if (failed) {
         item->cause = RK_CAUSE_FAILED;
         item->failed_before = has_failed_before(e, compile);
         return note_error(item);
@@ -226,13 +228,13 @@ static rk_err *explain_one(const rk_explainer *e, size_t index, rk_explained *it
     return loaded.loaded ? rk_find_blocks(&loaded.index, &item->blocks) : NULL;
 }
 
-// Returns whether a request is explained: a compilation, or a load of a program that the process
-// requested three times or more.
+// Returns whether a request is explained: a compilation, one that strict mode refused, or a load of
+// a program that the process requested three times or more.
 static bool is_to_be_explained(const rk_explainer *e, size_t index, bool *out_loaded) {
     enum { STORM = 3 };
     const rk_run_compile *compile = &e->run->compiles[index];
-    *out_loaded = !compile->compiled;
-    if (compile->compiled)
+    *out_loaded = !compile->compiled && !compile->refused;
+    if (!*out_loaded)
         return true;
     return compile->outcome == RK_OUTCOME_HIT && find_duplicate(e->run, index) &&
            count_requests(e->run, compile) >= STORM;

@@ -10,17 +10,6 @@
 #define ALL_OPERATIONS_MIN  0.95
 #define MORE_OPERATIONS_MIN 1.1
 
-// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
-static bool is_single_value(const char *type) {
-    static const char prefix[] = "tensor<";
-    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
-        return false;
-    type += sizeof prefix - 1;
-    while (strncmp(type, "1x", 2) == 0)
-        type += 2;
-    return *type < '0' || *type > '9';
-}
-
 // Returns whether two programs have nearly all operations in common.
 static bool has_nearly_same_operations(const rk_explained *item) {
     enum { OTHER_MAX = 4 };
@@ -38,7 +27,7 @@ static bool begins_sum(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool adds = false;
     if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
-        !item->nearest_of || !is_single_value(head->after) || !has_nearly_same_operations(item))
+        !item->nearest_of || !rk_is_single_value(head->after) || !has_nearly_same_operations(item))
         return false;
     for (size_t i = 1; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -118,6 +107,12 @@ static const char *torch_advice(const rk_explained *item) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device: torch.zeros(1, dtype=…).to(device).";
+    if (rk_explained_is_of_numbers(item))
+        return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
+               "and two equal numbers as one. So a sum or an average that is kept on the device "
+               "(of a loss, of an accuracy) has another graph in its first step, and where a "
+               "number happens to equal another one. Each graph is compiled once and stored. For "
+               "fewer graphs, add up numbers that were read (.item(), once after the step).";
     if (does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
                "in Python that only some steps take. If this is intended, there is nothing "

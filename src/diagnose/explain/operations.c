@@ -139,6 +139,29 @@ bool rk_is_read(const rk_sketch *sketch) {
     return !sketch->is_mlir && strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
 }
 
+static bool has_kind(const rk_sketch *sketch, uint64_t kind) {
+    for (uint32_t i = 0; i < sketch->kind_count; i++)
+        if (sketch->kinds[i].hash == (uint32_t)kind)
+            return true;
+    return false;
+}
+
+// `part`: "training" or "inference".
+static bool normalizes(const rk_sketch *sketch, const char *part) {
+    RK_AUTO(rk_buf) name = {0};
+    bool is_training = strcmp(part, "training") == 0;
+    uint32_t operands = is_training ? 3 : 5, results = is_training && sketch->is_mlir ? 3 : 1;
+    rk_buf_add_format(&name, sketch->is_mlir ? "stablehlo.batch_norm_%s" : "hlo.batch-norm-%s",
+                      part);
+    return has_kind(sketch, rk_program_index_kind(rk_buf_span(&name), operands, results, 0));
+}
+
+bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketch *b) {
+    const bool a_trains = normalizes(a, "training"), b_trains = normalizes(b, "training");
+    return a_trains != b_trains && normalizes(a, "inference") == b_trains &&
+           normalizes(b, "inference") == a_trains;
+}
+
 bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b) {
     return a->call.hash == b->call.hash;
 }

@@ -24,6 +24,10 @@ RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 // number.
 RK_HIDDEN bool rk_is_read(const rk_sketch *sketch);
 
+// Returns whether one of two programs normalizes with the statistics of the batch, and the other
+// one with stored statistics (BatchNorm): training and evaluation.
+RK_HIDDEN bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketch *b);
+
 // Returns whether one line of the user calls both programs, or the line is unknown for both.
 RK_HIDDEN bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b);
 

@@ -122,6 +122,9 @@ static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earl
 bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
                           const rk_explained *item) {
     bool parameters = diff->cause == RK_CAUSE_PARAMETERS;
+    if (earlier->has_sketch && item->program->has_sketch &&
+        rk_are_training_and_evaluation(&earlier->sketch, &item->program->sketch))
+        return true;
     if ((diff->cause != RK_CAUSE_SHAPE && !parameters) || !earlier->has_sketch ||
         !item->program->has_sketch)
         return false;

@@ -163,10 +163,9 @@ static bool make_batch(const rk_explainer *e, size_t process, const pieces *list
     return 2 * before > list->count;
 }
 
-static void describe(const pieces *list, const rk_run_process *process, bool is_batch,
-                     rk_pattern_text *text) {
-    // On the CPU, results are read in place, and a plugin cannot count the reads.
-    double reads = (double)process->counts.device_to_host / (double)list->rounds;
+// `reads`: in each step. On the CPU, results are read in place, and a plugin cannot count the
+// reads.
+static void describe(const pieces *list, double reads, bool is_batch, rk_pattern_text *text) {
     rk_buf_add_format(&text->summary,
                       "%zu small programs outside of any jitted function are executed in every "
                       "step",
@@ -206,7 +205,9 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *
         if (list.items[i].item)
             RK_TRY(rk_members_add(&members, list.items[i].item));
     const rk_sketch_line *busiest = busiest_line(&list);
-    describe(&list, &e->run->processes[process], make_batch(e, process, &list), &text);
+    double reads;
+    RK_TRY(rk_steps_usual_reads(steps, &reads));
+    describe(&list, reads, make_batch(e, process, &list), &text);
     *out_found = true;
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           busiest ? busiest->file : NULL, busiest ? busiest->line : 0);

@@ -212,38 +212,8 @@ static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
     return NULL;
 }
 
-typedef struct rate {
-    double executions; // of each step
-    uint64_t steps;    // with so many executions
-} rate;
-
-static int by_executions(const void *a, const void *b) {
-    const rate *one = a, *other = b;
-    return (one->executions > other->executions) - (one->executions < other->executions);
-}
-
-// The median over the steps. A validation after some of them executes much more.
-static rk_err *usual_executions(const rk_process_steps *steps, double *out_executions) {
-    rk_autofree rate *rates = rk_calloc(steps->span_count + 1, sizeof *rates);
-    uint64_t seen = 0;
-    if (!rates)
-        return rk_err_no_memory();
-    for (size_t i = 0; i < steps->span_count; i++) {
-        const rk_step_span *span = &steps->spans[i];
-        if (span->steps > 0)
-            rates[i] = (rate){(double)span->executions / (double)span->steps, span->steps};
-    }
-    qsort(rates, steps->span_count, sizeof *rates, by_executions);
-    *out_executions = 0;
-    for (size_t i = 0; i < steps->span_count && 2 * seen < steps->count; i++) {
-        seen += rates[i].steps;
-        *out_executions = rates[i].executions;
-    }
-    return NULL;
-}
-
 // Joins all versions, and counts what recurs in the steps.
-static rk_err *sum_up(graphs *list, const rk_run_process *process, const rk_process_steps *steps) {
+static rk_err *sum_up(graphs *list, const rk_process_steps *steps) {
     uint64_t executions = 0;
     for (size_t i = 0; i < list->count; i++) {
         size_t other = compared_with(list, i);
@@ -258,13 +228,10 @@ static rk_err *sum_up(graphs *list, const rk_run_process *process, const rk_proc
         }
     }
     list->executions = (double)executions / (double)list->steps;
-    if (!list->is_guess)
-        RK_TRY(usual_executions(steps, &list->executions));
-    list->reads = process->counts.executions
-                      ? (double)process->counts.device_to_host * list->executions /
-                            (double)process->counts.executions
-                      : 0;
-    return NULL;
+    if (list->is_guess)
+        return NULL;
+    RK_TRY(rk_steps_usual_executions(steps, &list->executions));
+    return rk_steps_usual_reads(steps, &list->reads);
 }
 
 // Returns whether a graph that is not a read follows graph `at` in the first step, with at most
@@ -346,7 +313,9 @@ static void describe(const graphs *list, rk_pattern_text *text) {
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph: keep the numbers on the device (torch.where instead of if), read "
-                    "them once after the step, and leave one barrier a step.");
+                    "them once after the step, and leave one barrier a step. An operation that "
+                    "PyTorch/XLA runs on the CPU cuts the graph, too: "
+                    "torch_xla.debug.metrics.metrics_report() has a counter aten::… for each.");
 }
 
 // Returns whether the graph is a read that was compared with a program of another purpose: with one
@@ -364,10 +333,21 @@ static bool is_new_read(const graphs *list, size_t at) {
     return false;
 }
 
+// The part with the most operations: a step in one piece compiles it, too. NULL if nothing recurs.
+static const graph *largest_part(const graphs *list) {
+    const graph *largest = NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (recurs(list, i) &&
+            (!largest || list->items[i].known->sketch.op_count > largest->known->sketch.op_count))
+            largest = &list->items[i];
+    return largest;
+}
+
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
-// the programs of the parts that no other cause explains.
+// the programs of the other parts than the largest one, if no other cause explains them.
 static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *members) {
+    const graph *main = largest_part(list);
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
         size_t other = compared_with(list, i);
@@ -378,7 +358,8 @@ static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *membe
     }
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
-        if (item && item->cause == RK_CAUSE_FIRST && recurs(list, i))
+        if (item && item->cause == RK_CAUSE_FIRST && recurs(list, i) &&
+            list->items[i].group != main->group)
             RK_TRY(rk_members_add(members, item));
     }
     return NULL;
@@ -399,7 +380,7 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     RK_TRY(count_steps(steps, &list));
     if (list.steps < STEPS_MIN)
         return NULL;
-    RK_TRY(sum_up(&list, &e->run->processes[process], steps));
+    RK_TRY(sum_up(&list, steps));
     if (!is_in_pieces(&list))
         return NULL;
     RK_TRY(take_parts(e, &list, &members));

@@ -130,10 +130,6 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
         return "Keras compiles a program for each number of rows in a batch, once, and it is "
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
                "drop the last rows of the training data if they do not fill a batch.";
-    if (item->nearest_of && is_of_state(item))
-        return "The program updates these inputs, as an optimizer does with the parameters of a "
-               "model. So this is another model or layer. Each is compiled once and stored, and "
-               "there is nothing to pad.";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, drop_last=True drops this batch "
@@ -141,6 +137,10 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                      : "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, you can drop this batch instead; in "
                        "evaluation, that changes the result.";
+    if (item->nearest_of && is_of_state(item))
+        return "The program updates these inputs, as an optimizer does with the parameters of a "
+               "model. So this is another model or layer. Each is compiled once and stored, and "
+               "there is nothing to pad.";
     if (!item->nearest_of)
         return "This size differs from the size in that run, as after a change of the batch size "
                "or of a layer's width. The new program is compiled once and stored. If the size "

@@ -149,8 +149,12 @@ static rk_err *make_spans(const ranges *list, rk_process_steps *process) {
         const rk_journal_steps *range = &list->items[i];
         if (range->rhythm != pattern)
             continue;
-        process->spans[process->span_count++] = (rk_step_span){
-            range->first_execution, range->executions, process->count + 1, range->steps};
+        process->spans[process->span_count++] =
+            (rk_step_span){.first_execution = range->first_execution,
+                           .executions = range->executions,
+                           .first_step = process->count + 1,
+                           .steps = range->steps,
+                           .device_to_host = range->transfers.device_to_host};
         process->count += range->steps;
         process->is_marked = range->marked;
         add_sums(&process->sums, range);

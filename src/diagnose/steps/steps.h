@@ -27,6 +27,7 @@ typedef struct rk_step_point {
 typedef struct rk_step_span {
     uint64_t first_execution, executions;
     uint64_t first_step, steps; // from 1
+    uint64_t device_to_host;    // transfers
 } rk_step_span;
 
 typedef struct rk_process_steps {
@@ -61,6 +62,13 @@ uint64_t rk_steps_of_compile(const rk_steps *steps, const rk_run_compile *compil
 
 // True if `compile` called the compiler after the curve became flat.
 bool rk_steps_is_late(const rk_steps *steps, const rk_run_compile *compile);
+
+// The executions, and the transfers to the host, of a usual step: the median over all steps. After
+// some steps, a validation executes much more, and a checkpoint reads all parameters. 0 without
+// steps. RK_RESOURCE_EXHAUSTED is the only error.
+RK_NODISCARD rk_err *rk_steps_usual_executions(const rk_process_steps *steps,
+                                               double *out_executions);
+RK_NODISCARD rk_err *rk_steps_usual_reads(const rk_process_steps *steps, double *out_reads);
 
 // The process with the most steps; NULL if no process has steps. Borrowed.
 const rk_process_steps *rk_steps_longest(const rk_steps *steps);
