@@ -1,5 +1,7 @@
 """REKINDLE_STRICT with JAX: a late compilation is an exception with cause and line; stored programs are loaded."""
 
+import json
+
 import harness
 import pytest
 
@@ -21,7 +23,8 @@ def errors(done):
 
 @pytest.mark.parametrize("way", ["run", "preload", "plugin"])
 def test_a_late_compilation_is_an_exception(store, way):
-    found = errors(store.start("late.py", *ALL, way=way, env=FAIL))
+    done = store.start("late.py", *ALL, way=way, env=FAIL)
+    found = errors(done)
     assert found.pop("known") is None
     for text in found.values():
         assert text.startswith("FAILED_PRECONDITION") and "REKINDLE_STRICT=fail" in text, text
@@ -35,6 +38,12 @@ def test_a_late_compilation_is_an_exception(store, way):
     stats = store.stats()
     assert stats["refused"] == 3 and stats["warnings"] == [], stats
     assert "refused" in store.cli("stats").stdout
+    assert way != "run" or "3 refused" in done.stderr, done.stderr
+    told = store.cli("explain").stdout
+    assert "3 requests were refused (REKINDLE_STRICT=fail)" in told, told
+    assert told.index("jit_step, refused, request") < told.index("jit_other, refused, request"), told
+    refused = {c["name"]: c for c in json.loads(store.cli("explain", "--json").stdout)["compilations"] if c["refused"]}
+    assert refused["jit_other"]["cause"] == "first" and line_of("new") in told, told
 
 
 @pytest.mark.parametrize("way", ["run", "plugin"])

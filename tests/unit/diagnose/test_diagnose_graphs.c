@@ -36,7 +36,7 @@ static void prepare(fixture *f, const char *job, unsigned first, uint64_t first_
     f->run.model.steps = steps;
     f->run.model.step_count = 1;
     f->run.processes[0].counts.executions = first_executions + second_executions;
-    f->run.processes[0].counts.device_to_host = first_executions;
+    steps[0].steps.transfers.device_to_host = first_executions;
 }
 
 static void explain_prepared(fixture *f) {
@@ -55,7 +55,7 @@ static void a_read_that_cuts_the_step_is_found(void **state) {
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
     assert_int_equal(explanation.patterns[0].line, 7);
-    assert_int_equal(explanation.patterns[0].member_count, 2);
+    assert_int_equal(explanation.patterns[0].member_count, 1); // without the largest part
     assert_non_null(strstr(explanation.patterns[0].summary, "a step is 2 programs"));
 }
 
@@ -79,6 +79,59 @@ static void a_validation_after_some_steps_is_no_part_of_the_step(void **state) {
     f->run.model.step_count = 2;
     explain_prepared(f);
     assert_int_equal(explanation.pattern_count, 0);
+}
+
+// Nine steps read one number each; in the tenth, a checkpoint reads all parameters.
+static void reads_of_a_checkpoint_are_not_of_each_step(void **state) {
+    fixture *f = *state;
+    prepare(f, "torch_read", 1, 10, 2, 10);
+    steps[0].steps.executions = 18;
+    steps[0].steps.steps = steps[0].steps.transfers.device_to_host = 9;
+    steps[1] = (rk_run_steps){.steps = {.rhythm = 1,
+                                        .first_execution = 18,
+                                        .executions = 2,
+                                        .steps = 1,
+                                        .transfers = {.device_to_host = 500}}};
+    f->run.model.step_count = 2;
+    explain_prepared(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_non_null(strstr(explanation.patterns[0].summary, "with 1.0 reads to the host per step"));
+}
+
+// A sum that is kept on the device begins with a Python number.
+static void a_running_sum_is_no_branch(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++)
+        (void)ask(f, "torch_average", i);
+    explain_prepared(f);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "parameters");
+    assert_non_null(strstr(explanation.items[1].advice, "Only single numbers differ"));
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
+}
+
+// An evaluation has the shapes of the full batch, and fewer changes since the last one.
+static void evaluation_with_stored_statistics_is_no_version_of_the_training(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++)
+        (void)ask(f, "torch_norm", i);
+    explain_prepared(f);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "shape");
+    assert_string_equal(rk_cause_name(explanation.items[2].cause), "first");
+}
+
+static void what_strict_mode_refused_is_compared(void **state) {
+    fixture *f = *state;
+    (void)ask(f, "torch_batch", 1);
+    rk_run_compile *refused = ask(f, "torch_batch", 2);
+    refused->compiled = false;
+    refused->failed = refused->refused = true;
+    refused->compile_ns = 0;
+    explain_prepared(f);
+    assert_int_equal(explanation.count, 2);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "shape");
+    assert_true(explanation.input_shapes.answer);
+    assert_non_null(
+        strstr(explanation.items[1].advice, "REKINDLE_STRICT=fail refused this compilation"));
 }
 
 static void programs_that_create_and_add_alternate(void **state) {
@@ -179,6 +232,10 @@ int main(void) {
         TEST(a_program_of_one_number_after_the_step_cuts_nothing),
         TEST(a_read_now_and_then_is_no_part_of_the_step),
         TEST(a_validation_after_some_steps_is_no_part_of_the_step),
+        TEST(reads_of_a_checkpoint_are_not_of_each_step),
+        TEST(a_running_sum_is_no_branch),
+        TEST(evaluation_with_stored_statistics_is_no_version_of_the_training),
+        TEST(what_strict_mode_refused_is_compared),
         TEST(programs_that_create_and_add_alternate),
         TEST(what_only_the_first_step_creates_is_no_alternation),
         TEST(only_what_is_added_to_alternates),
