@@ -177,8 +177,9 @@ static void print_head(const char *run, size_t chosen) {
     rk_buf_add_format(&line, "run %s%s%s: ", rk_style(RK_STYLE_BOLD, stdout), run,
                       rk_style(RK_STYLE_NONE, stdout));
     if (chosen)
-        rk_buf_add_format(&line, "%zu function%s compiled for several sizes of %s inputs", chosen,
-                          chosen == 1 ? " was" : "s were", chosen == 1 ? "its" : "their");
+        rk_buf_add_format(&line,
+                          "%zu famil%s of programs that differ only in a size n of their inputs",
+                          chosen, chosen == 1 ? "y" : "ies");
     else
         rk_buf_add_text(&line,
                         "there is nothing to pad: no function that took a notable part of the "

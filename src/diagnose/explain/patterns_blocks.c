@@ -9,13 +9,13 @@ static uint64_t cost_of_blocks_ns(const rk_explained *item) {
 }
 
 // The same place, or equal blocks of the same lines: a function with a loop may be called from
-// several places. Without lines, blocks of one size: a loop over a list has other numbers of
-// iterations in other programs.
+// several places. Without lines: blocks of one size, because a loop over a list has other numbers
+// of iterations in other programs; or as many blocks, because the gradient of a layer is larger.
 static bool same_loop(const rk_explained *a, const rk_explained *b) {
     const rk_blocks *x = &a->blocks, *y = &b->blocks;
     bool equal = x->count == y->count && x->op_count == y->op_count;
     if (!x->file || !y->file)
-        return x->file == y->file && x->op_count == y->op_count;
+        return x->file == y->file && (x->op_count == y->op_count || x->count == y->count);
     return (x->line == y->line && strcmp(x->file, y->file) == 0) ||
            (equal && x->body && x->body == y->body);
 }

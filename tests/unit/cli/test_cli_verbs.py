@@ -125,7 +125,7 @@ class Shapes(Case):
     def test_as_text(self):
         self.job("shapes")
         text = self.ok("shapes")
-        self.assertIn(": 1 function was compiled for several sizes of its inputs\n\nGraph\n", text)
+        self.assertIn(": 1 family of programs that differ only in a size n of their inputs\n\nGraph\n", text)
         self.assertIn("\n  Inputs of different size n: s32[n]\n", text)
         self.assertIn("It was compiled for 5 sizes n: 5, 9, 60, 64 and 100. That took 5.0 s.\n", text)
         self.assertIn("Pad n to 9, 64 or 100", text)
