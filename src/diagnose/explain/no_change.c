@@ -59,11 +59,14 @@ static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
 }
 
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
+// The executions of a process that was killed are not known (0).
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     const rk_run_model *run = x->run;
     const rk_run_compile *before = item->nearest_of;
+    uint64_t executions = before ? rk_explain_executions(run, before) : 0;
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before &&
-           before->process == item->compile->process && rk_explain_executions(run, before) == 1 &&
+           before->process == item->compile->process &&
+           (executions == 1 || (executions == 0 && takes_what_was_zero(item))) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||
             takes_what_was_zero(item));
 }

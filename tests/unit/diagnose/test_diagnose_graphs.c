@@ -175,6 +175,15 @@ static void the_state_of_an_optimizer_is_of_the_start(void **state) {
     assert_true(explanation.items[1].is_startup);
 }
 
+// The executions of a process that was killed are not known.
+static void the_state_of_an_optimizer_is_of_the_start_of_a_killed_process(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++)
+        (void)ask(f, "torch_state", i);
+    explain_prepared(f);
+    assert_true(explanation.items[1].is_startup);
+}
+
 static void expect_no_causes(void) {
     for (size_t i = 0; i < explanation.count; i++)
         assert_string_equal(rk_cause_name(explanation.items[i].cause), "first");
@@ -240,6 +249,7 @@ int main(void) {
         TEST(what_only_the_first_step_creates_is_no_alternation),
         TEST(only_what_is_added_to_alternates),
         TEST(the_state_of_an_optimizer_is_of_the_start),
+        TEST(the_state_of_an_optimizer_is_of_the_start_of_a_killed_process),
         TEST(zeros_of_two_shapes_in_one_step_have_no_cause),
         TEST(zeros_of_two_shapes_are_no_counter),
         TEST(reads_of_loss_and_accuracy_have_no_cause),
