@@ -83,6 +83,33 @@ static void add_transfer(rk_table *table, const char *name, uint64_t count, uint
     add_count(table, name, count, RK_STYLE_NONE, count > 0 ? rk_text_bytes(bytes).text : "");
 }
 
+// Returns how many processes of the run have not ended: they run, or were killed.
+static size_t count_unended(const rk_run_model *run) {
+    size_t count = 0;
+    for (size_t i = 0; i < run->process_count; i++)
+        count += !run->processes[i].ended;
+    return count;
+}
+
+// A process writes how much it executed and transferred when it ends. `run`: NULL for the totals of
+// several runs.
+static void add_executions(rk_table *table, const rk_run_model *run,
+                           const rk_journal_counts *counts) {
+    size_t unended = run ? count_unended(run) : 0;
+    RK_AUTO(rk_buf) note = RK_BUF_INIT(0);
+    if (unended > 0 && unended == run->process_count && counts->executions == 0) {
+        add(table, "executions", "not known", RK_STYLE_NONE,
+            "nor the transfers and steps: a process writes them when it ends");
+        return;
+    }
+    if (unended > 0)
+        rk_buf_add_format(&note, "without %zu process%s that did not end", unended,
+                          unended == 1 ? "" : "es");
+    add_count(table, "executions", counts->executions, RK_STYLE_NONE, rk_need_text(&note));
+    add_transfer(table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
+    add_transfer(table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
+}
+
 static void add_steps(rk_table *table, const rk_steps *steps, uint64_t executions) {
     const rk_process_steps *process = rk_steps_longest(steps);
     if (!process) {
@@ -135,9 +162,7 @@ static void print_counters(const rk_run_model *run, const rk_run_totals *totals,
         add(&table, "verifying time", rk_text_seconds(totals->verify_ns).text, RK_STYLE_NONE, "");
     add(&table, "saved", rk_text_seconds(totals->saved_ns).text,
         totals->saved_ns > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE, "");
-    add_count(&table, "executions", counts->executions, RK_STYLE_NONE, "");
-    add_transfer(&table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
-    add_transfer(&table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
+    add_executions(&table, run, counts);
     if (steps)
         add_steps(&table, steps, counts->executions);
     rk_table_print(&table, rk_term_columns(stdout), stdout);

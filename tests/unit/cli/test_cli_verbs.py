@@ -251,6 +251,8 @@ class Run(Case):
         said = self.job("killed", status=128 + signal.SIGKILL)
         self.assertIn("3 compiled", said)
         self.assertEqual(self.json("stats")["state"], "cut short")
+        self.assertRegex(self.ok("stats"), r"executions +not known ")
+        self.assertNotIn("host to device", self.ok("stats"))
 
     def environment_of_job(self, *options, **variables):
         text = self.ok("run", *options, "--", "env", "-0", variables=variables)
