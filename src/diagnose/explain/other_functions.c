@@ -47,6 +47,14 @@ static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, co
            rk_same_results(a, b) < same_results_min;
 }
 
+// Returns whether two graphs of PyTorch/XLA return nothing in common, such as an image that is read
+// in the middle of an evaluation, and the graph that the barrier after it executes.
+static bool return_other_values(const rk_differences *list, const rk_sketch *a,
+                                const rk_sketch *b) {
+    return a->result_count && b->result_count && rk_same_results(a, b) == 0 &&
+           !has_kind(list, RK_DIFFERENCE_SHAPE) && !has_kind(list, RK_DIFFERENCE_DTYPE);
+}
+
 static bool has_names(const rk_sketch *sketch) {
     for (uint32_t i = 0; i < sketch->input_count; i++)
         if (sketch->inputs[i].name[0])
@@ -131,6 +139,7 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
     const rk_sketch *a = &earlier->sketch, *b = &item->program->sketch;
     return (!parameters && are_replaced(diff)) || are_called_apart(diff, a, b) ||
            (parameters && take_other_inputs(diff, a, b)) ||
-           (rk_explained_is_torch(item) && are_of_two_models(&diff->list, a, b)) ||
+           (rk_explained_is_torch(item) &&
+            (are_of_two_models(&diff->list, a, b) || return_other_values(&diff->list, a, b))) ||
            is_derivative(&diff->list, a, b) || rk_are_two_functions(a, b, parameters);
 }

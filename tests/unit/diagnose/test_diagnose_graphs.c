@@ -50,6 +50,11 @@ static void explain(fixture *f, const char *job, unsigned first, uint64_t first_
     explain_prepared(f);
 }
 
+static void expect_no_causes(void) {
+    for (size_t i = 0; i < explanation.count; i++)
+        assert_string_equal(rk_cause_name(explanation.items[i].cause), "first");
+}
+
 static void a_read_that_cuts_the_step_is_found(void **state) {
     explain(*state, "torch_read", 1, 5, 2, 5);
     assert_int_equal(explanation.pattern_count, 1);
@@ -119,6 +124,14 @@ static void evaluation_with_stored_statistics_is_no_version_of_the_training(void
     assert_string_equal(rk_cause_name(explanation.items[2].cause), "first");
 }
 
+static void a_read_and_the_barrier_after_it_are_no_versions(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++)
+        (void)ask(f, "torch_image", i);
+    explain_prepared(f);
+    expect_no_causes();
+}
+
 static void what_strict_mode_refused_is_compared(void **state) {
     fixture *f = *state;
     (void)ask(f, "torch_batch", 1);
@@ -184,11 +197,6 @@ static void the_state_of_an_optimizer_is_of_the_start_of_a_killed_process(void *
     assert_true(explanation.items[1].is_startup);
 }
 
-static void expect_no_causes(void) {
-    for (size_t i = 0; i < explanation.count; i++)
-        assert_string_equal(rk_cause_name(explanation.items[i].cause), "first");
-}
-
 static void zeros_of_two_shapes_in_one_step_have_no_cause(void **state) {
     explain(*state, "torch_zeros", 1, 1, 2, 1);
     expect_no_causes();
@@ -244,6 +252,7 @@ int main(void) {
         TEST(reads_of_a_checkpoint_are_not_of_each_step),
         TEST(a_running_sum_is_no_branch),
         TEST(evaluation_with_stored_statistics_is_no_version_of_the_training),
+        TEST(a_read_and_the_barrier_after_it_are_no_versions),
         TEST(what_strict_mode_refused_is_compared),
         TEST(programs_that_create_and_add_alternate),
         TEST(what_only_the_first_step_creates_is_no_alternation),
