@@ -88,28 +88,6 @@ void rk_explained_be_first(rk_explained *item) {
     item->similarity = 0;
 }
 
-bool rk_is_single_value(const char *type) {
-    static const char prefix[] = "tensor<";
-    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
-        return false;
-    type += sizeof prefix - 1;
-    while (strncmp(type, "1x", 2) == 0)
-        type += 2;
-    return *type < '0' || *type > '9';
-}
-
-bool rk_explained_is_of_numbers(const rk_explained *explained) {
-    bool has_input = false;
-    for (size_t i = 0; i < explained->differences.cause_count; i++) {
-        const rk_difference *d = &explained->differences.items[i];
-        if (!rk_is_single_value(d->after ? d->after : d->before))
-            return false;
-        has_input |= d->op && strcmp(d->op, "parameter") == 0;
-    }
-    return has_input && explained->cause == RK_CAUSE_PARAMETERS && explained->nearest_of &&
-           rk_explained_is_torch(explained) && !rk_explained_is_constant(explained);
-}
-
 bool rk_explained_is_constant(const rk_explained *explained) {
     for (size_t i = 0; i < explained->differences.cause_count; i++)
         if (!explained->differences.items[i].constant)

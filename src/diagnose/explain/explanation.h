@@ -127,13 +127,6 @@ bool rk_explained_has_libraries(const rk_explained *explained);
 // True if the programs differ only in inputs that are constants in the other program.
 bool rk_explained_is_constant(const rk_explained *explained);
 
-// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
-bool rk_is_single_value(const char *type);
-
-// True if PyTorch/XLA recorded a graph with other single numbers among its inputs, and nothing else
-// differs: a sum over several steps, or two numbers that happen to be equal.
-bool rk_explained_is_of_numbers(const rk_explained *explained);
-
 // True if a healthy job has this cause, too.
 bool rk_explained_needs_no_change(const rk_explained *explained);
 

@@ -10,15 +10,40 @@
 #define ALL_OPERATIONS_MIN  0.95
 #define MORE_OPERATIONS_MIN 1.1
 
+// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
+static bool is_single_value(const char *type) {
+    static const char prefix[] = "tensor<";
+    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
+        return false;
+    type += sizeof prefix - 1;
+    while (strncmp(type, "1x", 2) == 0)
+        type += 2;
+    return *type < '0' || *type > '9';
+}
+
+bool rk_explain_is_of_numbers(const rk_explained *item) {
+    bool has_input = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (!is_single_value(d->after ? d->after : d->before))
+            return false;
+        has_input |= d->op && strcmp(d->op, "parameter") == 0;
+    }
+    return has_input && item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
+           rk_explained_is_torch(item) && !rk_explained_is_constant(item) &&
+           item->program->has_sketch && item->nearest->has_sketch &&
+           rk_have_same_kinds(&item->nearest->sketch, &item->program->sketch);
+}
+
 // Returns whether two programs have nearly all operations in common.
 static bool has_nearly_same_operations(const rk_explained *item) {
-    enum { OTHER_MAX = 4 };
+    const double other_max = 4;
     if (!item->program->has_sketch || !item->nearest->has_sketch)
         return false;
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
     uint32_t least = a->op_count < b->op_count ? a->op_count : b->op_count;
-    return a->op_count + b->op_count - 2 * least <= OTHER_MAX &&
-           (1 - rk_contained_operations(a, b)) * least <= OTHER_MAX;
+    return (double)(a->op_count + b->op_count - 2 * least) <= other_max &&
+           (1 - rk_contained_operations(a, b)) * least <= other_max;
 }
 
 // Returns whether the only difference is an input of one value, which the program adds to
@@ -27,7 +52,7 @@ static bool begins_sum(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool adds = false;
     if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
-        !item->nearest_of || !rk_is_single_value(head->after) || !has_nearly_same_operations(item))
+        !item->nearest_of || !is_single_value(head->after) || !has_nearly_same_operations(item))
         return false;
     for (size_t i = 1; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -107,7 +132,7 @@ static const char *torch_advice(const rk_explained *item) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device: torch.zeros(1, dtype=…).to(device).";
-    if (rk_explained_is_of_numbers(item))
+    if (rk_explain_is_of_numbers(item))
         return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
                "and two equal numbers as one. So a sum or an average that is kept on the device "
                "(of a loss, of an accuracy) has another graph in its first step, and where a "

@@ -146,6 +146,18 @@ static bool has_kind(const rk_sketch *sketch, uint64_t kind) {
     return false;
 }
 
+static bool has_all_kinds_of(const rk_sketch *a, const rk_sketch *b) {
+    uint64_t results = rk_program_index_kind(rk_span_text("hlo.tuple"), b->result_count, 1, 0);
+    for (uint32_t i = 0; i < b->kind_count; i++)
+        if (b->kinds[i].hash != (uint32_t)results && !has_kind(a, b->kinds[i].hash))
+            return false;
+    return true;
+}
+
+bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b) {
+    return has_all_kinds_of(a, b) && has_all_kinds_of(b, a);
+}
+
 // `part`: "training" or "inference".
 static bool normalizes(const rk_sketch *sketch, const char *part) {
     RK_AUTO(rk_buf) name = {0};

@@ -31,6 +31,10 @@ RK_HIDDEN bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketc
 // Returns whether one line of the user calls both programs, or the line is unknown for both.
 RK_HIDDEN bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b);
 
+// Returns whether two programs have the same kinds of operations, in any number. The tuple of the
+// results does not count.
+RK_HIDDEN bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b);
+
 // The share of the operations of the smaller program that the larger program has, too, by kind.
 RK_HIDDEN double rk_contained_operations(const rk_sketch *a, const rk_sketch *b);
 

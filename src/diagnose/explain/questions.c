@@ -40,7 +40,7 @@ static const rk_difference *evidence_of(const rk_explained *item, const asked *w
     bool is_meant =
         item->is_startup ||
         (what->causes[RK_CAUSE_STRUCTURE] &&
-         (item->is_part || rk_explained_is_of_numbers(item) || rk_explain_is_reordered(item)));
+         (item->is_part || rk_explain_is_of_numbers(item) || rk_explain_is_reordered(item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
         return rk_explained_head(item);
     for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)
