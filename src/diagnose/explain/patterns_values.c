@@ -113,9 +113,10 @@ static void describe(const rk_members *members, const values *list, rk_pattern_t
                           list->count);
     write_values(list, sizes, axis, &text->summary);
     rk_buf_add_format(&text->summary, "; each has a program of its own");
-    rk_buf_add_text(&text->advice, is_shape ? rk_advice_on_sizes(rk_explained_is_torch(first))
-                                   : first->advice ? first->advice
-                                                   : "");
+    if (is_shape)
+        rk_advise_on_sizes(rk_explained_is_torch(first), list->count, &text->advice);
+    else
+        rk_buf_add_text(&text->advice, first->advice ? first->advice : "");
 }
 
 static rk_err *add_group(rk_explainer *e, const rk_members *members) {

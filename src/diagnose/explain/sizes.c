@@ -87,11 +87,17 @@ static bool can_be_padded(const rk_explained *item) {
     return true;
 }
 
-const char *rk_advice_on_sizes(bool torch) {
-    return torch ? "Pad this input to one size, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask the padding."
-                 : "Pad this argument to one size, or to the few buckets that `rekindle shapes` "
-                   "recommends, and mask the padding.";
+void rk_advise_on_sizes(bool torch, size_t sizes, rk_buf *text) {
+    enum { FEW_SIZES = 4 };
+    bool few = sizes <= FEW_SIZES;
+    if (few)
+        rk_buf_add_text(text, "If these are the sizes of fixed sets of data, such as those for "
+                              "training, validation and test, there is nothing to fix: each "
+                              "program is compiled once and stored. ");
+    rk_buf_add_format(text,
+                      "%s this %s to one size, or to the few buckets that `rekindle shapes` "
+                      "recommends, and mask the padding.",
+                      few ? "Otherwise pad" : "Pad", torch ? "input" : "argument");
 }
 
 static size_t count_type(const rk_sketch_value *values, uint32_t count, const char *type) {
