@@ -172,7 +172,10 @@ static bool may_have_changed(const rk_explanation *x, const counts *c) {
     for (size_t i = 0; i < x->count; i++)
         if (x->items[i].cause == RK_CAUSE_FAILED && !x->items[i].failed_before)
             return true;
-    return c->again || c->refused || x->pattern_count;
+    for (size_t i = 0; i < x->pattern_count; i++)
+        if (rk_pattern_explains(x->patterns[i].kind))
+            return true;
+    return c->again || c->refused;
 }
 
 // Returns whether no line of any program of PyTorch/XLA is known.

@@ -126,6 +126,13 @@ static bool is_one_change(rk_difference_kind kind) {
            kind == RK_DIFFERENCE_SHARDING || kind >= RK_DIFFERENCE_OPTION;
 }
 
+// Returns whether the position of a slice differs: its start and its end move together, as do the
+// slices of a batch and of its targets.
+static bool is_position(const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op &&
+           (strcmp(d->op, "hlo.slice") == 0 || strcmp(d->op, "stablehlo.slice") == 0);
+}
+
 static rk_difference_kind kind_of(const rk_difference *d) {
     return d->kind >= RK_DIFFERENCE_OPTION ? RK_DIFFERENCE_OPTION : d->kind;
 }
@@ -133,12 +140,17 @@ static rk_difference_kind kind_of(const rk_difference *d) {
 size_t rk_count_changes(const rk_differences *list,
                         bool (*is_known)(const void *context, const rk_difference *difference),
                         const void *context) {
-    bool seen[RK_DIFFERENCE_KIND_COUNT] = {false};
+    bool seen[RK_DIFFERENCE_KIND_COUNT] = {false}, moves = false;
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
         const rk_difference *d = &list->items[i];
         if (d->follows || (is_known && is_known(context, d)))
             continue;
+        if (is_position(d)) {
+            count += !moves;
+            moves = true;
+            continue;
+        }
         rk_difference_kind kind = kind_of(d);
         count += !seen[kind];
         seen[kind] = is_one_change(d->kind);

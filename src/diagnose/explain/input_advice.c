@@ -119,6 +119,21 @@ static bool has_only_results(const rk_explained *item) {
     return item->differences.cause_count > 0;
 }
 
+// Returns whether only one of two graphs takes and returns some more values: tensors of an earlier
+// step, such as a prediction, which still exist at the barrier and are computed there.
+static bool keeps_tensors(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    bool returns = false, takes = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind != head->kind)
+            return false;
+        returns |= is_result(d);
+        takes |= !is_result(d);
+    }
+    return returns && takes && item->nearest_of;
+}
+
 static bool has_added(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
         if (item->differences.items[i].kind == RK_DIFFERENCE_PARAMETER_ADDED)
@@ -143,6 +158,11 @@ static const char *torch_advice(const rk_explained *item) {
                "in Python that only some steps take. If this is intended, there is nothing "
                "to fix: each is compiled once and stored. Otherwise do the same in each step, "
                "and select between the results (torch.where).";
+    if (keeps_tensors(item))
+        return "One of the two graphs takes and returns more values. If these are tensors of an "
+               "earlier step that still exist at torch_xla.sync(), such as its prediction, they "
+               "are computed with the next step: delete them (del), or keep them in each step. If "
+               "this is intended, there is nothing to fix: each is compiled once and stored.";
     if (has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "

@@ -131,7 +131,9 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
                           const rk_explained *item) {
     bool parameters = diff->cause == RK_CAUSE_PARAMETERS;
     if (earlier->has_sketch && item->program->has_sketch &&
-        rk_are_training_and_evaluation(&earlier->sketch, &item->program->sketch))
+        (rk_are_training_and_evaluation(&earlier->sketch, &item->program->sketch) ||
+         (diff->cause == RK_CAUSE_STRUCTURE && rk_explained_is_torch(item) &&
+          return_other_values(&diff->list, &earlier->sketch, &item->program->sketch))))
         return true;
     if ((diff->cause != RK_CAUSE_SHAPE && !parameters) || !earlier->has_sketch ||
         !item->program->has_sketch)
