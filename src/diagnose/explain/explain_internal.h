@@ -127,10 +127,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const r
 // cause.
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);
 
-// Returns whether two graphs of PyTorch/XLA have other single numbers among their inputs, and
-// nothing else differs: a sum over several steps, or two numbers that happen to be equal. A seed of
-// random numbers adds other operations as well (dropout).
-RK_HIDDEN bool rk_explain_is_of_numbers(const rk_explained *item);
+// Returns whether two graphs of PyTorch/XLA only differ in values that another step has: single
+// numbers, such as a running sum, or tensors of an earlier step that still exist at the barrier.
+RK_HIDDEN bool rk_explain_is_of_values(const rk_explained *item);
 
 // Returns how often a process executed the program of a request. 0 if the journal does not say.
 RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of);

@@ -21,7 +21,10 @@ static bool is_single_value(const char *type) {
     return *type < '0' || *type > '9';
 }
 
-bool rk_explain_is_of_numbers(const rk_explained *item) {
+// Returns whether two graphs of PyTorch/XLA have other single numbers among their inputs, and
+// nothing else differs: a sum over several steps, or two numbers that happen to be equal. A seed of
+// random numbers adds other operations as well (dropout).
+static bool is_of_numbers(const rk_explained *item) {
     bool has_input = false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -131,7 +134,11 @@ static bool keeps_tensors(const rk_explained *item) {
         returns |= is_result(d);
         takes |= !is_result(d);
     }
-    return returns && takes && item->nearest_of;
+    return returns && takes && item->nearest_of && rk_explained_is_torch(item) && !does_more(item);
+}
+
+bool rk_explain_is_of_values(const rk_explained *item) {
+    return item->cause == RK_CAUSE_PARAMETERS && (is_of_numbers(item) || keeps_tensors(item));
 }
 
 static bool has_added(const rk_explained *item) {
@@ -147,7 +154,7 @@ static const char *torch_advice(const rk_explained *item) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device: torch.zeros(1, dtype=…).to(device).";
-    if (rk_explain_is_of_numbers(item))
+    if (is_of_numbers(item))
         return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
                "and two equal numbers as one. So a sum or an average that is kept on the device "
                "(of a loss, of an accuracy) has another graph in its first step, and where a "

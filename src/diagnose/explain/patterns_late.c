@@ -138,14 +138,20 @@ static void descend(late *const *group, size_t count) {
     }
 }
 
-// The function that the place of all these operations calls, if jax.jit may take it as it is: not a
-// method, because methods may keep state. NULL if there is none.
+// The function of the user that the places call for these operations, if jax.jit may take it as it
+// is: not a method, because methods may keep state. Less than half of the operations may be on the
+// line of the call itself, such as the arguments. NULL if there is no such function.
 static const rk_stack_frame *find_called(late *const *group, size_t count) {
-    const rk_stack_frame *called = called_by(group[0], 1);
-    for (size_t i = 0; i < count; i++)
-        if (!is_same(called_by(group[i], 1), called, SAME_FUNCTION))
+    const rk_stack_frame *called = NULL;
+    size_t inside = 0;
+    for (size_t i = 0; i < count; i++) {
+        const rk_stack_frame *one = called_by(group[i], 1);
+        if (one && called && !is_same(one, called, SAME_FUNCTION))
             return NULL;
-    return strpbrk(called->function, ".<") ? NULL : called;
+        called = called ? called : one;
+        inside += one != NULL;
+    }
+    return !called || 2 * inside <= count || strpbrk(called->function, ".<") ? NULL : called;
 }
 
 // Returns whether the places call a library for most of the operations.
@@ -171,17 +177,17 @@ static bool is_in_script(late *const *group) {
     return !function || strcmp(function, "<module>") == 0;
 }
 
-// Appends the lines of a group, so many calls below its places: "84", "84 and 85", "84, 85, 86, 88
-// and 2 more".
+// Appends the lines of a group, so many calls below its places, as far as it has such lines: "84",
+// "84 and 85", "84, 85, 86, 88 and 2 more".
 static void add_lines(late *const *group, size_t group_count, size_t below, rk_buf *out) {
     enum { LINES_MAX = 4 };
     uint32_t lines[LINES_MAX] = {0};
     size_t count = 0, more = 0;
     for (size_t i = 0; i < group_count; i++) {
-        const rk_stack_frame *line = frame_at(&group[i]->stack, group[i]->depth + below);
-        bool is_new = true;
+        const rk_stack_frame *line = called_by(group[i], below);
+        bool is_new = line != NULL;
         for (size_t k = 0; k < i && is_new; k++)
-            is_new = !is_same(frame_at(&group[k]->stack, group[k]->depth + below), line, SAME_LINE);
+            is_new = !is_same(called_by(group[k], below), line, SAME_LINE);
         if (is_new && count < LINES_MAX)
             lines[count++] = line->line;
         else
@@ -290,7 +296,7 @@ static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope i
 // If all operations of a group come from one function that the place calls, adds those of its other
 // calls. Returns the new number.
 static size_t add_other_calls(lates *list, late **group, size_t count) {
-    const rk_stack_frame *called = called_by(group[0], 1) ? find_called(group, count) : NULL;
+    const rk_stack_frame *called = find_called(group, count);
     const size_t of_line = count;
     for (size_t i = 0; i < list->count && called; i++) {
         late *one = &list->items[i];

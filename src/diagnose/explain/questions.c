@@ -35,12 +35,12 @@ static bool leaves_open(const rk_explained *item, const asked *what) {
 
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
-    // A constant in place of an input is no branch, and neither are a part of a step, a number that
-    // is an input, and another order of the operations in another process.
+    // A constant in place of an input is no branch, and neither are a part of a step, values of
+    // another step, and another order of the operations in another process.
     bool is_meant =
         item->is_startup ||
         (what->causes[RK_CAUSE_STRUCTURE] &&
-         (item->is_part || rk_explain_is_of_numbers(item) || rk_explain_is_reordered(item)));
+         (item->is_part || rk_explain_is_of_values(item) || rk_explain_is_reordered(item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
         return rk_explained_head(item);
     for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)

@@ -813,6 +813,17 @@ static void late_operations_of_a_call_name_its_function(void **state) {
     expect_in(pattern->advice, "jax.jit(create)");
 }
 
+// Two operations calculate the argument on the line of the call.
+static void late_operations_of_a_call_may_be_on_its_line(void **state) {
+    step_and_then(*state, "shape", "argument", 2, 10);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, 12);
+    assert_int_equal(pattern->line, 7);
+    expect_in(pattern->summary, "in the call of create (its line 6)");
+}
+
 // The steps of this line are those of a sampler, which calculates more when they are done.
 static void late_operations_of_a_library_with_steps_cannot_be_jitted(void **state) {
     fixture *f = *state;
@@ -1025,6 +1036,7 @@ int main(void) {
         TEST(many_late_operations_of_a_line_are_one_finding),
         TEST(few_late_operations_are_no_finding),
         TEST(late_operations_of_a_call_name_its_function),
+        TEST(late_operations_of_a_call_may_be_on_its_line),
         TEST(late_operations_of_a_library_with_steps_cannot_be_jitted),
         TEST(late_operations_of_two_calls_are_one_finding),
         TEST(late_operations_of_several_lines_are_one_finding),
