@@ -97,6 +97,15 @@ static void write_values(const values *list, bool sizes, size_t axis, rk_buf *ou
         rk_buf_add_format(out, ", … (%zu values)", list->count);
 }
 
+// The member with the fewest causes: the others may differ in more than the value.
+static const rk_explained *purest(const rk_members *members) {
+    const rk_explained *best = members->items[0];
+    for (size_t i = 1; i < members->count; i++)
+        if (members->items[i]->differences.cause_count < best->differences.cause_count)
+            best = members->items[i];
+    return best;
+}
+
 static void describe(const rk_members *members, const values *list, rk_pattern_text *text) {
     const rk_explained *first = members->items[0];
     const rk_difference *head = rk_explained_head(first);
@@ -116,7 +125,7 @@ static void describe(const rk_members *members, const values *list, rk_pattern_t
     if (is_shape)
         rk_advise_on_sizes(rk_explained_is_torch(first), list->count, &text->advice);
     else
-        rk_buf_add_text(&text->advice, first->advice ? first->advice : "");
+        rk_buf_add_text(&text->advice, purest(members)->advice ? purest(members)->advice : "");
 }
 
 static rk_err *add_group(rk_explainer *e, const rk_members *members) {
