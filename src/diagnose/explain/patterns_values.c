@@ -97,13 +97,21 @@ static void write_values(const values *list, bool sizes, size_t axis, rk_buf *ou
         rk_buf_add_format(out, ", … (%zu values)", list->count);
 }
 
-// The member with the fewest causes: the others may differ in more than the value.
-static const rk_explained *purest(const rk_members *members) {
-    const rk_explained *best = members->items[0];
-    for (size_t i = 1; i < members->count; i++)
-        if (members->items[i]->differences.cause_count < best->differences.cause_count)
-            best = members->items[i];
-    return best;
+// Returns the advice that most of the members have: the others may differ in more than the value.
+static const char *usual_advice(const rk_members *members) {
+    enum { MEMBERS_MAX = 64 };
+    size_t count = members->count < MEMBERS_MAX ? members->count : MEMBERS_MAX, most = 0;
+    const char *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        for (size_t k = 0; k < count; k++)
+            same += same_text(members->items[i]->advice, members->items[k]->advice);
+        if (same > most) {
+            most = same;
+            best = members->items[i]->advice;
+        }
+    }
+    return best ? best : "";
 }
 
 static void describe(const rk_members *members, const values *list, rk_pattern_text *text) {
@@ -125,7 +133,7 @@ static void describe(const rk_members *members, const values *list, rk_pattern_t
     if (is_shape)
         rk_advise_on_sizes(rk_explained_is_torch(first), list->count, &text->advice);
     else
-        rk_buf_add_text(&text->advice, purest(members)->advice ? purest(members)->advice : "");
+        rk_buf_add_text(&text->advice, usual_advice(members));
 }
 
 static rk_err *add_group(rk_explainer *e, const rk_members *members) {
