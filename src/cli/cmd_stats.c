@@ -83,7 +83,7 @@ static void add_transfer(rk_table *table, const char *name, uint64_t count, uint
     add_count(table, name, count, RK_STYLE_NONE, count > 0 ? rk_text_bytes(bytes).text : "");
 }
 
-// Returns how many processes of the run have not ended: they run, or were killed.
+// Returns how many processes of the run have no recorded end: they run, or were killed.
 static size_t count_unended(const rk_run_model *run) {
     size_t count = 0;
     for (size_t i = 0; i < run->process_count; i++)
@@ -99,11 +99,11 @@ static void add_executions(rk_table *table, const rk_run_model *run,
     RK_AUTO(rk_buf) note = RK_BUF_INIT(0);
     if (unended > 0 && unended == run->process_count && counts->executions == 0) {
         add(table, "executions", "not known", RK_STYLE_NONE,
-            "nor the transfers and steps: a process writes them when it ends");
+            "nor the transfers: a process writes them when it ends");
         return;
     }
     if (unended > 0)
-        rk_buf_add_format(&note, "without %zu process%s that did not end", unended,
+        rk_buf_add_format(&note, "without %zu process%s whose end was not recorded", unended,
                           unended == 1 ? "" : "es");
     add_count(table, "executions", counts->executions, RK_STYLE_NONE, rk_need_text(&note));
     add_transfer(table, "host to device", counts->host_to_device, counts->host_to_device_bytes);

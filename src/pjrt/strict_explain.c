@@ -72,9 +72,8 @@ static const char *remedy_of(rk_cause cause) {
     switch (cause) {
     case RK_CAUSE_SHAPE:
         return "if this size belongs to the job (a smaller last batch, an evaluation), also make "
-               "this "
-               "call during warm-up; otherwise pad the input to a size that was seen (`rekindle "
-               "shapes` recommends sizes)";
+               "this call during warm-up; otherwise pad the input to a size that was seen "
+               "(`rekindle shapes` recommends sizes)";
     case RK_CAUSE_DTYPE:
         return "convert the input to one type before the call";
     case RK_CAUSE_CONSTANT:

@@ -126,13 +126,6 @@ static bool is_one_change(rk_difference_kind kind) {
            kind == RK_DIFFERENCE_SHARDING || kind >= RK_DIFFERENCE_OPTION;
 }
 
-// Returns whether the position of a slice differs: its start and its end move together, as do the
-// slices of a batch and of its targets.
-static bool is_position(const rk_difference *d) {
-    return d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op &&
-           (strcmp(d->op, "hlo.slice") == 0 || strcmp(d->op, "stablehlo.slice") == 0);
-}
-
 static rk_difference_kind kind_of(const rk_difference *d) {
     return d->kind >= RK_DIFFERENCE_OPTION ? RK_DIFFERENCE_OPTION : d->kind;
 }
@@ -146,7 +139,9 @@ size_t rk_count_changes(const rk_differences *list,
         const rk_difference *d = &list->items[i];
         if (d->follows || (is_known && is_known(context, d)))
             continue;
-        if (is_position(d)) {
+        // The start and the end of a slice move together, as do the slices of a batch and its
+        // targets.
+        if (rk_is_of_slice(d)) {
             count += !moves;
             moves = true;
             continue;

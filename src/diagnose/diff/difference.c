@@ -24,6 +24,11 @@ const char *rk_cause_name(rk_cause cause) {
     return names[cause];
 }
 
+bool rk_is_of_slice(const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op &&
+           (strcmp(d->op, "hlo.slice") == 0 || strcmp(d->op, "stablehlo.slice") == 0);
+}
+
 static void free_text(rk_difference *difference) {
     rk_free(difference->function);
     rk_free(difference->op);

@@ -67,6 +67,9 @@ typedef struct rk_difference {
     uint32_t constant_line;
 } rk_difference;
 
+// Returns whether an attribute of a slice differs, such as its start.
+bool rk_is_of_slice(const rk_difference *difference);
+
 typedef struct rk_differences {
     rk_difference *items; // owned; causes first
     size_t count, capacity;

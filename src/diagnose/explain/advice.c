@@ -19,11 +19,9 @@ static bool moves_slice(const rk_explained *item) {
         const rk_difference *d = &item->differences.items[i];
         if (d->kind == RK_DIFFERENCE_SHAPE)
             return false;
-        bool is_start = d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op && d->attribute;
-        moves |=
-            is_start && ((strcmp(d->op, "stablehlo.slice") == 0 &&
-                          strcmp(d->attribute, "start_indices") == 0) ||
-                         (strcmp(d->op, "hlo.slice") == 0 && strcmp(d->attribute, "start") == 0));
+        moves |= rk_is_of_slice(d) && d->attribute &&
+                 (strcmp(d->attribute, "start_indices") == 0 || // StableHLO
+                  strcmp(d->attribute, "start") == 0);          // HLO
     }
     return moves;
 }

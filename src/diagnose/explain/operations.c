@@ -158,20 +158,23 @@ bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b) {
     return has_all_kinds_of(a, b) && has_all_kinds_of(b, a);
 }
 
-// `part`: "training" or "inference".
-static bool normalizes(const rk_sketch *sketch, const char *part) {
-    RK_AUTO(rk_buf) name = {0};
-    bool is_training = strcmp(part, "training") == 0;
-    uint32_t operands = is_training ? 3 : 5, results = is_training && sketch->is_mlir ? 3 : 1;
-    rk_buf_add_format(&name, sketch->is_mlir ? "stablehlo.batch_norm_%s" : "hlo.batch-norm-%s",
-                      part);
-    return has_kind(sketch, rk_program_index_kind(rk_buf_span(&name), operands, results, 0));
+static bool uses_statistics_of_batch(const rk_sketch *sketch) {
+    const char *name =
+        sketch->is_mlir ? "stablehlo.batch_norm_training" : "hlo.batch-norm-training";
+    uint32_t results = sketch->is_mlir ? 3 : 1; // HLO: a tuple
+    return has_kind(sketch, rk_program_index_kind(rk_span_text(name), 3, results, 0));
+}
+
+static bool uses_stored_statistics(const rk_sketch *sketch) {
+    const char *name =
+        sketch->is_mlir ? "stablehlo.batch_norm_inference" : "hlo.batch-norm-inference";
+    return has_kind(sketch, rk_program_index_kind(rk_span_text(name), 5, 1, 0));
 }
 
 bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketch *b) {
-    const bool a_trains = normalizes(a, "training"), b_trains = normalizes(b, "training");
-    return a_trains != b_trains && normalizes(a, "inference") == b_trains &&
-           normalizes(b, "inference") == a_trains;
+    const bool a_trains = uses_statistics_of_batch(a), b_trains = uses_statistics_of_batch(b);
+    return a_trains != b_trains && uses_stored_statistics(a) == b_trains &&
+           uses_stored_statistics(b) == a_trains;
 }
 
 bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b) {

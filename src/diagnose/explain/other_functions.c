@@ -129,19 +129,19 @@ static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earl
 
 bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
                           const rk_explained *item) {
-    bool parameters = diff->cause == RK_CAUSE_PARAMETERS;
-    if (earlier->has_sketch && item->program->has_sketch &&
-        (rk_are_training_and_evaluation(&earlier->sketch, &item->program->sketch) ||
-         (diff->cause == RK_CAUSE_STRUCTURE && rk_explained_is_torch(item) &&
-          return_other_values(&diff->list, &earlier->sketch, &item->program->sketch))))
-        return true;
-    if ((diff->cause != RK_CAUSE_SHAPE && !parameters) || !earlier->has_sketch ||
-        !item->program->has_sketch)
+    bool parameters = diff->cause == RK_CAUSE_PARAMETERS, shape = diff->cause == RK_CAUSE_SHAPE,
+         structure = diff->cause == RK_CAUSE_STRUCTURE, torch = rk_explained_is_torch(item);
+    if (!earlier->has_sketch || !item->program->has_sketch)
         return false;
     const rk_sketch *a = &earlier->sketch, *b = &item->program->sketch;
+    if (rk_are_training_and_evaluation(a, b))
+        return true;
+    if (torch && (parameters || shape || structure) && return_other_values(&diff->list, a, b))
+        return true;
+    if (!parameters && !shape)
+        return false;
     return (!parameters && are_replaced(diff)) || are_called_apart(diff, a, b) ||
            (parameters && take_other_inputs(diff, a, b)) ||
-           (rk_explained_is_torch(item) &&
-            (are_of_two_models(&diff->list, a, b) || return_other_values(&diff->list, a, b))) ||
-           is_derivative(&diff->list, a, b) || rk_are_two_functions(a, b, parameters);
+           (torch && are_of_two_models(&diff->list, a, b)) || is_derivative(&diff->list, a, b) ||
+           rk_are_two_functions(a, b, parameters);
 }

@@ -347,7 +347,7 @@ static const graph *largest_part(const graphs *list) {
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
 // the programs of the other parts than the largest one, if no other cause explains them.
 static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *members) {
-    const graph *main = largest_part(list);
+    const graph *largest = largest_part(list);
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
         size_t other = compared_with(list, i);
@@ -359,7 +359,7 @@ static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *membe
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
         if (item && item->cause == RK_CAUSE_FIRST && recurs(list, i) &&
-            list->items[i].group != main->group)
+            list->items[i].group != largest->group)
             RK_TRY(rk_members_add(members, item));
     }
     return NULL;

@@ -348,6 +348,7 @@ static void unused_items_are_discarded_after_a_while(void **state) {
     while (atomic_load(&f->works[0].released) == 0) // after the report
         (void)sched_yield();
     assert_int_equal(atomic_load(&f->works[0].destroyed), 1);
+    assert_int_equal(atomic_load(&f->works[0].released), 1);
     assert_false(take(f, 0));
 }
 

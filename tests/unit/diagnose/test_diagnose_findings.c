@@ -789,6 +789,16 @@ static void many_late_operations_of_a_line_are_one_finding(void **state) {
     expect_not_in(pattern->advice, "NumPy"); // what a library calculates with is its own choice
 }
 
+// Expects one pattern, fragments with so many members at that line, and returns it.
+static const rk_pattern *expect_only_fragments(size_t members, uint32_t line) {
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(pattern->member_count, members);
+    assert_int_equal(pattern->line, line);
+    return pattern;
+}
+
 // The step, then operations of a job: `count` of its file 1, `others` of its file 2.
 static void step_and_then(fixture *f, const char *step, const char *job, unsigned count,
                           unsigned others) {
@@ -803,11 +813,7 @@ static void step_and_then(fixture *f, const char *step, const char *job, unsigne
 
 static void late_operations_of_a_call_name_its_function(void **state) {
     step_and_then(*state, "shape", "plain", 12, 0);
-    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
-    assert_non_null(pattern);
-    assert_int_equal(explanation.pattern_count, 1);
-    assert_int_equal(pattern->member_count, 12);
-    assert_int_equal(pattern->line, 7); // create(4)
+    const rk_pattern *pattern = expect_only_fragments(12, 7); // create(4)
     expect_in(pattern->summary, "12 operations after the first step are compiled one by one, each "
                                 "as a program of its own, in the call of create (its line 6)");
     expect_in(pattern->advice, "jax.jit(create)");
@@ -816,11 +822,7 @@ static void late_operations_of_a_call_name_its_function(void **state) {
 // Two operations calculate the argument on the line of the call.
 static void late_operations_of_a_call_may_be_on_its_line(void **state) {
     step_and_then(*state, "shape", "argument", 2, 10);
-    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
-    assert_non_null(pattern);
-    assert_int_equal(explanation.pattern_count, 1);
-    assert_int_equal(pattern->member_count, 12);
-    assert_int_equal(pattern->line, 7);
+    const rk_pattern *pattern = expect_only_fragments(12, 7);
     expect_in(pattern->summary, "in the call of create (its line 6)");
 }
 
@@ -843,22 +845,14 @@ static void late_operations_of_a_library_with_steps_cannot_be_jitted(void **stat
 
 static void late_operations_of_two_calls_are_one_finding(void **state) {
     step_and_then(*state, "shape", "twice", 12, 12);
-    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
-    assert_non_null(pattern);
-    assert_int_equal(explanation.pattern_count, 1);
-    assert_int_equal(pattern->member_count, 24);
-    assert_int_equal(pattern->line, 7);
+    const rk_pattern *pattern = expect_only_fragments(24, 7);
     expect_in(pattern->summary, "in the calls of create on lines 7 and 8 (its line 6)");
 }
 
 // Neither of the two lines of main, which also runs the steps, is worth a finding alone.
 static void late_operations_of_several_lines_are_one_finding(void **state) {
     step_and_then(*state, "begun", "begin", 6, 6);
-    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
-    assert_non_null(pattern);
-    assert_int_equal(explanation.pattern_count, 1);
-    assert_int_equal(pattern->member_count, 12);
-    assert_int_equal(pattern->line, 9);
+    const rk_pattern *pattern = expect_only_fragments(12, 9);
     expect_in(pattern->summary, "on lines 9 and 10");
     expect_in(pattern->advice, "what these lines calculate into a function, and jit that, so that "
                                "it is one program; or");

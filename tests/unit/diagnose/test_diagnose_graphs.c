@@ -50,6 +50,14 @@ static void explain(fixture *f, const char *job, unsigned first, uint64_t first_
     explain_prepared(f);
 }
 
+// Explains a process that requests the programs 1 to `count` of a job. How often it executes them
+// is not known.
+static void explain_requests(fixture *f, const char *job, unsigned count) {
+    for (unsigned i = 1; i <= count; i++)
+        (void)ask(f, job, i);
+    explain_prepared(f);
+}
+
 static void expect_no_causes(void) {
     for (size_t i = 0; i < explanation.count; i++)
         assert_string_equal(rk_cause_name(explanation.items[i].cause), "first");
@@ -105,10 +113,7 @@ static void reads_of_a_checkpoint_are_not_of_each_step(void **state) {
 
 // A sum that is kept on the device begins with a Python number.
 static void a_running_sum_is_no_branch(void **state) {
-    fixture *f = *state;
-    for (unsigned i = 1; i <= 2; i++)
-        (void)ask(f, "torch_average", i);
-    explain_prepared(f);
+    explain_requests(*state, "torch_average", 2);
     assert_string_equal(rk_cause_name(explanation.items[1].cause), "parameters");
     assert_non_null(strstr(explanation.items[1].advice, "Only single numbers differ"));
     assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
@@ -116,19 +121,13 @@ static void a_running_sum_is_no_branch(void **state) {
 
 // An evaluation has the shapes of the full batch, and fewer changes since the last one.
 static void evaluation_with_stored_statistics_is_no_version_of_the_training(void **state) {
-    fixture *f = *state;
-    for (unsigned i = 1; i <= 3; i++)
-        (void)ask(f, "torch_norm", i);
-    explain_prepared(f);
+    explain_requests(*state, "torch_norm", 3);
     assert_string_equal(rk_cause_name(explanation.items[1].cause), "shape");
     assert_string_equal(rk_cause_name(explanation.items[2].cause), "first");
 }
 
 static void a_read_and_the_barrier_after_it_are_no_versions(void **state) {
-    fixture *f = *state;
-    for (unsigned i = 1; i <= 2; i++)
-        (void)ask(f, "torch_image", i);
-    explain_prepared(f);
+    explain_requests(*state, "torch_image", 2);
     expect_no_causes();
 }
 
@@ -190,10 +189,7 @@ static void the_state_of_an_optimizer_is_of_the_start(void **state) {
 
 // The executions of a process that was killed are not known.
 static void the_state_of_an_optimizer_is_of_the_start_of_a_killed_process(void **state) {
-    fixture *f = *state;
-    for (unsigned i = 1; i <= 2; i++)
-        (void)ask(f, "torch_state", i);
-    explain_prepared(f);
+    explain_requests(*state, "torch_state", 2);
     assert_true(explanation.items[1].is_startup);
 }
 
@@ -204,10 +200,7 @@ static void zeros_of_two_shapes_in_one_step_have_no_cause(void **state) {
 
 // All axes differ, so there is no size that takes one value after another.
 static void zeros_of_two_shapes_are_no_counter(void **state) {
-    fixture *f = *state;
-    for (unsigned i = 1; i <= 2; i++)
-        (void)ask(f, "torch_zeros", i);
-    explain_prepared(f);
+    explain_requests(*state, "torch_zeros", 2);
     assert_string_equal(rk_cause_name(explanation.items[1].cause), "constant");
     assert_int_equal(explanation.pattern_count, 0);
 }
