@@ -57,7 +57,8 @@ static void write_headline(const rk_late *late, const rk_steps_state *state, con
                            rk_buf *out) {
     rk_buf_add_format(out, "%s %s after warm-up", rk_buf_text(&late->name), verb);
     if (state->steps > 0)
-        rk_buf_add_format(out, ", in step %" PRIu64, state->steps + 1);
+        rk_buf_add_format(out, ", after %" PRIu64 " step%s", state->steps,
+                          state->steps == 1 ? "" : "s");
 }
 
 static void write_cause(const rk_late *late, const char *between, rk_buf *out) {

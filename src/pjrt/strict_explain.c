@@ -83,7 +83,8 @@ static const char *remedy_of(rk_cause cause) {
     case RK_CAUSE_OPTIONS:
         return "compile the function with the same options each time";
     default:
-        return "make this call during warm-up as well, or only make calls that were made then";
+        return "run this code during warm-up as well, or set a later end of warm-up "
+               "(REKINDLE_WARMUP)";
     }
 }
 

@@ -86,7 +86,7 @@ class Strict(FaultCase):
         self.fresh()
         reached = self.run_sound(way, words + late, status=1, environment=strict("fail", "3 steps"))
         self.check_refused(reached.of("compile")[-1])
-        self.assertIn("in step 4", reached.of("compile")[-1]["message"])
+        self.assertIn("after 3 steps", reached.of("compile")[-1]["message"])
 
     @each_way
     def test_marked_steps(self, way):

@@ -138,20 +138,28 @@ static void descend(late *const *group, size_t count) {
     }
 }
 
+// The number of operations that the user's function below the place runs.
+static size_t count_inside(late *const *group, size_t count) {
+    size_t inside = 0;
+    for (size_t i = 0; i < count; i++)
+        inside += called_by(group[i], 1) != NULL;
+    return inside;
+}
+
 // The function of the user that the places call for these operations, if jax.jit may take it as it
 // is: not a method, because methods may keep state. Less than half of the operations may be on the
 // line of the call itself, such as the arguments. NULL if there is no such function.
 static const rk_stack_frame *find_called(late *const *group, size_t count) {
     const rk_stack_frame *called = NULL;
-    size_t inside = 0;
     for (size_t i = 0; i < count; i++) {
         const rk_stack_frame *one = called_by(group[i], 1);
         if (one && called && !is_same(one, called, SAME_FUNCTION))
             return NULL;
         called = called ? called : one;
-        inside += one != NULL;
     }
-    return !called || 2 * inside <= count || strpbrk(called->function, ".<") ? NULL : called;
+    if (!called || 2 * count_inside(group, count) <= count || strpbrk(called->function, ".<"))
+        return NULL;
+    return called;
 }
 
 // Returns whether the places call a library for most of the operations.
@@ -225,49 +233,40 @@ static bool runs_steps(const rk_explainer *e, late *const *group) {
     return false;
 }
 
-static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,
-                     rk_pattern_text *text) {
-    const rk_stack_frame *called = in == SAME_LINE ? find_called(group, count) : NULL;
-    bool is_after = true; // as far as the steps are known
-    for (size_t i = 0; i < count; i++)
-        is_after &= group[i]->item->step != RK_NO_STEP && group[i]->item->step > 0;
-    rk_buf_add_format(&text->summary,
-                      "%zu operations%s are compiled one by one, each as a program of its own, ",
-                      count, is_after ? " after the first step" : "");
-    if (called) {
-        const char *jit = jit_for(group, count);
-        bool is_one = is_same_place(group, count);
-        rk_buf_add_format(&text->summary, "in the call%s of %s", is_one ? "" : "s",
-                          called->function);
-        rk_buf_add_text(&text->summary, is_one ? "" : " on ");
-        if (!is_one)
-            add_lines(group, count, 0, &text->summary);
-        rk_buf_add_text(&text->summary, " (its ");
-        add_lines(group, count, 1, &text->summary);
-        rk_buf_add_text(&text->summary, ")");
-        rk_buf_add_format(
-            &text->advice,
-            "If %s only calculates, compile it as one program: %s(%s).%s If it does other things "
-            "as well, put what it calculates into a function of its own, and jit that.",
-            called->function, jit, called->function,
-            strcmp(jit, "jax.jit") == 0
-                ? " Bind arguments that are not arrays with functools.partial."
-                : "");
-        return;
-    }
-    if (in == SAME_LINE && calls_library(group, count) && runs_steps(e, group)) {
-        rk_buf_add_text(&text->summary, "on one line");
-        rk_buf_add_text(&text->advice,
-                        "The library runs these operations by itself, in the call that also runs "
-                        "the steps: the source cannot put them into one program. Later starts load "
-                        "them.");
-        return;
-    }
+static void describe_call(late *const *group, size_t count, const rk_stack_frame *called,
+                          rk_pattern_text *text) {
+    const char *jit = jit_for(group, count);
+    bool is_one = is_same_place(group, count);
+    size_t inside = count_inside(group, count);
+    if (inside < count)
+        rk_buf_add_format(&text->summary, ": %zu ", inside);
+    else
+        rk_buf_add_text(&text->summary, ", ");
+    rk_buf_add_format(&text->summary, "in the call%s of %s", is_one ? "" : "s", called->function);
+    rk_buf_add_text(&text->summary, is_one ? "" : " on ");
+    if (!is_one)
+        add_lines(group, count, 0, &text->summary);
+    rk_buf_add_text(&text->summary, " (its ");
+    add_lines(group, count, 1, &text->summary);
+    rk_buf_add_text(&text->summary, ")");
+    if (inside < count)
+        rk_buf_add_format(&text->summary, ", and %zu on the line%s of the call%s", count - inside,
+                          is_one ? "" : "s", is_one ? "" : "s");
+    rk_buf_add_format(
+        &text->advice,
+        "If %s only calculates, compile it as one program: %s(%s).%s If it does other things as "
+        "well, put what it calculates into a function of its own, and jit that.",
+        called->function, jit, called->function,
+        strcmp(jit, "jax.jit") == 0 ? " Bind arguments that are not arrays with functools.partial."
+                                    : "");
+}
+
+static void describe_lines(late *const *group, size_t count, scope in, rk_pattern_text *text) {
     const char *what = in == SAME_LINE ? "this line" : "these lines";
-    rk_buf_add_text(&text->summary, in == SAME_LINE ? "on one line" : "on ");
+    bool is_script = is_in_script(group);
+    rk_buf_add_text(&text->summary, in == SAME_LINE ? ", on one line" : ", on ");
     if (in == SAME_FUNCTION)
         add_lines(group, count, 0, &text->summary);
-    bool is_script = is_in_script(group);
     rk_buf_add_format(
         &text->advice, "Put what %s calculate%s into %s, so that %s one program%s.", what,
         in == SAME_LINE ? "s" : "",
@@ -276,6 +275,28 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
         calls_library(group, count) ? ", if the library that is called allows it"
                                     : "; or read the values first (jax.device_get) and calculate "
                                       "with NumPy on the host, which compiles nothing");
+}
+
+static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,
+                     rk_pattern_text *text) {
+    const rk_stack_frame *called = in == SAME_LINE ? find_called(group, count) : NULL;
+    bool is_after = true; // as far as the steps are known
+    for (size_t i = 0; i < count; i++)
+        is_after &= group[i]->item->step != RK_NO_STEP && group[i]->item->step > 0;
+    rk_buf_add_format(&text->summary,
+                      "%zu operations%s are compiled one by one, each as a program of its own",
+                      count, is_after ? " after the first step" : "");
+    if (called) {
+        describe_call(group, count, called, text);
+    } else if (in == SAME_LINE && calls_library(group, count) && runs_steps(e, group)) {
+        rk_buf_add_text(&text->summary, ", on one line");
+        rk_buf_add_text(&text->advice,
+                        "The library runs these operations by itself, in the call that also runs "
+                        "the steps: the source cannot put them into one program. Later starts load "
+                        "them.");
+    } else {
+        describe_lines(group, count, in, text);
+    }
 }
 
 static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope in) {

@@ -823,7 +823,8 @@ static void late_operations_of_a_call_name_its_function(void **state) {
 static void late_operations_of_a_call_may_be_on_its_line(void **state) {
     step_and_then(*state, "shape", "argument", 2, 10);
     const rk_pattern *pattern = expect_only_fragments(12, 7);
-    expect_in(pattern->summary, "in the call of create (its line 6)");
+    expect_in(pattern->summary, "each as a program of its own: 10 in the call of create (its line "
+                                "6), and 2 on the line of the call");
 }
 
 // The steps of this line are those of a sampler, which calculates more when they are done.
