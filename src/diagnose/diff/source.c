@@ -14,8 +14,9 @@ static bool contains(rk_span text, const char *part) {
 // folder. (Faster than memmem, which prepares a table for each search.)
 static rk_span after_folder(rk_span path, const char *name) {
     const size_t len = strlen(name);
-    const uint8_t *end = path.data + path.len;
-    const uint8_t *at = path.len ? memchr(path.data, '/', path.len) : NULL;
+    if (!path.len) // without a path, no pointer arithmetic
+        return (rk_span){0};
+    const uint8_t *end = path.data + path.len, *at = memchr(path.data, '/', path.len);
     for (; at; at = memchr(at + 1, '/', (size_t)(end - at) - 1))
         if ((size_t)(end - at) > len + 1 && at[1] == (uint8_t)name[0] && at[len + 1] == '/' &&
             memcmp(at + 1, name, len) == 0)

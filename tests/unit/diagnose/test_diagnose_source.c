@@ -26,6 +26,7 @@ static void files_of_python_and_frameworks_are_known(void **state) {
                      RK_FILE_FRAMEWORK);
     assert_int_equal(owner_of("<frozen runpy>"), RK_FILE_FRAMEWORK);
     assert_int_equal(owner_of(""), RK_FILE_FRAMEWORK);
+    assert_int_equal(rk_file_owner_of((rk_span){0}), RK_FILE_FRAMEWORK); // no file
 }
 
 static void other_packages_are_neither(void **state) {
