@@ -30,8 +30,7 @@ static json_t *family_json(const rk_shapes_advice *a) {
                a->call.place.len > 0 ? rk_out_text(rk_buf_span(&a->call.place))
                                      : rk_out_string(NULL));
     rk_buf_clear(&text);
-    rk_parameters_print(&rk_shapes_member(a, 0)->parameters, a->family->along,
-                        a->family->along_count, "n", &text);
+    rk_shapes_add_parameters(a, NULL, &text);
     rk_out_set(object, "parameters", rk_out_text(rk_buf_span(&text)));
     for (size_t i = 0; i < a->family->member_count; i++) {
         json_t *size = rk_out_object();

@@ -1,6 +1,7 @@
 #include "cli/shapes_advice.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "cli/fail.h"
 #include "cli/text.h"
@@ -28,6 +29,45 @@ rk_err *rk_shapes_advise(rk_store *store, const rk_seen_list *seen, const rk_fam
                            out->plans, &out->plan_count));
     out->chosen = rk_buckets_choose(out->plans, out->plan_count, request->max_waste);
     return NULL;
+}
+
+static uint64_t dim_of(const rk_shapes_advice *advice, size_t member, size_t dim) {
+    return (uint64_t)rk_shapes_member(advice, member)->parameters.dims[dim];
+}
+
+// Writes what the dimension is for the size n of the axis.
+static void name_dimension(const rk_shapes_advice *advice, size_t dim, const char *mark,
+                           rk_parameters_symbol *out) {
+    size_t count = advice->family->member_count;
+    uint64_t n = advice->sizes[0].size, first = dim_of(advice, 0, dim);
+    uint64_t last = dim_of(advice, count - 1, dim), factor = n ? first / n : 0;
+    bool is_multiple = factor > 0, is_offset = true;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = advice->sizes[i].size, other = dim_of(advice, i, dim);
+        is_multiple = is_multiple && other == factor * size;
+        is_offset = is_offset && other - size == first - n; // modulo 2^64
+    }
+    size_t room = sizeof out->text;
+    out->hole = dim;
+    if ((int64_t)first < 0) // dynamic
+        (void)snprintf(out->text, room, "?");
+    else if (is_multiple && factor == 1)
+        (void)snprintf(out->text, room, "%sn", mark);
+    else if (is_multiple)
+        (void)snprintf(out->text, room, "%s%" PRIu64 "n", mark, factor);
+    else if (is_offset)
+        (void)snprintf(out->text, room, "%sn%+" PRId64, mark, (int64_t)(first - n));
+    else
+        (void)snprintf(out->text, room, "%s%" PRIu64 "..%" PRIu64, mark, first, last);
+}
+
+void rk_shapes_add_parameters(const rk_shapes_advice *advice, const char *mark, rk_buf *out) {
+    size_t count = advice->family->along_count;
+    rk_parameters_symbol *symbols = rk_need(rk_calloc(count + 1, sizeof *symbols));
+    for (size_t i = 0; i < count; i++)
+        name_dimension(advice, advice->family->along[i], mark ? mark : "", &symbols[i]);
+    rk_parameters_print(&rk_shapes_member(advice, 0)->parameters, symbols, count, out);
+    rk_free(symbols);
 }
 
 bool rk_shapes_is_worth_it(const rk_shapes_advice *advice) {

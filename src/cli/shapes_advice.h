@@ -31,6 +31,11 @@ const rk_seen *rk_shapes_member(const rk_shapes_advice *advice, size_t index);
 // True if the plan needs fewer programs than the family has sizes.
 bool rk_shapes_is_worth_it(const rk_shapes_advice *advice);
 
+// Appends the parameters of the family's programs, with n for the size of the axis: "f32[n,8]".
+// Other sizes that rise with n are "2n", "n+1", or a range: "f32[n,16..40]". `mark` precedes each
+// of these; NULL: nothing does.
+void rk_shapes_add_parameters(const rk_shapes_advice *advice, const char *mark, rk_buf *out);
+
 // Append the sizes of a plan, a share of padding, and the recommendation as sentences.
 void rk_shapes_add_bounds(const rk_bucket_plan *plan, const char *last_word, rk_buf *out);
 void rk_shapes_add_percent(double share, rk_buf *out);

@@ -28,15 +28,14 @@ static size_t first_parameter(const char *list) {
 // Appends the inputs that have the axis: "f32[n,8], s32[n] and 3 more". All weights of a model are
 // parameters, too, so the others are left out.
 static void add_inputs(const rk_shapes_advice *a, rk_buf *out) {
-    enum { INPUTS_SHOWN = 4, SYMBOL = 2 };
-    static const char symbol[] = {SYMBOL, '\0'};
+    enum { INPUTS_SHOWN = 4, MARK = 2 };
+    static const char mark[] = {MARK, '\0'};
     RK_AUTO(rk_buf) all = RK_BUF_INIT(0);
-    rk_parameters_print(&rk_shapes_member(a, 0)->parameters, a->family->along,
-                        a->family->along_count, symbol, &all);
+    rk_shapes_add_parameters(a, mark, &all);
     size_t shown = 0, more = 0, len;
     for (const char *at = rk_need_text(&all); *at; at += len + (at[len] == ',')) {
         len = first_parameter(at);
-        if (!memchr(at, SYMBOL, len))
+        if (!memchr(at, MARK, len))
             continue;
         if (shown == INPUTS_SHOWN) {
             more++;
@@ -44,7 +43,8 @@ static void add_inputs(const rk_shapes_advice *a, rk_buf *out) {
         }
         rk_buf_add_text(out, shown++ ? ", " : "");
         for (size_t i = 0; i < len; i++)
-            rk_buf_add_byte(out, at[i] == SYMBOL ? 'n' : (uint8_t)at[i]);
+            if (at[i] != MARK)
+                rk_buf_add_byte(out, (uint8_t)at[i]);
     }
     if (more)
         rk_buf_add_format(out, " and %zu more", more);

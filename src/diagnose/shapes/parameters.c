@@ -119,8 +119,8 @@ rk_err *rk_parameters_read(const rk_model *model, rk_parameters *out_parameters)
     return rk_error(RK_INVALID_ARGUMENT, "the program has no entry function");
 }
 
-void rk_parameters_print(const rk_parameters *parameters, const size_t *holes, size_t hole_count,
-                         const char *symbol, rk_buf *out) {
+void rk_parameters_print(const rk_parameters *parameters, const rk_parameters_symbol *symbols,
+                         size_t count, rk_buf *out) {
     size_t next = 0;
     for (size_t i = 0; i < parameters->text.len; i++) {
         uint8_t byte = parameters->text.data[i];
@@ -128,10 +128,10 @@ void rk_parameters_print(const rk_parameters *parameters, const size_t *holes, s
             rk_buf_add_byte(out, byte);
             continue;
         }
-        if (hole_count > 0 && *holes == next) {
-            rk_buf_add_text(out, symbol);
-            holes++;
-            hole_count--;
+        if (count > 0 && symbols->hole == next) {
+            rk_buf_add_text(out, symbols->text);
+            symbols++;
+            count--;
         } else if (parameters->dims[next] < 0) {
             rk_buf_add_byte(out, '?');
         } else {

@@ -17,10 +17,16 @@ void rk_parameters_cleanup(rk_parameters *parameters);
 // RK_INVALID_ARGUMENT (no entry function), RK_RESOURCE_EXHAUSTED. Time linear in the program.
 RK_NODISCARD rk_err *rk_parameters_read(const rk_model *model, rk_parameters *out_parameters);
 
-// Appends the parameters with their dimensions, but `symbol` in place of some: "f32[8,n]". `holes`
-// has the `hole_count` indices of these dimensions, rising.
-void rk_parameters_print(const rk_parameters *parameters, const size_t *holes, size_t hole_count,
-                         const char *symbol, rk_buf *out);
+// A symbol in place of a dimension.
+typedef struct rk_parameters_symbol {
+    size_t hole; // index of the dimension
+    char text[48];
+} rk_parameters_symbol;
+
+// Appends the parameters with their dimensions, but symbols in place of some: "f32[8,n]". The holes
+// of the symbols rise.
+void rk_parameters_print(const rk_parameters *parameters, const rk_parameters_symbol *symbols,
+                         size_t count, rk_buf *out);
 
 // Returns a hash of the set of operation names in the program; their order and count do not matter.
 // The hash distinguishes programs that have equal parameters and no distinctive names. 0 if memory

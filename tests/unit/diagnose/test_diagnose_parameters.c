@@ -27,7 +27,7 @@ static void expect_parameters(const char *file, const char *expected) {
     RK_AUTO(rk_parameters) parameters = {0};
     rk_model *model = read(file, &code);
     rk_expect_ok(rk_parameters_read(model, &parameters));
-    rk_parameters_print(&parameters, NULL, 0, "", &text);
+    rk_parameters_print(&parameters, NULL, 0, &text);
     assert_string_equal(rk_buf_text(&text), expected);
     rk_model_free(model);
 }
@@ -43,14 +43,15 @@ static void those_of_the_entry_computation_are_read(void **state) {
     expect_parameters("hlo_cond.hlo", "pred[],f32[3],f32[3]");
 }
 
-static void holes_are_filled_with_the_symbol(void **state) {
+static void holes_are_filled_with_symbols(void **state) {
     (void)state;
     int64_t dims[] = {8, INT64_MIN, 30};
     rk_parameters parameters = {.dims = dims, .dim_count = 3};
     RK_AUTO(rk_buf) text = {0};
     rk_buf_add_text(&parameters.text, "f32[\x01,\x01],s32[\x01]");
-    rk_parameters_print(&parameters, (const size_t[]){0, 2}, 2, "n", &text);
-    assert_string_equal(rk_buf_text(&text), "f32[n,?],s32[n]");
+    const rk_parameters_symbol symbols[] = {{0, "n"}, {2, "2n"}};
+    rk_parameters_print(&parameters, symbols, 2, &text);
+    assert_string_equal(rk_buf_text(&text), "f32[n,?],s32[2n]");
     rk_buf_cleanup(&parameters.text);
 }
 
@@ -79,7 +80,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(those_of_bytecode_are_read),
         cmocka_unit_test(those_of_the_entry_computation_are_read),
-        cmocka_unit_test(holes_are_filled_with_the_symbol),
+        cmocka_unit_test(holes_are_filled_with_symbols),
         cmocka_unit_test(operations_distinguish_programs),
         cmocka_unit_test(a_program_without_functions_is_an_error),
     };
