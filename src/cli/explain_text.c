@@ -383,11 +383,37 @@ static char *finding_text(const rk_explanation *x, const finding *one, const rk_
     return rk_need(text);
 }
 
-// The costliest findings first. Without --all at most two screens, and not too many of a kind.
-static void print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
+// Returns whether the finding is about differences between programs. Its cost says what it is
+// worth. Other findings matter at any cost: a changed flag, a program that is compiled at every
+// start.
+static bool is_worth_its_cost(const finding *one) {
+    if (one->pattern)
+        return one->pattern->kind != RK_PATTERN_FLAG_DRIFT &&
+               one->pattern->kind != RK_PATTERN_TOOLCHAIN_DRIFT &&
+               one->pattern->kind != RK_PATTERN_RANK_DIVERGENCE;
+    return !one->item->compile->refused &&
+           (one->item->cause <= RK_CAUSE_PARAMETERS || one->item->cause == RK_CAUSE_DUPLICATE);
+}
+
+static uint64_t all_ns(const rk_explanation *x) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < x->count; i++)
+        sum += rk_explained_cost_ns(&x->items[i]);
+    return sum;
+}
+
+// The costliest findings first. Without --all at most two screens, not too many of a kind, and none
+// after the first that costs nearly nothing. Returns the number of these.
+static size_t print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
+    enum { PARTS_OF_ALL = 100 };
     rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
-    size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0;
+    size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0, negligible = 0;
+    uint64_t least_ns = all_ns(x) / PARTS_OF_ALL;
     for (size_t i = 0; i < count; i++) {
+        if (i > 0 && !how->all && list[i].cost_ns < least_ns && is_worth_its_cost(&list[i])) {
+            negligible++;
+            continue;
+        }
         bool few = list[i].pattern ? patterns++ < PATTERNS_SHOWN : causes++ < CAUSES_SHOWN;
         char *text = finding_text(x, &list[i], how);
         if (how->all || few)
@@ -396,6 +422,20 @@ static void print_findings(const rk_explanation *x, const rk_explain_how *how, r
             page->hidden++;
         free(text);
     }
+    return negligible;
+}
+
+static void print_hidden(size_t hidden, size_t negligible) {
+    if (hidden && negligible)
+        (void)printf(
+            "\n%zu more, and %zu that cost%s less than 1 %% of the compile time: --all shows "
+            "everything\n",
+            hidden, negligible, negligible == 1 ? "s" : "");
+    else if (hidden)
+        (void)printf("\n%zu more: --all shows everything\n", hidden);
+    else if (negligible)
+        (void)printf("\n%zu more that cost%s less than 1 %% of the compile time: --all shows %s\n",
+                     negligible, negligible == 1 ? "s" : "", negligible == 1 ? "it" : "them");
 }
 
 void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
@@ -407,7 +447,6 @@ void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
     (void)fclose(out);
     rk_page_add(&page, rk_need(head));
     free(head);
-    print_findings(x, how, &page);
-    if (page.hidden)
-        (void)printf("\n%zu more: --all shows everything\n", page.hidden);
+    size_t negligible = print_findings(x, how, &page);
+    print_hidden(page.hidden, negligible);
 }

@@ -18,6 +18,7 @@ enum {
     VERSION_CARRIED_MIN = 4, // versions of one step are only known by so many carried results
     VERSION_BYTES = 16,      // the state of versions differs by less than this part
     VERSIONS_MIN = 3,        // so many programs that do not recur are versions
+    UNROLLED_TIMES = 16,     // versions of an unrolled step differ by at most this factor
 };
 
 uint32_t rk_step_program_score(const rk_step_program *program) {
@@ -73,14 +74,23 @@ static bool gets_only_state(const rk_step_detector_program *program) {
     return program->inputs > 0 && program->inputs < 2 * (uint64_t)program->carried;
 }
 
+// Returns whether the program has many operations for each result of its state. An update alone
+// needs about a dozen of each.
+static bool does_more_than_update(const rk_step_detector_program *program) {
+    enum { EACH = 16 };
+    return program->operations >= EACH * (uint64_t)program->carried;
+}
+
 // Returns whether two programs get and return the same state, except for some scalars. The
 // operations may differ: one of them computes more values for a log line, or has a shorter
-// sequence.
+// sequence. PyTorch/XLA unrolls an LSTM over its sequence, so the last sequence of an epoch may
+// have only a part of the operations.
 static bool is_of_same_state(const rk_step_detector_program *a, const rk_step_detector_program *b) {
     uint64_t one = a->operations, other = b->operations;
+    uint64_t times = does_more_than_update(a) && does_more_than_update(b) ? UNROLLED_TIMES : 2;
     return a->inputs == b->inputs && a->carried_types == b->carried_types && a->carried_bytes > 0 &&
            !is_other_size(a->carried_bytes, b->carried_bytes) && gets_only_state(a) &&
-           gets_only_state(b) && 2 * one >= other && 2 * other >= one;
+           gets_only_state(b) && times * one >= other && times * other >= one;
 }
 
 // Returns whether two programs without names of their own may be versions of one step: with another

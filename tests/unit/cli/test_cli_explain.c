@@ -43,7 +43,7 @@ static void make(fixture *f, rk_cause second) {
 }
 
 // Prints to a file in place of standard output.
-static void expect_head(const fixture *f, const char *expected) {
+static void expect_text(const fixture *f, const char *expected) {
     char *folder = rk_test_tempdir();
     rk_autofree char *path = rk_path_join(folder, "out");
     RK_AUTO(rk_buf) text = {0};
@@ -64,16 +64,16 @@ static void the_second_program_of_a_start_is_said_to_need_no_change(void **state
     (void)state;
     fixture f;
     make(&f, RK_CAUSE_PARAMETERS);
-    expect_head(&f, "2 compilations in 3.0 s: 2 of them have a cause, and cost 3.0 s\n");
+    expect_text(&f, "2 compilations in 3.0 s: 2 of them have a cause, and cost 3.0 s\n");
     f.items[1].is_startup = true;
-    expect_head(&f, "2 of them have a cause, and cost 3.0 s (1, with 2.0 s, needs no change)\n");
+    expect_text(&f, "2 of them have a cause, and cost 3.0 s (1, with 2.0 s, needs no change)\n");
 }
 
 static void a_failure_is_no_cause_that_costs(void **state) {
     (void)state;
     fixture f;
     make(&f, RK_CAUSE_FAILED);
-    expect_head(&f, "1 of them has a cause, and cost 1.0 s; 1 of them failed, after 2.0 s\n");
+    expect_text(&f, "1 of them has a cause, and cost 1.0 s; 1 of them failed, after 2.0 s\n");
 }
 
 static void advice_that_is_no_cause_is_announced(void **state) {
@@ -83,7 +83,21 @@ static void advice_that_is_no_cause_is_announced(void **state) {
     make(&f, RK_CAUSE_FIRST);
     f.explanation.patterns = &pattern;
     f.explanation.pattern_count = 1;
-    expect_head(&f, "; there is other advice below\n");
+    expect_text(&f, "; there is other advice below\n");
+}
+
+static void a_difference_that_costs_nearly_nothing_is_only_counted(void **state) {
+    (void)state;
+    fixture f;
+    make(&f, RK_CAUSE_SHAPE);
+    f.compiles[0].compile_ns = 19000000;
+    expect_text(&f, ", 2.0 s, request 2\n\n1 more that costs less than 1 % of the compile time: "
+                    "--all shows it\n");
+    f.items[0].cause = RK_CAUSE_UNCACHEABLE;
+    expect_text(&f, "uncacheable  ");
+    f.items[0].cause = RK_CAUSE_SHAPE;
+    f.items[1].cause = RK_CAUSE_FIRST;
+    expect_text(&f, "shape  , 19 ms, request 1\n");
 }
 
 int main(void) {
@@ -91,6 +105,7 @@ int main(void) {
         cmocka_unit_test(the_second_program_of_a_start_is_said_to_need_no_change),
         cmocka_unit_test(a_failure_is_no_cause_that_costs),
         cmocka_unit_test(advice_that_is_no_cause_is_announced),
+        cmocka_unit_test(a_difference_that_costs_nearly_nothing_is_only_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
