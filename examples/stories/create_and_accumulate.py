@@ -3,6 +3,8 @@
 These are two programs, which alternate during the whole training.
 """
 
+import os
+
 import torch
 import torch_xla
 from torch import nn
@@ -16,10 +18,14 @@ CASE = {
 }
 
 
+LAYERS = int(os.environ.get("STORY_LAYERS", "1"))  # more layers take longer to compile
+
+
 def main():
     torch.manual_seed(0)
     device = torch_xla.device()
-    model = nn.Sequential(nn.Linear(8, 32), nn.GELU(), nn.Linear(32, 4)).to(device)
+    hidden = [layer for _ in range(LAYERS - 1) for layer in (nn.Linear(32, 32), nn.GELU())]
+    model = nn.Sequential(nn.Linear(8, 32), nn.GELU(), *hidden, nn.Linear(32, 4)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     for step in range(4):
         for _ in range(2):

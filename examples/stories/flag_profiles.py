@@ -1,5 +1,7 @@
 """A launcher has two flag profiles, `safe` and `fast`, and successive starts use different ones."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,10 +21,20 @@ CASE = {
 }
 
 
+LAYERS = int(os.environ.get("STORY_LAYERS", "1"))  # more layers take longer to compile
+
+
+def model(params, x):
+    hidden = jnp.tanh(x @ params["a"])
+    for w in params["hidden"]:
+        hidden = hidden + jnp.tanh(hidden @ w)
+    return hidden @ params["b"]
+
+
 @jax.jit
 def train_step(params, x, y):
     def loss_of(params):
-        return jnp.mean((jnp.tanh(x @ params["a"]) @ params["b"] - y) ** 2)
+        return jnp.mean((model(params, x) - y) ** 2)
 
     loss, grads = jax.value_and_grad(loss_of)(params)
     return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
@@ -30,12 +42,13 @@ def train_step(params, x, y):
 
 @jax.jit
 def evaluate(params, x):
-    return jnp.tanh(x @ params["a"]) @ params["b"]
+    return model(params, x)
 
 
 def main():
     rng = np.random.default_rng(0)
-    params = {"a": rng.normal(size=(6, 16)).astype(np.float32), "b": rng.normal(size=(16, 1)).astype(np.float32)}
+    sizes = {"a": (6, 16), "b": (16, 1), "hidden": (LAYERS - 1, 16, 16)}
+    params = {name: rng.normal(size=size).astype(np.float32) for name, size in sizes.items()}
     x = rng.normal(size=(32, 6)).astype(np.float32)
     for _ in range(4):
         params, loss = train_step(params, x, x[:, :1])

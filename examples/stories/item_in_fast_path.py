@@ -3,6 +3,8 @@
 Each read ends a program, waits for the device and transfers one number.
 """
 
+import os
+
 import torch
 import torch_xla
 from torch import nn
@@ -15,15 +17,20 @@ CASE = {
 }
 
 
+LAYERS = int(os.environ.get("STORY_LAYERS", "1"))  # more layers take longer to compile
+
+
 class Block(nn.Module):
     def __init__(self, width=8):
         super().__init__()
-        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        deep = [layer for _ in range(LAYERS - 1) for layer in (nn.Linear(2 * width, 2 * width), nn.ReLU())]
+        self.up = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), *deep)
+        self.down = nn.Linear(2 * width, width)
 
     def forward(self, x):
         if x.abs().max().item() < 1e-3:  # PLANTED
             return x
-        return x + self.down(torch.relu(self.up(x)))
+        return x + self.down(self.up(x))
 
 
 def main():

@@ -18,12 +18,19 @@ CASE = {
 }
 
 RANK = int(os.environ.get("RANK", "0"))
+LAYERS = int(os.environ.get("STORY_LAYERS", "1"))  # more layers take longer to compile
 optimizer = optax.adam(1e-2)
+
+
+def loss_of(params, x):
+    for w in params["layers"]:
+        x = x + jnp.tanh(x @ w)
+    return jnp.mean(jnp.square(jnp.tanh(x @ params["w"]) + params["b"]))
 
 
 @jax.jit
 def train_step(params, state, x):
-    loss, grads = jax.value_and_grad(lambda p: jnp.mean(jnp.square(jnp.tanh(x @ p["w"]) + p["b"])))(params)
+    loss, grads = jax.value_and_grad(loss_of)(params, x)
     updates, state = optimizer.update(grads, state)
     metrics = {"loss": loss}
     if RANK == 0:
@@ -34,6 +41,7 @@ def train_step(params, state, x):
 def main():
     rng = np.random.default_rng(RANK)
     params = {"w": np.ones((4, 3), np.float32), "b": np.zeros(3, np.float32)}
+    params["layers"] = np.ones((LAYERS - 1, 4, 4), np.float32)
     state = jax.tree.map(np.asarray, optimizer.init(params))
     for _ in range(4):
         params, state, metrics = train_step(params, state, rng.normal(size=(8, 4)).astype(np.float32))

@@ -4,6 +4,8 @@ The count is a Python integer, so filter_jit makes it a part of the program inst
 drops tokens, the next step is compiled again.
 """
 
+import os
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,27 +20,33 @@ CASE = {
 }
 
 CAPACITY = 3
+LAYERS = int(os.environ.get("STORY_LAYERS", "1"))  # more layers take longer to compile
 
 
 class Experts(eqx.Module):
-    router: jax.Array
+    routers: jax.Array
     weights: jax.Array
     overflow: int
 
-    def __call__(self, tokens):
-        expert = jnp.argmax(tokens @ self.router, axis=1)
-        chosen = jax.nn.one_hot(expert, len(self.weights))
+    def layer(self, tokens, router, weights):
+        expert = jnp.argmax(tokens @ router, axis=1)
+        chosen = jax.nn.one_hot(expert, len(weights))
         place = (jnp.cumsum(chosen, axis=0) * chosen).sum(1)
         kept = (place <= CAPACITY)[:, None]
-        mixed = jnp.einsum("te,edf,td->tf", chosen, self.weights, tokens)
+        mixed = jnp.einsum("te,edf,td->tf", chosen, weights, tokens)
         return jnp.where(kept, mixed, tokens), ~kept
+
+    def __call__(self, tokens):
+        for router, weights in zip(self.routers, self.weights, strict=True):
+            tokens, dropped = self.layer(tokens, router, weights)
+        return tokens, dropped
 
 
 @eqx.filter_jit
 def train_step(experts, tokens):
     def loss_of(experts):
         mixed, dropped = experts(tokens)
-        crowded = jnp.var((tokens @ experts.router).mean(0)) * experts.overflow  # PLANTED
+        crowded = jnp.var((tokens @ experts.routers[0]).mean(0)) * experts.overflow  # PLANTED
         return jnp.mean((mixed - 1) ** 2) + 1e-3 * crowded, dropped
 
     grads, dropped = eqx.filter_grad(loss_of, has_aux=True)(experts)
@@ -47,7 +55,8 @@ def train_step(experts, tokens):
 
 def main():
     rng = np.random.default_rng(0)
-    experts = Experts(rng.normal(size=(4, 3)).astype(np.float32), rng.normal(size=(3, 4, 4)).astype(np.float32), 2)
+    sizes = (LAYERS, 4, 3), (LAYERS, 3, 4, 4)
+    experts = Experts(*(rng.normal(size=size).astype(np.float32) for size in sizes), 2)
     experts = jax.tree.map(lambda leaf: leaf if isinstance(leaf, int) else jnp.asarray(leaf), experts)
     for _ in range(6):
         experts, dropped = train_step(experts, rng.normal(size=(14, 4)).astype(np.float32))
