@@ -19,6 +19,7 @@ enum {
     VERSION_BYTES = 16,      // the state of versions differs by less than this part
     VERSIONS_MIN = 3,        // so many programs that do not recur are versions
     UNROLLED_TIMES = 16,     // versions of an unrolled step differ by at most this factor
+    UNROLLED_EACH = 32,      // an unrolled step has so many operations for each carried result
 };
 
 uint32_t rk_step_program_score(const rk_step_program *program) {
@@ -74,23 +75,38 @@ static bool gets_only_state(const rk_step_detector_program *program) {
     return program->inputs > 0 && program->inputs < 2 * (uint64_t)program->carried;
 }
 
-// Returns whether the program has many operations for each result of its state. An update alone
-// needs about a dozen of each.
-static bool does_more_than_update(const rk_step_detector_program *program) {
-    enum { EACH = 16 };
-    return program->operations >= EACH * (uint64_t)program->carried;
-}
-
 // Returns whether two programs get and return the same state, except for some scalars. The
 // operations may differ: one of them computes more values for a log line, or has a shorter
-// sequence. PyTorch/XLA unrolls an LSTM over its sequence, so the last sequence of an epoch may
-// have only a part of the operations.
+// sequence.
 static bool is_of_same_state(const rk_step_detector_program *a, const rk_step_detector_program *b) {
     uint64_t one = a->operations, other = b->operations;
-    uint64_t times = does_more_than_update(a) && does_more_than_update(b) ? UNROLLED_TIMES : 2;
     return a->inputs == b->inputs && a->carried_types == b->carried_types && a->carried_bytes > 0 &&
            !is_other_size(a->carried_bytes, b->carried_bytes) && gets_only_state(a) &&
-           gets_only_state(b) && times * one >= other && times * other >= one;
+           gets_only_state(b) && 2 * one >= other && 2 * other >= one;
+}
+
+// Returns whether two programs return the same state, and one has clearly fewer operations, but too
+// many for an update alone: PyTorch/XLA unrolls an LSTM over its sequence, and the last sequence of
+// an epoch is shorter. (A micro-step and the same with an update of plain SGD return the same
+// state, too. But such an update adds few operations compared with UNROLLED_EACH.)
+static bool is_unrolled_less(const rk_step_detector_program *a, const rk_step_detector_program *b) {
+    uint64_t less = a->operations < b->operations ? a->operations : b->operations;
+    uint64_t more = a->operations < b->operations ? b->operations : a->operations;
+    return a->carried == b->carried && a->carried_types == b->carried_types &&
+           a->carried_bytes == b->carried_bytes && a->carried_bytes > 0 &&
+           less >= UNROLLED_EACH * (uint64_t)a->carried && 4 * less <= 3 * more &&
+           UNROLLED_TIMES * less >= more;
+}
+
+// Returns whether one of two programs gets a part of the state that the other one makes: the hidden
+// state of an LSTM is zeros in the first step of an epoch. All else is nearly the same.
+static bool makes_part_of_state(const rk_step_detector_program *a,
+                                const rk_step_detector_program *b) {
+    const rk_step_detector_program *less = a->carried < b->carried ? a : b;
+    const rk_step_detector_program *more = a->carried < b->carried ? b : a;
+    return less->carried >= VERSION_CARRIED_MIN && more->carried > less->carried &&
+           more->inputs - less->inputs == more->carried - less->carried &&
+           has_similar_types(a, b) && !is_other_size(a->operations, b->operations);
 }
 
 // Returns whether two programs without names of their own may be versions of one step: with another
@@ -105,7 +121,8 @@ static bool is_version(const rk_step_detector_program *a, const rk_step_detector
     bool is_near = less >= VERSION_CARRIED_MIN && distance < less && is_of_similar_state(a, b);
     return a->is_numbered && b->is_numbered && a->name == b->name && a->operations > 0 &&
            b->operations > 0 && LITTLE * (more - less) <= more &&
-           (is_near || is_of_same_state(a, b));
+           (is_near || is_of_same_state(a, b) || is_unrolled_less(a, b) ||
+            makes_part_of_state(a, b));
 }
 
 // Returns whether the state of the program is tiny compared with that of the reference: the
@@ -173,6 +190,7 @@ static void merge_versions(rk_step_detector *r) {
         if ((!program->is_repeated && !other->is_repeated) || is_in_current(r, program))
             continue;
         program->token = other->token;
+        program->is_repeated |= other->is_repeated;
         program->version_of = 0;
     }
 }
