@@ -191,6 +191,9 @@ static void write_missing(const rk_runtime *runtime, const rk_steps_state *state
         rk_buf_add_text(out, "the steps of this process are not known");
     else if (warmup->kind == RK_WARMUP_STEPS)
         rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " steps", state->steps, warmup->count);
+    else if (warmup->kind == RK_WARMUP_AUTO && state->flat_steps >= RK_STRICT_FLAT_STEPS)
+        rk_buf_add_format(out, "there was nothing new for only %" PRIu64 " of %d s",
+                          state->since_growth_ns / NS_PER_S, RK_STRICT_FLAT_SECONDS);
     else if (warmup->kind == RK_WARMUP_AUTO)
         rk_buf_add_format(out,
                           "there was nothing new for %" PRIu64

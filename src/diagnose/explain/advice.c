@@ -113,6 +113,11 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
     if (!item->nearest_of)
         return "The source, or a setting that it reads, has changed since that run. The new "
                "program is compiled once and stored.";
+    if (rk_explain_is_of_seed(item))
+        return "The graphs only differ in the computation of one integer. The state of the random "
+               "numbers is such an integer: a random operation between two steps (a sample, an "
+               "augmentation) is computed with the next step. Call torch_xla.sync() after it. If "
+               "this is intended, there is nothing to fix: each is compiled once and stored.";
     return torch ? "A branch in Python decides what is traced. If both ways are intended, such "
                    "as training and evaluation, there is nothing to fix: each is compiled once and "
                    "stored. Otherwise compute both ways and select with torch.where, or make the "

@@ -130,6 +130,9 @@ RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *it
 // Returns whether two graphs of PyTorch/XLA only differ in values that another step has: single
 // numbers, such as a running sum, or tensors of an earlier step that still exist at the barrier.
 RK_HIDDEN bool rk_explain_is_of_values(const rk_explained *item);
+// Returns whether two graphs of PyTorch/XLA only differ in operations on one integer, as the state
+// of the random numbers is: a random operation outside of the steps was computed in one of them.
+RK_HIDDEN bool rk_explain_is_of_seed(const rk_explained *item);
 
 // Returns how often a process executed the program of a request. 0 if the journal does not say.
 RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of);

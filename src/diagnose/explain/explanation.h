@@ -36,6 +36,7 @@ typedef struct rk_explained {
     bool is_own_call;
     bool is_part;     // does a part of what the earlier program does, and was executed once
     bool takes_lists; // PyTorch/XLA: the number of inputs of one type differs from graph to graph
+    bool has_many_sizes; // a third program of the same call has another number of rows
     char
         *package; // the package that binds the program to its process; owned; NULL: the user's code
     bool is_loaded;          // not compiled: a repeated request, answered from the store

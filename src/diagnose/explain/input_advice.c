@@ -137,8 +137,21 @@ static bool keeps_tensors(const rk_explained *item) {
     return returns && takes && item->nearest_of && rk_explained_is_torch(item) && !does_more(item);
 }
 
+bool rk_explain_is_of_seed(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        const char *type = d->after ? d->after : d->before;
+        if ((d->kind != RK_DIFFERENCE_OP_ADDED && d->kind != RK_DIFFERENCE_OP_REMOVED) || !d->op ||
+            (strcmp(d->op, "hlo.multiply") != 0 && strcmp(d->op, "hlo.add") != 0) || !type ||
+            strcmp(type, "tensor<s64>") != 0)
+            return false;
+    }
+    return item->cause == RK_CAUSE_STRUCTURE && item->nearest_of && rk_explained_is_torch(item);
+}
+
 bool rk_explain_is_of_values(const rk_explained *item) {
-    return item->cause == RK_CAUSE_PARAMETERS && (is_of_numbers(item) || keeps_tensors(item));
+    return (item->cause == RK_CAUSE_PARAMETERS && (is_of_numbers(item) || keeps_tensors(item))) ||
+           rk_explain_is_of_seed(item);
 }
 
 static bool has_added(const rk_explained *item) {

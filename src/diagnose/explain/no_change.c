@@ -1,6 +1,7 @@
 // Finds causes that need no change: what a healthy job compiles twice.
 #include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 // Returns whether most of what differs are inputs that are zeros in the earlier program: values
 // that its call creates, such as an optimizer's state.
@@ -102,7 +103,37 @@ static bool is_own_call(const rk_explainer *e, const rk_explained *item) {
            is_only_program(e, process, item->program) && is_only_program(e, process, item->nearest);
 }
 
+// The number of rows in the type; -1 if there is none.
+static int64_t rows_of(const char *type) {
+    rk_dims dims;
+    return rk_parse_dims(type, &dims) ? dims.sizes[0] : -1;
+}
+
+// Returns whether a third program of the same call has another number of rows than the item and the
+// program that it was compared with: the sizes are lengths of the data, and none is a last batch.
+static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    if (item->cause != RK_CAUSE_SHAPE || !head || !item->program || !item->program->has_sketch)
+        return false;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        const rk_difference *its = rk_explained_head(other);
+        if (other->cause != RK_CAUSE_SHAPE || !its || !other->program ||
+            !other->program->has_sketch || other->compile->process != item->compile->process ||
+            !rk_span_equal(rk_program_index_bare_name(rk_span_text(other->compile->name)),
+                           rk_program_index_bare_name(rk_span_text(item->compile->name))) ||
+            its->line != head->line ||
+            !rk_is_same_call(&other->program->sketch, &item->program->sketch))
+            continue;
+        int64_t rows = rows_of(its->after);
+        if (rows >= 0 && rows != rows_of(head->after) && rows != rows_of(head->before))
+            return true;
+    }
+    return false;
+}
+
 void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
+    item->has_many_sizes = has_many_sizes(e->out, item);
     item->takes_lists = takes_lists(e->out, item);
     if (item->takes_lists)
         return;

@@ -1,9 +1,14 @@
 // Finds graphs of PyTorch/XLA that grow: each has all operations of an earlier one, and the same
 // few in addition. Something is computed on and on, and is executed only as a part of each next
 // graph.
+#include <inttypes.h>
+
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
-enum { GRAPHS_MIN = 3 };
+enum { GRAPHS_MIN = 3, MANY_ADDED = 50 }; // MANY_ADDED: operations
+
+#define CONTAINED_MIN 0.95 // of the smaller graph's operations
 
 static bool only_adds_operations(const rk_explained *item) {
     if (item->cause != RK_CAUSE_STRUCTURE || !item->nearest_of || !rk_explained_is_torch(item) ||
@@ -31,12 +36,43 @@ static bool are_links(const rk_explained *a, const rk_explained *b) {
     return true;
 }
 
-bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item) {
-    if (!only_adds_operations(item))
-        return false;
-    for (size_t i = 0; i < x->count; i++)
-        if (&x->items[i] != item && are_links(item, &x->items[i]))
+static bool changes_shape(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE)
             return true;
+    return false;
+}
+
+// How many operations a graph of PyTorch/XLA has in addition to all those of the graph of an
+// earlier request, with inputs of the same shapes; 0 if it is no such graph.
+static uint32_t count_added(const rk_explained *item) {
+    if (item->cause < RK_CAUSE_SHAPE || item->cause > RK_CAUSE_PARAMETERS || !item->nearest_of ||
+        !rk_explained_is_torch(item) || item->takes_lists || changes_shape(item) ||
+        !item->program->has_sketch || !item->nearest->has_sketch)
+        return 0;
+    const rk_sketch *less = &item->nearest->sketch, *more = &item->program->sketch;
+    return more->op_count > less->op_count && rk_contained_operations(less, more) >= CONTAINED_MIN
+               ? more->op_count - less->op_count
+               : 0;
+}
+
+// Returns whether one of two items is compared with the other one, and both add about as many
+// operations: each iteration of a loop adds a whole model, of which a part depends on a length.
+static bool are_equal_steps(const rk_explained *a, const rk_explained *b) {
+    enum { TOLERANCE = 20 }; // a part of the operations
+    uint32_t one = count_added(a), other = count_added(b);
+    uint32_t distance = one > other ? one - other : other - one;
+    return (a->nearest == b->program || b->nearest == a->program) && one >= MANY_ADDED &&
+           other >= MANY_ADDED && distance <= one / TOLERANCE;
+}
+
+bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item) {
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        if (other != item && ((only_adds_operations(item) && are_links(item, other)) ||
+                              are_equal_steps(item, other)))
+            return true;
+    }
     return false;
 }
 
@@ -63,19 +99,25 @@ static void add_operations(const rk_explained *item, rk_buf *out) {
 
 static rk_err *report(rk_explainer *e, const rk_members *members) {
     const rk_explained *first = members->items[0];
-    const rk_difference *head = rk_explained_head(first);
+    bool adds_few = only_adds_operations(first) && count_added(first) < MANY_ADDED;
+    const rk_difference *head =
+        rk_explained_head(adds_few ? first : members->items[members->count - 1]);
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     rk_buf_add_format(
         &text.summary,
         "%zu graphs are compiled that grow: each has the operations of an earlier one "
         "and some more (",
         members->count);
-    add_operations(first, &text.summary);
+    if (adds_few)
+        add_operations(first, &text.summary);
+    else
+        rk_buf_add_format(&text.summary, "about %" PRIu32, count_added(first));
     rk_buf_add_text(&text.summary, ")");
     rk_buf_add_text(&text.advice,
                     "Each iteration of a loop adds operations to a value, such as a sum or the "
                     "state of the random numbers, but does not execute them. They wait until a "
-                    "read (.item(), .cpu(), print, if) executes a graph, and are a part of that "
+                    "read (.item(), .cpu(), print, if, a mask as an index) executes a graph, and "
+                    "are a part of that "
                     "graph. Call torch_xla.sync() in each iteration.");
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text,
                           head ? head->file : NULL, head ? head->line : 0);

@@ -350,7 +350,9 @@ static void add_summary(const rk_startup_group *g, const rk_startup_finding *fou
     } else if (g->calls > 1) {
         rk_buf_add_format(out, "in %zu calls, the costliest of them on this line", g->calls);
     } else if (found->name.len && !found->is_object) {
-        rk_buf_add_format(out, "in the call of %s", rk_buf_text(&found->name));
+        const child best = find_costliest(g);
+        rk_buf_add_format(out, "in the call of %s%s", rk_buf_text(&found->name),
+                          is_call(&best) ? " (the line shown is the costliest in it)" : "");
     } else {
         rk_buf_add_text(out, "in the call on this line");
     }

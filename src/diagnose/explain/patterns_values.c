@@ -132,7 +132,10 @@ static void describe(const rk_members *members, const values *list, rk_pattern_t
     rk_buf_add_format(&text->summary, "; each has a program of its own");
     if (is_shape)
         rk_advise_on_sizes(rk_explained_is_torch(first), list->count, &text->advice);
-    else
+    if (is_shape && first->is_eager)
+        rk_buf_add_text(&text->advice, " This operation runs outside of any jitted function; "
+                                       "inside one, it has no program of its own.");
+    if (!is_shape)
         rk_buf_add_text(&text->advice, usual_advice(members));
 }
 

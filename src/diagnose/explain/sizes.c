@@ -37,15 +37,17 @@ static bool differs_in_rows(const rk_explained *item, rows *out_rows) {
 
 // Returns whether the program is for what remains of the data after the full batches: one line
 // calls both, and the smaller one at most once for each two full batches, as far as that is known.
+// (One call each may as well be for a training set and a test set.)
 static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
     const rk_run_compile *other = find_other(run, item);
     rows number;
     if (!other || other->seq >= item->compile->seq || !rk_explain_is_same_call(item) ||
-        !differs_in_rows(item, &number) || number.after <= 1 || number.after >= number.before)
+        item->has_many_sizes || !differs_in_rows(item, &number) || number.after <= 1 ||
+        number.after >= number.before)
         return false;
     uint64_t last = rk_explain_executions(run, item->compile),
              full = rk_explain_executions(run, other);
-    return last <= 1 || 2 * last <= full;
+    return (last == 0 && full == 0) || 2 * last <= full;
 }
 
 // Returns whether the user's line calls Keras, whose own loop makes the batches.
@@ -135,7 +137,8 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     if (is_batch_of_keras(item))
         return "Keras compiles a program for each number of rows in a batch, once, and it is "
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
-               "drop the last rows of the training data if they do not fill a batch.";
+               "give each set of data a number of rows that is a multiple of it. In training you "
+               "can drop the last rows; in evaluation, that changes the result.";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, drop_last=True drops this batch "

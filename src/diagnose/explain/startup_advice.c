@@ -111,6 +111,12 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                          "take longer than the small programs, which such layers share.");
 }
 
+// Returns whether the operations call a model that exists already. Flax and Haiku call a model to
+// initialize it; the models of other libraries are made by their constructors.
+static bool calls_model(const struct library *library, const rk_startup_finding *found) {
+    return takes_objects(library) && found->is_object;
+}
+
 // Returns whether the operations are run by a package about which nothing is known here.
 static bool is_unknown_package(const struct library *library, const rk_startup_finding *found) {
     return !library && found->package.len && !rk_span_is(found->package, "jax");
@@ -148,6 +154,12 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
                           "computes values, put it into a function that returns only arrays, and "
                           "jit that. Otherwise they cannot become one program.",
                           (int)found->package.len, (const char *)found->package.data);
+    else if (calls_model(library, found))
+        rk_buf_add_format(out,
+                          "The model is called outside of any jitted function: use %s on the "
+                          "function that contains this line, before its first call, so that these "
+                          "operations are one program.",
+                          library->jit);
     else
         rk_buf_add_format(out,
                           "Compute the initial values in one function and jit that, so that they "
@@ -175,6 +187,6 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
     if (!takes_objects(library) && !is_unknown_package(library, found) &&
         (found->can_be_jitted || !found->runs_the_steps))
         rk_buf_add_text(out, " Bind arguments that are not arrays with functools.partial; those "
-                             "that can be hashed may be static (static_argnums).");
+                             "that can be hashed may be static (static_argnums, static_argnames).");
     add_saving(run, g, out);
 }

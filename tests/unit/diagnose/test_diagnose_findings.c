@@ -94,6 +94,8 @@ static void sizes_of_one_function_are_a_family(void **state) {
     assert_int_equal(pattern->member_count, 3);
     expect_in(find_pattern(RK_PATTERN_SHAPE_FAMILY)->advice, "buckets");
     expect_not_in(find_pattern(RK_PATTERN_SHAPE_FAMILY)->advice, "last batch");
+    for (size_t i = 1; i < explanation.count; i++) // a last batch is no third size
+        expect_not_in(explanation.items[i].advice, "last batch");
 }
 
 // 32 and 24 rows, which one line passes.
@@ -523,6 +525,28 @@ static void the_first_graph_that_grows_is_a_part_of_the_finding(void **state) {
         expect_cause(i, RK_CAUSE_FIRST);
 }
 
+static void graphs_that_grow_by_a_whole_model_are_one_finding(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "torch_generate", i);
+    explain(*state);
+    assert_int_equal(explanation.pattern_count, 1);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 3);
+    expect_in(pattern->summary, "3 graphs are compiled that grow: each has the operations of an "
+                                "earlier one and some more (about ");
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void a_random_operation_between_two_steps_is_no_branch(void **state) {
+    ask(*state, "torch_seed", 1);
+    ask(*state, "torch_seed", 2);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[1].advice, "The state of the random numbers");
+    assert_false(explanation.hidden_branch.answer);
+}
+
 static void an_element_of_a_tensor_is_a_position(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "torch_elements", i);
@@ -668,6 +692,15 @@ static void a_called_object_is_not_named(void **state) {
     assert_non_null(pattern);
     expect_in(pattern->summary, "in the call on this line");
     expect_not_in(pattern->summary, "Net");
+}
+
+static void a_model_that_is_called_makes_no_initial_values(void **state) {
+    start(*state, "applied_model", 20);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->advice, "use eqx.filter_jit on the function that contains this line");
+    expect_not_in(pattern->advice, "initial values");
 }
 
 static void a_start_without_known_steps_is_before_no_step(void **state) {
@@ -1056,6 +1089,8 @@ int main(void) {
         TEST(lists_of_other_lengths_are_no_start),
         TEST(graphs_that_grow_are_one_finding),
         TEST(the_first_graph_that_grows_is_a_part_of_the_finding),
+        TEST(graphs_that_grow_by_a_whole_model_are_one_finding),
+        TEST(a_random_operation_between_two_steps_is_no_branch),
         TEST(an_element_of_a_tensor_is_a_position),
         TEST(a_read_of_another_tensor_is_first),
         TEST(a_read_in_another_step_has_another_shape),
@@ -1066,6 +1101,7 @@ int main(void) {
         TEST(a_start_of_several_calls_is_one_finding),
         TEST(a_function_that_runs_the_steps_is_not_the_place),
         TEST(a_called_object_is_not_named),
+        TEST(a_model_that_is_called_makes_no_initial_values),
         TEST(a_start_without_known_steps_is_before_no_step),
         TEST(one_program_for_repeated_layers_may_take_longer),
         TEST(few_random_values_do_not_decide),

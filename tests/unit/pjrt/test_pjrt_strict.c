@@ -149,6 +149,10 @@ static void the_end_says_why_strict_mode_never_began(void **state) {
     expect_end(steps, none, "the steps of this process are not known", "rekindle.step()");
     expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, none, "not known", "rekindle.step()");
     expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, some, "0 of 20 steps in a row", "N steps");
+    const rk_steps_state flat = {
+        .steps = 50, .compiles = 3, .flat_steps = 47, .since_growth_ns = 1500000000};
+    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, flat, "nothing new for only 1 of 3 s",
+               "N steps");
     expect_end(compiles, some, "3 of 9 compilations", "fewer compilations");
     expect_end(mark, some, "did not call rekindle.mark_warm()", "rekindle.mark_warm()");
     expect_end(seconds, some, "0 of 60 s", "fewer seconds");
