@@ -60,10 +60,11 @@ static uint32_t count_added(const rk_explained *item) {
 // operations: each iteration of a loop adds a whole model, of which a part depends on a length.
 static bool are_equal_steps(const rk_explained *a, const rk_explained *b) {
     enum { TOLERANCE = 20 }; // a part of the operations
+    if (!a->program || !b->program || (a->nearest != b->program && b->nearest != a->program))
+        return false;
     uint32_t one = count_added(a), other = count_added(b);
     uint32_t distance = one > other ? one - other : other - one;
-    return (a->nearest == b->program || b->nearest == a->program) && one >= MANY_ADDED &&
-           other >= MANY_ADDED && distance <= one / TOLERANCE;
+    return one >= MANY_ADDED && other >= MANY_ADDED && distance <= one / TOLERANCE;
 }
 
 bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item) {
@@ -117,8 +118,7 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
                     "Each iteration of a loop adds operations to a value, such as a sum or the "
                     "state of the random numbers, but does not execute them. They wait until a "
                     "read (.item(), .cpu(), print, if, a mask as an index) executes a graph, and "
-                    "are a part of that "
-                    "graph. Call torch_xla.sync() in each iteration.");
+                    "are a part of that graph. Call torch_xla.sync() in each iteration.");
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text,
                           head ? head->file : NULL, head ? head->line : 0);
 }

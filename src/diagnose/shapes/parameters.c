@@ -1,5 +1,7 @@
 #include "diagnose/shapes/parameters.h"
 
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "program/text.h"
 
@@ -149,15 +151,30 @@ static uint64_t hash_of(rk_span text) {
     return hash;
 }
 
+static int by_value(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+// A model may have one name under several ids, so the texts are compared.
 uint64_t rk_parameters_operations(const rk_model *model) {
     rk_autofree uint8_t *seen = rk_calloc(model->strings.count + 1, 1);
+    rk_autofree uint64_t *hashes = rk_calloc(model->strings.count + 1, sizeof *hashes);
+    size_t count = 0;
     uint64_t sum = 0;
-    for (uint32_t i = 0; seen && i < model->ops.count; i++) {
+    if (!seen || !hashes)
+        return 0;
+    for (uint32_t i = 0; i < model->ops.count; i++) {
         uint32_t name = model->ops.items[i].name;
         if (name == RK_NO_ID || seen[name])
             continue;
         seen[name] = 1;
-        sum += hash_of(rk_model_string(model, name));
+        hashes[count++] = hash_of(rk_model_string(model, name));
     }
+    if (count)
+        qsort(hashes, count, sizeof *hashes, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || hashes[i] != hashes[i - 1])
+            sum += hashes[i];
     return sum;
 }
