@@ -426,16 +426,22 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
 }
 
 static void print_hidden(size_t hidden, size_t negligible) {
+    RK_AUTO(rk_buf) line = {0};
     if (hidden && negligible)
-        (void)printf(
-            "\n%zu more, and %zu that cost%s less than 1 %% of the compile time: --all shows "
-            "everything\n",
-            hidden, negligible, negligible == 1 ? "s" : "");
+        rk_buf_add_format(&line,
+                          "%zu more, and %zu that cost%s less than 1 %% of the compile time: --all "
+                          "shows everything",
+                          hidden, negligible, negligible == 1 ? "s" : "");
     else if (hidden)
-        (void)printf("\n%zu more: --all shows everything\n", hidden);
+        rk_buf_add_format(&line, "%zu more: --all shows everything", hidden);
     else if (negligible)
-        (void)printf("\n%zu more that cost%s less than 1 %% of the compile time: --all shows %s\n",
-                     negligible, negligible == 1 ? "s" : "", negligible == 1 ? "it" : "them");
+        rk_buf_add_format(&line,
+                          "%zu more that cost%s less than 1 %% of the compile time: --all shows %s",
+                          negligible, negligible == 1 ? "s" : "", negligible == 1 ? "it" : "them");
+    if (!line.len)
+        return;
+    (void)printf("\n");
+    rk_term_line(rk_need_text(&line), 2);
 }
 
 void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
