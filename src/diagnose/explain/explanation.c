@@ -56,6 +56,11 @@ const char *rk_explained_name(const rk_explained *explained) {
                : explained->program->sketch.module;
 }
 
+bool rk_explained_share_name(const rk_explained *a, const rk_explained *b) {
+    return rk_span_equal(rk_program_index_bare_name(rk_span_text(a->compile->name)),
+                         rk_program_index_bare_name(rk_span_text(b->compile->name)));
+}
+
 bool rk_explained_is_torch(const rk_explained *explained) {
     return strncmp(explained->compile->name, "SyncTensorsGraph", 16) == 0 ||
            (explained->program && explained->program->has_sketch &&

@@ -115,6 +115,9 @@ uint64_t rk_explained_cost_ns(const rk_explained *explained);
 // compilation failed. Borrowed.
 const char *rk_explained_name(const rk_explained *explained);
 
+// True if both programs were requested under one name, apart from the number that a framework adds.
+bool rk_explained_share_name(const rk_explained *a, const rk_explained *b);
+
 // True if the program is from PyTorch/XLA. Advice uses the terms of the framework, so it needs
 // this.
 bool rk_explained_is_torch(const rk_explained *explained);

@@ -120,9 +120,7 @@ static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
         const rk_difference *its = rk_explained_head(other);
         if (other->cause != RK_CAUSE_SHAPE || !its || !other->program ||
             !other->program->has_sketch || other->compile->process != item->compile->process ||
-            !rk_span_equal(rk_program_index_bare_name(rk_span_text(other->compile->name)),
-                           rk_program_index_bare_name(rk_span_text(item->compile->name))) ||
-            its->line != head->line ||
+            !rk_explained_share_name(other, item) || its->line != head->line ||
             !rk_is_same_call(&other->program->sketch, &item->program->sketch))
             continue;
         int64_t rows = rows_of(its->after);

@@ -36,9 +36,7 @@ static bool is_sum(const rk_difference *d) {
 
 static bool same_function(const rk_explained *a, const rk_explained *b) {
     const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
-    bool same_name = rk_span_equal(rk_program_index_bare_name(rk_span_text(a->compile->name)),
-                                   rk_program_index_bare_name(rk_span_text(b->compile->name)));
-    return same_name && (!x->file || !y->file || strcmp(x->file, y->file) == 0);
+    return rk_explained_share_name(a, b) && (!x->file || !y->file || strcmp(x->file, y->file) == 0);
 }
 
 // Optional inputs.

@@ -13,11 +13,6 @@ static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same_base_name(const rk_explained *a, const rk_explained *b) {
-    return rk_span_equal(rk_program_index_bare_name(rk_span_text(a->compile->name)),
-                         rk_program_index_bare_name(rk_span_text(b->compile->name)));
-}
-
 // Returns whether the earlier program may be another value of the same place. A counter that goes
 // on after a restart is compared with programs of the earlier start. Jobs run operations of the
 // framework with other values from start to start.
@@ -36,7 +31,7 @@ static bool is_family(const rk_known *a, const rk_known *b) {
 static bool same_place(const rk_explained *a, const rk_explained *b) {
     const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
     return a->cause == b->cause && is_comparable(a) && is_comparable(b) && x && y &&
-           same_base_name(a, b) && x->kind == y->kind && x->line == y->line &&
+           rk_explained_share_name(a, b) && x->kind == y->kind && x->line == y->line &&
            same_text(x->file, y->file) && same_text(x->attribute, y->attribute) &&
            (x->line || same_text(x->op, y->op)) &&
            (a->cause != RK_CAUSE_SHAPE || is_family(a->program, b->program));
