@@ -207,6 +207,18 @@ bool rk_prefetcher_take(rk_prefetcher *prefetch, const void *owner, const rk_key
     return taken;
 }
 
+void rk_prefetcher_await_load(rk_prefetcher *prefetch, uint64_t timeout_ns) {
+    if (atomic_load_explicit(&prefetch->list_count, memory_order_relaxed) == 0)
+        return;
+    uint64_t deadline_ns = rk_steady_ns() + timeout_ns;
+    (void)pthread_mutex_lock(&prefetch->mutex);
+    uint64_t ends = prefetch->load_ends;
+    while (prefetch->loading > 0 && prefetch->load_ends == ends)
+        if (!rk_cond_wait_until(&prefetch->changed, &prefetch->mutex, deadline_ns))
+            break;
+    (void)pthread_mutex_unlock(&prefetch->mutex);
+}
+
 static void meet(rk_prefetcher *prefetch, rk_prefetcher_list *list, const rk_key *key) {
     // A key that was ever on the list counts as listed, also if it is requested again or could not
     // be loaded.

@@ -121,6 +121,10 @@ void rk_prefetcher_discard_key(rk_prefetcher *prefetch, const rk_key *key);
 // threads destroy or that are still being loaded.
 void rk_prefetcher_await_discards(rk_prefetcher *prefetch, uint64_t timeout_ns);
 
+// Waits, at most `timeout_ns`, until one of the loads under way is over. Returns at once if there
+// is none.
+void rk_prefetcher_await_load(rk_prefetcher *prefetch, uint64_t timeout_ns);
+
 // Discards the list of an owner that is about to end, and waits for its loads, at most
 // `timeout_ns`. False: a thread is still inside the plugin. Later calls do not wait for that list
 // again.

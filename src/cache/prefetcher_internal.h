@@ -49,6 +49,8 @@ struct rk_prefetcher {
     uint64_t held_bytes; // of jobs that are loaded or being loaded
     size_t held;         // their number
     size_t waiting;      // requests that wait for a load
+    size_t loading;      // jobs that are being loaded
+    uint64_t load_ends;  // loads that are over, also failed ones
     bool closed;
     pthread_t threads[RK_PREFETCHER_MAX_THREADS];
     unsigned thread_count;

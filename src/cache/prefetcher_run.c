@@ -112,12 +112,15 @@ static void load(rk_prefetcher *prefetch, rk_prefetcher_list *list, rk_prefetche
     job->state = RK_PREFETCHER_LOADING;
     prefetch->held++;
     prefetch->held_bytes += expected_bytes;
+    prefetch->loading++;
     (void)pthread_mutex_unlock(&prefetch->mutex);
     uint64_t start_ns = rk_steady_ns();
     rk_answer answer = {0};
     prefetch->actions.load(job->what.context, &answer, &bytes);
     uint64_t load_ns = rk_steady_ns() - start_ns;
     (void)pthread_mutex_lock(&prefetch->mutex);
+    prefetch->loading--;
+    prefetch->load_ends++;
     job->answer = answer;
     job->load_ns = load_ns;
     if (bytes) {

@@ -267,7 +267,7 @@ GROWN_LATER(poison_execution, RK_PJRT_DEVICE_POISON_EXECUTION, RK_STRUCT_DEVICE_
 static PJRT_Error *memory_stats(rk_plugin *plugin, PJRT_Device_MemoryStats_Args *args) {
     PJRT_Error *error =
         RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS, PJRT_Device_MemoryStats, args);
-    if (!error && rk_prefetch_clear())
+    if (!error && rk_prefetch_clear(plugin))
         error = RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS, PJRT_Device_MemoryStats, args);
     return error;
 }

@@ -6,6 +6,7 @@
 #include "pjrt/clients.h"
 #include "pjrt/error.h"
 #include "pjrt/facts.h"
+#include "pjrt/memory_figures.h"
 #include "pjrt/runtime.h"
 
 // A plugin's schedule: the time of the next sample (0: never), and the interval after it.
@@ -23,12 +24,8 @@ static int64_t figure(int64_t value, bool is_set) {
 }
 
 static rk_err *ask(rk_plugin *plugin, PJRT_Device *device, int64_t *out_figures) {
-    if (!RK_PJRT_HAS(plugin->real, PJRT_Device_MemoryStats))
-        return rk_error(RK_UNIMPLEMENTED, "its table has no PJRT_Device_MemoryStats");
-    PJRT_Device_MemoryStats_Args args = {.struct_size = PJRT_Device_MemoryStats_Args_STRUCT_SIZE,
-                                         .device = device};
-    RK_TRY(rk_pjrt_error_take(plugin->real, RK_BRIDGE(plugin, RK_STRUCT_DEVICE_MEMORY_STATS,
-                                                      PJRT_Device_MemoryStats, &args)));
+    PJRT_Device_MemoryStats_Args args;
+    RK_TRY(rk_memory_figures_ask(plugin, device, &args));
     out_figures[RK_MEMORY_IN_USE] = figure(args.bytes_in_use, true);
     out_figures[RK_MEMORY_PEAK] = figure(args.peak_bytes_in_use, args.peak_bytes_in_use_is_set);
     out_figures[RK_MEMORY_LIMIT] = figure(args.bytes_limit, args.bytes_limit_is_set);

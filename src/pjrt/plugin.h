@@ -34,8 +34,9 @@ typedef struct rk_plugin {
     int slot;
     int first_state; // of the environment, when the plugin was opened (pjrt/changes_internal.h)
     _Atomic(rk_load_way) load_way;
-    atomic_bool has_loaded;      // an executable from bytes
-    atomic_bool xla_transformed; // the framework registered its own compiler pass
+    atomic_bool has_loaded;            // an executable from bytes
+    atomic_bool xla_transformed;       // the framework registered its own compiler pass
+    atomic_bool executables_uncounted; // a load does not change the devices' memory figures
     atomic_bool has_failed; // the plugin failed to initialize or to create a client; recorded once
     rk_bridge bridge;
     rk_plugin_counts counts;

@@ -13,6 +13,7 @@
 #include "pjrt/error.h"
 #include "pjrt/executable.h"
 #include "pjrt/load.h"
+#include "pjrt/memory_figures.h"
 #include "pjrt/optimized.h"
 #include "pjrt/publish_internal.h"
 #include "pjrt/record_internal.h"
@@ -21,7 +22,7 @@
 
 // The limits of prefetched executables that no request has claimed.
 #define HELD_MAX_BYTES ((uint64_t)4 << 30) // serialized; at most memory / HELD_PART_OF_MEMORY
-enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4, DEVICE_PERCENT = 90 };
+enum { HELD_PART_OF_MEMORY = 8, HELD_MAX = 1024, THREADS_MAX = 4 };
 enum { CPU_HEAP_BYTES_A_BYTE = 48 }; // measured on CPU; other platforms' executables differ
 #define QUICK_NS  ((uint64_t)50000000)
 #define EARLY_NS  ((uint64_t)120 * 1000000000)
@@ -77,28 +78,6 @@ static void destroy(void *context, void *handle) {
 
 // Callbacks of the cache.
 
-// True if the devices' memory has space for the generated code, as far as the devices report it.
-static bool fits_memory(const item *self, uint64_t bytes) {
-    const PJRT_Api *api = self->plugin->real;
-    PJRT_Client_AddressableDevices_Args ours = {
-        .struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE, .client = self->client};
-    rk_err *err = rk_pjrt_error_take(api, api->PJRT_Client_AddressableDevices(&ours));
-    bool fits = true;
-    for (size_t i = 0; !err && fits && i < ours.num_addressable_devices; i++) {
-        PJRT_Device_MemoryStats_Args stats = {.struct_size =
-                                                  PJRT_Device_MemoryStats_Args_STRUCT_SIZE,
-                                              .device = ours.addressable_devices[i]};
-        err = rk_pjrt_error_take(api, RK_BRIDGE(self->plugin, RK_STRUCT_DEVICE_MEMORY_STATS,
-                                                PJRT_Device_MemoryStats, &stats));
-        if (!err && stats.bytes_limit_is_set && stats.bytes_in_use >= 0 &&
-            stats.bytes_limit >= stats.bytes_in_use) // otherwise the figures are invalid
-            fits = (uint64_t)stats.bytes_in_use + bytes <
-                   (uint64_t)stats.bytes_limit / 100 * DEVICE_PERCENT;
-    }
-    rk_err_drop(err, "memory figures are unavailable; the plugin refuses loads that do not fit");
-    return fits;
-}
-
 // Turns the plugin's error into RK_UNAVAILABLE, unless it is RK_RESOURCE_EXHAUSTED or
 // RK_UNIMPLEMENTED. A failed prefetch says nothing about the entry or the plugin: perhaps the
 // framework has not registered its custom calls yet. The request loads the entry again, and that
@@ -112,12 +91,30 @@ static rk_err *excuse(rk_err *err) {
     return excused;
 }
 
+static void read_figures(const item *self, rk_memory_figures *out_figures) {
+    rk_err_drop(rk_memory_figures_read(self->plugin, self->client, out_figures),
+                "without memory figures, the plugin refuses loads that do not fit");
+}
+
+// Learns from the figures before a load whether they count executables. If no figure changes during
+// the load, they do not: the executable has no part in them. A change proves nothing, because the
+// framework may have allocated at the same time.
+static void learn_from_figures(const item *self, const rk_memory_figures *before) {
+    RK_AUTO(rk_memory_figures) after = {0};
+    if (before->count == 0 || atomic_load(&self->plugin->executables_uncounted))
+        return;
+    read_figures(self, &after);
+    if (rk_memory_figures_equal(before, &after))
+        atomic_store(&self->plugin->executables_uncounted, true);
+}
+
 static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     item *self = context;
     rk_span executable = entry->payload;
     self->bytes = executable.len;
-    if (RK_PJRT_HAS(self->plugin->real, PJRT_Device_MemoryStats) &&
-        !fits_memory(self, executable.len))
+    RK_AUTO(rk_memory_figures) figures = {0};
+    read_figures(self, &figures);
+    if (!rk_memory_figures_fit(&figures, executable.len))
         return rk_error(RK_RESOURCE_EXHAUSTED, "a device is nearly full");
     PJRT_LoadedExecutable *loaded = NULL;
     rk_heap_reservation reservation;
@@ -128,6 +125,7 @@ static rk_err *load(void *context, const rk_entry *entry, void **out_handle) {
     rk_loads_end(self->loads, slot);
     rk_heap_release(&reservation);
     RK_TRY(excuse(err));
+    learn_from_figures(self, &figures);
     if (!rk_optimized_read(loaded, entry->options, true))
         rk_optimized_prefetch(self->plugin, loaded);
     *out_handle = loaded;
@@ -411,16 +409,21 @@ static PJRT_Error_Code code_of(const rk_plugin *plugin, const PJRT_Error *error)
     return problem ? PJRT_Error_Code_UNKNOWN : args.code;
 }
 
+static rk_prefetcher *get_prefetcher(void) {
+    const rk_runtime *runtime = rk_runtime_get();
+    return runtime ? runtime->prefetch : NULL;
+}
+
 // Discards all prefetched executables, and waits until they are destroyed. True if any was
 // destroyed since the counter was `before`.
 static bool discard_all(rk_prefetcher_reason why, uint64_t before) {
-    const rk_runtime *runtime = rk_runtime_get();
-    if (!runtime || !runtime->prefetch)
+    rk_prefetcher *prefetch = get_prefetcher();
+    if (!prefetch)
         return false;
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    (void)rk_prefetcher_discard(runtime->prefetch, NULL, why);
-    rk_prefetcher_await_discards(runtime->prefetch, RELIEF_NS);
+    (void)rk_prefetcher_discard(prefetch, NULL, why);
+    rk_prefetcher_await_discards(prefetch, RELIEF_NS);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return atomic_load(&rk_prefetch_destroyed) != before;
 }
@@ -429,8 +432,22 @@ bool rk_prefetch_free_memory(uint64_t before) {
     return discard_all(RK_PREFETCHER_MEMORY_SHORT, before);
 }
 
-bool rk_prefetch_clear(void) {
-    return discard_all(RK_PREFETCHER_MEMORY_MEASURED, atomic_load(&rk_prefetch_destroyed));
+// True if the plugin's memory figures are known not to count executables. If nothing is known yet,
+// waits for one load under way: the discard would have to wait for it anyway.
+static bool are_uncounted(const rk_plugin *plugin) {
+    rk_prefetcher *prefetch = get_prefetcher();
+    if (!prefetch || atomic_load(&plugin->executables_uncounted))
+        return true;
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    rk_prefetcher_await_load(prefetch, RELIEF_NS);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    return atomic_load(&plugin->executables_uncounted);
+}
+
+bool rk_prefetch_clear(const rk_plugin *plugin) {
+    return !are_uncounted(plugin) &&
+           discard_all(RK_PREFETCHER_MEMORY_MEASURED, atomic_load(&rk_prefetch_destroyed));
 }
 
 bool rk_prefetch_free_after_error(const rk_plugin *plugin, const PJRT_Error *error,

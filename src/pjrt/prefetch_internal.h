@@ -47,8 +47,9 @@ RK_NODISCARD RK_HIDDEN bool rk_prefetch_free_memory(uint64_t before);
 
 // Called when the framework queries how much of a device's memory is in use. Destroys prefetched
 // executables like rk_prefetch_free_memory: an inference engine that sizes its cache by the answer
-// must see as much free memory as without rekindle. True if the figures may have changed.
-RK_NODISCARD RK_HIDDEN bool rk_prefetch_clear(void);
+// must see as much free memory as without rekindle. Does nothing if an earlier load has shown that
+// the plugin's figures do not count executables. True if the figures may have changed.
+RK_NODISCARD RK_HIDDEN bool rk_prefetch_clear(const rk_plugin *plugin);
 
 // Like rk_prefetch_free_memory, after the plugin answered a call with `error`. Does nothing and
 // returns false if the error is not RESOURCE_EXHAUSTED.

@@ -228,6 +228,8 @@ FAKE_ENTRY(PJRT_Device_MemoryStats) {
         int64_t figure = (int64_t)i + 1;
         if (first + i * STRIDE == (const char *)&args->bytes_limit)
             figure = fake_setting_int("FAKE_PJRT_BYTES_LIMIT", figure);
+        if (first + i * STRIDE == (const char *)&args->num_allocs && each != 0)
+            figure += (int64_t)fake_object_made(FAKE_LOADED);
         memcpy(first + i * STRIDE, &figure, sizeof figure);
         first[i * STRIDE + sizeof figure] = true;
     }

@@ -46,6 +46,7 @@ typedef struct fake_object {
 } fake_object;
 
 uint64_t fake_object_count(fake_kind kind); // live objects of the kind
+uint64_t fake_object_made(fake_kind kind);  // all objects of the kind so far
 // A zeroed object of `size` bytes. Aborts if memory is short.
 void *fake_object_new(fake_kind kind, size_t size, PJRT_Client *client);
 // Aborts unless `handle` is a live object of that kind and its client is alive.

@@ -12,7 +12,7 @@ enum { BUCKETS = 4096 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fake_object *buckets[BUCKETS];
 static uint64_t last_number[FAKE_KIND_COUNT];
-static uint64_t live_count[FAKE_KIND_COUNT];
+static uint64_t live_count[FAKE_KIND_COUNT], made_count[FAKE_KIND_COUNT];
 static fake_object *dead[FAKE_KIND_COUNT]; // for FAKE_PJRT_REUSE, the last destroyed first
 
 static const char *const kind_names[FAKE_KIND_COUNT] = {
@@ -47,6 +47,13 @@ __attribute__((constructor)) static void watch_forks(void) {
 uint64_t fake_object_count(fake_kind kind) {
     pthread_mutex_lock(&lock);
     uint64_t count = live_count[kind];
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+uint64_t fake_object_made(fake_kind kind) {
+    pthread_mutex_lock(&lock);
+    uint64_t count = made_count[kind];
     pthread_mutex_unlock(&lock);
     return count;
 }
@@ -87,6 +94,7 @@ void *fake_object_new(fake_kind kind, size_t size, PJRT_Client *client) {
     object->client = client;
     object->number = ++last_number[kind];
     live_count[kind]++;
+    made_count[kind]++;
     pthread_mutex_unlock(&lock);
     return object;
 }

@@ -27,7 +27,7 @@ typedef struct work {
 typedef struct fixture {
     rk_prefetcher *prefetch;
     work works[ITEMS_MAX];
-    rk_gate gate;
+    rk_gate gate, other_gate;
     int owner, other_owner;
 } fixture;
 
@@ -85,6 +85,7 @@ static void make(fixture *f, size_t max_held) {
 static int setup(void **state) {
     fixture *f = calloc(1, sizeof *f);
     rk_gate_init(&f->gate);
+    rk_gate_init(&f->other_gate);
     make(f, usual.max_held);
     *state = f;
     return 0;
@@ -93,6 +94,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     fixture *f = *state;
     rk_gate_open(&f->gate);
+    rk_gate_open(&f->other_gate);
     rk_prefetcher_free(f->prefetch);
     free(f);
     return 0;
@@ -206,6 +208,24 @@ static void relief_waits_for_what_is_being_loaded(void **state) {
     (void)pthread_join(thread, NULL);
 }
 
+static void a_wait_for_a_load_ends_with_the_first(void **state) {
+    fixture *f = *state;
+    pthread_t thread;
+    rk_prefetcher_await_load(f->prefetch, FOREVER); // nothing is being loaded
+    f->works[0].gate = &f->gate;
+    f->works[1].gate = &f->other_gate;
+    add_for(f, &f->owner, 0, 2);
+    wait_for(&f->works[0].begun, 1);
+    wait_for(&f->works[1].begun, 1);
+    rk_prefetcher_await_load(f->prefetch, 10 * MS); // waits no longer than the limit
+    assert_int_equal(pthread_create(&thread, NULL, open_after_a_nap, f), 0);
+    rk_prefetcher_await_load(f->prefetch, FOREVER);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&f->works[0].loaded), 1);
+    assert_int_equal(atomic_load(&f->works[1].loaded), 0);
+    rk_gate_open(&f->other_gate);
+}
+
 static void *relieve(void *argument) {
     fixture *f = argument;
     (void)rk_prefetcher_discard(f->prefetch, NULL, RK_PREFETCHER_MEMORY_SHORT);
@@ -275,6 +295,7 @@ int main(void) {
         TEST(relief_begins_nothing_new),
         TEST(an_end_begins_nothing_new),
         TEST(relief_waits_for_what_is_being_loaded),
+        TEST(a_wait_for_a_load_ends_with_the_first),
         TEST(relief_waits_for_another_relief),
         TEST(relief_does_not_wait_for_what_is_wanted),
         TEST(what_was_on_the_list_is_no_other_thing),
