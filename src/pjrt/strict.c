@@ -1,6 +1,7 @@
 #include "pjrt/strict.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -16,6 +17,26 @@ static atomic_bool is_warm; // never reset
 // Warm-up was ended by the kind "auto", which cannot foresee functions that come later.
 static atomic_bool is_guessed;
 static atomic_bool has_begun; // a program came when warm-up seemed to be over
+// The time without anything new, when a program came, that was closest to the end of warm-up.
+static pthread_mutex_t quiet_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct quiet { uint64_t steps, ns; } quiet; // guarded by the mutex
+
+// How much of the end of warm-up a time without anything new reaches, in thousandths.
+static uint64_t reached_by(uint64_t steps, uint64_t ns) {
+    uint64_t by_steps = 1000 * steps / RK_STRICT_FLAT_STEPS,
+             by_time = ns / (RK_STRICT_FLAT_SECONDS * NS_PER_S / 1000);
+    return by_steps < by_time ? by_steps : by_time;
+}
+
+static struct quiet note_quiet(const rk_steps_state *state) {
+    (void)pthread_mutex_lock(&quiet_mutex);
+    if (state->flat_steps > 0 &&
+        reached_by(state->flat_steps, state->since_growth_ns) >= reached_by(quiet.steps, quiet.ns))
+        quiet = (struct quiet){state->flat_steps, state->since_growth_ns};
+    struct quiet best = quiet;
+    (void)pthread_mutex_unlock(&quiet_mutex);
+    return best;
+}
 
 static void become_warm(const rk_runtime *runtime, const char *because, uint64_t executions) {
     if (!atomic_exchange(&is_warm, true))
@@ -155,6 +176,7 @@ PJRT_Error *rk_strict_ask(rk_request *r) {
     if (RK_LIKELY(mode == RK_STRICT_OFF))
         return NULL;
     rk_steps_get_state(&state);
+    (void)note_quiet(&state);
     if (!is_over(r->runtime, &state, &is_doubtful))
         return NULL;
     rk_late_explain(r, &late);
@@ -182,6 +204,24 @@ void rk_strict_note(const rk_request *r) {
                     r->outcome.compile_ns / (NS_PER_S / 10) % 10);
 }
 
+// The kind "auto" needs steps and seconds without anything new. Says only which of them are
+// missing: the steps may be those of another pattern than the one that counts at the end.
+static void write_quiet(const rk_steps_state *state, rk_buf *out) {
+    struct quiet best = note_quiet(state);
+    bool lacks_steps = best.steps < RK_STRICT_FLAT_STEPS;
+    bool lacks_time = best.ns < RK_STRICT_FLAT_SECONDS * NS_PER_S;
+    rk_buf_add_format(out, "it needs %d steps in a row and %d s without a new program; ",
+                      RK_STRICT_FLAT_STEPS, RK_STRICT_FLAT_SECONDS);
+    rk_buf_add_text(out, lacks_steps ? "there were at most " : "the longest such time was ");
+    if (lacks_steps)
+        rk_buf_add_format(out, "%" PRIu64 " steps", best.steps);
+    if (lacks_steps && lacks_time)
+        rk_buf_add_text(out, " and ");
+    if (lacks_time || !lacks_steps)
+        rk_buf_add_format(out, "%" PRIu64 ".%" PRIu64 " s", best.ns / NS_PER_S,
+                          best.ns / (NS_PER_S / 10) % 10);
+}
+
 // What is missing for the end of warm-up.
 static void write_missing(const rk_runtime *runtime, const rk_steps_state *state, rk_buf *out) {
     const rk_warmup *warmup = &runtime->settings->warmup;
@@ -191,15 +231,8 @@ static void write_missing(const rk_runtime *runtime, const rk_steps_state *state
         rk_buf_add_text(out, "the steps of this process are not known");
     else if (warmup->kind == RK_WARMUP_STEPS)
         rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " steps", state->steps, warmup->count);
-    else if (warmup->kind == RK_WARMUP_AUTO && state->flat_steps >= RK_STRICT_FLAT_STEPS)
-        rk_buf_add_format(out, "there was nothing new for only %" PRIu64 " of %d s",
-                          state->since_growth_ns / NS_PER_S, RK_STRICT_FLAT_SECONDS);
     else if (warmup->kind == RK_WARMUP_AUTO)
-        rk_buf_add_format(out,
-                          "there was nothing new for %" PRIu64
-                          " of %d steps in a row, and for %" PRIu64 " of %d s",
-                          state->flat_steps, RK_STRICT_FLAT_STEPS,
-                          state->since_growth_ns / NS_PER_S, RK_STRICT_FLAT_SECONDS);
+        write_quiet(state, out);
     else if (warmup->kind == RK_WARMUP_COMPILES)
         rk_buf_add_format(out, "%" PRIu64 " of %" PRIu64 " compilations", state->compiles,
                           warmup->count);
@@ -214,11 +247,16 @@ static const char *remedy_of(const rk_runtime *runtime, const rk_steps_state *st
     switch (runtime->settings->warmup.kind) {
     case RK_WARMUP_AUTO:
     case RK_WARMUP_STEPS:
-        return state->steps == 0 ? "mark the steps with rekindle.step(), or call "
-                                   "rekindle.mark_warm() where warm-up is over"
-                                 : "set REKINDLE_WARMUP to fewer steps (\"N steps\"; then what the "
-                                   "first evaluation compiles is late), or call "
-                                   "rekindle.mark_warm() where warm-up is over";
+        if (state->steps == 0)
+            return "mark the steps with rekindle.step(), or call rekindle.mark_warm() where "
+                   "warm-up is over";
+        return runtime->settings->warmup.kind == RK_WARMUP_AUTO
+                   ? "set REKINDLE_WARMUP to a number of steps (\"N steps\"; then what the first "
+                     "evaluation compiles is late), or call rekindle.mark_warm() where warm-up is "
+                     "over"
+                   : "set REKINDLE_WARMUP to fewer steps (\"N steps\"; then what the first "
+                     "evaluation compiles is late), or call rekindle.mark_warm() where warm-up is "
+                     "over";
     case RK_WARMUP_COMPILES:
         return "set REKINDLE_WARMUP to fewer compilations, or call rekindle.mark_warm() where "
                "warm-up is over";

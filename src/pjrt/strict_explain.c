@@ -149,7 +149,10 @@ static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {
     if (verdict->file[0])
         rk_buf_add_format(&place, "%s:%u", verdict->file, verdict->line);
     if (place.len > 0 && strcmp(rk_buf_text(&place), rk_buf_text(&late->place)) != 0)
-        rk_buf_add_format(&late->words, " (%s)", rk_buf_text(&place));
+        rk_buf_add_format(&late->words,
+                          verdict->is_rough ? "; most operations of the program come from %s"
+                                            : " (%s)",
+                          rk_buf_text(&place));
     rk_buf_add_text(&late->remedy, remedy_of(verdict->cause));
 }
 

@@ -354,6 +354,12 @@ def test_what_diff_cannot_know_is_not_compared(week):
     assert (within.agree, within.compared) == (1, 1), within
 
 
+def test_what_a_failed_start_did_not_reach_is_not_compared(week):
+    first = {"diff__programs__only_b__0__cause": "first", "diff__programs__only_a": []}
+    assert judged(week, diff__a={"exit_status": 0}, **first).compared == 2
+    assert judged(week, diff__a={"exit_status": 1}, **first).compared == 1
+
+
 def test_diff_explains_a_flag_by_the_environment(week):
     flag = {"kind": "flag", "attribute": "xla_cpu_enable_fast_math", "before": None, "after": "true"}
     changes = {

@@ -6,6 +6,10 @@
 // How many requests back the same name is searched. More requests of one name share positions.
 enum { LOOK_BACK_MAX = 1024 };
 
+// How far apart the positions of two programs of one name may be. A run with thousands of programs
+// of one name would take minutes.
+enum { POSITIONS_MAX = 2048 };
+
 static uint64_t hash_name(const rk_run_compile *request, const rk_known *known) {
     // The stored program may have another name than the request: that of a function before it was
     // renamed.
@@ -57,6 +61,10 @@ static double similarity_of(const rk_known *earlier, const rk_known *later, bool
                : 0;
 }
 
+static bool is_far(const rk_start_request *a, const rk_start_request *b) {
+    return a->position + POSITIONS_MAX < b->position || b->position + POSITIONS_MAX < a->position;
+}
+
 static bool is_before(const rk_run_compile *a, const rk_run_compile *b) {
     if (a->process == b->process)
         return a->seq < b->seq;
@@ -105,6 +113,8 @@ void rk_counterparts_find(const rk_start *start, const rk_start *of, size_t inde
             (same_start && !is_before(request, &of->run->compiles[index])))
             continue;
         bool same = rk_digest_equal(&earlier->known->key.program, &later->known->key.program);
+        if (!same && is_far(earlier, later))
+            continue;
         const rk_counterpart one = {
             .known = earlier->known,
             .request = request,

@@ -34,11 +34,6 @@ RK_HIDDEN void rk_differ_write_node(const rk_program_index *index, uint32_t node
 RK_HIDDEN void rk_differ_write_constant(const rk_program_index *index, uint32_t op, rk_buf *out);
 // Returns whether two constants have the same value. Their types may differ.
 RK_HIDDEN bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after);
-// Reads the number of a constant with one element. False for any other constant, and for a number
-// that is not finite.
-RK_HIDDEN RK_NODISCARD bool rk_differ_number(const rk_program_index *index, uint32_t op,
-                                             double *out_number);
-
-// Returns whether changed sizes of parameters explain that a number changed from `before` to
-// `after`.
-RK_HIDDEN bool rk_differ_is_explained(const rk_differ *d, double before, double after);
+// Returns whether changed sizes of parameters explain that a constant, a number or a short list of
+// numbers, changed from `before` to `after`.
+RK_HIDDEN bool rk_differ_constant_follows(const rk_differ *d, uint32_t before, uint32_t after);

@@ -24,6 +24,14 @@ const char *rk_cause_name(rk_cause cause) {
     return names[cause];
 }
 
+bool rk_is_of_input(const rk_difference *difference) {
+    return difference->op && strcmp(difference->op, "parameter") == 0;
+}
+
+bool rk_same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 bool rk_is_of_slice(const rk_difference *d) {
     return d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op &&
            (strcmp(d->op, "hlo.slice") == 0 || strcmp(d->op, "stablehlo.slice") == 0);

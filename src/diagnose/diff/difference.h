@@ -67,8 +67,14 @@ typedef struct rk_difference {
     uint32_t constant_line;
 } rk_difference;
 
+// Returns whether an input of the program differs, or only one of the two programs has it.
+bool rk_is_of_input(const rk_difference *difference);
+
 // Returns whether an attribute of a slice differs, such as its start.
 bool rk_is_of_slice(const rk_difference *difference);
+
+// Returns whether two texts of differences are equal. NULL equals only NULL.
+bool rk_same_text(const char *a, const char *b);
 
 typedef struct rk_differences {
     rk_difference *items; // owned; causes first

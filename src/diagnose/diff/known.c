@@ -14,14 +14,10 @@ void rk_known_diff_cleanup(rk_known_diff *diff) {
     *diff = (rk_known_diff){0};
 }
 
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool is_same_change(const rk_difference *a, const rk_difference *b) {
-    return a->kind == b->kind && a->line == b->line && same_text(a->attribute, b->attribute) &&
-           same_text(a->before, b->before) && same_text(a->after, b->after) &&
-           same_text(a->file, b->file);
+    return a->kind == b->kind && a->line == b->line && rk_same_text(a->attribute, b->attribute) &&
+           rk_same_text(a->before, b->before) && rk_same_text(a->after, b->after) &&
+           rk_same_text(a->file, b->file);
 }
 
 bool rk_has_change(const rk_differences *list, const rk_difference *change) {

@@ -230,10 +230,8 @@ static rk_err *compare_constants(rk_differ *d, const rk_differ_subject *of, bool
     if (rk_differ_same_constant(d, before, after))
         return NULL;
     rk_differ_subject subject = *of;
-    double x, y;
     // A constant that changes with the size of an input follows from that size.
-    subject.follows = d->shapes && rk_differ_number(d->a, before, &x) &&
-                      rk_differ_number(d->b, after, &y) && rk_differ_is_explained(d, x, y);
+    subject.follows = d->shapes && rk_differ_constant_follows(d, before, after);
     // If operations were added or removed, the alignment may pair unrelated constants.
     if (!subject.follows && (d->structures || d->parameters) && !same_place)
         subject.follows = true;
@@ -308,6 +306,11 @@ static rk_err *add_wiring(rk_differ *d, const rk_differ_subject *of, uint32_t nu
     rk_buf_add_format(&name, "operand %u", number);
     write_source(d->a, before, &was);
     write_source(d->b, after, &is);
+    // The inputs of PyTorch/XLA have no names, and other numbers in each graph.
+    if (rk_span_equal(rk_buf_span(&was), rk_buf_span(&is)) && d->b->parameter[after] != RK_NO_ID) {
+        rk_buf_clear(&is);
+        rk_buf_add_text(&is, "another input");
+    }
     return rk_differ_add(d, RK_DIFFERENCE_ATTRIBUTE, &subject, rk_buf_span(&name),
                          rk_buf_span(&was), rk_buf_span(&is));
 }

@@ -185,6 +185,7 @@ static void place_at_call(rk_quick_verdict *verdict, const rk_sketch *sketch) {
         return;
     set_text(verdict->file, sizeof verdict->file, rk_span_text(place->file));
     verdict->line = place->line;
+    verdict->is_rough = !sketch->call.line;
 }
 
 static void place_at_item(rk_quick_verdict *verdict, const rk_quick_program *program,

@@ -26,6 +26,8 @@ typedef struct rk_quick_verdict {
     char words[256]; // "input x: tensor<32x8xf32> → tensor<24x8xf32>"; one line of UTF-8
     char file[512];  // the user's; "" if unknown
     uint32_t line;
+    bool is_rough;  // the line of the change is unknown; `line` has the most operations of the
+                    // program
     size_t nearest; // index in `seen` of the most similar program; SIZE_MAX: none
 } rk_quick_verdict;
 

@@ -346,6 +346,13 @@ const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch) {
     return sketch->line_count ? &sketch->lines[0] : NULL;
 }
 
+const rk_sketch_line *rk_sketch_find_line(const rk_sketch *sketch, uint64_t hash) {
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (sketch->lines[i].hash == hash)
+            return &sketch->lines[i];
+    return NULL;
+}
+
 rk_source rk_sketch_source(const rk_sketch_line *line) {
     if (!line)
         return (rk_source){0};
@@ -378,4 +385,11 @@ static const char *element_of(const char *type) {
 
 bool rk_sketch_is_other_element(const rk_sketch_value *a, const rk_sketch_value *b) {
     return strcmp(element_of(a->type), element_of(b->type)) != 0;
+}
+
+size_t rk_sketch_count_type(const rk_sketch_value *values, uint32_t count, const char *type) {
+    size_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        found += strcmp(values[i].type, type) == 0;
+    return found;
 }

@@ -22,6 +22,10 @@ typedef struct rk_sketch_value {
     uint64_t hash;
 } rk_sketch_value;
 
+// Returns how many values have a type.
+RK_HIDDEN size_t rk_sketch_count_type(const rk_sketch_value *values, uint32_t count,
+                                      const char *type);
+
 typedef struct rk_sketch_kind {
     uint32_t hash, count;
 } rk_sketch_kind;
@@ -78,6 +82,9 @@ void rk_sketch_finish(rk_sketch *sketch);
 // Returns the line that represents the program: the line of the call, else the line with the most
 // operations. Borrowed; NULL if there is none.
 const rk_sketch_line *rk_sketch_place(const rk_sketch *sketch);
+
+// Returns the line with a hash; NULL if the program has no such line. Borrowed.
+const rk_sketch_line *rk_sketch_find_line(const rk_sketch *sketch, uint64_t hash);
 
 // A line as a place without a stack; `line` may be NULL. Borrowed.
 rk_source rk_sketch_source(const rk_sketch_line *line);

@@ -164,6 +164,21 @@ uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owne
     return count;
 }
 
+void rk_path_read(const rk_model *model, uint32_t op, rk_file_owner least, rk_path *out_path) {
+    out_path->count = rk_source_frames(model, model->ops.items[op].location, least,
+                                       out_path->frames, RK_PATH_MAX);
+}
+
+void rk_path_keep_shared(rk_path *path, const rk_path *other) {
+    uint32_t same = 0;
+    while (same < other->count && same < path->count &&
+           rk_source_same_line(&other->frames[other->count - 1 - same],
+                               &path->frames[path->count - 1 - same]))
+        same++;
+    memmove(path->frames, path->frames + path->count - same, same * sizeof *path->frames);
+    path->count = same;
+}
+
 rk_span rk_source_scope(const rk_model *model, uint32_t location) {
     for (uint32_t steps = 0; location != RK_NO_ID && steps < STEPS_MAX; steps++) {
         const rk_node *node = &model->nodes.items[location];

@@ -42,6 +42,20 @@ RK_NODISCARD bool rk_source_of(const rk_model *model, uint32_t location, rk_sour
 uint32_t rk_source_frames(const rk_model *model, uint32_t location, rk_file_owner least,
                           rk_source *out_frames, uint32_t max);
 
+enum { RK_PATH_MAX = 48 };
+
+// The frames that lead to an operation, the innermost first.
+typedef struct rk_path {
+    rk_source frames[RK_PATH_MAX];
+    uint32_t count;
+} rk_path;
+
+// Reads the frames of an operation, as rk_source_frames does for its location.
+void rk_path_read(const rk_model *model, uint32_t op, rk_file_owner least, rk_path *out_path);
+
+// Keeps the frames that are also in `other`, from the outermost one on.
+void rk_path_keep_shared(rk_path *path, const rk_path *other);
+
 // Returns the outermost name of a location; empty if there is none. JAX and PyTorch/XLA write the
 // scope path of the operation there ("jit(step)/jvp()/mul"). Borrowed from the model.
 rk_span rk_source_scope(const rk_model *model, uint32_t location);

@@ -5,6 +5,9 @@
 
 enum { TEXT_MAX_BYTES = 240, ELEMENTS_SHOWN = 8 };
 
+// Longer lists are data, not sizes.
+enum { LIST_MAX = 16 };
+
 static void add_shortened(rk_buf *out, rk_span text) {
     if (text.len <= TEXT_MAX_BYTES) {
         rk_buf_add_span(out, text);
@@ -112,39 +115,51 @@ static rk_span element_type(const rk_program_index *index, uint32_t op) {
     return element;
 }
 
-// Handles the number types of C, and bf16.
-bool rk_differ_number(const rk_program_index *index, uint32_t op, double *out_number) {
-    static const struct {
-        const char *type;
-        size_t bytes;
-        char is; // signed, unsigned, float, or the upper half of a float
-    } types[] = {{"f64", 8, 'f'},  {"f32", 4, 'f'}, {"bf16", 2, 'h'}, {"i64", 8, 's'},
-                 {"i32", 4, 's'},  {"i16", 2, 's'}, {"i8", 1, 's'},   {"s64", 8, 's'},
-                 {"s32", 4, 's'},  {"s16", 2, 's'}, {"s8", 1, 's'},   {"ui64", 8, 'u'},
-                 {"ui32", 4, 'u'}, {"u64", 8, 'u'}, {"u32", 4, 'u'}};
+// A number type of C, or bf16.
+typedef struct number_type {
+    const char *name;
+    size_t bytes;
+    char is; // signed, unsigned, float, or the upper half of a float
+} number_type;
+
+static const number_type *find_type(rk_span name) {
+    static const number_type types[] = {
+        {"f64", 8, 'f'}, {"f32", 4, 'f'},  {"bf16", 2, 'h'}, {"i64", 8, 's'}, {"i32", 4, 's'},
+        {"i16", 2, 's'}, {"i8", 1, 's'},   {"s64", 8, 's'},  {"s32", 4, 's'}, {"s16", 2, 's'},
+        {"s8", 1, 's'},  {"ui64", 8, 'u'}, {"ui32", 4, 'u'}, {"u64", 8, 'u'}, {"u32", 4, 'u'}};
+    for (size_t i = 0; i < RK_ARRAY_LEN(types); i++)
+        if (rk_span_is(name, types[i].name))
+            return &types[i];
+    return NULL;
+}
+
+// Reads one number. False if it is infinite or not a number.
+static bool read_number(const number_type *type, const uint8_t *data, double *out_number) {
+    uint64_t bits = 0;
+    for (size_t k = 0; k < type->bytes; k++)
+        bits |= (uint64_t)data[k] << (8 * k);
+    unsigned shift = (unsigned)(64 - 8 * type->bytes);
+    uint32_t low = (uint32_t)bits << (type->is == 'h' ? 16 : 0);
+    float single;
+    memcpy(&single, &low, sizeof single);
+    if (type->is == 'f' && type->bytes == 8)
+        memcpy(out_number, &bits, sizeof bits);
+    else if (type->is == 'f' || type->is == 'h')
+        *out_number = (double)single;
+    else
+        *out_number = type->is == 'u' ? (double)bits : (double)((int64_t)(bits << shift) >> shift);
+    return __builtin_isfinite(*out_number);
+}
+
+// Reads the number of a constant with one element. False for any other constant, and for a number
+// that is not finite.
+static bool number_of(const rk_program_index *index, uint32_t op, double *out_number) {
+    const number_type *type = find_type(element_type(index, op));
     uint32_t node = value_of(index, op);
-    rk_span type = element_type(index, op);
-    for (size_t i = 0; node != RK_NO_ID && i < RK_ARRAY_LEN(types); i++) {
-        rk_span bytes = index->model->nodes.items[node].bytes;
-        if (!rk_span_is(type, types[i].type) || bytes.len != types[i].bytes)
-            continue;
-        uint64_t bits = 0;
-        for (size_t k = 0; k < bytes.len; k++)
-            bits |= (uint64_t)bytes.data[k] << (8 * k);
-        unsigned shift = (unsigned)(64 - 8 * bytes.len);
-        uint32_t low = (uint32_t)bits << (types[i].is == 'h' ? 16 : 0);
-        float single;
-        memcpy(&single, &low, sizeof single);
-        if (types[i].is == 'f' && bytes.len == 8)
-            memcpy(out_number, &bits, sizeof bits);
-        else if (types[i].is == 'f' || types[i].is == 'h')
-            *out_number = (double)single;
-        else
-            *out_number =
-                types[i].is == 'u' ? (double)bits : (double)((int64_t)(bits << shift) >> shift);
-        return __builtin_isfinite(*out_number);
-    }
-    return false;
+    if (!type || node == RK_NO_ID)
+        return false;
+    rk_span bytes = index->model->nodes.items[node].bytes;
+    return bytes.len == type->bytes && read_number(type, bytes.data, out_number);
 }
 
 bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after) {
@@ -155,13 +170,13 @@ bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after
         return false;
     // Equal numbers of different types.
     double x, y;
-    return rk_differ_number(d->a, before, &x) && rk_differ_number(d->b, after, &y) && near(x, y);
+    return number_of(d->a, before, &x) && number_of(d->b, after, &y) && near(x, y);
 }
 
 // Numbers in a program depend on its sizes in typical ways. The divisor of a mean changes with a
 // size or a product of sizes, a scale with the root of a size, and a last index by the change of
 // the size.
-bool rk_differ_is_explained(const rk_differ *d, double before, double after) {
+static bool is_explained(const rk_differ *d, double before, double after) {
     double ratio = before != 0 ? after / before : 0, all = 1;
     for (size_t i = 0; i < d->size_count; i++) {
         double from = (double)d->sizes[i].before, to = (double)d->sizes[i].after;
@@ -178,4 +193,23 @@ bool rk_differ_is_explained(const rk_differ *d, double before, double after) {
             return true;
     }
     return d->size_count && (near(ratio, all) || near(ratio, 1 / all));
+}
+
+bool rk_differ_constant_follows(const rk_differ *d, uint32_t before, uint32_t after) {
+    double x, y;
+    if (number_of(d->a, before, &x) && number_of(d->b, after, &y))
+        return is_explained(d, x, y);
+    rk_span name = element_type(d->a, before);
+    const number_type *type = find_type(name);
+    uint32_t a = value_of(d->a, before), b = value_of(d->b, after);
+    if (!type || a == RK_NO_ID || b == RK_NO_ID || !rk_span_equal(name, element_type(d->b, after)))
+        return false;
+    rk_span was = d->a->model->nodes.items[a].bytes, is = d->b->model->nodes.items[b].bytes;
+    if (!was.len || was.len != is.len || was.len % type->bytes || was.len > LIST_MAX * type->bytes)
+        return false;
+    for (size_t i = 0; i < was.len; i += type->bytes)
+        if (!read_number(type, was.data + i, &x) || !read_number(type, is.data + i, &y) ||
+            (x != y && !is_explained(d, x, y)))
+            return false;
+    return true;
 }

@@ -12,6 +12,12 @@ static bool makes_sizes(const rk_explained *item) {
     return false;
 }
 
+static bool is_position(const rk_difference *d) {
+    return rk_is_of_slice(d) && d->attribute &&
+           (strcmp(d->attribute, "start_indices") == 0 || // StableHLO
+            strcmp(d->attribute, "start") == 0);          // HLO
+}
+
 // Returns whether only the position of a slice moves. A new size of the slice is a changed shape.
 static bool moves_slice(const rk_explained *item) {
     bool moves = false;
@@ -19,12 +25,21 @@ static bool moves_slice(const rk_explained *item) {
         const rk_difference *d = &item->differences.items[i];
         if (d->kind == RK_DIFFERENCE_SHAPE)
             return false;
-        moves |= rk_is_of_slice(d) && d->attribute &&
-                 (strcmp(d->attribute, "start_indices") == 0 || // StableHLO
-                  strcmp(d->attribute, "start") == 0);          // HLO
+        moves |= is_position(d);
     }
     return moves;
 }
+
+bool rk_explain_moves_slice_first(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    return head && head->kind == RK_DIFFERENCE_ATTRIBUTE && is_position(head);
+}
+
+static const char positions_in_torch[] =
+    "A Python number is the position of a slice or of an element (tensor[i], or a loop over a "
+    "tensor): each position has a program of its own. Move the tensor to the host first "
+    "(tensor.cpu(), tensor.tolist()), or take the elements with a tensor of positions "
+    "(torch.index_select).";
 
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
@@ -33,10 +48,7 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                "is shown.";
     bool moves = head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item);
     if (moves && torch)
-        return "A Python number is the position of a slice or of an element (tensor[i], or a loop "
-               "over a tensor): each position has a program of its own. Move the tensor to the "
-               "host first (tensor.cpu(), tensor.tolist()), or take the elements with a tensor of "
-               "positions (torch.index_select).";
+        return positions_in_torch;
     if (moves)
         return "A Python number is the position of a slice of fixed size: use "
                "jax.lax.dynamic_slice, with the position as an array argument of the jitted "
@@ -54,26 +66,28 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                    "function (jnp.asarray(value)), not through static_argnums or a closure.";
 }
 
-// Returns whether only the weak type of a value differs, which JAX gives to Python numbers.
-static bool is_weak_type(const rk_explained *item) {
-    static const char weak[] = "weakly typed ";
-    const size_t len = sizeof weak - 1;
-    const rk_difference *head = rk_explained_head(item);
-    if (!head || !head->before || !head->after)
-        return false;
-    return (strncmp(head->before, weak, len) == 0 &&
-            strcmp(head->before + len, head->after) == 0) ||
-           (strncmp(head->after, weak, len) == 0 && strcmp(head->after + len, head->before) == 0);
+// Returns whether `weak` is `full`, but weakly typed. JAX gives this type to Python numbers.
+static bool is_weak_of(const char *weak, const char *full) {
+    static const char prefix[] = "weakly typed ";
+    const size_t len = sizeof prefix - 1;
+    return weak && full && strncmp(weak, prefix, len) == 0 && strcmp(weak + len, full) == 0;
 }
 
 static const char *dtype_advice(const rk_explained *item, bool torch) {
-    if (is_weak_type(item))
-        return "One of the two values is weakly typed (weak_type): it was made from a Python "
-               "number without a dtype. A later operation, such as an update, returns it with a "
+    const rk_difference *head = rk_explained_head(item);
+    if (head && is_weak_of(head->before, head->after))
+        return "The earlier value is weakly typed (weak_type): it was made from a Python number "
+               "without a dtype. A later operation, such as an update, returns it with a "
                "full type, so the next call compiles again. Give it a dtype where it is made: "
                "jnp.array(1.0, jnp.float32), not jnp.array(1.0) "
                "or 1.0. If a library makes it, give it its dtype before the first step: "
                "jnp.asarray(x, dtype=x.dtype).";
+    if (head && is_weak_of(head->after, head->before))
+        return "The later value is weakly typed (weak_type): it is a Python number, or was "
+               "computed from Python numbers only, such as jnp.where(done, 1.0, 0.0). Give it a "
+               "dtype where it is made (x.astype(jnp.float32)). If a library computes it, there is "
+               "nothing "
+               "to fix: each program is compiled once and stored.";
     return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
                  : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
                    "and of Python scalars that change their type.";
@@ -86,8 +100,8 @@ static bool is_none(const char *text) {
 // Returns whether only one of the two programs has a sharding for an input.
 static bool is_committed_once(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
-    return head && head->kind == RK_DIFFERENCE_SHARDING && head->op &&
-           strcmp(head->op, "parameter") == 0 && is_none(head->before) != is_none(head->after);
+    return head && head->kind == RK_DIFFERENCE_SHARDING && rk_is_of_input(head) &&
+           is_none(head->before) != is_none(head->after);
 }
 
 static const char *sharding_advice(const rk_explained *item, bool torch) {
@@ -113,15 +127,22 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
     if (!item->nearest_of)
         return "The source, or a setting that it reads, has changed since that run. The new "
                "program is compiled once and stored.";
+    if (torch && rk_explain_moves_slice_first(item))
+        return positions_in_torch;
+    if (rk_explain_is_of_seed(item) && item->step == 0)
+        return "The graphs only differ in the computation of one integer, the state of the random "
+               "numbers: random initial values are computed in the graph that uses them first. "
+               "Call torch_xla.sync() after the initialization, before the first step. Then the "
+               "first step has the same graphs as the others.";
     if (rk_explain_is_of_seed(item))
         return "The graphs only differ in the computation of one integer. The state of the random "
                "numbers is such an integer: a random operation between two steps (a sample, an "
                "augmentation) is computed with the next step. Call torch_xla.sync() after it. If "
                "this is intended, there is nothing to fix: each is compiled once and stored.";
-    return torch ? "A branch in Python decides what is traced. If both ways are intended, such "
-                   "as training and evaluation, there is nothing to fix: each is compiled once and "
-                   "stored. Otherwise compute both ways and select with torch.where, or make the "
-                   "choice outside of the step."
+    return torch ? "A branch or a number in Python decides what is traced. If both programs are "
+                   "intended, such as those of training and evaluation, there is nothing to fix: "
+                   "each is compiled once and stored. Otherwise compute both ways and select with "
+                   "torch.where, or make the choice outside of the step."
                  : "A branch in Python, or a static argument, decides what is traced. If both ways "
                    "are intended, such as training and evaluation, there is nothing to fix: each "
                    "is compiled once and stored. Otherwise use lax.cond or jnp.where, or make the "
@@ -273,7 +294,7 @@ static void advise_on_own_call(const rk_explained *item, rk_buf *text) {
     rk_buf_add_format(
         text,
         "Two lines of the source call this function, or call two functions of this name. Each line "
-        "has a program of its own, as with training and evaluation. Both are compiled once and "
+        "has programs of its own, as with training and evaluation. They are compiled once and "
         "stored. If this is intended, there is nothing to fix; otherwise pass %s on both lines.",
         what);
 }

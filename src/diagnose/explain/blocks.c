@@ -5,12 +5,13 @@
 #include "diagnose/explain/work_internal.h"
 
 enum {
-    BLOCKS_MIN = 4,  // fewer are not reported
-    OPS_MIN = 8,     // operations in one block
-    GRAM = 4,        // operations that are hashed together
-    PERIODS = 16,    // candidate lengths of a block
-    FRAMES_MAX = 48, // frames of one location
+    BLOCKS_MIN = 4, // fewer are not reported
+    OPS_MIN = 8,    // operations in one block
+    GRAM = 4,       // operations that are hashed together
+    PERIODS = 16,   // candidate lengths of a block
     ITEMS_LOOKED_AT = 512,
+    BODY_LOOKED_AT = 4096, // operations
+    LINES_MAX = 64,        // of the body of a loop
     RUNS_MAX = 6, // runs of blocks in one program: forward, backward, encoder, decoder, …
 };
 
@@ -120,39 +121,124 @@ static run find_run(const uint64_t *hashes, uint32_t count, const period *period
     return best;
 }
 
+// Reads the frames of the user of one operation of the blocks. Returns false if it has none, or
+// none below the call of the program.
+static bool read_frames(const rk_program_index *index, const rk_program_index_function *function,
+                        run blocks, uint32_t i, rk_path *out) {
+    rk_path_read(index->model, index->items[function->first + blocks.first + i].op, RK_FILE_USER,
+                 out);
+    return out->count && !(index->call.line && rk_source_same_line(&out->frames[0], &index->call));
+}
+
 // The innermost frame of the user that all operations of the blocks share, which is the line of
-// the loop if the block is a function. Without a shared frame, the line of the first operation.
-// `out_shared` is false in that case.
+// the loop if the block is a function. Without a shared frame below the call of the program, the
+// line of the first operation: then `out_is_shared` is false. `out_shared`: all shared frames; may
+// be NULL.
 static rk_source place_of(const rk_program_index *index, const rk_program_index_function *function,
-                          run blocks, bool *out_shared) {
-    rk_source common[FRAMES_MAX], frames[FRAMES_MAX], first = {0};
-    uint32_t common_count = 0, end = blocks.length * blocks.count, looked_at = 0;
-    bool any = false;
+                          run blocks, bool *out_is_shared, rk_path *out_shared) {
+    rk_path common = {.count = 0}, other;
+    rk_source first = {0};
+    uint32_t end = blocks.length * blocks.count, looked_at = 0;
     for (uint32_t i = 0; i < end && looked_at < ITEMS_LOOKED_AT; i++) {
-        uint32_t op = index->items[function->first + blocks.first + i].op;
-        uint32_t count = rk_source_frames(index->model, index->model->ops.items[op].location,
-                                          RK_FILE_USER, frames, FRAMES_MAX);
-        if (!count || (index->call.line && rk_source_same_line(&frames[0], &index->call)))
+        if (!read_frames(index, function, blocks, i, &other))
             continue;
-        looked_at++;
-        if (!any) {
-            first = frames[0];
-            memcpy(common, frames, count * sizeof *frames);
-            common_count = count;
-            any = true;
-            continue;
+        if (looked_at++) {
+            rk_path_keep_shared(&common, &other);
+        } else {
+            first = other.frames[0];
+            common = other;
         }
-        uint32_t same = 0; // from the outermost frame on
-        while (same < count && same < common_count &&
-               rk_source_same_line(&frames[count - 1 - same], &common[common_count - 1 - same]))
-            same++;
-        memmove(common, common + common_count - same, same * sizeof *common);
-        common_count = same;
     }
     bool is_call =
-        common_count && index->call.line && rk_source_same_line(&common[0], &index->call);
-    *out_shared = common_count && !is_call;
-    return *out_shared ? common[0] : first;
+        common.count && index->call.line && rk_source_same_line(&common.frames[0], &index->call);
+    if (out_shared)
+        *out_shared = common;
+    *out_is_shared = common.count && !is_call;
+    return *out_is_shared ? common.frames[0] : first;
+}
+
+// Lines of one function, and in how many blocks each occurs.
+typedef struct body {
+    struct {
+        rk_source place;
+        uint32_t last_block, blocks;
+    } lines[LINES_MAX];
+    uint32_t count;
+} body;
+
+// Returns false if the line is of another function than the others, or is one too many.
+static bool add_line(body *lines, const rk_source *line, uint32_t block) {
+    uint32_t at = 0;
+    while (at < lines->count && lines->lines[at].place.line != line->line)
+        at++;
+    if (at == LINES_MAX ||
+        (lines->count && (!rk_span_equal(line->file, lines->lines[0].place.file) ||
+                          !rk_span_equal(line->function, lines->lines[0].place.function))))
+        return false;
+    bool is_new = at == lines->count;
+    if (is_new)
+        lines->lines[lines->count++].place = *line;
+    lines->lines[at].blocks += is_new || lines->lines[at].last_block != block;
+    lines->lines[at].last_block = block;
+    return true;
+}
+
+// Returns whether an operation outside of the blocks comes from the same function as the line,
+// below the shared frames: then the loop is in this function. Otherwise the function may be the
+// body, which the shared line calls for each block.
+static bool has_more_lines(const rk_program_index *index, const rk_program_index_function *function,
+                           run blocks, const rk_path *shared, const rk_source *line) {
+    rk_path other;
+    uint32_t end = function->count < BODY_LOOKED_AT ? function->count : BODY_LOOKED_AT;
+    for (uint32_t i = 0; i < end; i++) {
+        bool is_block = i >= blocks.first && i < blocks.first + blocks.length * blocks.count;
+        if (is_block)
+            continue;
+        rk_path_read(index->model, index->items[function->first + i].op, RK_FILE_USER, &other);
+        if (other.count <= shared->count)
+            continue;
+        rk_path common = other;
+        rk_path_keep_shared(&common, shared);
+        const rk_source *its = &other.frames[other.count - 1 - shared->count];
+        if (common.count == shared->count && rk_span_equal(its->file, line->file) &&
+            rk_span_equal(its->function, line->function))
+            return true;
+    }
+    return false;
+}
+
+// Finds the first line in the body of the loop. False if the lines below the shared frames belong
+// to several functions, or if the shared line may be that of the loop. The blocks may begin before
+// the loop, with an equal operation: a line of the loop occurs in all blocks, or in all but one.
+static bool find_body(const rk_program_index *index, const rk_program_index_function *function,
+                      run blocks, const rk_path *shared, bool is_shared, rk_source *out_place) {
+    body lines = {.count = 0};
+    rk_path other;
+    uint32_t end = blocks.length * blocks.count;
+    while (end > BODY_LOOKED_AT && end > 2 * blocks.length)
+        end -= blocks.length;
+    *out_place = (rk_source){0};
+    for (uint32_t i = 0; i < end; i++) {
+        if (!read_frames(index, function, blocks, i, &other))
+            continue;
+        if (other.count <= shared->count ||
+            !add_line(&lines, &other.frames[other.count - 1 - shared->count], i / blocks.length))
+            return false;
+    }
+    if (!lines.count ||
+        (is_shared && !has_more_lines(index, function, blocks, shared, &lines.lines[0].place)))
+        return false;
+    for (uint32_t i = 0; i < lines.count; i++)
+        if (lines.lines[i].blocks + 1 >= end / blocks.length &&
+            (!out_place->line || lines.lines[i].place.line < out_place->line))
+            *out_place = lines.lines[i].place;
+    if (out_place->line)
+        return true;
+    uint32_t most = 0; // two loops with one body: the one with more blocks
+    for (uint32_t i = 1; i < lines.count; i++)
+        most = lines.lines[i].blocks > lines.lines[most].blocks ? i : most;
+    *out_place = lines.lines[most].place;
+    return true;
 }
 
 // Hashes the first line of the user in a block, wherever the loop was called from; 0 if the block
@@ -192,16 +278,18 @@ typedef struct owners {
 // loop, and those that are inside of a library that loops by itself.
 static owners count_owners(const rk_program_index *index, const rk_program_index_function *function,
                            run blocks, const rk_source *loop) {
-    rk_source frames[FRAMES_MAX];
+    rk_path path;
     owners found = {0};
     for (uint32_t i = 0; i < blocks.length && found.all < ITEMS_LOOKED_AT; i++) {
-        uint32_t op = index->items[function->first + blocks.first + i].op;
-        uint32_t count = rk_source_frames(index->model, index->model->ops.items[op].location,
-                                          RK_FILE_FRAMEWORK, frames, FRAMES_MAX);
-        bool user = count && rk_file_owner_of(frames[0].file) == RK_FILE_USER, library = false;
-        for (uint32_t k = 0; k < count && !(loop && rk_source_same_line(&frames[k], loop)); k++) {
-            rk_span package = rk_source_package(frames[k].file);
-            user |= rk_file_owner_of(frames[k].file) == RK_FILE_USER;
+        rk_path_read(index->model, index->items[function->first + blocks.first + i].op,
+                     RK_FILE_FRAMEWORK, &path);
+        bool library = false;
+        bool user = path.count && rk_file_owner_of(path.frames[0].file) == RK_FILE_USER;
+        for (uint32_t k = 0; k < path.count; k++) {
+            if (loop && rk_source_same_line(&path.frames[k], loop))
+                break;
+            rk_span package = rk_source_package(path.frames[k].file);
+            user |= rk_file_owner_of(path.frames[k].file) == RK_FILE_USER;
             library |= package.len && !has_layers(package);
         }
         found.all++;
@@ -263,7 +351,7 @@ static void judge_run(const rk_program_index *index, const rk_program_index_func
         sum += work->items[i].operations;
         contracts |= work->items[i].contracts;
     }
-    rk_source place = place_of(index, function, one, &shared);
+    rk_source place = place_of(index, function, one, &shared, NULL);
     owners written = count_owners(index, function, one, shared ? &place : NULL);
     if (is_mlir && 2 * written.library >= written.all)
         all->library_work += sum;
@@ -316,8 +404,11 @@ static rk_err *find_minor(const rk_program_index *index, const rk_work *work, fo
 
 static rk_err *describe(const rk_program_index *index, const summary *sum, double share,
                         bool is_minor, rk_blocks *out_blocks) {
-    bool shared;
-    rk_source place = place_of(index, sum->function, sum->best, &shared);
+    bool is_shared;
+    rk_path shared;
+    rk_source place = place_of(index, sum->function, sum->best, &is_shared, &shared), first;
+    if (find_body(index, sum->function, sum->best, &shared, is_shared, &first))
+        place = first;
     *out_blocks = (rk_blocks){.count = sum->best.count,
                               .op_count = sum->best.length,
                               .share = share < 1 ? share : 1,

@@ -131,6 +131,46 @@ static void find_reordered(rk_explained *item) {
         item->cause = cause;
 }
 
+// A number, "tensor<f32>", that only one of the two programs has as an input.
+static bool is_number_of_one_side(const rk_difference *d) {
+    const char *type = d->after ? d->after : d->before;
+    return rk_is_of_input(d) && !(d->before && d->after) && type &&
+           strncmp(type, "tensor<", 7) == 0 && (type[7] < '0' || type[7] > '9');
+}
+
+// PyTorch/XLA passes numbers as inputs, and two equal numbers as one. A number that depends on the
+// number of rows may equal another one, so that the program has an input more or less. Then the
+// rows are the cause.
+static void find_rows(rk_explained *item) {
+    rk_differences *list = &item->differences;
+    size_t shapes = 0;
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
+        return;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        const rk_difference *d = &list->items[i];
+        bool is_shape = d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
+        if (!is_shape && !is_number_of_one_side(d))
+            return;
+        shapes += is_shape;
+    }
+    if (!shapes)
+        return;
+    for (size_t i = 0, front = 0; i < list->cause_count; i++) {
+        if (list->items[i].kind != RK_DIFFERENCE_SHAPE) {
+            list->items[i].follows = true;
+            continue;
+        }
+        rk_difference moved = list->items[i];
+        for (size_t k = i; k > front; k--)
+            list->items[k] = list->items[k - 1];
+        list->items[front++] = moved;
+    }
+    for (size_t i = 0; i < list->cause_count; i++)
+        list->items[i].order = (uint32_t)i;
+    list->cause_count = shapes;
+    item->cause = RK_CAUSE_SHAPE;
+}
+
 rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                            rk_explained *item) {
     choice best = {.candidate = {.known = NULL}};
@@ -148,6 +188,7 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->differences = best.diff.diff.list;
     item->libraries = best.diff.libraries;
     find_reordered(item);
+    find_rows(item);
     return NULL;
 }
 

@@ -259,6 +259,7 @@ static rk_err *explain_each(rk_explainer *e) {
     RK_TRY(rk_explain_choose_heads(x));
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
+        x->items[i].is_after_steps = rk_steps_is_after_last(&steps, x->items[i].compile);
         rk_explain_find_no_change(e, &x->items[i]);
         RK_TRY(rk_advise(e->run, &x->items[i]));
     }

@@ -86,6 +86,22 @@ RK_HIDDEN bool rk_is_other_function(const rk_program_diff *diff, const rk_known 
 // the line is unknown for both. False if one of the sketches is not known.
 RK_HIDDEN bool rk_explain_is_same_call(const rk_explained *item);
 
+// Returns whether the process calls the function, on the same line, for inputs of other ranks, too,
+// as an optimizer does for each parameter.
+RK_HIDDEN bool rk_explain_is_of_several_tensors(const rk_explanation *x, const rk_explained *item);
+
+// Returns whether each input whose shape differs is a parameter of a model that both programs
+// update, no data.
+RK_HIDDEN bool rk_explain_is_of_state(const rk_explained *item);
+
+// Returns whether the inputs whose shapes differ are of two models: both programs update them, or
+// the width of a layer differs in its weights, in its bias, and in the next layer's weights.
+RK_HIDDEN bool rk_explain_is_of_other_model(const rk_explained *item);
+
+// Returns whether the first difference is the position of a slice. Others may follow from the first
+// step, whose graph also makes the state of an optimizer.
+RK_HIDDEN bool rk_explain_moves_slice_first(const rk_explained *item);
+
 // Returns whether the cause is another structure, and the program has all operations, inputs and
 // results of the program of an earlier run: only their order or their operands differ.
 RK_HIDDEN bool rk_explain_is_reordered(const rk_explained *item);

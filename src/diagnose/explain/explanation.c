@@ -11,9 +11,18 @@ const char *rk_pattern_kind_name(rk_pattern_kind kind) {
     return names[kind];
 }
 
-bool rk_pattern_explains(rk_pattern_kind kind) {
-    return kind != RK_PATTERN_REPEATED_BLOCKS && kind != RK_PATTERN_FRAGMENTS &&
-           kind != RK_PATTERN_EAGER_STARTUP;
+bool rk_pattern_explains(const rk_pattern *pattern) {
+    return pattern->kind != RK_PATTERN_REPEATED_BLOCKS && pattern->kind != RK_PATTERN_FRAGMENTS &&
+           pattern->kind != RK_PATTERN_EAGER_STARTUP;
+}
+
+bool rk_is_in_pattern(const rk_explanation *x, const rk_explained *item,
+                      bool (*counts)(const rk_pattern *)) {
+    for (size_t i = 0; i < x->pattern_count; i++)
+        for (size_t k = 0; k < x->patterns[i].member_count; k++)
+            if (x->patterns[i].members[k] == item && (!counts || counts(&x->patterns[i])))
+                return true;
+    return false;
 }
 
 static void item_cleanup(rk_explained *item) {

@@ -32,7 +32,8 @@ typedef struct rk_explained {
     // The program takes inputs (an optimizer's state) that an earlier program of the process made.
     // The process executed that earlier program once, and compiles this one once.
     bool is_startup;
-    // Another line of the source calls the same function. Each of the two lines has one program.
+    // Another line of the source calls the same function, or another function of the same name.
+    // Each of the two lines has programs of its own.
     bool is_own_call;
     bool is_part;     // does a part of what the earlier program does, and was executed once
     bool takes_lists; // PyTorch/XLA: the number of inputs of one type differs from graph to graph
@@ -52,7 +53,8 @@ typedef struct rk_explained {
     bool accumulates; // as in rk_program_diff
     rk_blocks blocks;
     uint64_t step; // step in which, or for which, the process compiled it; RK_NO_STEP: unknown
-    char *advice;  // owned; NULL: none
+    bool is_after_steps; // the process completed no step after it
+    char *advice;        // owned; NULL: none
 } rk_explained;
 
 // docs/explain.md describes each kind.
@@ -72,19 +74,20 @@ typedef enum rk_pattern_kind {
 } rk_pattern_kind;
 const char *rk_pattern_kind_name(rk_pattern_kind kind); // "counter"; static
 
-// True if the pattern explains its members, which then need not be listed one by one.
-bool rk_pattern_explains(rk_pattern_kind kind);
-
 typedef struct rk_pattern {
     rk_pattern_kind kind;
     const rk_explained **members; // owned array; the elements are borrowed
     size_t member_count;
     uint64_t lost_ns;
     bool is_after_causes;   // the pattern comes after all causes, also of single compilations
+    bool grows;             // its members are graphs of PyTorch/XLA, each of which adds to the last
     char *summary, *advice; // owned
     char *file;             // owned; NULL: unknown
     uint32_t line;
 } rk_pattern;
+
+// True if the pattern explains its members, which then need not be listed one by one.
+bool rk_pattern_explains(const rk_pattern *pattern);
 
 // A question about a run, answered from the causes of its compilations.
 typedef struct rk_question {
@@ -107,6 +110,10 @@ typedef struct rk_explanation {
 } rk_explanation;
 
 void rk_explanation_cleanup(rk_explanation *explanation);
+
+// Returns whether a pattern has the item. With `counts`, only patterns for which it returns true.
+bool rk_is_in_pattern(const rk_explanation *x, const rk_explained *item,
+                      bool (*counts)(const rk_pattern *));
 
 // Cost of an item: the time in the compiler; for a repeated request, the time of the request.
 uint64_t rk_explained_cost_ns(const rk_explained *explained);

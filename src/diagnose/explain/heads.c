@@ -11,10 +11,6 @@
 // consequence of the common one.
 enum { ALONE_MIN = 2 };
 
-static bool is_input(const rk_difference *d) {
-    return d->op && strcmp(d->op, "parameter") == 0;
-}
-
 // The class of cause of one difference inside a program. RK_CAUSE_FIRST for other differences.
 static rk_cause class_of(const rk_explained *item, const rk_difference *d) {
     switch (d->kind) {
@@ -22,7 +18,7 @@ static rk_cause class_of(const rk_explained *item, const rk_difference *d) {
     case RK_DIFFERENCE_PARAMETER_REMOVED:
         return RK_CAUSE_PARAMETERS;
     case RK_DIFFERENCE_SHAPE:
-        return is_input(d) ? RK_CAUSE_SHAPE : RK_CAUSE_CONSTANT;
+        return rk_is_of_input(d) ? RK_CAUSE_SHAPE : RK_CAUSE_CONSTANT;
     case RK_DIFFERENCE_DTYPE:
         return RK_CAUSE_DTYPE;
     case RK_DIFFERENCE_CONSTANT:
@@ -37,16 +33,12 @@ static rk_cause class_of(const rk_explained *item, const rk_difference *d) {
     }
 }
 
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 // Returns whether two differences are the same change: of the same class, on the same line.
 static bool is_change(const rk_explained *item, const rk_difference *d, const rk_explained *of,
                       const rk_difference *change) {
     return class_of(item, d) == class_of(of, change) && d->line == change->line &&
-           same_text(d->file, change->file) &&
-           (d->file || same_text(d->attribute, change->attribute));
+           rk_same_text(d->file, change->file) &&
+           (d->file || rk_same_text(d->attribute, change->attribute));
 }
 
 static bool has_change(const rk_explained *item, const rk_explained *of,

@@ -21,23 +21,6 @@ static bool is_single_value(const char *type) {
     return *type < '0' || *type > '9';
 }
 
-// Returns whether two graphs of PyTorch/XLA have other single numbers among their inputs, and
-// nothing else differs: a sum over several steps, or two numbers that happen to be equal. A seed of
-// random numbers adds other operations as well (dropout).
-static bool is_of_numbers(const rk_explained *item) {
-    bool has_input = false;
-    for (size_t i = 0; i < item->differences.cause_count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        if (!is_single_value(d->after ? d->after : d->before))
-            return false;
-        has_input |= d->op && strcmp(d->op, "parameter") == 0;
-    }
-    return has_input && item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
-           rk_explained_is_torch(item) && !rk_explained_is_constant(item) &&
-           item->program->has_sketch && item->nearest->has_sketch &&
-           rk_have_same_kinds(&item->nearest->sketch, &item->program->sketch);
-}
-
 // Returns whether two programs have nearly all operations in common.
 static bool has_nearly_same_operations(const rk_explained *item) {
     const double other_max = 4;
@@ -47,6 +30,23 @@ static bool has_nearly_same_operations(const rk_explained *item) {
     uint32_t least = a->op_count < b->op_count ? a->op_count : b->op_count;
     return (double)(a->op_count + b->op_count - 2 * least) <= other_max &&
            (1 - rk_contained_operations(a, b)) * least <= other_max;
+}
+
+// Returns whether two graphs of PyTorch/XLA have other single numbers among their inputs, and
+// nothing else differs: a sum over several steps, or two numbers that happen to be equal. A seed of
+// random numbers adds other operations as well (dropout).
+static bool is_of_numbers(const rk_explained *item) {
+    bool has_input = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (!is_single_value(d->after ? d->after : d->before))
+            return false;
+        has_input |= rk_is_of_input(d);
+    }
+    return has_input && item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
+           rk_explained_is_torch(item) && !rk_explained_is_constant(item) &&
+           has_nearly_same_operations(item) &&
+           rk_have_same_kinds(&item->nearest->sketch, &item->program->sketch);
 }
 
 // Returns whether the only difference is an input of one value, which the program adds to
@@ -79,7 +79,8 @@ static bool contains(const rk_known *larger, const rk_known *smaller, const rk_e
         const rk_difference *d = &item->differences.items[i];
         bool is_one_sided =
             d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
-        if (is_one_sided && d->kind != side)
+        bool is_other_shape = d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
+        if ((is_one_sided && d->kind != side) || is_other_shape)
             return false;
         returns_more |= is_one_sided && is_result(d);
     }
@@ -88,9 +89,7 @@ static bool contains(const rk_known *larger, const rk_known *smaller, const rk_e
            rk_contained_operations(less, more) >= ALL_OPERATIONS_MIN;
 }
 
-// Returns whether the later program does all that the earlier one does, and more: a part of the
-// step that only some steps take.
-static bool does_more(const rk_explained *item) {
+bool rk_does_more(const rk_explained *item) {
     return item->nearest_of && item->nearest &&
            contains(item->program, item->nearest, item, RK_DIFFERENCE_PARAMETER_ADDED);
 }
@@ -134,7 +133,8 @@ static bool keeps_tensors(const rk_explained *item) {
         returns |= is_result(d);
         takes |= !is_result(d);
     }
-    return returns && takes && item->nearest_of && rk_explained_is_torch(item) && !does_more(item);
+    return returns && takes && item->nearest_of && rk_explained_is_torch(item) &&
+           !rk_does_more(item);
 }
 
 bool rk_explain_is_of_seed(const rk_explained *item) {
@@ -173,7 +173,7 @@ static const char *torch_advice(const rk_explained *item) {
                "(of a loss, of an accuracy) has another graph in its first step, and where a "
                "number happens to equal another one. Each graph is compiled once and stored. For "
                "fewer graphs, add up numbers that were read (.item(), once after the step).";
-    if (does_more(item))
+    if (rk_does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
                "in Python that only some steps take. If this is intended, there is nothing "
                "to fix: each is compiled once and stored. Otherwise do the same in each step, "
@@ -188,14 +188,14 @@ static const char *torch_advice(const rk_explained *item) {
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
                "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "
                "tensors in each step.";
-    return "One of the two programs has an input that the other does not have. If they are two "
+    return "One program has an input that another one does not have. If they are two "
            "parts of the job, such as training and evaluation, there is nothing to fix: each is "
            "compiled once and stored. Otherwise always pass this input, with a neutral value where "
            "there is none.";
 }
 
 static const char *jax_advice(const rk_explained *item) {
-    if (does_more(item))
+    if (rk_does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
                "in Python that only some calls take. If this is intended, there is nothing "
                "to fix: each is compiled once and stored. Otherwise do the same in each call, "
@@ -254,6 +254,15 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
                           "only, such as a learning rate, has two programs. Each is compiled once "
                           "and stored. With XLA_NO_SPECIAL_SCALARS=1 it is always an input.",
                           head->constant);
+        return;
+    }
+    if (!torch && item->differences.cause_count == 1 && is_single_value(head->after) &&
+        item->nearest_of && item->nearest_of->seq < item->compile->seq) {
+        rk_buf_add_format(text,
+                          "One call passes a Python number (%s), which is a constant of its "
+                          "program, and a later call passes an array. Pass an array from the "
+                          "beginning, such as jnp.asarray(%s): then one program is enough.",
+                          head->constant, head->constant);
         return;
     }
     rk_buf_add_text(text, item->differences.cause_count > 1

@@ -112,8 +112,8 @@ static size_t search_store(const rk_explainer *e, size_t index, unsigned source,
     rk_nearest_candidate best = {0};
     for (size_t i = 0; i < e->corpus->count; i++) {
         const rk_known *known = &e->corpus->items[i];
-        if (known == of || strcmp(known->run, e->run->run) == 0 ||
-            known->created_ns >= e->run->start_ns || !is_of_source(e, known, of, source))
+        if (known == of || known->created_ns >= e->run->start_ns ||
+            strcmp(known->run, e->run->run) == 0 || !is_of_source(e, known, of, source))
             continue;
         double similarity = source == RK_NEAREST_SAME_PROGRAM ? 1
                             : known->has_sketch && of->has_sketch

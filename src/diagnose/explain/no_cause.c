@@ -1,5 +1,6 @@
 // Finds compilations that differ from an earlier one, but not because anything changed.
 #include "base/alloc.h"
+#include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/explain_internal.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/shapes/dims_internal.h"
@@ -88,14 +89,176 @@ static bool is_of_another_tensor(const rk_steps *steps, const rk_explained *item
     return (are_reads || are_made) && in_one_step(steps, item);
 }
 
+static size_t count_inputs_of_type(const rk_sketch *sketch, const char *type) {
+    return rk_sketch_count_type(sketch->inputs, sketch->input_count, type);
+}
+
+static bool returns_type(const rk_sketch *sketch, const char *type) {
+    return rk_sketch_count_type(sketch->results, sketch->result_count, type) > 0;
+}
+
+// Returns whether an earlier graph of the same step returns a value of the type.
+static bool is_returned_in_step(const rk_explanation *x, const rk_steps *steps,
+                                const rk_explained *item, const char *type) {
+    uint64_t step = rk_steps_of_compile(steps, item->compile);
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        if (other->compile->process == item->compile->process &&
+            other->compile->seq < item->compile->seq && other->program &&
+            other->program->has_sketch && rk_steps_of_compile(steps, other->compile) == step &&
+            returns_type(&other->program->sketch, type))
+            return true;
+    }
+    return false;
+}
+
+// Returns whether the difference is an input that only one of the two graphs has, and that another
+// graph of the step returns. It cannot be a parameter of the model or its gradient: no other input
+// has its type, or it is a number.
+static bool is_intermediate(const rk_explanation *x, const rk_steps *steps,
+                            const rk_explained *item, const rk_difference *d) {
+    rk_dims dims;
+    bool is_added = d->kind == RK_DIFFERENCE_PARAMETER_ADDED;
+    const char *type = is_added ? d->after : d->before;
+    if ((!is_added && d->kind != RK_DIFFERENCE_PARAMETER_REMOVED) || !type ||
+        !is_returned_in_step(x, steps, item, type))
+        return false;
+    return !rk_parse_dims(type, &dims) ||
+           count_inputs_of_type(&item->program->sketch, type) +
+                   count_inputs_of_type(&item->nearest->sketch, type) ==
+               1;
+}
+
+// Returns whether two graphs of PyTorch/XLA are pieces of one step, which reads of values cut: both
+// are compiled in the same step and executed equally often, and one piece takes what another piece
+// returns, or computes all that the other one does again. (A part of a batch that some micro-steps
+// lack comes from the host.)
+static bool is_piece_of_step(const rk_explanation *x, const rk_steps *steps,
+                             const rk_explained *item) {
+    if (item->cause != RK_CAUSE_PARAMETERS || !item->nearest_of || !rk_explained_is_torch(item) ||
+        !item->program->has_sketch || !item->nearest->has_sketch || !in_one_step(steps, item))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count && !rk_does_more(item); i++)
+        if (!is_intermediate(x, steps, item, &item->differences.items[i]))
+            return false;
+    uint64_t executions = rk_explain_executions(x->run, item->compile);
+    return executions > 0 && executions == rk_explain_executions(x->run, item->nearest_of);
+}
+
+// Returns whether two graphs of PyTorch/XLA ran once each before the steps: pieces of the start. If
+// they draw random numbers, there is a cause: the initialization is computed with the first step.
+static bool is_piece_of_start(const rk_explanation *x, const rk_steps *steps,
+                              const rk_explained *item) {
+    return item->cause == RK_CAUSE_STRUCTURE && item->nearest_of && rk_explained_is_torch(item) &&
+           !rk_explain_is_of_seed(item) && in_one_step(steps, item) &&
+           rk_steps_of_compile(steps, item->compile) == 0 &&
+           rk_explain_executions(x->run, item->compile) == 1 &&
+           rk_explain_executions(x->run, item->nearest_of) == 1;
+}
+
+// The characters of an input's argument, if the input is a field of it: 5 for "state.stepsize". 0
+// if it is none: "batch['mask']".
+static size_t field_of(const rk_difference *d) {
+    size_t len = d->attribute && rk_is_of_input(d) ? strcspn(d->attribute, ".[") : 0;
+    return len && d->attribute[len] == '.' ? len : 0;
+}
+
+static bool is_of_argument(const rk_difference *d, const rk_difference *of) {
+    size_t len = field_of(of);
+    return len && field_of(d) == len && memcmp(d->attribute, of->attribute, len) == 0;
+}
+
+// Returns whether an argument has other fields than in the earlier program: it is an object of
+// another class, such as the state of another solver. NULL if not, else such a field.
+static const rk_difference *find_other_field(const rk_explained *item) {
+    const rk_differences *list = &item->differences;
+    for (size_t i = 0; i < list->cause_count; i++)
+        for (size_t k = 0; k < list->cause_count; k++)
+            if (list->items[i].kind == RK_DIFFERENCE_PARAMETER_ADDED &&
+                list->items[k].kind == RK_DIFFERENCE_PARAMETER_REMOVED &&
+                is_of_argument(&list->items[i], &list->items[k]))
+                return &list->items[i];
+    return NULL;
+}
+
+// Returns whether the differences of an item are fields of the argument of `field`.
+static bool differs_in_argument(const rk_explained *item, const rk_difference *field) {
+    const rk_differences *list = &item->differences;
+    size_t fields = 0;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        if (rk_is_of_input(&list->items[i]) && !is_of_argument(&list->items[i], field))
+            return false;
+        fields += rk_is_of_input(&list->items[i]);
+    }
+    return fields > 0;
+}
+
+static bool may_be_of_other_class(const rk_explained *item) {
+    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && item->nearest_of &&
+           item->nearest_of->process == item->compile->process && item->program &&
+           item->program->has_sketch && item->program->sketch.is_mlir;
+}
+
+// Returns whether two functions of one name get objects of different classes, as the updates of two
+// solvers do that one line calls. One class may have all the fields of another.
+static bool is_of_other_class(const rk_explanation *x, const rk_explained *item) {
+    if (!may_be_of_other_class(item))
+        return false;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *other = &x->items[i];
+        const rk_difference *field =
+            may_be_of_other_class(other) && rk_explained_share_name(other, item) &&
+                    rk_is_same_call(&other->program->sketch, &item->program->sketch)
+                ? find_other_field(other)
+                : NULL;
+        if (field && differs_in_argument(item, field))
+            return true;
+    }
+    return false;
+}
+
+// Returns whether a library runs the operation before the steps, or for the first of them: it makes
+// one layer after the other, and their sizes are no sizes of data.
+static rk_err *is_of_library_at_start(const rk_explanation *x, const rk_steps *steps,
+                                      const rk_explained *item, bool *out_is) {
+    RK_AUTO(rk_loaded) loaded = {0};
+    RK_AUTO(rk_stack) stack = {0};
+    uint64_t step = rk_steps_of_compile(steps, item->compile);
+    *out_is = false;
+    if (!item->is_eager || item->cause != RK_CAUSE_SHAPE || step == RK_NO_STEP || step > 1)
+        return NULL;
+    RK_TRY(rk_corpus_open(x->corpus, item->program, &loaded));
+    if (loaded.loaded)
+        RK_TRY(rk_stack_take(&loaded.index.call, &stack));
+    *out_is = stack.count > 0 && !rk_is_user_frame(&stack.frames[0]);
+    return NULL;
+}
+
+// Returns whether the shapes are no sizes of data, within one process: those of several tensors for
+// which one step calls the function, or of a second model. (With three sizes or more, something may
+// grow.)
+static bool is_of_other_tensors(const rk_explanation *x, const rk_steps *steps,
+                                const rk_explained *item) {
+    if (item->cause != RK_CAUSE_SHAPE || item->is_eager || !item->nearest_of ||
+        item->nearest_of->process != item->compile->process || !item->program->has_sketch)
+        return false;
+    return (in_one_step(steps, item) && rk_explain_is_of_several_tensors(x, item)) ||
+           (!item->has_many_sizes && rk_explain_is_of_other_model(item));
+}
+
 rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps) {
     rk_autofree bool *dropped = rk_calloc(x->count + 1, sizeof *dropped);
     if (!dropped)
         return rk_err_no_memory();
-    for (size_t i = 0; i < x->count; i++)
+    for (size_t i = 0; i < x->count; i++) {
         dropped[i] =
-            is_operation_of_start(x, &x->items[i]) ||
+            is_operation_of_start(x, &x->items[i]) || is_piece_of_step(x, steps, &x->items[i]) ||
+            is_piece_of_start(x, steps, &x->items[i]) || is_of_other_class(x, &x->items[i]) ||
+            is_of_other_tensors(x, steps, &x->items[i]) ||
             (is_of_another_tensor(steps, &x->items[i]) && !rk_explain_graph_grows(x, &x->items[i]));
+        if (!dropped[i])
+            RK_TRY(is_of_library_at_start(x, steps, &x->items[i], &dropped[i]));
+    }
     for (size_t i = 0; i < x->count; i++)
         if (dropped[i])
             rk_explained_be_first(&x->items[i]);

@@ -16,8 +16,8 @@ static bool takes_what_was_zero(const rk_explained *item) {
     return zeros >= ZEROS_MIN && 2 * zeros >= item->differences.cause_count;
 }
 
-static bool is_input(const rk_difference *d) {
-    return d && d->op && strcmp(d->op, "parameter") == 0 &&
+static bool is_input_of_one_side(const rk_difference *d) {
+    return d && rk_is_of_input(d) &&
            (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED);
 }
 
@@ -29,9 +29,9 @@ static const char *type_of(const rk_difference *d) {
 static size_t count_like_head(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     size_t count = 0;
-    for (size_t i = 0; i < item->differences.cause_count && is_input(head); i++) {
+    for (size_t i = 0; i < item->differences.cause_count && is_input_of_one_side(head); i++) {
         const rk_difference *d = &item->differences.items[i];
-        count += is_input(d) && strcmp(type_of(d), type_of(head)) == 0;
+        count += is_input_of_one_side(d) && strcmp(type_of(d), type_of(head)) == 0;
     }
     return count;
 }
@@ -59,17 +59,91 @@ static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
     return others >= OTHERS_MIN || (linked && count_like_head(item) >= INPUTS_MIN);
 }
 
+static bool has_input(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (is_input_of_one_side(&item->differences.items[i]))
+            return true;
+    return false;
+}
+
+// Returns whether the inputs that were constants are an optimizer's state: the program returns or
+// takes several values of each type, as a parameter and its moving averages. (A read in the middle
+// of a step returns no state.) Each new optimizer starts with the constants again, so the earlier
+// program may run more than once.
+static bool is_state_of_optimizer(const rk_explained *item) {
+    enum { RETURNED_MIN = 2, TAKEN_MIN = 3 };
+    const rk_sketch *sketch = &item->program->sketch;
+    if (!item->program->has_sketch || !takes_what_was_zero(item))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind != RK_DIFFERENCE_PARAMETER_ADDED || !d->constant || !d->after ||
+            strcmp(d->constant, "0") != 0)
+            continue;
+        if (rk_sketch_count_type(sketch->results, sketch->result_count, d->after) < RETURNED_MIN &&
+            rk_sketch_count_type(sketch->inputs, sketch->input_count, d->after) < TAKEN_MIN)
+            return false;
+    }
+    return true;
+}
+
+// Returns whether two lines call functions of one name that return other values: two functions of a
+// library, such as the updates of two solvers.
+static bool are_two_updates(const rk_explained *item) {
+    const double same_results_min = 0.5;
+    const rk_known *before = item->nearest, *after = item->program;
+    return after->has_sketch && before->has_sketch && after->sketch.is_mlir &&
+           !rk_is_same_call(&before->sketch, &after->sketch) &&
+           rk_same_results(&before->sketch, &after->sketch) < same_results_min;
+}
+
+// Returns whether two lines call functions of one name that each have several inputs of their own:
+// two functions of a library, such as the steps of two samplers.
+static bool have_own_inputs(const rk_explained *item) {
+    enum { OWN_MIN = 3 };
+    size_t added = 0, removed = 0;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        added += is_input_of_one_side(d) && d->kind == RK_DIFFERENCE_PARAMETER_ADDED;
+        removed += is_input_of_one_side(d) && d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
+    }
+    return added >= OWN_MIN && removed >= OWN_MIN && item->program->sketch.is_mlir;
+}
+
+// Returns whether the first call of a function of JAX gets a Python number, and all others get an
+// array: the user can pass an array each time.
+static bool takes_number_first(const rk_explained *item) {
+    return item->differences.cause_count == 1 && rk_explained_is_constant(item) &&
+           !rk_explained_is_torch(item);
+}
+
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 // The executions of a process that was killed are not known (0).
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     const rk_run_model *run = x->run;
     const rk_run_compile *before = item->nearest_of;
     uint64_t executions = before ? rk_explain_executions(run, before) : 0;
-    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before &&
+    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
+           !are_two_updates(item) && !takes_number_first(item) &&
            before->process == item->compile->process &&
-           (executions == 1 || (executions == 0 && takes_what_was_zero(item))) &&
+           (executions == 1 || (executions == 0 && takes_what_was_zero(item)) ||
+            is_state_of_optimizer(item)) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||
             takes_what_was_zero(item));
+}
+
+// Returns whether the request is the first of its process for this function and line.
+static bool is_first_of_line(const rk_explainer *e, const rk_explained *item) {
+    const rk_sketch *sketch = &item->program->sketch;
+    rk_span name = rk_program_index_bare_name(rk_span_text(sketch->module));
+    for (size_t i = 0; i < e->run->compile_count && &e->run->compiles[i] != item->compile; i++) {
+        const rk_known *other = e->seen[i];
+        if (e->run->compiles[i].process == item->compile->process && other && other->has_sketch &&
+            rk_is_same_call(&other->sketch, sketch) &&
+            rk_span_equal(rk_program_index_bare_name(rk_span_text(other->sketch.module)), name))
+            return false;
+    }
+    return true;
 }
 
 // Returns whether the process requested only one program for this function and line.
@@ -92,21 +166,43 @@ static bool may_be_meant(const rk_explained *item) {
            !item->accumulates && !item->is_eager;
 }
 
-// Two lines call one function, each with a program of its own: training and evaluation.
+// Two lines call one function, each with a program of its own: training and evaluation. With other
+// inputs, each may also have several programs: two models, whose steps have one name.
 static bool is_own_call(const rk_explainer *e, const rk_explained *item) {
     size_t process = item->compile->process;
     if (!may_be_meant(item) || !item->nearest_of || item->nearest_of->process != process ||
         !item->program->has_sketch || !item->nearest->has_sketch)
         return false;
     const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
-    return one->call.line && other->call.line && !rk_is_same_call(one, other) &&
-           is_only_program(e, process, item->program) && is_only_program(e, process, item->nearest);
+    if (!one->call.line || !other->call.line || rk_is_same_call(one, other))
+        return false;
+    if (item->cause == RK_CAUSE_PARAMETERS && is_first_of_line(e, item))
+        return true;
+    return is_only_program(e, process, item->program) && is_only_program(e, process, item->nearest);
+}
+
+// Returns whether two lines call two functions of one name: many operations differ, and each has
+// some of its own. A library may give one name to several functions. (A function with another
+// number of iterations only has more operations.)
+static bool calls_another_function(const rk_explained *item) {
+    enum { CAUSES_MIN = 8 };
+    size_t added = 0, removed = 0;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        added += item->differences.items[i].kind == RK_DIFFERENCE_OP_ADDED;
+        removed += item->differences.items[i].kind == RK_DIFFERENCE_OP_REMOVED;
+    }
+    return item->is_own_call && item->cause == RK_CAUSE_STRUCTURE && added && removed &&
+           added + removed >= CAUSES_MIN;
 }
 
 // The number of rows in the type; -1 if there is none.
 static int64_t rows_of(const char *type) {
     rk_dims dims;
     return rk_parse_dims(type, &dims) ? dims.sizes[0] : -1;
+}
+
+static bool is_on_line_of(const rk_difference *a, const rk_difference *b) {
+    return a->line == b->line && rk_same_text(a->file, b->file);
 }
 
 // Returns whether a third program of the same call has another number of rows than the item and the
@@ -120,7 +216,7 @@ static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
         const rk_difference *its = rk_explained_head(other);
         if (other->cause != RK_CAUSE_SHAPE || !its || !other->program ||
             !other->program->has_sketch || other->compile->process != item->compile->process ||
-            !rk_explained_share_name(other, item) || its->line != head->line ||
+            !rk_explained_share_name(other, item) || !is_on_line_of(its, head) ||
             !rk_is_same_call(&other->program->sketch, &item->program->sketch))
             continue;
         int64_t rows = rows_of(its->after);
@@ -138,4 +234,10 @@ void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
     item->is_part = rk_does_part_once(e->run, item);
     item->is_startup = !item->is_part && is_startup(e->out, item);
     item->is_own_call = !rk_explained_needs_no_change(item) && is_own_call(e, item);
+    bool are_two = item->is_own_call && item->cause == RK_CAUSE_PARAMETERS &&
+                   (are_two_updates(item) || have_own_inputs(item));
+    if (are_two || calls_another_function(item)) {
+        rk_explained_be_first(item);
+        item->is_own_call = false;
+    }
 }

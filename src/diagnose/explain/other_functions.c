@@ -3,6 +3,7 @@
 
 #include "diagnose/explain/explain_internal.h"
 #include "diagnose/explain/operations_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 // Returns whether each of two programs has many operations of its own. A size may add operations
 // (an unrolled loop), but it does not replace them.
@@ -31,28 +32,58 @@ static size_t count_inputs(const rk_differences *list, rk_difference_kind kind) 
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
         const rk_difference *d = &list->items[i];
-        count += d->kind == kind && d->op && strcmp(d->op, "parameter") == 0;
+        count += d->kind == kind && rk_is_of_input(d);
     }
     return count;
 }
 
+// Returns whether an input tells two models apart: no single number, and not only another number of
+// rows.
+static bool is_of_model(const rk_difference *d) {
+    rk_dims dims;
+    size_t axis;
+    if (!rk_is_of_input(d))
+        return false;
+    if (d->kind == RK_DIFFERENCE_SHAPE)
+        return !rk_only_axis(d->before, d->after, &axis) || axis > 0;
+    const char *type = d->after ? d->after : d->before;
+    return type && rk_parse_dims(type, &dims);
+}
+
+static size_t count_of_model(const rk_differences *list, rk_difference_kind kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += list->items[i].kind == kind && is_of_model(&list->items[i]);
+    return count;
+}
+
 // Returns whether two graphs of PyTorch/XLA are of two models, such as the two networks of a GAN:
-// each has inputs of its own, and they return different values. All graphs have one name, and no
-// input has one.
+// each has inputs of its own, or one has and several others have other shapes, and they return
+// different values. All graphs have one name, and no input has one.
 static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, const rk_sketch *b) {
-    enum { OWN_INPUTS_MIN = 4 };
+    enum { OWN_INPUTS_MIN = 4, OTHER_SHAPES_MIN = 4, ONE_SIDED_MIN = 2 };
     const double same_results_min = 0.8;
-    return count_inputs(list, RK_DIFFERENCE_PARAMETER_ADDED) >= OWN_INPUTS_MIN &&
-           count_inputs(list, RK_DIFFERENCE_PARAMETER_REMOVED) >= OWN_INPUTS_MIN &&
-           rk_same_results(a, b) < same_results_min;
+    size_t added = count_inputs(list, RK_DIFFERENCE_PARAMETER_ADDED),
+           removed = count_inputs(list, RK_DIFFERENCE_PARAMETER_REMOVED);
+    bool have_own = added >= OWN_INPUTS_MIN && removed >= OWN_INPUTS_MIN;
+    bool have_other = count_of_model(list, RK_DIFFERENCE_SHAPE) >= OTHER_SHAPES_MIN &&
+                      count_of_model(list, RK_DIFFERENCE_PARAMETER_ADDED) +
+                              count_of_model(list, RK_DIFFERENCE_PARAMETER_REMOVED) >=
+                          ONE_SIDED_MIN;
+    return (have_own || have_other) && rk_same_results(a, b) < same_results_min;
 }
 
 // Returns whether two graphs of PyTorch/XLA return nothing in common, such as an image that is read
-// in the middle of an evaluation, and the graph that the barrier after it executes.
-static bool return_other_values(const rk_differences *list, const rk_sketch *a,
+// in the middle of an evaluation, and the graph that the barrier after it executes. Exception: two
+// graphs for one value each with nearly the same operations, such as another k of torch.topk.
+static bool return_other_values(const rk_program_diff *diff, const rk_sketch *a,
                                 const rk_sketch *b) {
+    enum { NEARLY_ALL = 20 };
+    bool are_versions = a->result_count == 1 && b->result_count == 1 &&
+                        NEARLY_ALL * (diff->added + diff->removed) <= diff->matched;
     return a->result_count && b->result_count && rk_same_results(a, b) == 0 &&
-           !has_kind(list, RK_DIFFERENCE_SHAPE) && !has_kind(list, RK_DIFFERENCE_DTYPE);
+           !has_kind(&diff->list, RK_DIFFERENCE_SHAPE) &&
+           !has_kind(&diff->list, RK_DIFFERENCE_DTYPE) && !are_versions;
 }
 
 static bool has_names(const rk_sketch *sketch) {
@@ -121,10 +152,17 @@ static bool are_other_primitives(const rk_differences *list, const rk_sketch *la
            count_inputs(list, RK_DIFFERENCE_PARAMETER_REMOVED) > 0;
 }
 
+// Returns whether two functions that jax.pmap made, which all have one name, return other values.
+static bool are_other_mapped(const rk_sketch *earlier, const rk_sketch *later) {
+    const double same_results_min = 0.5;
+    return rk_is_name_of_pmap(rk_program_index_bare_name(rk_span_text(later->module))) &&
+           rk_same_results(earlier, later) < same_results_min;
+}
+
 static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earlier,
                               const rk_sketch *later) {
-    return rk_is_read(earlier) != rk_is_read(later) || have_other_arguments(earlier, later) ||
-           are_other_primitives(&diff->list, later);
+    return rk_is_read(earlier) != rk_is_read(later) || are_other_mapped(earlier, later) ||
+           have_other_arguments(earlier, later) || are_other_primitives(&diff->list, later);
 }
 
 bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
@@ -136,7 +174,7 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
     const rk_sketch *a = &earlier->sketch, *b = &item->program->sketch;
     if (rk_are_training_and_evaluation(a, b))
         return true;
-    if (torch && (parameters || shape || structure) && return_other_values(&diff->list, a, b))
+    if (torch && (parameters || shape || structure) && return_other_values(diff, a, b))
         return true;
     if (!parameters && !shape)
         return false;

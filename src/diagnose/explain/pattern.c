@@ -7,14 +7,6 @@ void rk_pattern_text_cleanup(rk_pattern_text *text) {
     rk_buf_cleanup(&text->advice);
 }
 
-bool rk_is_in_pattern(const rk_explanation *x, const rk_explained *item) {
-    for (size_t i = 0; i < x->pattern_count; i++)
-        for (size_t k = 0; k < x->patterns[i].member_count; k++)
-            if (x->patterns[i].members[k] == item)
-                return true;
-    return false;
-}
-
 void rk_members_cleanup(rk_members *members) {
     rk_free(members->items);
     *members = (rk_members){0};

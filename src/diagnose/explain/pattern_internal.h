@@ -14,9 +14,6 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_pattern_add(rk_explanation *x, rk_pattern_kind
                                               rk_pattern_text *text, const char *file,
                                               uint32_t line);
 
-// Returns whether a pattern has the item.
-RK_HIDDEN bool rk_is_in_pattern(const rk_explanation *x, const rk_explained *item);
-
 // Growing list of members of a pattern.
 typedef struct rk_members {
     const rk_explained **items; // owned

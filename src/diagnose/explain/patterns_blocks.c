@@ -32,7 +32,8 @@ static void describe(const rk_members *members, const rk_explained *worst, rk_pa
                       ") repeats the same block of %u operations %u times, one after the other. "
                       "The repetitions are %.0f %% of the program's operations; they are equal "
                       "layers, or the iterations of an unrolled loop. Each repetition is compiled. "
-                      "The seconds shown are a part of the compile times of these programs",
+                      "The seconds shown are a part of the compile times of these programs. "
+                      "Other findings may count them, too",
                       blocks->op_count, blocks->count, 100 * blocks->share);
     if (blocks->custom_kernel)
         rk_buf_add_text(&text->advice,
@@ -71,19 +72,26 @@ static rk_err *add(rk_explainer *e, const rk_members *members) {
     return NULL;
 }
 
+// Returns whether the members are graphs that grow: their repetitions are what waited for a read.
+static bool grows(const rk_pattern *pattern) {
+    return pattern->grows;
+}
+
 rk_err *rk_find_repeated_blocks(rk_explainer *e) {
     const rk_explanation *x = e->out;
     rk_autofree bool *taken = rk_calloc(x->count + 1, sizeof *taken);
     if (!taken)
         return rk_err_no_memory();
     for (size_t i = 0; i < x->count; i++) {
-        if (taken[i] || !x->items[i].blocks.count || x->items[i].blocks.is_minor)
+        if (taken[i] || !x->items[i].blocks.count || x->items[i].blocks.is_minor ||
+            rk_is_in_pattern(x, &x->items[i], grows))
             continue;
         RK_AUTO(rk_members) members = {0};
         // A program may also have the loop as a minor part, such as a step with its gradient.
         for (size_t k = 0; k < x->count; k++) {
             const rk_explained *other = &x->items[k];
-            if (taken[k] || !other->blocks.count || !same_loop(&x->items[i], other))
+            if (taken[k] || !other->blocks.count || !same_loop(&x->items[i], other) ||
+                rk_is_in_pattern(x, other, grows))
                 continue;
             taken[k] = true;
             RK_TRY(rk_members_add(&members, other));

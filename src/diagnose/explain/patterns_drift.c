@@ -38,13 +38,9 @@ static bool belongs(const subject *s, const rk_explained *item) {
            strcmp(item->compile->reason, "refresh") != 0 && next_change(s, item, &at);
 }
 
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool same_change(const rk_difference *a, const rk_difference *b) {
-    return a->kind == b->kind && same_text(a->attribute, b->attribute) &&
-           same_text(a->before, b->before) && same_text(a->after, b->after);
+    return a->kind == b->kind && rk_same_text(a->attribute, b->attribute) &&
+           rk_same_text(a->before, b->before) && rk_same_text(a->after, b->after);
 }
 
 static size_t count_changes(const subject *s, const rk_explained *item) {
@@ -62,7 +58,7 @@ static bool fit_together(const subject *s, const rk_explained *a, const rk_expla
     while ((x = next_change(s, a, &i))) {
         size_t k = 0;
         while ((y = next_change(s, b, &k)) &&
-               !(y->kind == x->kind && same_text(x->attribute, y->attribute)))
+               !(y->kind == x->kind && rk_same_text(x->attribute, y->attribute)))
             continue;
         if (y && !same_change(x, y))
             return false;

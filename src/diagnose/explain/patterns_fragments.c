@@ -9,6 +9,7 @@ enum {
     ROUNDS_MIN = 3, // minimum executions of a recurring program
     EAGER_MIN = 5,  // framework operations in each step
     EAGER_LINES_MIN = 2,
+    EAGER_ON_LINE_MIN = 6, // if they are all on one line
 };
 
 // A program that a process executes in every step, or in every other step.
@@ -21,7 +22,8 @@ typedef struct piece {
 typedef struct pieces {
     piece *items; // owned
     size_t count;
-    uint64_t rounds; // executions of the most executed whole program
+    uint64_t rounds;       // executions of the most executed whole program
+    bool is_called_before; // the start called the operations, too: their lines may be those of it
 } pieces;
 
 static void pieces_cleanup(pieces *list) {
@@ -67,15 +69,16 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
     return NULL;
 }
 
+static bool is_recurring(const pieces *list, const piece *one) {
+    return 2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN;
+}
+
 // Keeps the framework operations that recur in the steps.
 static void keep_recurring(pieces *list) {
     size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const piece *one = &list->items[i];
-        if (2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN &&
-            !is_whole(one->known))
-            list->items[kept++] = *one;
-    }
+    for (size_t i = 0; i < list->count; i++)
+        if (is_recurring(list, &list->items[i]) && !is_whole(list->items[i].known))
+            list->items[kept++] = list->items[i];
     list->count = kept;
 }
 
@@ -93,13 +96,17 @@ static uint64_t executions_in_steps(const rk_explainer *e, size_t process, const
     return one->executions > until - since ? one->executions - (until - since) : 0;
 }
 
+static bool is_in_steps(const rk_explainer *e, size_t process, const pieces *list,
+                        const piece *one) {
+    return 2 * executions_in_steps(e, process, one) >= list->rounds;
+}
+
 // Removes framework operations of the start, however often they ran there. The operations that make
 // a batch run in every step, but for the first time before the program of the steps is requested.
 static void remove_start(const rk_explainer *e, size_t process, pieces *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
-        if (is_whole(list->items[i].known) ||
-            2 * executions_in_steps(e, process, &list->items[i]) >= list->rounds)
+        if (is_whole(list->items[i].known) || is_in_steps(e, process, list, &list->items[i]))
             list->items[kept++] = list->items[i];
     list->count = kept;
 }
@@ -114,13 +121,77 @@ static uint64_t eager_per_step(const pieces *list, const rk_process_steps *steps
     return steps->sums.executions > whole ? (steps->sums.executions - whole) / steps->count : 0;
 }
 
+// Returns whether the process requested the program later than in the first steps. Then it is not
+// of every step, but of an evaluation after some of them.
+static bool is_of_later_steps(const rk_explainer *e, size_t process, const rk_steps *steps,
+                              const rk_known *known) {
+    enum { FIRST_STEPS = 4 };
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        const rk_run_compile *compile = &e->run->compiles[i];
+        if (compile->process != process || e->seen[i] != known)
+            continue;
+        uint64_t step = rk_steps_of_compile(steps, compile);
+        return step != RK_NO_STEP && step > FIRST_STEPS;
+    }
+    return false;
+}
+
+static void remove_later(const rk_explainer *e, size_t process, const rk_steps *steps,
+                         pieces *list) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_whole(list->items[i].known) ||
+            !is_of_later_steps(e, process, steps, list->items[i].known))
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+// Returns how many framework operations a usual step executes at least. `usual_programs`: of all
+// kinds.
+static size_t usual_operations(const pieces *list, const rk_process_steps *steps,
+                               double usual_programs) {
+    uint64_t whole = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (is_whole(list->items[i].known))
+            whole += list->items[i].executions;
+    uint64_t programs = (uint64_t)usual_programs,
+             whole_programs = (whole + steps->count - 1) / steps->count;
+    return programs > whole_programs ? (size_t)(programs - whole_programs) : 0;
+}
+
+static size_t count_recurring(const pieces *list) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += is_recurring(list, &list->items[i]) && !is_whole(list->items[i].known);
+    return count;
+}
+
+// Returns whether operations of the start are among the recurring ones. Each operation of a long
+// start may have run there only, but not all of them: the steps run `usual` ones.
+static bool may_remove_start(const rk_explainer *e, size_t process, const pieces *list,
+                             size_t usual) {
+    size_t in_steps = 0;
+    for (size_t i = 0; i < list->count; i++)
+        in_steps += is_recurring(list, &list->items[i]) && !is_whole(list->items[i].known) &&
+                    is_in_steps(e, process, list, &list->items[i]);
+    return in_steps >= EAGER_MIN || in_steps >= usual || count_recurring(list) > 2 * usual;
+}
+
 // Removes the framework operations if they are not of the steps. Without steps, totals do not show
-// it.
-static void remove_outside_steps(const rk_explainer *e, size_t process,
-                                 const rk_process_steps *steps, pieces *list) {
-    if (!steps->count || eager_per_step(list, steps) < EAGER_MIN)
+// it. The average alone does not show it either: a checkpoint after some steps executes many.
+static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const rk_steps *steps,
+                                    pieces *list) {
+    const rk_process_steps *own = &steps->processes[process];
+    double programs;
+    RK_TRY(rk_steps_usual_programs(own, &programs));
+    size_t usual = own->count ? usual_operations(list, own, programs) : 0;
+    if (usual + 1 < EAGER_MIN || eager_per_step(list, own) < EAGER_MIN)
         list->count = 0;
-    remove_start(e, process, list);
+    remove_later(e, process, steps, list);
+    list->is_called_before = !may_remove_start(e, process, list, usual);
+    if (!list->is_called_before)
+        remove_start(e, process, list);
+    return NULL;
 }
 
 static size_t count_lines(const pieces *list) {
@@ -172,6 +243,14 @@ static void describe(const pieces *list, double reads, bool is_batch, rk_pattern
                       list->count);
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", reads);
+    if (list->is_called_before) {
+        rk_buf_add_text(&text->summary, "; the start calls the same programs, on the line shown");
+        rk_buf_add_text(&text->advice,
+                        "The line in the steps is not known. Look in the loop for a calculation "
+                        "that is outside of any jitted function, such as a loss or its gradient, "
+                        "and put it into a jitted function or into the step.");
+        return;
+    }
     if (is_batch) {
         rk_buf_add_text(&text->advice,
                         "They run before the step, as those of an input pipeline do. Prepare the "
@@ -185,19 +264,27 @@ static void describe(const pieces *list, double reads, bool is_batch, rk_pattern
                     "what is to be logged once, after the step.");
 }
 
-static bool is_in_pieces(const pieces *list) {
-    if (list->rounds < ROUNDS_MIN)
-        return false;
-    return list->count >= EAGER_MIN && count_lines(list) >= EAGER_LINES_MIN;
+// Returns whether the operations draw random values: one such line runs several programs.
+static bool are_random(const pieces *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (rk_is_random_helper(&list->items[i].known->sketch))
+            return true;
+    return false;
 }
 
-static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *steps,
-                       bool *out_found) {
+static bool is_in_pieces(const pieces *list) {
+    if (list->rounds < ROUNDS_MIN || list->count < EAGER_MIN)
+        return false;
+    return count_lines(list) >= EAGER_LINES_MIN ||
+           (list->count >= EAGER_ON_LINE_MIN && !are_random(list));
+}
+
+static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, bool *out_found) {
     RK_AUTO(pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_TRY(collect(e, process, &list));
-    remove_outside_steps(e, process, steps, &list);
+    RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);
     if (!is_in_pieces(&list))
         return NULL;
@@ -206,7 +293,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_process_steps *
             RK_TRY(rk_members_add(&members, list.items[i].item));
     const rk_sketch_line *busiest = busiest_line(&list);
     double reads;
-    RK_TRY(rk_steps_usual_reads(steps, &reads));
+    RK_TRY(rk_steps_usual_reads(&steps->processes[process], &reads));
     describe(&list, reads, make_batch(e, process, &list), &text);
     *out_found = true;
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
@@ -221,7 +308,7 @@ rk_err *rk_find_fragments(rk_explainer *e) {
     for (size_t p = 0; p < e->run->process_count && !found; p++) {
         RK_TRY(rk_find_graph_fragments(e, p, &steps.processes[p], &found));
         if (!found)
-            RK_TRY(look_at(e, p, &steps.processes[p], &found));
+            RK_TRY(look_at(e, p, &steps, &found));
     }
     return NULL;
 }

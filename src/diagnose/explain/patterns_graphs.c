@@ -260,36 +260,96 @@ static bool is_cut_by_reads(const graphs *list) {
 }
 
 // Parts of different kinds of steps are no parts of one step, so the number of programs executed in
-// a step must reach the same minimum.
+// a step must reach the same minimum. A sample after some steps may recur as often as the steps:
+// then a read that cuts each step shows the pieces.
 static bool is_in_pieces(const graphs *list) {
-    size_t least = list->parts >= PARTS_MIN ? PARTS_MIN : 2;
-    return list->executions + 0.5 >= (double)least &&
-           (list->parts >= PARTS_MIN || (list->parts > 1 && is_cut_by_reads(list)));
+    double executions = list->executions + 0.5;
+    return (list->parts >= PARTS_MIN && executions >= (double)PARTS_MIN) ||
+           (list->parts > 1 && executions >= 2 && is_cut_by_reads(list));
 }
 
 // The place.
 
-// The smallest read; if there is none, the smallest part.
-static const graph *find_cut(const graphs *list) {
+// The part with the most operations: a step in one piece compiles it, too. NULL if nothing recurs.
+static const graph *largest_part(const graphs *list) {
+    const graph *largest = NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (recurs(list, i) &&
+            (!largest || list->items[i].known->sketch.op_count > largest->known->sketch.op_count))
+            largest = &list->items[i];
+    return largest;
+}
+
+// The part to begin with: of the parts that end in a read, the one with the most operations,
+// because it costs the most. If only the largest part ends in a read, or none does, the smallest
+// part.
+static const graph *find_cut(const graphs *list, const graph *largest) {
     const graph *best = NULL;
     for (size_t i = 0; i < list->count; i++) {
         const graph *one = &list->items[i];
-        bool reads = rk_is_read(&one->known->sketch),
-             best_reads = best && rk_is_read(&best->known->sketch);
-        if (recurs(list, i) &&
-            (!best || (reads && !best_reads) ||
-             (reads == best_reads && one->known->sketch.op_count < best->known->sketch.op_count)))
+        bool reads = rk_is_read(&one->known->sketch) && one != largest,
+             best_reads = best && rk_is_read(&best->known->sketch) && best != largest;
+        uint32_t count = one->known->sketch.op_count;
+        if (!recurs(list, i))
+            continue;
+        if (!best || (reads && !best_reads) ||
+            (reads == best_reads &&
+             (reads ? count > best->known->sketch.op_count : count < best->known->sketch.op_count)))
             best = one;
     }
     return best;
 }
 
-// The line that makes a result of the graph that was cut.
-static rk_err *find_place(const rk_explainer *e, const graphs *list, char **out_file,
-                          uint32_t *out_line) {
-    const graph *cut = find_cut(list);
+static bool leads_to(const rk_path *lines, const rk_source *line) {
+    for (uint32_t i = 0; i < lines->count; i++)
+        if (rk_source_same_line(&lines->frames[i], line))
+            return true;
+    return false;
+}
+
+// How many of the innermost lines of a path also lead to operations of the program.
+static rk_err *share_lines(const rk_explainer *e, const graph *with, const rk_path *of,
+                           uint32_t *out_shared) {
+    enum { ITEMS_LOOKED_AT = 4096 };
+    RK_AUTO(rk_loaded) loaded = {0};
+    bool found[RK_PATH_MAX] = {false};
+    rk_path other;
+    *out_shared = 0;
+    RK_TRY(rk_corpus_open(e->corpus, with->known, &loaded));
+    if (!loaded.loaded || !loaded.index.entry)
+        return NULL;
+    const rk_program_index_function *entry = &loaded.index.functions[loaded.index.entry];
+    for (uint32_t i = 0; i < entry->count && i < ITEMS_LOOKED_AT; i++) {
+        rk_path_read(loaded.index.model, loaded.index.items[entry->first + i].op, RK_FILE_USER,
+                     &other);
+        for (uint32_t k = 0; k < of->count; k++)
+            found[k] = found[k] || leads_to(&other, &of->frames[k]);
+    }
+    while (*out_shared < of->count && found[*out_shared])
+        (*out_shared)++;
+    return NULL;
+}
+
+// Where a step is cut.
+typedef struct cut_place {
+    char *file; // owned; NULL: unknown
+    uint32_t line;
+    uint32_t call; // the line of the step that calls a function around `line`; 0: none
+} cut_place;
+
+static void cut_place_cleanup(cut_place *place) {
+    rk_free(place->file);
+}
+
+// The line that makes a result of the graph that was cut. If the largest part has operations of
+// this line, too, a function calculates numbers for several lines: then `call` is the innermost
+// line that leads to the result and to no operation of the largest part.
+static rk_err *find_place(const rk_explainer *e, const graphs *list, cut_place *out) {
+    const graph *largest = largest_part(list), *cut = largest ? find_cut(list, largest) : NULL;
     RK_AUTO(rk_loaded) loaded = {0};
     rk_source place;
+    rk_path lines;
+    uint32_t shared = 0;
     if (!cut)
         return NULL;
     RK_TRY(rk_corpus_open(e->corpus, cut->known, &loaded));
@@ -297,19 +357,29 @@ static rk_err *find_place(const rk_explainer *e, const graphs *list, char **out_
         uint32_t op = loaded.index.producer[loaded.index.results[i]];
         if (op == RK_NO_ID || !rk_program_index_source(&loaded.index, op, &place))
             continue;
-        *out_line = place.line;
-        return rk_difference_text(place.file, out_file);
+        rk_path_read(loaded.index.model, op, RK_FILE_USER, &lines);
+        if (largest != cut)
+            RK_TRY(share_lines(e, largest, &lines, &shared));
+        if (shared && shared < lines.count)
+            out->call = lines.frames[shared].line;
+        out->line = place.line;
+        return rk_difference_text(place.file, &out->file);
     }
     return NULL;
 }
 
 // The pattern.
 
-static void describe(const graphs *list, rk_pattern_text *text) {
+static void describe(const graphs *list, const cut_place *place, rk_pattern_text *text) {
     rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
                       list->executions);
     if (list->reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", list->reads);
+    if (place->call)
+        rk_buf_add_format(&text->summary,
+                          "; the costliest number is calculated on the line shown, in the call on "
+                          "line %u",
+                          place->call);
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph: keep the numbers on the device (torch.where instead of if), read "
@@ -331,16 +401,6 @@ static bool is_new_read(const graphs *list, size_t at) {
         if (list->items[i].known == item->nearest)
             return true;
     return false;
-}
-
-// The part with the most operations: a step in one piece compiles it, too. NULL if nothing recurs.
-static const graph *largest_part(const graphs *list) {
-    const graph *largest = NULL;
-    for (size_t i = 0; i < list->count; i++)
-        if (recurs(list, i) &&
-            (!largest || list->items[i].known->sketch.op_count > largest->known->sketch.op_count))
-            largest = &list->items[i];
-    return largest;
 }
 
 // Resets the cause of parts that were compared with other parts of the step, since neither was
@@ -370,8 +430,7 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     RK_AUTO(graphs) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    rk_autofree char *file = NULL;
-    uint32_t line = 0;
+    __attribute__((cleanup(cut_place_cleanup))) cut_place place = {.file = NULL};
     RK_TRY(collect(e, process, &list));
     if (!list.count)
         return NULL;
@@ -387,8 +446,8 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     if (list.is_guess)
         return NULL;
     *out_found = true;
-    RK_TRY(find_place(e, &list, &file, &line));
-    describe(&list, &text);
-    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text, file,
-                          line);
+    RK_TRY(find_place(e, &list, &place));
+    describe(&list, &place, &text);
+    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
+                          place.file, place.line);
 }

@@ -6,7 +6,11 @@
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
-enum { GRAPHS_MIN = 3, MANY_ADDED = 50 }; // MANY_ADDED: operations
+enum {
+    GRAPHS_MIN = 3,
+    MANY_ADDED = 50,       // operations
+    ADDED_WITH_INPUTS = 8, // operations, if each graph also has an input more
+};
 
 #define CONTAINED_MIN 0.95 // of the smaller graph's operations
 
@@ -67,20 +71,47 @@ static bool are_equal_steps(const rk_explained *a, const rk_explained *b) {
     return one >= MANY_ADDED && other >= MANY_ADDED && distance <= one / TOLERANCE;
 }
 
+static bool only_adds_inputs(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].kind != RK_DIFFERENCE_PARAMETER_ADDED ||
+            !rk_is_of_input(&item->differences.items[i]))
+            return false;
+    return item->cause == RK_CAUSE_PARAMETERS && item->differences.cause_count > 0;
+}
+
+// Returns whether one of two items is compared with the other one, and both add the same number of
+// inputs and of operations, for one value that is read: an iteration of a loop that takes an input,
+// such as a cell of an RNN. (A sum, or a list that grows, adds an input but hardly any operation.)
+static bool are_iterations(const rk_explained *a, const rk_explained *b) {
+    if (!a->program || !b->program || (a->nearest != b->program && b->nearest != a->program) ||
+        !only_adds_inputs(a) || !only_adds_inputs(b) ||
+        a->differences.cause_count != b->differences.cause_count)
+        return false;
+    uint32_t one = count_added(a), other = count_added(b);
+    return one >= ADDED_WITH_INPUTS && one == other && a->program->sketch.result_count == 1 &&
+           b->program->sketch.result_count == 1;
+}
+
 bool rk_explain_graph_grows(const rk_explanation *x, const rk_explained *item) {
+    if (!rk_explained_is_torch(item))
+        return false;
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *other = &x->items[i];
         if (other != item && ((only_adds_operations(item) && are_links(item, other)) ||
-                              are_equal_steps(item, other)))
+                              are_equal_steps(item, other) || are_iterations(item, other)))
             return true;
     }
     return false;
 }
 
 // Returns whether a member of the pattern grew from that graph. The first graph of such a sequence
-// may be compared with a graph that differs in more than a few operations.
+// may be compared with a graph that differs in more than a few operations, such as one of another
+// sequence.
 static bool is_grown_from(const rk_members *members, const rk_explained *item) {
-    if (item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_DTYPE)
+    const double similar = 0.75;
+    bool is_other = (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_PARAMETERS) &&
+                    item->similarity < similar;
+    if (item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_DTYPE && !is_other)
         return false;
     bool found = false;
     for (size_t i = 0; i < members->count; i++) {
@@ -98,12 +129,68 @@ static void add_operations(const rk_explained *item, rk_buf *out) {
     }
 }
 
+// All functions without a name have one name (<lambda>): there the line counts.
+static bool is_in_function(const rk_source *line, const rk_stack_frame *frame) {
+    if (!frame->function || !rk_span_is(line->file, frame->file) ||
+        !rk_span_is(line->function, frame->function))
+        return false;
+    return *frame->function != '<' || strcmp(frame->function, "<module>") == 0 ||
+           line->line == frame->line;
+}
+
+// The line of the loop: of the lines that lead to the first added operation, the innermost one in a
+// function that leads to most operations of the graph.
+static rk_err *find_loop(const rk_explainer *e, const rk_explained *item, const rk_difference *head,
+                         const char **out_file, uint32_t *out_line) {
+    enum { ITEMS_LOOKED_AT = 4096 };
+    RK_AUTO(rk_loaded) loaded = {0};
+    rk_path path;
+    uint32_t counts[RK_PATH_MAX] = {0}, all = 0;
+    size_t lines = head->stack.count < RK_PATH_MAX ? head->stack.count : RK_PATH_MAX;
+    if (lines)
+        RK_TRY(rk_corpus_open(e->corpus, item->program, &loaded));
+    if (!loaded.loaded || !loaded.index.entry)
+        return NULL;
+    const rk_program_index_function *entry = &loaded.index.functions[loaded.index.entry];
+    for (uint32_t i = 0; i < entry->count && i < ITEMS_LOOKED_AT; i++) {
+        rk_path_read(loaded.index.model, loaded.index.items[entry->first + i].op, RK_FILE_USER,
+                     &path);
+        all += path.count > 0;
+        for (size_t k = 0; k < lines; k++)
+            for (uint32_t f = 0; f < path.count; f++)
+                if (is_in_function(&path.frames[f], &head->stack.frames[k])) {
+                    counts[k]++;
+                    break;
+                }
+    }
+    for (size_t k = 0; k < lines; k++) {
+        if (2 * counts[k] < all || !rk_is_user_frame(&head->stack.frames[k]))
+            continue;
+        *out_file = head->stack.frames[k].file;
+        *out_line = head->stack.frames[k].line;
+        break;
+    }
+    return NULL;
+}
+
+static const rk_explained *find_largest(const rk_members *members) {
+    const rk_explained *largest = members->items[0];
+    for (size_t i = 1; i < members->count; i++)
+        if (members->items[i]->program->sketch.op_count >= largest->program->sketch.op_count)
+            largest = members->items[i];
+    return largest;
+}
+
 static rk_err *report(rk_explainer *e, const rk_members *members) {
     const rk_explained *first = members->items[0];
     bool adds_few = only_adds_operations(first) && count_added(first) < MANY_ADDED;
-    const rk_difference *head =
-        rk_explained_head(adds_few ? first : members->items[members->count - 1]);
+    const rk_explained *last = adds_few ? first : find_largest(members);
+    const rk_difference *head = rk_explained_head(last);
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    const char *file = head ? head->file : NULL;
+    uint32_t line = head ? head->line : 0;
+    if (head)
+        RK_TRY(find_loop(e, last, head, &file, &line));
     rk_buf_add_format(
         &text.summary,
         "%zu graphs are compiled that grow: each has the operations of an earlier one "
@@ -119,8 +206,10 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
                     "state of the random numbers, but does not execute them. They wait until a "
                     "read (.item(), .cpu(), print, if, a mask as an index) executes a graph, and "
                     "are a part of that graph. Call torch_xla.sync() in each iteration.");
-    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text,
-                          head ? head->file : NULL, head ? head->line : 0);
+    RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text, file,
+                          line));
+    e->out->patterns[e->out->pattern_count - 1].grows = true;
+    return NULL;
 }
 
 rk_err *rk_find_growing_graphs(rk_explainer *e) {
@@ -128,7 +217,7 @@ rk_err *rk_find_growing_graphs(rk_explainer *e) {
     for (size_t p = 0; p < e->run->process_count; p++) {
         RK_AUTO(rk_members) members = {0};
         for (size_t i = 0; i < x->count; i++)
-            if (x->items[i].compile->process == p && !rk_is_in_pattern(x, &x->items[i]) &&
+            if (x->items[i].compile->process == p && !rk_is_in_pattern(x, &x->items[i], NULL) &&
                 rk_explain_graph_grows(x, &x->items[i]))
                 RK_TRY(rk_members_add(&members, &x->items[i]));
         if (members.count < GRAPHS_MIN)

@@ -15,7 +15,7 @@ static bool is_input(const rk_difference *d) {
     return !d->follows &&
            (d->kind == RK_DIFFERENCE_PARAMETER_ADDED ||
             d->kind == RK_DIFFERENCE_PARAMETER_REMOVED) &&
-           d->op && strcmp(d->op, "parameter") == 0;
+           rk_is_of_input(d);
 }
 
 static size_t count_of(const rk_explained *item, bool (*counts)(const rk_difference *)) {
@@ -41,23 +41,16 @@ static bool same_function(const rk_explained *a, const rk_explained *b) {
 
 // Optional inputs.
 
-static uint32_t operations_on(const rk_sketch *sketch, uint64_t line) {
-    for (uint32_t i = 0; i < sketch->line_count; i++)
-        if (sketch->lines[i].hash == line)
-            return sketch->lines[i].count;
-    return 0;
-}
-
 // The share of the smaller program's operations whose lines the larger program has, too; 1 if a
 // program has no lines. The line of the call says nothing if there are others.
 static double contained_lines(const rk_sketch *a, const rk_sketch *b) {
     const rk_sketch *less = a->op_count < b->op_count ? a : b, *more = less == a ? b : a;
     uint64_t common = 0, all = 0;
     for (uint32_t i = 0; i < less->line_count; i++) {
-        const rk_sketch_line *line = &less->lines[i];
+        const rk_sketch_line *line = &less->lines[i], *same = rk_sketch_find_line(more, line->hash);
         if (less->line_count > 1 && line->hash == less->call.hash)
             continue;
-        uint32_t there = operations_on(more, line->hash);
+        uint32_t there = same ? same->count : 0;
         common += line->count < there ? line->count : there;
         all += line->count;
     }
@@ -67,8 +60,7 @@ static double contained_lines(const rk_sketch *a, const rk_sketch *b) {
 static bool has_other_types(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if ((d->kind == RK_DIFFERENCE_SHAPE || d->kind == RK_DIFFERENCE_DTYPE) && d->op &&
-            strcmp(d->op, "parameter") == 0)
+        if ((d->kind == RK_DIFFERENCE_SHAPE || d->kind == RK_DIFFERENCE_DTYPE) && rk_is_of_input(d))
             return true;
     }
     return false;
@@ -90,7 +82,7 @@ static bool is_same_function_with_other_inputs(const rk_explained *item) {
 
 // Growing inputs: a list that is passed on from step to step, or a sum whose graph is not executed.
 
-static const char *type_of(const rk_difference *d) {
+static const char *later_type_of(const rk_difference *d) {
     return d->after ? d->after : "";
 }
 
@@ -107,7 +99,7 @@ static bool same_stem(const char *a, const char *b) {
 }
 
 static bool is_like(const rk_difference *a, const rk_difference *b) {
-    return strcmp(type_of(a), type_of(b)) == 0 &&
+    return strcmp(later_type_of(a), later_type_of(b)) == 0 &&
            same_stem(a->attribute ? a->attribute : "", b->attribute ? b->attribute : "");
 }
 
@@ -266,6 +258,26 @@ static bool belongs(const rk_explanation *x, const rk_explained *item, rk_patter
            is_same_function_with_other_inputs(item) && !grows(x, item);
 }
 
+static bool is_input_name(const char *text) {
+    static const char prefix[] = "input ";
+    return text &&
+           (strncmp(text, prefix, sizeof prefix - 1) == 0 || strcmp(text, "another input") == 0);
+}
+
+// Returns whether two graphs of PyTorch/XLA only use their inputs in another way: of several
+// optional inputs of one type, they have another one.
+static bool has_other_input(const rk_explained *item) {
+    if (item->cause != RK_CAUSE_STRUCTURE || !item->nearest_of || !rk_explained_is_torch(item))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind != RK_DIFFERENCE_ATTRIBUTE || !is_input_name(d->before) ||
+            !is_input_name(d->after))
+            return false;
+    }
+    return item->differences.cause_count > 0;
+}
+
 // Returns the number of the item of a request; the number of items if there is none. The items are
 // in the order of the run's requests.
 static size_t position_of(const rk_explanation *x, const rk_run_compile *of) {
@@ -299,23 +311,28 @@ static void find_heads(const rk_explanation *x, const rk_run_compile **heads) {
 // The programs that may belong to a group.
 typedef struct candidates {
     bool *open;                   // belongs to no group yet; owned
+    bool *joins;                  // may belong to a group that others begin; owned
     const rk_run_compile **heads; // of the chains; owned
 } candidates;
 
 static void candidates_cleanup(candidates *list) {
     rk_free(list->open);
+    rk_free(list->joins);
     rk_free(list->heads);
 }
 
 static rk_err *find_candidates(const rk_explanation *x, rk_pattern_kind kind,
                                candidates *out_list) {
     out_list->open = rk_calloc(x->count + 1, sizeof *out_list->open);
+    out_list->joins = rk_calloc(x->count + 1, sizeof *out_list->joins);
     out_list->heads = rk_calloc(x->count + 1, sizeof *out_list->heads);
-    if (!out_list->open || !out_list->heads)
+    if (!out_list->open || !out_list->joins || !out_list->heads)
         return rk_err_no_memory();
     find_heads(x, out_list->heads);
-    for (size_t i = 0; i < x->count; i++)
+    for (size_t i = 0; i < x->count; i++) {
         out_list->open[i] = belongs(x, &x->items[i], kind);
+        out_list->joins[i] = kind == RK_PATTERN_OPTIONAL_INPUTS && has_other_input(&x->items[i]);
+    }
     return NULL;
 }
 
@@ -334,6 +351,19 @@ static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, size_t
     return NULL;
 }
 
+// Adds the programs that have another one of the optional inputs of the same chain.
+static rk_err *add_joining(const rk_explanation *x, size_t first, candidates *list,
+                           rk_members *members) {
+    for (size_t k = 0; k < x->count; k++) {
+        if (!list->joins[k] || list->heads[k] != list->heads[first] ||
+            !rk_explained_share_name(&x->items[first], &x->items[k]))
+            continue;
+        list->joins[k] = false;
+        RK_TRY(rk_members_add(members, &x->items[k]));
+    }
+    return NULL;
+}
+
 static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
     const rk_explanation *x = e->out;
     RK_AUTO(candidates) list = {0};
@@ -343,8 +373,10 @@ static rk_err *find(rk_explainer *e, rk_pattern_kind kind, size_t least) {
             continue;
         RK_AUTO(rk_members) members = {0};
         RK_TRY(add_members(x, kind, i, &list, &members));
-        if (members.count >= least)
-            RK_TRY(add_group(e, &members, kind));
+        if (members.count < least)
+            continue;
+        RK_TRY(add_joining(x, i, &list, &members));
+        RK_TRY(add_group(e, &members, kind));
     }
     return NULL;
 }

@@ -36,7 +36,7 @@ static bool is_late(const rk_explanation *x, const rk_explained *item, size_t pr
            item->compile->seq > first_step && item->cause == RK_CAUSE_FIRST &&
            item->program->sketch.call.file &&
            rk_file_owner_of(rk_span_text(item->program->sketch.call.file)) == RK_FILE_USER &&
-           !rk_is_in_pattern(x, item);
+           !rk_is_in_pattern(x, item, NULL);
 }
 
 // The frame at a depth; 0 is the outermost one. NULL if the stack is not so deep.
@@ -215,12 +215,24 @@ static bool is_same_place(late *const *group, size_t count) {
     return true;
 }
 
-// Returns whether the place is a call of a library that also runs the steps: this line calls a
-// program that is executed again and again (NumPyro's mcmc.run).
-static bool runs_steps(const rk_explainer *e, late *const *group) {
+// Returns whether operations of the line have another size each time: then the line cannot be one
+// program.
+static bool changes_size(const rk_explanation *x, size_t process, const rk_stack_frame *place) {
+    enum { SIZES_MIN = 3 };
+    size_t count = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        if (item->is_eager && item->cause == RK_CAUSE_SHAPE && item->program &&
+            item->compile->process == process && item->program->sketch.call.file &&
+            item->program->sketch.call.line == place->line)
+            count += strcmp(item->program->sketch.call.file, place->file) == 0;
+    }
+    return count >= SIZES_MIN;
+}
+
+// Returns whether a line calls a program that is executed again and again.
+static bool runs_steps(const rk_explainer *e, size_t process, const rk_stack_frame *place) {
     enum { STEPS_MIN = 10 };
-    const rk_stack_frame *place = place_of(group[0]);
-    size_t process = group[0]->item->compile->process;
     for (size_t i = 0; i < e->run->compile_count; i++) {
         const rk_run_compile *compile = &e->run->compiles[i];
         const rk_known *known = e->seen[i];
@@ -231,6 +243,20 @@ static bool runs_steps(const rk_explainer *e, late *const *group) {
             return true;
     }
     return false;
+}
+
+// Returns whether most of the operations come from lines, so many calls below the places, that call
+// a library which also runs the steps (NumPyro's mcmc.run).
+static bool library_runs_steps(const rk_explainer *e, late *const *group, size_t count,
+                               size_t below) {
+    size_t runs = 0;
+    for (size_t i = 0; i < count; i++) {
+        const rk_stack_frame *line = called_by(group[i], below),
+                             *called = frame_at(&group[i]->stack, group[i]->depth + below + 1);
+        runs += line && called && !rk_is_user_frame(called) &&
+                runs_steps(e, group[i]->item->compile->process, line);
+    }
+    return 2 * runs > count;
 }
 
 static void describe_call(late *const *group, size_t count, const rk_stack_frame *called,
@@ -254,19 +280,29 @@ static void describe_call(late *const *group, size_t count, const rk_stack_frame
                           is_one ? "" : "s", is_one ? "" : "s");
     rk_buf_add_format(
         &text->advice,
-        "If %s only calculates, compile it as one program: %s(%s).%s If it does other things as "
-        "well, put what it calculates into a function of its own, and jit that.",
+        "If %s only calculates, compile it as one program: %s(%s).%s If it also does other "
+        "things (it is a generator, or reads values), put what it calculates into a function of "
+        "its "
+        "own, and jit that.",
         called->function, jit, called->function,
         strcmp(jit, "jax.jit") == 0 ? " Bind arguments that are not arrays with functools.partial."
                                     : "");
 }
 
-static void describe_lines(late *const *group, size_t count, scope in, rk_pattern_text *text) {
+static void describe_lines(const rk_explanation *x, late *const *group, size_t count, scope in,
+                           rk_pattern_text *text) {
     const char *what = in == SAME_LINE ? "this line" : "these lines";
     bool is_script = is_in_script(group);
     rk_buf_add_text(&text->summary, in == SAME_LINE ? ", on one line" : ", on ");
     if (in == SAME_FUNCTION)
         add_lines(group, count, 0, &text->summary);
+    if (in == SAME_LINE && changes_size(x, group[0]->item->compile->process, place_of(group[0]))) {
+        rk_buf_add_text(&text->advice,
+                        "Operations of this line have another size each time, so the line cannot "
+                        "become one program: read the values first (jax.device_get) and calculate "
+                        "with NumPy on the host, which compiles nothing.");
+        return;
+    }
     rk_buf_add_format(
         &text->advice, "Put what %s calculate%s into %s, so that %s one program%s.", what,
         in == SAME_LINE ? "s" : "",
@@ -274,7 +310,9 @@ static void describe_lines(late *const *group, size_t count, scope in, rk_patter
         is_script && in == SAME_FUNCTION ? "each is" : "it is",
         calls_library(group, count) ? ", if the library that is called allows it"
                                     : "; or read the values first (jax.device_get) and calculate "
-                                      "with NumPy on the host, which compiles nothing");
+                                      "with NumPy on the host, which compiles nothing. A result "
+                                      "whose size depends on values (x[mask], jnp.where(mask)) "
+                                      "needs NumPy");
 }
 
 static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,
@@ -286,16 +324,19 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
     rk_buf_add_format(&text->summary,
                       "%zu operations%s are compiled one by one, each as a program of its own",
                       count, is_after ? " after the first step" : "");
-    if (called) {
-        describe_call(group, count, called, text);
-    } else if (in == SAME_LINE && calls_library(group, count) && runs_steps(e, group)) {
-        rk_buf_add_text(&text->summary, ", on one line");
+    if (in == SAME_LINE && library_runs_steps(e, group, count, called ? 1 : 0)) {
+        if (called)
+            rk_buf_add_format(&text->summary, ", in the call of %s", called->function);
+        else
+            rk_buf_add_text(&text->summary, ", on one line");
         rk_buf_add_text(&text->advice,
                         "The library runs these operations by itself, in the call that also runs "
                         "the steps: the source cannot put them into one program. Later starts load "
                         "them.");
+    } else if (called) {
+        describe_call(group, count, called, text);
     } else {
-        describe_lines(group, count, in, text);
+        describe_lines(e->out, group, count, in, text);
     }
 }
 
@@ -312,6 +353,48 @@ static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope i
     const rk_stack_frame *place = place_of(group[0]);
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           place->file, place->line);
+}
+
+static const rk_stack_frame *inner_line_of(const late *one) {
+    return frame_at(&one->stack, innermost_line(&one->stack));
+}
+
+// The line of the user that more than half of the operations come from; NULL if there is none.
+static const rk_stack_frame *find_inner_line(late *const *group, size_t count) {
+    const rk_stack_frame *line = NULL;
+    size_t votes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const rk_stack_frame *one = inner_line_of(group[i]);
+        if (votes == 0)
+            line = one;
+        votes += is_same(one, line, SAME_LINE) ? 1 : (size_t)-1;
+    }
+    return line;
+}
+
+// If the place calls a library that comes back to one line of the user for nearly all operations,
+// and that line has another size each time, then that line is the place: the call cannot become one
+// program. The few others do not count. Returns the new number.
+static size_t take_inner_line(const rk_explanation *x, late **group, size_t count) {
+    enum { NEARLY_ALL = 9, OF = 10 };
+    const rk_stack_frame *line = find_inner_line(group, count);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        kept += !called_by(group[i], 1) && innermost_line(&group[i]->stack) > group[i]->depth &&
+                is_same(inner_line_of(group[i]), line, SAME_LINE);
+    if (kept == 0 || OF * kept < NEARLY_ALL * count ||
+        !changes_size(x, group[0]->item->compile->process, line))
+        return count;
+    kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_same(inner_line_of(group[i]), line, SAME_LINE)) {
+            group[i]->is_reported = true;
+            continue;
+        }
+        group[i]->depth = innermost_line(&group[i]->stack);
+        group[kept++] = group[i];
+    }
+    return kept;
 }
 
 // If all operations of a group come from one function that the place calls, adds those of its other
@@ -347,8 +430,10 @@ static rk_err *look_from(rk_explainer *e, lates *list, size_t first, scope in, b
     if (count < PROGRAMS_MIN || cost_ns < COST_MIN_NS)
         return NULL;
     *out_found = true;
-    if (in == SAME_LINE)
+    if (in == SAME_LINE) {
+        count = take_inner_line(e->out, group, count);
         count = add_other_calls(list, group, count);
+    }
     return report(e, group, count, in);
 }
 

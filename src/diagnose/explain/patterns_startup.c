@@ -4,6 +4,7 @@
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 #include "diagnose/explain/startup_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 enum { PROGRAMS_MIN = 10 };
 
@@ -43,7 +44,8 @@ static bool is_variant(const rk_explained *item) {
 
 static bool is_operation(const startup *self, const rk_explained *item) {
     // An operation of every step is a fragment of the steps.
-    return is_of_start(self, item) && item->is_eager && !rk_is_in_pattern(self->e->out, item) &&
+    return is_of_start(self, item) && item->is_eager &&
+           !rk_is_in_pattern(self->e->out, item, NULL) &&
            (item->cause == RK_CAUSE_FIRST || is_variant(item));
 }
 
@@ -226,6 +228,42 @@ static bool descend(const startup *self, rk_startup_group *g) {
     return true;
 }
 
+static bool same_lines(const rk_startup_origin *a, const rk_startup_origin *b) {
+    for (size_t depth = 0; depth < a->length; depth++)
+        if (!same_path(a, b, depth))
+            return false;
+    return a->length == b->length;
+}
+
+static const char *result_type_of(const rk_startup_origin *o) {
+    const rk_known *known = o->item->program;
+    return known && known->has_sketch && known->sketch.result_count ? known->sketch.results[0].type
+                                                                    : "";
+}
+
+// Returns whether one line ran an operation for several shapes of one rank: the function that
+// contains the line has a loop, or is called for one size after the other, as for each layer.
+static bool runs_several_shapes(const rk_startup_group *g) {
+    for (size_t i = 0; i < g->count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const rk_startup_origin *a = g->items[i], *b = g->items[k];
+            if (has_frame(a, g->depth) &&
+                a->item->program->sketch.call.hash == b->item->program->sketch.call.hash &&
+                same_lines(a, b) && rk_explained_share_name(a->item, b->item) &&
+                rk_same_rank(result_type_of(a), result_type_of(b)) &&
+                strcmp(result_type_of(a), result_type_of(b)) != 0)
+                return true;
+        }
+    return false;
+}
+
+// Returns whether jax.jit may take the called function as it is: a plain function of the user's own
+// file. A method may keep state, and the functions of libraries may do anything.
+static bool is_plain_function(const rk_stack_frame *called) {
+    return called->function && rk_is_user_frame(called) && !strpbrk(called->function, ".<") &&
+           strcmp(called->function, "main") != 0;
+}
+
 static bool is_new_call(const rk_startup_group *g, size_t before, const rk_startup_origin *o) {
     for (size_t i = 0; i < before; i++)
         if (same_path(g->items[i], o, g->depth))
@@ -292,13 +330,6 @@ static void forget_variants(rk_explanation *x, const rk_startup_group *g) {
             rk_explained_be_first(&x->items[g->items[i]->item - x->items]);
 }
 
-// Returns whether jax.jit may take the called function as it is: a plain function of the user's own
-// file. A method may keep state, and the functions of libraries may do anything.
-static bool is_plain_function(const rk_stack_frame *called) {
-    return called->function && rk_is_user_frame(called) && !strpbrk(called->function, ".<") &&
-           strcmp(called->function, "main") != 0;
-}
-
 static void finding_cleanup(rk_startup_finding *found) {
     rk_buf_cleanup(&found->name);
 }
@@ -338,11 +369,24 @@ static void add_lines(const rk_startup_group *g, rk_buf *out) {
         rk_buf_add_format(out, ", mostly on line%s %s", count == 1 ? "" : "s", rk_buf_text(&lines));
 }
 
+// Appends "12 operations before the first step". A job may make a second model later, before the
+// steps that execute the most.
+static void add_count(const rk_startup_group *g, rk_buf *out) {
+    size_t before = 0;
+    for (size_t i = 0; i < g->count; i++)
+        before += g->items[i]->item->step <= 1;
+    rk_buf_add_format(out, "%zu operations", g->count);
+    if (g->items[0]->item->step == RK_NO_STEP)
+        rk_buf_add_text(out, " at the start");
+    else if (before == g->count)
+        rk_buf_add_text(out, " before the first step");
+    else if (before > 0)
+        rk_buf_add_format(out, ", %zu of them before the first step,", before);
+}
+
 static void add_summary(const rk_startup_group *g, const rk_startup_finding *found, rk_buf *out) {
-    bool has_steps = g->items[0]->item->step != RK_NO_STEP;
-    rk_buf_add_format(out,
-                      "%zu operations %s are compiled one by one, each as a program of its own, ",
-                      g->count, has_steps ? "before the first step" : "at the start");
+    add_count(g, out);
+    rk_buf_add_text(out, " are compiled one by one, each as a program of its own, ");
     if (found->runs_the_steps) {
         rk_buf_add_format(out, "in the function %s, which runs the steps as well",
                           rk_buf_text(&found->name));
@@ -372,6 +416,9 @@ static rk_err *look_into(const rk_explainer *e, const rk_startup_group *g,
     out_found->package = rk_source_package(rk_span_text(called->file));
     RK_TRY(rk_runs_steps(e, o->item->compile->process, called, &known, &runs));
     out_found->can_be_jitted = !is_class && !runs && is_plain_function(called);
+    if (out_found->can_be_jitted && g->depth > 1 && runs_several_shapes(g) &&
+        is_plain_function(frame_at(o, g->depth - 1)))
+        out_found->caller = frame_at(o, g->depth - 1)->function;
     out_found->runs_the_steps = known && runs && o->length > g->depth;
     out_found->library_runs_the_steps = known && runs && o->length <= g->depth;
     return NULL;

@@ -5,13 +5,11 @@
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
+#include "diagnose/explain/value_place_internal.h"
+#include "diagnose/explain/values_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
-enum { VALUES_MIN = 3, VALUES_SHOWN = 8 };
-
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
+enum { VALUES_MIN = 3 };
 
 // Returns whether the earlier program may be another value of the same place. A counter that goes
 // on after a restart is compared with programs of the earlier start. Jobs run operations of the
@@ -20,34 +18,55 @@ static bool is_comparable(const rk_explained *item) {
     return item->nearest_of || (item->nearest_run && !item->is_eager);
 }
 
-// Returns whether two programs differ only in shapes. Programs of one name, made by one line of the
-// source, may be of several functions.
+// Returns whether two programs differ only in shapes, or in the number of iterations of a loop that
+// is unrolled over a size. Programs of one name, made by one line of the source, may be of several
+// functions.
 static bool is_family(const rk_known *a, const rk_known *b) {
-    return a && b && a->has_sketch && b->has_sketch && rk_same_operations(&a->sketch, &b->sketch);
+    if (!a || !b || !a->has_sketch || !b->has_sketch)
+        return false;
+    const rk_sketch *one = &a->sketch, *other = &b->sketch;
+    return rk_same_operations(one, other) ||
+           (one->input_count == other->input_count && one->result_count == other->result_count &&
+            rk_have_same_kinds(one, other));
+}
+
+// Returns whether the number of operations follows from the size: each additional element adds the
+// same number of operations, as in an unrolled loop. (PyTorch/XLA records a view once or twice.)
+static bool follows_size(const rk_explained *item) {
+    enum { VIEWS_MAX = 2 };
+    const rk_difference *value = rk_value_difference(item);
+    rk_dims before, after;
+    size_t axis;
+    const rk_sketch *one = &item->nearest->sketch, *other = &item->program->sketch;
+    if (rk_same_operations(one, other))
+        return true;
+    if (!rk_value_is_of_axis(value, &axis) || value != rk_explained_head(item) ||
+        !rk_parse_dims(value->before, &before) || !rk_parse_dims(value->after, &after))
+        return false;
+    long long sizes = after.sizes[axis] - before.sizes[axis],
+              operations = (long long)other->op_count - (long long)one->op_count;
+    if (sizes < 0) {
+        sizes = -sizes;
+        operations = -operations;
+    }
+    long long rest = sizes && operations > 0 ? operations % sizes : sizes;
+    return rest <= VIEWS_MAX || sizes - rest <= VIEWS_MAX;
 }
 
 // Returns whether two compilations differ at the same place of the same function, only by the
 // value.
 static bool same_place(const rk_explained *a, const rk_explained *b) {
-    const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
-    return a->cause == b->cause && is_comparable(a) && is_comparable(b) && x && y &&
-           rk_explained_share_name(a, b) && x->kind == y->kind && x->line == y->line &&
-           same_text(x->file, y->file) && same_text(x->attribute, y->attribute) &&
-           (x->line || same_text(x->op, y->op)) &&
+    const rk_difference *place = rk_value_difference(a);
+    return a->cause == b->cause && is_comparable(a) && is_comparable(b) && place &&
+           rk_explained_share_name(a, b) && rk_value_at(b, place) &&
            (a->cause != RK_CAUSE_SHAPE || is_family(a->program, b->program));
 }
 
-// The distinct values of a group, the first ones in order of appearance.
-typedef struct values {
-    const char *shown[VALUES_SHOWN];
-    size_t shown_count, count;
-} values;
-
-static void show_value(values *list, const char *value) {
+static void show_value(rk_values *list, const char *value) {
     for (size_t i = 0; i < list->shown_count; i++)
         if (strcmp(list->shown[i], value) == 0)
             return;
-    if (list->shown_count < VALUES_SHOWN)
+    if (list->shown_count < RK_VALUES_SHOWN)
         list->shown[list->shown_count++] = value;
 }
 
@@ -56,19 +75,22 @@ static int by_text(const void *a, const void *b) {
 }
 
 // The value before counts only if this run requested it, and the same line calls it.
-static rk_err *collect_values(const rk_members *members, values *out_values) {
+static rk_err *collect_values(const rk_members *members, rk_values *out_values) {
     rk_autofree const char **all = rk_calloc(2 * members->count + 1, sizeof *all);
     size_t count = 0;
-    *out_values = (values){.count = 0};
+    *out_values = (rk_values){.count = 0};
     if (!all)
         return rk_err_no_memory();
     for (size_t i = 0; i < members->count; i++) {
-        const rk_difference *head = rk_explained_head(members->items[i]);
-        if (head->before && members->items[i]->nearest_of &&
+        if (!same_place(members->items[0], members->items[i]))
+            continue; // another operation, with the same sizes
+        const rk_difference *d =
+            rk_value_at(members->items[i], rk_value_difference(members->items[0]));
+        if (d->before && members->items[i]->nearest_of &&
             rk_explain_is_same_call(members->items[i]))
-            all[count++] = head->before;
-        if (head->after)
-            all[count++] = head->after;
+            all[count++] = d->before;
+        if (d->after)
+            all[count++] = d->after;
     }
     for (size_t i = 0; i < count; i++)
         show_value(out_values, all[i]);
@@ -79,73 +101,18 @@ static rk_err *collect_values(const rk_members *members, values *out_values) {
     return NULL;
 }
 
-static void write_values(const values *list, bool sizes, size_t axis, rk_buf *out) {
-    for (size_t i = 0; i < list->shown_count; i++) {
-        rk_dims d;
-        rk_buf_add_text(out, i ? ", " : "");
-        if (sizes && rk_parse_dims(list->shown[i], &d) && axis < d.count)
-            rk_buf_add_format(out, "%lld", d.sizes[axis]);
-        else
-            rk_buf_add_text(out, list->shown[i]);
-    }
-    if (list->count > VALUES_SHOWN)
-        rk_buf_add_format(out, ", … (%zu values)", list->count);
-}
-
-// Returns the advice that most of the members have: the others may differ in more than the value.
-static const char *usual_advice(const rk_members *members) {
-    enum { MEMBERS_MAX = 64 };
-    size_t count = members->count < MEMBERS_MAX ? members->count : MEMBERS_MAX, most = 0;
-    const char *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t same = 0;
-        for (size_t k = 0; k < count; k++)
-            same += same_text(members->items[i]->advice, members->items[k]->advice);
-        if (same > most) {
-            most = same;
-            best = members->items[i]->advice;
-        }
-    }
-    return best ? best : "";
-}
-
-static void describe(const rk_members *members, const values *list, rk_pattern_text *text) {
-    const rk_explained *first = members->items[0];
-    const rk_difference *head = rk_explained_head(first);
-    size_t axis = 0;
-    bool sizes = rk_only_axis(head->before, head->after, &axis);
-    bool is_shape = first->cause == RK_CAUSE_SHAPE;
-    if (is_shape)
-        rk_buf_add_format(&text->summary, "%s of %s took %zu sizes along axis %zu: ",
-                          head->attribute ? head->attribute : "an input", rk_explained_name(first),
-                          list->count, axis);
-    else
-        rk_buf_add_format(&text->summary,
-                          "a number in %s took %zu values: ", rk_explained_name(first),
-                          list->count);
-    write_values(list, sizes, axis, &text->summary);
-    rk_buf_add_format(&text->summary, "; each has a program of its own");
-    if (is_shape)
-        rk_advise_on_sizes(rk_explained_is_torch(first), list->count, &text->advice);
-    if (is_shape && first->is_eager)
-        rk_buf_add_text(&text->advice, " This operation runs outside of any jitted function; "
-                                       "inside one, it has no program of its own.");
-    if (!is_shape)
-        rk_buf_add_text(&text->advice, usual_advice(members));
-}
-
 static rk_err *add_group(rk_explainer *e, const rk_members *members) {
-    values list;
+    rk_values list;
     const rk_explained *first = members->items[0];
-    const rk_difference *head = rk_explained_head(first);
+    const rk_difference *value = rk_value_difference(first);
     RK_TRY(collect_values(members, &list));
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     if (list.count < VALUES_MIN)
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    describe(members, &list, &text);
+    rk_values_describe(members, &list, &text);
     return rk_pattern_add(e->out, is_shape ? RK_PATTERN_SHAPE_FAMILY : RK_PATTERN_COUNTER,
-                          members->items, members->count, &text, head->file, head->line);
+                          members->items, members->count, &text, value->file, value->line);
 }
 
 // Another number of random keys or values is a size, which follows from what the job does.
@@ -155,34 +122,137 @@ static bool is_random_size(const rk_explained *item) {
 }
 
 static bool may_begin(const rk_explained *item) {
-    size_t axis;
-    const rk_difference *head = rk_explained_head(item);
-    if (!head || !is_comparable(item) ||
-        (head->kind == RK_DIFFERENCE_SHAPE && !rk_only_axis(head->before, head->after, &axis)))
+    if (!rk_value_difference(item) || item->compile->refused || !is_comparable(item))
         return false;
     if (item->cause == RK_CAUSE_CONSTANT)
         return !is_random_size(item);
-    return item->cause == RK_CAUSE_SHAPE && is_family(item->nearest, item->program);
+    return item->cause == RK_CAUSE_SHAPE && is_family(item->nearest, item->program) &&
+           follows_size(item);
 }
 
-rk_err *rk_find_value_patterns(rk_explainer *e) {
-    const rk_explanation *x = e->out;
+// Compilations that differ at one place.
+typedef struct group {
+    rk_members members;
+    long long *sizes; // of operations outside of jit: rising, each once; owned
+    size_t size_count;
+} group;
+
+typedef struct groups {
+    group *items; // owned
+    size_t count;
+} groups;
+
+static void groups_cleanup(groups *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        rk_members_cleanup(&list->items[i].members);
+        rk_free(list->items[i].sizes);
+    }
+    rk_free(list->items);
+}
+
+static rk_err *collect_groups(const rk_explanation *x, groups *out_list) {
     rk_autofree bool *taken = rk_calloc(x->count + 1, sizeof *taken);
-    if (!taken)
+    out_list->items = rk_calloc(x->count + 1, sizeof *out_list->items);
+    if (!taken || !out_list->items)
         return rk_err_no_memory();
     for (size_t i = 0; i < x->count; i++) {
         if (taken[i] || !may_begin(&x->items[i]))
             continue;
-        RK_AUTO(rk_members) members = {0};
+        rk_members *members = &out_list->items[out_list->count++].members;
         for (size_t k = i; k < x->count; k++) {
             const rk_explained *other = &x->items[k];
-            if (taken[k] || !may_begin(other) || !same_place(&x->items[i], other) ||
-                !rk_same_axis(&x->items[i], other))
+            if (taken[k] || !may_begin(other) || !same_place(&x->items[i], other))
                 continue;
             taken[k] = true;
-            RK_TRY(rk_members_add(&members, other));
+            RK_TRY(rk_members_add(members, other));
         }
-        RK_TRY(add_group(e, &members));
     }
+    return NULL;
+}
+
+// The size in a type along the axis of the item's difference; -1: not known.
+static long long size_in(const rk_explained *item, const char *type) {
+    const rk_difference *head = rk_explained_head(item);
+    size_t axis;
+    rk_dims d;
+    bool known =
+        rk_only_axis(head->before, head->after, &axis) && rk_parse_dims(type, &d) && axis < d.count;
+    return known ? d.sizes[axis] : -1;
+}
+
+static int by_size(const void *a, const void *b) {
+    long long x = *(const long long *)a, y = *(const long long *)b;
+    return (x > y) - (x < y);
+}
+
+static rk_err *collect_sizes(group *g) {
+    const rk_members *members = &g->members;
+    size_t kept = 0;
+    g->sizes = rk_calloc(2 * members->count + 1, sizeof *g->sizes);
+    if (!g->sizes)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < members->count; i++) {
+        const rk_explained *item = members->items[i];
+        g->sizes[g->size_count++] = size_in(item, rk_explained_head(item)->after);
+        if (item->nearest_of && rk_explain_is_same_call(item))
+            g->sizes[g->size_count++] = size_in(item, rk_explained_head(item)->before);
+    }
+    qsort(g->sizes, g->size_count, sizeof *g->sizes, by_size);
+    for (size_t i = 0; i < g->size_count; i++)
+        if (!i || g->sizes[i] != g->sizes[i - 1])
+            g->sizes[kept++] = g->sizes[i];
+    g->size_count = kept;
+    return NULL;
+}
+
+// Returns whether two groups have nearly all sizes in common: the operations are called for the
+// same data.
+static bool share_sizes(const group *a, const group *b) {
+    enum { PERCENT = 80 };
+    size_t most = a->size_count > b->size_count ? a->size_count : b->size_count, common = 0;
+    size_t least = a->size_count + b->size_count - most;
+    if (100 * least < PERCENT * most)
+        return false;
+    for (size_t i = 0, k = 0; i < a->size_count && k < b->size_count;) {
+        long long x = a->sizes[i], y = b->sizes[k];
+        common += x == y;
+        i += x <= y;
+        k += y <= x;
+    }
+    return 100 * common >= PERCENT * most;
+}
+
+// Operations outside of jit that one selection of rows gives the same sizes are one finding: moves
+// the later groups into the first.
+static rk_err *merge_operations(groups *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (rk_values_are_of_operations(&list->items[i].members))
+            RK_TRY(collect_sizes(&list->items[i]));
+    for (size_t i = 0; i < list->count; i++) {
+        group *into = &list->items[i];
+        if (into->size_count < VALUES_MIN || !into->members.count)
+            continue;
+        const rk_explained *first = into->members.items[0];
+        for (size_t k = i + 1; k < list->count; k++) {
+            group *from = &list->items[k];
+            if (from->size_count < VALUES_MIN || !from->members.count ||
+                from->members.items[0]->compile->process != first->compile->process ||
+                !rk_same_axis(first, from->members.items[0]) || !share_sizes(into, from))
+                continue;
+            for (size_t m = 0; m < from->members.count; m++)
+                RK_TRY(rk_members_add(&into->members, from->members.items[m]));
+            from->members.count = 0;
+        }
+    }
+    return NULL;
+}
+
+rk_err *rk_find_value_patterns(rk_explainer *e) {
+    RK_AUTO(groups) list = {.count = 0};
+    RK_TRY(collect_groups(e->out, &list));
+    RK_TRY(merge_operations(&list));
+    for (size_t i = 0; i < list.count; i++)
+        if (list.items[i].members.count)
+            RK_TRY(add_group(e, &list.items[i].members));
     return NULL;
 }

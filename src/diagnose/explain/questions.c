@@ -33,16 +33,45 @@ static bool leaves_open(const rk_explained *item, const asked *what) {
     return false;
 }
 
+// Returns whether the first program has a line, below its call, that the second one lacks.
+static bool has_own_line(const rk_sketch *a, const rk_sketch *b) {
+    for (uint32_t i = 0; i < a->line_count; i++) {
+        uint64_t line = a->lines[i].hash;
+        if (line != a->call.hash && !rk_sketch_find_line(b, line))
+            return true;
+    }
+    return false;
+}
+
+// Returns whether another line than that of the compared program calls the function with other
+// inputs, such as the step of another model, and no line of the source is in one of the two
+// programs only. So no branch of the source is known.
+static bool is_of_other_call(const rk_explained *item) {
+    return item->is_own_call && item->cause == RK_CAUSE_PARAMETERS &&
+           !has_own_line(&item->program->sketch, &item->nearest->sketch) &&
+           !has_own_line(&item->nearest->sketch, &item->program->sketch);
+}
+
+// The first input that the program adds to. The first difference may be a state that the first step
+// creates.
+static const rk_difference *sum_of(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].is_summed && !item->differences.items[i].constant)
+            return &item->differences.items[i];
+    return rk_explained_head(item);
+}
+
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
-    // A constant in place of an input is no branch, and neither are a part of a step, values of
-    // another step, and another order of the operations in another process.
-    bool is_meant =
-        item->is_startup ||
-        (what->causes[RK_CAUSE_STRUCTURE] &&
-         (item->is_part || rk_explain_is_of_values(item) || rk_explain_is_reordered(item)));
+    // A constant in place of an input is no branch, and neither are the position of a slice, a part
+    // of a step, values of another step, another call with other inputs, and another order of the
+    // operations in another process.
+    bool is_meant = item->is_startup ||
+                    (what->causes[RK_CAUSE_STRUCTURE] &&
+                     (item->is_part || is_of_other_call(item) || rk_explain_is_of_values(item) ||
+                      rk_explain_is_reordered(item) || rk_explain_moves_slice_first(item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
-        return rk_explained_head(item);
+        return item->accumulates ? sum_of(item) : rk_explained_head(item);
     for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)
         if (item->differences.items[i].kind >= RK_DIFFERENCE_OPTION)
             return &item->differences.items[i];
@@ -51,7 +80,7 @@ static const rk_difference *evidence_of(const rk_explained *item, const asked *w
 
 // An input or a result that only one of the two programs has.
 static void write_one_sided(const rk_explained *item, const rk_difference *d, rk_buf *text) {
-    bool is_input = d->op && strcmp(d->op, "parameter") == 0, added = d->after != NULL;
+    bool is_input = rk_is_of_input(d), added = d->after != NULL;
     rk_buf_add_text(text, rk_explained_name(item));
     if (d->attribute)
         rk_buf_add_format(text, " %s %s%s", added ? "has the additional" : "no longer has",

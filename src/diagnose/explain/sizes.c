@@ -35,10 +35,10 @@ static bool differs_in_rows(const rk_explained *item, rows *out_rows) {
     return item->differences.cause_count > 0;
 }
 
-// Returns whether the program is for what remains of the data after the full batches: one line
-// calls both, and the smaller one at most once for each two full batches, as far as that is known.
-// (One call each may as well be for a training set and a test set.)
-static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
+// Returns whether one line calls both programs, and the later one has fewer rows: it is for a last
+// batch, or for another set of data. `share`: how often the earlier one is executed, at least, for
+// each execution of the later one, as far as that is known.
+static bool may_be_last_batch(const rk_run_model *run, const rk_explained *item, uint64_t share) {
     const rk_run_compile *other = find_other(run, item);
     rows number;
     if (!other || other->seq >= item->compile->seq || !rk_explain_is_same_call(item) ||
@@ -47,7 +47,14 @@ static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
         return false;
     uint64_t last = rk_explain_executions(run, item->compile),
              full = rk_explain_executions(run, other);
-    return (last == 0 && full == 0) || 2 * last <= full;
+    return (last == 0 && full == 0) || share * last <= full;
+}
+
+// Returns whether the program is for what remains of the data after the full batches: the smaller
+// one is executed at most once for each two full batches. (One call each may as well be for a
+// training set and a test set.)
+static bool is_last_batch(const rk_run_model *run, const rk_explained *item) {
+    return may_be_last_batch(run, item, 2);
 }
 
 // Returns whether the user's line calls Keras, whose own loop makes the batches.
@@ -102,36 +109,6 @@ void rk_advise_on_sizes(bool torch, size_t sizes, rk_buf *text) {
                       few ? "Otherwise pad" : "Pad", torch ? "input" : "argument");
 }
 
-static size_t count_type(const rk_sketch_value *values, uint32_t count, const char *type) {
-    size_t found = 0;
-    for (uint32_t i = 0; i < count; i++)
-        found += strcmp(values[i].type, type) == 0;
-    return found;
-}
-
-// Returns whether a program returns several values of a type, as an optimizer does with a parameter
-// and its moving averages. (Data may have one result of the same shape, too.)
-static bool updates_type(const rk_known *known, const char *type) {
-    enum { VALUES_MIN = 2 };
-    return type && known && known->has_sketch &&
-           count_type(known->sketch.results, known->sketch.result_count, type) >= VALUES_MIN;
-}
-
-// Returns whether each input whose shape differs is a parameter of a model that both programs
-// update, no data.
-static bool is_of_state(const rk_explained *item) {
-    bool any = false;
-    for (size_t i = 0; i < item->differences.cause_count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        if (d->kind != RK_DIFFERENCE_SHAPE || !d->op || strcmp(d->op, "parameter") != 0)
-            continue;
-        if (!updates_type(item->nearest, d->before) || !updates_type(item->program, d->after))
-            return false;
-        any = true;
-    }
-    return any;
-}
-
 const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
     bool torch = rk_explained_is_torch(item);
     if (is_batch_of_keras(item))
@@ -146,7 +123,7 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                      : "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, you can drop this batch instead; in "
                        "evaluation, that changes the result.";
-    if (item->nearest_of && is_of_state(item))
+    if (item->nearest_of && rk_explain_is_of_state(item))
         return "The program updates these inputs, as an optimizer does with the parameters of a "
                "model. So this is another model or layer. Each is compiled once and stored, and "
                "there is nothing to pad.";
@@ -155,6 +132,11 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "or of a layer's width. The new program is compiled once and stored. If the size "
                "varies from start to start, pad it to one size, or to the few buckets that "
                "`rekindle shapes` recommends, and mask the padding.";
+    if (may_be_last_batch(run, item, 1))
+        return "Each number of rows has a program of its own, which is compiled once and stored. "
+               "If the smaller one is the last batch of a data set, pad it to the full size and "
+               "mask the padding. If these are two sets of data, such as those for training and "
+               "test, there is nothing to fix.";
     if (can_be_padded(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, such as those of a training set and a test set, there is "

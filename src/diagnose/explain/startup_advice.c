@@ -97,10 +97,9 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                           " Compare the start with and without this change before you keep the "
                           "change, since the one program may take longer to compile than the small "
                           "programs: %" PRIu64 " program%s of random values ran %" PRIu64
-                          " times here, "
-                          "because values of equal shapes, as in repeated layers, share a program; "
-                          "the one program has a copy of the generator for each of these "
-                          "executions.",
+                          " times here. If they ran in one call, because values of equal shapes "
+                          "share a program, as in repeated layers, the one program has a copy of "
+                          "the generator for each of these executions.",
                           values.programs, values.programs == 1 ? "" : "s", values.executions);
     else
         rk_buf_add_text(
@@ -143,9 +142,17 @@ static void add_place_for_operations(const struct library *objects, rk_buf *out)
 
 static void add_remedy(const struct library *library, const rk_startup_group *g,
                        const rk_startup_finding *found, rk_buf *out) {
-    if (found->can_be_jitted)
-        rk_buf_add_format(out, "Compile it as one program: %s(%s).",
-                          library ? library->jit : "jax.jit", rk_buf_text(&found->name));
+    const char *jit = library ? library->jit : "jax.jit";
+    if (found->can_be_jitted && found->caller)
+        rk_buf_add_format(out,
+                          "Compile it as one program: %s(%s). If it is called for one layer after "
+                          "the other, jit the function around it instead: %s(%s).",
+                          jit, rk_buf_text(&found->name), jit, found->caller);
+    else if (found->can_be_jitted)
+        rk_buf_add_format(out,
+                          "Compile it as one program: %s(%s). (If it returns other objects than "
+                          "arrays, jit the call on the line shown.)",
+                          jit, rk_buf_text(&found->name));
     else if (found->runs_the_steps)
         add_place_for_operations(library_of_objects(g), out);
     else if (is_unknown_package(library, found))

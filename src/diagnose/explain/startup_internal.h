@@ -22,9 +22,12 @@ typedef struct rk_startup_group {
 
 // What a finding says beside the operations of its group.
 typedef struct rk_startup_finding {
-    rk_buf name;                 // of the called function; empty: unknown; owned
-    bool is_object;              // an object is called, maybe by a method that the stack leaves out
-    bool can_be_jitted;          // jax.jit can take that function
+    rk_buf name;        // of the called function; empty: unknown; owned
+    bool is_object;     // an object is called, maybe by a method that the stack leaves out
+    bool can_be_jitted; // jax.jit can take that function
+    // The function around it, if the called function may be called for several sizes, such as one
+    // layer after the other. NULL: it is not. Borrowed
+    const char *caller;
     bool runs_the_steps;         // the function is of the user, and contains the call of the step
     bool library_runs_the_steps; // the function is of a library, and contains that call
     rk_span package; // the package of the function; empty: the user's, or unknown. Borrowed

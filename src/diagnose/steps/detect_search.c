@@ -121,13 +121,26 @@ static bool match_elsewhere(rk_step_detector *r, rk_step_detector_pattern *p, ui
     return true;
 }
 
-// Returns whether the program stands where the pattern has another version of it. In a step of two
-// updates, versions are not merged: no program is executed twice in a row.
+// Returns the number of the program of which this one may be a version; its own number if there is
+// none.
+static uint32_t first_version(const rk_step_detector *r, uint32_t program) {
+    uint32_t version_of = r->programs[program].version_of;
+    return version_of > 0 ? version_of - 1 : program;
+}
+
+// Returns whether the program stands where the pattern has another version of it: a later one, or
+// an earlier one that returns, as when a changing size takes its first value again. In a step of
+// two updates, versions are not merged: no program is executed twice in a row.
 static bool is_version_in_place(const rk_step_detector *r, const rk_step_detector_pattern *p,
                                 uint64_t entry) {
-    const rk_step_detector_program *program = rk_step_detector_program_at(r, entry);
-    return !p->by_name && program->version_of > 0 &&
-           r->programs[program->version_of - 1].token == p->tokens[r->at];
+    uint32_t number = r->history[entry % RK_STEP_DETECTOR_HISTORY].program;
+    if (p->by_name || !rk_step_detector_program_at(r, entry)->is_numbered)
+        return false;
+    uint32_t first = first_version(r, number);
+    for (uint32_t i = 0; i < r->program_capacity; i++)
+        if (r->programs[i].token == p->tokens[r->at] && first_version(r, i) == first)
+            return true;
+    return false;
 }
 
 void rk_step_detector_take_in(rk_step_detector *r, uint64_t entry) {

@@ -18,6 +18,11 @@ static uint64_t executions_of(const rk_step_span *span) {
     return span->executions;
 }
 
+// `programs` is of one step already.
+static uint64_t programs_of(const rk_step_span *span) {
+    return span->programs * span->steps;
+}
+
 static uint64_t reads_of(const rk_step_span *span) {
     return span->device_to_host;
 }
@@ -45,6 +50,10 @@ static rk_err *find_median(const rk_process_steps *steps, uint64_t (*count)(cons
 
 rk_err *rk_steps_usual_executions(const rk_process_steps *steps, double *out_executions) {
     return find_median(steps, executions_of, out_executions);
+}
+
+rk_err *rk_steps_usual_programs(const rk_process_steps *steps, double *out_programs) {
+    return find_median(steps, programs_of, out_programs);
 }
 
 rk_err *rk_steps_usual_reads(const rk_process_steps *steps, double *out_reads) {

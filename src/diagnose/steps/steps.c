@@ -154,6 +154,7 @@ static rk_err *make_spans(const ranges *list, rk_process_steps *process) {
                            .executions = range->executions,
                            .first_step = process->count + 1,
                            .steps = range->steps,
+                           .programs = range->programs,
                            .device_to_host = range->transfers.device_to_host};
         process->count += range->steps;
         process->is_marked = range->marked;
@@ -202,21 +203,38 @@ static rk_err *add_end(const rk_run_model *model, size_t index, const ranges *li
     return NULL;
 }
 
+// The steps of a range have equal sums. Returns how many of them have new programs of their own; 1
+// if that is not known, because the journal has joined unequal steps.
+static uint64_t parts_of(const rk_journal_steps *range) {
+    enum { PARTS_MAX = 4096 };
+    bool divides = range->steps > 0 && range->steps <= PARTS_MAX &&
+                   range->new_programs % range->steps == 0 && range->executions >= range->steps;
+    return range->new_programs == 0 ? 0 : divides ? range->steps : 1;
+}
+
+static void add_point(rk_process_steps *process, uint64_t step, uint64_t programs) {
+    size_t count = process->point_count;
+    if (count == 0 || process->curve[count - 1].step != step)
+        process->point_count++;
+    process->curve[process->point_count - 1] = (rk_step_point){step, programs};
+}
+
 static rk_err *make_curve(const ranges *list, rk_process_steps *process) {
-    uint64_t programs = 0;
-    process->curve = rk_calloc(list->count + 1, sizeof *process->curve);
+    uint64_t programs = 0, points = 1;
+    for (size_t i = 0; i < list->count; i++)
+        points += parts_of(&list->items[i]);
+    process->curve = rk_calloc(points, sizeof *process->curve);
     if (!process->curve)
         return rk_err_no_memory();
     for (size_t i = 0; i < list->count; i++) {
         const rk_journal_steps *range = &list->items[i];
-        if (range->new_programs == 0)
-            continue;
-        programs += range->new_programs;
-        uint64_t step = step_at(process, range->first_execution);
-        size_t count = process->point_count;
-        if (count == 0 || process->curve[count - 1].step != step)
-            process->point_count++;
-        process->curve[process->point_count - 1] = (rk_step_point){step, programs};
+        uint64_t parts = parts_of(range);
+        for (uint64_t k = 0; k < parts; k++) {
+            programs += range->new_programs / parts;
+            add_point(process,
+                      step_at(process, range->first_execution + k * (range->executions / parts)),
+                      programs);
+        }
     }
     return NULL;
 }
@@ -294,6 +312,11 @@ uint64_t rk_steps_of_compile(const rk_steps *steps, const rk_run_compile *compil
         steps->processes[compile->process].count == 0)
         return RK_NO_STEP;
     return step_at(&steps->processes[compile->process], compile->executions);
+}
+
+bool rk_steps_is_after_last(const rk_steps *steps, const rk_run_compile *compile) {
+    uint64_t step = rk_steps_of_compile(steps, compile);
+    return step != RK_NO_STEP && step > steps->processes[compile->process].count;
 }
 
 bool rk_steps_is_late(const rk_steps *steps, const rk_run_compile *compile) {

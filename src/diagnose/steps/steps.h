@@ -27,6 +27,7 @@ typedef struct rk_step_point {
 typedef struct rk_step_span {
     uint64_t first_execution, executions;
     uint64_t first_step, steps; // from 1
+    uint64_t programs;          // distinct ones; the most in one step
     uint64_t device_to_host;    // transfers
 } rk_step_span;
 
@@ -60,14 +61,18 @@ RK_NODISCARD rk_err *rk_steps_read(const rk_run_model *model, rk_steps *out_step
 // RK_NO_STEP if the process has no steps, or if its journal does not say.
 uint64_t rk_steps_of_compile(const rk_steps *steps, const rk_run_compile *compile);
 
+// True if the process completed no step after `compile`. False without steps.
+bool rk_steps_is_after_last(const rk_steps *steps, const rk_run_compile *compile);
+
 // True if `compile` called the compiler after the curve became flat.
 bool rk_steps_is_late(const rk_steps *steps, const rk_run_compile *compile);
 
-// The executions, and the transfers to the host, of a usual step: the median over all steps. After
-// some steps, a validation executes much more, and a checkpoint reads all parameters. 0 without
-// steps. RK_RESOURCE_EXHAUSTED is the only error.
+// The executions, the distinct programs, and the transfers to the host, of a usual step: the median
+// over all steps. After some steps, a validation executes much more, and a checkpoint reads all
+// parameters. 0 without steps. RK_RESOURCE_EXHAUSTED is the only error.
 RK_NODISCARD rk_err *rk_steps_usual_executions(const rk_process_steps *steps,
                                                double *out_executions);
+RK_NODISCARD rk_err *rk_steps_usual_programs(const rk_process_steps *steps, double *out_programs);
 RK_NODISCARD rk_err *rk_steps_usual_reads(const rk_process_steps *steps, double *out_reads);
 
 // The process with the most steps; NULL if no process has steps. Borrowed.

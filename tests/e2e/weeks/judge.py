@@ -275,6 +275,8 @@ def _judge_diff(verdict, record):
         cause, other = head["cause"], new.get(name)
         if within_run or cause in NOT_IN_DIFF or (cause == "first" and other in ("first", None)):
             continue
+        if other == "first" and diff.get("a", {}).get("exit_status") and name not in _heads(diff["programs"]["only_a"]):
+            continue  # the previous run failed before it requested this program
         verdict.compared += 1
         same = cause in of_all if cause in ENVIRONMENT_KINDS and other is None else cause == other
         verdict.agree += same

@@ -6,7 +6,7 @@ from pathlib import Path
 
 _TIME = r"(?:<?[\d.]+ (?:ms|s)|\d+ min \d+ s|\d+ h \d+ min)"
 _COMPILATION = re.compile(
-    rf"^(?P<kind>\w+)  (?P<name>.+), (?P<time>{_TIME}), request (?P<seq>\d+)(?:, step \d+)?(?: of rank (?P<rank>\d+))?$"
+    rf"^(?P<kind>\w+)  (?P<name>.+), (?P<time>{_TIME}), request (?P<seq>\d+)(?:, (?:after )?step \d+)?(?: of rank (?P<rank>\d+))?$"
 )
 _PATTERN = re.compile(r"^(?P<kind>\w+)(?:  .*)?$")
 _MORE = re.compile(r"^\d+ more\b")

@@ -79,6 +79,18 @@ static void a_weak_type_is_named(void **state) {
     assert_non_null(strstr(explanation.items[1].advice, "jnp.asarray(x, dtype=x.dtype)"));
 }
 
+static void a_result_of_a_weak_type_is_named(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 2; i > 0; i--) {
+        run_fixture_keep(f, "weak", i, true);
+        (void)run_fixture_ask(&f->run, "weak", i);
+    }
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_cause(1, RK_CAUSE_DTYPE);
+    assert_non_null(strstr(explanation.items[1].advice, "The later value is weakly typed"));
+    assert_null(strstr(explanation.items[1].advice, "A later operation, such as an update"));
+}
+
 static void a_counter_that_goes_on_in_the_next_start_is_one(void **state) {
     fixture *f = *state;
     for (unsigned i = 1; i <= 6; i++) {
@@ -491,6 +503,7 @@ int main(void) {
         TEST(another_rank_in_one_call_is_a_shape),
         TEST(two_functions_in_one_scan_are_two),
         TEST(a_weak_type_is_named),
+        TEST(a_result_of_a_weak_type_is_named),
         TEST(a_counter_that_goes_on_in_the_next_start_is_one),
         TEST(two_values_after_a_restart_are_no_counter),
         TEST(the_questions_are_answered),

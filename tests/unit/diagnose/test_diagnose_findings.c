@@ -69,6 +69,7 @@ static void execute(fixture *f, uint64_t executions, uint64_t step_count) {
     f->run.processes[0].counts.executions = executions * model->compile_count;
     steps = (rk_run_steps){.steps = {.rhythm = 1,
                                      .executions = executions * model->compile_count,
+                                     .programs = model->compile_count,
                                      .steps = step_count}};
     model->steps = &steps;
     model->step_count = step_count > 0;
@@ -83,6 +84,87 @@ static void sizes_of_several_functions_are_no_family(void **state) {
     assert_null(find_pattern(RK_PATTERN_SHAPE_FAMILY));
     expect_cause(3, RK_CAUSE_SHAPE); // walk again, with another size
     assert_ptr_equal(explanation.items[3].nearest_of, explanation.items[0].compile);
+}
+
+// Several axes of an input vary, most often at once.
+static void sizes_that_vary_together_are_one_finding(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "neighbors", i);
+    explain(*state);
+    assert_int_equal(explanation.pattern_count, 1);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 3);
+    expect_in(pattern->summary,
+              "mask of jit_step took 4 shapes: tensor<6x20xf32>, tensor<5x21xf32>");
+}
+
+// One selection of rows gives several operations the same sizes.
+static void operations_with_the_same_sizes_are_one_finding(void **state) {
+    static char sine[] = "jit_sin", cosine[] = "jit_cos";
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++) {
+        ask(f, "sines", i);
+        f->run.compiles[f->run.model.compile_count - 1].name = sine;
+        ask(f, "cosines", i);
+        f->run.compiles[f->run.model.compile_count - 1].name = cosine;
+    }
+    explain(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 6);
+    expect_in(pattern->summary, "jit_sin and jit_cos took 4 sizes along axis 0: 9, 7, 6, 5;");
+    expect_in(pattern->summary, "; lines 7 and 8");
+    expect_not_in(pattern->advice, "rekindle shapes"); // leaves operations out
+}
+
+// An RNN generates a text, and only the read of each letter executes its state.
+static void iterations_that_wait_for_a_read_are_graphs_that_grow(void **state) {
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "torch_spell", i);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(explanation.pattern_count, 1); // the blocks are what waited
+    assert_int_equal(pattern->member_count, 4);
+    assert_int_equal(pattern->line, 11); // the loop, not the function that makes the input
+    expect_in(pattern->summary, "4 graphs are compiled that grow");
+    expect_in(pattern->advice, "Call torch_xla.sync() in each iteration.");
+}
+
+// PyTorch/XLA passes two equal numbers as one input.
+static void equal_numbers_do_not_hide_the_rows(void **state) {
+    explain_two(*state, "torch_rows");
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "last batch");
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void the_first_steps_of_two_models_are_two(void **state) {
+    explain_two(*state, "torch_two");
+    expect_cause(1, RK_CAUSE_FIRST);
+}
+
+// A loop over the letters of a word is unrolled.
+static void lengths_of_an_unrolled_loop_are_a_family(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "torch_letters", i);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 2);
+    expect_in(pattern->summary, "3 sizes along axis 0");
+}
+
+// The best three of seven letters: compared with the best one of seven, not with that of eight.
+static void another_change_is_not_taken_for_another_size(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "torch_letters", i);
+    explain(*state);
+    assert_ptr_equal(explanation.items[3].nearest_of, explanation.items[1].compile);
+    expect_cause(3, RK_CAUSE_STRUCTURE);
+    expect_cause(2, RK_CAUSE_SHAPE);
 }
 
 static void sizes_of_one_function_are_a_family(void **state) {
@@ -114,6 +196,13 @@ static void a_smaller_last_batch_is_padded_or_dropped(void **state) {
     expect_in(explanation.items[1].advice, "drop this batch instead");
 }
 
+// An evaluation of one full batch and a smaller one, or of two sets of data.
+static void a_smaller_batch_for_each_full_one_may_be_the_last(void **state) {
+    ask_for_two_batches(*state, 4, 4);
+    expect_in(explanation.items[1].advice, "If the smaller one is the last batch of a data set");
+    expect_in(explanation.items[1].advice, "If these are two sets of data");
+}
+
 static void a_small_batch_of_many_steps_is_no_last_batch(void **state) {
     ask_for_two_batches(*state, 3, 30);
     expect_in(explanation.items[1].advice, "Otherwise pad this input to one size");
@@ -137,10 +226,38 @@ static void shapes_that_differ_much_are_not_padded(void **state) {
     expect_not_in(explanation.items[1].advice, "remainder");
 }
 
-static void parameters_of_another_layer_are_not_padded(void **state) {
+static void parameters_of_another_layer_have_no_cause(void **state) {
     explain_two(*state, "layers");
-    expect_cause(1, RK_CAUSE_SHAPE);
-    expect_in(explanation.items[1].advice, "this is another model or layer");
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.input_shapes.answer);
+}
+
+// An evaluation updates nothing: the weights of a layer and their bias show its width.
+static void the_evaluation_of_another_model_has_no_cause(void **state) {
+    explain_two(*state, "evaluated");
+    expect_cause(1, RK_CAUSE_FIRST);
+}
+
+// An update that returns one value for each parameter, of two ranks.
+static void several_tensors_have_no_cause(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++)
+        ask(f, "tensors", i);
+    execute(f, 5, 5);
+    for (size_t i = 0; i < f->run.model.compile_count; i++)
+        f->run.compiles[i].executions = 0;
+    explain(f);
+    for (size_t i = 0; i < explanation.count; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
+// Python's number is a part of the first program.
+static void a_number_that_becomes_an_array_is_a_cause(void **state) {
+    explain_two(*state, "counted");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "jnp.asarray(0)");
+    assert_false(rk_explained_needs_no_change(&explanation.items[1]));
 }
 
 // A new batch size, or a wider layer: no call of this run has the earlier size.
@@ -233,6 +350,31 @@ static void two_functions_have_no_optional_inputs(void **state) {
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
 }
 
+// The third class has no field that the second one lacks.
+static void states_of_several_classes_are_of_several_functions(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "solvers", i);
+    explain(*state);
+    for (size_t i = 0; i < 3; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+    assert_int_equal(explanation.pattern_count, 0);
+    assert_false(explanation.hidden_branch.answer);
+}
+
+// One class alone may lack a field now and then.
+static void a_field_that_is_not_always_there_is_a_cause(void **state) {
+    ask(*state, "solvers", 2);
+    ask(*state, "solvers", 3);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+}
+
+static void two_lines_with_inputs_of_their_own_call_two_functions(void **state) {
+    explain_two(*state, "own_inputs");
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 static void two_mapped_functions_are_two_functions(void **state) {
     explain_two(*state, "pmapped");
     expect_cause(0, RK_CAUSE_FIRST);
@@ -299,6 +441,42 @@ static void one_function_on_two_lines_has_two_versions(void **state) {
     expect_in(explanation.items[1].advice, "pass the same inputs on both lines");
 }
 
+// The sizes of layers are no sizes of data.
+static void layers_that_a_library_makes_are_no_family(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++)
+        ask(f, "stacked", i);
+    ask(f, "shape", 1);
+    execute(f, 1, 10);
+    steps.steps.first_execution = 4;
+    explain(f);
+    assert_null(find_pattern(RK_PATTERN_SHAPE_FAMILY));
+    assert_false(explanation.input_shapes.answer);
+}
+
+static void two_functions_that_a_library_maps_are_two(void **state) {
+    explain_two(*state, "mapped_apart");
+    expect_cause(1, RK_CAUSE_FIRST);
+}
+
+// Keras names the steps of all models alike.
+static void the_steps_of_two_models_are_no_branch(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "networks", i);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_cause(2, RK_CAUSE_PARAMETERS);
+    assert_true(rk_explained_needs_no_change(&explanation.items[2]));
+    assert_false(explanation.hidden_branch.answer);
+}
+
+// A library names all its steps alike.
+static void two_samplers_are_two_functions(void **state) {
+    explain_two(*state, "samplers");
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 static void inputs_that_grow_are_not_optional(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "history", i);
@@ -317,6 +495,19 @@ static void a_sum_that_starts_from_a_number_starts_from_a_tensor(void **state) {
 
 // Zeros that are made anew in each epoch are a constant of its first step, whichever program comes
 // first. Nothing comes with the batch.
+// Six models, one after the other: each new optimizer starts with zeros.
+static void the_state_of_several_optimizers_needs_no_change(void **state) {
+    fixture *f = *state;
+    ask(f, "torch_state", 1);
+    ask(f, "torch_state", 2);
+    execute(f, 6, 12);
+    executed[1].executions = 400;
+    explain(f);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_true(rk_explained_needs_no_change(&explanation.items[1]));
+    expect_in(explanation.items[1].advice, "such as an optimizer's state");
+}
+
 static void zeros_of_an_epoch_are_a_constant(void **state) {
     explain_two(*state, "torch_epoch");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -419,6 +610,19 @@ static void keys_that_come_and_go_are_optional(void **state) {
     assert_int_equal(pattern->member_count, 3);
 }
 
+// Two graphs have the same number of inputs of one type, but another one of the optional inputs.
+static void another_optional_input_is_no_branch(void **state) {
+    static const unsigned order[] = {2, 3, 4, 1};
+    for (size_t i = 0; i < RK_ARRAY_LEN(order); i++)
+        ask(*state, "torch_pool", order[i]);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_OPTIONAL_INPUTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 3);
+    expect_in(pattern->summary, "for 4 sets of inputs");
+}
+
 // Fragments.
 
 static void ask_for_eager_steps(fixture *f) {
@@ -438,9 +642,29 @@ static void operations_of_each_step_are_fragments(void **state) {
     assert_non_null(find_pattern(RK_PATTERN_FRAGMENTS));
 }
 
+// A checkpoint after some steps executes many operations, so the average step does, too.
+static void operations_of_some_steps_are_no_fragments(void **state) {
+    ask_for_eager_steps(*state);
+    execute(*state, 10, 10);
+    steps.steps.programs = 2;
+    explain(*state);
+    assert_null(find_pattern(RK_PATTERN_FRAGMENTS));
+}
+
+// An evaluation after some steps requests its operations later than the first steps.
+static void operations_of_later_steps_are_no_fragments(void **state) {
+    fixture *f = *state;
+    ask_for_eager_steps(f);
+    execute(f, 10, 10);
+    for (size_t i = 1; i < f->run.model.compile_count; i++)
+        f->run.compiles[i].executions = 50 + i; // a step has 7 executions
+    explain(f);
+    assert_null(find_pattern(RK_PATTERN_FRAGMENTS));
+}
+
 // The operations of a data loader, before the program of the step: all of them run before it is
-// requested. `in_start`: how many executions precede that request.
-static void ask_for_a_loader(fixture *f, uint64_t in_start) {
+// requested. `in_start`: how many executions precede that request; `programs`: in each step.
+static void ask_for_a_loader(fixture *f, uint64_t in_start, uint64_t programs) {
     for (unsigned i = 1; i <= 4; i++) {
         run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
         (void)run_fixture_ask(&f->run, "eager", i);
@@ -450,11 +674,12 @@ static void ask_for_a_loader(fixture *f, uint64_t in_start) {
     ask(f, "shape", 1);
     execute(f, 100, 100);
     f->run.compiles[6].executions = in_start;
+    steps.steps.programs = programs;
     explain(f);
 }
 
 static void operations_of_a_data_loader_are_fragments(void **state) {
-    ask_for_a_loader(*state, 6);
+    ask_for_a_loader(*state, 6, 7);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
     assert_int_equal(explanation.pattern_count, 1);
@@ -465,8 +690,17 @@ static void operations_of_a_data_loader_are_fragments(void **state) {
 
 // They may all have run before the first step.
 static void operations_of_a_long_start_are_no_fragments(void **state) {
-    ask_for_a_loader(*state, 600);
+    ask_for_a_loader(*state, 600, 3);
     assert_null(find_pattern(RK_PATTERN_FRAGMENTS));
+}
+
+// A step has more programs than one: they run in the steps, too.
+static void operations_of_a_long_start_may_be_fragments(void **state) {
+    ask_for_a_loader(*state, 600, 7);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "the start calls the same programs, on the line shown");
+    expect_not_in(pattern->advice, "NumPy");
 }
 
 static void without_steps_operations_are_no_fragments(void **state) {
@@ -544,6 +778,13 @@ static void a_random_operation_between_two_steps_is_no_branch(void **state) {
     explain(*state);
     expect_cause(1, RK_CAUSE_STRUCTURE);
     expect_in(explanation.items[1].advice, "The state of the random numbers");
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void the_position_of_a_slice_is_no_branch(void **state) {
+    explain_two(*state, "torch_batches");
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[1].advice, "the position of a slice");
     assert_false(explanation.hidden_branch.answer);
 }
 
@@ -694,6 +935,33 @@ static void a_called_object_is_not_named(void **state) {
     expect_not_in(pattern->summary, "Net");
 }
 
+// One program for each size of a layer, or one program for the function that makes all layers.
+static void a_function_that_is_called_for_several_sizes_has_a_caller(void **state) {
+    fixture *f = *state;
+    for (unsigned file = 1; file <= 3; file++)
+        ask_for_operations(f, "sized", file, 4);
+    ask(f, "shape", 1);
+    execute(f, 1, 12);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 12);
+    expect_in(pattern->advice, "jax.jit(layer). If it is called for one layer after the other, jit "
+                               "the function around it instead: jax.jit(network).");
+}
+
+static void a_function_that_is_called_for_one_size_is_jitted(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "sized", 1, 12);
+    ask(f, "shape", 1);
+    execute(f, 1, 12);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->advice, "jax.jit(layer)");
+    expect_not_in(pattern->advice, "network");
+}
+
 static void a_model_that_is_called_makes_no_initial_values(void **state) {
     start(*state, "applied_model", 20);
     explain(*state);
@@ -715,6 +983,7 @@ static void one_program_for_repeated_layers_may_take_longer(void **state) {
     ask_for_operations(f, "drawn", 1, 10);
     ask(f, "shape", 1);
     execute(f, 4, 40);
+    steps.steps.first_execution = 10; // the operations ran before
     explain(f);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
     assert_non_null(pattern);
@@ -724,6 +993,19 @@ static void one_program_for_repeated_layers_may_take_longer(void **state) {
     expect_in(pattern->advice, "may take longer");
     expect_in(pattern->advice, "eqx.filter_jit");
     expect_not_in(pattern->advice, "static_argnums"); // of jax.jit
+}
+
+// The operations of a second model come before its own steps.
+static void a_second_model_is_not_before_the_first_step(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "drawn", 1, 10);
+    ask(f, "shape", 1);
+    execute(f, 4, 40);
+    steps.steps.first_execution = 4;
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "10 operations, 6 of them before the first step, are compiled");
 }
 
 // Most of the cost is that of other operations, which one program combines.
@@ -822,14 +1104,18 @@ static void many_late_operations_of_a_line_are_one_finding(void **state) {
     expect_not_in(pattern->advice, "NumPy"); // what a library calculates with is its own choice
 }
 
-// Expects one pattern, fragments with so many members at that line, and returns it.
-static const rk_pattern *expect_only_fragments(size_t members, uint32_t line) {
+// Expects fragments with so many members at that line, and returns them.
+static const rk_pattern *expect_fragments(size_t members, uint32_t line) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
-    assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(pattern->member_count, members);
     assert_int_equal(pattern->line, line);
     return pattern;
+}
+
+static const rk_pattern *expect_only_fragments(size_t members, uint32_t line) {
+    assert_int_equal(explanation.pattern_count, 1);
+    return expect_fragments(members, line);
 }
 
 // The step, then operations of a job: `count` of its file 1, `others` of its file 2.
@@ -860,21 +1146,74 @@ static void late_operations_of_a_call_may_be_on_its_line(void **state) {
                                 "6), and 2 on the line of the call");
 }
 
-// The steps of this line are those of a sampler, which calculates more when they are done.
-static void late_operations_of_a_library_with_steps_cannot_be_jitted(void **state) {
-    fixture *f = *state;
+// The step, then the steps of a sampler, which calculates more when they are done: `ran` is their
+// program, and `running` that of its operations.
+static void step_and_then_a_sampler(fixture *f, const char *ran, const char *running) {
     ask(f, "shape", 1);
-    ask(f, "ran", 1);
-    ask_for_operations(f, "running", 1, 12);
+    ask(f, ran, 1);
+    ask_for_operations(f, running, 1, 12);
     execute(f, 1, 1);
     executed[0].executions = 1000;
     executed[1].executions = 20;
     steps.steps.executions = 1;
     explain(f);
-    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
-    assert_non_null(pattern);
-    assert_int_equal(pattern->line, 11);
+}
+
+static void late_operations_of_a_library_with_steps_cannot_be_jitted(void **state) {
+    step_and_then_a_sampler(*state, "ran", "running");
+    const rk_pattern *pattern = expect_only_fragments(12, 11);
+    expect_in(pattern->summary, ", on one line");
     expect_in(pattern->advice, "The library runs these operations by itself");
+}
+
+// The place is the call of a function of the user, and that function calls the library.
+static void late_operations_below_a_function_with_steps_cannot_be_jitted(void **state) {
+    step_and_then_a_sampler(*state, "sampled", "sampling");
+    const rk_pattern *pattern = expect_only_fragments(12, 12); // sample(4)
+    expect_in(pattern->summary, ", in the call of sample");
+    expect_in(pattern->advice, "The library runs these operations by itself");
+    expect_not_in(pattern->advice, "jax.jit");
+}
+
+// The step, then operations of a job: 11 of one size, one of each of three more sizes, and `others`
+// of another line.
+static void step_and_then_sizes(fixture *f, const char *job, unsigned others) {
+    ask(f, "shape", 1);
+    ask_for_operations(f, job, 1, 11);
+    for (unsigned file = 2; file <= 4; file++)
+        ask_for_operations(f, job, file, 1);
+    ask_for_operations(f, job, 5, others);
+    execute(f, 1, 1);
+    executed[0].executions = 1000;
+    steps.steps.executions = 1;
+    explain(f);
+}
+
+// Line 12 calls the library, which comes back to line 9.
+static void a_line_that_a_library_calls_for_other_sizes_is_the_place(void **state) {
+    step_and_then_sizes(*state, "scored", 0);
+    const rk_pattern *pattern = expect_fragments(11, 9);
+    expect_in(pattern->summary, "11 operations after the first step are compiled one by one, each "
+                                "as a program of its own, on one line");
+    expect_in(pattern->advice, "Operations of this line have another size each time");
+}
+
+static void one_late_operation_of_another_line_does_not_count(void **state) {
+    step_and_then_sizes(*state, "scored", 1);
+    const rk_pattern *pattern = expect_fragments(11, 9);
+    expect_in(pattern->advice, "Operations of this line have another size each time");
+}
+
+static void late_operations_of_two_lines_of_a_library_have_its_call_as_place(void **state) {
+    step_and_then_sizes(*state, "scored", 2);
+    const rk_pattern *pattern = expect_fragments(13, 12); // run(…)
+    expect_not_in(pattern->advice, "another size");
+}
+
+static void a_function_that_the_user_calls_for_other_sizes_is_jitted(void **state) {
+    step_and_then_sizes(*state, "rated", 0);
+    const rk_pattern *pattern = expect_fragments(11, 8); // score(n)
+    expect_in(pattern->advice, "jax.jit(score)");
 }
 
 static void late_operations_of_two_calls_are_one_finding(void **state) {
@@ -1035,12 +1374,23 @@ static void an_upgrade_that_rewrites_operations_counts_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(sizes_of_several_functions_are_no_family),
+        TEST(sizes_that_vary_together_are_one_finding),
+        TEST(operations_with_the_same_sizes_are_one_finding),
+        TEST(iterations_that_wait_for_a_read_are_graphs_that_grow),
+        TEST(equal_numbers_do_not_hide_the_rows),
+        TEST(the_first_steps_of_two_models_are_two),
+        TEST(lengths_of_an_unrolled_loop_are_a_family),
+        TEST(another_change_is_not_taken_for_another_size),
         TEST(sizes_of_one_function_are_a_family),
         TEST(a_smaller_last_batch_is_padded_or_dropped),
+        TEST(a_smaller_batch_for_each_full_one_may_be_the_last),
         TEST(a_small_batch_of_many_steps_is_no_last_batch),
         TEST(a_batch_of_keras_is_not_padded),
         TEST(shapes_that_differ_much_are_not_padded),
-        TEST(parameters_of_another_layer_are_not_padded),
+        TEST(parameters_of_another_layer_have_no_cause),
+        TEST(the_evaluation_of_another_model_has_no_cause),
+        TEST(several_tensors_have_no_cause),
+        TEST(a_number_that_becomes_an_array_is_a_cause),
         TEST(a_size_of_an_earlier_start_is_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(more_random_keys_are_no_counter),
@@ -1057,6 +1407,10 @@ int main(void) {
         TEST(two_scans_outside_of_jit_are_two_functions),
         TEST(a_function_and_its_derivative_are_two_functions),
         TEST(one_function_on_two_lines_has_two_versions),
+        TEST(layers_that_a_library_makes_are_no_family),
+        TEST(two_functions_that_a_library_maps_are_two),
+        TEST(the_steps_of_two_models_are_no_branch),
+        TEST(two_samplers_are_two_functions),
         TEST(inputs_that_grow_are_not_optional),
         TEST(a_sum_that_starts_from_a_number_starts_from_a_tensor),
         TEST(a_committed_array_is_placed_once),
@@ -1066,12 +1420,21 @@ int main(void) {
         TEST(late_operations_of_a_call_name_its_function),
         TEST(late_operations_of_a_call_may_be_on_its_line),
         TEST(late_operations_of_a_library_with_steps_cannot_be_jitted),
+        TEST(late_operations_below_a_function_with_steps_cannot_be_jitted),
+        TEST(a_line_that_a_library_calls_for_other_sizes_is_the_place),
+        TEST(one_late_operation_of_another_line_does_not_count),
+        TEST(late_operations_of_two_lines_of_a_library_have_its_call_as_place),
+        TEST(a_function_that_the_user_calls_for_other_sizes_is_jitted),
         TEST(late_operations_of_two_calls_are_one_finding),
         TEST(late_operations_of_several_lines_are_one_finding),
         TEST(few_late_operations_of_several_lines_are_no_finding),
+        TEST(the_state_of_several_optimizers_needs_no_change),
         TEST(zeros_of_an_epoch_are_a_constant),
         TEST(zeros_that_come_later_are_a_constant),
         TEST(a_special_number_is_no_tensor),
+        TEST(states_of_several_classes_are_of_several_functions),
+        TEST(a_field_that_is_not_always_there_is_a_cause),
+        TEST(two_lines_with_inputs_of_their_own_call_two_functions),
         TEST(two_mapped_functions_are_two_functions),
         TEST(a_package_of_which_nothing_is_known_is_named),
         TEST(a_loss_that_some_steps_keep_is_a_result),
@@ -1081,9 +1444,13 @@ int main(void) {
         TEST(a_mask_is_named_if_an_input_has_that_name),
         TEST(two_graphs_with_two_sets_are_not_one_with_three),
         TEST(keys_that_come_and_go_are_optional),
+        TEST(another_optional_input_is_no_branch),
         TEST(operations_of_each_step_are_fragments),
+        TEST(operations_of_some_steps_are_no_fragments),
+        TEST(operations_of_later_steps_are_no_fragments),
         TEST(operations_of_a_data_loader_are_fragments),
         TEST(operations_of_a_long_start_are_no_fragments),
+        TEST(operations_of_a_long_start_may_be_fragments),
         TEST(without_steps_operations_are_no_fragments),
         TEST(without_steps_graphs_are_no_fragments),
         TEST(lists_of_other_lengths_are_no_start),
@@ -1091,6 +1458,7 @@ int main(void) {
         TEST(the_first_graph_that_grows_is_a_part_of_the_finding),
         TEST(graphs_that_grow_by_a_whole_model_are_one_finding),
         TEST(a_random_operation_between_two_steps_is_no_branch),
+        TEST(the_position_of_a_slice_is_no_branch),
         TEST(an_element_of_a_tensor_is_a_position),
         TEST(a_read_of_another_tensor_is_first),
         TEST(a_read_in_another_step_has_another_shape),
@@ -1101,9 +1469,12 @@ int main(void) {
         TEST(a_start_of_several_calls_is_one_finding),
         TEST(a_function_that_runs_the_steps_is_not_the_place),
         TEST(a_called_object_is_not_named),
+        TEST(a_function_that_is_called_for_several_sizes_has_a_caller),
+        TEST(a_function_that_is_called_for_one_size_is_jitted),
         TEST(a_model_that_is_called_makes_no_initial_values),
         TEST(a_start_without_known_steps_is_before_no_step),
         TEST(one_program_for_repeated_layers_may_take_longer),
+        TEST(a_second_model_is_not_before_the_first_step),
         TEST(few_random_values_do_not_decide),
         TEST(one_program_for_different_layers_saves_a_part),
         TEST(a_process_that_was_killed_has_a_start),

@@ -2,7 +2,7 @@
 #include "run_fixture.h"
 
 static rk_explanation explanation;
-static rk_run_executed executed[2];
+static rk_run_executed executed[3];
 static rk_run_steps steps[2];
 
 static int teardown(void **state) {
@@ -72,6 +72,15 @@ static void a_read_that_cuts_the_step_is_found(void **state) {
     assert_non_null(strstr(explanation.patterns[0].summary, "a step is 2 programs"));
 }
 
+// The function that calculates the number is called for other numbers, too.
+static void the_call_of_a_function_that_calculates_a_number_is_named(void **state) {
+    explain(*state, "torch_helper", 1, 5, 2, 5);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
+    assert_int_equal(explanation.patterns[0].line, 5);
+    assert_non_null(strstr(explanation.patterns[0].summary, "in the call on line 8"));
+}
+
 static void a_program_of_one_number_after_the_step_cuts_nothing(void **state) {
     explain(*state, "torch_read", 2, 5, 1, 5);
     assert_int_equal(explanation.pattern_count, 0);
@@ -83,6 +92,27 @@ static void a_read_now_and_then_is_no_part_of_the_step(void **state) {
 }
 
 // Six steps are one program; after four others, a validation executes more.
+// The sample runs after the last step, and executes its program as often as there are steps.
+static void a_sample_after_some_steps_does_not_hide_a_read(void **state) {
+    fixture *f = *state;
+    prepare(f, "torch_read", 1, 6, 2, 6);
+    rk_run_compile *request = ask(f, "torch_seed", 1);
+    executed[2] = (rk_run_executed){.executions = 6};
+    memcpy(executed[2].key, request->key, sizeof executed[2].key);
+    request->executions = 12;
+    request->has_executions = true;
+    f->run.model.executed_count = 3;
+    f->run.processes[0].counts.executions = 20;
+    steps[0].steps.steps = 5;
+    steps[0].steps.executions = 10;
+    steps[1] =
+        (rk_run_steps){.steps = {.rhythm = 1, .first_execution = 10, .executions = 10, .steps = 1}};
+    f->run.model.step_count = 2;
+    explain_prepared(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
+}
+
 static void a_validation_after_some_steps_is_no_part_of_the_step(void **state) {
     fixture *f = *state;
     prepare(f, "torch_read", 1, 9, 2, 10);
@@ -215,6 +245,16 @@ static void reads_of_two_results_have_no_cause(void **state) {
     expect_no_causes();
 }
 
+static void pieces_of_one_step_have_no_cause(void **state) {
+    explain(*state, "torch_pieces", 1, 5, 2, 5);
+    expect_no_causes();
+}
+
+static void an_input_of_some_steps_is_a_cause(void **state) {
+    explain(*state, "torch_pieces", 1, 5, 2, 4);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "parameters");
+}
+
 // The numbers of requests are those of one process.
 static void a_later_number_of_another_process_is_not_later(void **state) {
     fixture *f = *state;
@@ -234,13 +274,60 @@ static void a_later_number_of_another_process_is_not_later(void **state) {
     assert_true(explanation.items[2].is_startup);
 }
 
+// Makes a run that executes two graphs once each, before its steps.
+static void prepare_start(fixture *f, const char *job, unsigned first, unsigned second) {
+    prepare(f, job, first, 1, second, 1);
+    steps[0].steps.first_execution = 2;
+    steps[0].steps.executions = steps[0].steps.steps = 10;
+    f->run.processes[0].counts.executions = 12;
+}
+
+static void pieces_of_the_start_have_no_cause(void **state) {
+    prepare_start(*state, "torch_drawn", 1, 2);
+    explain_prepared(*state);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "first");
+}
+
+static void a_graph_that_runs_again_is_no_piece_of_the_start(void **state) {
+    prepare_start(*state, "torch_drawn", 1, 2);
+    executed[1].executions = 5;
+    explain_prepared(*state);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "structure");
+}
+
+static void a_graph_beside_one_that_runs_again_is_no_piece_of_the_start(void **state) {
+    prepare_start(*state, "torch_drawn", 1, 2);
+    executed[0].executions = 5;
+    explain_prepared(*state);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "structure");
+}
+
+static void graphs_of_the_first_step_are_no_pieces_of_the_start(void **state) {
+    fixture *f = *state;
+    prepare_start(f, "torch_drawn", 1, 2);
+    steps[0].steps.first_execution = 0;
+    f->run.compiles[1].executions = 0; // in the first step, as the other
+    explain_prepared(f);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "structure");
+}
+
+// They are computed with the first step, which is another graph than that of the later steps.
+static void random_initial_values_have_a_cause(void **state) {
+    prepare_start(*state, "torch_seed", 1, 2);
+    explain_prepared(*state);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "structure");
+    assert_non_null(strstr(explanation.items[1].advice, "Call torch_xla.sync() after the"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_read_that_cuts_the_step_is_found),
+        TEST(the_call_of_a_function_that_calculates_a_number_is_named),
         TEST(a_program_of_one_number_after_the_step_cuts_nothing),
         TEST(a_read_now_and_then_is_no_part_of_the_step),
+        TEST(a_sample_after_some_steps_does_not_hide_a_read),
         TEST(a_validation_after_some_steps_is_no_part_of_the_step),
         TEST(reads_of_a_checkpoint_are_not_of_each_step),
         TEST(a_running_sum_is_no_branch),
@@ -256,6 +343,13 @@ int main(void) {
         TEST(zeros_of_two_shapes_are_no_counter),
         TEST(reads_of_loss_and_accuracy_have_no_cause),
         TEST(reads_of_two_results_have_no_cause),
+        TEST(pieces_of_one_step_have_no_cause),
+        TEST(pieces_of_the_start_have_no_cause),
+        TEST(a_graph_that_runs_again_is_no_piece_of_the_start),
+        TEST(a_graph_beside_one_that_runs_again_is_no_piece_of_the_start),
+        TEST(graphs_of_the_first_step_are_no_pieces_of_the_start),
+        TEST(random_initial_values_have_a_cause),
+        TEST(an_input_of_some_steps_is_a_cause),
         TEST(a_later_number_of_another_process_is_not_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

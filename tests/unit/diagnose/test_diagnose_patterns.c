@@ -56,6 +56,7 @@ static void a_loop_in_several_programs_is_one_finding(void **state) {
     assert_ptr_equal(pattern, &explanation.patterns[explanation.pattern_count - 1]);
     expect_in(pattern->summary, "jit_step (request 2; these blocks were found in 1 more program)");
     expect_in(pattern->summary, " 7 times");
+    assert_int_equal(pattern->line, 8); // the first of the three lines of the loop
     // The seconds are also in those of the programs.
     expect_in(pattern->summary, "a part of the compile times of these programs");
     expect_not_in(pattern->advice, "Pallas");
@@ -79,6 +80,25 @@ static void the_costliest_program_with_the_loop_is_named(void **state) {
     assert_int_equal(pattern->members[2]->blocks.is_minor, true);
     assert_true(pattern->members[2]->blocks.share < 0.33);
     expect_in(pattern->summary, "jit_step (request 2; these blocks were found in 2 more programs)");
+}
+
+static void expect_line_of_loop(fixture *f, unsigned file, uint32_t line) {
+    run_fixture_keep(f, "looped", file, true);
+    (void)run_fixture_ask(&f->run, "looped", file);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_REPEATED_BLOCKS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->line, line);
+}
+
+// The loop has several lines, in a function that the step calls.
+static void the_line_is_the_first_of_the_loop(void **state) {
+    expect_line_of_loop(*state, 1, 12);
+}
+
+// The body of the loop is a function.
+static void the_line_is_the_call_of_the_body(void **state) {
+    expect_line_of_loop(*state, 2, 23);
 }
 
 static void blocks_come_after_cheaper_causes(void **state) {
@@ -359,6 +379,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_loop_in_several_programs_is_one_finding),
         TEST(the_costliest_program_with_the_loop_is_named),
+        TEST(the_line_is_the_first_of_the_loop),
+        TEST(the_line_is_the_call_of_the_body),
         TEST(blocks_come_after_cheaper_causes),
         TEST(blocks_that_are_a_small_part_are_not_reported),
         TEST(the_loops_of_a_library_are_not_reported),

@@ -202,6 +202,25 @@ static void a_curve_that_always_grows_is_never_flat(void **state) {
     assert_false(rk_steps_is_late(&steps, &m.compiles[0]));
 }
 
+static void each_step_of_a_range_has_its_new_programs(void **state) {
+    (void)state;
+    made m;
+    make(&m);
+    range(&m, 1, 0, 6, 3, 6);  // 2 new programs in each of 3 steps
+    range(&m, 1, 6, 8, 4, 3);  // joined: not known in which steps
+    range(&m, 1, 14, 4, 2, 0); // nothing new
+    RK_AUTO(rk_steps) steps = {0};
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    const rk_process_steps *process = rk_steps_longest(&steps);
+    const rk_step_point points[] = {{1, 2}, {2, 4}, {3, 6}, {4, 9}};
+    assert_int_equal(process->point_count, RK_ARRAY_LEN(points));
+    for (size_t i = 0; i < RK_ARRAY_LEN(points); i++) {
+        assert_int_equal(process->curve[i].step, points[i].step);
+        assert_int_equal(process->curve[i].programs, points[i].programs);
+    }
+    assert_int_equal(process->last_new, 4);
+}
+
 static void loads_and_aot_compilations_are_not_late(void **state) {
     (void)state;
     made m;
@@ -271,6 +290,7 @@ int main(void) {
         cmocka_unit_test(programs_after_the_last_step_are_in_the_curve),
         cmocka_unit_test(marks_count_more_than_that),
         cmocka_unit_test(a_curve_that_always_grows_is_never_flat),
+        cmocka_unit_test(each_step_of_a_range_has_its_new_programs),
         cmocka_unit_test(loads_and_aot_compilations_are_not_late),
         cmocka_unit_test(without_steps_nothing_is_said),
         cmocka_unit_test(every_allocation_may_fail),

@@ -148,11 +148,16 @@ static void the_end_says_why_strict_mode_never_began(void **state) {
     expect_end(steps, some, ": 7 of 20 steps;", "fewer steps");
     expect_end(steps, none, "the steps of this process are not known", "rekindle.step()");
     expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, none, "not known", "rekindle.step()");
-    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, some, "0 of 20 steps in a row", "N steps");
+    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, some, "at most 0 steps and 0.0 s;", "N steps");
     const rk_steps_state flat = {
         .steps = 50, .compiles = 3, .flat_steps = 47, .since_growth_ns = 1500000000};
-    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, flat, "nothing new for only 1 of 3 s",
+    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, flat,
+               "it needs 20 steps in a row and 3 s without a new program; the longest such time "
+               "was 1.5 s;",
                "N steps");
+    const rk_steps_state few = {
+        .steps = 50, .compiles = 3, .flat_steps = 15, .since_growth_ns = 5700000000};
+    expect_end((rk_warmup){.kind = RK_WARMUP_AUTO}, few, "there were at most 15 steps;", "N steps");
     expect_end(compiles, some, "3 of 9 compilations", "fewer compilations");
     expect_end(mark, some, "did not call rekindle.mark_warm()", "rekindle.mark_warm()");
     expect_end(seconds, some, "0 of 60 s", "fewer seconds");

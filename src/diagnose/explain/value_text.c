@@ -1,0 +1,214 @@
+// What a finding about the values of one place says.
+#include <stdlib.h>
+
+#include "diagnose/explain/operations_internal.h"
+#include "diagnose/explain/value_place_internal.h"
+#include "diagnose/explain/values_internal.h"
+#include "diagnose/shapes/dims_internal.h"
+
+static void write_values(const rk_values *list, bool sizes, size_t axis, rk_buf *out) {
+    for (size_t i = 0; i < list->shown_count; i++) {
+        rk_dims d;
+        rk_buf_add_text(out, i ? ", " : "");
+        if (sizes && rk_parse_dims(list->shown[i], &d) && axis < d.count)
+            rk_buf_add_format(out, "%lld", d.sizes[axis]);
+        else
+            rk_buf_add_text(out, list->shown[i]);
+    }
+    if (list->count > RK_VALUES_SHOWN)
+        rk_buf_add_format(out, ", … (%zu values)", list->count);
+}
+
+// Returns the advice that most of the members have: the others may differ in more than the value.
+static const char *usual_advice(const rk_members *members) {
+    enum { MEMBERS_MAX = 64 };
+    size_t count = members->count < MEMBERS_MAX ? members->count : MEMBERS_MAX, most = 0;
+    const char *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        for (size_t k = 0; k < count; k++)
+            same += rk_same_text(members->items[i]->advice, members->items[k]->advice);
+        if (same > most) {
+            most = same;
+            best = members->items[i]->advice;
+        }
+    }
+    return best ? best : "";
+}
+
+// Operations outside of any jitted function, one for each size: there is no function to pad for.
+static void advise_on_operations(size_t sizes, rk_buf *text) {
+    enum { FEW_SIZES = 4 };
+    if (sizes <= FEW_SIZES)
+        rk_buf_add_text(text, "If these are the sizes of fixed sets of data, such as those for "
+                              "training, validation and test, there is nothing to fix: each "
+                              "program is compiled once and stored. Otherwise calculate");
+    else
+        rk_buf_add_text(text, "Calculate");
+    rk_buf_add_text(text,
+                    " with NumPy on the host (jax.device_get), which compiles nothing, or pad to "
+                    "one size and mask the padding. If a mask selects the elements (x[mask]), use "
+                    "it as a weight instead (jnp.where). Outside of any jitted function each "
+                    "operation is a program of its own.");
+}
+
+bool rk_values_are_of_operations(const rk_members *members) {
+    return members->items[0]->is_eager && members->items[0]->cause == RK_CAUSE_SHAPE;
+}
+
+// Appends the names of the operations: "jit__mean, jit__argmax and 4 more". Returns how many there
+// are.
+static size_t add_names(const rk_members *members, rk_buf *out) {
+    enum { SHOWN = 3, NAMES_MAX = 32 };
+    const rk_explained *names[NAMES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        size_t at = 0;
+        while (at < count && !rk_explained_share_name(members->items[i], names[at]))
+            at++;
+        if (at == count && count < NAMES_MAX)
+            names[count++] = members->items[i];
+    }
+    for (size_t i = 0; i < count && i < SHOWN; i++)
+        rk_buf_add_format(out, "%s%s",
+                          i == 0                           ? ""
+                          : i + 1 < count || count > SHOWN ? ", "
+                                                           : " and ",
+                          rk_explained_name(names[i]));
+    if (count > SHOWN)
+        rk_buf_add_format(out, " and %zu more", count - SHOWN);
+    return count;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+// Appends the lines of the first file that call the operations: "; lines 241, 243 and 255".
+static void add_lines(const rk_members *members, rk_buf *out) {
+    enum { LINES_MAX = 6 };
+    const rk_difference *first = rk_explained_head(members->items[0]);
+    uint32_t lines[LINES_MAX];
+    size_t count = 0;
+    bool more = false;
+    for (size_t i = 0; i < members->count && first->file; i++) {
+        const rk_difference *d = rk_explained_head(members->items[i]);
+        size_t at = 0;
+        while (at < count && lines[at] != d->line)
+            at++;
+        if (at < count || !rk_same_text(d->file, first->file))
+            continue;
+        more |= count == LINES_MAX;
+        if (count < LINES_MAX)
+            lines[count++] = d->line;
+    }
+    qsort(lines, count, sizeof *lines, by_number);
+    for (size_t i = 0; i < count && count > 1; i++)
+        rk_buf_add_format(out, "%s%u",
+                          !i                      ? "; lines "
+                          : i + 1 < count || more ? ", "
+                                                  : " and ",
+                          lines[i]);
+    if (more)
+        rk_buf_add_text(out, " and others");
+}
+
+// The package that calls the operations; empty: the user's own lines do.
+static rk_span package_of(const rk_members *members) {
+    const char *file = members->items[0]->program->sketch.call.file;
+    return rk_source_package(rk_span_text(file ? file : ""));
+}
+
+static void describe_operations(const rk_members *members, const rk_values *list, size_t axis,
+                                rk_pattern_text *text) {
+    size_t count = add_names(members, &text->summary);
+    const rk_difference *head = rk_explained_head(members->items[0]);
+    if (count == 1 && head->attribute)
+        rk_buf_add_format(&text->summary, " (%s)", head->attribute);
+    rk_buf_add_format(&text->summary, " took %zu sizes along axis %zu: ", list->count, axis);
+    write_values(list, true, axis, &text->summary);
+    rk_buf_add_text(&text->summary, "; each has a program of its own");
+    add_lines(members, &text->summary);
+    rk_span package = package_of(members);
+    if (package.len)
+        rk_buf_add_format(&text->advice,
+                          "The package %.*s calls these operations outside of any jitted function. "
+                          "Your source can only change what it passes to the package.",
+                          (int)package.len, (const char *)package.data);
+    else
+        advise_on_operations(list->count, &text->advice);
+}
+
+// Appends the other inputs of the members whose sizes differ, if there are any, and returns whether
+// there are.
+static bool adds_other_inputs(const rk_members *members, rk_buf *out) {
+    enum { SHOWN = 3 };
+    const char *names[SHOWN];
+    size_t count = 0;
+    const rk_difference *value = rk_value_difference(members->items[0]);
+    for (size_t i = 0; i < members->count; i++) {
+        const rk_differences *list = &members->items[i]->differences;
+        for (size_t k = 0; k < list->cause_count && count < SHOWN; k++) {
+            const rk_difference *d = &list->items[k];
+            size_t at = 0;
+            if (d->kind != RK_DIFFERENCE_SHAPE || !d->attribute || !rk_is_of_input(d) ||
+                rk_same_text(d->attribute, value->attribute))
+                continue;
+            while (at < count && strcmp(names[at], d->attribute) != 0)
+                at++;
+            if (at == count)
+                names[count++] = d->attribute;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        rk_buf_add_format(out, "%s%s", i ? ", " : ". Other sizes are those of ", names[i]);
+    return count > 0;
+}
+
+// Returns whether all members differ along one axis at the place of the first member's value.
+static bool are_of_axis(const rk_members *members, size_t *out_axis) {
+    const rk_difference *value = rk_value_difference(members->items[0]);
+    size_t axis;
+    *out_axis = 0;
+    if (!rk_only_axis(value->before, value->after, out_axis))
+        return false;
+    for (size_t i = 1; i < members->count; i++) {
+        const rk_difference *d = rk_value_at(members->items[i], value);
+        if (d && !rk_only_axis(d->before, d->after, &axis))
+            return false;
+    }
+    return true;
+}
+
+void rk_values_describe(const rk_members *members, const rk_values *list, rk_pattern_text *text) {
+    const rk_explained *first = members->items[0];
+    const rk_difference *value = rk_value_difference(first);
+    size_t axis;
+    bool sizes = are_of_axis(members, &axis), is_shape = first->cause == RK_CAUSE_SHAPE;
+    if (rk_values_are_of_operations(members)) {
+        describe_operations(members, list, axis, text);
+        return;
+    }
+    if (is_shape)
+        rk_buf_add_format(&text->summary, "%s of %s took %zu ",
+                          value->attribute ? value->attribute : "an input",
+                          rk_explained_name(first), list->count);
+    if (is_shape && sizes)
+        rk_buf_add_format(&text->summary, "sizes along axis %zu: ", axis);
+    else if (is_shape)
+        rk_buf_add_text(&text->summary, "shapes: ");
+    else
+        rk_buf_add_format(&text->summary,
+                          "a number in %s took %zu values: ", rk_explained_name(first),
+                          list->count);
+    write_values(list, sizes, axis, &text->summary);
+    rk_buf_add_format(&text->summary, "; each has a program of its own");
+    if (is_shape && adds_other_inputs(members, &text->summary))
+        rk_buf_add_text(&text->advice, "Several inputs have other sizes: what follows is meant for "
+                                       "each of them. ");
+    if (is_shape && sizes)
+        rk_advise_on_sizes(rk_explained_is_torch(first), list->count, &text->advice);
+    else
+        rk_buf_add_text(&text->advice, usual_advice(members));
+}

@@ -1,0 +1,21 @@
+// Values that one place takes one after another, as patterns_values.c finds them. Inside
+// src/diagnose only.
+#pragma once
+
+#include "diagnose/explain/advice_internal.h"
+#include "diagnose/explain/pattern_internal.h"
+
+enum { RK_VALUES_SHOWN = 8 };
+
+// The distinct values of a group.
+typedef struct rk_values {
+    const char *shown[RK_VALUES_SHOWN]; // the first ones, in order of appearance; borrowed
+    size_t shown_count, count;
+} rk_values;
+
+// Returns whether the values are the sizes of operations outside of any jitted function.
+RK_HIDDEN bool rk_values_are_of_operations(const rk_members *members);
+
+// Writes the text of a finding. There must be at least one member.
+RK_HIDDEN void rk_values_describe(const rk_members *members, const rk_values *list,
+                                  rk_pattern_text *text);
