@@ -91,6 +91,26 @@ static void add_operands(const char *directory, const rk_run_names *names, const
     rk_run_names_refer(names, run->run, out);
 }
 
+static bool has_compiled(const rk_run_model *run) {
+    for (size_t i = 0; i < run->compile_count; i++)
+        if (run->compiles[i].compiled)
+            return true;
+    return false;
+}
+
+// Appends the name of the last start of the same script that compiled something; nothing if there
+// is none.
+static void add_compiled(const char *directory, const rk_run_names *names, const earlier *before,
+                         const rk_run_model *run, rk_buf *out) {
+    for (size_t i = before->count; i > 0; i--) {
+        const rk_run_model *other = &before->models[i - 1];
+        if (has_compiled(other) && are_starts_of_one(directory, other, run)) {
+            rk_run_names_refer(names, other->run, out);
+            return;
+        }
+    }
+}
+
 static void give(const rk_explanation *explanation, const rk_explain_how *how, bool json) {
     if (json)
         rk_out_print(rk_explain_view_json(explanation, how));
@@ -110,11 +130,14 @@ static rk_err *explain(const rk_settings *settings, const char *run_prefix, rk_e
     RK_AUTO(rk_explanation) explanation = {0};
     RK_AUTO(rk_run_names) names = {0};
     RK_AUTO(rk_buf) operands = {0};
+    RK_AUTO(rk_buf) compiled = {0};
     RK_TRY(rk_run_names_collect(directory, &names));
     RK_TRY(rk_run_load(directory, run, &model));
     RK_TRY(load_earlier(directory, &names, run, &before));
     add_operands(directory, &names, &before, &model, &operands);
+    add_compiled(directory, &names, &before, &model, &compiled);
     how->compare = operands.len ? rk_need_text(&operands) : NULL;
+    how->compiled = compiled.len ? rk_need_text(&compiled) : NULL;
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (store)
         RK_TRY(load_corpus(store, &corpus));

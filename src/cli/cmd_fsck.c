@@ -63,9 +63,9 @@ static void print_text(const request *r, const rk_fsck_report *report, bool dama
         found += report->found[kind];
         repaired += report->repaired[kind];
     }
-    (void)printf("%schecked %s entr%s, %s: %s%s", rk_style(RK_STYLE_BOLD, stdout),
-                 rk_text_count(report->entries).text, report->entries == 1 ? "y" : "ies",
-                 rk_text_bytes(report->bytes).text,
+    (void)printf("%schecked %s file%s (executables and programs), %s: %s%s",
+                 rk_style(RK_STYLE_BOLD, stdout), rk_text_count(report->entries).text,
+                 rk_text_plural(report->entries), rk_text_bytes(report->bytes).text,
                  damage  ? "there is damage"
                  : found ? "no damage to entries"
                          : "no damage",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/entries.h"
 #include "cli/fail.h"
 #include "cli/gc_select.h"
 #include "cli/out.h"
@@ -16,6 +17,7 @@ typedef struct request {
     bool json, dry_run;
     const char *max_size, *older_than, *name_space;
     json_t *removed; // owned
+    rk_store *store; // borrowed; NULL: there is no store yet
     rk_progress progress;
 } request;
 
@@ -112,18 +114,33 @@ static uint64_t nanoseconds(const json_t *one, const char *name) {
     return value > 0 ? (uint64_t)(value * 1e9) : 0;
 }
 
-static void add_removal(rk_table *table, const json_t *one) {
+// The name of the program of an entry that a dry run would remove; NULL: none. Owned: rk_free.
+static char *name_of_program(const request *r, const char *what, const char *key) {
+    char *name = NULL;
+    uint64_t compile_ns;
+    bool is_executable = strcmp(what, "executable") == 0;
+    rk_kept kept = {.has_executable = is_executable, .has_program = !is_executable};
+    if (!key || strlen(key) >= sizeof kept.hex)
+        return NULL;
+    memcpy(kept.hex, key, strlen(key) + 1);
+    rk_err_drop(rk_kept_read_name(r->store, &kept, &name, &compile_ns), "the key is shown");
+    return name;
+}
+
+static void add_removal(rk_table *table, const request *r, const json_t *one) {
     enum { KEY_DIGITS = 12 };
     const char *what = json_string_value(json_object_get(one, "what"));
-    const char *name = json_string_value(json_object_get(one, "name"));
+    const char *which = json_string_value(json_object_get(one, "name"));
     bool is_entry = strcmp(what, "executable") == 0 || strcmp(what, "program") == 0;
+    rk_autofree char *name = is_entry ? name_of_program(r, what, which) : NULL;
     uint64_t compile_ns = nanoseconds(one, "compile_seconds");
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
     rk_buf_add_format(&text, "  %s", what);
     rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
     rk_buf_clear(&text);
-    rk_buf_add_format(&text, "%.*s", is_entry ? KEY_DIGITS : INT_MAX, name ? name : "");
+    rk_buf_add_format(&text, "%.*s", is_entry ? KEY_DIGITS : INT_MAX, which ? which : "");
     rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
+    rk_table_add(table, RK_STYLE_NONE, name ? name : "");
     rk_table_add(table, RK_STYLE_NONE,
                  rk_text_bytes((uint64_t)json_integer_value(json_object_get(one, "bytes"))).text);
     rk_table_add(table, RK_STYLE_NONE, compile_ns ? rk_text_seconds(compile_ns).text : "");
@@ -134,7 +151,8 @@ static void add_removal(rk_table *table, const json_t *one) {
 static void print_removals(const request *r) {
     enum { OTHER_LINES = 12 };
     static const rk_table_column columns[] = {{.title = "  WHAT"},
-                                              {.title = "NAME", .least = 12},
+                                              {.title = "KEY", .least = 12, .middle = true},
+                                              {.title = "NAME", .least = 10, .middle = true},
                                               {.title = "SIZE", .right = true},
                                               {.title = "COMPILED IN", .right = true},
                                               {.title = "USED", .right = true}};
@@ -144,7 +162,7 @@ static void print_removals(const request *r) {
     if (count == 0)
         return;
     for (size_t i = 0; i < count && i < most; i++)
-        add_removal(&table, json_array_get(r->removed, i));
+        add_removal(&table, r, json_array_get(r->removed, i));
     (void)putchar('\n');
     rk_table_print(&table, rk_term_columns(stdout), stdout);
     if (count > most)
@@ -187,6 +205,7 @@ static rk_err *collect(request *r, const rk_settings *settings, int *out_status)
         options.max_bytes = UINT64_MAX;
     rk_gc_report report = {0};
     RK_TRY(rk_place_open_store(settings, r->dry_run, &store));
+    r->store = store;
     r->progress = rk_progress_start("visiting folders");
     rk_err *err = store ? rk_store_gc(store, &options, &report) : NULL;
     rk_progress_end(&r->progress);

@@ -167,7 +167,7 @@ static void print_sum(const row_list *rows, size_t shown, const char *first) {
 static void print_text(const row_list *rows, size_t most, const char *first) {
     static const rk_table_column columns[] = {
         {.title = "KEY"},
-        {.title = "NAME", .least = 10},
+        {.title = "NAME", .least = 12, .middle = true},
         {.title = "COMPILED IN", .right = true},
         {.title = "SIZE", .right = true},
         {.title = "AGE", .right = true},

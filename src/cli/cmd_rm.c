@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,18 +32,25 @@ typedef struct removal {
     bool count_keys; // `count` counts entries, not only files in quarantine/
 } removal;
 
-static void count_one(removal *r, const char *key, const char *name, uint64_t bytes) {
+// `name`: of the program, for the text; NULL: none.
+static void count_one(removal *r, const char *kind, const char *which, const char *name,
+                      uint64_t bytes) {
     json_t *one = rk_out_object();
-    rk_out_set(one, key, rk_out_string(name));
+    rk_out_set(one, kind, rk_out_string(which));
+    if (!r->json)
+        rk_out_set(one, "name", rk_out_string(name));
     rk_out_set(one, "bytes", rk_out_uint(bytes));
     rk_out_append(r->list, one);
     r->count++;
-    r->count_keys = r->count_keys || strcmp(key, "key") == 0;
+    r->count_keys = r->count_keys || strcmp(kind, "key") == 0;
     r->bytes += bytes;
 }
 
 static rk_err *remove_key(removal *r, const rk_kept *kept) {
-    uint64_t bytes = kept->executable_bytes + kept->program_bytes;
+    uint64_t bytes = kept->executable_bytes + kept->program_bytes, compile_ns;
+    rk_autofree char *name = NULL;
+    if (!r->json)
+        rk_err_drop(rk_kept_read_name(r->store, kept, &name, &compile_ns), "the key is shown");
     if (!r->dry_run) {
         rk_err *err = rk_store_remove(r->store, kept->hex, &bytes);
         if (rk_err_code(err) == RK_NOT_FOUND) {
@@ -52,7 +60,7 @@ static rk_err *remove_key(removal *r, const rk_kept *kept) {
         if (err)
             return err;
     }
-    count_one(r, "key", kept->hex, bytes);
+    count_one(r, "key", kept->hex, name, bytes);
     return NULL;
 }
 
@@ -126,7 +134,7 @@ static rk_err *remove_file(void *context, const char *name) {
         return NULL;
     }
     RK_TRY(err);
-    count_one(r, "file", name, bytes);
+    count_one(r, "file", name, NULL, bytes);
     return NULL;
 }
 
@@ -140,22 +148,28 @@ static rk_err *remove_quarantine(removal *r) {
     return NULL;
 }
 
+static void add_removed(rk_table *table, const json_t *one) {
+    enum { KEY_DIGITS = 12 };
+    const char *key = json_string_value(json_object_get(one, "key"));
+    const char *file = json_string_value(json_object_get(one, "file"));
+    const char *name = json_string_value(json_object_get(one, "name"));
+    uint64_t bytes = (uint64_t)json_integer_value(json_object_get(one, "bytes"));
+    RK_AUTO(rk_buf) which = RK_BUF_INIT(0);
+    rk_buf_add_format(&which, "  %.*s", key ? KEY_DIGITS : INT_MAX, key ? key : file);
+    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&which));
+    rk_table_add(table, RK_STYLE_NONE, name ? name : "");
+    rk_table_add(table, RK_STYLE_NONE, rk_text_bytes(bytes).text);
+}
+
 static void print_list(const removal *r) {
     enum { OTHER_LINES = 3 };
-    static const rk_table_column columns[] = {{.title = ""}, {.title = "", .right = true}};
+    static const rk_table_column columns[] = {
+        {.title = ""}, {.title = "", .least = 12, .middle = true}, {.title = "", .right = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     size_t lines = rk_term_two_screens(stdout), count = json_array_size(r->list);
     size_t most = lines == SIZE_MAX ? lines : lines - OTHER_LINES;
-    for (size_t i = 0; i < count && i < most; i++) {
-        const json_t *one = json_array_get(r->list, i), *key = json_object_get(one, "key");
-        RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
-        rk_buf_add_format(&name, "  %s",
-                          json_string_value(key ? key : json_object_get(one, "file")));
-        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
-        rk_table_add(
-            &table, RK_STYLE_NONE,
-            rk_text_bytes((uint64_t)json_integer_value(json_object_get(one, "bytes"))).text);
-    }
+    for (size_t i = 0; i < count && i < most; i++)
+        add_removed(&table, json_array_get(r->list, i));
     rk_table_print(&table, rk_term_columns(stdout), stdout);
     if (count > most)
         (void)printf("  and %zu more: --json lists all\n", count - most);

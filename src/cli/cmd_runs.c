@@ -76,12 +76,23 @@ static void add_command(const view *v, const rk_run_model *model, rk_buf *out) {
     rk_buf_add_text(out, text[fit] ? rk_term_ellipsis() : "");
 }
 
+static void add_state(rk_table *table, const rk_run_model *model) {
+    rk_run_state state = rk_run_state_of(model);
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    bool failed = rk_run_has_failed(model);
+    if (failed)
+        rk_buf_add_format(&text, "exit %u", model->command.exit_status);
+    else
+        rk_buf_add_text(&text, rk_run_state_text(state));
+    rk_table_add(table, failed || state == RK_RUN_CUT_SHORT ? RK_STYLE_NOTICE : RK_STYLE_NONE,
+                 rk_need_text(&text));
+}
+
 static void add_row(rk_table *table, const view *v, size_t index, const rk_run_summary *summary) {
     const rk_run_model *model = &summary->run;
     const rk_run_totals *totals = &summary->totals;
     RK_AUTO(rk_buf) command = RK_BUF_INIT(0);
     uint64_t now = rk_realtime_ns();
-    rk_run_state state = rk_run_state_of(model);
     add_name(table, v, model->run, v->names.count - index);
     add_command(v, model, &command);
     rk_table_add(table, RK_STYLE_BOLD, rk_need_text(&command));
@@ -97,8 +108,7 @@ static void add_row(rk_table *table, const view *v, size_t index, const rk_run_s
                  rk_text_count(totals->hits).text);
     rk_table_add(table, totals->compiled > 0 ? RK_STYLE_NOTICE : RK_STYLE_NONE,
                  rk_text_count(totals->compiled).text);
-    rk_table_add(table, state == RK_RUN_CUT_SHORT ? RK_STYLE_NOTICE : RK_STYLE_NONE,
-                 rk_run_state_text(state));
+    add_state(table, model);
     if (!v->on_terminal)
         rk_table_add(table, RK_STYLE_NONE, model->job);
 }
@@ -235,7 +245,8 @@ static const rk_opt_usage usage = {
     .verb = "runs",
     .summary = "Lists the runs, newest last: what ran, how long it took, and how many programs it "
                "loaded and compiled.",
-    .details = "Cut short: a signal killed the command, or it crashed. Not known: a process left "
+    .details = "Exit N: the command ended with this status, as after an error. Cut short: a signal "
+               "killed the command, or it crashed. Not known: a process left "
                "without the usual clean-up (os._exit, or killed), and `rekindle run` was not "
                "there to see why.\n",
     .options = options,

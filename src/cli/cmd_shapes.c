@@ -27,8 +27,8 @@ static json_t *family_json(const rk_shapes_advice *a) {
     rk_seen_print_name(rk_shapes_member(a, 0), &text);
     rk_out_set(object, "name", rk_out_text(rk_buf_span(&text)));
     rk_out_set(object, "place",
-               a->call.place.len > 0 ? rk_out_text(rk_buf_span(&a->call.place))
-                                     : rk_out_string(NULL));
+               a->call.place.len > 0 && !a->call.is_line ? rk_out_text(rk_buf_span(&a->call.place))
+                                                         : rk_out_string(NULL));
     rk_buf_clear(&text);
     rk_shapes_add_parameters(a, NULL, &text);
     rk_out_set(object, "parameters", rk_out_text(rk_buf_span(&text)));

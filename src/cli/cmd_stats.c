@@ -91,9 +91,20 @@ static size_t count_unended(const rk_run_model *run) {
     return count;
 }
 
+// Appends how many executions of a run with one process belong to no complete step, such as those
+// of the initialization and of an evaluation.
+static void add_outside(const rk_run_model *run, const rk_steps *steps,
+                        const rk_journal_counts *counts, rk_buf *out) {
+    const rk_process_steps *process = steps ? rk_steps_longest(steps) : NULL;
+    if (!process || run->process_count != 1 || counts->executions <= process->sums.executions)
+        return;
+    rk_buf_add_format(out, "%s of them outside of the steps",
+                      rk_text_count(counts->executions - process->sums.executions).text);
+}
+
 // A process writes how much it executed and transferred when it ends. `run`: NULL for the totals of
 // several runs.
-static void add_executions(rk_table *table, const rk_run_model *run,
+static void add_executions(rk_table *table, const rk_run_model *run, const rk_steps *steps,
                            const rk_journal_counts *counts) {
     size_t unended = run ? count_unended(run) : 0;
     RK_AUTO(rk_buf) note = RK_BUF_INIT(0);
@@ -105,6 +116,8 @@ static void add_executions(rk_table *table, const rk_run_model *run,
     if (unended > 0)
         rk_buf_add_format(&note, "without %zu process%s whose end was not recorded", unended,
                           unended == 1 ? "" : "es");
+    else if (run)
+        add_outside(run, steps, counts, &note);
     add_count(table, "executions", counts->executions, RK_STYLE_NONE, rk_need_text(&note));
     add_transfer(table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
     add_transfer(table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
@@ -162,7 +175,7 @@ static void print_counters(const rk_run_model *run, const rk_run_totals *totals,
         add(&table, "verifying time", rk_text_seconds(totals->verify_ns).text, RK_STYLE_NONE, "");
     add(&table, "saved", rk_text_seconds(totals->saved_ns).text,
         totals->saved_ns > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE, "");
-    add_executions(&table, run, counts);
+    add_executions(&table, run, steps, counts);
     if (steps)
         add_steps(&table, steps, counts->executions);
     rk_table_print(&table, rk_term_columns(stdout), stdout);
@@ -230,6 +243,8 @@ static void add_end(const rk_run_model *model, rk_buf *out) {
     size_t unknown = rk_run_count_unknown_ends(model);
     if (state != RK_RUN_NOT_KNOWN)
         rk_buf_add_text(out, rk_run_state_text(state));
+    if (rk_run_has_failed(model))
+        rk_buf_add_format(out, " with status %u", model->command.exit_status);
     if (rk_run_count_incomplete(model) > 0)
         rk_buf_add_format(out, "%sa write to its journal failed; later events are not known",
                           state == RK_RUN_NOT_KNOWN ? "" : "; ");

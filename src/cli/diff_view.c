@@ -75,9 +75,31 @@ static void write_shardings(const rk_difference *d, rk_buf *out) {
     write_sharding_words(d->after, out);
 }
 
+// If `text` is a list of equal items ("true,true,true"), returns how many; else 0.
+static size_t count_equal_items(const char *text) {
+    size_t len = strcspn(text, ","), count = 1;
+    for (const char *at = text + len; *at; at += len + 1, count++)
+        if (strncmp(at + 1, text, len) != 0 || (at[len + 1] != ',' && at[len + 1]))
+            return 0;
+    return len ? count : 0;
+}
+
+// Appends the value of an option, flag or variable. A long list of equal items is counted.
+static void write_value(const char *text, rk_buf *out) {
+    enum { ITEMS_MIN = 4 };
+    size_t count = text ? count_equal_items(text) : 0;
+    if (text && strlen(text) == RK_DIGEST_HEX_CHARS &&
+        strspn(text, "0123456789abcdef") == RK_DIGEST_HEX_CHARS)
+        rk_buf_add_format(out, "a long value (digest %.12s)", text);
+    else if (count >= ITEMS_MIN)
+        rk_buf_add_format(out, "%.*s (%zu times)", (int)strcspn(text, ","), text, count);
+    else
+        rk_buf_add_text(out, or_none(text));
+}
+
 static void write_plain(const rk_difference *d, rk_buf *out) {
     const char *attribute = d->attribute ? d->attribute : "";
-    bool is_input = d->op && strcmp(d->op, "parameter") == 0;
+    bool is_input = rk_is_of_input(d);
     switch (d->kind) {
     case RK_DIFFERENCE_PARAMETER_ADDED:
     case RK_DIFFERENCE_PARAMETER_REMOVED:
@@ -121,7 +143,10 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
         write_shardings(d, out);
         return;
     }
-    rk_buf_add_format(out, ": %s → %s", or_none(d->before), or_none(d->after));
+    rk_buf_add_text(out, ": ");
+    write_value(d->before, out);
+    rk_buf_add_text(out, " → ");
+    write_value(d->after, out);
 }
 
 void rk_diff_view_write(const rk_difference *difference, rk_buf *out) {

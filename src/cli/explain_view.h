@@ -10,6 +10,9 @@ typedef struct rk_explain_how {
     // The operands of `rekindle diff` that compare the run with the previous start of the same
     // script; NULL: there is none.
     const char *compare;
+    // Names the last start of the same script that compiled something, before this run; NULL: there
+    // is none.
+    const char *compiled;
 } rk_explain_how;
 
 // Prints text for people. On a terminal, prints at most two screens, with the costliest findings,

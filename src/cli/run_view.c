@@ -31,6 +31,11 @@ const char *rk_run_state_text(rk_run_state state) {
     return texts[state];
 }
 
+bool rk_run_has_failed(const rk_run_model *model) {
+    return rk_run_state_of(model) == RK_RUN_ENDED && model->command.known &&
+           !model->command.signal_number && model->command.exit_status != 0;
+}
+
 uint64_t rk_run_duration_ns(const rk_run_model *model) {
     return model->last_ns > model->start_ns ? model->last_ns - model->start_ns : 0;
 }

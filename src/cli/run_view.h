@@ -16,6 +16,8 @@ typedef enum rk_run_state {
 // Returns the state of a run. Looks for living processes on this host if a journal has no end.
 rk_run_state rk_run_state_of(const rk_run_model *model);
 const char *rk_run_state_text(rk_run_state state); // "ended", "running", …; static
+// True if the run ended by itself, and its command returned a status other than 0.
+bool rk_run_has_failed(const rk_run_model *model);
 
 // From the first start to the last event; 0 if unknown.
 uint64_t rk_run_duration_ns(const rk_run_model *model);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/fail.h"
 #include "cli/text.h"
@@ -70,6 +71,17 @@ void rk_shapes_add_parameters(const rk_shapes_advice *advice, const char *mark, 
     rk_free(symbols);
 }
 
+// Appends the dimensions that rise with n, but do not follow from it: "17..25"; nothing if there
+// are none.
+static void add_ranges(const rk_shapes_advice *advice, rk_buf *out) {
+    for (size_t i = 0; i < advice->family->along_count; i++) {
+        rk_parameters_symbol symbol;
+        name_dimension(advice, advice->family->along[i], "", &symbol);
+        if (strstr(symbol.text, ".."))
+            rk_buf_add_format(out, "%s%s", out->len ? ", " : "", symbol.text);
+    }
+}
+
 bool rk_shapes_is_worth_it(const rk_shapes_advice *advice) {
     return advice->plans[advice->chosen].count < advice->family->member_count;
 }
@@ -96,8 +108,13 @@ void rk_shapes_add_recommendation(const rk_shapes_advice *advice, rk_buf *out) {
                           sizes);
         return;
     }
+    RK_AUTO(rk_buf) ranges = RK_BUF_INIT(0);
+    add_ranges(advice, &ranges);
     rk_buf_add_text(out, "Pad n to ");
     rk_shapes_add_bounds(plan, " or ", out);
+    if (ranges.len)
+        rk_buf_add_format(out, ", and the other sizes (%s) to their largest%s",
+                          rk_need_text(&ranges), plan->count > 1 ? " in each bucket" : "");
     rk_buf_add_format(out,
                       ": then %zu program%s compiled instead of %zu, a start with an empty store "
                       "takes %s less, and ",

@@ -89,9 +89,13 @@ static rk_err *read_kept(rk_store *store, rk_seen *seen, bool *out_read) {
 
 static rk_err *judge_call(const rk_program_index *index, rk_seen_call *out) {
     __attribute__((cleanup(rk_sketch_cleanup))) rk_sketch sketch = {0};
-    if (index->call.line > 0)
-        rk_source_write(&index->call, &out->place);
     RK_TRY(rk_sketch_make(index, &sketch));
+    rk_source place = rk_sketch_source(rk_sketch_place(&sketch));
+    out->is_line = !index->call.line;
+    if (index->call.line > 0)
+        place = index->call;
+    if (place.line > 0)
+        rk_source_write(&place, &out->place);
     out->is_eager = rk_sketch_is_eager(&sketch);
     return NULL;
 }

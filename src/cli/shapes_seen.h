@@ -31,6 +31,7 @@ RK_NODISCARD rk_err *rk_seen_collect(rk_store *store, const rk_run_model *model,
 // Where a program is called.
 typedef struct rk_seen_call {
     rk_buf place;  // owned; "train.py:12"; empty if unknown
+    bool is_line;  // no call is known: `place` is the line with the most operations
     bool is_eager; // the call is an operation of the framework, outside of any compiled function
 } rk_seen_call;
 // `*out` must be zeroed; it is owned by the caller.

@@ -53,7 +53,7 @@ static void add_inputs(const rk_shapes_advice *a, rk_buf *out) {
 static void add_sizes(const rk_shapes_advice *a, rk_buf *out) {
     enum { SIZES_SHOWN = 8 };
     size_t count = a->family->member_count;
-    rk_buf_add_format(out, "It was compiled for %zu sizes n: ", count);
+    rk_buf_add_format(out, "It has a program for each of %zu sizes n: ", count);
     if (count > SIZES_SHOWN)
         rk_buf_add_format(out, "%" PRIu64 " to %" PRIu64, a->sizes[0].size,
                           a->sizes[count - 1].size);
@@ -63,7 +63,7 @@ static void add_sizes(const rk_shapes_advice *a, rk_buf *out) {
                           : i + 1 < count ? ", "
                                           : " and ",
                           a->sizes[i].size);
-    rk_buf_add_format(out, ". That took %s.", rk_text_seconds(a->compile_ns).text);
+    rk_buf_add_format(out, ". Compiling them takes %s.", rk_text_seconds(a->compile_ns).text);
 }
 
 static void add_plan(rk_table *table, const rk_bucket_plan *plan, rk_style_name style) {
@@ -102,9 +102,10 @@ static void print_family(const rk_shapes_advice *a, bool all, FILE *out) {
     rk_seen_print_name(rk_shapes_member(a, 0), &name);
     rk_buf_add_text(&line, rk_style(RK_STYLE_BOLD, stdout));
     rk_text_add_printable(&line, rk_buf_span(&name));
-    rk_buf_add_text(&line, rk_style(RK_STYLE_NONE, stdout));
+    rk_buf_add_format(&line, "%s (%.12s and %zu more)", rk_style(RK_STYLE_NONE, stdout),
+                      rk_shapes_member(a, 0)->compile->key, a->family->member_count - 1);
     if (a->call.place.len > 0) {
-        rk_buf_add_text(&line, ", called at ");
+        rk_buf_add_text(&line, a->call.is_line ? ", with most operations from " : ", called at ");
         rk_text_add_printable(&line, rk_buf_span(&a->call.place));
     }
     (void)fputc('\n', out);

@@ -22,6 +22,7 @@ static void print_mean(uint64_t sum, uint64_t count, rk_buf *out) {
         rk_buf_add_format(out, "%.1f", (double)sum / (double)count);
 }
 
+// "3.6 transfers to the device (74.5 kB)"; nothing if there are nearly none.
 static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, const char *where,
                             rk_buf *out) {
     enum { PARTS = 20 }; // a smaller mean rounds to 0.0
@@ -29,7 +30,7 @@ static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, 
         return;
     rk_buf_add_text(out, ", ");
     print_mean(transfers, steps, out);
-    rk_buf_add_format(out, " %s", where);
+    rk_buf_add_format(out, " transfer%s %s", transfers == steps ? "" : "s", where);
     if (bytes >= steps)
         rk_buf_add_format(out, " (%s)", rk_text_bytes(bytes / steps).text);
 }
@@ -42,7 +43,7 @@ void rk_steps_print_average(const rk_process_steps *process, rk_buf *out) {
     print_transfers(sums->transfers.host_to_device, sums->transfers.host_to_device_bytes, steps,
                     "to the device", out);
     print_transfers(sums->transfers.device_to_host, sums->transfers.device_to_host_bytes, steps,
-                    "from it", out);
+                    "from the device", out);
 }
 
 static uint64_t programs_of(const rk_process_steps *process) {
@@ -103,7 +104,9 @@ static void print_growth(const rk_process_steps *process, rk_buf *out) {
 
 void rk_steps_print_curve(const rk_process_steps *process, rk_buf *out) {
     uint64_t all = programs_of(process);
-    if (process->is_flat && process->last_new > process->flat_after) {
+    bool is_after = process->last_new > process->count && process->point_count > 0 &&
+                    process->curve[0].step <= process->count;
+    if ((process->is_flat && process->last_new > process->flat_after) || is_after) {
         print_growth(process, out);
     } else if (process->is_flat) {
         rk_buf_add_format(out, "nothing new after step %" PRIu64 " (%s program%s)",

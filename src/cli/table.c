@@ -90,7 +90,17 @@ typedef struct cell {
 typedef struct piece {
     size_t bytes, width;
     bool cut;
+    const char *tail; // if it is cut: what follows the ellipsis
 } piece;
+
+// The end of `text` that is at most `width` columns wide.
+static const char *last_columns(const char *text, size_t width) {
+    while (rk_text_width(text) > width) {
+        size_t one = rk_text_fit(text, 1);
+        text += one ? one : rk_text_fit(text, 2);
+    }
+    return text;
+}
 
 static piece next_piece(const rk_table_column *column, const char *rest, size_t width) {
     RK_AUTO(rk_buf) shown = RK_BUF_INIT(0);
@@ -98,7 +108,9 @@ static piece next_piece(const rk_table_column *column, const char *rest, size_t 
     if (one.width <= width)
         return one;
     one.cut = !column->wrap;
-    one.bytes = one.cut ? rk_text_fit(rest, width - 1) : rk_text_break(rest, width);
+    one.tail = column->middle ? last_columns(rest, width / 2) : rest + strlen(rest);
+    one.bytes = one.cut ? rk_text_fit(rest, width - 1 - rk_text_width(one.tail))
+                        : rk_text_break(rest, width);
     rk_buf_add(&shown, rest, one.bytes);
     one.width = one.cut ? width : rk_text_width(rk_need_text(&shown));
     return one;
@@ -111,8 +123,8 @@ static void print_piece(const rk_table_column *column, cell *one, size_t width, 
     size_t pad = width > shown.width ? width - shown.width : 0;
     const char *style =
         one->style == RK_STYLE_NONE || shown.bytes == 0 ? "" : rk_style(one->style, out);
-    (void)fprintf(out, "%*s%s%.*s%s%s", column->right ? (int)pad : 0, "", style, (int)shown.bytes,
-                  one->rest, shown.cut ? rk_term_ellipsis() : "",
+    (void)fprintf(out, "%*s%s%.*s%s%s%s", column->right ? (int)pad : 0, "", style, (int)shown.bytes,
+                  one->rest, shown.cut ? rk_term_ellipsis() : "", shown.cut ? shown.tail : "",
                   style[0] ? rk_style(RK_STYLE_NONE, out) : "");
     if (!column->right && pad_after)
         (void)fprintf(out, "%*s", (int)pad, "");

@@ -10,6 +10,7 @@ typedef struct rk_table_column {
     bool optional; // left out if the terminal is too narrow for all columns
     size_t least;  // may be cut to this width; 0: never cut
     bool wrap;     // a cell that is too wide is not cut, but goes on below
+    bool middle;   // cut in the middle: for names that may differ at their end only
 } rk_table_column;
 
 typedef struct rk_table_cell {

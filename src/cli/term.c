@@ -55,18 +55,19 @@ static size_t count_lines(const char *text) {
     return count;
 }
 
-void rk_page_add(rk_page *page, const char *text) {
+bool rk_page_add(rk_page *page, const char *text) {
     size_t lines = count_lines(text);
     bool fits = lines <= page->left;
     if (!fits && page->began) {
         page->left = 0;
         page->hidden++;
-        return;
+        return false;
     }
     if (page->left != SIZE_MAX)
         page->left = fits ? page->left - lines : 0;
     page->began = true;
     (void)fputs(text, stdout);
+    return true;
 }
 
 const char *rk_term_ellipsis(void) {

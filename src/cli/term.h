@@ -33,8 +33,8 @@ typedef struct rk_page {
 } rk_page;
 rk_page rk_page_start(bool all); // `all`: everything is printed; also if stdout is no terminal
 // Prints one part on stdout if it fits, or is the first. After a part that does not fit, no part is
-// printed.
-void rk_page_add(rk_page *page, const char *text);
+// printed. Returns whether it was printed.
+bool rk_page_add(rk_page *page, const char *text);
 
 // The mark for cut text: "…", or "~" if the locale is not UTF-8.
 const char *rk_term_ellipsis(void);

@@ -44,7 +44,7 @@ rk_text rk_text_seconds(uint64_t nanoseconds) {
         (void)snprintf(out.text, sizeof out.text, "%.0f ms", seconds * 1e3);
     else if (seconds < 0.995)
         (void)snprintf(out.text, sizeof out.text, "%.2f s", seconds);
-    else if (seconds < 99.95)
+    else if (seconds < 59.95)
         (void)snprintf(out.text, sizeof out.text, "%.1f s", seconds);
     else if (whole < 3600)
         (void)snprintf(out.text, sizeof out.text, "%" PRIu64 " min %02" PRIu64 " s", whole / 60,
@@ -209,12 +209,37 @@ static bool is_break(char byte) {
     return byte == '/' || byte == ',';
 }
 
+static bool is_digit(char byte) {
+    return byte >= '0' && byte <= '9';
+}
+
+// True if the word is a unit: "s", or "kB)" at the end of a clause.
+static bool is_unit(const char *word) {
+    static const char *const units[] = {"s",  "ms", "min", "h",  "d", "B",
+                                        "kB", "MB", "GB",  "TB", "%"};
+    size_t len = strcspn(word, " ,.;:)\x1b");
+    for (size_t i = 0; i < RK_ARRAY_LEN(units); i++)
+        if (strlen(units[i]) == len && memcmp(units[i], word, len) == 0)
+            return true;
+    return false;
+}
+
+// True if the space at `at` stands inside of a quantity: "5.2 s", "1 min 56 s".
+static bool is_in_quantity(const char *text, size_t at) {
+    const char *after = text + at + strspn(text + at, " ");
+    if (at > 0 && is_digit(text[at - 1]))
+        return is_unit(after);
+    bool is_compound = (at > 4 && memcmp(text + at - 4, " min", 4) == 0) ||
+                       (at > 2 && memcmp(text + at - 2, " h", 2) == 0);
+    return is_compound && is_digit(*after);
+}
+
 size_t rk_text_break(const char *text, size_t columns) {
     size_t fit = rk_text_fit(text, columns), indent = strspn(text, " "), width;
-    if (text[fit] == '\0' || text[fit] == ' ')
+    if (text[fit] == '\0' || (text[fit] == ' ' && !is_in_quantity(text, fit)))
         return fit;
     for (size_t i = fit; i > indent + 1; i--)
-        if (text[i - 1] == ' ')
+        if (text[i - 1] == ' ' && !is_in_quantity(text, i - 1))
             return i - 1;
     for (size_t i = fit; i > fit / 2; i--)
         if (is_break(text[i - 1]))

@@ -100,18 +100,27 @@ static void add_kept(const rk_run_totals *t, const counts *c, bool refresh, rk_b
     rk_buf_add_byte(out, '.');
 }
 
+// How many requests were bypassed and compiled. A program that the compiler refused has nothing to
+// store.
+static uint64_t count_bypassed(const rk_run_model *model, const rk_run_totals *t) {
+    uint64_t failed = 0;
+    for (size_t i = 0; model && i < model->compile_count; i++)
+        failed += model->compiles[i].failed && model->compiles[i].outcome == RK_OUTCOME_BYPASS;
+    return t->bypassed > failed ? t->bypassed - failed : 0;
+}
+
 static void add_stored(const rk_run_model *model, const rk_run_totals *t, const counts *c,
                        uint64_t lost, rk_buf *out) {
     bool readonly = model && strcmp(model->mode, "readonly") == 0;
     bool refresh = model && strcmp(model->mode, "refresh") == 0;
-    uint64_t failed = t->not_stored + lost;
+    uint64_t failed = t->not_stored + lost, bypassed = count_bypassed(model, t);
     if (readonly && c->compiled)
         rk_buf_add_text(out, " Nothing was stored, since the mode is readonly.");
     else if (t->stored && t->stored == c->compiled)
         add_kept(t, c, refresh, out);
-    if (t->bypassed)
+    if (bypassed)
         rk_buf_add_format(out, " %s cannot be stored: each start compiles again.",
-                          rk_text_count(t->bypassed).text);
+                          rk_text_count(bypassed).text);
     if (failed && !readonly)
         rk_buf_add_format(out, " %s %s not stored.", rk_text_count(failed).text, was(failed));
 }

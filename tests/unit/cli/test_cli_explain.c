@@ -83,7 +83,52 @@ static void advice_that_is_no_cause_is_announced(void **state) {
     make(&f, RK_CAUSE_FIRST);
     f.explanation.patterns = &pattern;
     f.explanation.pattern_count = 1;
+    expect_text(&f, "cannot be read\n"); // it costs nearly nothing and is only counted
+    pattern.lost_ns = 500000000;
     expect_text(&f, "; there is other advice below\n");
+}
+
+static void new_programs_are_counted_too(void **state) {
+    (void)state;
+    fixture f;
+    rk_known known = {.has_sketch = true};
+    make(&f, RK_CAUSE_FIRST);
+    f.items[1].program = &known;
+    expect_text(&f, "1 of them has a cause, and cost 1.0 s; the other 1 has none\n");
+}
+
+static void an_advice_is_given_once(void **state) {
+    (void)state;
+    static char advice[] = "Pad it.", other[] = "Drop it.";
+    fixture f;
+    make(&f, RK_CAUSE_SHAPE);
+    f.items[0].advice = f.items[1].advice = advice;
+    expect_text(&f, "shape  , 2.0 s, request 2\n  Pad it.\n\n"
+                    "shape  , 1.0 s, request 1\n  The advice for request 2 applies here, too.\n");
+    f.items[0].advice = other;
+    expect_text(&f, "shape  , 1.0 s, request 1\n  Drop it.\n");
+    static char file[] = "/home/me/train.py";
+    rk_pattern patterns[] = {
+        {.kind = RK_PATTERN_COUNTER, .summary = none, .advice = advice, .lost_ns = 5000000000},
+        {.kind = RK_PATTERN_SHAPE_FAMILY, .summary = none, .advice = advice, .lost_ns = 4000000000},
+    };
+    f.explanation.patterns = patterns;
+    f.explanation.pattern_count = 2;
+    expect_text(&f, "shape_family  4.0 s\n  \n  Pad it.\n"); // no line to refer to
+    patterns[0].file = file;
+    patterns[0].line = 12;
+    expect_text(&f, "shape_family  4.0 s\n  \n"
+                    "  The advice for counter on line 12 of train.py applies here, too.\n");
+}
+
+static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
+    (void)state;
+    fixture f;
+    make(&f, RK_CAUSE_SHAPE);
+    f.items[1].step = 21;
+    expect_text(&f, "shape  , 2.0 s, request 2, step 21\n");
+    f.items[1].is_after_steps = true;
+    expect_text(&f, "shape  , 2.0 s, request 2, after step 20\n");
 }
 
 static void a_difference_that_costs_nearly_nothing_is_only_counted(void **state) {
@@ -105,6 +150,9 @@ int main(void) {
         cmocka_unit_test(the_second_program_of_a_start_is_said_to_need_no_change),
         cmocka_unit_test(a_failure_is_no_cause_that_costs),
         cmocka_unit_test(advice_that_is_no_cause_is_announced),
+        cmocka_unit_test(new_programs_are_counted_too),
+        cmocka_unit_test(an_advice_is_given_once),
+        cmocka_unit_test(a_compilation_after_the_last_step_belongs_to_no_step),
         cmocka_unit_test(a_difference_that_costs_nearly_nothing_is_only_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

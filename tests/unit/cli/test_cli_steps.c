@@ -63,7 +63,7 @@ static void a_transfer_in_few_steps_has_no_size(void **state) {
     transfers->device_to_host = 4;
     transfers->device_to_host_bytes = 4000;
     rk_steps_print_average(&process, &out);
-    assert_string_equal(rk_buf_text(&out), "1 execution, 0.1 to the device");
+    assert_string_equal(rk_buf_text(&out), "1 execution, 0.1 transfers to the device");
 }
 
 int main(void) {

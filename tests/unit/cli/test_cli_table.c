@@ -73,6 +73,22 @@ static void a_column_can_go_on_below(void **state) {
     free(text);
 }
 
+static void a_name_can_be_cut_in_the_middle(void **state) {
+    (void)state;
+    static const rk_table_column names[] = {{.title = "NAME", .least = 5, .middle = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(names);
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    rk_table_add(&table, RK_STYLE_NONE, "jit_convert_element_type");
+    rk_table_add(&table, RK_STYLE_NONE, "jit_step");
+    rk_table_print(&table, 12, out);
+    rk_table_print(&table, 5, out);
+    (void)fclose(out);
+    assert_string_equal(text, "NAME\njit_c~t_type\njit_step\nNAME\nji~pe\nji~ep\n");
+    free(text);
+}
+
 static void words_are_wrapped(void **state) {
     (void)state;
     char *text = NULL;
@@ -105,6 +121,7 @@ int main(void) {
         cmocka_unit_test(what_may_be_cut_is_cut),
         cmocka_unit_test(what_is_optional_goes_when_cutting_is_not_enough),
         cmocka_unit_test(a_column_can_go_on_below),
+        cmocka_unit_test(a_name_can_be_cut_in_the_middle),
         cmocka_unit_test(words_are_wrapped),
         cmocka_unit_test(what_is_longer_than_a_line_is_broken),
     };

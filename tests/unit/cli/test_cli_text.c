@@ -29,8 +29,9 @@ static void seconds_are_short_at_every_size(void **state) {
     assert_string_equal(rk_text_seconds(994 * MS).text, "0.99 s");
     assert_string_equal(rk_text_seconds(999 * MS).text, "1.0 s");
     assert_string_equal(rk_text_seconds(2100 * MS).text, "2.1 s");
-    assert_string_equal(rk_text_seconds(99949 * MS).text, "99.9 s");
-    assert_string_equal(rk_text_seconds(99950 * MS).text, "1 min 40 s");
+    assert_string_equal(rk_text_seconds(59949 * MS).text, "59.9 s");
+    assert_string_equal(rk_text_seconds(59950 * MS).text, "1 min 00 s");
+    assert_string_equal(rk_text_seconds(100 * S).text, "1 min 40 s");
     assert_string_equal(rk_text_seconds(245 * S).text, "4 min 05 s");
     assert_string_equal(rk_text_seconds(3599 * S + 600 * MS).text, "1 h 00 min");
     assert_string_equal(rk_text_seconds(137 * 60 * S).text, "2 h 17 min");
@@ -96,6 +97,18 @@ static void text_is_cut_between_characters(void **state) {
     (void)setlocale(LC_CTYPE, "C");
 }
 
+static void a_number_and_its_unit_stay_on_one_line(void **state) {
+    (void)state;
+    assert_int_equal(rk_text_break("it takes 5.2 s more", 12), 8);
+    assert_int_equal(rk_text_break("it takes 5.2 s more", 14), 14);
+    assert_int_equal(rk_text_break("saved 3 min 39 s, in", 11), 5);
+    assert_int_equal(rk_text_break("saved 3 min 39 s, in", 14), 5);
+    assert_int_equal(rk_text_break("saved (74.5 kB), in", 12), 5);
+    assert_int_equal(rk_text_break("step 12 starts", 8), 7);
+    assert_int_equal(rk_text_break("less than 1 % of", 11), 9);
+    assert_int_equal(rk_text_break("3 min 39 s", 6), 6); // nothing else fits
+}
+
 static void lines_break_at_blanks_or_else_in_paths(void **state) {
     (void)state;
     assert_int_equal(rk_text_break("one two", 7), 7);
@@ -133,6 +146,7 @@ int main(void) {
         cmocka_unit_test(times_are_utc_where_programs_read_them),
         cmocka_unit_test(foreign_text_cannot_drive_the_terminal),
         cmocka_unit_test(text_is_cut_between_characters),
+        cmocka_unit_test(a_number_and_its_unit_stay_on_one_line),
         cmocka_unit_test(lines_break_at_blanks_or_else_in_paths),
         cmocka_unit_test(words_that_are_near_are_found),
     };

@@ -125,9 +125,9 @@ class Shapes(Case):
     def test_as_text(self):
         self.job("shapes")
         text = self.ok("shapes")
-        self.assertIn(": 1 family of programs that differ only in a size n of their inputs\n\nGraph\n", text)
+        self.assertIn(": 1 family of programs that differ only in a size n of their inputs\n\nGraph (", text)
         self.assertIn("\n  Inputs of different size n: s32[n]\n", text)
-        self.assertIn("It was compiled for 5 sizes n: 5, 9, 60, 64 and 100. That took 5.0 s.\n", text)
+        self.assertIn("It has a program for each of 5 sizes n: 5, 9, 60, 64 and 100. Compiling them takes 5.0 s.\n", text)
         self.assertIn("Pad n to 9, 64 or 100", text)
         plans = [line.split()[:-7] for line in text.splitlines() if line.endswith(" %")]
         self.assertEqual([len(plan) for plan in plans], [2, 3, 4])  # the recommended one and its neighbours
@@ -1018,6 +1018,8 @@ class Runs(Case):
         shell = ("sh", "-c", '"$0" left $1; exit $2', FIXTURE)
         self.assertEqual(self.state_after(FIXTURE, "left"), ("ended", 0, None, 0))
         self.assertEqual(self.state_after(FIXTURE, "left", "6", status=6), ("ended", 6, None, 0))
+        self.assertIn("in 1 process, ended with status 6\n", self.ok("stats"))
+        self.assertRegex(self.ok("runs"), r" exit 6\b")
         self.assertEqual(self.state_after(FIXTURE, "killed", status=137), ("cut short", None, 9, 0))
         self.assertEqual(self.state_after(*shell, "0", "0"), ("ended", 0, None, 1))
         self.assertIn("in 1 process, ended; how it ended is not known", self.ok("stats"))
@@ -1440,7 +1442,7 @@ class Entries(Case):
         files = (self.file_of(key), self.file_of(key, "programs", "rkp"))
         before = sum(file.stat().st_size for file in files)
         text = self.ok("rm", "--dry-run", key[:6])
-        self.assertRegex(text, rf"\Awould free [\d.]+ k?B: would remove 1 entry \(a dry run: .*\n  {key}  ")
+        self.assertRegex(text, rf"\Awould free [\d.]+ k?B: would remove 1 entry \(a dry run: .*\n  {key[:12]}  jit_eval  ")
         self.assertTrue(self.file_of(key).exists())
         # With one bad key nothing is removed.
         self.refused("rm", key, "ffffffffffff", says="no key begins with ffffffffffff")
@@ -1711,7 +1713,7 @@ class Housekeeping(Case):
         self.assertEqual(len(self.files()), 12)
         text = self.ok("gc", "--older-than", "1d", "-n")
         self.assertIn("\nwould remove 2 executables, ", text)
-        self.assertRegex(text, r"\n  executable  [0-9a-f]{12}  +\d+ B  +\d\.\d+ s  2 d ago\n")
+        self.assertRegex(text, r"\n  executable  [0-9a-f]{12}  jit_\w+ +\d+ B  +\d\.\d+ s  2 d ago\n")
         self.assertLess(text.index("would remove 2"), text.index("  executable"))
         self.assertIn("a dry run: nothing is removed", text)
         wet = self.json("gc", "--older-than", "24h")
@@ -1784,7 +1786,7 @@ class Housekeeping(Case):
         self.assertEqual(self.kept(), set())
 
     def test_fsck(self):
-        self.assertIn("checked 12 entries", self.ok("fsck"))
+        self.assertIn("checked 12 files (executables and programs)", self.ok("fsck"))
         self.assertIn("no damage", self.ok("fsck"))
         file = self.files()[0]
         content = bytearray(file.read_bytes())
