@@ -58,7 +58,8 @@ static bool return_other_results(const rk_explained *item) {
 
 static bool in_one_step(const rk_steps *steps, const rk_explained *item) {
     uint64_t step = rk_steps_of_compile(steps, item->compile);
-    return step != RK_NO_STEP && step == rk_steps_of_compile(steps, item->nearest_of);
+    return step != RK_NO_STEP && item->nearest_of->process == item->compile->process &&
+           step == rk_steps_of_compile(steps, item->nearest_of);
 }
 
 // Returns whether a graph only makes a tensor, such as zeros in eager mode.
