@@ -1,0 +1,359 @@
+#include "cli/bundle_export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/fd.h"
+#include "base/sys.h"
+#include "base/utf8.h"
+#include "bundle/writer.h"
+#include "cli/bundle_keys.h"
+#include "cli/bundle_made_with.h"
+#include "cli/bundle_part.h"
+#include "cli/fail.h"
+#include "cli/place.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "store/store_file.h"
+
+enum { ITEM_NAME_MAX_BYTES = 1024 };
+
+// One export.
+typedef struct packer {
+    rk_store *store;
+    rk_bundle_selection selection;
+    rk_bundle_writer *writer; // owned
+    size_t items[RK_PART_KINDS];
+    uint64_t bytes;                 // of all items
+    uint64_t done_bytes, all_bytes; // of the entries: read so far, and all
+    rk_progress *progress;
+    json_t *packed; // owned; the set of keys whose executables are packed
+    json_t *left;   // owned; what was left out, and why
+} packer;
+
+static void packer_cleanup(packer *p) {
+    rk_bundle_selection_cleanup(&p->selection);
+    rk_bundle_writer_free(p->writer);
+    json_decref(p->packed);
+    json_decref(p->left);
+}
+
+static void leave_out(packer *p, const char *name, const char *why) {
+    json_t *one = rk_out_object();
+    rk_out_set(one, "name", rk_out_string(name));
+    rk_out_set(one, "why", rk_out_string(why));
+    rk_out_append(p->left, one);
+}
+
+static rk_err *add_manifest(packer *p, const rk_bundle_part *part, rk_span content) {
+    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    rk_bundle_part_add_name(part, &name);
+    const rk_bundle_new_item item = {.name = rk_span_text(rk_need_text(&name))};
+    RK_TRY(rk_bundle_writer_add(p->writer, &item, content));
+    p->items[part->kind]++;
+    p->bytes += content.len;
+    return NULL;
+}
+
+// A program's name, cut to the limit at the end of a character.
+static rk_span name_of(const json_t *metadata) {
+    const char *name = json_string_value(json_object_get(metadata, "name"));
+    rk_span text = rk_span_text(name ? name : ""), whole = text;
+    size_t len = 0;
+    if (text.len <= ITEM_NAME_MAX_BYTES)
+        return text;
+    for (size_t step; (step = rk_utf8_len(whole)) != 0 && len + step <= ITEM_NAME_MAX_BYTES;) {
+        len += step;
+        whole = rk_span_of(whole.data + step, whole.len - step);
+    }
+    return rk_span_of(text.data, len);
+}
+
+// An entry that is packed. It is checked while it is written into the bundle.
+typedef struct packing {
+    packer *p;
+    rk_bundle_part part;
+    rk_entry_stream stream;
+    rk_entry_fault fault;
+    char environment[RK_DIGEST_HEX_CHARS + 1], seconds[32], size[32];
+    json_t *metadata; // owned
+    rk_bundle_pair pairs[5];
+} packing;
+
+static void packing_cleanup(packing *self) {
+    rk_entry_stream_cleanup(&self->stream);
+    json_decref(self->metadata);
+}
+
+static void add_to_stream(void *context, rk_span part) {
+    packing *self = context;
+    rk_entry_stream_add(&self->stream, part);
+}
+
+static void tap_to_stream(void *context, rk_span part, const rk_hasher *before) {
+    packing *self = context;
+    rk_entry_stream_tap(&self->stream, part, before);
+}
+
+static void show_step(void *context, uint64_t done_bytes) {
+    enum { MEGABYTE = 1000000 };
+    const packer *p = ((packing *)context)->p;
+    rk_progress_step(p->progress, (p->done_bytes + done_bytes) / MEGABYTE, p->all_bytes / MEGABYTE);
+}
+
+static void describe(packing *self, const rk_entry_view *view) {
+    const rk_entry *entry = &view->entry;
+    self->metadata = rk_out_parsed(entry->metadata);
+    const char *name_space = json_string_value(json_object_get(self->metadata, "namespace"));
+    rk_digest_to_hex(&entry->key.environment, self->environment);
+    (void)snprintf(self->seconds, sizeof self->seconds, "%.6f", (double)entry->compile_ns / 1e9);
+    (void)snprintf(self->size, sizeof self->size, "%" PRIu64, view->payload_raw_bytes);
+    const rk_bundle_pair pairs[] = {
+        {rk_span_text("compile_seconds"), rk_span_text(self->seconds)},
+        {rk_span_text("environment"), rk_span_text(self->environment)},
+        {rk_span_text("name"), name_of(self->metadata)},
+        {rk_span_text("namespace"), rk_span_text(name_space ? name_space : "")},
+        {rk_span_text("size"), rk_span_text(self->size)},
+    };
+    memcpy(self->pairs, pairs, sizeof pairs);
+}
+
+// Keeps the entry in the bundle if it is sound.
+static rk_err *end_entry(void *context, rk_bundle_pairs *out_attributes, bool *out_keep) {
+    packing *self = context;
+    RK_AUTO(rk_entry_view) view = {0};
+    RK_TRY(rk_entry_stream_end(&self->stream, &view, &self->fault));
+    if (!self->fault)
+        self->fault =
+            rk_store_match(&view.entry, rk_bundle_part_entry_kind(self->part.kind), self->part.hex);
+    *out_keep = self->fault == RK_ENTRY_OK;
+    if (!*out_keep)
+        return NULL;
+    describe(self, &view);
+    *out_attributes = (rk_bundle_pairs){self->pairs, RK_ARRAY_LEN(self->pairs)};
+    return NULL;
+}
+
+static rk_err *pack_file(packing *self, const char *name, int fd, uint64_t bytes) {
+    packer *p = self->p;
+    bool kept = false;
+    const rk_bundle_new_item item = {.name = rk_span_text(name), .is_incompressible = true};
+    const rk_bundle_watch watch = {
+        .watcher = {self, add_to_stream, tap_to_stream}, .step = show_step, .end = end_entry};
+    rk_entry_stream_begin(bytes, true, &self->stream);
+    RK_TRY(rk_bundle_writer_add_watched(p->writer, &item, fd, bytes, &watch, &kept));
+    if (!kept) {
+        leave_out(p, name, rk_entry_fault_text(self->fault));
+        return NULL;
+    }
+    if (self->part.kind == RK_PART_EXECUTABLE)
+        rk_out_set(p->packed, self->part.hex, rk_out_bool(true));
+    p->items[self->part.kind]++;
+    p->bytes += bytes;
+    return NULL;
+}
+
+static rk_err *pack_entry(packer *p, const rk_kept *kept, rk_bundle_part_kind kind) {
+    __attribute__((cleanup(packing_cleanup))) packing self = {.p = p, .part = {.kind = kind}};
+    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    rk_autofd fd = -1;
+    uint64_t bytes = 0;
+    memcpy(self.part.hex, kept->hex, sizeof self.part.hex);
+    rk_bundle_part_add_name(&self.part, &name);
+    rk_err *err =
+        rk_store_open_file(p->store, rk_bundle_part_entry_kind(kind), kept->hex, &fd, &bytes);
+    if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_OUT_OF_RANGE ||
+        rk_err_errno(err) == ELOOP || rk_err_errno(err) == ENXIO) {
+        leave_out(p, rk_need_text(&name),
+                  rk_err_code(err) == RK_NOT_FOUND ? "removed by another process"
+                                                   : rk_entry_fault_text(RK_ENTRY_NOT_AN_ENTRY));
+        rk_err_drop(err, "it is reported");
+        return NULL;
+    }
+    RK_TRY(err);
+    err = pack_file(&self, rk_need_text(&name), fd, bytes);
+    p->done_bytes += bytes;
+    return err;
+}
+
+static rk_err *pack_kind(packer *p, rk_bundle_part_kind kind) {
+    const rk_kept_list *list = &p->selection.entries;
+    rk_err *err = NULL;
+    for (size_t i = 0; i < list->count && !err; i++)
+        if (kind == RK_PART_EXECUTABLE ? list->items[i].has_executable : list->items[i].has_program)
+            err = pack_entry(p, &list->items[i], kind);
+    return err;
+}
+
+static rk_err *pack_entries(packer *p) {
+    const rk_kept_list *list = &p->selection.entries;
+    for (size_t i = 0; i < list->count; i++)
+        p->all_bytes += list->items[i].executable_bytes + list->items[i].program_bytes;
+    rk_progress progress = rk_progress_start("packing (MB)");
+    p->progress = &progress;
+    rk_err *err = pack_kind(p, RK_PART_EXECUTABLE);
+    if (!err)
+        err = pack_kind(p, RK_PART_PROGRAM);
+    rk_progress_end(&progress);
+    return err;
+}
+
+// Names in a bundle differ in more than upper and lower case.
+static bool is_taken(const packer *p, size_t index) {
+    const rk_bundle_manifest *list = p->selection.manifests;
+    for (size_t i = 0; i < index; i++)
+        if (strcasecmp(list[i].job, list[index].job) == 0 &&
+            strcmp(list[i].job, list[index].job) != 0)
+            return true;
+    return false;
+}
+
+// Packs a manifest without the uses whose executables are not packed.
+static rk_err *pack_manifest(packer *p, size_t index) {
+    const rk_bundle_manifest *which = &p->selection.manifests[index];
+    RK_AUTO(rk_manifest) all = {0};
+    RK_AUTO(rk_manifest) kept = {0};
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_MANIFEST_MAX_BYTES + 1);
+    rk_bundle_part part = {.kind = RK_PART_MANIFEST, .rank = which->rank};
+    (void)snprintf(part.job, sizeof part.job, "%s", which->job);
+    if (is_taken(p, index)) {
+        leave_out(p, which->job, "another job has the same name but for upper and lower case");
+        return NULL;
+    }
+    RK_TRY(rk_manifest_read(p->store, which->job, which->rank, &all));
+    memcpy(kept.runs, all.runs, sizeof kept.runs);
+    kept.run_count = all.run_count;
+    for (size_t i = 0; i < all.use_count; i++) {
+        char hex[RK_DIGEST_HEX_CHARS + 1];
+        const rk_manifest_use *use = &all.uses[i];
+        rk_digest_to_hex(&use->key.digest, hex);
+        if (json_object_get(p->packed, hex))
+            RK_TRY(rk_manifest_note(&kept, use, rk_manifest_find_options(&all, &use->key.options)));
+    }
+    if (kept.use_count == 0)
+        return NULL;
+    RK_TRY(rk_manifest_encode(&kept, &text));
+    return add_manifest(p, &part, rk_buf_span(&text));
+}
+
+static rk_err *pack_module(packer *p) {
+    RK_TRY(rk_bundle_writer_begin_module(p->writer, RK_BUNDLE_PJRT, NULL));
+    RK_TRY(pack_entries(p));
+    for (size_t i = 0; i < p->selection.manifest_count; i++)
+        RK_TRY(pack_manifest(p, i));
+    if (p->items[RK_PART_EXECUTABLE] + p->items[RK_PART_PROGRAM] == 0)
+        return rk_error(RK_DATA_LOSS, "there is nothing to export: all entries are damaged "
+                                      "(`rekindle fsck` lists them)");
+    return NULL;
+}
+
+static rk_err *begin(packer *p, const char *output) {
+    __attribute__((cleanup(rk_bundle_facts_cleanup))) rk_bundle_facts made_with = {0}, notes = {0};
+    RK_TRY(rk_bundle_made_with(p->store, &p->selection, &made_with));
+    notes.object = rk_out_object();
+    if (p->selection.job && p->selection.job[0])
+        rk_out_set(notes.object, "job", rk_out_string(p->selection.job));
+    if (p->selection.newest_run)
+        rk_out_set(notes.object, "run", rk_out_string(p->selection.newest_run));
+    rk_bundle_facts_pair(&notes);
+    const rk_bundle_head head = {
+        .created_ns = rk_realtime_ns(),
+        .made_with = {made_with.pairs, made_with.count},
+        .annotations = {notes.pairs, notes.count},
+    };
+    return rk_bundle_writer_begin(output, 0600, &head, &p->writer);
+}
+
+static void print_json(const packer *p, const rk_bundle_export_request *request,
+                       const rk_signing_key *key) {
+    json_t *object = rk_out_object(), *modules = rk_out_array(), *module = rk_out_object();
+    char id[RK_KEY_ID_HEX_CHARS + 1];
+    size_t items = 0;
+    for (size_t i = 0; i < RK_PART_KINDS; i++)
+        items += p->items[i];
+    RK_AUTO(rk_buf) hex = RK_BUF_INIT(0);
+    rk_key_id(&key->public_key.key, id);
+    rk_buf_add_hex(&hex, rk_span_of(key->public_key.key.bytes, sizeof key->public_key.key.bytes));
+    rk_out_set(module, "name", rk_out_string(RK_BUNDLE_PJRT));
+    rk_out_set(module, "items", rk_out_uint(items));
+    rk_out_set(module, "bytes", rk_out_uint(p->bytes));
+    rk_out_append(modules, module);
+    rk_out_set(object, "file", rk_out_string(request->output));
+    rk_out_set(object, "bytes", rk_out_uint(rk_bundle_writer_file_bytes(p->writer)));
+    rk_out_set(object, "job", rk_out_string(p->selection.job));
+    rk_out_set(object, "run", rk_out_string(p->selection.run));
+    rk_out_set(object, "executables", rk_out_uint(p->items[RK_PART_EXECUTABLE]));
+    rk_out_set(object, "programs", rk_out_uint(p->items[RK_PART_PROGRAM]));
+    rk_out_set(object, "manifests", rk_out_uint(p->items[RK_PART_MANIFEST]));
+    rk_out_set(object, "modules", modules);
+    rk_out_set(object, "signed_by", rk_out_string(id));
+    rk_out_set(object, "public_key", rk_out_string(rk_need_text(&hex)));
+    rk_out_set(object, "absent", rk_out_uint(p->selection.absent));
+    rk_out_set(object, "left_out", json_incref(p->left));
+    rk_out_print(object);
+}
+
+static void print_left_out(const packer *p) {
+    size_t index;
+    json_t *one;
+    json_array_foreach(p->left, index, one) {
+        RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+        rk_buf_add_text(&line, "left out: ");
+        rk_text_add_printable(&line, rk_span_text(json_string_value(json_object_get(one, "name"))));
+        rk_buf_add_format(&line, ": %s", json_string_value(json_object_get(one, "why")));
+        rk_term_line(rk_need_text(&line), 2);
+    }
+    if (p->selection.absent)
+        (void)printf("%zu program%s of the job %s not in the store\n", p->selection.absent,
+                     rk_text_plural(p->selection.absent), p->selection.absent == 1 ? "is" : "are");
+}
+
+static void print_hex(const rk_sign_public *key) {
+    for (size_t i = 0; i < sizeof key->bytes; i++)
+        (void)printf("%02x", key->bytes[i]);
+}
+
+static void print_text(const packer *p, const rk_bundle_export_request *request,
+                       const rk_signing_key *key) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    char id[RK_KEY_ID_HEX_CHARS + 1];
+    rk_key_id(&key->public_key.key, id);
+    rk_buf_add_text(&line, "wrote ");
+    rk_text_add_printable(&line, rk_span_text(request->output));
+    rk_buf_add_format(&line, ": %s;", rk_text_bytes(rk_bundle_writer_file_bytes(p->writer)).text);
+    for (size_t i = 0; i < RK_PART_KINDS; i++)
+        rk_buf_add_format(&line, "%s %zu %s%s", i ? "," : "", p->items[i],
+                          rk_bundle_part_noun((rk_bundle_part_kind)i), rk_text_plural(p->items[i]));
+    rk_buf_add_format(&line, "; signed by %s", id);
+    rk_term_line(rk_need_text(&line), 2);
+    print_left_out(p);
+    (void)printf("on another machine: rekindle bundle import --trust ");
+    print_hex(&key->public_key.key);
+    (void)puts(" FILE");
+}
+
+static rk_err *pack(packer *p, const rk_settings *settings,
+                    const rk_bundle_export_request *request) {
+    RK_AUTO(rk_signing_key) key = {0};
+    RK_TRY(rk_bundle_select(p->store, &request->wish, &p->selection));
+    RK_TRY(rk_bundle_signing_key(settings, &key));
+    RK_TRY(begin(p, request->output));
+    RK_TRY(pack_module(p));
+    RK_TRY(rk_bundle_writer_finish(p->writer, &key.secret, &key.public_key.key));
+    (request->json ? print_json : print_text)(p, request, &key);
+    return NULL;
+}
+
+rk_err *rk_bundle_export(const rk_settings *settings, const rk_bundle_export_request *request) {
+    RK_AUTO_STORE store = NULL;
+    RK_TRY(rk_place_open_store(settings, true, &store));
+    if (!store)
+        return rk_error(RK_NOT_FOUND, "there is nothing to export: %s does not exist",
+                        rk_settings_get(settings)->dir);
+    packer p = {.store = store, .packed = rk_out_object(), .left = rk_out_array()};
+    rk_err *err = pack(&p, settings, request);
+    packer_cleanup(&p);
+    return err;
+}

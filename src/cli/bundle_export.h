@@ -1,0 +1,14 @@
+// `rekindle bundle export`: packs entries, programs and manifests of the store into a bundle.
+#pragma once
+
+#include "cli/bundle_select.h"
+#include "settings/settings.h"
+
+typedef struct rk_bundle_export_request {
+    rk_bundle_wish wish;
+    const char *output; // path of the bundle
+    bool json;
+} rk_bundle_export_request;
+
+RK_NODISCARD rk_err *rk_bundle_export(const rk_settings *settings,
+                                      const rk_bundle_export_request *request);

@@ -1,0 +1,16 @@
+// `rekindle bundle import`: checks a bundle, and then publishes its items in the store.
+#pragma once
+
+#include "base/status.h"
+#include "cli/opt.h"
+#include "settings/settings.h"
+
+typedef struct rk_bundle_import_request {
+    const char *file;
+    const rk_opt_list *trust;
+    bool force, dry_run, is_unsigned, json;
+} rk_bundle_import_request;
+
+// A refused bundle is an error with an exit status of 1; then nothing was written.
+RK_NODISCARD rk_err *rk_bundle_import(const rk_settings *settings,
+                                      const rk_bundle_import_request *request);

@@ -1,0 +1,16 @@
+// `rekindle bundle inspect`: what is in a bundle, who signed it, and whether it is of use here.
+#pragma once
+
+#include "base/status.h"
+#include "cli/opt.h"
+#include "settings/settings.h"
+
+typedef struct rk_bundle_inspect_request {
+    const char *file;
+    const rk_opt_list *trust;
+    bool for_this_machine, json;
+} rk_bundle_inspect_request;
+
+// `*out_usable`: false if it was asked for, and no entry can be used here.
+RK_NODISCARD rk_err *rk_bundle_inspect(const rk_settings *settings,
+                                       const rk_bundle_inspect_request *request, bool *out_usable);

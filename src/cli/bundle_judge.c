@@ -1,0 +1,200 @@
+// Compares the environment of an entry with this machine (cli/bundle_machine.h).
+#include "cli/bundle_machine.h"
+#include "cli/fail.h"
+#include "diagnose/diff/components.h"
+
+static const char features_name[] = "host.cpu_features";
+
+void rk_bundle_verdict_cleanup(rk_bundle_verdict *verdict) {
+    rk_free(verdict->why);
+    json_decref(verdict->mismatches);
+    *verdict = (rk_bundle_verdict){0};
+}
+
+// A judgement that is being made.
+typedef struct judge {
+    const rk_machine *machine;
+    const rk_bundle_head *head;
+    rk_bundle_verdict *out;
+    bool blocks;    // a mismatch of something that a job cannot change
+    bool other_key; // a mismatch of something that is part of the key
+} judge;
+
+static void add(judge *j, const char *what, const char *bundle, const char *here, bool blocks) {
+    json_t *one = rk_out_object();
+    rk_out_set(one, "what", rk_out_string(what));
+    rk_out_set(one, "bundle", rk_out_nullable(bundle));
+    rk_out_set(one, "here", rk_out_nullable(here));
+    rk_out_set(one, "blocks", rk_out_bool(blocks));
+    rk_out_append(j->out->mismatches, one);
+    j->blocks |= blocks;
+}
+
+static bool is_digest_of(const char *digest, rk_span text) {
+    rk_digest its;
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_of(text, &its);
+    rk_digest_to_hex(&its, hex);
+    return digest && strcmp(digest, hex) == 0;
+}
+
+static bool has_word(rk_span list, rk_span word) {
+    for (size_t start = 0, i = 0; i <= list.len; i++) {
+        if (i < list.len && list.data[i] != ' ')
+            continue;
+        if (rk_span_equal(rk_span_of(list.data + start, i - start), word))
+            return true;
+        start = i + 1;
+    }
+    return false;
+}
+
+// Appends the words of `list` that `other` lacks.
+static void add_missing(rk_span list, rk_span other, rk_buf *out) {
+    for (size_t start = 0, i = 0; i <= list.len; i++) {
+        if (i < list.len && list.data[i] != ' ')
+            continue;
+        rk_span word = rk_span_of(list.data + start, i - start);
+        if (word.len && !has_word(other, word)) {
+            rk_buf_add_text(out, out->len ? " " : "");
+            rk_buf_add_span(out, word);
+        }
+        start = i + 1;
+    }
+}
+
+static rk_span made_with(const rk_bundle_head *head, const char *name) {
+    for (size_t i = 0; i < head->made_with.count; i++)
+        if (rk_span_is(head->made_with.items[i].name, name))
+            return head->made_with.items[i].value;
+    return (rk_span){0};
+}
+
+// Names the features that only one side has, if the header has those of the bundle in full.
+static bool add_features(judge *j, const rk_difference *d) {
+    rk_span theirs = made_with(j->head, features_name);
+    rk_span ours = rk_span_text(j->machine->features ? j->machine->features : "");
+    RK_AUTO(rk_buf) only_theirs = RK_BUF_INIT(0);
+    RK_AUTO(rk_buf) only_ours = RK_BUF_INIT(0);
+    if (strcmp(d->attribute, features_name) != 0 || !theirs.len ||
+        !is_digest_of(d->before, theirs) || !is_digest_of(d->after, ours))
+        return false;
+    add_missing(theirs, ours, &only_theirs);
+    add_missing(ours, theirs, &only_ours);
+    add(j, features_name, rk_need_text(&only_theirs), rk_need_text(&only_ours), true);
+    return true;
+}
+
+// A job can change its flags and variables, and the number of CPUs that it may use.
+static bool is_fixed(const rk_difference *d) {
+    return (d->kind == RK_DIFFERENCE_VERSION || d->kind == RK_DIFFERENCE_TOPOLOGY) &&
+           strcmp(d->attribute, "host.cpus") != 0;
+}
+
+static void add_differences(judge *j, const rk_differences *list, bool part_of_key) {
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_difference *d = &list->items[i];
+        j->other_key |= part_of_key;
+        if (!part_of_key || !add_features(j, d))
+            add(j, d->attribute, d->before, d->after, part_of_key && is_fixed(d));
+    }
+}
+
+// The components of the CPU.
+static json_t *of_cpu(const json_t *list) {
+    json_t *kept = rk_out_array(), *one;
+    size_t index;
+    json_array_foreach(list, index, one) {
+        const char *name = json_string_value(json_object_get(one, "name"));
+        if (name && strncmp(name, "host.", 5) == 0)
+            rk_out_append(kept, json_incref(one));
+    }
+    return kept;
+}
+
+static rk_err *compare_known(judge *j, const json_t *environment, const char *hex) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    if (strcmp(hex, j->machine->environment) == 0)
+        return NULL;
+    RK_TRY(rk_diff_components(environment, j->machine->components, &list));
+    add_differences(j, &list, true);
+    if (list.count == 0)
+        add(j, "environment", hex, j->machine->environment, true);
+    j->other_key = true;
+    return NULL;
+}
+
+// Without a run, only the CPU of this machine is known; an entry may not depend on it.
+static rk_err *compare_cpu(judge *j, const json_t *environment) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    json_t *theirs = of_cpu(environment);
+    rk_err *err =
+        json_array_size(theirs) ? rk_diff_components(theirs, j->machine->components, &list) : NULL;
+    json_decref(theirs);
+    if (!err)
+        add_differences(j, &list, true);
+    return err;
+}
+
+static rk_err *compare_metadata(judge *j, const json_t *metadata) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    const char *rekindle = json_string_value(json_object_get(metadata, "rekindle"));
+    const char *name_space = json_string_value(json_object_get(metadata, "namespace"));
+    RK_TRY(
+        rk_diff_toolchains(json_object_get(metadata, "toolchain"), j->machine->toolchain, &list));
+    add_differences(j, &list, false);
+    if (rekindle && strcmp(rekindle, REKINDLE_VERSION) != 0)
+        add(j, "rekindle", rekindle, REKINDLE_VERSION, false);
+    if (name_space && strcmp(name_space, j->machine->name_space) != 0) {
+        add(j, "namespace", name_space, j->machine->name_space, false);
+        j->other_key = true;
+    }
+    return NULL;
+}
+
+// "plugin.platform_version and host.cpu_features differ"
+static char *explain(const json_t *mismatches) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    size_t count = json_array_size(mismatches);
+    for (size_t i = 0; i < count; i++)
+        rk_buf_add_format(
+            &text, "%s%s",
+            i == 0           ? ""
+            : i + 1 == count ? " and "
+                             : ", ",
+            json_string_value(json_object_get(json_array_get(mismatches, i), "what")));
+    if (count)
+        rk_buf_add_text(&text, count == 1 ? " differs" : " differ");
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+static void conclude(judge *j) {
+    rk_bundle_verdict *out = j->out;
+    out->differs = json_array_size(out->mismatches) > 0;
+    out->why = explain(out->mismatches);
+    if (j->blocks)
+        out->use = RK_USE_NO;
+    else if (j->other_key)
+        out->use = RK_USE_NO_WARNING;
+    else
+        out->use = j->machine->run ? RK_USE_YES : RK_USE_NOT_KNOWN;
+}
+
+rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
+                         const rk_entry *entry, rk_bundle_verdict *out_verdict) {
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    judge j = {.machine = machine, .head = head, .out = out_verdict};
+    json_t *components = rk_out_parsed(entry->components);
+    json_t *metadata = rk_out_parsed(entry->metadata);
+    const json_t *environment = json_object_get(components, "environment");
+    rk_digest_to_hex(&entry->key.environment, hex);
+    out_verdict->mismatches = rk_out_array();
+    rk_err *err = machine->run ? compare_known(&j, environment, hex) : compare_cpu(&j, environment);
+    if (!err)
+        err = compare_metadata(&j, metadata);
+    json_decref(components);
+    json_decref(metadata);
+    if (!err)
+        conclude(&j);
+    return err;
+}
