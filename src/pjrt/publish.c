@@ -82,6 +82,17 @@ static void published(void *context, const rk_publish_result *result) {
     rk_free(p);
 }
 
+// A program whose compilation failed is stored alone, with the compiler's error.
+static void write_failure(const rk_request *r, rk_json *json) {
+    enum { ERROR_MAX_BYTES = 2048 };
+    if (!r->outcome.failed || r->outcome.refused)
+        return;
+    rk_json_member_bool(json, "failed", true);
+    if (r->error)
+        rk_json_member_text(json, "error",
+                            rk_span_of(r->error, strnlen(r->error, ERROR_MAX_BYTES)));
+}
+
 static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json json = rk_json_on(out);
     rk_json_begin_object(&json);
@@ -96,6 +107,7 @@ static void write_metadata(const rk_request *r, rk_buf *out) {
     rk_json_member_string(&json, "program_digest", hex);
     if (r->kind == RK_REQUEST_AOT)
         rk_json_member_bool(&json, "ahead_of_time", true);
+    write_failure(r, &json);
     rk_json_member_string(&json, "rekindle", REKINDLE_VERSION);
     rk_json_member_string(&json, "run", rk_journal_run(r->runtime->journal));
     rk_json_member_string(&json, "job", r->runtime->job);

@@ -77,7 +77,8 @@ static const char *remedy_of(rk_cause cause) {
     case RK_CAUSE_DTYPE:
         return "convert the input to one type before the call";
     case RK_CAUSE_CONSTANT:
-        return "pass the value as an array, so that it is an input, not a constant";
+        return "pass the value as an argument of the jitted function, as an array, so that it is "
+               "an input, not a constant";
     case RK_CAUSE_PARAMETERS:
         return "call the function with the same inputs each time";
     case RK_CAUSE_OPTIONS:

@@ -150,6 +150,10 @@ static inline uint32_t rk_step_detector_token(const rk_step_detector *r, uint64_
 // Returns what is known of a program, and adds it if it is new. NULL if memory is short.
 RK_HIDDEN rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
                                                            const rk_step_program *program);
+// Returns whether two programs each get and return the whole state: parameters and the optimizer's
+// state. So none of them is a micro-step of the other, which gets parameters and gradients.
+RK_HIDDEN bool rk_step_detector_are_whole_steps(const rk_step_detector_program *a,
+                                                const rk_step_detector_program *b);
 // Notes that the program is executed twice in a row.
 RK_HIDDEN void rk_step_detector_note_repetition(rk_step_detector *r, uint32_t program);
 // Returns the number of a gap of this length; UINT32_MAX if it is too short to count.

@@ -59,13 +59,21 @@ static bool has_similar_types(const rk_step_detector_program *a,
            __builtin_popcountll(a->carried_set ^ b->carried_set);
 }
 
+static uint32_t distance_of(uint32_t a, uint32_t b) {
+    return a < b ? b - a : a - b;
+}
+
 // Returns whether two programs return about as many bytes of state. Another length of the batch
-// changes them as well, if a prediction has the type of an input and outlives its step. Then the
-// programs have the same operations, and only the types with that length differ.
+// changes them as well, if a prediction or an activation has the type of an input and outlives its
+// step. Then the programs have the same inputs and nearly the same operations, and only the types
+// with that length differ. (A few operations are no update of all parameters.)
 static bool is_of_similar_state(const rk_step_detector_program *a,
                                 const rk_step_detector_program *b) {
+    enum { PARAMETERS_EACH = 16 };
     return !is_other_size(a->carried_bytes, b->carried_bytes) ||
-           (a->operations == b->operations && a->carried == b->carried && has_similar_types(a, b));
+           (a->inputs == b->inputs && distance_of(a->carried, b->carried) <= 1 &&
+            PARAMETERS_EACH * (uint64_t)distance_of(a->operations, b->operations) <= a->carried &&
+            has_similar_types(a, b));
 }
 
 // Returns whether the program gets little besides the state that it returns. False if the inputs
@@ -75,14 +83,25 @@ static bool gets_only_state(const rk_step_detector_program *program) {
     return program->inputs > 0 && program->inputs < 2 * (uint64_t)program->carried;
 }
 
+bool rk_step_detector_are_whole_steps(const rk_step_detector_program *a,
+                                      const rk_step_detector_program *b) {
+    return a->carried_bytes > 0 && !is_other_size(a->carried_bytes, b->carried_bytes) &&
+           gets_only_state(a) && gets_only_state(b) && has_similar_types(a, b);
+}
+
 // Returns whether two programs get and return the same state, except for some scalars. The
 // operations may differ: one of them computes more values for a log line, or has a shorter
-// sequence.
+// sequence. Or one computes a tensor of the step before, too, and gets an input for it.
 static bool is_of_same_state(const rk_step_detector_program *a, const rk_step_detector_program *b) {
+    enum { TENSORS = 2 };
     uint64_t one = a->operations, other = b->operations;
-    return a->inputs == b->inputs && a->carried_types == b->carried_types && a->carried_bytes > 0 &&
-           !is_other_size(a->carried_bytes, b->carried_bytes) && gets_only_state(a) &&
-           gets_only_state(b) && 2 * one >= other && 2 * other >= one;
+    bool is_same = a->inputs == b->inputs && a->carried_types == b->carried_types &&
+                   a->carried_bytes > 0 && !is_other_size(a->carried_bytes, b->carried_bytes) &&
+                   gets_only_state(a) && gets_only_state(b);
+    bool is_near = distance_of(a->inputs, b->inputs) <= TENSORS &&
+                   distance_of(a->carried, b->carried) <= TENSORS &&
+                   rk_step_detector_are_whole_steps(a, b);
+    return (is_same || is_near) && 2 * one >= other && 2 * other >= one;
 }
 
 // Returns whether two programs return the same state, and one has clearly fewer operations, but too
@@ -116,8 +135,7 @@ static bool makes_part_of_state(const rk_step_detector_program *a,
 static bool is_version(const rk_step_detector_program *a, const rk_step_detector_program *b) {
     uint32_t less = a->carried < b->carried ? a->carried : b->carried;
     uint32_t more = a->carried < b->carried ? b->carried : a->carried;
-    uint32_t distance = a->operations < b->operations ? b->operations - a->operations
-                                                      : a->operations - b->operations;
+    uint32_t distance = distance_of(a->operations, b->operations);
     bool is_near = less >= VERSION_CARRIED_MIN && distance < less && is_of_similar_state(a, b);
     return a->is_numbered && b->is_numbered && a->name == b->name && a->operations > 0 &&
            b->operations > 0 && LITTLE * (more - less) <= more &&

@@ -280,6 +280,19 @@ static bool lacks_types(uint64_t set, uint64_t wanted) {
            2 * __builtin_popcountll(set & wanted) < __builtin_popcountll(wanted);
 }
 
+// Returns whether a program without a name of its own is a whole step, as one of the current
+// pattern is.
+static bool is_another_step(const rk_step_detector *r, const rk_step_detector_program *program) {
+    const rk_step_detector_pattern *p = r->current;
+    for (uint32_t i = 0; i < r->program_capacity && program->is_numbered && !p->by_name; i++) {
+        const rk_step_detector_program *other = &r->programs[i];
+        if (other->carried == p->carried && other->name != 0 && other != program &&
+            rk_step_detector_are_whole_steps(other, program))
+            return true;
+    }
+    return false;
+}
+
 // Returns whether an entry that is no part of the current pattern may be the update of its
 // parameters. It must carry as much as the pattern, or nearly as much and be large: an evaluation
 // that returns the model has fewer operations. Programs without names of their own must be larger
@@ -295,7 +308,7 @@ static bool is_update(const rk_step_detector *r, uint64_t entry, uint32_t micro_
         return 2 * carried > p->carried;
     if (p->ends_with_program) // it has an update: usually the entry is another version of this one
         return carried > p->carried;
-    if (program->is_operation ||
+    if (program->is_operation || is_another_step(r, program) ||
         (micro_steps > FEW && lacks_types(program->carried_set, p->carried_set)))
         return false;
     bool is_large = (program->is_numbered ? 1 : 2) * operations > p->operations;
@@ -352,8 +365,40 @@ static uint64_t wait_after(uint64_t strays, bool is_weak) {
     return strays < RK_STEP_DETECTOR_HISTORY ? 64 : 512;
 }
 
+// Returns whether the entry is one of the `period` entries from `from` on.
+static bool is_one_of(const rk_step_detector *r, uint64_t entry, uint64_t from, uint32_t period,
+                      bool by_name) {
+    uint32_t token = rk_step_detector_token(r, entry, by_name);
+    for (uint32_t i = 0; i < period; i++)
+        if (rk_step_detector_token(r, from + i, by_name) == token)
+            return true;
+    return false;
+}
+
+// Returns the first entry, of those after the last match, from which the pattern of `period`
+// entries at `from` covers at least three quarters of the entries, and at least `needed` of them.
+// Other programs interrupt it now and then, for example to log a value. Returns UINT64_MAX if there
+// is none.
+static uint64_t begin_of_loop(const rk_step_detector *r, uint64_t from, uint32_t period,
+                              uint64_t needed) {
+    bool by_name = r->current->by_name;
+    uint64_t strays = r->entries - r->last_match, covered = 0, first = UINT64_MAX;
+    uint64_t oldest = r->entries - (strays < r->valid ? strays : r->valid);
+    for (uint64_t i = r->entries; i > oldest; i--) {
+        covered += is_one_of(r, i - 1, from, period, by_name);
+        if (4 * covered < 3 * (r->entries - i + 1))
+            break;
+        bool is_start = i - 1 <= from;
+        for (uint32_t k = 0; k < period && is_start; k++)
+            is_start = rk_step_detector_token(r, i - 1 + k, by_name) ==
+                       rk_step_detector_token(r, from + k, by_name);
+        first = is_start && covered >= needed ? i - 1 : first;
+    }
+    return first;
+}
+
 static void look_for_other(rk_step_detector *r) {
-    enum { LASTS = 512, KNOWN_LASTS = 8 };
+    enum { LASTS = 512, KNOWN_LASTS = 8, LOOP_LASTS = 64 };
     rk_step_detector_pattern *p = r->current;
     uint64_t strays = r->entries - r->last_match, carried_set;
     // A weak pattern came before the programs that carry the work, and is soon replaced.
@@ -379,8 +424,12 @@ static void look_for_other(rk_step_detector *r) {
         needed = RK_STEP_DETECTOR_TIMES;
     else if (find_known(r, &first, period, p->by_name))
         needed = KNOWN_LASTS;
-    if (len >= needed)
-        adopt(r, from, period, p->by_name);
+    // A second loop that carries about as much is no interruption.
+    uint64_t begin = UINT64_MAX;
+    if (4 * score >= 3 * p->score)
+        begin = begin_of_loop(r, from, period, LOOP_LASTS < needed ? LOOP_LASTS : needed);
+    if (len >= needed || begin <= from)
+        adopt(r, begin < from ? begin : from, period, p->by_name);
 }
 
 void rk_step_detector_look_for_first(rk_step_detector *r) {

@@ -107,6 +107,70 @@ static rk_err *find_pattern(const ranges *list, uint32_t *out_pattern) {
     return NULL;
 }
 
+// The range with the most steps of a pattern; NULL if the pattern has few steps.
+static const rk_journal_steps *find_usual(const ranges *list, uint32_t pattern) {
+    enum { STEPS_MIN = 5 };
+    const rk_journal_steps *usual = NULL;
+    uint64_t steps = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_journal_steps *range = &list->items[i];
+        if (range->rhythm != pattern)
+            continue;
+        steps += range->steps;
+        if (range->steps > (usual ? usual->steps : 0))
+            usual = range;
+    }
+    return steps >= STEPS_MIN ? usual : NULL;
+}
+
+static bool is_same_rate(uint64_t a, uint64_t a_steps, uint64_t b, uint64_t b_steps) {
+    return (double)a * (double)b_steps == (double)b * (double)a_steps;
+}
+
+// Returns whether the steps of two patterns do the same with other programs: they execute equally
+// many, transfer the same to the device, and carry similar work.
+static bool are_alike(const rk_journal_steps *a, const rk_journal_steps *b) {
+    const double work_max = 2.2;
+    double one = (double)a->work / (double)a->steps, other = (double)b->work / (double)b->steps;
+    return !a->marked && !b->marked &&
+           is_same_rate(a->executions, a->steps, b->executions, b->steps) &&
+           is_same_rate(a->transfers.host_to_device, a->steps, b->transfers.host_to_device,
+                        b->steps) &&
+           is_same_rate(a->transfers.host_to_device_bytes, a->steps,
+                        b->transfers.host_to_device_bytes, b->steps) &&
+           a->transfers.host_to_device > 0 && one <= work_max * other && other <= work_max * one;
+}
+
+// Returns whether one pattern ends before the other one begins.
+static bool follow_each_other(const ranges *list, uint32_t a, uint32_t b) {
+    size_t changes = 0;
+    uint32_t last = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        uint32_t pattern = list->items[i].rhythm;
+        if (pattern != a && pattern != b)
+            continue;
+        changes += last > 0 && pattern != last;
+        last = pattern;
+    }
+    return changes == 1;
+}
+
+// Counts the steps of other patterns that do the same before or after those of the pattern: the
+// loops of several optimizers, or the epochs after the model's state got other programs.
+static void merge_alike(ranges *list, uint32_t pattern) {
+    const rk_journal_steps *usual = find_usual(list, pattern);
+    for (size_t i = 0; usual && i < list->count; i++) {
+        uint32_t other = list->items[i].rhythm;
+        const rk_journal_steps *its =
+            other > 0 && other != pattern ? find_usual(list, other) : NULL;
+        if (!its || !are_alike(usual, its) || !follow_each_other(list, pattern, other))
+            continue;
+        for (size_t k = 0; k < list->count; k++)
+            if (list->items[k].rhythm == other)
+                list->items[k].rhythm = pattern;
+    }
+}
+
 static void add_sums(rk_journal_steps *to, const rk_journal_steps *range) {
     to->executions += range->executions;
     to->steps += range->steps;
@@ -139,9 +203,10 @@ static uint64_t step_at(const rk_process_steps *process, uint64_t execution) {
     return span->first_step + done;
 }
 
-static rk_err *make_spans(const ranges *list, rk_process_steps *process) {
+static rk_err *make_spans(ranges *list, rk_process_steps *process) {
     uint32_t pattern;
     RK_TRY(find_pattern(list, &pattern));
+    merge_alike(list, pattern);
     process->spans = rk_calloc(list->count + 1, sizeof *process->spans);
     if (!process->spans)
         return rk_err_no_memory();

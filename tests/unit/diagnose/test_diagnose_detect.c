@@ -284,6 +284,29 @@ static void versions_that_do_not_recur_are_one_program(void **state) {
     expect_steps(h, 12, 1);
 }
 
+// The programs of a real job: an activation of the full batch has the type of an input.
+static void a_last_batch_that_returns_one_value_less_is_a_version(void **state) {
+    recorder *h = *state;
+    const rk_step_program full = {.name = 1,
+                                  .operations = 3995,
+                                  .inputs = 230,
+                                  .carried = 205,
+                                  .carried_types = 1,
+                                  .carried_set = 0x4a402960084004f,
+                                  .carried_bytes = 6732220},
+                          last = {.number = 1,
+                                  .name = 1,
+                                  .operations = 3999,
+                                  .inputs = 230,
+                                  .carried = 204,
+                                  .carried_types = 2,
+                                  .carried_set = 0x48422908004004f,
+                                  .carried_bytes = 6224316};
+    for (int step = 0; step < 21; step++)
+        rk_step_detector_execute(h->detector, step % 7 == 6 ? &last : &full);
+    expect_steps(h, 21, 0);
+}
+
 // One more operation for each parameter is an update.
 static void an_update_is_no_version(void **state) {
     recorder *h = *state;
@@ -503,6 +526,24 @@ static void trivial_programs_have_no_reference(void **state) {
     assert_int_equal(now.executions, 180);
 }
 
+// Two models are trained one after the other, each for as many steps; values are logged now and
+// then.
+static void a_second_loop_of_equal_work_counts_before_it_lasts_as_long(void **state) {
+    recorder *h = *state;
+    play_times(h, "AB", 200);
+    for (int i = 0; i < 8; i++) {
+        play_times(h, "CD", 20 + i);
+        play(h, "EFG");
+    }
+    play_times(h, "HI", 192);
+    uint64_t before;
+    (void)steps(h, &before);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < h->count; i++)
+        sum += h->ranges[i].rhythm > 0 ? h->ranges[i].steps : 0;
+    assert_int_equal(sum, 200 + 188 + 192);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -522,11 +563,13 @@ int main(void) {
         TEST(versions_without_a_name_are_one_program),
         TEST(models_that_alternate_are_no_versions),
         TEST(versions_that_do_not_recur_are_one_program),
+        TEST(a_last_batch_that_returns_one_value_less_is_a_version),
         TEST(an_update_is_no_version),
         TEST(the_state_has_a_score_with_marks),
         TEST(a_flush_in_mid_run_closes_no_step),
         TEST(operations_of_the_framework_are_no_steps),
         TEST(a_flush_at_any_time_changes_no_count),
+        TEST(a_second_loop_of_equal_work_counts_before_it_lasts_as_long),
         TEST(what_is_marked_is_believed),
         TEST(transfers_and_compilations_are_counted_with_their_step),
         TEST(transfers_of_light_programs_are_not_those_of_a_step),

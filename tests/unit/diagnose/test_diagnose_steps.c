@@ -37,6 +37,43 @@ static const rk_run_compile *compile(made *m, uint64_t executions) {
     return one;
 }
 
+// A loop of 40 steps, and one of 60 steps with other programs and half as much work again.
+static void make_two_loops(made *m, uint64_t bytes_of_second) {
+    make(m);
+    range(m, 1, 0, 80, 40, 2);
+    range(m, 2, 80, 120, 60, 2);
+    for (size_t i = 0; i < 2; i++) {
+        rk_journal_steps *steps = &m->steps[i].steps;
+        steps->work = (i ? 150 : 100) * steps->steps;
+        steps->transfers.host_to_device = 3 * steps->steps;
+        steps->transfers.host_to_device_bytes = (i ? bytes_of_second : 64) * steps->steps;
+    }
+}
+
+static void loops_that_do_the_same_count_together(void **state) {
+    (void)state;
+    made m;
+    RK_AUTO(rk_steps) steps = {0}, apart = {0};
+    make_two_loops(&m, 64);
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_int_equal(rk_steps_longest(&steps)->count, 100);
+    make_two_loops(&m, 32);
+    rk_expect_ok(rk_steps_read(&m.model, &apart));
+    assert_int_equal(rk_steps_longest(&apart)->count, 60);
+}
+
+// An evaluation after each epoch is no loop that goes on.
+static void loops_that_take_turns_do_not_count_together(void **state) {
+    (void)state;
+    made m;
+    RK_AUTO(rk_steps) steps = {0};
+    make_two_loops(&m, 64);
+    range(&m, 1, 200, 20, 10, 0);
+    m.steps[2].steps.work = 10;
+    rk_expect_ok(rk_steps_read(&m.model, &steps));
+    assert_int_equal(rk_steps_longest(&steps)->count, 60);
+}
+
 static void compilations_have_their_steps(void **state) {
     (void)state;
     made m;
@@ -281,6 +318,8 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_that_do_the_same_count_together),
+        cmocka_unit_test(loops_that_take_turns_do_not_count_together),
         cmocka_unit_test(compilations_have_their_steps),
         cmocka_unit_test(later_ranges_replace_earlier_ones),
         cmocka_unit_test(what_a_later_range_counts_does_not_count_twice),
