@@ -266,6 +266,8 @@ typedef struct rk_run_totals {
     uint64_t programs; // distinct programs of all runs
     uint64_t hits, misses, bypassed;
     uint64_t compiled;              // real calls of the plugin's compiler
+    uint64_t failed, failed_ns;     // of these: those that failed, and their time
+    uint64_t failed_bypassed;       // of the failed ones: those that were bypassed
     uint64_t fingerprint_fallbacks; // requests whose fingerprint covers the program's bytes only
     uint64_t deserialize_failures, preloaded, remote_hits, stored, quarantined;
     uint64_t not_stored;    // executables that were compiled and could not be stored

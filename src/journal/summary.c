@@ -53,6 +53,11 @@ static rk_err *add_unkept(rk_run_summary *summary, const rk_run_compile *compile
     return unkept->name && unkept->reason ? NULL : rk_err_no_memory();
 }
 
+// A program that the compiler refused has nothing to keep.
+static bool is_unkept(const rk_run_compile *compile) {
+    return compile->outcome == RK_OUTCOME_BYPASS && !(compile->compiled && compile->failed);
+}
+
 rk_err *rk_run_summary_of(rk_run_model *model, rk_run_summary *out_summary) {
     size_t capacity = 0;
     out_summary->run = *model;
@@ -60,14 +65,14 @@ rk_err *rk_run_summary_of(rk_run_model *model, rk_run_summary *out_summary) {
     const rk_run_model *run = &out_summary->run;
     RK_TRY(rk_run_totals_of(run, &out_summary->totals));
     for (size_t i = 0; i < run->compile_count; i++)
-        if (run->compiles[i].outcome == RK_OUTCOME_BYPASS)
+        if (is_unkept(&run->compiles[i]))
             RK_TRY(add_unkept(out_summary, &run->compiles[i], &capacity));
     return NULL;
 }
 
 // True if the summary was made from the journals that are there now.
 static bool fits(const rk_run_summary *summary, const rk_run_model *listed, const char *directory) {
-    if (listed->process_count != summary->run.process_count)
+    if (summary->lacks_members || listed->process_count != summary->run.process_count)
         return false;
     for (size_t i = 0; i < listed->process_count; i++) {
         const rk_run_process *process = &summary->run.processes[i];

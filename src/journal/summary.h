@@ -29,7 +29,8 @@ typedef struct rk_run_summary {
     rk_run_totals totals;  // of this run only
     rk_run_unkept *unkept; // owned; in order of first appearance
     size_t unkept_count;
-    bool was_kept; // read from the summary file
+    bool was_kept;      // read from the summary file
+    bool lacks_members; // the file is older than a counter: the journals are read instead
 } rk_run_summary;
 
 void rk_run_summary_cleanup(rk_run_summary *summary); // frees and zeroes

@@ -201,13 +201,17 @@ static bool is_done(rk_err *err) {
     return done;
 }
 
-static bool take_totals(const json_t *object, rk_run_totals *totals) {
+// `*out_lacks`: a member is missing that the first rekindle with this version did not write.
+static bool take_totals(const json_t *object, rk_run_totals *totals, bool *out_lacks) {
     const json_t *numbers = json_object_get(object, "totals");
     const json_t *programs = json_object_get(object, "programs");
     const json_t *warnings = json_object_get(object, "warnings");
     for (size_t i = 0; i < rk_totals_field_count; i++) {
-        uint64_t value;
-        if (!take_uint(numbers, rk_totals_fields[i].name, &value))
+        uint64_t value = 0;
+        const rk_totals_field *field = &rk_totals_fields[i];
+        bool lacks = field->is_later && !json_object_get(numbers, field->name);
+        *out_lacks = *out_lacks || lacks;
+        if (!lacks && !take_uint(numbers, field->name, &value))
             return false;
         rk_totals_set(totals, &rk_totals_fields[i], value);
     }
@@ -257,7 +261,7 @@ static bool take_all(const json_t *object, const char *run, rk_run_summary *out)
     if (!take_text(object, "run", &model->run) || !take_text(object, "job", &model->job) ||
         !take_text(object, "mode", &model->mode) ||
         !take_text(object, "version", &model->version) || !take_command(object, &model->command) ||
-        !take_processes(object, model) || !take_totals(object, &out->totals) ||
+        !take_processes(object, model) || !take_totals(object, &out->totals, &out->lacks_members) ||
         !take_unkept(object, out) || !is_done(rk_run_fill_texts(model)))
         return false;
     rk_run_sum_processes(model);

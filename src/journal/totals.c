@@ -80,12 +80,21 @@ static void identify(const rk_run_model *model, const rk_run_compile *compile, r
     rk_hasher_finish(&hasher, out);
 }
 
+static void add_failure(rk_run_totals *totals, const rk_run_compile *compile) {
+    if (!compile->compiled || !compile->failed)
+        return;
+    totals->failed++;
+    totals->failed_ns += compile->compile_ns;
+    totals->failed_bypassed += compile->outcome == RK_OUTCOME_BYPASS;
+}
+
 static void add_compile(rk_run_totals *totals, const rk_run_compile *compile) {
     bool hit = compile->outcome == RK_OUTCOME_HIT;
     totals->hits += hit;
     totals->misses += compile->outcome == RK_OUTCOME_MISS;
     totals->bypassed += compile->outcome == RK_OUTCOME_BYPASS;
     totals->compiled += compile->compiled;
+    add_failure(totals, compile);
     totals->refused += compile->refused;
     totals->deserialize_failures += compile->deserialize_failed;
     totals->quarantined += compile->quarantined;
@@ -104,8 +113,10 @@ static void add_compile(rk_run_totals *totals, const rk_run_compile *compile) {
     totals->avoided_waited_ns += hit ? compile->waited_ns : 0;
 }
 
-#define FIELD(name, member)                                                                        \
-    { name, offsetof(rk_run_totals, member) }
+#define FIELD(field_name, member)                                                                  \
+    { .name = field_name, .at = offsetof(rk_run_totals, member) }
+#define LATER_FIELD(field_name, member)                                                            \
+    { .name = field_name, .at = offsetof(rk_run_totals, member), .is_later = true }
 
 const rk_totals_field rk_totals_fields[] = {
     FIELD("runs", runs),
@@ -113,6 +124,9 @@ const rk_totals_field rk_totals_fields[] = {
     FIELD("misses", misses),
     FIELD("bypassed", bypassed),
     FIELD("compiled", compiled),
+    LATER_FIELD("failed", failed),
+    LATER_FIELD("failed_ns", failed_ns),
+    LATER_FIELD("failed_bypassed", failed_bypassed),
     FIELD("fingerprint_fallbacks", fingerprint_fallbacks),
     FIELD("deserialize_failures", deserialize_failures),
     FIELD("preloaded", preloaded),

@@ -7,6 +7,7 @@
 typedef struct rk_totals_field {
     const char *name; // in the summary
     size_t at;        // offset of the uint64_t in rk_run_totals
+    bool is_later;    // the first summaries of this version lack it
 } rk_totals_field;
 
 // All counters except `programs` and `saved_ns`, which are computed from the others.

@@ -49,9 +49,9 @@ static rk_err *copy_value(const json_t *value, char **out_text) {
     return *out_text ? NULL : rk_err_no_memory();
 }
 
-static rk_err *add(rk_differences *list, const char *key, const json_t *before,
-                   const json_t *after) {
-    rk_difference d = {0};
+static rk_err *add(rk_differences *list, const char *key, const json_t *before, const json_t *after,
+                   bool follows) {
+    rk_difference d = {.follows = follows};
     if (!kind_of(key, &d.kind))
         return NULL;
     const char *name = key + strlen(rk_difference_kind_name(d.kind)) + 1;
@@ -67,16 +67,23 @@ static rk_err *add(rk_differences *list, const char *key, const json_t *before,
     return err;
 }
 
+// A fingerprint says nothing to a reader. It follows from other devices.
+static bool is_fingerprint(const char *key, const json_t *before, const json_t *after) {
+    static const char devices[] = "topology topology.devices";
+    const json_t *a = json_object_get(before, devices), *b = json_object_get(after, devices);
+    return strcmp(key, "topology topology.fingerprint") == 0 && a && b && !json_equal(a, b);
+}
+
 static rk_err *compare(json_t *before, json_t *after, rk_differences *list) {
     const char *key;
     json_t *value;
     json_object_foreach(before, key, value) {
         const json_t *other = json_object_get(after, key);
         if (!other || !json_equal(value, other))
-            RK_TRY(add(list, key, value, other));
+            RK_TRY(add(list, key, value, other, is_fingerprint(key, before, after)));
     }
     json_object_foreach(after, key, value) if (!json_object_get(before, key))
-        RK_TRY(add(list, key, NULL, value));
+        RK_TRY(add(list, key, NULL, value, false));
     return NULL;
 }
 
@@ -97,7 +104,7 @@ static rk_err *add_version(rk_differences *list, const char *name, const json_t 
     RK_AUTO(rk_buf) key = {0};
     rk_buf_add_format(&key, "version %s", name);
     RK_TRY(rk_buf_status(&key));
-    return add(list, rk_buf_text(&key), before, after);
+    return add(list, rk_buf_text(&key), before, after, false);
 }
 
 static bool is_framework(const char *name) {
@@ -166,6 +173,11 @@ static bool follows_from_program(const rk_difference *d) {
     return false;
 }
 
+// An option that the call sets (compiler_options) follows from no flag.
+static bool is_set_at_call(const rk_difference *d) {
+    return d->attribute && strncmp(d->attribute, "env_option_overrides", 20) == 0;
+}
+
 static rk_err *append(rk_differences *list, rk_differences *from) {
     for (size_t i = 0; i < from->count; i++) {
         from->items[i].order = (uint32_t)list->count; // both lists are sorted already
@@ -183,11 +195,12 @@ rk_err *rk_join_components(rk_program_diff *diff, rk_differences *components) {
     rk_cause other = rk_components_cause(components);
     bool rules = diff->cause == RK_CAUSE_FIRST || rk_rules_over_program(other);
     for (size_t i = 0; i < components->count; i++)
-        components->items[i].follows =
+        components->items[i].follows |=
             diff->list.cause_count && follows_from_program(&components->items[i]);
     // A flag that the framework reads also changes the options.
     for (size_t i = 0; i < components->count && other != RK_CAUSE_OPTIONS; i++)
-        components->items[i].follows |= components->items[i].kind == RK_DIFFERENCE_OPTION;
+        components->items[i].follows |= components->items[i].kind == RK_DIFFERENCE_OPTION &&
+                                        !is_set_at_call(&components->items[i]);
     // Another version or another set of devices explains the differences of the program.
     for (size_t i = 0; i < diff->list.count && rules; i++)
         diff->list.items[i].follows = true;

@@ -72,6 +72,8 @@ static bool is_before(const rk_run_compile *a, const rk_run_compile *b) {
 }
 
 static bool is_better(const rk_counterpart *a, const rk_counterpart *b) {
+    if (a->failed != b->failed)
+        return b->failed;
     if (a->same_program != b->same_program)
         return a->same_program;
     if (a->similarity != b->similarity)
@@ -88,6 +90,7 @@ static void insert(rk_counterparts *list, const rk_counterpart *one) {
         if (list->items[i].known != one->known)
             continue;
         list->items[i].request = one->request;
+        list->items[i].failed = one->failed;
         return;
     }
     while (at < list->count && !is_better(one, &list->items[at]))
@@ -120,6 +123,7 @@ void rk_counterparts_find(const rk_start *start, const rk_start *of, size_t inde
             .request = request,
             .similarity = same ? 1 : similarity_of(earlier->known, later->known, same_start),
             .same_program = same,
+            .failed = request->failed && !request->refused,
             .same_position = !same_start && earlier->position == later->position,
         };
         if (one.similarity > 0)

@@ -34,6 +34,7 @@ typedef struct rk_counterpart {
     double similarity;             // from 0 to 1
     bool same_program;             // under another key
     bool same_position;
+    bool failed; // its compilation failed: only taken if there is no other
 } rk_counterpart;
 
 enum { RK_COUNTERPARTS_MAX = 3 };

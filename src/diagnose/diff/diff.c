@@ -168,8 +168,8 @@ static rk_cause cause_of(const rk_differ *d) {
         return RK_CAUSE_FIRST;
     if (d->parameters)
         return RK_CAUSE_PARAMETERS;
-    if (d->shapes)
-        return RK_CAUSE_SHAPE;
+    if (d->shapes) // operations are then counted only if they come from a branch
+        return d->structures ? RK_CAUSE_STRUCTURE : RK_CAUSE_SHAPE;
     if (d->dtypes)
         return RK_CAUSE_DTYPE;
     if (d->shardings)
@@ -233,6 +233,18 @@ static void be_cause(rk_differences *list) {
     }
 }
 
+// Operations that come from a branch go before the inputs whose shapes differ.
+static void lead_with_operations(rk_differences *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        rk_difference *one = &list->items[i];
+        bool is_op = one->kind == RK_DIFFERENCE_OP_ADDED || one->kind == RK_DIFFERENCE_OP_REMOVED;
+        if (is_op && !one->follows)
+            one->order = 0;
+        else if (!one->order)
+            one->order = 1;
+    }
+}
+
 rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index *after,
                          rk_program_diff *out_diff) {
     *out_diff = (rk_program_diff){0};
@@ -249,6 +261,8 @@ rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index 
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);
     RK_TRY(compare_producers(&d));
+    if (d.shapes && out_diff->cause == RK_CAUSE_STRUCTURE)
+        lead_with_operations(&out_diff->list);
     rk_differences_sort(&out_diff->list);
     return NULL;
 }

@@ -16,6 +16,21 @@ static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
            (target != RK_NO_ID && rk_span_is(index->model->nodes.items[target].bytes, "Sharding"));
 }
 
+// The text of a string attribute; empty if the operation does not have it.
+static rk_span text_of(const rk_program_index *index, uint32_t item, const char *name) {
+    const rk_op *op = &index->model->ops.items[index->items[item].op];
+    uint32_t node = rk_model_attr(index->model, op, name);
+    return node == RK_NO_ID ? (rk_span){0} : index->model->nodes.items[node].bytes;
+}
+
+// Returns whether the mesh is one that JAX declares for an operation that runs on one device, such
+// as a callback into the process: it follows from this operation.
+static bool is_mesh_of_one_device(rk_span op, rk_span name) {
+    static const char start[] = "maximal_mesh";
+    return rk_differ_ends(op, ".mesh") && name.len >= sizeof start - 1 &&
+           memcmp(name.data, start, sizeof start - 1) == 0;
+}
+
 static bool is_result(const rk_program_index *index, uint32_t value) {
     for (uint32_t i = 0; i < index->result_count; i++)
         if (rk_differ_laid_out_from(index, index->results[i]) == value)
@@ -116,6 +131,28 @@ static bool is_of_sizes(rk_span name) {
            rk_differ_ends(name, ".broadcast");
 }
 
+// Returns whether only one of the two programs has operations of this kind, and no change of a
+// shape brings such operations about: mathematical functions and products.
+static bool is_other_math(const rk_differ *d, bool added, rk_span name) {
+    static const char *const kinds[] = {".sine",        ".cosine",      ".tan",  ".tanh",
+                                        ".exponential", ".log",         ".erf",  ".logistic",
+                                        ".dot_general", ".convolution", ".sqrt", ".rsqrt"};
+    const rk_model *other = added ? d->a->model : d->b->model;
+    bool is_math = false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
+        is_math |= rk_differ_ends(name, kinds[i]);
+    for (uint32_t i = 0; i < other->ops.count && is_math; i++)
+        is_math = !rk_span_equal(rk_model_string(other, other->ops.items[i].name), name);
+    return is_math;
+}
+
+// Returns whether an operation comes from a branch, although inputs have other shapes. A few such
+// operations are enough.
+static bool is_branch(const rk_differ *d, bool added, rk_span name) {
+    return d->shapes && !d->parameters && !d->dtypes && !d->shardings &&
+           d->structures < RK_ARRAY_LEN(d->causes) && is_other_math(d, added, name);
+}
+
 // The operand that the walk below follows: the first that is no literal; RK_NO_ID: none.
 static uint32_t first_operand(const rk_program_index *index, const rk_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++) {
@@ -161,11 +198,13 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     if (!added)
         place_removed(d, item, next, &subject);
     // A changed size of 1 needs a broadcast, or needs none.
-    subject.follows = rk_differ_inputs_differ(d) || (d->constants && is_of_sizes(subject.op));
+    subject.follows = (rk_differ_inputs_differ(d) && !is_branch(d, added, subject.op)) ||
+                      (d->constants && is_of_sizes(subject.op));
     rk_difference_kind kind = added ? RK_DIFFERENCE_OP_ADDED : RK_DIFFERENCE_OP_REMOVED;
     bool is_convert = rk_differ_ends(subject.op, ".convert");
     if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
+        subject.follows |= is_mesh_of_one_device(subject.op, text_of(index, item, "sym_name"));
         d->shardings += !subject.follows;
     } else if (!subject.follows && !subject.place.file.len && rk_differ_is_layout_op(subject.op)) {
         // PyTorch/XLA records a view once or twice, whatever the source says: no line has it.
@@ -195,6 +234,10 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     bool at_call = is_at_call(index, &subject.place);
     if (kind == RK_DIFFERENCE_DTYPE || at_call)
         write_input(index, op, at_call, &input);
+    if (!input.len) // the function that a custom call calls
+        rk_buf_add_span(&input, text_of(index, item, "call_target_name"));
+    if (!type.len) // a mesh
+        rk_buf_add_span(&type, text_of(index, item, "sym_name"));
     rk_span text = rk_buf_span(was_weak ? &weak : &type), other = rk_buf_span(&from);
     return rk_differ_add(d, kind, &subject, rk_buf_span(&input), added ? other : text,
                          added ? text : other);

@@ -4,6 +4,7 @@
 #include "diagnose/diff/components.h"
 #include "diagnose/diff/counterparts.h"
 #include "diagnose/diff/known.h"
+#include "diagnose/diff/runs_internal.h"
 
 static void only_cleanup(rk_run_only_list *list) {
     for (size_t i = 0; i < list->count; i++)
@@ -14,14 +15,11 @@ static void only_cleanup(rk_run_only_list *list) {
 void rk_run_diff_cleanup(rk_run_diff *diff) {
     rk_differences_cleanup(&diff->environment);
     only_cleanup(&diff->other_options);
+    only_cleanup(&diff->other_environment);
+    only_cleanup(&diff->again);
     only_cleanup(&diff->only_before);
     only_cleanup(&diff->only_after);
     *diff = (rk_run_diff){0};
-}
-
-// The identity of a program: its fingerprint, or its name if it has none.
-static const char *identity_of(const rk_run_compile *request) {
-    return request->program[0] ? request->program : request->name;
 }
 
 // The distinct programs of a run, each with its first request, sorted by identity.
@@ -37,7 +35,7 @@ static void programs_cleanup(programs *list) {
 static int by_identity(const void *a, const void *b) {
     const rk_run_compile *x = *(const rk_run_compile *const *)a;
     const rk_run_compile *y = *(const rk_run_compile *const *)b;
-    int order = strcmp(identity_of(x), identity_of(y));
+    int order = strcmp(rk_run_identity(x), rk_run_identity(y));
     return order ? order : x < y ? -1 : x > y; // requests are in order of time
 }
 
@@ -49,8 +47,8 @@ static rk_err *collect(const rk_run_model *run, programs *out_list) {
         out_list->items[i] = &run->compiles[i];
     qsort(out_list->items, run->compile_count, sizeof(rk_run_compile *), by_identity);
     for (size_t i = 0; i < run->compile_count; i++)
-        if (i == 0 || strcmp(identity_of(out_list->items[out_list->count - 1]),
-                             identity_of(out_list->items[i])) != 0)
+        if (i == 0 || strcmp(rk_run_identity(out_list->items[out_list->count - 1]),
+                             rk_run_identity(out_list->items[i])) != 0)
             out_list->items[out_list->count++] = out_list->items[i];
     return NULL;
 }
@@ -66,47 +64,10 @@ static bool has_key(const rk_run_model *run, const char *key) {
 static bool shares_key(const rk_run_model *run, const rk_run_compile *program,
                        const rk_run_model *other) {
     for (size_t i = 0; i < run->compile_count; i++)
-        if (strcmp(identity_of(&run->compiles[i]), identity_of(program)) == 0 &&
+        if (strcmp(rk_run_identity(&run->compiles[i]), rk_run_identity(program)) == 0 &&
             has_key(other, run->compiles[i].key))
             return true;
     return false;
-}
-
-static rk_err *add_only(rk_run_only_list *list, const rk_corpus *corpus,
-                        const rk_run_compile *request) {
-    rk_run_only *items = rk_realloc(list->items, (list->count + 1) * sizeof *items);
-    if (!items)
-        return rk_err_no_memory();
-    list->items = items;
-    list->items[list->count++] =
-        (rk_run_only){.request = request,
-                      .program = request->key[0] ? rk_corpus_find(corpus, request->key) : NULL};
-    return NULL;
-}
-
-// Adds a program that both runs requested with other options. Without any difference in the
-// environment, only options can make another key.
-static rk_err *add_other_options(rk_run_only_list *list, const rk_corpus *corpus,
-                                 const rk_run_compile *before, const rk_run_compile *after) {
-    RK_AUTO(rk_loaded) earlier = {0};
-    RK_AUTO(rk_loaded) later = {0};
-    RK_AUTO(rk_differences) options = {0};
-    const rk_known *a = before->key[0] ? rk_corpus_find(corpus, before->key) : NULL;
-    const rk_known *b = after->key[0] ? rk_corpus_find(corpus, after->key) : NULL;
-    if (!a || !b)
-        return NULL;
-    RK_TRY(rk_corpus_open(corpus, a, &earlier));
-    RK_TRY(rk_corpus_open(corpus, b, &later));
-    if (!earlier.components || !later.components)
-        return NULL;
-    RK_TRY(rk_diff_components(earlier.components, later.components, &options));
-    if (rk_components_cause(&options) != RK_CAUSE_OPTIONS)
-        return NULL;
-    RK_TRY(add_only(list, corpus, after));
-    rk_run_only *item = &list->items[list->count - 1];
-    item->nearest = before;
-    item->similarity = 1;
-    return rk_join_components(&item->diff, &options);
 }
 
 static int by_time(const void *a, const void *b) {
@@ -115,36 +76,46 @@ static int by_time(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+static void sort_by_time(rk_run_only_list *list) {
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, by_time);
+}
+
+static rk_err *add_to_both(const rk_corpus *corpus, const rk_buf *removals, rk_recorded before,
+                           rk_recorded after, rk_run_diff *diff) {
+    bool shared = shares_key(before.run, before.request, after.run);
+    diff->in_both++;
+    diff->under_other_keys += !shared;
+    return shared ? rk_run_add_again(corpus, removals, before, after, diff)
+                  : rk_run_add_settings(corpus, before, after, diff);
+}
+
 static rk_err *split(const rk_run_model *before, const rk_run_model *after, const rk_corpus *corpus,
-                     rk_run_diff *diff) {
+                     const rk_buf *removals, rk_run_diff *diff) {
     __attribute__((cleanup(programs_cleanup))) programs a = {0};
     __attribute__((cleanup(programs_cleanup))) programs b = {0};
     RK_TRY(collect(before, &a));
     RK_TRY(collect(after, &b));
     for (size_t i = 0, j = 0; i < a.count || j < b.count;) {
-        int order = i == a.count   ? 1
-                    : j == b.count ? -1
-                                   : strcmp(identity_of(a.items[i]), identity_of(b.items[j]));
-        if (order < 0) {
-            RK_TRY(add_only(&diff->only_before, corpus, a.items[i++]));
-        } else if (order > 0) {
-            RK_TRY(add_only(&diff->only_after, corpus, b.items[j++]));
-        } else {
-            bool shared = shares_key(before, a.items[i], after);
-            diff->in_both++;
-            diff->under_other_keys += !shared;
-            if (!shared && !diff->environment.count)
-                RK_TRY(add_other_options(&diff->other_options, corpus, a.items[i], b.items[j]));
-            i++;
-            j++;
-        }
+        int order = i == a.count ? 1
+                    : j == b.count
+                        ? -1
+                        : strcmp(rk_run_identity(a.items[i]), rk_run_identity(b.items[j]));
+        if (order < 0)
+            RK_TRY(rk_run_add_only(&diff->only_before, corpus, a.items[i]));
+        else if (order > 0)
+            RK_TRY(rk_run_add_only(&diff->only_after, corpus, b.items[j]));
+        else
+            RK_TRY(add_to_both(corpus, removals, (rk_recorded){before, a.items[i]},
+                               (rk_recorded){after, b.items[j]}, diff));
+        i += order <= 0;
+        j += order >= 0;
     }
-    if (diff->other_options.count)
-        qsort(diff->other_options.items, diff->other_options.count, sizeof(rk_run_only), by_time);
-    if (diff->only_before.count)
-        qsort(diff->only_before.items, diff->only_before.count, sizeof(rk_run_only), by_time);
-    if (diff->only_after.count)
-        qsort(diff->only_after.items, diff->only_after.count, sizeof(rk_run_only), by_time);
+    sort_by_time(&diff->other_options);
+    sort_by_time(&diff->other_environment);
+    sort_by_time(&diff->again);
+    sort_by_time(&diff->only_before);
+    sort_by_time(&diff->only_after);
     return NULL;
 }
 
@@ -167,7 +138,8 @@ static rk_err *try_counterpart(const rk_corpus *corpus, const rk_counterpart *co
                                rk_known_diff *best) {
     RK_AUTO(rk_known_diff) trial = {0};
     RK_TRY(rk_diff_known(corpus, counterpart->known, item->program, later, changes, &trial));
-    if (trial.diff.cause == RK_CAUSE_FIRST || (item->nearest && !is_better(&trial, best)))
+    if (trial.diff.cause == RK_CAUSE_FIRST ||
+        (item->nearest && (counterpart->failed || !is_better(&trial, best))))
         return NULL;
     item->nearest = counterpart->request;
     item->similarity = counterpart->similarity;
@@ -252,13 +224,16 @@ static rk_err *compare_environments(const rk_run_model *before, const rk_run_mod
 rk_err *rk_diff_runs(const rk_run_model *before, const rk_run_model *after, const rk_corpus *corpus,
                      rk_run_diff *out_diff) {
     *out_diff = (rk_run_diff){0};
+    RK_AUTO(rk_buf) removals = {0};
     RK_AUTO(rk_start) a = {0};
     RK_AUTO(rk_start) b = {0};
     RK_TRY(compare_environments(before, after, corpus, &out_diff->environment));
-    RK_TRY(split(before, after, corpus, out_diff));
+    if (corpus->store)
+        RK_TRY(rk_removals_read(corpus->store, &removals));
+    RK_TRY(split(before, after, corpus, &removals, out_diff));
     RK_TRY(rk_start_make(before, corpus, &a));
     RK_TRY(rk_start_make(after, corpus, &b));
     for (size_t i = 0; i < out_diff->only_after.count; i++)
         RK_TRY(compare(corpus, &a, &b, &out_diff->only_after, i));
-    return NULL;
+    return rk_run_add_unread(&removals, out_diff);
 }

@@ -6,6 +6,7 @@
 #include "diagnose/diff/diff.h"
 #include "diagnose/explain/corpus.h"
 #include "journal/read.h"
+#include "store/removals.h"
 
 // A program that only one run requested, or with other options than the other run.
 typedef struct rk_run_only {
@@ -14,6 +15,11 @@ typedef struct rk_run_only {
     const rk_run_compile *nearest; // most similar program of the other run; NULL: none
     double similarity;             // from 0 to 1
     rk_program_diff diff;          // from the nearest to this one
+    // A program of the same name that only the other run requested. The two cannot be compared,
+    // because one of them is not in the store; `removal`: what removed it.
+    const rk_run_compile *unread_with; // borrowed; NULL: none
+    bool unread_is_kept;               // the other one is in the store
+    rk_removal removal;
 } rk_run_only;
 
 typedef struct rk_run_only_list {
@@ -27,9 +33,13 @@ typedef struct rk_run_diff {
     size_t in_both; // distinct programs
     // Programs in both runs that have no key in common: their options or environment differ.
     size_t under_other_keys;
-    // Of these, the programs that were compiled with other options, each compared with the same
-    // program of the earlier run. Empty if the environments differ.
-    rk_run_only_list other_options;
+    // Of these, the programs that were compiled with other options, and the others (another
+    // environment, or unknown), each compared with the same program of the earlier run. The
+    // differences are digests if the journals do not say more.
+    rk_run_only_list other_options, other_environment;
+    // Programs in both runs, under one key, that the later run compiled again. `diff` has the
+    // reason: the executable was removed, or was never stored.
+    rk_run_only_list again;
     // `only_before` has no `nearest` and no `diff`.
     rk_run_only_list only_before, only_after;
 } rk_run_diff;

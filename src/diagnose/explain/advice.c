@@ -30,6 +30,11 @@ static bool moves_slice(const rk_explained *item) {
     return moves;
 }
 
+bool rk_explain_is_array(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    return head && head->kind == RK_DIFFERENCE_CONSTANT && head->after && *head->after == '[';
+}
+
 bool rk_explain_moves_slice_first(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     return head && head->kind == RK_DIFFERENCE_ATTRIBUTE && is_position(head);
@@ -60,6 +65,9 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                "there is nothing to fix: each program is compiled once and stored. Otherwise round "
                "the number up to one upper bound, or to a few fixed sizes (buckets), and mask the "
                "rest.";
+    if (rk_explain_is_array(item) && !torch)
+        return "The values of an array are part of the program, as with an array that the jitted "
+               "function takes from a closure: pass it as an argument of the function.";
     return torch ? "A Python number is part of the graph: make it a tensor on the device "
                    "(register_buffer, or torch.tensor(value, device=…)), updated in place."
                  : "A Python number is part of the program: pass it as an argument of the jitted "
@@ -124,7 +132,7 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "changed the source since that run, a likely reason is a loop over a set: each "
                "Python process may have another order. With PYTHONHASHSEED=0 in the environment "
                "of the job the order is always the same.";
-    if (!item->nearest_of)
+    if (!item->nearest_of && !rk_explain_is_of_seed(item))
         return "The source, or a setting that it reads, has changed since that run. The new "
                "program is compiled once and stored.";
     if (torch && rk_explain_moves_slice_first(item))

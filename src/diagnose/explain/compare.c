@@ -26,6 +26,8 @@ static bool is_known_change(const void *context, const rk_difference *difference
 static bool is_better(const choice *a, const choice *b, unsigned source) {
     if (!b->candidate.known)
         return true;
+    if (a->candidate.failed != b->candidate.failed)
+        return b->candidate.failed;
     if (a->diff.elsewhere != b->diff.elsewhere)
         return b->diff.elsewhere && source != RK_NEAREST_SIBLING;
     return a->diff.changes < b->diff.changes;
@@ -33,7 +35,8 @@ static bool is_better(const choice *a, const choice *b, unsigned source) {
 
 // Nothing can be closer than one change: the candidates of a source are sorted.
 static bool is_final(const choice *best) {
-    return best->candidate.known && best->diff.changes <= 1 && !best->diff.elsewhere;
+    return best->candidate.known && best->diff.changes <= 1 && !best->diff.elsewhere &&
+           !best->candidate.failed;
 }
 
 // Returns whether the candidate is another function of this run. Between runs, the source may have

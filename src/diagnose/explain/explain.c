@@ -1,6 +1,7 @@
 #include "diagnose/explain/explain_internal.h"
 
 #include "base/alloc.h"
+#include "diagnose/diff/recorded.h"
 #include "diagnose/explain/operations_internal.h"
 
 static bool has_key(const rk_run_compile *compile) {
@@ -95,18 +96,13 @@ static rk_err *be_duplicate(const rk_explainer *e, rk_explained *item,
 
 // An earlier run stored the executable, and it is gone.
 static rk_err *be_gone(const rk_explainer *e, rk_explained *item, const rk_past *past) {
-    static const char *const words[RK_REMOVAL_COUNT] = {
-        "removed, but not by rekindle", "evicted", "removed by `rekindle gc`",
-        "removed by `rekindle rm`", "moved to quarantine/"};
-    static const rk_cause causes[RK_REMOVAL_COUNT] = {
-        RK_CAUSE_REMOVED, RK_CAUSE_EVICTED, RK_CAUSE_EVICTED, RK_CAUSE_REMOVED, RK_CAUSE_DAMAGED};
     const rk_run_compile *compile = item->compile;
     if (!*e->has_removals && e->corpus->store)
         RK_TRY(rk_removals_read(e->corpus->store, e->removals));
     *e->has_removals = true;
     item->removal = rk_removals_find(e->removals, compile->key, past->time_ns, compile->time_ns);
-    item->cause = causes[item->removal];
-    return note_call(item, "executable", "stored", words[item->removal]);
+    item->cause = rk_removal_cause(item->removal);
+    return note_call(item, "executable", "stored", rk_removal_text(item->removal));
 }
 
 // An earlier run compiled the program, but the executable is gone or was never stored.
@@ -197,7 +193,8 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
     if (failed) {
         item->cause = RK_CAUSE_FAILED;
         item->failed_before = has_failed_before(e, compile);
-        return note_error(item);
+        RK_TRY(note_error(item));
+        return rk_explain_by_record(e, item);
     }
     if (was_damaged(compile)) {
         item->cause = RK_CAUSE_DAMAGED;
@@ -211,6 +208,10 @@ static rk_err *classify(const rk_explainer *e, size_t index, const rk_loaded *lo
         return be_uncacheable(loaded, item);
     if (item->program)
         RK_TRY(rk_explain_compare(e, index, loaded, item));
+    if (!is_uncacheable(compile))
+        RK_TRY(rk_explain_by_record(e, item));
+    if (item->cause == RK_CAUSE_FIRST)
+        rk_explain_find_gone(e, index, item);
     return item->cause == RK_CAUSE_FIRST && is_uncacheable(compile) ? be_uncacheable(loaded, item)
                                                                     : NULL;
 }
@@ -238,6 +239,21 @@ static bool is_to_be_explained(const rk_explainer *e, size_t index, bool *out_lo
         return true;
     return compile->outcome == RK_OUTCOME_HIT && find_duplicate(e->run, index) &&
            count_requests(e->run, compile) >= STORM;
+}
+
+// Finds out what removed the programs that could not be compared.
+static rk_err *find_removals(const rk_explainer *e) {
+    for (size_t i = 0; i < e->out->count; i++) {
+        rk_explained *item = &e->out->items[i];
+        const rk_run_compile *gone = item->gone ? item->gone : item->compile;
+        if (!rk_explained_is_uncompared(item) || !*gone->key)
+            continue;
+        if (!*e->has_removals && e->corpus->store)
+            RK_TRY(rk_removals_read(e->corpus->store, e->removals));
+        *e->has_removals = true;
+        item->unread_removal = rk_removals_find(e->removals, gone->key, gone->time_ns, UINT64_MAX);
+    }
+    return NULL;
 }
 
 static rk_err *explain_each(rk_explainer *e) {
@@ -293,6 +309,7 @@ rk_err *rk_explain(const rk_run_model *run, rk_earlier_runs earlier, const rk_co
          .has_removals = &has_removals};
     RK_TRY(rk_explain_find_starts(&e));
     RK_TRY(explain_each(&e));
+    RK_TRY(find_removals(&e));
     RK_TRY(rk_find_patterns(&e));
     for (size_t i = 0; i < out_explanation->count; i++)
         if (out_explanation->items[i].cause != RK_CAUSE_FIRST)

@@ -48,6 +48,7 @@ typedef struct rk_nearest_candidate {
     const rk_run_compile *request; // in this run; NULL: no earlier request of this run
     const char *run;               // the run that requested it
     double similarity;
+    bool failed; // its compilation failed: only taken if there is no other
 } rk_nearest_candidate;
 
 // Where candidates come from.
@@ -95,8 +96,13 @@ RK_HIDDEN bool rk_explain_is_of_several_tensors(const rk_explanation *x, const r
 RK_HIDDEN bool rk_explain_is_of_state(const rk_explained *item);
 
 // Returns whether the inputs whose shapes differ are of two models: both programs update them, or
-// the width of a layer differs in its weights, in its bias, and in the next layer's weights.
-RK_HIDDEN bool rk_explain_is_of_other_model(const rk_explained *item);
+// another function of the run does, or the width of a layer differs in its weights, in its bias,
+// and in the next layer's weights. (If a third program of the same call has another number of rows,
+// something may grow: only what another function updates is then of two models.)
+RK_HIDDEN bool rk_explain_is_of_other_model(const rk_explanation *x, const rk_explained *item);
+
+// Returns whether the first difference is a constant with several elements.
+RK_HIDDEN bool rk_explain_is_array(const rk_explained *item);
 
 // Returns whether the first difference is the position of a slice. Others may follow from the first
 // step, whose graph also makes the state of an optimizer.
@@ -105,6 +111,15 @@ RK_HIDDEN bool rk_explain_moves_slice_first(const rk_explained *item);
 // Returns whether the cause is another structure, and the program has all operations, inputs and
 // results of the program of an earlier run: only their order or their operands differ.
 RK_HIDDEN bool rk_explain_is_reordered(const rk_explained *item);
+
+// Looks for the program of an item in earlier runs that requested it with other options or in
+// another environment, and takes these as the cause. Uses the journals alone, so the earlier
+// program need not be in the store. Does nothing if the item is compared with the same program
+// already.
+RK_HIDDEN RK_NODISCARD rk_err *rk_explain_by_record(const rk_explainer *e, rk_explained *item);
+
+// Sets `gone` of an item without a cause.
+RK_HIDDEN void rk_explain_find_gone(const rk_explainer *e, size_t index, rk_explained *item);
 
 // Finds repeated blocks in a program. Takes the blocks of the entry function if they are most of
 // the program, otherwise those of any function, which it marks as minor.

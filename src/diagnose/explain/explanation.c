@@ -80,6 +80,11 @@ bool rk_explained_is_unread(const rk_explained *explained) {
     return !explained->program || !explained->program->has_sketch;
 }
 
+bool rk_explained_is_uncompared(const rk_explained *explained) {
+    return explained->cause == RK_CAUSE_FIRST &&
+           (explained->gone || rk_explained_is_unread(explained));
+}
+
 bool rk_explained_needs_no_change(const rk_explained *explained) {
     return explained->is_startup || explained->is_own_call || explained->is_part;
 }

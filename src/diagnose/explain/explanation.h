@@ -44,7 +44,15 @@ typedef struct rk_explained {
     const rk_known *nearest; // the most similar earlier program; NULL: none
     // Request of `nearest` in this run; NULL: `nearest` is of an earlier run.
     const rk_run_compile *nearest_of;
-    const char *nearest_run;    // the run that requested `nearest`; borrowed; NULL: none
+    const char *nearest_run; // the run that requested `nearest`; borrowed; NULL: none
+    // The request of an earlier run for the same program with other settings, which is the cause;
+    // only the journals tell it, and `nearest` is NULL. Borrowed; NULL: none.
+    const rk_run_compile *recorded;
+    // A program of the same name in an earlier start, which is not in the store: this program may
+    // be a changed version of it. Borrowed; NULL: none.
+    const rk_run_compile *gone;
+    rk_removal unread_removal;  // what removed the program that could not be compared
+    const char *gone_run;       // its run; borrowed
     double similarity;          // from 0 to 1
     rk_differences differences; // causes first
     // Versions of libraries that changed since the nearest program was compiled, and whose code is
@@ -80,6 +88,7 @@ typedef struct rk_pattern {
     size_t member_count;
     uint64_t lost_ns;
     bool is_after_causes;   // the pattern comes after all causes, also of single compilations
+    bool is_of_each_step;   // costs time in each step, whatever its compilations cost
     bool grows;             // its members are graphs of PyTorch/XLA, each of which adds to the last
     char *summary, *advice; // owned
     char *file;             // owned; NULL: unknown
@@ -131,6 +140,10 @@ bool rk_explained_is_torch(const rk_explained *explained);
 
 // True if nothing is known about the program: it was not kept, or rekindle cannot read it.
 bool rk_explained_is_unread(const rk_explained *explained);
+
+// True if the program has no cause, and could not be compared with the program that it may be a
+// version of: one of the two cannot be read, or is not in the store.
+bool rk_explained_is_uncompared(const rk_explained *explained);
 
 // True if versions of libraries changed that may be the reason for the program's differences.
 bool rk_explained_has_libraries(const rk_explained *explained);

@@ -49,11 +49,20 @@ static bool has_change(const rk_explained *item, const rk_explained *of,
     return false;
 }
 
+// Returns whether a branch comes with an input of another shape: these are one change.
+static bool is_branch_of_shapes(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->cause == RK_CAUSE_STRUCTURE &&
+            class_of(item, &item->differences.items[i]) == RK_CAUSE_SHAPE)
+            return true;
+    return false;
+}
+
 // Returns whether an item has several causes since an earlier program of this run, and all of them
 // are changes of the program itself.
 static bool is_mixed(const rk_explained *item) {
     const rk_differences *list = &item->differences;
-    if (!item->nearest_of || item->is_eager || list->cause_count < 2)
+    if (!item->nearest_of || item->is_eager || list->cause_count < 2 || is_branch_of_shapes(item))
         return false;
     for (size_t i = 0; i < list->cause_count; i++)
         if (class_of(item, &list->items[i]) == RK_CAUSE_FIRST)

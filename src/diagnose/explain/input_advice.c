@@ -146,7 +146,7 @@ bool rk_explain_is_of_seed(const rk_explained *item) {
             strcmp(type, "tensor<s64>") != 0)
             return false;
     }
-    return item->cause == RK_CAUSE_STRUCTURE && item->nearest_of && rk_explained_is_torch(item);
+    return item->cause == RK_CAUSE_STRUCTURE && rk_explained_is_torch(item);
 }
 
 bool rk_explain_is_of_values(const rk_explained *item) {
@@ -188,10 +188,12 @@ static const char *torch_advice(const rk_explained *item) {
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
                "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "
                "tensors in each step.";
-    return "One program has an input that another one does not have. If they are two "
-           "parts of the job, such as training and evaluation, there is nothing to fix: each is "
-           "compiled once and stored. Otherwise always pass this input, with a neutral value where "
-           "there is none.";
+    return "One program has an input that another one does not have: they are two parts of the "
+           "job, such as training and evaluation; or the input is optional; or a tensor of an "
+           "earlier step, such as its prediction, still exists at torch_xla.sync() and is computed "
+           "with the next step (del removes it). If this is intended, there is nothing to fix: "
+           "each is compiled once and stored. Otherwise always pass the input, with a neutral "
+           "value where there is none.";
 }
 
 static const char *jax_advice(const rk_explained *item) {
@@ -229,7 +231,9 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
     if (item->accumulates)
         return torch ? "Gradients are created in one step and accumulated in the next: use "
                        "optimizer.zero_grad(set_to_none=False), or put the whole accumulation into "
-                       "one compiled region."
+                       "one compiled region. If the step does not need these gradients, as the "
+                       "step of a discriminator does not need those of the generator, give it "
+                       "detached inputs (generator(z).detach())."
                      : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
                        "instead of None, or accumulate within one jitted function (lax.scan).";
     return torch ? torch_advice(item) : jax_advice(item);

@@ -80,6 +80,7 @@ static size_t take_counterparts(const rk_explainer *e, size_t index, const rk_st
             .request = request,
             .run = request ? e->run->run : start->run->run,
             .similarity = one->similarity,
+            .failed = one->failed,
         };
     }
     return list.count;
@@ -105,6 +106,17 @@ static bool is_of_source(const rk_explainer *e, const rk_known *known, const rk_
     return source == RK_NEAREST_OLDER || may_be_of_other_job(known, of);
 }
 
+// Returns whether the compiler refused the program in the latest earlier run that requested it.
+static bool has_failed(const rk_explainer *e, const rk_known *known) {
+    for (size_t r = e->earlier.count; r-- > 0;)
+        for (size_t i = e->earlier.items[r].compile_count; i-- > 0;) {
+            const rk_run_compile *one = &e->earlier.items[r].compiles[i];
+            if (strcmp(one->key, known->hex) == 0)
+                return one->failed && !one->refused;
+        }
+    return false;
+}
+
 // Searches the store: of equally similar programs the latest wins.
 static size_t search_store(const rk_explainer *e, size_t index, unsigned source,
                            rk_nearest_candidate *out_candidate) {
@@ -126,6 +138,7 @@ static size_t search_store(const rk_explainer *e, size_t index, unsigned source,
     }
     if (!best.known)
         return 0;
+    best.failed = has_failed(e, best.known);
     best.request = request_in_run(e, index, best.known);
     best.run = best.request ? e->run->run : best.run;
     *out_candidate = best;

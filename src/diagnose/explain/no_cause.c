@@ -84,7 +84,10 @@ static bool is_of_another_tensor(const rk_steps *steps, const rk_explained *item
     if (is_shape && has_one_tensor(one) && has_one_tensor(other) && head &&
         !rk_same_rank(head->before, head->after))
         return true;
-    bool are_reads = !is_constant && rk_is_read(one) && rk_is_read(other);
+    // The same read of another batch: several tensors have other shapes, or some have the same
+    // ones.
+    bool is_batch = is_shape && !has_one_tensor(one) && one->op_count == other->op_count;
+    bool are_reads = !is_constant && !is_batch && rk_is_read(one) && rk_is_read(other);
     bool are_made =
         head && head->kind == RK_DIFFERENCE_SHAPE && makes_tensor(one) && makes_tensor(other);
     return (are_reads || are_made) && in_one_step(steps, item);
@@ -130,18 +133,32 @@ static bool is_intermediate(const rk_explanation *x, const rk_steps *steps,
                1;
 }
 
+static bool is_result(const rk_difference *d) {
+    return d->op && strcmp(d->op, "result") == 0;
+}
+
+// Returns whether each input that only one of two graphs has comes from another piece of the step,
+// or the later one computes all that the earlier one does again. (A part of a batch that some
+// micro-steps lack comes from the host.) Pieces may return other values.
+static bool takes_from_pieces(const rk_explanation *x, const rk_steps *steps,
+                              const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count && !rk_does_more(item); i++)
+        if (!is_result(&item->differences.items[i]) &&
+            !is_intermediate(x, steps, item, &item->differences.items[i]))
+            return false;
+    return true;
+}
+
 // Returns whether two graphs of PyTorch/XLA are pieces of one step, which reads of values cut: both
-// are compiled in the same step and executed equally often, and one piece takes what another piece
-// returns, or computes all that the other one does again. (A part of a batch that some micro-steps
-// lack comes from the host.)
+// are compiled in the same step and executed equally often.
 static bool is_piece_of_step(const rk_explanation *x, const rk_steps *steps,
                              const rk_explained *item) {
-    if (item->cause != RK_CAUSE_PARAMETERS || !item->nearest_of || !rk_explained_is_torch(item) ||
-        !item->program->has_sketch || !item->nearest->has_sketch || !in_one_step(steps, item))
+    if ((item->cause != RK_CAUSE_PARAMETERS && item->cause != RK_CAUSE_STRUCTURE) ||
+        !item->nearest_of || !rk_explained_is_torch(item) || !item->program->has_sketch ||
+        !item->nearest->has_sketch || !in_one_step(steps, item) || rk_explain_is_of_seed(item))
         return false;
-    for (size_t i = 0; i < item->differences.cause_count && !rk_does_more(item); i++)
-        if (!is_intermediate(x, steps, item, &item->differences.items[i]))
-            return false;
+    if (item->cause == RK_CAUSE_PARAMETERS && !takes_from_pieces(x, steps, item))
+        return false;
     uint64_t executions = rk_explain_executions(x->run, item->compile);
     return executions > 0 && executions == rk_explain_executions(x->run, item->nearest_of);
 }
@@ -236,15 +253,14 @@ static rk_err *is_of_library_at_start(const rk_explanation *x, const rk_steps *s
 }
 
 // Returns whether the shapes are no sizes of data, within one process: those of several tensors for
-// which one step calls the function, or of a second model. (With three sizes or more, something may
-// grow.)
+// which one step calls the function, or of a second model.
 static bool is_of_other_tensors(const rk_explanation *x, const rk_steps *steps,
                                 const rk_explained *item) {
     if (item->cause != RK_CAUSE_SHAPE || item->is_eager || !item->nearest_of ||
         item->nearest_of->process != item->compile->process || !item->program->has_sketch)
         return false;
     return (in_one_step(steps, item) && rk_explain_is_of_several_tensors(x, item)) ||
-           (!item->has_many_sizes && rk_explain_is_of_other_model(item));
+           rk_explain_is_of_other_model(x, item);
 }
 
 rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps) {

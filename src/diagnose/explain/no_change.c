@@ -3,15 +3,17 @@
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
+static bool was_zero(const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant && strcmp(d->constant, "0") == 0;
+}
+
 // Returns whether most of what differs are inputs that are zeros in the earlier program: values
 // that its call creates, such as an optimizer's state.
 static bool takes_what_was_zero(const rk_explained *item) {
     enum { ZEROS_MIN = 4 };
     size_t zeros = 0;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        zeros += d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant &&
-                 strcmp(d->constant, "0") == 0;
+        zeros += was_zero(&item->differences.items[i]);
     }
     return zeros >= ZEROS_MIN && 2 * zeros >= item->differences.cause_count;
 }
@@ -77,8 +79,7 @@ static bool is_state_of_optimizer(const rk_explained *item) {
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (d->kind != RK_DIFFERENCE_PARAMETER_ADDED || !d->constant || !d->after ||
-            strcmp(d->constant, "0") != 0)
+        if (!was_zero(d) || !d->after)
             continue;
         if (rk_sketch_count_type(sketch->results, sketch->result_count, d->after) < RETURNED_MIN &&
             rk_sketch_count_type(sketch->inputs, sketch->input_count, d->after) < TAKEN_MIN)
@@ -205,6 +206,16 @@ static bool is_on_line_of(const rk_difference *a, const rk_difference *b) {
     return a->line == b->line && rk_same_text(a->file, b->file);
 }
 
+// Returns whether two programs are versions of one function: one line calls both. All graphs of
+// PyTorch/XLA have one name, and a model's lines are in those of training and evaluation: there the
+// two were compared with each other, or with one program.
+static bool are_versions(const rk_explained *a, const rk_explained *b) {
+    bool are_linked =
+        a->nearest == b->nearest || a->nearest == b->program || b->nearest == a->program;
+    return rk_is_same_call(&a->program->sketch, &b->program->sketch) &&
+           (are_linked || !rk_explained_is_torch(a));
+}
+
 // Returns whether a third program of the same call has another number of rows than the item and the
 // program that it was compared with: the sizes are lengths of the data, and none is a last batch.
 static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
@@ -217,13 +228,37 @@ static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
         if (other->cause != RK_CAUSE_SHAPE || !its || !other->program ||
             !other->program->has_sketch || other->compile->process != item->compile->process ||
             !rk_explained_share_name(other, item) || !is_on_line_of(its, head) ||
-            !rk_is_same_call(&other->program->sketch, &item->program->sketch))
+            !are_versions(other, item))
             continue;
         int64_t rows = rows_of(its->after);
         if (rows >= 0 && rows != rows_of(head->after) && rows != rows_of(head->before))
             return true;
     }
     return false;
+}
+
+// Moves the inputs that were zeros to the front: all numbers, or all tensors.
+static void lead_with(rk_explained *item, bool tensors) {
+    rk_differences *list = &item->differences;
+    size_t front = 0;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        rk_dims dims;
+        const rk_difference moved = list->items[i];
+        if (!was_zero(&moved) || (rk_parse_dims(moved.after, &dims) && dims.count > 0) != tensors)
+            continue;
+        for (size_t k = i; k > front; k--)
+            list->items[k] = list->items[k - 1];
+        list->items[front++] = moved;
+    }
+}
+
+// Shows the inputs that were zeros first, tensors before numbers. The others, such as values for a
+// log that are computed with the next step, do not show why there is nothing to fix.
+static void lead_with_zeros(rk_explained *item) {
+    lead_with(item, false);
+    lead_with(item, true);
+    for (size_t i = 0; i < item->differences.count; i++)
+        item->differences.items[i].order = (uint32_t)i;
 }
 
 void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
@@ -233,6 +268,8 @@ void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
         return;
     item->is_part = rk_does_part_once(e->run, item);
     item->is_startup = !item->is_part && is_startup(e->out, item);
+    if (item->is_startup && takes_what_was_zero(item))
+        lead_with_zeros(item);
     item->is_own_call = !rk_explained_needs_no_change(item) && is_own_call(e, item);
     bool are_two = item->is_own_call && item->cause == RK_CAUSE_PARAMETERS &&
                    (are_two_updates(item) || have_own_inputs(item));

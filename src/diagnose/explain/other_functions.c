@@ -167,8 +167,10 @@ static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earl
 
 bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
                           const rk_explained *item) {
-    bool parameters = diff->cause == RK_CAUSE_PARAMETERS, shape = diff->cause == RK_CAUSE_SHAPE,
-         structure = diff->cause == RK_CAUSE_STRUCTURE, torch = rk_explained_is_torch(item);
+    bool parameters = diff->cause == RK_CAUSE_PARAMETERS, torch = rk_explained_is_torch(item);
+    bool structure = diff->cause == RK_CAUSE_STRUCTURE;
+    bool shape = diff->cause == RK_CAUSE_SHAPE || // or a branch comes with another shape
+                 (structure && count_inputs(&diff->list, RK_DIFFERENCE_SHAPE));
     if (!earlier->has_sketch || !item->program->has_sketch)
         return false;
     const rk_sketch *a = &earlier->sketch, *b = &item->program->sketch;

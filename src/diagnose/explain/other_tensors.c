@@ -69,6 +69,29 @@ bool rk_explain_is_of_state(const rk_explained *item) {
     return any;
 }
 
+// Returns whether another function of the run updates values of this type.
+static bool another_updates(const rk_explanation *x, const rk_explained *item, const char *type) {
+    for (size_t i = 0; i < x->count; i++)
+        if (!rk_explained_share_name(&x->items[i], item) && updates_type(x->items[i].program, type))
+            return true;
+    return false;
+}
+
+// Returns whether all inputs of other shapes are parameters of models: other programs of the run,
+// such as the updates of two optimizers, update values of these types.
+static bool is_of_updated(const rk_explanation *x, const rk_explained *item) {
+    bool any = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind != RK_DIFFERENCE_SHAPE || !rk_is_of_input(d))
+            continue;
+        if (!another_updates(x, item, d->before) || !another_updates(x, item, d->after))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 // How many inputs of one element type have an axis of a size: lists of that length, and tensors
 // whose last axis, or another one, has it.
 typedef struct axes {
@@ -112,11 +135,11 @@ static bool is_of_width(const rk_explained *item, const rk_difference *d) {
                      count_axes(item->program, to, element));
 }
 
-bool rk_explain_is_of_other_model(const rk_explained *item) {
+bool rk_explain_is_of_other_model(const rk_explanation *x, const rk_explained *item) {
     if (!item->program->has_sketch || !item->nearest->has_sketch)
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++)
-        if (is_of_width(item, &item->differences.items[i]))
+        if (is_of_width(item, &item->differences.items[i]) && !item->has_many_sizes)
             return true;
-    return rk_explain_is_of_state(item);
+    return (rk_explain_is_of_state(item) && !item->has_many_sizes) || is_of_updated(x, item);
 }

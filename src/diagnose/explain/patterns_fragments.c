@@ -23,6 +23,8 @@ typedef struct pieces {
     piece *items; // owned
     size_t count;
     uint64_t rounds;       // executions of the most executed whole program
+    size_t usual;          // framework operations that a usual step executes, each counted once
+    bool is_all;           // the steps call no jitted function
     bool is_called_before; // the start called the operations, too: their lines may be those of it
 } pieces;
 
@@ -146,8 +148,8 @@ static void remove_later(const rk_explainer *e, size_t process, const rk_steps *
     list->count = kept;
 }
 
-// Returns how many framework operations a usual step executes at least. `usual_programs`: of all
-// kinds.
+// Returns how many framework operations a usual step executes, each counted once. `usual_programs`:
+// of all kinds.
 static size_t usual_operations(const pieces *list, const rk_process_steps *steps,
                                double usual_programs) {
     uint64_t whole = 0;
@@ -155,7 +157,7 @@ static size_t usual_operations(const pieces *list, const rk_process_steps *steps
         if (is_whole(list->items[i].known))
             whole += list->items[i].executions;
     uint64_t programs = (uint64_t)usual_programs,
-             whole_programs = (whole + steps->count - 1) / steps->count;
+             whole_programs = (whole + steps->count / 2) / steps->count;
     return programs > whole_programs ? (size_t)(programs - whole_programs) : 0;
 }
 
@@ -185,11 +187,12 @@ static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const
     double programs;
     RK_TRY(rk_steps_usual_programs(own, &programs));
     size_t usual = own->count ? usual_operations(list, own, programs) : 0;
+    list->usual = usual;
     if (usual + 1 < EAGER_MIN || eager_per_step(list, own) < EAGER_MIN)
         list->count = 0;
     remove_later(e, process, steps, list);
-    list->is_called_before = !may_remove_start(e, process, list, usual);
-    if (!list->is_called_before)
+    list->is_called_before = !list->is_all && !may_remove_start(e, process, list, usual);
+    if (!list->is_called_before && !list->is_all) // else the beginning of the steps is not known
         remove_start(e, process, list);
     return NULL;
 }
@@ -234,15 +237,25 @@ static bool make_batch(const rk_explainer *e, size_t process, const pieces *list
     return 2 * before > list->count;
 }
 
-// `reads`: in each step. On the CPU, results are read in place, and a plugin cannot count the
-// reads.
+// Some of the operations may belong to the start, and others were executed in too few steps to be
+// sure of them: the number is that of a usual step. `reads`: in each step. On the CPU, results are
+// read in place, and a plugin cannot count the reads.
 static void describe(const pieces *list, double reads, bool is_batch, rk_pattern_text *text) {
     rk_buf_add_format(&text->summary,
                       "%zu small programs outside of any jitted function are executed in every "
                       "step",
-                      list->count);
+                      list->usual);
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", reads);
+    if (list->is_all) {
+        rk_buf_add_text(
+            &text->advice,
+            "The steps call no jitted function that does most of their work. Put what "
+            "a step does into a function that takes and returns arrays, and jit it "
+            "(jax.jit). The line shown calls most of these programs first; the loop may "
+            "call them on another line.");
+        return;
+    }
     if (list->is_called_before) {
         rk_buf_add_text(&text->summary, "; the start calls the same programs, on the line shown");
         rk_buf_add_text(&text->advice,
@@ -284,6 +297,9 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_TRY(collect(e, process, &list));
+    list.is_all = 2 * list.rounds < steps->processes[process].count;
+    if (list.is_all)
+        list.rounds = steps->processes[process].count;
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);
     if (!is_in_pieces(&list))
@@ -296,8 +312,10 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     RK_TRY(rk_steps_usual_reads(&steps->processes[process], &reads));
     describe(&list, reads, make_batch(e, process, &list), &text);
     *out_found = true;
-    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
-                          busiest ? busiest->file : NULL, busiest ? busiest->line : 0);
+    RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
+                          busiest ? busiest->file : NULL, busiest ? busiest->line : 0));
+    e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
+    return NULL;
 }
 
 // All ranks do the same: the first process with fragments stands for all.

@@ -448,6 +448,8 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     *out_found = true;
     RK_TRY(find_place(e, &list, &place));
     describe(&list, &place, &text);
-    return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
-                          place.file, place.line);
+    RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
+                          place.file, place.line));
+    e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
+    return NULL;
 }

@@ -172,6 +172,17 @@ static bool calls_library(late *const *group, size_t count) {
     return 2 * calls > count;
 }
 
+// Returns whether the operations are those of a network: NumPy on the host is no replacement.
+static bool has_product(late *const *group, size_t count) {
+    static const char *const names[] = {"jit_conv_general_dilated", "jit_dot_general", "jit_dot",
+                                        "jit_matmul", "jit__einsum"};
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < RK_ARRAY_LEN(names); k++)
+            if (strcmp(group[i]->item->compile->name, names[k]) == 0)
+                return true;
+    return false;
+}
+
 static const char *jit_for(late *const *group, size_t count) {
     const char *jit = "jax.jit";
     for (size_t i = 0; i < count && strcmp(jit, "jax.jit") == 0; i++)
@@ -309,6 +320,7 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
         is_script && in == SAME_FUNCTION ? "functions, and jit those" : "a function, and jit that",
         is_script && in == SAME_FUNCTION ? "each is" : "it is",
         calls_library(group, count) ? ", if the library that is called allows it"
+        : has_product(group, count) ? ""
                                     : "; or read the values first (jax.device_get) and calculate "
                                       "with NumPy on the host, which compiles nothing. A result "
                                       "whose size depends on values (x[mask], jnp.where(mask)) "

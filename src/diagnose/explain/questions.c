@@ -1,6 +1,7 @@
 // Answers the three questions about a run.
 #include "base/alloc.h"
 #include "diagnose/diff/sketch_diff.h"
+#include "diagnose/diff/value_words.h"
 #include "diagnose/explain/explain_internal.h"
 
 typedef struct asked {
@@ -12,9 +13,10 @@ typedef struct asked {
 
 // Nothing is known about why the program was compiled: a failed compilation is not compared.
 static bool is_open(const rk_explained *item) {
-    return item->cause == RK_CAUSE_FAILED ||
-           ((item->cause == RK_CAUSE_FIRST ||
-             (item->cause == RK_CAUSE_UNCACHEABLE && !item->nearest_run)) &&
+    if (item->recorded)
+        return false;
+    return item->cause == RK_CAUSE_FAILED || rk_explained_is_uncompared(item) ||
+           (item->cause == RK_CAUSE_UNCACHEABLE && !item->nearest_run &&
             rk_explained_is_unread(item));
 }
 
@@ -72,9 +74,14 @@ static const rk_difference *evidence_of(const rk_explained *item, const asked *w
                       rk_explain_is_reordered(item) || rk_explain_moves_slice_first(item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
         return item->accumulates ? sum_of(item) : rk_explained_head(item);
-    for (size_t i = 0; i < item->differences.cause_count && what->settings; i++)
-        if (item->differences.items[i].kind >= RK_DIFFERENCE_OPTION)
-            return &item->differences.items[i];
+    // A branch may come with an input of another shape.
+    bool shapes = what->causes[RK_CAUSE_SHAPE] && item->cause == RK_CAUSE_STRUCTURE;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if ((what->settings && d->kind >= RK_DIFFERENCE_OPTION) ||
+            (shapes && d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d)))
+            return d;
+    }
     return NULL;
 }
 
@@ -92,15 +99,18 @@ static void write_one_sided(const rk_explained *item, const rk_difference *d, rk
 
 static void write_yes(const rk_explained *item, const rk_difference *d, size_t count,
                       rk_buf *text) {
-    const char *thing = d->attribute ? d->attribute : d->op ? d->op : "";
+    const char *thing = d->attribute ? rk_value_words_name(d) : d->op ? d->op : "";
     bool one_sided =
         (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED) &&
         !(d->before && d->after);
-    if (one_sided)
+    if (one_sided) {
         write_one_sided(item, d, text);
-    else
-        rk_buf_add_format(text, "%s of %s: %s → %s", thing, rk_explained_name(item),
-                          d->before ? d->before : "none", d->after ? d->after : "none");
+    } else {
+        rk_buf_add_format(text, "%s of %s: ", thing, rk_explained_name(item));
+        rk_value_words_add(d, d->before, text);
+        rk_buf_add_text(text, " → ");
+        rk_value_words_add(d, d->after, text);
+    }
     if (d->file)
         rk_buf_add_format(text, " (%s:%u)", d->file, d->line);
     if (count > 1)
@@ -118,18 +128,35 @@ static void write_unread(const rk_explained *item, rk_buf *text) {
 static void write_unknown(const rk_explained *item, size_t count, rk_buf *text) {
     const char *name = rk_explained_name(item);
     rk_buf_add_text(text, *name ? name : "a program");
-    if (!is_open(item)) {
-        rk_buf_add_text(text, " was compared by a summary only, because its program was not kept "
-                              "(REKINDLE_KEEP_PROGRAMS=1 keeps programs)");
-    } else {
-        rk_buf_add_text(text, " was compared with nothing: ");
-        if (item->cause == RK_CAUSE_FAILED)
-            rk_buf_add_text(text, "its compilation failed");
-        else
-            write_unread(item, text);
-    }
     if (count > 1)
-        rk_buf_add_format(text, ", and %zu more", count - 1);
+        rk_buf_add_format(text, " and %zu more", count - 1);
+    rk_buf_add_text(text, count > 1 ? " were" : " was");
+    if (!is_open(item)) {
+        rk_buf_add_format(text,
+                          " compared by a summary only, because %s not kept "
+                          "(REKINDLE_KEEP_PROGRAMS=1 keeps programs)",
+                          count > 1 ? "programs were" : "its program was");
+        return;
+    }
+    rk_buf_add_text(text, " compared with nothing: ");
+    if (count > 1 && item->cause != RK_CAUSE_FAILED)
+        rk_buf_add_text(text, item->gone ? "the programs of an earlier run are not in the store"
+                                         : "they are not in the store, or cannot be read");
+    else if (item->gone)
+        rk_buf_add_format(text, "its program of run %s is not in the store", item->gone_run);
+    else if (item->cause == RK_CAUSE_FAILED)
+        rk_buf_add_text(text, "its compilation failed");
+    else
+        write_unread(item, text);
+}
+
+// Returns whether the text lists an item above an earlier one: causes that need no change come
+// last, and costs that differ by less than a fifth are in the order of the requests.
+static bool is_shown_before(const rk_explained *item, const rk_explained *earlier) {
+    bool idle = rk_explained_needs_no_change(item);
+    if (idle != rk_explained_needs_no_change(earlier))
+        return !idle;
+    return rk_explained_cost_ns(item) / 5 * 4 > rk_explained_cost_ns(earlier);
 }
 
 static rk_err *answer(const rk_explanation *x, const asked *what) {
@@ -144,7 +171,7 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
         if (!evidence_of(item, what))
             continue;
         count++;
-        if (!worst || rk_explained_cost_ns(item) > rk_explained_cost_ns(worst))
+        if (!worst || is_shown_before(item, worst))
             worst = item;
     }
     RK_AUTO(rk_buf) text = {0};

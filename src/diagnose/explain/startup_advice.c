@@ -94,12 +94,11 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                    2 * values.cost_ns >= g->cost_ns;
     if (repeats)
         rk_buf_add_format(out,
-                          " Compare the start with and without this change before you keep the "
-                          "change, since the one program may take longer to compile than the small "
-                          "programs: %" PRIu64 " program%s of random values ran %" PRIu64
-                          " times here. If they ran in one call, because values of equal shapes "
-                          "share a program, as in repeated layers, the one program has a copy of "
-                          "the generator for each of these executions.",
+                          " Compare the start with and without this change before you keep it: "
+                          "%" PRIu64 " program%s of random values ran %" PRIu64
+                          " times here. If one call makes these values, as with repeated layers, "
+                          "the one program has a copy of the random generator for each of them, "
+                          "and may take longer to compile than the small programs.",
                           values.programs, values.programs == 1 ? "" : "s", values.executions);
     else
         rk_buf_add_text(
@@ -135,9 +134,9 @@ static void add_place_for_operations(const struct library *objects, rk_buf *out)
                          "calculates into a function and jit that");
     if (objects)
         rk_buf_add_format(out, " (with %s, if it makes a model)", objects->jit);
-    rk_buf_add_text(out,
-                    ", so that it is one program. Operations in the loop of the steps can move "
-                    "into the step.");
+    rk_buf_add_text(
+        out, ", so that it is one program. If some of them are in the loop of the steps, move "
+             "them into the step.");
 }
 
 static void add_remedy(const struct library *library, const rk_startup_group *g,
@@ -179,9 +178,8 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
                        const rk_startup_finding *found, rk_buf *out) {
     const struct library *library = library_of(g);
     if (library && !library->remedy) {
-        rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit; later "
-                             "starts load these programs. Fewer different shapes compile fewer "
-                             "programs.");
+        rk_buf_add_text(out, "Keras initializes each variable by itself and outside of jit. Later "
+                             "starts load these programs.");
         return;
     }
     if (found->library_runs_the_steps) {

@@ -199,10 +199,12 @@ void rk_values_describe(const rk_members *members, const rk_values *list, rk_pat
     else if (is_shape)
         rk_buf_add_text(&text->summary, "shapes: ");
     else
-        rk_buf_add_format(&text->summary,
-                          "a number in %s took %zu values: ", rk_explained_name(first),
-                          list->count);
-    write_values(list, sizes, axis, &text->summary);
+        rk_buf_add_format(&text->summary, "%s in %s took %zu values%s",
+                          rk_explain_is_array(first) ? "an array" : "a number",
+                          rk_explained_name(first), list->count,
+                          rk_explain_is_array(first) ? "" : ": ");
+    if (!rk_explain_is_array(first))
+        write_values(list, sizes, axis, &text->summary);
     rk_buf_add_format(&text->summary, "; each has a program of its own");
     if (is_shape && adds_other_inputs(members, &text->summary))
         rk_buf_add_text(&text->advice, "Several inputs have other sizes: what follows is meant for "

@@ -116,6 +116,83 @@ static void two_values_after_a_restart_are_no_counter(void **state) {
     assert_int_equal(explanation.pattern_count, 0);
 }
 
+// The earlier program is not in the store: the journals tell that its options were other ones.
+static void settings_of_a_removed_program_are_a_cause(void **state) {
+    fixture *f = *state;
+    rk_run_compile *before = run_fixture_ask_in(&f->other, "counter", 1, 1);
+    rk_run_compile *after = run_fixture_ask_in(&f->run, "counter", 1, 2);
+    memset(before->options, 'a', RK_DIGEST_HEX_CHARS);
+    memset(after->options, 'b', RK_DIGEST_HEX_CHARS);
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_OPTIONS);
+    const rk_explained *item = &explanation.items[0];
+    assert_ptr_equal(item->recorded, before);
+    assert_null(item->nearest);
+    assert_string_equal(item->differences.items[0].after, "bbbbbbbbbbbb");
+    assert_true(explanation.profile_or_sharding.answer);
+    assert_true(explanation.input_shapes.known);
+    assert_false(explanation.input_shapes.answer);
+}
+
+static void the_environments_of_both_runs_are_compared(void **state) {
+    fixture *f = *state;
+    static char four[] = "[{\"kind\":\"topology\",\"name\":\"topology.devices\",\"value\":\"4\"}]";
+    static char two[] = "[{\"kind\":\"topology\",\"name\":\"topology.devices\",\"value\":\"2\"}]";
+    rk_run_client clients[2] = {{.client = 1, .components_json = four},
+                                {.client = 1, .components_json = two}};
+    f->other.model.clients = &clients[0];
+    f->run.model.clients = &clients[1];
+    f->other.model.client_count = f->run.model.client_count = 1;
+    (void)run_fixture_ask_in(&f->other, "counter", 1, 1);
+    run_fixture_keep_entry(f, &(fixture_kept){.job = "counter", .file = 1, .environment = 2});
+    (void)run_fixture_ask_in(&f->run, "counter", 1, 2);
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_DEVICE);
+    assert_string_equal(explanation.items[0].differences.items[0].before, "4");
+}
+
+// A changed function whose earlier program was removed is no new function.
+static void nothing_is_denied_without_a_comparison(void **state) {
+    fixture *f = *state;
+    const rk_run_compile *before = run_fixture_ask(&f->other, "counter", 1);
+    run_fixture_keep(f, "counter", 2, true);
+    (void)run_fixture_ask(&f->run, "counter", 2);
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_FIRST);
+    assert_ptr_equal(explanation.items[0].gone, before);
+    assert_true(rk_explained_is_uncompared(&explanation.items[0]));
+    assert_false(explanation.input_shapes.known);
+    assert_false(explanation.profile_or_sharding.known);
+    assert_non_null(strstr(explanation.hidden_branch.evidence, "of run other-run is not in the"));
+}
+
+static void a_failed_program_is_no_measure(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++)
+        run_fixture_keep(f, "counter", i, true);
+    (void)run_fixture_ask(&f->other, "counter", 1);
+    run_fixture_ask(&f->other, "counter", 2)->failed = true;
+    (void)run_fixture_ask(&f->run, "counter", 3);
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    assert_string_equal(explanation.items[0].nearest->hex, f->other.compiles[0].key);
+}
+
+static void a_failure_has_its_settings(void **state) {
+    fixture *f = *state;
+    static char error[] = "No such option";
+    rk_run_compile *before = run_fixture_ask_in(&f->other, "counter", 1, 1);
+    rk_run_compile *after = run_fixture_ask_in(&f->run, "counter", 1, 2);
+    memset(before->options, 'a', RK_DIGEST_HEX_CHARS);
+    memset(after->options, 'b', RK_DIGEST_HEX_CHARS);
+    after->failed = true;
+    after->error = error;
+    explain(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_FAILED);
+    assert_int_equal(explanation.items[0].differences.count, 2);
+    assert_true(explanation.profile_or_sharding.answer);
+    assert_true(explanation.hidden_branch.known);
+}
+
 static void the_questions_are_answered(void **state) {
     fixture *f = *state;
     static const char *const jobs[] = {"shape", "branch", "sharding"};
@@ -506,6 +583,11 @@ int main(void) {
         TEST(a_result_of_a_weak_type_is_named),
         TEST(a_counter_that_goes_on_in_the_next_start_is_one),
         TEST(two_values_after_a_restart_are_no_counter),
+        TEST(settings_of_a_removed_program_are_a_cause),
+        TEST(the_environments_of_both_runs_are_compared),
+        TEST(nothing_is_denied_without_a_comparison),
+        TEST(a_failed_program_is_no_measure),
+        TEST(a_failure_has_its_settings),
         TEST(the_questions_are_answered),
         TEST(what_is_like_nothing_is_first),
         TEST(sketches_alone_explain_inputs),

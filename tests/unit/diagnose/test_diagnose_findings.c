@@ -280,6 +280,28 @@ static void another_mapped_function_is_no_shape(void **state) {
     assert_ptr_equal(explanation.items[2].nearest_of, explanation.items[1].compile);
 }
 
+// Four models are trained one after the other: with and without features, which a closure chooses.
+static void a_branch_beside_another_width_is_a_branch(void **state) {
+    static char gradient[] = "jit__lambda", update[] = "jit_update";
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++) {
+        ask(f, "features", i);
+        f->run.compiles[f->run.model.compile_count - 1].name = gradient;
+        if (i == 4) // the update of the model before it
+            break;
+        ask(f, "updates", i);
+        f->run.compiles[f->run.model.compile_count - 1].name = update;
+    }
+    explain(f);
+    expect_cause(2, RK_CAUSE_STRUCTURE);
+    assert_string_equal(rk_explained_head(&explanation.items[2])->op, "stablehlo.sine");
+    assert_true(explanation.hidden_branch.answer);
+    assert_true(explanation.input_shapes.answer);
+    expect_cause(4, RK_CAUSE_FIRST); // the update takes parameters of these shapes
+    expect_cause(6, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[6].advice, "The values of an array are part of the program");
+}
+
 // Operations of the framework.
 
 static void more_random_keys_are_no_counter(void **state) {
@@ -1393,6 +1415,7 @@ int main(void) {
         TEST(a_number_that_becomes_an_array_is_a_cause),
         TEST(a_size_of_an_earlier_start_is_not_padded),
         TEST(another_mapped_function_is_no_shape),
+        TEST(a_branch_beside_another_width_is_a_branch),
         TEST(more_random_keys_are_no_counter),
         TEST(advice_on_a_slice_names_the_position),
         TEST(advice_on_an_operation_names_the_call),

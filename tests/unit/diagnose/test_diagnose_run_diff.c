@@ -1,4 +1,5 @@
 // The comparison of two runs.
+#include "diagnose/diff/recorded.h"
 #include "diagnose/diff/runs.h"
 #include "run_fixture.h"
 
@@ -26,6 +27,74 @@ static void what_both_asked_for_is_counted(void **state) {
     assert_int_equal(diff.under_other_keys, 0);
     assert_int_equal(diff.only_before.count + diff.only_after.count, 0);
     assert_int_equal(diff.environment.count, 0);
+    assert_int_equal(diff.again.count, 1); // the later run compiled it, too
+}
+
+static rk_run_stored stored_event(const rk_run_compile *of) {
+    rk_run_stored event = {.stored = true, .time_ns = of->time_ns};
+    memcpy(event.key, of->key, sizeof event.key);
+    return event;
+}
+
+// The journals tell it, and the store's record of removals.
+static void what_was_removed_in_between_is_reported(void **state) {
+    fixture *f = *state;
+    rk_run_compile *before = run_fixture_ask(&f->other, "counter", 1);
+    before->time_ns = 1;
+    rk_run_stored stored = stored_event(before);
+    f->other.model.stored = &stored;
+    f->other.model.stored_count = 1;
+    rk_removals_note_one(f->store, RK_REMOVAL_COLLECTED, before->key);
+    (void)run_fixture_ask(&f->run, "counter", 1);
+    compare(f);
+    assert_int_equal(diff.again.count, 1);
+    assert_int_equal(diff.again.items[0].diff.cause, RK_CAUSE_EVICTED);
+    assert_string_equal(diff.again.items[0].diff.list.items[0].after, "removed by `rekindle gc`");
+}
+
+static void what_was_never_stored_is_reported(void **state) {
+    fixture *f = *state;
+    (void)run_fixture_ask(&f->other, "counter", 1);
+    run_fixture_ask(&f->run, "counter", 1)->outcome = RK_OUTCOME_BYPASS;
+    (void)run_fixture_ask(&f->other, "shape", 1);
+    (void)run_fixture_ask(&f->run, "shape", 1);
+    compare(f);
+    assert_int_equal(diff.again.count, 2);
+    assert_string_equal(diff.again.items[0].diff.list.items[0].after,
+                        "not stored, because it cannot be stored");
+    assert_string_equal(diff.again.items[1].diff.list.items[0].after, "not stored by run A");
+}
+
+// The options of another program in the store are the same, so they have names.
+static void options_of_removed_programs_are_told_by_their_digests(void **state) {
+    fixture *f = *state;
+    rk_run_compile *before = run_fixture_ask_in(&f->other, "counter", 1, 1);
+    rk_run_compile *after = run_fixture_ask_in(&f->run, "counter", 1, 2);
+    memset(before->options, 'a', RK_DIGEST_HEX_CHARS);
+    memset(after->options, 'b', RK_DIGEST_HEX_CHARS);
+    compare(f);
+    assert_int_equal(diff.other_options.count, 1);
+    assert_int_equal(diff.other_environment.count, 0);
+    const rk_difference *d = &diff.other_options.items[0].diff.list.items[0];
+    assert_string_equal(d->attribute, RK_UNNAMED_OPTIONS);
+    assert_string_equal(d->before, "aaaaaaaaaaaa");
+    assert_string_equal(d->after, "bbbbbbbbbbbb");
+}
+
+static void programs_of_one_name_that_are_gone_are_a_pair(void **state) {
+    fixture *f = *state;
+    run_fixture_keep(f, "counter", 2, true);
+    const rk_run_compile *before = run_fixture_ask(&f->other, "counter", 1);
+    rk_removals_note_one(f->store, RK_REMOVAL_BY_HAND, before->key);
+    f->other.compiles[0].time_ns = 1;
+    (void)run_fixture_ask(&f->run, "counter", 2);
+    compare(f);
+    assert_int_equal(diff.only_after.count, 1);
+    const rk_run_only *item = &diff.only_after.items[0];
+    assert_null(item->nearest);
+    assert_ptr_equal(item->unread_with, before);
+    assert_false(item->unread_is_kept);
+    assert_int_equal(item->removal, RK_REMOVAL_BY_HAND);
 }
 
 static void new_programs_are_compared_with_the_most_similar_ones(void **state) {
@@ -157,6 +226,10 @@ static void sketches_alone_are_compared(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_both_asked_for_is_counted),
+        TEST(what_was_removed_in_between_is_reported),
+        TEST(what_was_never_stored_is_reported),
+        TEST(options_of_removed_programs_are_told_by_their_digests),
+        TEST(programs_of_one_name_that_are_gone_are_a_pair),
         TEST(new_programs_are_compared_with_the_most_similar_ones),
         TEST(a_renamed_function_is_found_by_its_new_name),
         TEST(the_same_program_under_another_key_is_reported),

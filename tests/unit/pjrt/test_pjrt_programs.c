@@ -88,7 +88,9 @@ static void operations_of_the_framework_are_recognized(void **state) {
     assert_true(is_operation("eager.1", "jit_multiply", &role));
     role.inputs = 5;
     assert_false(is_operation("eager.1", "jit_multiply", &role));
-    role = (rk_program_role){0}; // not known
+    role = (rk_program_role){.operations = 2, .inputs = 1, .results = 1, .carried = 1};
+    assert_true(is_operation("shape.1", "jit_stage", &role)); // only returns its input
+    role = (rk_program_role){0};                              // not known
     assert_false(is_operation("eager.1", "jit_multiply", &role));
 }
 
