@@ -35,9 +35,8 @@ static rk_err *refuse_untrusted(const struct stat *info, const char *shown, mode
     return NULL;
 }
 
-// Checks that an open file is regular and has at most `max_bytes`, and returns its size.
-static rk_err *check_regular(int fd, const char *shown, size_t max_bytes, mode_t refused_mode,
-                             size_t *out_size) {
+rk_err *rk_at_check_regular(int fd, const char *shown, size_t max_bytes, mode_t refused_mode,
+                            size_t *out_size) {
     struct stat info;
     if (rk_sys()->fstat_fn(fd, &info) != 0)
         return rk_error_errno(errno, "cannot stat %s", shown);
@@ -53,7 +52,7 @@ static rk_err *check_regular(int fd, const char *shown, size_t max_bytes, mode_t
 rk_err *rk_at_read(int fd, const char *shown, size_t max_bytes, mode_t refused_mode,
                    rk_buf *out_data) {
     size_t size = 0;
-    RK_TRY(check_regular(fd, shown, max_bytes, refused_mode, &size));
+    RK_TRY(rk_at_check_regular(fd, shown, max_bytes, refused_mode, &size));
     rk_buf_reserve(out_data, size);
     RK_TRY(rk_buf_status(out_data));
     for (size_t total = 0;;) {

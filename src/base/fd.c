@@ -1,6 +1,7 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "base/sys.h"
 
@@ -10,6 +11,13 @@ void rk_autofd_cleanup(int *fd) {
         (void)rk_sys()->close_fn(*fd);
         errno = saved;
     }
+}
+
+void rk_fd_write_behind(int fd, uint64_t offset, uint64_t len) {
+    int saved = errno;
+    if (len) // a length of 0 would mean the rest of the file
+        (void)sync_file_range(fd, (off_t)offset, (off_t)len, SYNC_FILE_RANGE_WRITE);
+    errno = saved;
 }
 
 rk_err *rk_fd_write_all(int fd, const void *data, size_t len) {

@@ -319,6 +319,28 @@ static void redact_in_argument(rk_redactor *redactor, rk_span argument, rk_buf *
     }
 }
 
+// True for --keys, --num-keys, --n_keys: the plural is mostly a setting. --api-keys is not, and
+// neither is any other word.
+static bool names_several_keys(rk_span name) {
+    static const char *const names[] = {"keys", "num-keys", "num_keys", "n-keys", "n_keys"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+// True for a value that is too simple for a secret key: "both", "16".
+static bool is_plain_value(rk_span value) {
+    enum { LETTERS_MAX = 6, DIGITS_MAX = 4 };
+    size_t letters = 0, digits = 0;
+    for (size_t i = 0; i < value.len; i++) {
+        letters += value.data[i] >= 'a' && value.data[i] <= 'z';
+        digits += value.data[i] >= '0' && value.data[i] <= '9';
+    }
+    return value.len && ((letters == value.len && letters <= LETTERS_MAX) ||
+                         (digits == value.len && digits <= DIGITS_MAX));
+}
+
 void rk_redact_argument(rk_redactor *redactor, rk_span argument, rk_buf *out) {
     size_t dashes = 0;
     while (dashes < argument.len && argument.data[dashes] == '-')
@@ -330,9 +352,14 @@ void rk_redact_argument(rk_redactor *redactor, rk_span argument, rk_buf *out) {
     bool is_assignment = name_end < argument.len && argument.data[name_end] == '=';
     bool is_secret = names_secret(rk_span_of(argument.data + dashes, name_end - dashes));
     bool value_expected = is_option && is_secret && name_end == argument.len;
+    bool is_keys =
+        is_option && names_several_keys(rk_span_of(argument.data + dashes, name_end - dashes));
+    bool is_plain = redactor->next_may_be_word && is_plain_value(argument);
 
-    if (redactor->next_is_secret) {
+    if (redactor->next_is_secret && !is_plain) {
         rk_buf_add_text(out, stars);
+    } else if (is_assignment && is_keys && is_plain_value(from(argument, name_end + 1))) {
+        rk_buf_add_span(out, argument);
     } else if (is_assignment && is_secret) { // hides the whole rest: a secret may contain any byte
         rk_buf_add(out, argument.data, name_end + 1);
         rk_buf_add_text(out, stars);
@@ -340,4 +367,5 @@ void rk_redact_argument(rk_redactor *redactor, rk_span argument, rk_buf *out) {
         redact_in_argument(redactor, argument, out);
     }
     redactor->next_is_secret = value_expected;
+    redactor->next_may_be_word = value_expected && is_keys;
 }

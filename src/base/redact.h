@@ -5,6 +5,7 @@
 #include "base/buf.h"
 
 typedef struct rk_redactor {
+    bool next_may_be_word; // of a secret: it was an option for several keys, such as --keys
     bool next_is_secret;   // the previous argument was an option such as --token
     bool next_is_login;    // the previous word was an option such as -u, for "user:password"
     bool next_is_password; // the previous word was a client's password option such as -p
@@ -16,6 +17,7 @@ typedef struct rk_redactor {
 // - the value of an option or assignment, if its name looks like the name of a secret: --token X,
 //   --password=X, api_key=X, "secret": "X";
 // - the "user:password" of an address;
+//   except that a short lower-case word or number after --keys stays (an attention's keys);
 // - words that look like known kinds of tokens;
 // - the password in -u user:password;
 // - the value of a short password option, if a known client program comes before it: mysql -pX,

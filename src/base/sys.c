@@ -59,6 +59,13 @@ static int sys_linkat(int from_fd, const char *from, int to_fd, const char *to) 
     return linkat(from_fd, from, to_fd, to, 0);
 }
 
+// The flag AT_EMPTY_PATH would need a capability. This way needs /proc.
+static int sys_link_open(int fd, int to_fd, const char *to) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, path, to_fd, to, AT_SYMLINK_FOLLOW);
+}
+
 static int sys_utimensat(int dir_fd, const char *path, const struct timespec times[2]) {
     return utimensat(dir_fd, path, times, AT_SYMLINK_NOFOLLOW);
 }
@@ -116,6 +123,7 @@ const rk_sys_table rk_sys_libc = {
     .read_fn = read,
     .write_fn = sys_write,
     .fsync_fn = fsync,
+    .ftruncate_fn = ftruncate,
     .fstat_fn = sys_fstat,
     .lstat_fn = sys_lstat,
     .rename_fn = rename,
@@ -136,6 +144,7 @@ const rk_sys_table rk_sys_libc = {
     .mkdirat_fn = mkdirat,
     .renameat_fn = renameat,
     .linkat_fn = sys_linkat,
+    .link_open_fn = sys_link_open,
     .unlinkat_fn = unlinkat,
     .utimensat_fn = sys_utimensat,
     .fdopendir_fn = fdopendir,

@@ -21,6 +21,7 @@ typedef struct rk_sys_table {
     ssize_t (*read_fn)(int fd, void *data, size_t len);
     ssize_t (*write_fn)(int fd, const void *data, size_t len);
     int (*fsync_fn)(int fd);
+    int (*ftruncate_fn)(int fd, off_t len);
     int (*fstat_fn)(int fd, struct stat *out_stat);
     int (*lstat_fn)(const char *path, struct stat *out_stat);
     int (*rename_fn)(const char *from, const char *to);
@@ -43,6 +44,7 @@ typedef struct rk_sys_table {
     int (*mkdirat_fn)(int dir_fd, const char *path, mode_t mode);
     int (*renameat_fn)(int from_fd, const char *from, int to_fd, const char *to);
     int (*linkat_fn)(int from_fd, const char *from, int to_fd, const char *to); // follows no link
+    int (*link_open_fn)(int fd, int to_fd, const char *to); // names a file of O_TMPFILE
     int (*unlinkat_fn)(int dir_fd, const char *path, int flags);
     int (*utimensat_fn)(int dir_fd, const char *path,
                         const struct timespec times[2]); // follows no link

@@ -144,12 +144,34 @@ static rk_err *show(const char *top, const char *path, char **out_shown) {
     return *out_shown ? NULL : rk_err_no_memory();
 }
 
+// O_NONBLOCK: a FIFO in place of the file must not hang the job.
+enum { READ_FLAGS = O_RDONLY | O_NONBLOCK };
+
+static rk_err *open_file_once(const char *top, const char *path, size_t max_bytes, int *out_fd,
+                              size_t *out_size) {
+    rk_autofree char *shown = NULL;
+    rk_autofd fd = -1;
+    RK_TRY(show(top, path, &shown));
+    RK_TRY(open_once(top, path, READ_FLAGS, 0, &fd));
+    RK_TRY(rk_at_check_regular(fd, shown, max_bytes, S_IWGRP | S_IWOTH, out_size));
+    *out_fd = fd;
+    fd = -1;
+    return NULL;
+}
+
+static rk_err *sync_once(const char *top, const char *path) {
+    rk_autofree char *shown = NULL;
+    rk_autofd fd = -1;
+    RK_TRY(show(top, path, &shown));
+    RK_TRY(open_once(top, path, O_RDONLY | O_DIRECTORY, 0, &fd));
+    return rk_at_sync_directory(fd, shown);
+}
+
 static rk_err *read_once(const char *top, const char *path, size_t max_bytes, rk_buf *out_data) {
     rk_autofree char *shown = NULL;
     RK_TRY(show(top, path, &shown));
-    // O_NONBLOCK: a FIFO in place of the file must not hang the job.
     rk_autofd fd = -1;
-    RK_TRY(open_once(top, path, O_RDONLY | O_NONBLOCK, 0, &fd));
+    RK_TRY(open_once(top, path, READ_FLAGS, 0, &fd));
     size_t before = out_data->len;
     rk_err *err = rk_at_read(fd, shown, max_bytes, S_IWGRP | S_IWOTH, out_data);
     if (err)
@@ -259,6 +281,15 @@ static rk_err *remove_once(const char *top, const char *path) {
 
 rk_err *rk_tree_open(const char *top, const char *path, int flags, mode_t mode, int *out_fd) {
     return AGAIN_IF_STALE(open_once(top, path, flags, mode, out_fd));
+}
+
+rk_err *rk_tree_open_file(const char *top, const char *path, size_t max_bytes, int *out_fd,
+                          size_t *out_size) {
+    return AGAIN_IF_STALE(open_file_once(top, path, max_bytes, out_fd, out_size));
+}
+
+rk_err *rk_tree_sync(const char *top, const char *path) {
+    return AGAIN_IF_STALE(sync_once(top, path));
 }
 
 rk_err *rk_tree_read(const char *top, const char *path, size_t max_bytes, rk_buf *out_data) {

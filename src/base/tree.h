@@ -25,6 +25,11 @@ RK_NODISCARD rk_err *rk_tree_check_folder(const struct stat *info, const char *s
 RK_NODISCARD rk_err *rk_tree_read(const char *top, const char *path, size_t max_bytes,
                                   rk_buf *out_data);
 
+// Opens a file for reading, with the checks of rk_tree_read, and returns its size. `out_fd` is
+// owned.
+RK_NODISCARD rk_err *rk_tree_open_file(const char *top, const char *path, size_t max_bytes,
+                                       int *out_fd, size_t *out_size);
+
 // Opens a file with the `flags` and `mode` of open(2). Does not follow a link. The descriptor is
 // closed on exec. `out_fd` is owned.
 RK_NODISCARD rk_err *rk_tree_open(const char *top, const char *path, int flags, mode_t mode,
@@ -37,6 +42,9 @@ RK_NODISCARD rk_err *rk_tree_publish(const char *top, const char *path, const vo
 // Makes all missing folders of `path`, and the top, with mode 0700. After a power cut, the new
 // folders below the top still exist.
 RK_NODISCARD rk_err *rk_tree_make_dirs(const char *top, const char *path);
+
+// Syncs a folder: names that were added to it, or removed from it, survive a power cut.
+RK_NODISCARD rk_err *rk_tree_sync(const char *top, const char *path);
 
 // As rk_fs_list.
 RK_NODISCARD rk_err *rk_tree_list(const char *top, const char *path, size_t max_entries,

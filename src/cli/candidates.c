@@ -75,8 +75,10 @@ static void add_value(line *l, const rk_opt *option) {
 
 static void add_operands(line *l, const rk_verb_list *verbs) {
     unsigned words = l->usage->words;
-    if (l->operand_count == 0)
+    if (l->operand_count == 0 && l->usage->choices) {
         add_choices(l, l->usage->choices);
+        return;
+    }
     if (words & RK_WORD_VERB)
         add_verbs(l, verbs);
     if (words & RK_WORD_RUN)

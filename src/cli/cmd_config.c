@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/fs.h"
 #include "base/redact.h"
 #include "cli/fail.h"
 #include "cli/out.h"
@@ -24,10 +26,32 @@ static char *shown_value(const rk_setting *setting) {
     return rk_need(rk_strdup(rk_need_text(&shown)));
 }
 
-static void print_json(const rk_settings *settings) {
+// What `config` shows: also where a value is wrong.
+typedef struct view {
+    rk_settings *settings; // owned
+    rk_buf errors;         // the wrong values, one a line
+    char *first;           // the first error; owned; NULL: there is none
+} view;
+
+static void view_cleanup(view *v) {
+    rk_settings_free(v->settings);
+    rk_buf_cleanup(&v->errors);
+    rk_free(v->first);
+}
+
+static void note_wrong(void *context, const rk_err *err) {
+    view *v = context;
+    const char *message = rk_err_message(err);
+    if (!v->first)
+        v->first = rk_need(rk_strdup(message));
+    rk_text_add_printable(&v->errors, rk_span_text(message));
+    rk_buf_add_byte(&v->errors, '\n');
+}
+
+static void print_json(const view *v) {
     json_t *object = rk_out_object(), *list = rk_out_array();
     for (int id = 0; id < RK_SETTING_COUNT; id++) {
-        rk_setting setting = rk_settings_describe(settings, (rk_setting_id)id);
+        rk_setting setting = rk_settings_describe(v->settings, (rk_setting_id)id);
         rk_autofree char *value = shown_value(&setting);
         json_t *one = rk_out_object();
         rk_out_set(one, "variable", rk_out_string(setting.variable));
@@ -37,7 +61,15 @@ static void print_json(const rk_settings *settings) {
         rk_out_append(list, one);
     }
     rk_out_set(object, "settings", list);
+    if (v->first)
+        rk_out_set(object, "error", rk_out_text(rk_span_text(v->first)));
     rk_out_print(object);
+}
+
+// "--dir" if this option set the store; it sets the variable.
+static const char *source_of(const rk_setting *setting) {
+    bool is_dir = strcmp(setting->variable, "REKINDLE_DIR") == 0;
+    return is_dir && rk_verb_shared_options.dir ? "--dir" : rk_setting_source_name(setting->source);
 }
 
 // Prints a setting on one line, and below it what it is for.
@@ -48,7 +80,7 @@ static void print_setting(const rk_setting *setting, const char *purpose) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     rk_buf_add_format(&line, "%s%-*s%s", rk_style(RK_STYLE_BOLD, stdout), NAME_COLUMNS,
                       setting->variable, rk_style(RK_STYLE_NONE, stdout));
-    rk_buf_add_format(&line, "%-*s", SOURCE_COLUMNS, rk_setting_source_name(setting->source));
+    rk_buf_add_format(&line, "%-*s", SOURCE_COLUMNS, source_of(setting));
     rk_buf_add_text(&line, rk_style(chosen ? RK_STYLE_BOLD : RK_STYLE_NONE, stdout));
     rk_text_add_printable(&line, rk_span_text(value[0] ? value : "-"));
     rk_buf_add_text(&line, rk_style(RK_STYLE_NONE, stdout));
@@ -59,21 +91,62 @@ static void print_setting(const rk_setting *setting, const char *purpose) {
     rk_term_line(rk_need_text(&line), INDENT);
 }
 
-static void print_text(const rk_settings *settings) {
+// Variables with the prefix that this version does not read.
+static void print_unknown(void) {
+    const rk_env *environment = rk_place_environment();
+    for (size_t i = 0; i < environment->count; i++) {
+        const char *item = environment->items[i];
+        rk_span name = rk_span_of(item, strcspn(item, "="));
+        RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+        const char *meant = rk_settings_misspelt(name);
+        if (!rk_settings_is_unknown(name))
+            continue;
+        rk_text_add_printable(&line, name);
+        rk_buf_add_text(&line, " is no setting of this version");
+        if (meant)
+            rk_buf_add_format(&line, "; did you mean %s?", meant);
+        else
+            rk_buf_add_byte(&line, '.');
+        rk_term_line(rk_need_text(&line), 0);
+    }
+}
+
+static void print_text(const view *v) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     for (int id = 0; id < RK_SETTING_COUNT; id++) {
-        rk_setting setting = rk_settings_describe(settings, (rk_setting_id)id);
+        rk_setting setting = rk_settings_describe(v->settings, (rk_setting_id)id);
         print_setting(&setting, rk_setting_purpose((rk_setting_id)id));
     }
-    rk_buf_add_text(&line, "The config file is ");
-    rk_text_add_printable(&line, rk_span_text(rk_settings_get(settings)->dir));
-    rk_buf_add_text(&line, "/config.");
+    rk_autofree char *path = rk_need(rk_path_join(rk_settings_get(v->settings)->dir, "config"));
+    struct stat info;
+    bool exists = rk_sys()->lstat_fn(path, &info) == 0;
+    rk_buf_add_text(&line,
+                    exists ? "The config file is " : "There is no config file; it would be ");
+    rk_text_add_printable(&line, rk_span_text(path));
+    rk_buf_add_byte(&line, '.');
     (void)putchar('\n');
     rk_term_line(rk_need_text(&line), 0);
+    print_unknown();
+}
+
+// The wrong values come last, on standard error: they have no effect.
+static void print_wrong(view *v) {
+    char *rest = v->errors.len ? (char *)v->errors.data : NULL;
+    (void)fflush(stdout);
+    for (char *line = rest ? strtok_r(rest, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        (void)fprintf(stderr, "%srekindle:%s ", rk_style(RK_STYLE_BAD, stderr),
+                      rk_style(RK_STYLE_NONE, stderr));
+        rk_term_wrap(line, sizeof "rekindle: " - 1, 2, rk_term_columns(stderr), stderr);
+    }
 }
 
 static rk_err *run(rk_verb_call *call) {
-    (call->json ? print_json : print_text)(call->settings);
+    RK_AUTO(view) v = {.settings = NULL};
+    RK_TRY(rk_settings_load_all(rk_store_check_folder, note_wrong, &v, &v.settings));
+    (call->json ? print_json : print_text)(&v);
+    print_wrong(&v);
+    call->status = v.first ? RK_EXIT_USAGE : RK_EXIT_OK;
     return NULL;
 }
 
@@ -93,6 +166,5 @@ static const rk_opt_usage usage = {
 const rk_verb rk_verb_config = {
     .brief = "every setting: what it is for, and where its value came from",
     .usage = &usage,
-    .settings = RK_VERB_SETTINGS,
-    .run = run,
+    .run = run, // loads the settings itself: a wrong one must not hide the others
 };

@@ -110,7 +110,8 @@ static rk_err *compare(side *a, side *b, const rk_diff_how *how, bool json) {
                               json_object_get(b->metadata, "toolchain"), &components));
     if (a->components && b->components)
         RK_TRY(rk_diff_components(a->components, b->components, &components));
-    (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, &components, how);
+    RK_TRY(rk_join_components(&diff, &components));
+    (json ? rk_diff_view_json : rk_diff_view_print)(&a->shown, &b->shown, &diff, how);
     return NULL;
 }
 
@@ -146,6 +147,16 @@ static rk_err *compare_programs(const place *p, char **what, const rk_diff_how *
     return compare(&a, &b, how, json);
 }
 
+// An operand that is no key may be a run, or nothing.
+static rk_err *check_run(const place *p, const char *what) {
+    rk_autofree char *run = NULL;
+    rk_err *err = rk_run_names_find(rk_settings_get(p->settings)->dir, what, &run);
+    if (!err)
+        return NULL;
+    rk_err_drop(err, "replaced by the message for the user");
+    return rk_error(RK_NOT_FOUND, "'%s' is neither a key, nor a run, nor a file", what);
+}
+
 static rk_err *diff(const rk_settings *settings, char **what, const rk_diff_how *how, bool json) {
     RK_AUTO_STORE store = NULL;
     __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
@@ -159,9 +170,11 @@ static rk_err *diff(const rk_settings *settings, char **what, const rk_diff_how 
     if (first && second)
         return rk_diff_print_runs(settings, what[0], what[1], how, json);
     if (first || second)
+        RK_TRY(check_run(&p, what[first ? 0 : 1]));
+    if (first || second)
         return rk_error(
             RK_INVALID_ARGUMENT,
-            "'%s' is no program (perhaps a run), and '%s' is a program: compare two runs "
+            "'%s' is a run, and '%s' is a program: compare two runs "
             "or two programs (`rekindle runs` shows runs, `rekindle ls` keys of programs)",
             what[first ? 0 : 1], what[first ? 1 : 0]);
     return compare_programs(&p, what, how, json);

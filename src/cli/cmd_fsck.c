@@ -1,5 +1,7 @@
 #include <stdio.h>
+#include <string.h>
 
+#include "cli/entries.h"
 #include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
@@ -11,6 +13,7 @@
 typedef struct request {
     bool json, repair, dry_run;
     json_t *findings; // owned
+    rk_store *store;  // borrowed; NULL: there is none yet
     rk_progress progress;
 } request;
 
@@ -19,16 +22,62 @@ static void show_progress(void *context, uint64_t done, uint64_t all) {
     rk_progress_step(&r->progress, done, all > done ? all : done);
 }
 
-static void print_finding(const rk_fsck_finding *finding) {
+// The key in the path of an entry, "objects/03/032924….rkx"; NULL for other files.
+static const char *key_in(const char *path) {
+    enum { FOLDER_CHARS = 3 }; // "03/"
+    const char *folder = strchr(path, '/'), *file = folder ? folder + 1 + FOLDER_CHARS : NULL;
+    bool is_entry = strncmp(path, "objects/", 8) == 0 || strncmp(path, "programs/", 9) == 0;
+    return is_entry && strlen(folder) > FOLDER_CHARS + RK_DIGEST_HEX_CHARS &&
+                   strspn(file, "0123456789abcdef") == RK_DIGEST_HEX_CHARS
+               ? file
+               : NULL;
+}
+
+// Appends "jit_step b10a35fde2e0: executable". The name is in the entry's other file, if any.
+static void add_entry(const request *r, const char *path, const char *key, rk_buf *out) {
+    bool is_program = path[0] == 'p';
+    rk_kept kept = {.has_executable = is_program, .has_program = !is_program};
+    (void)snprintf(kept.hex, sizeof kept.hex, "%s", key);
+    rk_kept_add_label(r->store, &kept, out);
+    rk_buf_add_text(out, is_program ? ": program" : ": executable");
+}
+
+static const char *repair_of(const char *kind) {
+    static const struct {
+        const char *kind, *repair;
+    } repairs[] = {
+        {"damaged", "moved to quarantine/; it is compiled again when it is needed"},
+        {"not_a_file", "moved to quarantine/"},
+        {"permissions", "the permission was taken away"},
+        {"account", "counted again"},
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(repairs); i++)
+        if (strcmp(repairs[i].kind, kind) == 0)
+            return repairs[i].repair;
+    return "removed";
+}
+
+static void print_finding(const request *r, const json_t *finding) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    bool damage = rk_fsck_is_damage(finding->kind);
-    rk_buf_add_format(&line, "%s%s%s ", rk_style(damage ? RK_STYLE_BAD : RK_STYLE_NOTICE, stdout),
-                      rk_fsck_kind_name(finding->kind), rk_style(RK_STYLE_NONE, stdout));
-    rk_text_add_printable(&line, rk_span_text(finding->path));
-    rk_buf_add_text(&line, ": ");
-    rk_text_add_printable(&line, rk_span_text(finding->detail));
-    rk_buf_add_text(&line, finding->repaired ? " (repaired)" : "");
-    rk_term_line(rk_need_text(&line), 2);
+    const char *kind = json_string_value(json_object_get(finding, "kind"));
+    const char *path = json_string_value(json_object_get(finding, "path"));
+    const char *detail = json_string_value(json_object_get(finding, "detail"));
+    const char *key = path ? key_in(path) : NULL;
+    bool damage = json_is_true(json_object_get(finding, "damage"));
+    rk_buf_add_text(&line, "  ");
+    if (key)
+        add_entry(r, path, key, &line);
+    else if (strcmp(kind, "account") == 0)
+        rk_buf_add_text(&line, "the size that the store believes it has (usage/base)");
+    else
+        rk_text_add_printable(&line, rk_span_text(path ? path : "?"));
+    rk_buf_add_format(&line, "%s %s", key ? "" : ":",
+                      rk_style(damage ? RK_STYLE_BAD : RK_STYLE_NOTICE, stdout));
+    rk_text_add_printable(&line, rk_span_text(detail && *detail ? detail : kind));
+    rk_buf_add_text(&line, rk_style(RK_STYLE_NONE, stdout));
+    if (json_is_true(json_object_get(finding, "repaired")))
+        rk_buf_add_format(&line, " (%s)", repair_of(kind));
+    rk_term_line(rk_need_text(&line), 4);
 }
 
 static void note_finding(void *context, const rk_fsck_finding *finding) {
@@ -40,11 +89,6 @@ static void note_finding(void *context, const rk_fsck_finding *finding) {
     rk_out_set(one, "damage", rk_out_bool(rk_fsck_is_damage(finding->kind)));
     rk_out_set(one, "repaired", rk_out_bool(finding->repaired));
     rk_out_append(r->findings, one);
-    if (r->json)
-        return;
-    rk_progress_end(&r->progress);
-    print_finding(finding);
-    r->progress = rk_progress_start(r->progress.what);
 }
 
 static void print_json(request *r, const rk_fsck_report *report, bool damage) {
@@ -57,26 +101,38 @@ static void print_json(request *r, const rk_fsck_report *report, bool damage) {
     rk_out_print(object);
 }
 
+static uint64_t count_damaged(const rk_fsck_report *report) {
+    uint64_t count = 0;
+    for (int kind = 0; kind < RK_FSCK_KINDS; kind++)
+        count += rk_fsck_is_damage((rk_fsck_kind)kind) ? report->found[kind] : 0;
+    return count;
+}
+
+// The result first, then the findings.
 static void print_text(const request *r, const rk_fsck_report *report, bool damage) {
-    uint64_t found = 0, repaired = 0;
+    uint64_t found = 0, repaired = 0, damaged = count_damaged(report);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     for (int kind = 0; kind < RK_FSCK_KINDS; kind++) {
         found += report->found[kind];
         repaired += report->repaired[kind];
     }
-    (void)printf("%schecked %s file%s (executables and programs), %s: %s%s",
-                 rk_style(RK_STYLE_BOLD, stdout), rk_text_count(report->entries).text,
-                 rk_text_plural(report->entries), rk_text_bytes(report->bytes).text,
-                 damage  ? "there is damage"
-                 : found ? "no damage to entries"
-                         : "no damage",
-                 rk_style(RK_STYLE_NONE, stdout));
+    rk_buf_add_text(&line, rk_style(RK_STYLE_BOLD, stdout));
+    if (damage)
+        rk_buf_add_format(&line, "%s file%s %s damaged", rk_text_count(damaged).text,
+                          rk_text_plural(damaged), damaged == 1 ? "is" : "are");
+    else
+        rk_buf_add_text(&line, found ? "No damage to entries" : "No damage");
+    rk_buf_add_format(&line, "%s: checked %s file%s (executables and programs), %s.",
+                      rk_style(RK_STYLE_NONE, stdout), rk_text_count(report->entries).text,
+                      rk_text_plural(report->entries), rk_text_bytes(report->bytes).text);
     if (repaired)
-        (void)printf("; %s of %s repaired", rk_text_count(repaired).text,
-                     rk_text_count(found).text);
+        rk_buf_add_format(&line, " %s of %s findings repaired.", rk_text_count(repaired).text,
+                          rk_text_count(found).text);
     else if (found)
-        (void)printf("; `rekindle fsck --repair` repairs what can be repaired");
-    (void)fputc('\n', stdout);
-    (void)r;
+        rk_buf_add_text(&line, " `rekindle fsck --repair` repairs what can be repaired.");
+    rk_term_line(rk_need_text(&line), 0);
+    for (size_t i = 0; i < json_array_size(r->findings); i++)
+        print_finding(r, json_array_get(r->findings, i));
 }
 
 static rk_err *check(request *r, const rk_settings *settings, int *out_status) {
@@ -86,6 +142,11 @@ static rk_err *check(request *r, const rk_settings *settings, int *out_status) {
         .repair = repair, .found = note_finding, .progress = show_progress, .context = r};
     rk_fsck_report report = {0};
     RK_TRY(rk_place_open_store(settings, !repair, &store));
+    if (!store && !r->json) {
+        rk_place_print_nothing_yet(settings, "entries");
+        return NULL;
+    }
+    r->store = store;
     r->progress = rk_progress_start("checking entries");
     rk_err *err = store ? rk_store_fsck(store, &options, &report) : NULL;
     rk_progress_end(&r->progress);
@@ -119,9 +180,10 @@ static const rk_opt options[] = {
 
 static const rk_opt_usage usage = {
     .verb = "fsck",
-    .summary = "Reads every entry and checks every byte of it; looks for files in wrong places, "
-               "leftovers of dead writers, permissions that are too wide, and a wrong usage "
-               "account. Exit status 1 if there is damage.",
+    .summary = "Reads every entry and checks every byte of it; looks for leftovers of dead "
+               "writers, entries that others may write, pins without an entry, and a wrong usage "
+               "account (the size that the store believes it has). Exit status 1 if there is "
+               "damage.",
     .details = "Damage does no harm to jobs: a damaged executable is never loaded. Its program is "
                "compiled again, and the entry is replaced.\n",
     .options = options,
@@ -131,6 +193,6 @@ static const rk_opt_usage usage = {
 const rk_verb rk_verb_fsck = {
     .brief = "check every byte of the store, and repair it",
     .usage = &usage,
-    .settings = RK_VERB_SETTINGS,
+    .settings = RK_VERB_SETTINGS_OF_STORE,
     .run = run,
 };

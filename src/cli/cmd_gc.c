@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/entries.h"
@@ -8,22 +9,26 @@
 #include "cli/gc_select.h"
 #include "cli/out.h"
 #include "cli/place.h"
+#include "cli/run_names.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "store/gc.h"
 
 typedef struct request {
-    bool json, dry_run;
+    bool json, dry_run, all;
     const char *max_size, *older_than, *name_space;
-    json_t *removed; // owned
+    json_t *removed;    // owned
+    json_t *namespaces; // owned; those of the entries, if `name_space` is given
+    double *worths;     // owned; of the items of `removed`
+    size_t worth_count;
     rk_store *store; // borrowed; NULL: there is no store yet
     rk_progress progress;
 } request;
 
 static bool belongs(void *context, rk_span metadata) {
     const request *r = context;
-    return rk_select_namespace(r->name_space, metadata);
+    return rk_select_namespace(r->name_space, metadata, r->namespaces);
 }
 
 static void show_progress(void *context, unsigned done, unsigned all) {
@@ -40,6 +45,8 @@ static void note_removal(void *context, const rk_gc_removal *removal) {
     rk_out_set(one, "age_seconds", rk_out_seconds(removal->age_ns));
     rk_out_set(one, "compile_seconds", rk_out_seconds(removal->compile_ns));
     rk_out_append(r->removed, one);
+    r->worths = rk_need(rk_realloc(r->worths, (r->worth_count + 1) * sizeof *r->worths));
+    r->worths[r->worth_count++] = removal->worth;
 }
 
 static const struct {
@@ -82,31 +89,35 @@ static void print_json(request *r, const rk_gc_report *report, uint64_t max_byte
     rk_out_print(object);
 }
 
-// Prints "3 programs". The first word of the noun gets the plural.
-static void print_count(uint64_t count, const char *noun) {
+// Appends "3 programs". The first word of the noun gets the plural.
+static void add_count(uint64_t count, const char *noun, rk_buf *out) {
     size_t word = strcspn(noun, " ");
-    (void)printf("%s %.*s%s%s", rk_text_count(count).text, (int)word, noun, rk_text_plural(count),
-                 noun + word);
+    rk_buf_add_format(out, "%s %.*s%s%s", rk_text_count(count).text, (int)word, noun,
+                      rk_text_plural(count), noun + word);
+}
+
+static void print_kept(const request *r, const rk_gc_total *total, const char *why) {
+    if (total->files)
+        (void)printf("%s %s that %s.\n", r->dry_run ? "Would keep" : "Kept",
+                     rk_text_bytes(total->bytes).text, why);
 }
 
 static void print_kinds(const request *r, const rk_gc_report *report) {
-    const char *verb = r->dry_run ? "would remove" : "removed";
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++) {
         const rk_gc_total *total = total_at(report, i);
+        RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
         if (total->files == 0)
             continue;
-        (void)printf("%s ", verb);
-        print_count(total->files, kinds[i].noun);
-        (void)printf(", %s", rk_text_bytes(total->bytes).text);
+        rk_buf_add_text(&line, r->dry_run ? "Would remove " : "Removed ");
+        add_count(total->files, kinds[i].noun, &line);
+        rk_buf_add_format(&line, ", %s", rk_text_bytes(total->bytes).text);
         if (i == 0)
-            (void)printf(", %s of compilation", rk_text_seconds(report->lost_compile_ns).text);
-        (void)fputc('\n', stdout);
+            rk_buf_add_format(&line, ", %s of compilation",
+                              rk_text_seconds(report->lost_compile_ns).text);
+        (void)printf("%s.\n", rk_need_text(&line));
     }
-    if (report->pinned.files)
-        (void)printf("kept %s that are pinned\n", rk_text_bytes(report->pinned.bytes).text);
-    if (report->recent.files)
-        (void)printf("kept %s that were used in the last hour\n",
-                     rk_text_bytes(report->recent.bytes).text);
+    print_kept(r, &report->pinned, "are pinned");
+    print_kept(r, &report->recent, "were used in the last hour");
 }
 
 static uint64_t nanoseconds(const json_t *one, const char *name) {
@@ -114,76 +125,185 @@ static uint64_t nanoseconds(const json_t *one, const char *name) {
     return value > 0 ? (uint64_t)(value * 1e9) : 0;
 }
 
-// The name of the program of an entry that a dry run would remove; NULL: none. Owned: rk_free.
-static char *name_of_program(const request *r, const char *what, const char *key) {
-    char *name = NULL;
-    uint64_t compile_ns;
-    bool is_executable = strcmp(what, "executable") == 0;
-    rk_kept kept = {.has_executable = is_executable, .has_program = !is_executable};
-    if (!key || strlen(key) >= sizeof kept.hex)
-        return NULL;
-    memcpy(kept.hex, key, strlen(key) + 1);
-    rk_err_drop(rk_kept_read_name(r->store, &kept, &name, &compile_ns), "the key is shown");
-    return name;
+// The files of one key, or another file, that a dry run would remove.
+typedef struct removal {
+    const char *what, *which; // borrowed from `removed`
+    bool is_entry;
+    rk_kept kept; // of an entry: what is removed
+    uint64_t bytes, compile_ns, age_ns;
+    double worth;
+} removal;
+
+static void read_removal(const json_t *one, double worth, removal *out) {
+    *out = (removal){
+        .what = json_string_value(json_object_get(one, "what")),
+        .which = json_string_value(json_object_get(one, "name")),
+        .bytes = (uint64_t)json_integer_value(json_object_get(one, "bytes")),
+        .compile_ns = nanoseconds(one, "compile_seconds"),
+        .age_ns = nanoseconds(one, "age_seconds"),
+        .worth = worth,
+    };
+    out->which = out->which ? out->which : "";
+    out->kept.has_executable = strcmp(out->what, "executable") == 0;
+    out->kept.has_program = strcmp(out->what, "program") == 0;
+    out->is_entry = out->kept.has_executable || out->kept.has_program;
+    (void)snprintf(out->kept.hex, sizeof out->kept.hex, "%s", out->is_entry ? out->which : "");
 }
 
-static void add_removal(rk_table *table, const request *r, const json_t *one) {
+static int by_key(const void *a, const void *b) {
+    const removal *one = a, *other = b;
+    if (one->is_entry != other->is_entry)
+        return one->is_entry ? -1 : 1;
+    return strcmp(one->kept.hex, other->kept.hex);
+}
+
+// Other files come first: they are removed first.
+static int by_worth(const void *a, const void *b) {
+    const removal *one = a, *other = b;
+    if (one->is_entry != other->is_entry)
+        return one->is_entry ? 1 : -1;
+    if (one->worth != other->worth)
+        return one->worth < other->worth ? -1 : 1;
+    return strcmp(one->kept.hex, other->kept.hex);
+}
+
+// An executable and its program become one item. The list is sorted by key.
+static size_t merge(removal *items, size_t count) {
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        removal *last = used > 0 ? &items[used - 1] : NULL;
+        if (!last || !items[i].is_entry || strcmp(last->kept.hex, items[i].kept.hex) != 0) {
+            items[used++] = items[i];
+            continue;
+        }
+        last->kept.has_executable |= items[i].kept.has_executable;
+        last->kept.has_program |= items[i].kept.has_program;
+        last->bytes += items[i].bytes;
+        last->worth = last->worth > items[i].worth ? last->worth : items[i].worth;
+        last->age_ns = last->age_ns < items[i].age_ns ? last->age_ns : items[i].age_ns;
+    }
+    return used;
+}
+
+// Appends the name of the program, and which file of the entry is removed if not both are.
+static void add_name(const request *r, const removal *one, rk_buf *out) {
+    RK_AUTO(rk_kept_about) about = {0};
+    if (!one->is_entry) {
+        rk_buf_add_text(out, one->which);
+        return;
+    }
+    rk_err_drop(rk_kept_read(r->store, &one->kept, &about), "the key is shown");
+    rk_buf_add_text(out, about.name ? about.name : "");
+    if (about.failed)
+        rk_buf_add_text(out, " (failed)");
+    else if (one->kept.has_executable != one->kept.has_program)
+        rk_buf_add_text(out, one->kept.has_executable ? " (its executable)" : " (its program)");
+}
+
+static void add_removal(rk_table *table, const request *r, const removal *one) {
     enum { KEY_DIGITS = 12 };
-    const char *what = json_string_value(json_object_get(one, "what"));
-    const char *which = json_string_value(json_object_get(one, "name"));
-    bool is_entry = strcmp(what, "executable") == 0 || strcmp(what, "program") == 0;
-    rk_autofree char *name = is_entry ? name_of_program(r, what, which) : NULL;
-    uint64_t compile_ns = nanoseconds(one, "compile_seconds");
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
-    rk_buf_add_format(&text, "  %s", what);
+    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    rk_buf_add_format(&text, "  %.*s", one->is_entry ? KEY_DIGITS : INT_MAX,
+                      one->is_entry ? one->which : one->what);
+    add_name(r, one, &name);
     rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
-    rk_buf_clear(&text);
-    rk_buf_add_format(&text, "%.*s", is_entry ? KEY_DIGITS : INT_MAX, which ? which : "");
-    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
-    rk_table_add(table, RK_STYLE_NONE, name ? name : "");
+    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&name));
+    rk_table_add(table, RK_STYLE_NONE, rk_text_bytes(one->bytes).text);
     rk_table_add(table, RK_STYLE_NONE,
-                 rk_text_bytes((uint64_t)json_integer_value(json_object_get(one, "bytes"))).text);
-    rk_table_add(table, RK_STYLE_NONE, compile_ns ? rk_text_seconds(compile_ns).text : "");
-    rk_table_add(table, RK_STYLE_DIM, rk_text_age(nanoseconds(one, "age_seconds")).text);
+                 one->compile_ns ? rk_text_seconds(one->compile_ns).text : "");
+    rk_table_add(table, RK_STYLE_DIM, rk_text_age(one->age_ns).text);
 }
 
-// What a dry run would remove, at most two screens with the lines above.
+// What a dry run would remove, in the order of removal: at most two screens with the lines above.
 static void print_removals(const request *r) {
-    enum { OTHER_LINES = 12 };
-    static const rk_table_column columns[] = {{.title = "  WHAT"},
-                                              {.title = "KEY", .least = 12, .middle = true},
-                                              {.title = "NAME", .least = 10, .middle = true},
+    enum { OTHER_LINES = 14 };
+    static const rk_table_column columns[] = {{.title = "  KEY"},
+                                              {.title = "NAME", .least = 20, .middle = true},
                                               {.title = "SIZE", .right = true},
                                               {.title = "COMPILED IN", .right = true},
-                                              {.title = "USED", .right = true}};
+                                              {.title = "USED", .right = true, .optional = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
-    size_t count = json_array_size(r->removed), lines = rk_term_two_screens(stdout);
+    size_t count = json_array_size(r->removed);
+    size_t lines = r->all ? SIZE_MAX : rk_term_two_screens(stdout);
     size_t most = lines == SIZE_MAX ? lines : lines - OTHER_LINES;
     if (count == 0)
         return;
+    rk_autofree removal *items = rk_need(rk_calloc(count, sizeof *items));
+    for (size_t i = 0; i < count; i++)
+        read_removal(json_array_get(r->removed, i), r->worths[i], &items[i]);
+    qsort(items, count, sizeof *items, by_key);
+    count = merge(items, count);
+    qsort(items, count, sizeof *items, by_worth);
     for (size_t i = 0; i < count && i < most; i++)
-        add_removal(&table, r, json_array_get(r->removed, i));
+        add_removal(&table, r, &items[i]);
     (void)putchar('\n');
     rk_table_print(&table, rk_term_columns(stdout), stdout);
     if (count > most)
-        (void)printf("  and %zu more: --json lists all\n", count - most);
+        (void)printf("  and %zu more: --all lists all\n", count - most);
+}
+
+// "(limit 20 GB)"; nothing if there is none.
+static void add_limit(const request *r, uint64_t max_bytes, rk_buf *out) {
+    if (max_bytes == UINT64_MAX)
+        return;
+    rk_buf_add_format(out, " (limit%s %s)", r->name_space ? " of the namespace" : "",
+                      rk_text_bytes(max_bytes).text);
+}
+
+static void add_sum(const request *r, const rk_gc_report *report, uint64_t max_bytes, rk_buf *out) {
+    const rk_text after = rk_text_bytes(report->after.bytes);
+    if (report->after.bytes != report->before.bytes) {
+        rk_buf_add_format(out, "The store %s from %s to ", r->dry_run ? "would shrink" : "shrank",
+                          rk_text_bytes(report->before.bytes).text);
+        rk_buf_add_text(out, after.text);
+        add_limit(r, max_bytes, out);
+        rk_buf_add_text(out, r->dry_run ? ". This is a dry run: nothing is removed." : ".");
+        return;
+    }
+    bool looked = r->older_than || r->max_size;
+    if (r->name_space && looked && !json_object_get(r->namespaces, r->name_space))
+        rk_select_add_unknown(r->name_space, r->namespaces, out);
+    else if (r->older_than && report->pinned.files == 0)
+        rk_buf_add_format(out, "There is nothing to remove: no entry was unused for %s.",
+                          r->older_than);
+    else
+        rk_buf_add_text(out, "There is nothing to remove.");
+    rk_buf_add_format(out, " The store has %s", after.text);
+    add_limit(r, max_bytes, out);
+    rk_buf_add_text(out, ".");
+}
+
+// The limit of a namespace counts its entries alone, whose size is not known here.
+static bool is_unreached(const request *r, const rk_gc_report *report, uint64_t max_bytes) {
+    return r->max_size && !r->name_space && report->after.bytes > max_bytes;
+}
+
+// Says what stands in the way of the limit.
+static void print_unreached(const rk_gc_report *report, const char *directory) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    RK_AUTO(rk_run_names) runs = {0};
+    uint64_t kept = report->pinned.bytes + report->recent.bytes;
+    rk_err_drop(rk_run_names_collect(directory, &runs), "they are not counted");
+    rk_buf_add_text(&line, "The limit cannot be reached: ");
+    if (report->pinned.bytes)
+        rk_buf_add_format(&line, "%s are pinned (`rekindle unpin --all` removes the pins); ",
+                          rk_text_bytes(report->pinned.bytes).text);
+    rk_buf_add_format(
+        &line, "%s are the records of %zu run%s and other notes, which gc keeps.",
+        rk_text_bytes(report->after.bytes > kept ? report->after.bytes - kept : 0).text, runs.count,
+        rk_text_plural(runs.count));
+    rk_term_line(rk_need_text(&line), 0);
 }
 
 // The sums first, then with --dry-run the list.
 static void print_text(const request *r, const rk_gc_report *report, uint64_t max_bytes) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    if (report->after.bytes == report->before.bytes)
-        rk_buf_add_format(&line, "there is nothing to remove: the store has %s",
-                          rk_text_bytes(report->after.bytes).text);
-    else
-        rk_buf_add_format(&line, "the store %s %s, %s before", r->dry_run ? "would have" : "has",
-                          rk_text_bytes(report->after.bytes).text,
-                          rk_text_bytes(report->before.bytes).text);
-    if (max_bytes != UINT64_MAX)
-        rk_buf_add_format(&line, "; %s are allowed", rk_text_bytes(max_bytes).text);
-    rk_buf_add_text(&line, r->dry_run ? " (a dry run: nothing is removed)" : "");
-    rk_term_line(rk_need_text(&line), 2);
+    add_sum(r, report, max_bytes, &line);
+    rk_term_line(rk_need_text(&line), 0);
     print_kinds(r, report);
+    if (r->store && is_unreached(r, report, max_bytes))
+        print_unreached(report, rk_store_directory(r->store));
     if (r->dry_run)
         print_removals(r);
 }
@@ -205,6 +325,10 @@ static rk_err *collect(request *r, const rk_settings *settings, int *out_status)
         options.max_bytes = UINT64_MAX;
     rk_gc_report report = {0};
     RK_TRY(rk_place_open_store(settings, r->dry_run, &store));
+    if (!store && !r->json) {
+        rk_place_print_nothing_yet(settings, "entries");
+        return NULL;
+    }
     r->store = store;
     r->progress = rk_progress_start("visiting folders");
     rk_err *err = store ? rk_store_gc(store, &options, &report) : NULL;
@@ -212,9 +336,9 @@ static rk_err *collect(request *r, const rk_settings *settings, int *out_status)
     RK_TRY(err);
     (r->json ? print_json(r, &report, options.max_bytes)
              : print_text(r, &report, options.max_bytes));
-    bool reached = report.pinned.files + report.recent.files == 0 || r->name_space ||
-                   report.after.bytes <= options.max_bytes;
-    *out_status = r->max_size && !reached ? RK_EXIT_FAILED : RK_EXIT_OK;
+    // Without pins, everything is removed that can be: a script that empties the store succeeds.
+    bool failed = report.pinned.files > 0 && is_unreached(r, &report, options.max_bytes);
+    *out_status = failed ? RK_EXIT_FAILED : RK_EXIT_OK;
     return NULL;
 }
 
@@ -223,8 +347,11 @@ static request given;
 static rk_err *run(rk_verb_call *call) {
     given.json = call->json;
     given.removed = rk_out_array();
+    given.namespaces = rk_out_object();
     rk_err *err = collect(&given, call->settings, &call->status);
     json_decref(given.removed);
+    json_decref(given.namespaces);
+    rk_free(given.worths);
     return err;
 }
 
@@ -235,6 +362,7 @@ static const rk_opt options[] = {
     RK_OPT_OLDER_THAN(&given.older_than),
     RK_OPT_NAMESPACE(&given.name_space),
     RK_OPT_FLAG("dry-run", 'n', &given.dry_run, "only say what would be removed"),
+    RK_OPT_FLAG("all", 'a', &given.all, "with --dry-run: list all, also more than two screens"),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };
@@ -255,6 +383,6 @@ static const rk_opt_usage usage = {
 const rk_verb rk_verb_gc = {
     .brief = "make the store smaller, least valuable entries first",
     .usage = &usage,
-    .settings = RK_VERB_SETTINGS,
+    .settings = RK_VERB_SETTINGS_OF_STORE,
     .run = run,
 };

@@ -1,14 +1,18 @@
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "base/fs.h"
 #include "base/process.h"
+#include "base/sys.h"
 #include "cli/fail.h"
+#include "cli/key_operand.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "store/trust.h"
 
@@ -27,8 +31,8 @@ static const char details[] =
     "file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; --file "
     "names another one. KEY is the line that generate and list print (\"ed25519 …\"), or its 64 "
     "digits. trust also takes a file with such lines; distrust also takes an id or a "
-    "name.\n\nThe local store uses all its entries, signed by any key or unsigned. Trust in a "
-    "key matters for entries from other stores.\n\n  export "
+    "name.\n\nIn this version every entry is used, signed or not. Whether its key is trusted "
+    "is only shown (rekindle show).\n\n  export "
     "REKINDLE_SIGNING_KEY=~/.config/rekindle/signing.key\n  rekindle keys generate --name "
     "build-farm\n";
 
@@ -56,15 +60,6 @@ static rk_err *choose_file(const request *r, const char *setting, const char *va
     return NULL;
 }
 
-static rk_err *make_folder_of(const char *path) {
-    rk_autofree char *folder = rk_need(rk_strdup(path));
-    char *slash = strrchr(folder, '/');
-    if (!slash || slash == folder)
-        return NULL;
-    *slash = '\0';
-    return rk_fs_make_dirs(folder, 0700);
-}
-
 static rk_err *generate(const request *r) {
     const char *file = NULL;
     rk_process self;
@@ -73,7 +68,7 @@ static rk_err *generate(const request *r) {
         return rk_error(RK_INVALID_ARGUMENT,
                         "generate has no --dry-run: it replaces nothing, and makes one file");
     RK_TRY(choose_file(r, r->settings->signing_key, "REKINDLE_SIGNING_KEY", &file));
-    RK_TRY(make_folder_of(file));
+    RK_TRY(rk_key_folder_make(file));
     const char *name = r->name ? r->name : self.host[0] ? self.host : "rekindle";
     RK_AUTO(rk_signing_key) made = {0};
     RK_TRY(rk_signing_key_create(file, name, &made));
@@ -100,23 +95,6 @@ static rk_err *read_list(const char *file, char out_real[PATH_MAX], rk_trusted_k
         return err;
     rk_err_drop(err, "a list that is not there yet is empty");
     return NULL;
-}
-
-static rk_err *keys_of_operand(const request *r, rk_trusted_keys *out_keys) {
-    rk_public_key key;
-    if (rk_public_key_parse(rk_span_text(r->key), &key))
-        return rk_trusted_keys_add(out_keys, &key);
-    rk_err *err = rk_trusted_keys_read(r->key, out_keys);
-    if (rk_err_code(err) == RK_NOT_FOUND) {
-        rk_err_drop(err, "replaced by the message for the user");
-        return rk_error(RK_INVALID_ARGUMENT,
-                        "'%s' is neither a public key (\"ed25519 <64 hex digits> <name>\", as "
-                        "`rekindle keys list` shows it, in quotes) nor a file of such lines",
-                        r->key);
-    }
-    if (!err && out_keys->count == 0)
-        err = rk_error(RK_INVALID_ARGUMENT, "%s holds no key", r->key);
-    return err;
 }
 
 static rk_err *rename_one(const request *r, rk_trusted_keys *keys) {
@@ -164,7 +142,7 @@ static rk_err *trust(const request *r) {
     RK_AUTO(rk_trusted_keys) keys = {0};
     RK_AUTO(rk_trusted_keys) wanted = {0};
     RK_TRY(choose_file(r, r->settings->trusted_keys, "REKINDLE_TRUSTED_KEYS", &file));
-    RK_TRY(keys_of_operand(r, &wanted));
+    RK_TRY(rk_key_operand_read(r->key, &wanted));
     RK_TRY(rename_one(r, &wanted));
     RK_TRY(read_list(file, real, &keys));
     size_t before = keys.count;
@@ -174,7 +152,7 @@ static rk_err *trust(const request *r) {
         RK_TRY(rk_trusted_keys_add(&keys, &wanted.items[i]));
     }
     if (keys.count > before && !r->dry_run) {
-        RK_TRY(make_folder_of(real));
+        RK_TRY(rk_key_folder_make(real));
         RK_TRY(rk_trusted_keys_write(real, &keys));
     }
     report(r, file, &wanted, added, "added",
@@ -215,29 +193,57 @@ static rk_err *distrust(const request *r) {
     return NULL;
 }
 
-static void add_row(rk_table *table, const char *what, const rk_public_key *key) {
+// `lines`: gets the line that `keys trust` takes. It is not in the table, which would break it.
+static void add_row(rk_table *table, rk_buf *lines, const char *what, const rk_public_key *key) {
     char id[RK_KEY_ID_HEX_CHARS + 1];
     RK_AUTO(rk_buf) hex = RK_BUF_INIT(0);
     rk_key_id(&key->key, id);
     rk_public_key_add_line(key, &hex);
     if (hex.len)
-        hex.data[hex.len - 1] = '\0'; // the newline
+        hex.data[--hex.len] = '\0'; // the newline
     rk_table_add(table, RK_STYLE_DIM, what);
     rk_table_add(table, RK_STYLE_NONE, id);
     rk_table_add(table, RK_STYLE_BOLD, key->name);
-    rk_table_add(table, RK_STYLE_NONE, rk_need_text(&hex));
+    rk_buf_add_text(lines, rk_need_text(&hex));
+    rk_buf_add_byte(lines, '\n');
+}
+
+static void print_list(const rk_table *table, const rk_buf *lines) {
+    rk_table_print(table, rk_term_columns(stdout), stdout);
+    (void)printf("\nThe public keys, as `rekindle keys trust` takes them in quotes:\n%s",
+                 rk_need_text(lines));
+}
+
+static void print_no_keys(const request *r) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    if (r->file) {
+        rk_buf_add_text(&line, "There are no keys in ");
+        rk_text_add_printable(&line, rk_span_text(r->file));
+        rk_buf_add_text(&line, ". `rekindle keys trust` adds one.");
+    } else {
+        rk_buf_add_text(&line, "There are no keys: REKINDLE_SIGNING_KEY and REKINDLE_TRUSTED_KEYS "
+                               "name none. `rekindle keys generate` makes one.");
+    }
+    rk_term_line(rk_need_text(&line), 0);
+}
+
+// A list that --file names must exist: the user believes it does.
+static rk_err *check_file(const request *r) {
+    struct stat info;
+    if (r->file && rk_sys()->lstat_fn(r->file, &info) != 0 && errno == ENOENT)
+        return rk_error(RK_NOT_FOUND, "%s does not exist", r->file);
+    return NULL;
 }
 
 static rk_err *list(const request *r) {
-    static const rk_table_column columns[] = {{.title = "USE"},
-                                              {.title = "ID"},
-                                              {.title = "NAME", .least = 8},
-                                              {.title = "PUBLIC KEY", .least = 32, .wrap = true}};
+    static const rk_table_column columns[] = {
+        {.title = "USE"}, {.title = "ID"}, {.title = "NAME", .least = 8}};
     RK_AUTO(rk_signing_key) signing = {0};
     RK_AUTO(rk_trusted_keys) keys = {0};
     char real[PATH_MAX];
     const char *signing_file = r->settings->signing_key;
     const char *trusted_file = r->file ? r->file : r->settings->trusted_keys;
+    RK_TRY(check_file(r));
     if (*signing_file)
         RK_TRY(rk_signing_key_read(signing_file, &signing));
     if (*trusted_file)
@@ -245,16 +251,17 @@ static rk_err *list(const request *r) {
     json_t *object = rk_out_object(), *one = *signing_file ? rk_out_object() : NULL;
     json_t *trusted = rk_out_array();
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    RK_AUTO(rk_buf) lines = RK_BUF_INIT(0);
     if (one) {
         rk_out_set(one, "file", rk_out_string(signing_file));
         set_key(one, &signing.public_key);
-        add_row(&table, "sign", &signing.public_key);
+        add_row(&table, &lines, "sign", &signing.public_key);
     }
     for (size_t i = 0; i < keys.count; i++) {
         json_t *key = rk_out_object();
         set_key(key, &keys.items[i]);
         rk_out_append(trusted, key);
-        add_row(&table, "trust", &keys.items[i]);
+        add_row(&table, &lines, "trust", &keys.items[i]);
     }
     rk_out_set(object, "signing", one ? one : rk_out_string(NULL));
     rk_out_set(object, "trusted_file", rk_out_string(trusted_file));
@@ -265,11 +272,9 @@ static rk_err *list(const request *r) {
     }
     json_decref(object);
     if (one || keys.count)
-        rk_table_print(&table, rk_term_columns(stdout), stdout);
+        print_list(&table, &lines);
     else
-        rk_term_line("There are no keys: REKINDLE_SIGNING_KEY and REKINDLE_TRUSTED_KEYS name none. "
-                     "`rekindle keys generate` makes one.",
-                     0);
+        print_no_keys(r);
     return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
+#include "cli/run_names.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -106,12 +107,12 @@ typedef int (*order_fn)(const void *a, const void *b);
 static const char *const order_names[] = {"seconds", "size", "time", "name", "key", NULL};
 static const struct order {
     order_fn order;
-    const char *first; // what the list begins with, in words
-} orders[RK_ARRAY_LEN(order_names) - 1] = {{by_seconds, "costliest"},
-                                           {by_size, "largest"},
-                                           {by_time, "newest"},
-                                           {by_name, "first"},
-                                           {by_key, "first"}};
+    const char *first, *reversed; // what the list begins with, in words
+} orders[RK_ARRAY_LEN(order_names) - 1] = {{by_seconds, "costliest", "cheapest"},
+                                           {by_size, "largest", "smallest"},
+                                           {by_time, "newest", "oldest"},
+                                           {by_name, "first", "last"},
+                                           {by_key, "first", "last"}};
 
 // `name` is one of `order_names`, or NULL.
 static const struct order *find_order(const char *name) {
@@ -146,7 +147,21 @@ static void add_row(rk_table *table, const row *one) {
     rk_table_add(table, RK_STYLE_NONE, one->platform);
 }
 
-static void print_sum(const row_list *rows, size_t shown, const char *first) {
+typedef struct request {
+    const struct order *order;
+    bool reverse, all;
+    size_t most; // 0: not given
+} request;
+
+// Appends the command that shows all in the same order.
+static void add_command(const request *r, rk_buf *out) {
+    const char *sort = order_names[r->order - orders];
+    bool is_default = r->order == &orders[0];
+    rk_buf_add_format(out, "`rekindle ls%s%s%s --all`", is_default ? "" : " --sort ",
+                      is_default ? "" : sort, r->reverse ? " --reverse" : "");
+}
+
+static void print_sum(const row_list *rows, size_t shown, const request *r) {
     uint64_t bytes = 0, program_bytes = 0, compile_ns = 0;
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     for (size_t i = 0; i < rows->count; i++) {
@@ -154,20 +169,24 @@ static void print_sum(const row_list *rows, size_t shown, const char *first) {
         program_bytes += rows->items[i].kept.program_bytes;
         compile_ns += rows->items[i].compile_ns;
     }
-    rk_buf_add_format(&line, "%s%zu executable%s, %s, %s of compilation%s; their programs %s",
+    rk_buf_add_format(&line, "%s%zu executable%s, %s, %s of compilation%s; their programs %s.",
                       rk_style(RK_STYLE_BOLD, stdout), rows->count, rk_text_plural(rows->count),
                       rk_text_bytes(bytes).text, rk_text_seconds(compile_ns).text,
                       rk_style(RK_STYLE_NONE, stdout), rk_text_bytes(program_bytes).text);
-    if (shown < rows->count)
-        rk_buf_add_format(&line, ". The %s %zu are shown: `rekindle ls --all` shows all", first,
-                          shown);
+    if (shown < rows->count) {
+        rk_buf_add_format(
+            &line, " The %s %zu %s shown: ", r->reverse ? r->order->reversed : r->order->first,
+            shown, shown == 1 ? "is" : "are");
+        add_command(r, &line);
+        rk_buf_add_text(&line, " shows all.");
+    }
     rk_term_line(rk_need_text(&line), 0);
 }
 
-static void print_text(const row_list *rows, size_t most, const char *first) {
+static void print_text(const row_list *rows, size_t most, const request *r) {
     static const rk_table_column columns[] = {
         {.title = "KEY"},
-        {.title = "NAME", .least = 12, .middle = true},
+        {.title = "NAME", .least = 26, .middle = true},
         {.title = "COMPILED IN", .right = true},
         {.title = "SIZE", .right = true},
         {.title = "AGE", .right = true},
@@ -179,7 +198,7 @@ static void print_text(const row_list *rows, size_t most, const char *first) {
         add_row(&table, &rows->items[i]);
     rk_table_print(&table, rk_term_columns(stdout), stdout);
     (void)putchar('\n');
-    print_sum(rows, shown, first);
+    print_sum(rows, shown, r);
 }
 
 static void print_json(const row_list *rows, size_t most) {
@@ -211,11 +230,22 @@ static void print_json(const row_list *rows, size_t most) {
     rk_out_print(object);
 }
 
-typedef struct request {
-    const struct order *order;
-    bool reverse, all;
-    size_t most; // 0: not given
-} request;
+// Runs may be there although all executables were removed, or none was stored.
+static void print_empty(const rk_settings *settings) {
+    RK_AUTO(rk_run_names) runs = {0};
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    rk_err_drop(rk_run_names_collect(rk_settings_get(settings)->dir, &runs),
+                "they are not counted");
+    if (runs.count == 0) {
+        rk_place_print_nothing_yet(settings, "executables");
+        return;
+    }
+    rk_buf_add_format(&line,
+                      "No executables are stored: they were removed, or none was stored. %zu run%s "
+                      "%s recorded (`rekindle runs`).",
+                      runs.count, rk_text_plural(runs.count), runs.count == 1 ? "is" : "are");
+    rk_term_line(rk_need_text(&line), 0);
+}
 
 // How many rows the text shows: as many as given, or two screens.
 static size_t rows_shown(const request *r) {
@@ -236,9 +266,9 @@ static rk_err *show(const rk_settings *settings, const request *r, bool json) {
     if (json)
         print_json(&rows, r->most ? r->most : SIZE_MAX);
     else if (rows.count == 0)
-        rk_place_print_nothing_yet(settings);
+        print_empty(settings);
     else
-        print_text(&rows, rows_shown(r), r->reverse ? "first" : r->order->first);
+        print_text(&rows, rows_shown(r), r);
     return NULL;
 }
 
@@ -250,7 +280,7 @@ static struct {
 static rk_err *check(const rk_verb_call *call) {
     (void)call;
     if (given.most)
-        RK_TRY(rk_opt_count("-n", given.most, &given.request.most));
+        RK_TRY(rk_opt_count("--number (-n)", given.most, &given.request.most));
     given.request.order = find_order(given.sort);
     return NULL;
 }
@@ -281,7 +311,7 @@ static const rk_opt_usage usage = {
 const rk_verb rk_verb_ls = {
     .brief = "list the stored executables",
     .usage = &usage,
-    .settings = RK_VERB_SETTINGS,
+    .settings = RK_VERB_SETTINGS_OF_STORE,
     .check = check,
     .run = run,
 };

@@ -209,6 +209,16 @@ static void print_devices(const view *v) {
         print_field("devices", rk_need_text(&text));
 }
 
+// Appends the detail or error of a step; a size in the units of the other commands.
+static void add_said(const char *said, rk_buf *out) {
+    char *end = NULL;
+    unsigned long long bytes = said ? strtoull(said, &end, 10) : 0;
+    if (said && end != said && strcmp(end, " bytes") == 0)
+        rk_buf_add_text(out, rk_text_bytes(bytes).text);
+    else
+        rk_text_add_printable(out, rk_span_text(said ? said : ""));
+}
+
 static void print_steps(const view *v) {
     enum { INDENT = 31 };
     (void)putchar('\n');
@@ -226,8 +236,7 @@ static void print_steps(const view *v) {
                           rk_style(RK_STYLE_NONE, stdout),
                           json_string_value(json_object_get(step, "name")), took.text,
                           json_string_length(said) ? "  " : "");
-        rk_text_add_printable(&text,
-                              rk_span_text(json_string_value(said) ? json_string_value(said) : ""));
+        add_said(json_string_value(said), &text);
         rk_term_line(rk_need_text(&text), INDENT);
     }
 }

@@ -27,6 +27,7 @@ typedef struct removal {
     const char *name_space; // NULL: any namespace
     uint64_t older_than_ns; // 0: any age
     uint64_t kept_pins;
+    json_t *namespaces; // owned; those of the entries, if `name_space` is given
     json_t *list;
     uint64_t count, bytes;
     bool count_keys; // `count` counts entries, not only files in quarantine/
@@ -47,10 +48,8 @@ static void count_one(removal *r, const char *kind, const char *which, const cha
 }
 
 static rk_err *remove_key(removal *r, const rk_kept *kept) {
-    uint64_t bytes = kept->executable_bytes + kept->program_bytes, compile_ns;
-    rk_autofree char *name = NULL;
-    if (!r->json)
-        rk_err_drop(rk_kept_read_name(r->store, kept, &name, &compile_ns), "the key is shown");
+    uint64_t bytes = kept->executable_bytes + kept->program_bytes;
+    rk_autofree char *name = r->json ? NULL : rk_kept_shown_name(r->store, kept);
     if (!r->dry_run) {
         rk_err *err = rk_store_remove(r->store, kept->hex, &bytes);
         if (rk_err_code(err) == RK_NOT_FOUND) {
@@ -70,7 +69,7 @@ static rk_err *remove_some(removal *r, const rk_kept_list *kept, const rk_opt_op
     for (size_t i = 0; i < keys->count; i++) {
         RK_TRY(rk_kept_find(r->store, kept, keys->items[i], &chosen[i]));
         if (rk_pins_has(&r->pins, chosen[i]->hex))
-            return rk_error(RK_FAILED_PRECONDITION, "%s is pinned: `rekindle unpin %.16s` first",
+            return rk_error(RK_FAILED_PRECONDITION, "%s is pinned: `rekindle unpin %.12s` first",
                             keys->items[i], chosen[i]->hex);
     }
     for (size_t i = 0; i < keys->count; i++) {
@@ -83,29 +82,32 @@ static rk_err *remove_some(removal *r, const rk_kept_list *kept, const rk_opt_op
     return NULL;
 }
 
-// `*out_meant`: the entry has the selected namespace and age. An unreadable entry has no namespace.
-static rk_err *is_meant(removal *r, const rk_kept *kept, bool *out_meant) {
-    uint64_t now_ns = rk_realtime_ns();
-    uint64_t age_ns = now_ns > kept->modified_ns ? now_ns - kept->modified_ns : 0;
-    *out_meant = age_ns >= r->older_than_ns;
-    if (!*out_meant || !r->name_space)
+// `*out_belongs`: the entry has the selected namespace. An unreadable entry has no namespace.
+static rk_err *belongs(removal *r, const rk_kept *kept, bool *out_belongs) {
+    *out_belongs = true;
+    if (!r->name_space)
         return NULL;
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     rk_err *err =
         rk_store_read(r->store, kept->has_executable ? RK_ENTRY_EXECUTABLE : RK_ENTRY_PROGRAM,
                       kept->hex, RK_WANT_HEAD, &lookup);
-    *out_meant = rk_select_namespace(r->name_space, lookup.view.entry.metadata);
+    *out_belongs = rk_select_namespace(r->name_space, lookup.view.entry.metadata, r->namespaces);
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;
     rk_err_drop(err, "another process removed it");
     return NULL;
 }
 
+static bool is_old_enough(const removal *r, const rk_kept *kept) {
+    uint64_t now_ns = rk_realtime_ns();
+    return (now_ns > kept->modified_ns ? now_ns - kept->modified_ns : 0) >= r->older_than_ns;
+}
+
 static rk_err *remove_all(removal *r, const rk_kept_list *kept) {
     for (size_t i = 0; i < kept->count; i++) {
         bool meant = false;
-        RK_TRY(is_meant(r, &kept->items[i], &meant));
-        if (!meant)
+        RK_TRY(belongs(r, &kept->items[i], &meant));
+        if (!meant || !is_old_enough(r, &kept->items[i]))
             continue;
         if (rk_pins_has(&r->pins, kept->items[i].hex))
             r->kept_pins++;
@@ -163,8 +165,9 @@ static void add_removed(rk_table *table, const json_t *one) {
 
 static void print_list(const removal *r) {
     enum { OTHER_LINES = 3 };
-    static const rk_table_column columns[] = {
-        {.title = ""}, {.title = "", .least = 12, .middle = true}, {.title = "", .right = true}};
+    static const rk_table_column columns[] = {{.title = "", .least = 30, .middle = true},
+                                              {.title = "", .least = 12, .middle = true},
+                                              {.title = "", .right = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     size_t lines = rk_term_two_screens(stdout), count = json_array_size(r->list);
     size_t most = lines == SIZE_MAX ? lines : lines - OTHER_LINES;
@@ -175,21 +178,41 @@ static void print_list(const removal *r) {
         (void)printf("  and %zu more: --json lists all\n", count - most);
 }
 
+// Says why nothing was removed.
+static void print_nothing(const removal *r) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    bool narrowed = r->name_space || r->older_than_ns;
+    if (r->name_space && !json_object_get(r->namespaces, r->name_space))
+        rk_select_add_unknown(r->name_space, r->namespaces, &line);
+    else if (r->kept_pins == 0)
+        rk_buf_add_text(&line, r->older_than_ns
+                                   ? "There is nothing to remove: no entry was unused for so long."
+                                   : "There is nothing to remove.");
+    else if (r->kept_pins == 1)
+        rk_buf_add_format(&line, "The only entry%s is pinned: `rekindle unpin --all` first.",
+                          narrowed ? " that matches" : "");
+    else
+        rk_buf_add_format(&line, "All %s entries%s are pinned: `rekindle unpin --all` first.",
+                          rk_text_count(r->kept_pins).text, narrowed ? " that match" : "");
+    rk_term_line(rk_need_text(&line), 0);
+}
+
 // Prints the sum first, then the list.
 static void print_text(const removal *r) {
     const char *what = r->count_keys ? "entr" : "file";
     const char *ending = r->count_keys ? r->count == 1 ? "y" : "ies" : rk_text_plural(r->count);
-    if (r->count == 0)
-        (void)printf("There is nothing to remove.\n");
-    else if (r->dry_run)
-        (void)printf("would free %s: would remove %s %s%s (a dry run: nothing is removed)\n",
-                     rk_text_bytes(r->bytes).text, rk_text_count(r->count).text, what, ending);
-    else
-        (void)printf("freed %s: removed %s %s%s\n", rk_text_bytes(r->bytes).text,
-                     rk_text_count(r->count).text, what, ending);
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    if (r->count == 0) {
+        print_nothing(r);
+        return;
+    }
+    rk_buf_add_format(&line, "%s %s%s, %s", rk_text_count(r->count).text, what, ending,
+                      rk_text_bytes(r->bytes).text);
+    (void)printf("%s %s%s\n", r->dry_run ? "Would remove" : "Removed", rk_need_text(&line),
+                 r->dry_run ? " (a dry run: nothing is removed)." : ".");
     if (r->kept_pins)
-        (void)printf("kept %s that %s pinned\n", rk_text_count(r->kept_pins).text,
-                     r->kept_pins == 1 ? "is" : "are");
+        (void)printf("%s %s that %s pinned.\n", r->dry_run ? "Would keep" : "Kept",
+                     rk_text_count(r->kept_pins).text, r->kept_pins == 1 ? "is" : "are");
     print_list(r);
 }
 
@@ -209,6 +232,12 @@ static rk_err *act(removal *r, const rk_settings *settings, const request *optio
     RK_TRY(rk_place_open_store(settings, r->dry_run, &store));
     if (store && (options->all || keys->count > 0))
         RK_TRY(rk_kept_collect(store, &kept));
+    if (keys->count > 0)
+        RK_TRY(rk_place_need_store(settings, store));
+    if (!store && !r->json) {
+        rk_place_print_nothing_yet(settings, "entries");
+        return NULL;
+    }
     r->store = store;
     if (store)
         RK_TRY(rk_pins_load(store, &r->pins));
@@ -234,6 +263,8 @@ static rk_err *check_choice(const request *r, const rk_opt_operands *keys) {
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm needs to know what: keys or names as `rekindle ls` shows them, --all, "
                         "or --quarantine");
+    if (keys->count > 0 && r->quarantine)
+        return rk_error(RK_INVALID_ARGUMENT, "rm takes keys or --quarantine, not both");
     if (keys->count > 0 && r->all)
         return rk_error(RK_INVALID_ARGUMENT,
                         "rm takes keys or --all, not both: '%s' would make no difference",
@@ -253,10 +284,12 @@ static rk_err *run(rk_verb_call *call) {
     removal r = {.dry_run = given.dry_run,
                  .json = call->json,
                  .list = rk_out_array(),
+                 .namespaces = rk_out_object(),
                  .name_space = given.name_space,
                  .older_than_ns = given.older_than_ns};
     rk_err *err = act(&r, call->settings, &given, call->operands);
     json_decref(r.list);
+    json_decref(r.namespaces);
     rk_pins_cleanup(&r.pins);
     return err;
 }
@@ -289,7 +322,7 @@ static const rk_opt_usage usage = {
 const rk_verb rk_verb_rm = {
     .brief = "remove entries or quarantined files",
     .usage = &usage,
-    .settings = RK_VERB_SETTINGS,
+    .settings = RK_VERB_SETTINGS_OF_STORE,
     .check = check,
     .run = run,
 };

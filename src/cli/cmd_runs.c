@@ -20,6 +20,7 @@ typedef struct view {
     const char **sorted; // owned; the names by bytes
     bool on_terminal;    // names are cut, as far as they stay different
     bool is_narrow;      // a terminal without space for all columns
+    bool all;            // --all was given
     size_t ran_bytes;    // how much of a command line is shown
 } view;
 
@@ -106,8 +107,9 @@ static void add_row(rk_table *table, const view *v, size_t index, const rk_run_s
         rk_table_add(table, RK_STYLE_NONE, rk_text_count(totals->programs).text);
     rk_table_add(table, totals->hits > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE,
                  rk_text_count(totals->hits).text);
-    rk_table_add(table, totals->compiled > 0 ? RK_STYLE_NOTICE : RK_STYLE_NONE,
-                 rk_text_count(totals->compiled).text);
+    uint64_t compiled = totals->compiled - totals->failed; // as in the verdict of `stats`
+    rk_table_add(table, compiled > 0 ? RK_STYLE_NOTICE : RK_STYLE_NONE,
+                 rk_text_count(compiled).text);
     add_state(table, model);
     if (!v->on_terminal)
         rk_table_add(table, RK_STYLE_NONE, model->job);
@@ -145,8 +147,8 @@ static void print_end(const view *v, size_t last) {
     if (!v->on_terminal)
         return;
     if (last < v->names.count)
-        rk_buf_add_format(&line, "The last %zu of %zu runs: --all shows all of them. ", last,
-                          v->names.count);
+        rk_buf_add_format(&line, "The last %zu of %zu runs%s. ", last, v->names.count,
+                          v->all ? "" : ": --all shows all of them");
     rk_buf_add_text(&line, "`rekindle stats --run RUN` and `explain --run RUN` show one: its name, "
                            "or its number (-1 is the last).");
     (void)putchar('\n');
@@ -200,6 +202,7 @@ static rk_err *show(const rk_settings *settings, size_t last, bool all, bool jso
     enum { OTHER_LINES = 4, LINES_A_RUN = 3, WIDE = 110, RAN_NARROW = 54, RAN_WIDE = 100 };
     RK_AUTO(view) v = {.sorted = NULL};
     v.directory = rk_settings_get(settings)->dir;
+    v.all = all;
     size_t width = rk_term_columns(stdout);
     v.on_terminal = width > 0;
     v.is_narrow = v.on_terminal && width < WIDE;
@@ -209,7 +212,7 @@ static rk_err *show(const rk_settings *settings, size_t last, bool all, bool jso
     if (json)
         return print_json(settings, &v, last ? last : SIZE_MAX);
     if (v.names.count == 0) {
-        rk_place_print_nothing_yet(settings);
+        rk_place_print_nothing_yet(settings, "runs");
         return NULL;
     }
     size_t lines = all ? SIZE_MAX : rk_term_two_screens(stdout);
@@ -227,7 +230,7 @@ static struct {
 
 static rk_err *check(const rk_verb_call *call) {
     (void)call;
-    return given.last_text ? rk_opt_count("--last", given.last_text, &given.last) : NULL;
+    return given.last_text ? rk_opt_count("--last (-n)", given.last_text, &given.last) : NULL;
 }
 
 static rk_err *run(rk_verb_call *call) {

@@ -124,7 +124,7 @@ static rk_err *parse_number(const char *option, const char *text, uint64_t max, 
     unsigned long long value = strtoull(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end || value < 1 || value > max)
         return rk_error(RK_INVALID_ARGUMENT,
-                        "%s wants a whole number from 1 to %" PRIu64 ", not '%s'", option, max,
+                        "%s takes a whole number from 1 to %" PRIu64 ", not '%s'", option, max,
                         text);
     *out = value;
     return NULL;

@@ -15,6 +15,7 @@ typedef struct shown {
     const rk_kept *kept;
     const rk_store_lookup *lookup;
     json_t *metadata, *components; // owned; objects, or JSON null
+    rk_kept_about about;           // owned
 } shown;
 
 static void hex_of(const rk_digest *digest, char out_hex[RK_DIGEST_HEX_CHARS + 1]) {
@@ -58,11 +59,13 @@ static void print_json(const shown *s) {
     rk_out_set(object, "key", key_json(&entry->key));
     rk_out_set(object, "digest_ok", rk_out_bool(s->lookup->fault == RK_ENTRY_OK));
     rk_out_set(object, "bytes", rk_out_uint(view->stored_bytes));
-    rk_out_set(object, "executable_bytes", rk_out_uint(view->payload_raw_bytes));
+    rk_out_set(object, "executable_bytes",
+               s->kept->has_executable ? rk_out_uint(view->payload_raw_bytes) : json_null());
     rk_out_set(object, "program_bytes",
                s->kept->has_program ? rk_out_uint(s->kept->program_bytes) : rk_out_string(NULL));
     rk_out_set(object, "created", rk_out_string(rk_text_utc(entry->created_ns).text));
     rk_out_set(object, "compile_seconds", rk_out_seconds(entry->compile_ns));
+    rk_out_set(object, "failed", rk_out_bool(s->about.failed));
     rk_out_set(object, "ahead_of_time", rk_out_bool(entry->flags & RK_ENTRY_FLAG_AOT));
     rk_out_set(object, "signature", signature_json(s));
     rk_out_set(object, "metadata", json_incref(s->metadata));
@@ -104,8 +107,12 @@ static void add_signature(rk_table *table, const shown *s) {
 static void add_sizes(rk_table *table, const shown *s) {
     const rk_entry_view *view = &s->lookup->view;
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    rk_buf_add_format(&line, "%s in the store, %s unpacked", rk_text_bytes(view->stored_bytes).text,
-                      rk_text_bytes(view->payload_raw_bytes).text);
+    if (s->kept->has_executable) {
+        rk_buf_add_format(&line, "%s in the store, ", rk_text_bytes(view->stored_bytes).text);
+        rk_buf_add_format(&line, "%s unpacked", rk_text_bytes(view->payload_raw_bytes).text);
+    } else {
+        rk_buf_add_text(&line, s->about.failed ? "none: the compilation failed" : "not stored");
+    }
     add_line(table, "executable", rk_need_text(&line));
     rk_buf_clear(&line);
     if (s->kept->has_program)
@@ -122,7 +129,7 @@ static const char *member(const shown *s, const char *name) {
 
 static void print_name(const shown *s) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    const char *name = member(s, "name"), *platform = member(s, "platform");
+    const char *name = s->about.name, *platform = member(s, "platform");
     rk_buf_add_text(&line, rk_style(RK_STYLE_BOLD, stdout));
     rk_text_add_printable(&line, rk_span_text(name ? name : "a program without a name"));
     rk_buf_add_text(&line, rk_style(RK_STYLE_NONE, stdout));
@@ -130,6 +137,14 @@ static void print_name(const shown *s) {
         rk_buf_add_text(&line, " for ");
         rk_text_add_printable(&line, rk_span_text(platform));
     }
+    if (s->about.failed)
+        rk_buf_add_text(&line, ": its compilation failed, nothing was stored but the program");
+    rk_term_line(rk_need_text(&line), 2);
+    if (!s->about.failed || !member(s, "error"))
+        return;
+    rk_buf_clear(&line);
+    rk_buf_add_text(&line, "error: ");
+    rk_text_add_printable(&line, rk_span_of(member(s, "error"), strcspn(member(s, "error"), "\n")));
     rk_term_line(rk_need_text(&line), 2);
 }
 
@@ -137,7 +152,8 @@ static void print_entry(const shown *s) {
     const rk_entry *entry = &s->lookup->view.entry;
     RK_AUTO(rk_table) table = {.columns = two_columns, .column_count = 2};
     RK_AUTO(rk_buf) made = RK_BUF_INIT(0);
-    rk_buf_add_format(&made, "%s, compiled in %s%s", rk_text_local_time(entry->created_ns).text,
+    rk_buf_add_format(&made, "%s, %s %s%s", rk_text_local_time(entry->created_ns).text,
+                      s->about.failed ? "failed after" : "compiled in",
                       rk_text_seconds(entry->compile_ns).text,
                       entry->flags & RK_ENTRY_FLAG_AOT ? ", AOT" : "");
     print_name(s);
@@ -254,8 +270,8 @@ static rk_err *show_entry(rk_store *store, const rk_kept *kept, print_fn print) 
     RK_TRY(rk_store_read(store, kind, kept->hex, RK_WANT_HEAD, &lookup));
     if (!lookup.found)
         return rk_error(RK_DATA_LOSS,
-                        "%.16s cannot be used: %s (the next job that needs it compiles it again; "
-                        "`rekindle rm %.16s` removes it now)",
+                        "%.12s cannot be used: %s (the next job that needs it compiles it again; "
+                        "`rekindle rm %.12s` removes it now)",
                         kept->hex, rk_entry_fault_text(lookup.fault), kept->hex);
     shown s = {
         .kept = kept,
@@ -263,10 +279,13 @@ static rk_err *show_entry(rk_store *store, const rk_kept *kept, print_fn print) 
         .metadata = rk_out_parsed(lookup.view.entry.metadata),
         .components = rk_out_parsed(lookup.view.entry.components),
     };
-    print(&s);
+    rk_err *err = rk_kept_read(store, kept, &s.about);
+    if (!err)
+        print(&s);
+    rk_kept_about_cleanup(&s.about);
     json_decref(s.metadata);
     json_decref(s.components);
-    return NULL;
+    return err;
 }
 
 static rk_err *show(const rk_settings *settings, const char *which, const rk_show_how *how,
@@ -275,10 +294,9 @@ static rk_err *show(const rk_settings *settings, const char *which, const rk_sho
     __attribute__((cleanup(rk_kept_list_cleanup))) rk_kept_list list = {0};
     const rk_kept *kept = NULL;
     RK_TRY(rk_place_open_store(settings, true, &store));
-    if (store)
-        RK_TRY(rk_store_load_keys(store, "", rk_settings_get(settings)->trusted_keys));
-    if (store)
-        RK_TRY(rk_kept_collect(store, &list));
+    RK_TRY(rk_place_need_store(settings, store));
+    RK_TRY(rk_store_load_keys(store, "", rk_settings_get(settings)->trusted_keys));
+    RK_TRY(rk_kept_collect(store, &list));
     RK_TRY(rk_kept_find(store, &list, which, &kept));
     if (how)
         return rk_show_program(store, kept, how, json);
@@ -329,7 +347,7 @@ static const rk_opt_usage usage = {
 const rk_verb rk_verb_show = {
     .brief = "show one entry and what its key is made of, or its program",
     .usage = &usage,
-    .settings = RK_VERB_SETTINGS,
+    .settings = RK_VERB_SETTINGS_OF_STORE,
     .check = check,
     .run = run,
 };

@@ -29,7 +29,11 @@ static void add_count(rk_table *table, const char *name, uint64_t count, rk_styl
     add(table, name, rk_text_count(count).text, count > 0 ? style : RK_STYLE_NONE, note);
 }
 
-static void add_requests(rk_table *table, const rk_run_totals *totals, uint64_t failed) {
+// A request that the compiler refused is counted as failed only, not as a miss, bypassed or
+// compiled.
+static void add_requests(rk_table *table, const rk_run_totals *totals) {
+    uint64_t failed_misses = totals->failed - totals->failed_bypassed;
+    uint64_t bypassed = totals->bypassed - totals->failed_bypassed;
     uint64_t requests = totals->hits + totals->misses + totals->bypassed;
     RK_AUTO(rk_buf) sources = RK_BUF_INIT(0);
     rk_buf_add_text(&sources, "loaded from the store");
@@ -42,12 +46,15 @@ static void add_requests(rk_table *table, const rk_run_totals *totals, uint64_t 
     add_count(table, "programs", totals->programs, RK_STYLE_BOLD, "distinct");
     add_count(table, "compile requests", requests, RK_STYLE_NONE, "");
     add_count(table, "  hits", totals->hits, RK_STYLE_GOOD, rk_need_text(&sources));
-    add_count(table, "  misses", totals->misses, RK_STYLE_NOTICE, "not in the store");
-    add_count(table, "  bypassed", totals->bypassed, RK_STYLE_NOTICE,
-              totals->bypassed ? "cannot be stored" : "");
-    add_count(table, "compiled", totals->compiled, RK_STYLE_NOTICE, "calls of the compiler");
-    if (failed > 0)
-        add_count(table, "  failed", failed, RK_STYLE_BAD, "the compiler refused the program");
+    add_count(table, "  misses",
+              totals->misses > failed_misses ? totals->misses - failed_misses : 0, RK_STYLE_NOTICE,
+              "not in the store");
+    add_count(table, "  bypassed", bypassed, RK_STYLE_NOTICE, bypassed ? "cannot be stored" : "");
+    if (totals->failed > 0)
+        add_count(table, "  failed", totals->failed, RK_STYLE_BAD,
+                  "the compiler refused the program");
+    add_count(table, "compiled", totals->compiled - totals->failed, RK_STYLE_NOTICE,
+              "calls of the compiler");
     add_count(table, "stored", totals->stored, RK_STYLE_NONE, "for the next start");
     if (totals->ahead_of_time > 0) {
         add_count(table, "AOT", totals->ahead_of_time, RK_STYLE_NONE,
@@ -155,7 +162,7 @@ static void print_counters(const rk_run_model *run, const rk_run_totals *totals,
         {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 16, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     const rk_journal_counts *counts = &totals->counts;
-    add_requests(&table, totals, run ? rk_run_count_failed(run).count : 0);
+    add_requests(&table, totals);
     add_troubles(&table, totals, lost);
     add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
     add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");
@@ -408,7 +415,7 @@ static rk_err *show_all(const rk_settings *settings, bool json, bool peers) {
                     .list = json ? rk_out_array() : NULL};
     rk_err *err = rk_run_list(all.directory, add_run, &all);
     if (!err && all.listed == 0 && !json)
-        rk_place_print_nothing_yet(settings);
+        rk_place_print_nothing_yet(settings, "runs");
     else if (!err)
         print_all(&all, peers);
     json_decref(all.list);
@@ -427,7 +434,7 @@ static rk_err *count_run(void *context, const rk_run_item *item) {
 // like a restart that compiled nothing.
 static rk_err *nothing_yet(const rk_settings *settings, bool json) {
     if (!json) {
-        rk_place_print_nothing_yet(settings);
+        rk_place_print_nothing_yet(settings, "runs");
         return NULL;
     }
     return rk_error(RK_UNAVAILABLE, "there is no run in %s yet: run `rekindle run -- CMD` first",

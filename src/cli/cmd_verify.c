@@ -208,8 +208,8 @@ static rk_err *read_count(request *r) {
     unsigned long value = strtoul(r->runs_text, &end, 10);
     if (*end || r->runs_text[0] < '0' || r->runs_text[0] > '9' || value < RUNS_LEAST ||
         value > RUNS_MOST)
-        return rk_error(RK_INVALID_ARGUMENT, "--runs %s: give a number from %d to %d", r->runs_text,
-                        (int)RUNS_LEAST, (int)RUNS_MOST);
+        return rk_error(RK_INVALID_ARGUMENT, "--runs takes a whole number from %d to %d, not '%s'",
+                        (int)RUNS_LEAST, (int)RUNS_MOST, r->runs_text);
     r->count = value;
     return NULL;
 }
@@ -274,8 +274,9 @@ static rk_err *run(rk_verb_call *call) {
 }
 
 static const rk_opt options[] = {
-    RK_OPT_VALUE("runs", 'n', &given.runs_text, "N",
-                 "starts in all, the cold one included; 3 by default: cold, warm, zero-wait"),
+    RK_OPT_VALUE(
+        "runs", 'n', &given.runs_text, "N",
+        "starts in all, the cold one included; 3 by default: cold, warm, and with prefetching"),
     RK_OPT_VALUE("keep", 0, &given.keep, "DIR",
                  "use DIR, which must be empty or missing, and keep it"),
     RK_OPT_SETTING("job", 0, &given.job, "REKINDLE_JOB", "JOB",

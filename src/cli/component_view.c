@@ -5,7 +5,8 @@
 
 #include "cli/fail.h"
 #include "cli/out.h"
-#include "cli/table.h"
+#include "cli/term.h"
+#include "cli/text.h"
 
 // Some values are lines of text: "4 cpu\naddressable 4\n".
 static char *join_lines(char *text) {
@@ -56,30 +57,66 @@ static component read_component(const json_t *json) {
     return one;
 }
 
-// Adds the title of a group: a kind, and for options the message that contains them.
-static void add_group(rk_table *table, const component *one) {
+// Prints the title of a group: a kind, and for options the message that contains them.
+static void print_group(const component *one, size_t columns, FILE *out) {
     RK_AUTO(rk_buf) title = RK_BUF_INIT(0);
-    rk_buf_add_format(&title, "  %s%s%.*s", one->kind, one->path_len > 0 ? " in " : "",
-                      one->path_len > 0 ? (int)one->path_len - 1 : 0, one->name);
-    rk_table_add(table, RK_STYLE_DIM, rk_need_text(&title));
-    rk_table_add(table, RK_STYLE_NONE, "");
+    rk_buf_add_format(&title, "  %s%s%s", rk_style(RK_STYLE_DIM, stdout), one->kind,
+                      one->path_len > 0 ? " in " : "");
+    if (one->path_len > 0)
+        rk_text_add_printable(&title, rk_span_of(one->name, one->path_len - 1));
+    rk_buf_add_text(&title, rk_style(RK_STYLE_NONE, stdout));
+    rk_term_wrap(rk_need_text(&title), 0, 4, columns, out);
+}
+
+static char *shown_name(const component *one) {
+    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    rk_buf_add_text(&name, "    ");
+    rk_text_add_printable(&name, rk_span_text(one->name + one->path_len));
+    return rk_need(rk_strdup(rk_need_text(&name)));
+}
+
+// Prints a name and its value. The value goes below a name that is wider than `width`: names are
+// not broken, because people search for them.
+static void print_component(const component *one, size_t width, size_t columns, FILE *out) {
+    enum { GAP = 2, NAME_INDENT = 6 };
+    rk_autofree char *name = shown_name(one);
+    RK_AUTO(rk_buf) value = RK_BUF_INIT(0);
+    size_t used = rk_text_width(name);
+    rk_text_add_printable(&value, rk_span_text(one->value));
+    if (value.len == 0 || used > width) {
+        rk_term_wrap(name, 0, NAME_INDENT, columns, out);
+        used = 0;
+    } else {
+        (void)fprintf(out, "%s", name);
+    }
+    if (value.len == 0)
+        return;
+    (void)fprintf(out, "%*s", (int)(width + GAP - used), "");
+    rk_term_wrap(rk_need_text(&value), width + GAP, width + GAP, columns, out);
+}
+
+// The width of the names: of the widest that leaves space for values.
+static size_t name_width(const component *items, size_t count, size_t columns) {
+    enum { MOST = 50 };
+    size_t widest = 0;
+    for (size_t i = 0; i < count; i++) {
+        rk_autofree char *name = shown_name(&items[i]);
+        size_t width = rk_text_width(name);
+        if (width > widest && (columns == 0 || width <= MOST))
+            widest = width;
+    }
+    return widest;
 }
 
 static void print_sorted(const component *items, size_t count, FILE *out) {
-    static const rk_table_column columns[] = {{.title = "", .least = 50, .wrap = true},
-                                              {.title = "", .least = 20, .wrap = true}};
-    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    size_t columns = rk_term_columns(stdout), width = name_width(items, count, columns);
     for (size_t i = 0; i < count; i++) {
         const component *one = &items[i], *before = i > 0 ? &items[i - 1] : NULL;
         if (!before || strcmp(before->kind, one->kind) != 0 || before->path_len != one->path_len ||
             strncmp(before->name, one->name, one->path_len) != 0)
-            add_group(&table, one);
-        RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
-        rk_buf_add_format(&name, "    %s", one->name + one->path_len);
-        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
-        rk_table_add(&table, RK_STYLE_NONE, one->value);
+            print_group(one, columns, out);
+        print_component(one, width, columns, out);
     }
-    rk_table_print(&table, rk_term_columns(stdout), out);
 }
 
 static bool is_one_of(const char *kind, const char *kinds) {

@@ -6,6 +6,8 @@
 #include "cli/term.h"
 #include "cli/text.h"
 #include "diagnose/diff/components.h"
+#include "diagnose/diff/recorded.h"
+#include "diagnose/diff/value_words.h"
 
 static json_t *stack_json(const rk_stack *stack) {
     json_t *array = rk_out_array();
@@ -75,28 +77,6 @@ static void write_shardings(const rk_difference *d, rk_buf *out) {
     write_sharding_words(d->after, out);
 }
 
-// If `text` is a list of equal items ("true,true,true"), returns how many; else 0.
-static size_t count_equal_items(const char *text) {
-    size_t len = strcspn(text, ","), count = 1;
-    for (const char *at = text + len; *at; at += len + 1, count++)
-        if (strncmp(at + 1, text, len) != 0 || (at[len + 1] != ',' && at[len + 1]))
-            return 0;
-    return len ? count : 0;
-}
-
-// Appends the value of an option, flag or variable. A long list of equal items is counted.
-static void write_value(const char *text, rk_buf *out) {
-    enum { ITEMS_MIN = 4 };
-    size_t count = text ? count_equal_items(text) : 0;
-    if (text && strlen(text) == RK_DIGEST_HEX_CHARS &&
-        strspn(text, "0123456789abcdef") == RK_DIGEST_HEX_CHARS)
-        rk_buf_add_format(out, "a long value (digest %.12s)", text);
-    else if (count >= ITEMS_MIN)
-        rk_buf_add_format(out, "%.*s (%zu times)", (int)strcspn(text, ","), text, count);
-    else
-        rk_buf_add_text(out, or_none(text));
-}
-
 static void write_plain(const rk_difference *d, rk_buf *out) {
     const char *attribute = d->attribute ? d->attribute : "";
     bool is_input = rk_is_of_input(d);
@@ -131,8 +111,11 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
         rk_buf_add_format(out, "%s: %s", attribute, or_none(d->after));
         return;
     }
-    if (d->kind >= RK_DIFFERENCE_OPTION)
-        rk_buf_add_format(out, "%s %s", rk_difference_kind_name(d->kind), attribute);
+    if (strcmp(attribute, RK_UNNAMED_OPTIONS) == 0 ||
+        strcmp(attribute, RK_UNNAMED_ENVIRONMENT) == 0)
+        rk_buf_add_text(out, attribute);
+    else if (d->kind >= RK_DIFFERENCE_OPTION)
+        rk_buf_add_format(out, "%s %s", rk_difference_kind_name(d->kind), rk_value_words_name(d));
     else if (is_input)
         rk_buf_add_format(out, "input %s", attribute);
     else if (d->kind == RK_DIFFERENCE_CONSTANT)
@@ -143,10 +126,14 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
         write_shardings(d, out);
         return;
     }
+    if (rk_same_text(d->before, d->after)) {
+        rk_buf_add_text(out, " differs");
+        return;
+    }
     rk_buf_add_text(out, ": ");
-    write_value(d->before, out);
+    rk_value_words_add(d, d->before, out);
     rk_buf_add_text(out, " → ");
-    write_value(d->after, out);
+    rk_value_words_add(d, d->after, out);
 }
 
 void rk_diff_view_write(const rk_difference *difference, rk_buf *out) {
@@ -173,9 +160,46 @@ static bool is_innermost(const rk_difference *d) {
            strcmp(d->stack.frames[0].file, d->file) == 0;
 }
 
+static bool is_same_call(const rk_difference *a, const rk_difference *b) {
+    if (!a || a->stack.count != b->stack.count)
+        return false;
+    for (size_t i = 1; i < a->stack.count; i++)
+        if (a->stack.frames[i].line != b->stack.frames[i].line ||
+            strcmp(or_none(a->stack.frames[i].file), or_none(b->stack.frames[i].file)) != 0)
+            return false;
+    return a->stack.count > 1;
+}
+
+// Prints the call stack of a difference. Without `all`, a terminal gets the innermost frames only:
+// in one output at most as many as half of what rk_term_two_screens allows.
+static void print_stack(const rk_difference *d, const rk_difference *above, bool all, size_t indent,
+                        FILE *out) {
+    enum { FRAMES_SHOWN = 6, NOT_COUNTED = 0 };
+    static size_t budget = NOT_COUNTED; // frames that may still be printed, and 1
+    size_t from = is_innermost(d) ? 1 : 0, count = d->stack.count, screens;
+    if (count > from && is_same_call(above, d)) {
+        (void)fprintf(out, "%*scalled as above\n", (int)indent, "");
+        return;
+    }
+    screens = all ? SIZE_MAX : rk_term_two_screens(stdout);
+    if (budget == NOT_COUNTED)
+        budget = screens / 2 + 1;
+    size_t most =
+        screens == SIZE_MAX ? SIZE_MAX : (budget - 1 < FRAMES_SHOWN ? budget - 1 : FRAMES_SHOWN);
+    size_t end = count - from > most ? from + most : count;
+    for (size_t k = from; k < end; k++)
+        print_place(d->stack.frames[k].file, d->stack.frames[k].line, d->stack.frames[k].function,
+                    false, indent, out);
+    budget -= screens == SIZE_MAX ? 0 : end - from;
+    if (end < count)
+        (void)fprintf(out, "%*s%s%zu frame%s more: --all shows them\n", (int)indent, "",
+                      end > from ? "and " : "", count - end, rk_text_plural(count - end));
+}
+
 void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t most, bool stacks,
                              FILE *out) {
     size_t shown = 0;
+    const rk_difference *above = NULL;
     for (size_t i = 0; i < list->count && shown < most; i++) {
         const rk_difference *d = &list->items[i];
         if (d->follows)
@@ -186,9 +210,9 @@ void rk_diff_view_print_list(const rk_differences *list, size_t indent, size_t m
         rk_term_wrap(rk_need_text(&line), 0, indent + 2, rk_term_columns(stdout), out);
         if (d->file)
             print_place(d->file, d->line, d->function, true, indent + 4, out);
-        for (size_t k = is_innermost(d) ? 1 : 0; stacks && k < d->stack.count; k++)
-            print_place(d->stack.frames[k].file, d->stack.frames[k].line,
-                        d->stack.frames[k].function, false, indent + 8, out);
+        if (stacks)
+            print_stack(d, above, most == SIZE_MAX, indent + 8, out);
+        above = d;
         shown++;
     }
     if (list->cause_count > shown)
@@ -208,23 +232,17 @@ static json_t *side_json(const rk_diff_side *side) {
     return object;
 }
 
-static rk_cause cause_of(const rk_program_diff *diff, const rk_differences *components) {
-    return diff->cause != RK_CAUSE_FIRST || !components->count ? diff->cause
-                                                               : rk_components_cause(components);
-}
-
 static const char *cause_word(rk_cause cause) {
     return cause == RK_CAUSE_FIRST ? NULL : rk_cause_name(cause);
 }
 
 void rk_diff_view_json(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                       const rk_differences *components, const rk_diff_how *how) {
+                       const rk_diff_how *how) {
     json_t *object = rk_out_object(), *list = rk_out_array(), *following = rk_out_array();
     rk_out_set(object, "a", side_json(a));
     rk_out_set(object, "b", side_json(b));
-    rk_out_set(object, "cause", rk_out_string(cause_word(cause_of(diff, components))));
+    rk_out_set(object, "cause", rk_out_string(cause_word(diff->cause)));
     rk_diff_view_add_json(list, &diff->list, how->stacks);
-    rk_diff_view_add_json(list, components, how->stacks);
     rk_out_set(object, "differences", list);
     for (size_t i = 0; i < diff->list.count; i++)
         if (diff->list.items[i].follows)
@@ -257,19 +275,18 @@ static void print_side(const char *label, const rk_diff_side *side) {
 }
 
 void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                        const rk_differences *components, const rk_diff_how *how) {
-    enum { IN_PROGRAM = 6, OUTSIDE = 10 };
+                        const rk_diff_how *how) {
+    enum { LISTED = 16 };
     print_side("A", a);
     print_side("B", b);
-    const char *cause = cause_word(cause_of(diff, components));
+    const char *cause = cause_word(diff->cause);
     if (!cause) {
         (void)printf("\nNo difference affects the compiler.\n");
         return;
     }
     (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), cause,
                  rk_style(RK_STYLE_NONE, stdout));
-    rk_diff_view_print_list(&diff->list, 2, how->all ? SIZE_MAX : IN_PROGRAM, how->stacks, stdout);
-    rk_diff_view_print_list(components, 2, how->all ? SIZE_MAX : OUTSIDE, how->stacks, stdout);
+    rk_diff_view_print_list(&diff->list, 2, how->all ? SIZE_MAX : LISTED, how->stacks, stdout);
     size_t following = diff->list.count - diff->list.cause_count + diff->list.left_out;
     RK_AUTO(rk_buf) line = {0};
     rk_buf_add_format(&line, "%zu operation%s the same in kind", diff->matched,

@@ -18,11 +18,11 @@ typedef struct rk_diff_how {
     bool stacks; // each cause with its call stack
 } rk_diff_how;
 
-// Print a whole comparison. `components`: the differences outside the program.
+// Print a whole comparison. `diff` includes the differences outside the program.
 void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                        const rk_differences *components, const rk_diff_how *how);
+                        const rk_diff_how *how);
 void rk_diff_view_json(const rk_diff_side *a, const rk_diff_side *b, const rk_program_diff *diff,
-                       const rk_differences *components, const rk_diff_how *how);
+                       const rk_diff_how *how);
 
 // Appends the causes in a list to a JSON array.
 void rk_diff_view_add_json(json_t *array, const rk_differences *list, bool stacks);

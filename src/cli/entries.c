@@ -112,10 +112,30 @@ typedef struct match_list {
     size_t count;
 } match_list;
 
-rk_err *rk_kept_read_name(rk_store *store, const rk_kept *kept, char **out_name,
-                          uint64_t *out_compile_ns) {
-    *out_name = NULL;
-    *out_compile_ns = 0;
+void rk_kept_about_cleanup(rk_kept_about *about) {
+    rk_free(about->name);
+    *about = (rk_kept_about){0};
+}
+
+// The executable gives a program its name. Without an executable, its sketch has the module's name.
+static const char *name_in(const json_t *metadata) {
+    const char *name = json_string_value(json_object_get(metadata, "name"));
+    const json_t *sketch = json_object_get(metadata, "sketch");
+    if (name && name[0])
+        return name;
+    name = json_string_value(json_object_get(sketch, "module"));
+    return name && name[0] ? name : NULL;
+}
+
+// An older rekindle did not record a failure. Then the missing name tells it.
+static bool has_failed(const rk_kept *kept, const json_t *metadata) {
+    const char *name = json_string_value(json_object_get(metadata, "name"));
+    return !kept->has_executable &&
+           (json_is_true(json_object_get(metadata, "failed")) || (name && !name[0]));
+}
+
+rk_err *rk_kept_read(rk_store *store, const rk_kept *kept, rk_kept_about *out_about) {
+    *out_about = (rk_kept_about){0};
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     bool only_program = kept->has_program && !kept->has_executable;
     rk_err *err = rk_store_read(store, only_program ? RK_ENTRY_PROGRAM : RK_ENTRY_EXECUTABLE,
@@ -128,21 +148,45 @@ rk_err *rk_kept_read_name(rk_store *store, const rk_kept *kept, char **out_name,
     if (!lookup.found)
         return NULL;
     json_t *metadata = rk_out_parsed(lookup.view.entry.metadata);
-    const char *name = json_string_value(json_object_get(metadata, "name"));
-    *out_name = name ? rk_need(rk_strdup(name)) : NULL;
-    *out_compile_ns = lookup.view.entry.compile_ns;
+    const char *name = name_in(metadata);
+    out_about->name = name ? rk_need(rk_strdup(name)) : NULL;
+    out_about->compile_ns = lookup.view.entry.compile_ns;
+    out_about->failed = has_failed(kept, metadata);
     json_decref(metadata);
     return NULL;
 }
 
-// Adds the entry if it has the name.
+char *rk_kept_shown_name(rk_store *store, const rk_kept *kept) {
+    RK_AUTO(rk_kept_about) about = {0};
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_err_drop(rk_kept_read(store, kept, &about), "the key is shown");
+    if (about.name)
+        rk_buf_add_text(&text, about.name);
+    if (about.failed)
+        rk_buf_add_format(&text, "%s(failed)", about.name ? " " : "");
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+void rk_kept_add_label(rk_store *store, const rk_kept *kept, rk_buf *out) {
+    enum { KEY_DIGITS = 12 };
+    rk_autofree char *name = rk_kept_shown_name(store, kept);
+    rk_text_add_printable(out, rk_span_text(name));
+    rk_buf_add_format(out, "%s%.*s", name[0] ? " " : "", KEY_DIGITS, kept->hex);
+}
+
+const rk_kept *rk_kept_of_key(const rk_kept_list *list, const char *hex) {
+    rk_kept wanted = {.has_executable = false};
+    (void)snprintf(wanted.hex, sizeof wanted.hex, "%s", hex);
+    return list->count ? bsearch(&wanted, list->items, list->count, sizeof wanted, by_key) : NULL;
+}
+
+// Adds the entry if it has the name. A failed compilation is no stored executable, and has no name.
 static rk_err *add_if_named(rk_store *store, const rk_kept *kept, const char *name,
                             match_list *list) {
-    rk_autofree char *its = NULL;
-    uint64_t compile_ns;
-    RK_TRY(rk_kept_read_name(store, kept, &its, &compile_ns));
-    if (its && strcmp(its, name) == 0)
-        list->items[list->count++] = (match){kept, compile_ns};
+    RK_AUTO(rk_kept_about) about = {0};
+    RK_TRY(rk_kept_read(store, kept, &about));
+    if (about.name && !about.failed && strcmp(about.name, name) == 0)
+        list->items[list->count++] = (match){kept, about.compile_ns};
     return NULL;
 }
 

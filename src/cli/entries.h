@@ -26,10 +26,26 @@ RK_NODISCARD rk_err *rk_kept_collect(rk_store *store, rk_kept_list *out_list);
 RK_NODISCARD rk_err *rk_kept_find(rk_store *store, const rk_kept_list *list, const char *which,
                                   const rk_kept **out_kept);
 
-// Reads the name of an entry's program, and how long it took to compile. `*out_name` is owned:
-// rk_free; NULL if the entry has no name, cannot be read, or is gone.
-RK_NODISCARD rk_err *rk_kept_read_name(rk_store *store, const rk_kept *kept, char **out_name,
-                                       uint64_t *out_compile_ns);
+// Returns the entry of a whole key, borrowed from the list; NULL if there is none.
+const rk_kept *rk_kept_of_key(const rk_kept_list *list, const char *hex);
+
+// What an entry says about its program.
+typedef struct rk_kept_about {
+    char *name; // owned; NULL if the entry has no name, cannot be read, or is gone
+    uint64_t compile_ns;
+    bool failed; // the compilation failed: only the program is stored
+} rk_kept_about;
+void rk_kept_about_cleanup(rk_kept_about *about);
+// Reads the head of an entry; also the program if its compilation failed. `*out_about` is owned:
+// rk_kept_about_cleanup.
+RK_NODISCARD rk_err *rk_kept_read(rk_store *store, const rk_kept *kept, rk_kept_about *out_about);
+
+// Returns the name of an entry for people: "jit_step", "jit_step (failed)" if its compilation
+// failed; "" if there is none. Not escaped. Owned: rk_free.
+char *rk_kept_shown_name(rk_store *store, const rk_kept *kept);
+
+// Appends the name and the beginning of the key: "jit_step 032924a2e034".
+void rk_kept_add_label(rk_store *store, const rk_kept *kept, rk_buf *out);
 
 // `*out_has`: an entry has this name. Reads the heads of all entries.
 RK_NODISCARD rk_err *rk_kept_has_name(rk_store *store, const rk_kept_list *list, const char *name,

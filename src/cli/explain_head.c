@@ -6,6 +6,7 @@
 #include "cli/explain_internal.h"
 #include "cli/fail.h"
 #include "cli/text.h"
+#include "diagnose/diff/recorded.h"
 
 void rk_explain_print_line(const rk_buf *line, size_t indent, FILE *out) {
     rk_term_wrap(rk_need_text(line), 0, indent, rk_term_columns(stdout), out);
@@ -29,7 +30,7 @@ static counts count(const rk_explanation *x) {
         bool has_cause = item->cause != RK_CAUSE_FIRST && !item->compile->refused;
         c.refused += item->compile->refused;
         c.compiled += item->compile->compiled;
-        c.uncompared += item->compile->compiled && !has_cause && rk_explained_is_unread(item);
+        c.uncompared += item->compile->compiled && rk_explained_is_uncompared(item);
         c.all_ns += item->compile->compile_ns;
         if (!has_cause)
             continue;
@@ -57,9 +58,6 @@ static void add_causes_count(const counts *c, rk_buf *out) {
     if (c->no_change)
         rk_buf_add_format(out, " (%zu, with %s, need%s no change)", c->no_change,
                           rk_text_seconds(c->no_change_ns).text, c->no_change == 1 ? "s" : "");
-    size_t others = c->compiled - c->again;
-    if (others && !c->failed && !c->uncompared)
-        rk_buf_add_format(out, "; the other %zu %s none", others, others == 1 ? "has" : "have");
 }
 
 static void add_failed_count(const counts *c, rk_buf *out) {
@@ -77,9 +75,49 @@ static bool has_advice(const rk_explanation *x, const counts *c, bool all) {
     enum { PARTS_OF_ALL = 100 };
     for (size_t i = 0; i < x->pattern_count; i++)
         if (!rk_pattern_explains(&x->patterns[i]) &&
-            (all || !c->again || x->patterns[i].lost_ns >= c->all_ns / PARTS_OF_ALL))
+            (all || !c->again || x->patterns[i].is_of_each_step ||
+             x->patterns[i].lost_ns >= c->all_ns / PARTS_OF_ALL))
             return true;
     return false;
+}
+
+// Compilations that nothing else in the line counts.
+static void add_others_count(const counts *c, rk_buf *out) {
+    size_t told = c->again + c->failed + c->uncompared;
+    if (!told || c->compiled <= told)
+        return;
+    rk_buf_add_format(out, "; the other %zu %s", c->compiled - told,
+                      c->compiled - told == 1 ? "is new" : "are new");
+}
+
+static size_t count_removed(const rk_explanation *x, rk_removal removal) {
+    size_t count = 0;
+    for (size_t i = 0; i < x->count; i++)
+        count += x->items[i].compile->compiled && rk_explained_is_uncompared(&x->items[i]) &&
+                 x->items[i].unread_removal == removal;
+    return count;
+}
+
+// Why programs could not be compared, as far as it is recorded, and what to do.
+static void add_why_uncompared(const rk_explanation *x, rk_buf *out) {
+    size_t unknown = count_removed(x, RK_REMOVAL_NONE);
+    const char *comma = ": ";
+    for (int i = RK_REMOVAL_NONE + 1; i < RK_REMOVAL_COUNT; i++) {
+        size_t count = count_removed(x, (rk_removal)i);
+        if (!count)
+            continue;
+        rk_buf_add_format(out, "%s%zu program%s %s since", comma, count,
+                          count == 1 ? " was" : "s were", rk_removal_text((rk_removal)i));
+        comma = ", ";
+    }
+    if (unknown && x->run->mode && strcmp(x->run->mode, "readonly") == 0)
+        rk_buf_add_format(out, "%sthe mode of the run was readonly, so %s not stored", comma,
+                          unknown == 1 ? "it was" : "they were");
+    else if (unknown)
+        rk_buf_add_format(out,
+                          "%sthe program is not in the store (a full store, a process that was "
+                          "killed, or files that another program removed) or cannot be read",
+                          comma);
 }
 
 static void add_compilations(const rk_explanation *x, const counts *c, bool all, rk_buf *out) {
@@ -96,14 +134,13 @@ static void add_compilations(const rk_explanation *x, const counts *c, bool all,
         rk_buf_add_format(out, "; %s%zu of them cannot be compared with others%s",
                           rk_style(RK_STYLE_NOTICE, stdout), c->uncompared,
                           rk_style(RK_STYLE_NONE, stdout));
-        rk_buf_add_text(out,
-                        ": the program is not in the store (mode readonly, a full store, a "
-                        "process that was killed, no key, or removed since) or cannot be read");
+        add_why_uncompared(x, out);
     } else if (c->compiled && !c->again && !c->failed) {
         rk_buf_add_text(out, ", each of a program that was not seen before");
         if (!x->pattern_count && !c->repeated && !c->refused)
             rk_explain_add_styled(out, RK_STYLE_GOOD, ": nothing to fix");
     }
+    add_others_count(c, out);
     if (c->repeated)
         rk_buf_add_format(out, "; %s%zu repeated request%s loaded a program again, in %s%s",
                           rk_style(RK_STYLE_NOTICE, stdout), c->repeated,
@@ -151,6 +188,17 @@ static void print_questions(const rk_explanation *x, FILE *out) {
                    &x->profile_or_sharding, out);
 }
 
+// Returns whether a compilation has another cause than that its executable is gone.
+static bool has_changed(const rk_explanation *x) {
+    for (size_t i = 0; i < x->count; i++) {
+        rk_cause cause = x->items[i].cause;
+        if (cause != RK_CAUSE_FIRST && cause != RK_CAUSE_EVICTED && cause != RK_CAUSE_REMOVED &&
+            cause != RK_CAUSE_DAMAGED && cause != RK_CAUSE_FAILED)
+            return true;
+    }
+    return false;
+}
+
 // Returns whether something is listed that the start before may not have had.
 static bool may_have_changed(const rk_explanation *x, const counts *c) {
     for (size_t i = 0; i < x->count; i++)
@@ -159,7 +207,7 @@ static bool may_have_changed(const rk_explanation *x, const counts *c) {
     for (size_t i = 0; i < x->pattern_count; i++)
         if (rk_pattern_explains(&x->patterns[i]))
             return true;
-    return c->again || c->refused;
+    return c->uncompared || c->refused || has_changed(x);
 }
 
 // Returns whether no line of any program of PyTorch/XLA is known.
@@ -176,11 +224,72 @@ static bool lacks_lines(const rk_explanation *x) {
     return any;
 }
 
+static bool is_again(const rk_explained *item, const rk_explained *of) {
+    return item->compile->compiled && rk_explained_is_uncompared(item) && !item->is_eager &&
+           item->step != RK_NO_STEP && item->compile->process == of->compile->process &&
+           strcmp(rk_explained_name(item), rk_explained_name(of)) == 0;
+}
+
+// Appends the steps in which one function was compiled. Returns how many different ones.
+static size_t add_steps_of(const rk_explanation *x, const rk_explained *of, rk_buf *out,
+                           size_t *out_count, uint64_t *out_ns) {
+    enum { NAMED = 6 };
+    size_t steps = 0;
+    uint64_t last = RK_NO_STEP;
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        if (!is_again(item, of))
+            continue;
+        *out_count += 1;
+        *out_ns += item->compile->compile_ns;
+        if (item->step != last && steps++ < NAMED)
+            rk_buf_add_format(out, "%s%llu", steps > 1 ? ", " : "", (unsigned long long)item->step);
+        last = item->step;
+    }
+    if (steps > NAMED)
+        rk_buf_add_format(out, " and %zu more", steps - NAMED);
+    return steps;
+}
+
+// Names the functions that were compiled again and again, although the programs are gone.
+static void print_again_and_again(const rk_explanation *x, FILE *out) {
+    enum { STEPS_MIN = 3 };
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        bool is_told = !is_again(item, item) || !*rk_explained_name(item);
+        for (size_t k = 0; k < i; k++)
+            is_told |= is_again(&x->items[k], item);
+        RK_AUTO(rk_buf) steps = {0};
+        RK_AUTO(rk_buf) line = {0};
+        size_t count = 0;
+        uint64_t sum_ns = 0;
+        if (is_told || add_steps_of(x, item, &steps, &count, &sum_ns) < STEPS_MIN)
+            continue;
+        rk_buf_add_text(&line, "  ");
+        rk_text_add_printable(&line, rk_span_text(rk_explained_name(item)));
+        rk_buf_add_format(&line,
+                          " was compiled %zu times, in steps %s (%s): something in it changes from "
+                          "step to step. What it is cannot be told without the programs. Run the "
+                          "job again, and call `rekindle explain` before they are removed.",
+                          count, rk_need_text(&steps), rk_text_seconds(sum_ns).text);
+        rk_explain_print_line(&line, 4, out);
+    }
+}
+
+// Returns whether the name is one that rekindle derived: it ends in digits of a digest.
+static bool is_derived(const char *job) {
+    enum { DIGITS = 12 };
+    const char *dash = strrchr(job, '-');
+    return dash && strspn(dash + 1, "0123456789abcdef") == DIGITS;
+}
+
 void rk_explain_print_head(const rk_explanation *x, const rk_explain_how *how, FILE *out) {
     const counts c = count(x);
     RK_AUTO(rk_buf) line = {0};
-    rk_buf_add_format(&line, "run %s of ", x->run->run);
-    rk_text_add_printable(&line, rk_span_text(*x->run->job ? x->run->job : "a job without a name"));
+    rk_buf_add_format(&line, "run %s of %s", x->run->run,
+                      *x->run->job ? is_derived(x->run->job) ? "" : "the job "
+                                   : "a job without a name");
+    rk_text_add_printable(&line, rk_span_text(x->run->job));
     rk_explain_print_line(&line, 2, out);
     rk_buf_clear(&line);
     if (rk_run_count_incomplete(x->run)) {
@@ -197,10 +306,12 @@ void rk_explain_print_head(const rk_explanation *x, const rk_explain_how *how, F
     } else if (how->compiled) {
         rk_buf_clear(&line);
         rk_buf_add_format(
-            &line, "`rekindle explain --run %s` explains the last start that compiled something.",
-            how->compiled);
+            &line,
+            "Run %s was the last start that compiled something: `rekindle explain --run %s`.",
+            how->compiled, how->compiled);
         rk_explain_print_line(&line, 2, out);
     }
+    print_again_and_again(x, out);
     if (lacks_lines(x) && (c.again || c.refused || x->pattern_count)) {
         rk_buf_clear(&line);
         rk_buf_add_text(&line, "  No line of the source is known. To see lines, start the job "

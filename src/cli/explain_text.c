@@ -9,6 +9,7 @@
 #include "cli/text.h"
 
 enum { WIDTH = 100, CAUSES_SHOWN = 12, PATTERNS_SHOWN = 8, DIFFERENCES_SHOWN = 3 };
+enum { NO_CHANGE = 2 }; // the rank of what needs no change
 
 // Prints prose, which is wrapped at 100 columns even if the output is no terminal.
 static void print_prose(const char *prose, size_t indent, FILE *out) {
@@ -108,6 +109,11 @@ static void print_libraries(const rk_explained *item, FILE *out) {
 
 // What the compilation was compared with.
 static void add_compared(const rk_explained *item, rk_buf *out) {
+    if (!item->nearest && item->recorded && item->nearest_run)
+        rk_buf_add_format(out,
+                          "  compared with %.12s of run %s: the same program; its journal alone, "
+                          "because the store does not have it any more",
+                          item->recorded->key, item->nearest_run);
     if (item->nearest && !item->nearest_of)
         rk_buf_add_format(out, "  compared with %.12s of run %s", item->nearest->hex,
                           item->nearest_run ? item->nearest_run : item->nearest->run);
@@ -162,7 +168,7 @@ static int rank_of(const finding *one) {
         return one->pattern->is_after_causes ? 1 : 0;
     if (one->item->compile->refused)
         return -1;
-    return rk_explained_needs_no_change(one->item) ? 2 : 0;
+    return rk_explained_needs_no_change(one->item) ? NO_CHANGE : 0;
 }
 
 // Of equal rank the costliest first.
@@ -214,9 +220,52 @@ static size_t collect_findings(const rk_explanation *x, bool all, finding *list)
     return count;
 }
 
-// The text of a finding. Owned: free.
-static char *finding_text(const rk_explanation *x, const finding *one, const listed *above,
-                          const rk_explain_how *how) {
+// Returns whether a compilation that needs no change has the same advice as one above it.
+static bool is_like(const finding *above, const finding *one) {
+    return above->item && one->item && rank_of(above) == NO_CHANGE && rank_of(one) == NO_CHANGE &&
+           *advice_of(one) && strcmp(advice_of(above), advice_of(one)) == 0;
+}
+
+static bool is_like_any(const listed *above, const finding *one) {
+    for (size_t i = 0; i < above->count; i++)
+        if (is_like(above->items[i], one))
+            return true;
+    return false;
+}
+
+// Names the compilations further down the list that need no change for the same reason.
+static void print_alike(const rk_explanation *x, const finding *one, const finding *end,
+                        FILE *out) {
+    enum { NAMED = 4 };
+    RK_AUTO(rk_buf) names = {0};
+    size_t count = 0;
+    uint64_t sum_ns = 0;
+    for (const finding *other = one + 1; other < end; other++) {
+        if (!is_like(one, other))
+            continue;
+        sum_ns += other->cost_ns;
+        if (count++ >= NAMED)
+            continue;
+        rk_buf_add_format(&names, "%s%llu", count == 1 ? "" : ", ",
+                          (unsigned long long)other->item->compile->seq);
+        if (x->run->process_count > 1)
+            rk_buf_add_format(&names, " of rank %u",
+                              x->run->processes[other->item->compile->process].rank);
+    }
+    if (!count)
+        return;
+    if (count > NAMED)
+        rk_buf_add_format(&names, " and %zu more", count - NAMED);
+    RK_AUTO(rk_buf) line = {0};
+    rk_buf_add_format(&line, "The same holds for request%s %s (%s): --all shows %s",
+                      rk_text_plural(count), rk_need_text(&names), rk_text_seconds(sum_ns).text,
+                      count == 1 ? "it" : "them");
+    print_prose(rk_need_text(&line), 2, out);
+}
+
+// The text of a finding. `end`: of the list that it is in. Owned: free.
+static char *finding_text(const rk_explanation *x, const finding *one, const finding *end,
+                          const listed *above, const rk_explain_how *how) {
     char *text = NULL;
     size_t len = 0;
     FILE *out = rk_need(open_memstream(&text, &len));
@@ -225,16 +274,18 @@ static char *finding_text(const rk_explanation *x, const finding *one, const lis
     else
         print_compilation(x, one->item, how, out);
     print_advice(x, one, above, out);
+    if (!how->all)
+        print_alike(x, one, end, out);
     (void)fclose(out);
     return rk_need(text);
 }
 
 // Returns whether the finding is about differences between programs. Its cost says what it is
 // worth. Other findings matter at any cost: a changed flag, a program that is compiled at every
-// start.
+// start, a step in pieces.
 static bool is_worth_its_cost(const finding *one) {
     if (one->pattern)
-        return one->pattern->kind != RK_PATTERN_FLAG_DRIFT &&
+        return !one->pattern->is_of_each_step && one->pattern->kind != RK_PATTERN_FLAG_DRIFT &&
                one->pattern->kind != RK_PATTERN_TOOLCHAIN_DRIFT &&
                one->pattern->kind != RK_PATTERN_RANK_DIVERGENCE;
     return !one->item->compile->refused &&
@@ -257,13 +308,16 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
     rk_autofree const finding **shown = rk_need(rk_calloc(count + 1, sizeof *shown));
     listed above = {.items = shown};
     uint64_t least_ns = all_ns(x) / PARTS_OF_ALL;
+    page->began = false; // the costliest finding is shown in any case
     for (size_t i = 0; i < count; i++) {
+        if (!how->all && is_like_any(&above, &list[i]))
+            continue;
         if (i > 0 && !how->all && list[i].cost_ns < least_ns && is_worth_its_cost(&list[i])) {
             negligible++;
             continue;
         }
         bool few = list[i].pattern ? patterns++ < PATTERNS_SHOWN : causes++ < CAUSES_SHOWN;
-        char *text = finding_text(x, &list[i], &above, how);
+        char *text = finding_text(x, &list[i], list + count, &above, how);
         if (!how->all && !few)
             page->hidden++;
         else if (rk_page_add(page, text))

@@ -22,10 +22,17 @@ static json_t *questions_json(const rk_explanation *x) {
 }
 
 static json_t *nearest_json(const rk_explanation *x, const rk_explained *item) {
-    if (!item->nearest)
+    if (!item->nearest && !(item->recorded && item->nearest_run))
         return json_null();
     char hex[RK_DIGEST_HEX_CHARS + 1];
     json_t *object = rk_out_object();
+    if (!item->nearest) {
+        rk_out_set(object, "program", rk_out_string(item->recorded->program));
+        rk_out_set(object, "key", rk_out_string(item->recorded->key));
+        rk_out_set(object, "run", rk_out_string(item->nearest_run));
+        rk_out_set(object, "similarity", json_real(1));
+        return object;
+    }
     rk_digest_to_hex(&item->nearest->key.program, hex);
     rk_out_set(object, "program", rk_out_string(hex));
     rk_out_set(object, "key", rk_out_string(item->nearest->hex));

@@ -25,6 +25,10 @@ void rk_fail_set_details(const char *text) {
     details = rk_need(rk_strdup(text));
 }
 
+bool rk_fail_has_details(void) {
+    return details != NULL;
+}
+
 int rk_fail_print(rk_err *err) {
     enum { PREFIX_COLUMNS = sizeof "rekindle: " - 1 };
     int status = status_of(rk_err_code(err));

@@ -22,6 +22,7 @@ RK_NODISCARD int rk_fail_print(rk_err *err);
 
 // Sets text that the next rk_fail_print prints below its line, such as a list to choose from.
 void rk_fail_set_details(const char *text);
+bool rk_fail_has_details(void);
 
 // Ends the process with a message if `ptr` is NULL, because memory ran out. Otherwise returns it.
 void *rk_need(void *ptr);

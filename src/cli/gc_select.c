@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/out.h"
+#include "cli/text.h"
 
 rk_err *rk_select_age(const char *text, uint64_t *out_ns) {
     static const struct {
@@ -27,17 +28,32 @@ rk_err *rk_select_age(const char *text, uint64_t *out_ns) {
         return NULL;
     }
     return rk_error(RK_INVALID_ARGUMENT,
-                    "--older-than is \"%s\"; use a whole number and a unit (s, m, h, d, w), such "
-                    "as 12h or 30d",
+                    "--older-than takes a whole number and a unit (s, m, h, d, w), such as 12h or "
+                    "30d, not '%s'",
                     text);
 }
 
-bool rk_select_namespace(const char *name, rk_span metadata) {
+bool rk_select_namespace(const char *name, rk_span metadata, json_t *seen) {
     if (!name)
         return true;
     json_t *object = rk_out_parsed(metadata);
     const char *of = json_string_value(json_object_get(object, "namespace"));
-    bool belongs = strcmp(of && of[0] ? of : "-", name) == 0;
+    of = of && of[0] ? of : "-";
+    bool belongs = strcmp(of, name) == 0;
+    rk_out_set(seen, of, rk_out_bool(true));
     json_decref(object);
     return belongs;
+}
+
+void rk_select_add_unknown(const char *name, json_t *seen, rk_buf *out) {
+    const char *other;
+    json_t *value;
+    size_t count = 0;
+    rk_buf_add_text(out, "No entry has the namespace ");
+    rk_text_add_printable(out, rk_span_text(name));
+    json_object_foreach(seen, other, value) {
+        rk_buf_add_text(out, count++ ? ", " : " (there are: ");
+        rk_text_add_printable(out, rk_span_text(other));
+    }
+    rk_buf_add_text(out, count ? ")." : ".");
 }

@@ -1,7 +1,9 @@
 // Options of gc and rm that select entries by age and namespace.
 #pragma once
 
-#include "base/span.h"
+#include <jansson.h>
+
+#include "base/buf.h"
 #include "base/status.h"
 
 #define RK_OPT_OLDER_THAN(target)                                                                  \
@@ -15,5 +17,9 @@
 RK_NODISCARD rk_err *rk_select_age(const char *text, uint64_t *out_ns);
 
 // True if an entry with this metadata is in the namespace `name`. NULL matches all entries; "-"
-// matches entries without a namespace.
-RK_NODISCARD bool rk_select_namespace(const char *name, rk_span metadata);
+// matches entries without a namespace. Adds the entry's namespace as a member to `seen`, unless
+// `name` is NULL.
+RK_NODISCARD bool rk_select_namespace(const char *name, rk_span metadata, json_t *seen);
+
+// Appends that no entry has the namespace `name`, and which others there are (members of `seen`).
+void rk_select_add_unknown(const char *name, json_t *seen, rk_buf *out);

@@ -66,6 +66,15 @@ static rk_err *not_a_choice(const rk_opt *option, const char *value) {
                     rk_need_text(&names), value);
 }
 
+static rk_err *add_to_list(const rk_opt *option, const char *value) {
+    rk_opt_list *list = option->list;
+    if (list->count == RK_OPT_LIST_MAX)
+        return rk_error(RK_INVALID_ARGUMENT, "--%s can be given %d times at most", option->name,
+                        (int)RK_OPT_LIST_MAX);
+    list->items[list->count++] = value;
+    return NULL;
+}
+
 // Sets the value of an option: `attached`, or else the next argument.
 static rk_err *take_value(parser *p, const rk_opt *option, const char *attached) {
     const char *value = attached;
@@ -77,7 +86,7 @@ static rk_err *take_value(parser *p, const rk_opt *option, const char *attached)
     if (option->choices && !is_choice(option->choices, value))
         return not_a_choice(option, value);
     *option->value = value;
-    return NULL;
+    return option->list ? add_to_list(option, value) : NULL;
 }
 
 static rk_err *parse_long(parser *p, const char *argument) {
@@ -169,8 +178,8 @@ rk_err *rk_opt_count(const char *option, const char *text, size_t *out_count) {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0)
-        return rk_error(RK_INVALID_ARGUMENT, "%s takes a whole number of at least 1, not '%s'",
-                        option, text);
+        return rk_error(RK_INVALID_ARGUMENT, "%s takes a whole number from 1, not '%s'", option,
+                        text);
     *out_count = value;
     return NULL;
 }

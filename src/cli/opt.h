@@ -8,11 +8,21 @@
 
 #include "base/buf.h"
 
+enum { RK_OPT_LIST_MAX = 16 };
+
+// The values of an option that may be given several times. Borrowed from argv.
+typedef struct rk_opt_list {
+    const char *items[RK_OPT_LIST_MAX];
+    size_t count;
+    const char *last;
+} rk_opt_list;
+
 typedef struct rk_opt {
     const char *name;           // without dashes
     char letter;                // 0 for none
     bool *flag;                 // set to true; NULL for an option with a value
     const char **value;         // set to the value, which is never empty; borrowed from argv
+    rk_opt_list *list;          // gets all values; NULL: only the last value counts
     const char *variable;       // the environment variable that the value is for; NULL for none
     const char *value_name;     // "N"; for DIR, FILE and RUN, shells complete folders, files, runs
     const char *const *choices; // all values, NULL-terminated; NULL if there are others
@@ -31,6 +41,12 @@ typedef struct rk_opt {
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (target), .value_name = (what),      \
         .choices = (names), .help = (help_text)                                                    \
+    }
+// An option that may be given several times. `names` may be NULL.
+#define RK_OPT_LIST(long_name, short_name, target, what, names, help_text)                         \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .value = &(target)->last, .list = (target),   \
+        .value_name = (what), .choices = (names), .help = (help_text)                              \
     }
 // An option that overrides a setting, by the variable of the setting.
 #define RK_OPT_SETTING(long_name, short_name, target, setting, what, help_text)                    \

@@ -33,10 +33,23 @@ rk_err *rk_place_settings(rk_settings **out_settings) {
     return NULL;
 }
 
-rk_err *rk_place_settings_of_runs(rk_settings **out_settings) {
+rk_err *rk_place_check(const rk_settings *settings, bool is_given) {
+    const char *directory = rk_settings_get(settings)->dir;
+    struct stat info;
+    if (rk_sys()->lstat_fn(directory, &info) == 0)
+        return !S_ISREG(info.st_mode) ? NULL
+                                      : rk_error(RK_FAILED_PRECONDITION,
+                                                 "the store %s is a file, not a folder", directory);
+    if (errno == ENOENT && is_given)
+        return rk_error(RK_NOT_FOUND,
+                        "there is no store at %s: check --dir (`rekindle run --dir` makes a store)",
+                        directory);
+    return NULL; // another error: the next step reports it
+}
+
+rk_err *rk_place_check_runs(const rk_settings *settings) {
     rk_store *store = NULL;
-    RK_TRY(rk_place_settings(out_settings));
-    rk_err *err = rk_store_open(rk_settings_get(*out_settings)->dir, true, &store);
+    rk_err *err = rk_store_open(rk_settings_get(settings)->dir, true, &store);
     rk_store_free(store);
     if (rk_err_code(err) == RK_FAILED_PRECONDITION)
         return err;
@@ -53,6 +66,13 @@ rk_err *rk_place_open_store(const rk_settings *settings, bool readonly, rk_store
     RK_TRY(rk_store_open(directory, readonly, out_store));
     // The usage account must record what the command line removes.
     return rk_store_set_limit(*out_store, rk_settings_get(settings)->max_size_bytes);
+}
+
+rk_err *rk_place_need_store(const rk_settings *settings, const rk_store *store) {
+    if (store)
+        return NULL;
+    return rk_error(RK_NOT_FOUND, "there is no store at %s yet: `rekindle run -- CMD` makes one",
+                    rk_settings_get(settings)->dir);
 }
 
 void rk_place_store_cleanup(rk_store **store) {
@@ -82,10 +102,17 @@ uint64_t rk_place_store_bytes(const rk_settings *settings) {
     return summed_bytes;
 }
 
-void rk_place_print_nothing_yet(const rk_settings *settings) {
+void rk_place_print_nothing_yet(const rk_settings *settings, const char *what) {
+    const char *directory = rk_settings_get(settings)->dir;
+    struct stat info;
+    bool exists = rk_sys()->lstat_fn(directory, &info) == 0;
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
-    rk_buf_add_text(&line, "There is nothing in ");
-    rk_text_add_printable(&line, rk_span_text(rk_settings_get(settings)->dir));
-    rk_buf_add_text(&line, " yet: run `rekindle run -- CMD` first.");
+    if (exists)
+        rk_buf_add_format(&line, "There are no %s in ", what);
+    else
+        rk_buf_add_text(&line, "There is no store at ");
+    rk_text_add_printable(&line, rk_span_text(directory));
+    rk_buf_add_text(&line, " yet: `rekindle run -- CMD` fills it, as soon as the command creates a "
+                           "PJRT client.");
     rk_term_line(rk_need_text(&line), 0);
 }

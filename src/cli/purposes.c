@@ -3,7 +3,7 @@
 static const char *const purposes[RK_SETTING_COUNT] = {
     [RK_SETTING_DIR] = "the folder of the store, on a local disk",
     [RK_SETTING_MODE] =
-        ("readwrite; readonly (nothing is stored); refresh (everything is compiled and "
+        ("readwrite; readonly (no executable is stored); refresh (everything is compiled and "
          "stored again); off"),
     [RK_SETTING_PLUGIN] =
         "the path of the real plugin, for jobs that load rekindle as their plugin",

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "cli/fail.h"
-#include "cli/text.h"
 #include "journal/read.h"
 
 void rk_run_names_cleanup(rk_run_names *names) {
@@ -49,11 +48,31 @@ static bool has_name(const rk_run_names *names, const char *name) {
     return false;
 }
 
+// A number without a sign is easily meant as one.
+static bool is_number(const char *which) {
+    enum { MOST_DIGITS = 4 }; // more are the beginning of a date
+    size_t digits = strspn(which, "0123456789");
+    return digits > 0 && digits <= MOST_DIGITS && which[digits] == '\0';
+}
+
+static rk_err *no_such_number(const char *which, size_t count) {
+    return rk_error(RK_NOT_FOUND,
+                    "there is no run %s: runs are counted from the end, -1 is the last of %zu "
+                    "(`rekindle runs`)",
+                    which, count);
+}
+
 rk_err *rk_run_names_find(const char *directory, const char *which, char **out_run) {
     size_t back;
-    if (!which || !is_counted(which, &back))
-        return rk_run_find(directory, which, out_run);
     RK_AUTO(rk_run_names) names = {0};
+    if (!which || !is_counted(which, &back)) {
+        rk_err *err = rk_run_find(directory, which, out_run);
+        if (rk_err_code(err) != RK_NOT_FOUND || !which || !is_number(which))
+            return err;
+        rk_err_drop(err, "replaced by the message about numbers");
+        RK_TRY(rk_run_names_collect(directory, &names));
+        return no_such_number(which, names.count);
+    }
     RK_TRY(rk_run_names_collect(directory, &names));
     if (names.count == 0)
         return rk_run_find(directory, NULL, out_run); // returns the error
@@ -62,15 +81,13 @@ rk_err *rk_run_names_find(const char *directory, const char *which, char **out_r
         return NULL;
     }
     if (back > names.count)
-        return rk_error(RK_NOT_FOUND, "there is no run %s in %s, which has %zu run%s", which,
-                        directory, names.count, rk_text_plural(names.count));
+        return no_such_number(which, names.count);
     *out_run = rk_need(rk_strdup(names.items[names.count - back]));
     return NULL;
 }
 
 void rk_run_names_refer(const rk_run_names *names, const char *run, rk_buf *out) {
-    enum { MOST_BACK = 9 };
-    for (size_t back = 1; back <= names->count && back <= MOST_BACK; back++) {
+    for (size_t back = 1; back <= names->count; back++) {
         if (strcmp(names->items[names->count - back], run) == 0) {
             rk_buf_add_format(out, "-%zu", back);
             return;

@@ -25,5 +25,5 @@ RK_NODISCARD rk_err *rk_run_names_collect(const char *directory, rk_run_names *o
 // and so on. NULL: the last run. Owned: rk_free. Errors as of rk_run_find.
 RK_NODISCARD rk_err *rk_run_names_find(const char *directory, const char *which, char **out_run);
 
-// Appends the shortest argument that names a run: "-2", or its whole name.
+// Appends the number of a run, "-2"; its whole name if it is not in the list.
 void rk_run_names_refer(const rk_run_names *names, const char *run, rk_buf *out);

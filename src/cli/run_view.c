@@ -73,6 +73,7 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
     rk_out_set(object, "misses", rk_out_uint(totals->misses));
     rk_out_set(object, "bypassed", rk_out_uint(totals->bypassed));
     rk_out_set(object, "compiled", rk_out_uint(totals->compiled));
+    rk_out_set(object, "failed", rk_out_uint(totals->failed));
     rk_out_set(object, "refused", rk_out_uint(totals->refused));
     rk_out_set(object, "fingerprint_fallbacks", rk_out_uint(totals->fingerprint_fallbacks));
     rk_out_set(object, "deserialize_failures", rk_out_uint(totals->deserialize_failures));

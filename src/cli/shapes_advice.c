@@ -18,7 +18,11 @@ const rk_seen *rk_shapes_member(const rk_shapes_advice *advice, size_t index) {
 
 rk_err *rk_shapes_advise(rk_store *store, const rk_seen_list *seen, const rk_family *family,
                          const rk_shapes_request *request, rk_shapes_advice *out) {
-    *out = (rk_shapes_advice){.family = family, .seen = seen};
+    *out = (rk_shapes_advice){
+        .family = family,
+        .seen = seen,
+        .is_of_several_tensors = rk_seen_is_of_several_tensors(seen, family),
+    };
     out->sizes = rk_need(rk_calloc(family->member_count, sizeof *out->sizes));
     for (size_t i = 0; i < family->member_count; i++) {
         const rk_seen *one = rk_shapes_member(out, i);
@@ -83,7 +87,8 @@ static void add_ranges(const rk_shapes_advice *advice, rk_buf *out) {
 }
 
 bool rk_shapes_is_worth_it(const rk_shapes_advice *advice) {
-    return advice->plans[advice->chosen].count < advice->family->member_count;
+    return !advice->is_of_several_tensors &&
+           advice->plans[advice->chosen].count < advice->family->member_count;
 }
 
 void rk_shapes_add_bounds(const rk_bucket_plan *plan, const char *last_word, rk_buf *out) {
@@ -101,6 +106,12 @@ void rk_shapes_add_percent(double share, rk_buf *out) {
 void rk_shapes_add_recommendation(const rk_shapes_advice *advice, rk_buf *out) {
     const rk_bucket_plan *plan = &advice->plans[advice->chosen];
     size_t sizes = advice->family->member_count;
+    if (advice->is_of_several_tensors) {
+        rk_buf_add_text(out, "Do not pad: the function is also called for inputs with another "
+                             "number of axes, as an optimizer is for each parameter. These are no "
+                             "sizes of data.");
+        return;
+    }
     if (!rk_shapes_is_worth_it(advice)) {
         rk_buf_add_format(out,
                           "Do not pad: fewer than %zu sizes would save compilations, but the "

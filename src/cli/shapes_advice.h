@@ -18,6 +18,7 @@ typedef struct rk_shapes_advice {
     size_t plan_count, chosen;
     uint64_t compile_ns; // of all sizes
     rk_seen_call call;
+    bool is_of_several_tensors; // the sizes are no sizes of data
 } rk_shapes_advice;
 
 // `*out` is owned, also after an error: rk_shapes_advice_cleanup.
@@ -28,7 +29,7 @@ void rk_shapes_advice_cleanup(rk_shapes_advice *advice);
 
 const rk_seen *rk_shapes_member(const rk_shapes_advice *advice, size_t index);
 
-// True if the plan needs fewer programs than the family has sizes.
+// True if the plan needs fewer programs than the family has sizes, and the sizes are those of data.
 bool rk_shapes_is_worth_it(const rk_shapes_advice *advice);
 
 // Appends the parameters of the family's programs, with n for the size of the axis: "f32[n,8]".
@@ -42,7 +43,8 @@ void rk_shapes_add_percent(double share, rk_buf *out);
 void rk_shapes_add_recommendation(const rk_shapes_advice *advice, rk_buf *out);
 
 // Prints the advice of a run for people, the costliest family first. Without `all`: only functions
-// that cost at least 1 % of the compile time, no single operations, and at most two screens.
+// that cost at least 1 % of the compile time and get sizes of data, no single operations, and at
+// most two screens.
 void rk_shapes_print_text(const char *run, const rk_seen_list *seen,
                           const rk_shapes_advice *advices, size_t count,
                           const rk_shapes_request *request);

@@ -23,6 +23,25 @@ uint64_t rk_seen_size(const rk_seen *seen, const rk_family *family) {
     return size > 0 ? (uint64_t)size : 0;
 }
 
+bool rk_seen_is_of_several_tensors(const rk_seen_list *list, const rk_family *family) {
+    const rk_seen *member = &list->items[family->members[0]];
+    RK_AUTO(rk_buf) name = {0};
+    rk_seen_print_name(member, &name);
+    if (rk_span_is(rk_buf_span(&name), "SyncTensorsGraph")) // all graphs of PyTorch/XLA
+        return false;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_seen *other = &list->items[i];
+        RK_AUTO(rk_buf) its = {0};
+        if (other->operations != member->operations ||
+            other->parameters.dim_count == member->parameters.dim_count)
+            continue;
+        rk_seen_print_name(other, &its);
+        if (rk_span_equal(rk_buf_span(&its), rk_buf_span(&name)))
+            return true;
+    }
+    return false;
+}
+
 void rk_seen_print_name(const rk_seen *seen, rk_buf *out) {
     const char *name = seen->compile->name;
     size_t len = strlen(name), digits = 0;
@@ -33,11 +52,11 @@ void rk_seen_print_name(const rk_seen *seen, rk_buf *out) {
     rk_buf_add(out, name, len);
 }
 
-static void make_kind(rk_seen *seen, uint64_t operations) {
+static void make_kind(rk_seen *seen) {
     RK_AUTO(rk_buf) kind = {0};
     rk_seen_print_name(seen, &kind);
     rk_buf_add_format(&kind, "\n%s\n%s\n%llx\n", seen->compile->options, seen->compile->environment,
-                      (unsigned long long)operations);
+                      (unsigned long long)seen->operations);
     rk_buf_add_span(&kind, rk_buf_span(&seen->parameters.text));
     seen->kind = rk_need(rk_strdup(rk_need_text(&kind)));
 }
@@ -73,7 +92,8 @@ static rk_err *read_program(const rk_store_lookup *lookup, rk_seen *seen, bool *
             err = NULL;
             *out_read = false;
         } else if (!err) {
-            make_kind(seen, rk_parameters_operations(model));
+            seen->operations = rk_parameters_operations(model);
+            make_kind(seen);
         }
     }
     rk_model_free(model);

@@ -13,7 +13,8 @@ typedef struct rk_seen {
     uint64_t uses;       // executions in all processes; requests if executions are unknown
     uint64_t compile_ns; // the longest known compile time
     rk_parameters parameters;
-    char *kind; // owned; equal for programs that may belong to one family
+    uint64_t operations; // equal for programs with the same operations in the same order
+    char *kind;          // owned; equal for programs that may belong to one family
 } rk_seen;
 
 typedef struct rk_seen_list {
@@ -36,6 +37,10 @@ typedef struct rk_seen_call {
 } rk_seen_call;
 // `*out` must be zeroed; it is owned by the caller.
 void rk_seen_find_call(rk_store *store, const rk_seen *seen, rk_seen_call *out);
+
+// Returns whether the run called the function of the family with inputs of other ranks, too, as an
+// optimizer that is called for each parameter: the sizes are no sizes of data.
+bool rk_seen_is_of_several_tensors(const rk_seen_list *list, const rk_family *family);
 
 // The size of the family's axis in the program; 0 if it is dynamic.
 uint64_t rk_seen_size(const rk_seen *seen, const rk_family *family);

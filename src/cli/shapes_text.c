@@ -132,8 +132,9 @@ static int costliest_first(const void *a, const void *b) {
     return (one < other) - (one > other);
 }
 
-// The families that are worth a look, the costliest first. Single operations are no functions whose
-// inputs a user could pad: their sizes are mostly those of weights.
+// The families that are worth a look, the costliest first. Single operations, and functions that
+// are called for several tensors, are no functions whose inputs a user could pad: their sizes are
+// mostly those of weights.
 static size_t choose(const rk_seen_list *seen, const rk_shapes_advice *advices, size_t count,
                      bool all, const rk_shapes_advice **out) {
     enum { PARTS_OF_ALL = 100 };
@@ -144,7 +145,7 @@ static size_t choose(const rk_seen_list *seen, const rk_shapes_advice *advices, 
     for (size_t i = 0; i < count; i++) {
         const rk_shapes_advice *a = &advices[i];
         bool is_costly = a->compile_ns > 0 && a->compile_ns >= total_ns / PARTS_OF_ALL;
-        if (all || (is_costly && !a->call.is_eager))
+        if (all || (is_costly && !a->call.is_eager && !a->is_of_several_tensors))
             out[chosen++] = a;
     }
     qsort(out, chosen, sizeof(const rk_shapes_advice *), costliest_first);
@@ -154,26 +155,28 @@ static size_t choose(const rk_seen_list *seen, const rk_shapes_advice *advices, 
 static void print_end(const rk_seen_list *seen, size_t hidden) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     if (hidden == 1)
-        rk_buf_add_text(&line, "1 left out (it costs little, or is a single operation): --all "
-                               "shows it\n");
+        rk_buf_add_text(&line,
+                        "1 family was left out, because it costs little or is a single operation: "
+                        "--all shows it\n");
     else if (hidden > 1)
         rk_buf_add_format(&line,
-                          "%zu left out (they cost little, or are single operations): --all shows "
-                          "them\n",
+                          "%zu families were left out, because they cost little or are single "
+                          "operations: --all shows them\n",
                           hidden);
     if (seen->unread > 0)
         rk_buf_add_format(&line,
-                          "%" PRIu64 " program%s %s left out: not in the store "
-                          "(REKINDLE_KEEP_PROGRAMS) or not readable\n",
+                          "%" PRIu64 " program%s could not be looked at: %s (`rekindle explain` "
+                          "says why)\n",
                           seen->unread, rk_text_plural(seen->unread),
-                          seen->unread == 1 ? "was" : "were");
+                          seen->unread == 1 ? "it is not in the store, or cannot be read"
+                                            : "they are not in the store, or cannot be read");
     size_t columns = rk_term_columns(stdout);
     if (line.len)
         (void)putchar('\n');
     rk_term_print_wrapped(rk_need_text(&line), 2, columns ? columns : SIZE_MAX, stdout);
 }
 
-static void print_head(const char *run, size_t chosen) {
+static void print_head(const char *run, const rk_seen_list *seen, size_t chosen) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     rk_buf_add_format(&line, "run %s%s%s: ", rk_style(RK_STYLE_BOLD, stdout), run,
                       rk_style(RK_STYLE_NONE, stdout));
@@ -181,11 +184,14 @@ static void print_head(const char *run, size_t chosen) {
         rk_buf_add_format(&line,
                           "%zu famil%s of programs that differ only in a size n of their inputs",
                           chosen, chosen == 1 ? "y" : "ies");
+    else if (!seen->count)
+        rk_buf_add_text(&line, "nothing can be said of padding: no program of the run could be "
+                               "looked at.");
     else
         rk_buf_add_text(&line,
                         "there is nothing to pad: no function that took a notable part of the "
                         "compile time was compiled for several sizes of its inputs.");
-    rk_term_line(rk_need_text(&line), 2);
+    rk_term_line(rk_need_text(&line), 0);
 }
 
 void rk_shapes_print_text(const char *run, const rk_seen_list *seen,
@@ -194,7 +200,7 @@ void rk_shapes_print_text(const char *run, const rk_seen_list *seen,
     rk_autofree const rk_shapes_advice **list = rk_need(rk_calloc(count + 1, sizeof *list));
     size_t chosen = choose(seen, advices, count, request->all, list);
     rk_page page = rk_page_start(request->all);
-    print_head(run, chosen);
+    print_head(run, seen, chosen);
     for (size_t i = 0; i < chosen; i++) {
         char *text = NULL;
         size_t len = 0;

@@ -72,7 +72,7 @@ static rk_err *give(rk_span code, const char *format, rk_span content, const rk_
 
 static rk_err *not_kept(const rk_kept *kept) {
     return rk_error(RK_NOT_FOUND,
-                    "the program of %.16s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
+                    "the program of %.12s was not kept: REKINDLE_KEEP_PROGRAMS=1 keeps those "
                     "compiled from now on",
                     kept->hex);
 }
@@ -83,8 +83,10 @@ rk_err *rk_show_program(rk_store *store, const rk_kept *kept, const rk_show_how 
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
     RK_TRY(rk_store_read(store, RK_ENTRY_PROGRAM, kept->hex, RK_WANT_PAYLOAD, &lookup));
     if (!lookup.found)
-        return rk_error(RK_DATA_LOSS, "the program of %.16s cannot be used: %s", kept->hex,
-                        rk_entry_fault_text(lookup.fault));
+        return rk_error(RK_DATA_LOSS,
+                        "the program of %.12s cannot be used: %s (`rekindle rm %.12s` removes it; "
+                        "the next job that needs it stores it again)",
+                        kept->hex, rk_entry_fault_text(lookup.fault), kept->hex);
     rk_span code = lookup.view.entry.payload;
     if (!code.len)
         return not_kept(kept);

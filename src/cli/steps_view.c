@@ -14,12 +14,15 @@ uint64_t rk_steps_late(const rk_steps *steps, uint64_t *out_ns) {
     return late;
 }
 
-// "1" or "1.3".
-static void print_mean(uint64_t sum, uint64_t count, rk_buf *out) {
-    if (sum % count == 0)
-        rk_buf_add_text(out, rk_text_count(sum / count).text);
+// "1 transfer" or "1.3 transfers": with a decimal unless it rounds to 0.
+static void print_mean(uint64_t sum, uint64_t count, const char *noun, rk_buf *out) {
+    double mean = (double)sum / (double)count;
+    uint64_t tenths = (uint64_t)(mean * 10 + 0.5);
+    if (tenths % 10 == 0)
+        rk_buf_add_text(out, rk_text_count(tenths / 10).text);
     else
-        rk_buf_add_format(out, "%.1f", (double)sum / (double)count);
+        rk_buf_add_format(out, "%.1f", mean);
+    rk_buf_add_format(out, " %s%s", noun, tenths == 10 ? "" : "s");
 }
 
 // "3.6 transfers to the device (74.5 kB)"; nothing if there are nearly none.
@@ -29,8 +32,8 @@ static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, 
     if (transfers == 0 || transfers < steps / PARTS)
         return;
     rk_buf_add_text(out, ", ");
-    print_mean(transfers, steps, out);
-    rk_buf_add_format(out, " transfer%s %s", transfers == steps ? "" : "s", where);
+    print_mean(transfers, steps, "transfer", out);
+    rk_buf_add_format(out, " %s", where);
     if (bytes >= steps)
         rk_buf_add_format(out, " (%s)", rk_text_bytes(bytes / steps).text);
 }
@@ -38,8 +41,7 @@ static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, 
 void rk_steps_print_average(const rk_process_steps *process, rk_buf *out) {
     const rk_journal_steps *sums = &process->sums;
     uint64_t steps = process->count;
-    print_mean(sums->executions, steps, out);
-    rk_buf_add_format(out, " execution%s", sums->executions == steps ? "" : "s");
+    print_mean(sums->executions, steps, "execution", out);
     print_transfers(sums->transfers.host_to_device, sums->transfers.host_to_device_bytes, steps,
                     "to the device", out);
     print_transfers(sums->transfers.device_to_host, sums->transfers.device_to_host_bytes, steps,

@@ -108,9 +108,11 @@ static bool is_word(const char *name) {
 static rk_err *read_names(rk_store *store, named_list *list) {
     for (size_t i = 0; i < list->count && i < MOST_NAMES; i++) {
         named *item = &list->items[i];
-        RK_TRY(rk_kept_read_name(store, item->kept, &item->name, &item->compile_ns));
-        if (item->name && !is_word(item->name))
-            rk_free(RK_TAKE(item->name));
+        RK_AUTO(rk_kept_about) about = {0};
+        RK_TRY(rk_kept_read(store, item->kept, &about));
+        item->compile_ns = about.compile_ns;
+        if (about.name && !about.failed && is_word(about.name))
+            item->name = RK_TAKE(about.name);
     }
     return NULL;
 }

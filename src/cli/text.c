@@ -206,7 +206,7 @@ size_t rk_text_fit(const char *text, size_t columns) {
 
 // True if a line may be broken after this byte of a word that is too long for a line.
 static bool is_break(char byte) {
-    return byte == '/' || byte == ',';
+    return byte == '/' || byte == ',' || byte == '.' || byte == '_';
 }
 
 static bool is_digit(char byte) {
@@ -234,13 +234,32 @@ static bool is_in_quantity(const char *text, size_t at) {
     return is_compound && is_digit(*after);
 }
 
+// True if the space at `at` stands inside of a command in backticks, which users paste.
+static bool is_in_command(const char *text, size_t at) {
+    bool inside = false;
+    for (size_t i = 0; i < at; i++)
+        inside = inside != (text[i] == '`');
+    return inside && strchr(text + at, '`');
+}
+
+// Returns where the line may end at a space, at most at `fit`; 0: nowhere.
+static size_t break_at_space(const char *text, size_t fit, bool within_commands) {
+    size_t indent = strspn(text, " ");
+    for (size_t at = fit; at > indent; at--)
+        if (text[at] == ' ' && !is_in_quantity(text, at) &&
+            (within_commands || !is_in_command(text, at)))
+            return at;
+    return 0;
+}
+
 size_t rk_text_break(const char *text, size_t columns) {
-    size_t fit = rk_text_fit(text, columns), indent = strspn(text, " "), width;
-    if (text[fit] == '\0' || (text[fit] == ' ' && !is_in_quantity(text, fit)))
+    size_t fit = rk_text_fit(text, columns), width;
+    if (text[fit] == '\0')
         return fit;
-    for (size_t i = fit; i > indent + 1; i--)
-        if (text[i - 1] == ' ' && !is_in_quantity(text, i - 1))
-            return i - 1;
+    size_t at = break_at_space(text, fit, false);
+    at = at ? at : break_at_space(text, fit, true);
+    if (at)
+        return at;
     for (size_t i = fit; i > fit / 2; i--)
         if (is_break(text[i - 1]))
             return i;

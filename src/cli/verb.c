@@ -31,8 +31,13 @@ static rk_err *load_settings(rk_verb_settings which, rk_settings **out_settings)
     switch (which) {
     case RK_VERB_SETTINGS:
         return rk_place_settings(out_settings);
+    case RK_VERB_SETTINGS_OF_STORE:
+        RK_TRY(rk_place_settings(out_settings));
+        return rk_place_check(*out_settings, rk_verb_shared_options.dir != NULL);
     case RK_VERB_SETTINGS_OF_RUNS:
-        return rk_place_settings_of_runs(out_settings);
+        RK_TRY(rk_place_settings(out_settings));
+        RK_TRY(rk_place_check(*out_settings, rk_verb_shared_options.dir != NULL));
+        return rk_place_check_runs(*out_settings);
     case RK_VERB_NO_SETTINGS:
         break;
     }
@@ -47,6 +52,30 @@ static rk_err *run(const rk_verb *verb, rk_verb_call *call) {
     RK_TRY(load_settings(verb->settings, &settings));
     call->settings = settings;
     return verb->run(call);
+}
+
+// Returns the option whose value a message calls by the variable that it sets; NULL if there is
+// none. REKINDLE_DIR is also the name of a setting in remedies.
+static const rk_opt *find_meant(const rk_opt_usage *usage, const char *message) {
+    for (size_t i = 0; i < usage->option_count; i++) {
+        const rk_opt *option = &usage->options[i];
+        size_t len = option->variable ? strlen(option->variable) : 0;
+        if (len && *option->value && strncmp(message, option->variable, len) == 0 &&
+            message[len] == ' ')
+            return option;
+    }
+    return NULL;
+}
+
+// Names the option that the user typed in place of its variable. Consumes `err`.
+static rk_err *name_option(const rk_opt_usage *usage, rk_err *err) {
+    const rk_opt *option = err ? find_meant(usage, rk_err_message(err)) : NULL;
+    if (!option)
+        return err;
+    rk_err *named = rk_error(rk_err_code(err), "--%s%s", option->name,
+                             rk_err_message(err) + strlen(option->variable));
+    rk_err_drop(err, "its message is in the other");
+    return named;
 }
 
 static int fail(rk_err *err, bool json) {
@@ -75,6 +104,6 @@ int rk_verb_start(const rk_verb_list *verbs, const rk_verb *verb, int argc, char
                          .operands = &operands,
                          .json = rk_verb_shared_options.json,
                          .status = RK_EXIT_OK};
-    err = run(verb, &call);
+    err = name_option(verb->usage, run(verb, &call));
     return err ? fail(err, call.json) : call.status;
 }

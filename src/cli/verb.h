@@ -22,9 +22,10 @@ typedef struct rk_verb_call {
 } rk_verb_call;
 
 typedef enum rk_verb_settings {
-    RK_VERB_NO_SETTINGS,      // the verb needs none, or loads them itself
-    RK_VERB_SETTINGS,         // rk_place_settings
-    RK_VERB_SETTINGS_OF_RUNS, // rk_place_settings_of_runs
+    RK_VERB_NO_SETTINGS,       // the verb needs none, or loads them itself
+    RK_VERB_SETTINGS,          // rk_place_settings
+    RK_VERB_SETTINGS_OF_STORE, // rk_place_settings; the store must be a folder, see rk_place_check
+    RK_VERB_SETTINGS_OF_RUNS,  // as RK_VERB_SETTINGS_OF_STORE, with rk_place_settings_of_runs
 } rk_verb_settings;
 
 struct rk_verb {

@@ -21,6 +21,7 @@
     ROW(fsck) \
     ROW(pin) \
     ROW(unpin) \
+    ROW(bundle) \
     ROW(keys) \
     ROW(probe) \
     ROW(config) \

@@ -28,8 +28,7 @@ typedef struct counts {
 
 static counts count(const rk_run_model *model, const rk_run_totals *t) {
     counts c = {.requests = t->hits + t->misses + t->bypassed};
-    if (model)
-        c.failed = rk_run_count_failed(model);
+    c.failed = (rk_run_failures){.count = t->failed, .compile_ns = t->failed_ns};
     c.compiled = t->compiled - c.failed.count;
     c.compile_ns = t->compile_ns - c.failed.compile_ns;
     c.repeated = model && t->hits && t->compiled ? rk_run_count_repeated(model) : 0;
@@ -100,20 +99,12 @@ static void add_kept(const rk_run_totals *t, const counts *c, bool refresh, rk_b
     rk_buf_add_byte(out, '.');
 }
 
-// How many requests were bypassed and compiled. A program that the compiler refused has nothing to
-// store.
-static uint64_t count_bypassed(const rk_run_model *model, const rk_run_totals *t) {
-    uint64_t failed = 0;
-    for (size_t i = 0; model && i < model->compile_count; i++)
-        failed += model->compiles[i].failed && model->compiles[i].outcome == RK_OUTCOME_BYPASS;
-    return t->bypassed > failed ? t->bypassed - failed : 0;
-}
-
 static void add_stored(const rk_run_model *model, const rk_run_totals *t, const counts *c,
                        uint64_t lost, rk_buf *out) {
     bool readonly = model && strcmp(model->mode, "readonly") == 0;
     bool refresh = model && strcmp(model->mode, "refresh") == 0;
-    uint64_t failed = t->not_stored + lost, bypassed = count_bypassed(model, t);
+    // A program that the compiler refused has nothing to store.
+    uint64_t failed = t->not_stored + lost, bypassed = t->bypassed - t->failed_bypassed;
     if (readonly && c->compiled)
         rk_buf_add_text(out, " Nothing was stored, since the mode is readonly.");
     else if (t->stored && t->stored == c->compiled)

@@ -23,12 +23,12 @@ static void print_table(const rk_verify_run *runs, size_t count) {
     static const rk_table_column columns[] = {
         {.title = "run"},
         {.title = "time", .right = true},
-        {.title = "requests", .right = true},
+        {.title = "requests", .right = true, .optional = true},
         {.title = "compiled", .right = true},
         {.title = "loaded", .right = true},
-        {.title = "prefetched", .right = true, .optional = true},
-        {.title = "compile time", .right = true},
-        {.title = "load time", .right = true},
+        {.title = "prefetched", .right = true},
+        {.title = "compiling", .right = true},
+        {.title = "loading", .right = true},
     };
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (size_t i = 0; i < count; i++) {

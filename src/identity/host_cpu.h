@@ -1,5 +1,4 @@
-// Adds to the key the properties of the host's CPU that change generated code. Private to
-// src/identity.
+// Adds to the key the properties of the host's CPU that change generated code.
 #pragma once
 
 #include "identity/components.h"

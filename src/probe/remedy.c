@@ -23,6 +23,14 @@ static const char *remedy_for_library(const char *plugin, const char *error) {
                "system";
     if (has(error, "wrong ELF class") || has(error, "invalid ELF header"))
         return "the file is for another machine, or is not a loadable library";
+    if (has(error, "file too short"))
+        return "the file is cut or empty; install the package of the plugin again";
+    if (has(error, "Is a directory"))
+        return "this is a folder; give the path of the plugin's library in it, a file that ends "
+               "in .so";
+    if (has(error, "GetPjrtApi"))
+        return "give the path of the plugin itself, for example libtpu.so, xla_cuda_plugin.so or "
+               "xla_cpu_pjrt.so; `pip show -f PACKAGE` lists the files of a package";
     return NULL;
 }
 

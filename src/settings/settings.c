@@ -242,33 +242,44 @@ static rk_span without_prefix(rk_span name) {
     return has_prefix(name) ? rk_span_of(name.data + PREFIX_CHARS, name.len - PREFIX_CHARS) : name;
 }
 
+static bool is_near(rk_setting_id id, size_t distance) {
+    enum { SLIP = 2 }; // wrong, missing or extra letters; two swapped letters count twice
+    return distance <= SLIP && distance + 2 <= strlen(definitions[id].name);
+}
+
 static rk_err *unknown_name(const rk_config_line *line) {
-    size_t ignored;
+    size_t distance;
     // The config file cannot set its own directory.
     rk_setting_id nearest =
-        nearest_setting(RK_SETTING_DIR + 1, without_prefix(line->name), &ignored);
+        nearest_setting(RK_SETTING_DIR + 1, without_prefix(line->name), &distance);
+    bool near = is_near(nearest, distance);
     int shown = (int)(line->name.len < 100 ? line->name.len : 100);
     return rk_error(RK_INVALID_ARGUMENT,
-                    "%s: there is no setting \"%.*s\"; the closest is \"%s\" (names are in lower "
-                    "case, without REKINDLE_)",
-                    line->label, shown, (const char *)line->name.data, definitions[nearest].name);
+                    "%s: there is no setting \"%.*s\"%s%s%s (names are in lower case, without "
+                    "REKINDLE_)",
+                    line->label, shown, (const char *)line->name.data,
+                    near ? "; the closest is \"" : "", near ? definitions[nearest].name : "",
+                    near ? "\"" : "");
+}
+
+bool rk_settings_is_unknown(rk_span variable) {
+    // Not settings, but read elsewhere.
+    static const char *const others[] = {"REKINDLE_RUN", "REKINDLE_LIBRARY"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(others); i++)
+        if (rk_span_is(variable, others[i]))
+            return false;
+    for (size_t i = 0; i < RK_SETTING_COUNT; i++)
+        if (rk_span_is(variable, definitions[i].variable))
+            return false;
+    return has_prefix(variable);
 }
 
 const char *rk_settings_misspelt(rk_span variable) {
-    enum { SLIP = 2 }; // wrong, missing or extra letters; two swapped letters count twice
-    // Not settings, but read elsewhere.
-    static const char *const others[] = {"REKINDLE_RUN", "REKINDLE_LIBRARY"};
-    if (!has_prefix(variable))
+    size_t distance;
+    if (!rk_settings_is_unknown(variable))
         return NULL;
-    for (size_t i = 0; i < RK_ARRAY_LEN(others); i++)
-        if (rk_span_is(variable, others[i]))
-            return NULL;
-    size_t least;
-    const struct definition *nearest =
-        &definitions[nearest_setting(RK_SETTING_DIR, without_prefix(variable), &least)];
-    bool known = rk_span_is(variable, nearest->variable);
-    bool alike = least <= SLIP && least + 2 <= strlen(nearest->name);
-    return alike && !known ? nearest->variable : NULL;
+    rk_setting_id nearest = nearest_setting(RK_SETTING_DIR, without_prefix(variable), &distance);
+    return is_near(nearest, distance) ? definitions[nearest].variable : NULL;
 }
 
 const char *rk_settings_variable(rk_setting_id id) {
@@ -342,6 +353,8 @@ static rk_err *read_config(rk_settings *settings, rk_settings_check_fn check) {
 // could not be read. Owned.
 typedef struct troubles {
     rk_err *wrong, *unread;
+    rk_settings_wrong_fn each; // NULL: only the first of each kind is kept
+    void *context;
 } troubles;
 
 static void troubles_cleanup(troubles *self) {
@@ -354,6 +367,11 @@ static void troubles_cleanup(troubles *self) {
 static rk_err *note(troubles *self, rk_err *err) {
     if (!err || !self || rk_err_errno(err) == ENOMEM)
         return err;
+    if (self->each) {
+        self->each(self->context, err);
+        rk_err_drop(err, "`each` reported it");
+        return NULL;
+    }
     rk_err **kept = rk_settings_is_wrong(err) ? &self->wrong : &self->unread;
     if (*kept)
         rk_err_drop(err, "the first error is reported");
@@ -384,6 +402,19 @@ rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings)
     if (!settings)
         return rk_err_no_memory();
     RK_TRY(set_all(settings, check, NULL));
+    *out_settings = RK_TAKE(settings);
+    return NULL;
+}
+
+rk_err *rk_settings_load_all(rk_settings_check_fn check, rk_settings_wrong_fn each, void *context,
+                             rk_settings **out_settings) {
+    *out_settings = NULL;
+    troubles found = {.each = each, .context = context};
+    __attribute__((cleanup(rk_settings_cleanup))) rk_settings *settings =
+        rk_calloc(1, sizeof *settings);
+    if (!settings)
+        return rk_err_no_memory();
+    RK_TRY(set_all(settings, check, &found));
     *out_settings = RK_TAKE(settings);
     return NULL;
 }

@@ -101,6 +101,12 @@ typedef struct rk_settings rk_settings;
 // and rk_settings_load returns the error of `check`.
 typedef rk_err *(*rk_settings_check_fn)(const char *directory);
 RK_NODISCARD rk_err *rk_settings_load(rk_settings_check_fn check, rk_settings **out_settings);
+// As rk_settings_load, but a wrong value keeps the default, and loading continues. `each` gets the
+// error of every wrong variable, of the first wrong line of the config file, or of a config file
+// that cannot be read; borrowed for the call.
+typedef void (*rk_settings_wrong_fn)(void *context, const rk_err *err);
+RK_NODISCARD rk_err *rk_settings_load_all(rk_settings_check_fn check, rk_settings_wrong_fn each,
+                                          void *context, rk_settings **out_settings);
 // As rk_settings_load, for a job, which must run even if settings cannot be read. Fails like
 // rk_settings_load if a value is wrong or memory is short. Otherwise returns settings. Their mode
 // is RK_MODE_OFF in two cases:
@@ -125,6 +131,8 @@ rk_setting rk_settings_describe(const rk_settings *settings, rk_setting_id id);
 // Returns the variable of a setting that `variable` probably misspells: "REKINDLE_MODE" for
 // "REKINDLE_MDOE". NULL if `variable` is correct or resembles no setting. Static.
 const char *rk_settings_misspelt(rk_span variable);
+// True if the variable has the prefix and is nothing that this version reads.
+bool rk_settings_is_unknown(rk_span variable);
 const char *rk_settings_variable(rk_setting_id id); // "REKINDLE_MODE"; static
 const char *rk_settings_default(rk_setting_id id);  // as text; "" for none; static
 // All values of a setting that takes one of a few names, NULL-terminated; NULL for other settings

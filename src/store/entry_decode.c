@@ -1,4 +1,4 @@
-#include "store/entry_head_internal.h"
+#include "store/entry_decode_internal.h"
 #include "store/entry_signature_internal.h"
 #include "store/entry_zstd_internal.h"
 
@@ -27,7 +27,7 @@ void rk_entry_view_cleanup(rk_entry_view *view) {
     *view = (rk_entry_view){0};
 }
 
-static rk_entry_fault check_prefix(rk_span data) {
+rk_entry_fault rk_entry_check_prefix(rk_span data) {
     size_t magic_bytes = data.len < RK_ENTRY_MAGIC_BYTES ? data.len : RK_ENTRY_MAGIC_BYTES;
     if (magic_bytes && memcmp(data.data, rk_entry_magic, magic_bytes) != 0)
         return RK_ENTRY_NOT_AN_ENTRY;
@@ -38,10 +38,8 @@ static rk_entry_fault check_prefix(rk_span data) {
     return data.len < RK_ENTRY_HEADER_BYTES ? RK_ENTRY_TRUNCATED : RK_ENTRY_OK;
 }
 
-// Checks that head, sections, digest and signature fill the file exactly. `*out_content_bytes` is
-// the size of head and sections.
-static rk_entry_fault check_extent(const rk_entry_head *head, size_t file_bytes,
-                                   size_t *out_content_bytes) {
+rk_entry_fault rk_entry_check_extent(const rk_entry_head *head, size_t file_bytes,
+                                     size_t *out_content_bytes) {
     if (head->header_bytes != RK_ENTRY_HEADER_BYTES || file_bytes > RK_ENTRY_MAX_BYTES)
         return RK_ENTRY_DAMAGED;
     uint64_t content_bytes = RK_ENTRY_HEADER_BYTES;
@@ -72,8 +70,7 @@ static bool section_is_sound(const rk_section *section, bool may_be_compressed) 
            section->raw_bytes / MAX_EXPANSION <= section->stored_bytes;
 }
 
-// Checks the other fields of the head, after the digest was found to be right.
-static bool head_is_sound(const rk_entry_head *head) {
+bool rk_entry_head_is_sound(const rk_entry_head *head) {
     if (head->kind != RK_ENTRY_EXECUTABLE && head->kind != RK_ENTRY_PROGRAM)
         return false;
     if (head->flags & ~(uint32_t)RK_ENTRY_FLAG_AOT)
@@ -88,19 +85,19 @@ static bool head_is_sound(const rk_entry_head *head) {
 
 static rk_entry_fault check(rk_span data, const rk_key *expected, rk_entry_head *out_head,
                             rk_sign_public *out_signer) {
-    rk_entry_fault fault = check_prefix(data);
+    rk_entry_fault fault = rk_entry_check_prefix(data);
     if (fault)
         return fault;
     rk_entry_head_read(data.data, out_head);
     size_t content_bytes = 0;
-    fault = check_extent(out_head, data.len, &content_bytes);
+    fault = rk_entry_check_extent(out_head, data.len, &content_bytes);
     if (fault)
         return fault;
     rk_digest digest;
     rk_entry_digest(data.data, content_bytes, &digest);
     if (memcmp(digest.bytes, data.data + content_bytes, RK_DIGEST_BYTES) != 0)
         return RK_ENTRY_DAMAGED;
-    if (!head_is_sound(out_head) ||
+    if (!rk_entry_head_is_sound(out_head) ||
         !rk_entry_signature_check(out_head, data.data, content_bytes, out_signer))
         return RK_ENTRY_DAMAGED;
     if (expected && !rk_key_equal(expected, &out_head->key))
@@ -123,11 +120,12 @@ static rk_err *open_section(const rk_section *section, rk_span stored, rk_buf *d
     return NULL;
 }
 
-static rk_err *fill_view(rk_span data, const rk_entry_head *head, rk_entry_want want,
-                         rk_entry_view *view, rk_entry_fault *out_fault) {
-    rk_span stored[RK_SECTION_COUNT];
+rk_err *rk_entry_fill_view(rk_span data, const rk_entry_head *head, rk_entry_want want,
+                           rk_entry_view *view, rk_entry_fault *out_fault) {
+    rk_span stored[RK_SECTION_COUNT] = {0};
     size_t at = RK_ENTRY_HEADER_BYTES;
-    for (size_t i = 0; i < RK_SECTION_COUNT; i++) {
+    size_t wanted = want == RK_WANT_HEAD ? RK_SECTION_METADATA + 1 : RK_SECTION_COUNT;
+    for (size_t i = 0; i < wanted; i++) {
         stored[i] = rk_span_of(data.data + at, (size_t)head->sections[i].stored_bytes);
         at += stored[i].len;
     }
@@ -161,7 +159,7 @@ rk_err *rk_entry_decode(rk_span data, const rk_key *expected, rk_entry_want want
     *out_fault = check(data, expected, &head, &signer);
     if (*out_fault)
         return NULL;
-    rk_err *err = fill_view(data, &head, want, out_view, out_fault);
+    rk_err *err = rk_entry_fill_view(data, &head, want, out_view, out_fault);
     out_view->is_signed = head.signature_type != RK_SIGNATURE_TYPE_NONE;
     out_view->signer = signer;
     if (err || *out_fault)

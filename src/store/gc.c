@@ -46,6 +46,7 @@ static void note_removed(void *context, const rk_evict_candidate *one) {
         .bytes = one->bytes,
         .age_ns = one->age_ns,
         .compile_ns = one->compile_ns,
+        .worth = one->worth,
     };
     if (self->options->removed)
         self->options->removed(self->options->context, &removal);

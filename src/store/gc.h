@@ -11,6 +11,7 @@ typedef struct rk_gc_removal {
     uint64_t bytes;
     uint64_t age_ns; // since the last use; for files that are no entries, since they were written
     uint64_t compile_ns; // only of executables and programs
+    double worth;        // of executables and programs: those with the least are removed first
 } rk_gc_removal;
 
 typedef struct rk_gc_options {

@@ -116,26 +116,41 @@ static rk_err *publish(rk_store *store, rk_entry_kind kind, const char *hex, rk_
     return err;
 }
 
+static rk_err *put_file(rk_store *store, const rk_entry *entry, rk_span file) {
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_digest_to_hex(&entry->key.digest, hex);
+    rk_reservation reservation;
+    rk_err *err = rk_reservation_take(store, entry, hex, file.len, &reservation);
+    if (!err) {
+        err = publish(store, entry->kind, hex, file);
+        rk_reservation_settle(store, &reservation, entry->kind, hex, !err);
+    }
+    rk_store_note_refusal(store, err);
+    RK_TRY(err);
+    sweep_once(store, entry->kind, hex);
+    return NULL;
+}
+
 rk_err *rk_store_put(rk_store *store, const rk_entry *entry, uint64_t *out_stored_bytes) {
     RK_TRY(rk_store_check_accepts(store));
     RK_AUTO(rk_buf) file = RK_BUF_INIT(FILE_BUFFER_MAX_BYTES);
     RK_TRY(rk_entry_encode(entry, &file));
     if (store->signs)
         RK_TRY(rk_entry_sign(&store->signing.secret, &store->signing.public_key.key, &file));
-    char hex[RK_DIGEST_HEX_CHARS + 1];
-    rk_digest_to_hex(&entry->key.digest, hex);
-    rk_reservation reservation;
-    rk_err *err = rk_reservation_take(store, entry, hex, file.len, &reservation);
-    if (!err) {
-        err = publish(store, entry->kind, hex, rk_buf_span(&file));
-        rk_reservation_settle(store, &reservation, entry->kind, hex, !err);
-    }
-    rk_store_note_refusal(store, err);
-    RK_TRY(err);
-    sweep_once(store, entry->kind, hex);
+    RK_TRY(put_file(store, entry, rk_buf_span(&file)));
     if (out_stored_bytes)
         *out_stored_bytes = file.len;
     return NULL;
+}
+
+rk_err *rk_store_put_file(rk_store *store, rk_span file) {
+    __attribute__((cleanup(rk_entry_view_cleanup))) rk_entry_view view = {0};
+    rk_entry_fault fault;
+    RK_TRY(rk_store_check_accepts(store));
+    RK_TRY(rk_entry_decode(file, NULL, RK_WANT_HEAD, &view, &fault));
+    if (fault)
+        return rk_error(RK_DATA_LOSS, "not a sound entry: %s", rk_entry_fault_text(fault));
+    return put_file(store, &view.entry, file);
 }
 
 rk_err *rk_store_set_limit(rk_store *store, uint64_t max_bytes) {

@@ -18,6 +18,17 @@ RK_NODISCARD rk_err *rk_store_open(const char *directory, bool readonly, rk_stor
 // Returns the error that rk_store_open would return for an existing folder. NULL if the folder does
 // not exist.
 RK_NODISCARD rk_err *rk_store_check_folder(const char *directory);
+
+// What is there before a store is opened, for rk_store_undo_open.
+typedef struct rk_store_before {
+    bool has_folder, has_marker;
+} rk_store_before;
+rk_store_before rk_store_look(const char *directory);
+
+// Removes what rk_store_open has made since `before`, and frees the store. Leaves a store alone
+// that holds anything.
+void rk_store_undo_open(rk_store *store, rk_store_before before);
+
 void rk_store_free(rk_store *store);                   // NULL is fine
 const char *rk_store_directory(const rk_store *store); // borrowed
 
@@ -86,6 +97,10 @@ void rk_store_flush_usage(rk_store *store);
 // The error of the earlier refusal, while rk_store_accepts is false.
 RK_NODISCARD rk_err *rk_store_put(rk_store *store, const rk_entry *entry,
                                   uint64_t *out_stored_bytes);
+
+// As rk_store_put, for an encoded entry, such as one of another store. The file is published as it
+// is: compression and signature stay. RK_DATA_LOSS if `file` is not a sound entry.
+RK_NODISCARD rk_err *rk_store_put_file(rk_store *store, rk_span file);
 
 // True if the store has a file of that kind for the key. The file may be damaged.
 RK_NODISCARD bool rk_store_has(rk_store *store, rk_entry_kind kind, const rk_key *key);

@@ -107,7 +107,8 @@ def test_diff_of_runs(warmed, tmp_path):
     both = json.loads(store.cli("diff", cold, warm, "--json").stdout)
     programs = store.stats("--run", cold)["programs"]
     assert (both["a"]["run"], both["b"]["run"]) == (cold, warm)
-    assert both["programs"] == {"in_both": programs, "under_other_keys": 0, "other_options": [], "only_a": [], "only_b": []}
+    lists = ("other_options", "other_environment", "again", "only_a", "only_b")
+    assert both["programs"] == {"in_both": programs, "under_other_keys": 0, **{name: [] for name in lists}}
     assert both["environment"] == []
     assert "Nothing differs" in store.cli("diff", cold, warm).stdout
     refused = store.cli("diff", cold, "ab12", status=2)

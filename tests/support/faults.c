@@ -95,6 +95,10 @@ static int faulty_fsync(int fd) {
     return interrupted() || strikes(RK_FAULT_FSYNC) ? -1 : rk_sys_libc.fsync_fn(fd);
 }
 
+static int faulty_ftruncate(int fd, off_t len) {
+    return strikes(RK_FAULT_UTIME) ? -1 : rk_sys_libc.ftruncate_fn(fd, len);
+}
+
 static int faulty_fstat(int fd, struct stat *out_stat) {
     return strikes(RK_FAULT_FSTAT) ? -1 : rk_sys_libc.fstat_fn(fd, out_stat);
 }
@@ -117,6 +121,10 @@ static int faulty_renameat(int from_fd, const char *from, int to_fd, const char 
 
 static int faulty_linkat(int from_fd, const char *from, int to_fd, const char *to) {
     return strikes(RK_FAULT_LINK) ? -1 : rk_sys_libc.linkat_fn(from_fd, from, to_fd, to);
+}
+
+static int faulty_link_open(int fd, int to_fd, const char *to) {
+    return strikes(RK_FAULT_LINK) ? -1 : rk_sys_libc.link_open_fn(fd, to_fd, to);
 }
 
 static int faulty_unlink(const char *path) {
@@ -190,6 +198,7 @@ void rk_fault_begin(const rk_fault_plan *plan) {
         .read_fn = faulty_read,
         .write_fn = faulty_write,
         .fsync_fn = faulty_fsync,
+        .ftruncate_fn = faulty_ftruncate,
         .fstat_fn = faulty_fstat,
         .lstat_fn = faulty_lstat,
         .rename_fn = faulty_rename,
@@ -210,6 +219,7 @@ void rk_fault_begin(const rk_fault_plan *plan) {
         .mkdirat_fn = faulty_mkdirat,
         .renameat_fn = faulty_renameat,
         .linkat_fn = faulty_linkat,
+        .link_open_fn = faulty_link_open,
         .unlinkat_fn = faulty_unlinkat,
         .utimensat_fn = faulty_utimensat,
         .fdopendir_fn = faulty_fdopendir,

@@ -31,7 +31,7 @@ typedef enum rk_fault_call {
     RK_FAULT_OPENDIR = 1 << 11,
     RK_FAULT_READDIR = 1 << 12,
     RK_FAULT_LINK = 1 << 13,
-    RK_FAULT_UTIME = 1 << 14,   // also fchmod
+    RK_FAULT_UTIME = 1 << 14,   // also fchmod, ftruncate
     RK_FAULT_STATVFS = 1 << 15, // also eaccess
     RK_FAULT_LOCK = 1 << 16,
     RK_FAULT_ALLOC = 1 << 17, // malloc and realloc; counted only if requested

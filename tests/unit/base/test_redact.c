@@ -140,6 +140,19 @@ static void what_is_no_secret_stays(void **state) {
         expect_arguments(lines[i], lines[i]);
 }
 
+static void a_plain_value_for_several_keys_is_kept(void **state) {
+    (void)state;
+    expect_arguments("job.py|--keys|both|--lr|1", "job.py|--keys|both|--lr|1");
+    expect_arguments("--num-keys=16|--keys|8", "--num-keys=16|--keys|8");
+    expect_arguments("--keys|Both|x", "--keys|***|x");
+    expect_arguments("--keys|abcdefg", "--keys|***");
+    expect_arguments("--keys|a1b2", "--keys|***");
+    expect_arguments("--keys|12345", "--keys|***");
+    expect_arguments("--keys=abc,def", "--keys=***");
+    expect_arguments("--api-keys|both|--key|both", "--api-keys|***|--key|***");
+    expect_arguments("--keys|--token|both", "--keys|***|***");
+}
+
 static void what_is_hidden_is_marked_where_it_stood(void **state) {
     (void)state;
     expect_arguments("--token|x|y", "--token|***|y");
@@ -174,6 +187,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_canary_gets_through),
         cmocka_unit_test(what_is_no_secret_stays),
+        cmocka_unit_test(a_plain_value_for_several_keys_is_kept),
         cmocka_unit_test(what_is_hidden_is_marked_where_it_stood),
         cmocka_unit_test(any_bytes_are_taken),
     };

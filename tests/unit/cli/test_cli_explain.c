@@ -94,7 +94,39 @@ static void new_programs_are_counted_too(void **state) {
     rk_known known = {.has_sketch = true};
     make(&f, RK_CAUSE_FIRST);
     f.items[1].program = &known;
-    expect_text(&f, "1 of them has a cause, and cost 1.0 s; the other 1 has none\n");
+    expect_text(&f, "1 of them has a cause, and cost 1.0 s; the other 1 is new\n");
+}
+
+static void a_reason_is_given_for_what_cannot_be_compared(void **state) {
+    (void)state;
+    fixture f;
+    static char readonly[] = "readonly";
+    make(&f, RK_CAUSE_FIRST);
+    f.items[0].cause = RK_CAUSE_FIRST;
+    f.items[0].unread_removal = f.items[1].unread_removal = RK_REMOVAL_BY_HAND;
+    expect_text(&f, "2 of them cannot be compared with others: 2 programs were removed by "
+                    "`rekindle rm` since\n");
+    f.items[1].unread_removal = RK_REMOVAL_NONE;
+    f.run.mode = readonly;
+    expect_text(&f, "`rekindle rm` since, the mode of the run was readonly, so it was not stored");
+}
+
+// The programs are gone, but the journal has the steps.
+static void a_function_that_is_compiled_again_and_again_is_named(void **state) {
+    (void)state;
+    fixture f;
+    static char step[] = "jit_step";
+    rk_run_compile compiles[3];
+    rk_explained items[3];
+    make(&f, RK_CAUSE_FIRST);
+    for (size_t i = 0; i < 3; i++) {
+        compiles[i] = f.compiles[1];
+        compiles[i].name = step;
+        items[i] = (rk_explained){.compile = &compiles[i], .step = 1 + 4 * i};
+    }
+    f.explanation.items = items;
+    f.explanation.count = 3;
+    expect_text(&f, "  jit_step was compiled 3 times, in steps 1, 5, 9 (6.0 s): something in it");
 }
 
 static void an_advice_is_given_once(void **state) {
@@ -119,6 +151,20 @@ static void an_advice_is_given_once(void **state) {
     patterns[0].line = 12;
     expect_text(&f, "shape_family  4.0 s\n  \n"
                     "  The advice for counter on line 12 of train.py applies here, too.\n");
+}
+
+static void what_needs_no_change_for_one_reason_is_told_once(void **state) {
+    (void)state;
+    static char advice[] = "Nothing to fix.", other[] = "As intended.";
+    fixture f;
+    make(&f, RK_CAUSE_PARAMETERS);
+    f.items[0].cause = RK_CAUSE_PARAMETERS;
+    f.items[0].is_startup = f.items[1].is_startup = true;
+    f.items[0].advice = f.items[1].advice = advice;
+    expect_text(&f, "parameters  , 2.0 s, request 2\n  Nothing to fix.\n"
+                    "  The same holds for request 1 (1.0 s): --all shows it\n");
+    f.items[0].advice = other;
+    expect_text(&f, "Nothing to fix.\n\nparameters  , 1.0 s, request 1\n  As intended.\n");
 }
 
 static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
@@ -151,7 +197,10 @@ int main(void) {
         cmocka_unit_test(a_failure_is_no_cause_that_costs),
         cmocka_unit_test(advice_that_is_no_cause_is_announced),
         cmocka_unit_test(new_programs_are_counted_too),
+        cmocka_unit_test(a_reason_is_given_for_what_cannot_be_compared),
+        cmocka_unit_test(a_function_that_is_compiled_again_and_again_is_named),
         cmocka_unit_test(an_advice_is_given_once),
+        cmocka_unit_test(what_needs_no_change_for_one_reason_is_told_once),
         cmocka_unit_test(a_compilation_after_the_last_step_belongs_to_no_step),
         cmocka_unit_test(a_difference_that_costs_nearly_nothing_is_only_counted),
     };

@@ -64,6 +64,11 @@ static void a_transfer_in_few_steps_has_no_size(void **state) {
     transfers->device_to_host_bytes = 4000;
     rk_steps_print_average(&process, &out);
     assert_string_equal(rk_buf_text(&out), "1 execution, 0.1 transfers to the device");
+    rk_buf_clear(&out);
+    process.sums.executions = 102; // one step had two more
+    transfers->host_to_device = 498;
+    rk_steps_print_average(&process, &out);
+    assert_string_equal(rk_buf_text(&out), "1 execution, 5 transfers to the device");
 }
 
 int main(void) {

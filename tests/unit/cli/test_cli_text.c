@@ -109,12 +109,22 @@ static void a_number_and_its_unit_stay_on_one_line(void **state) {
     assert_int_equal(rk_text_break("3 min 39 s", 6), 6); // nothing else fits
 }
 
+static void a_command_in_backticks_stays_on_one_line(void **state) {
+    (void)state;
+    assert_int_equal(rk_text_break("see `rekindle ls` or so", 15), 3);
+    assert_int_equal(rk_text_break("see `rekindle ls` or so", 17), 17);
+    assert_int_equal(rk_text_break("see `rekindle ls` or so", 20), 20);
+    assert_int_equal(rk_text_break("`rekindle ls` or so", 10), 9); // nothing else fits
+    assert_int_equal(rk_text_break("a ` b c", 5), 5);              // no command
+}
+
 static void lines_break_at_blanks_or_else_in_paths(void **state) {
     (void)state;
     assert_int_equal(rk_text_break("one two", 7), 7);
     assert_int_equal(rk_text_break("one two", 6), 3);
     assert_int_equal(rk_text_break("one two", 3), 3);
     assert_int_equal(rk_text_break("/usr/lib/python", 10), 9);
+    assert_int_equal(rk_text_break("compile_options.seconds", 19), 16);
     assert_int_equal(rk_text_break("abcdef", 4), 4);
     assert_int_equal(rk_text_break("abcdef", 0), 1);
     assert_int_equal(rk_text_width("\x1b[1mab\x1b[0m"), 2);
@@ -147,6 +157,7 @@ int main(void) {
         cmocka_unit_test(foreign_text_cannot_drive_the_terminal),
         cmocka_unit_test(text_is_cut_between_characters),
         cmocka_unit_test(a_number_and_its_unit_stay_on_one_line),
+        cmocka_unit_test(a_command_in_backticks_stays_on_one_line),
         cmocka_unit_test(lines_break_at_blanks_or_else_in_paths),
         cmocka_unit_test(words_that_are_near_are_found),
     };

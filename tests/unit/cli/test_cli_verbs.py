@@ -133,6 +133,14 @@ class Shapes(Case):
         self.assertEqual([len(plan) for plan in plans], [2, 3, 4])  # the recommended one and its neighbours
         self.assertEqual(self.ok("shapes", "--all").count(" %\n"), 5)
 
+    def test_parameters_are_not_padded(self):
+        """A function that is called for inputs with other numbers of axes, as an optimizer is for each parameter."""
+        self.job("parameters")
+        (family,) = self.json("shapes")["families"]
+        self.assertIsNone(family["recommended"])
+        self.assertIn("Do not pad: the function is also called for inputs with another number of axes", family["advice"])
+        self.assertIn("there is nothing to pad", self.ok("shapes"))
+
     def test_multiples_and_waste_are_the_users(self):
         self.job("shapes")
         (family,) = self.json("shapes", "--multiple", "64")["families"]
@@ -143,14 +151,14 @@ class Shapes(Case):
         self.assertIsNone(family["recommended"])
         self.assertIn("Do not pad", family["advice"])
         for wrong in ("0", "x", "-3", "1000000000000"):
-            self.refused("shapes", "--multiple", wrong, says="--multiple wants a whole number from 1")
-        self.refused("shapes", "--waste", "100", says="--waste wants a whole number from 1 to 99")
+            self.refused("shapes", "--multiple", wrong, says="--multiple takes a whole number from 1")
+        self.refused("shapes", "--waste", "100", says="--waste takes a whole number from 1 to 99")
 
     def test_nothing_to_pad(self):
         self.job("cold")
         text = self.ok("shapes")
-        self.assertIn("there is nothing to pad", text)
-        self.assertIn("3 programs were left out", text)
+        self.assertIn("nothing can be said of padding", text)
+        self.assertIn("3 programs could not be looked at", text)
         said = self.json("shapes")
         self.assertEqual((said["families"], said["unread"]), ([], 3))
 
@@ -326,7 +334,7 @@ class Run(Case):
         self.refused("run", says="run needs more arguments: rekindle run [OPTION…] [--] COMMAND")
         self.refused("run", "--", says="run needs more")
         self.refused("run", "--jbo", "x", *touch, says="did you mean --job?")
-        self.refused("run", "--mode", "fast", *touch, says="REKINDLE_MODE")
+        self.refused("run", "--mode", "fast", *touch, says='--mode is "fast"; ')
         self.refused("run", "--dir", "s3://bucket", *touch, says="REKINDLE_REMOTE")
         self.refused("run", *touch, variables={"REKINDLE_MAX_SIZE": "x"}, says="REKINDLE_MAX_SIZE")
         self.assertFalse((self.folder / "ran").exists())
@@ -839,7 +847,7 @@ class Verify(Case):
 
     def test_wrong_usage(self):
         for number in ("1", "0", "-1", "x", "101", "2x"):
-            self.refused("verify", f"--runs={number}", "--", "true", says="a number from 2 to 100")
+            self.refused("verify", f"--runs={number}", "--", "true", says="--runs takes a whole number from 2 to 100, not ")
         self.assertEqual(self.call("verify").returncode, 2)
 
 
@@ -945,7 +953,9 @@ class Stats(Case):
         self.assertIn(runs[0], self.refused("memory", "--run", "-3", status=1, says="").stderr)
         both = self.json("diff", "-3", "last")
         self.assertEqual((both["a"]["run"], both["b"]["run"]), (runs[0], runs[2]))
-        self.refused("stats", "--run", "-4", says="there is no run -4 in ")
+        self.refused("stats", "--run", "-4", says="there is no run -4: runs are counted from the end, -1 is the last of 3 ")
+        for number in ("99", "0", "1"):
+            self.refused("explain", "--run", number, says=f"there is no run {number}: runs are counted from the end")
         self.refused("stats", "--run", "-0", says="-0")
 
     def test_nothing_yet(self):
@@ -1291,7 +1301,7 @@ class Runs(Case):
 
     def test_refusals(self):
         for number in ("0", "x", "-1", "1x"):
-            self.refused("runs", f"--last={number}", says="--last takes a whole number")
+            self.refused("runs", f"--last={number}", says="--last (-n) takes a whole number from 1, not")
 
 
 class Entries(Case):
@@ -1342,8 +1352,10 @@ class Entries(Case):
         text = self.ok("ls", "-n2")
         self.assertNotIn("jit_init", text)
         self.assertIn("3 executables", text)
-        self.assertIn("The costliest 2 are shown: `rekindle ls --all`", text)
-        self.refused("ls", "-n", "0", says="-n takes a whole number of at least 1")
+        self.assertIn("The costliest 2 are shown: `rekindle ls --all` shows all.\n", text)
+        text = self.ok("ls", "-n1", "-s", "time", "-r")
+        self.assertIn("The oldest 1 is shown: `rekindle ls --sort time --reverse --all` shows all.\n", text)
+        self.refused("ls", "-n", "0", says="--number (-n) takes a whole number from 1, not")
 
     def test_one_entry(self):
         key = self.keys()["jit_eval"]
@@ -1378,8 +1390,8 @@ class Entries(Case):
     def test_a_name_in_place_of_a_key(self):
         key = self.keys()["jit_eval"]
         self.assertEqual(self.json("show", "jit_eval")["key"]["digest"], key)
-        self.assertIn("is pinned", self.ok("pin", "jit_eval"))
-        self.assertIn("no longer", self.ok("unpin", "jit_eval"))
+        self.assertRegex(self.ok("pin", "jit_eval"), rf"\Apinned jit_eval {key[:12]} \([\d.]+ k?B\)\n\Z")
+        self.assertRegex(self.ok("unpin", "jit_eval"), rf"\Aunpinned jit_eval {key[:12]} \([\d.]+ k?B\)\n\Z")
         self.refused("show", "jit_eva", says="no entry has this name")
         self.job("cold", variables={"REKINDLE_NAMESPACE": "red"})
         entries = [one["key"] for one in self.json("ls")["entries"] if one["name"] == "jit_eval"]
@@ -1416,6 +1428,38 @@ class Entries(Case):
         self.refused("show", key, "--program", says="REKINDLE_KEEP_PROGRAMS")
         self.assertIn("not kept", self.ok("show", key))
 
+    def test_a_failed_compilation_is_no_executable(self):
+        self.job("failed")
+        self.assertEqual(len(self.json("ls")["entries"]), 3)
+        (removed,) = [one for one in self.json("rm", "-n", "--all")["removed"] if one["key"] not in self.keys().values()]
+        key = removed["key"]
+        lines = self.ok("show", key).splitlines()
+        self.assertEqual(
+            lines[:2],
+            ["jit_too_large for cpu: its compilation failed, nothing was stored but the program", "error: Mosaic failed"],
+        )
+        self.assertIn("executable  none: the compilation failed", lines)
+        self.assertIn(", failed after 0.30 s", self.ok("show", key))
+        shown = self.json("show", key)
+        self.assertEqual((shown["failed"], shown["executable_bytes"]), (True, None))
+        self.assertFalse(self.json("show", "jit_eval")["failed"])
+        for command in (["rm", "-n", "--all"], ["gc", "-n", "--older-than", "0s"], ["gc", "-n", "--max-size", "1"]):
+            self.assertRegex(self.call(*command).stdout, rf"\n  {key[:12]}  jit_too_large \(failed\) ")
+        self.refused("show", "jit_too_large", says="no entry has this name")
+
+    def test_a_failure_is_counted_once(self):
+        self.job("failed")
+        for options, compiled, misses in (([], 0, 0), (["--all"], 3, 3)):
+            text = self.ok("stats", *options)
+            self.assertIn("1 failed to compile, after 0.30 s." if options else "1 program failed", text)
+            self.assertNotIn("cannot be stored", text)
+            self.assertNotIn("bypassed:", text)
+            for row in (rf"  misses +{misses} ", r"  bypassed +0\n", r"  failed +1 ", rf"compiled +{compiled} "):
+                self.assertRegex(text, r"\n" + row)
+            stats = self.json("stats", *options)
+            self.assertEqual((stats["bypassed"], stats["failed"], stats["compiled"]), (1, 1, compiled + 1))
+        self.assertRegex(self.ok("runs"), r"cli_fixture failed .* 0 +0  ended")
+
     def test_keys_that_name_nothing(self):
         self.refused("show", says="show needs more arguments: rekindle show [OPTION…] KEY")
         self.refused("show", "abc", says="at least 4")
@@ -1433,7 +1477,7 @@ class Entries(Case):
         self.damage(key)
         entry = [one for one in self.json("ls")["entries"] if one["key"] == key][0]
         self.assertIsNotNone(entry["fault"])
-        self.refused("show", key, status=1, says=f"`rekindle rm {key[:16]}`")
+        self.refused("show", key, status=1, says=f"`rekindle rm {key[:12]}`")
         self.assertTrue(self.file_of(key).exists(), "looking must not change anything")
 
     def test_remove(self):
@@ -1442,7 +1486,7 @@ class Entries(Case):
         files = (self.file_of(key), self.file_of(key, "programs", "rkp"))
         before = sum(file.stat().st_size for file in files)
         text = self.ok("rm", "--dry-run", key[:6])
-        self.assertRegex(text, rf"\Awould free [\d.]+ k?B: would remove 1 entry \(a dry run: .*\n  {key[:12]}  jit_eval  ")
+        self.assertRegex(text, rf"\AWould remove 1 entry, [\d.]+ k?B \(a dry run: .*\n  {key[:12]}  jit_eval  ")
         self.assertTrue(self.file_of(key).exists())
         # With one bad key nothing is removed.
         self.refused("rm", key, "ffffffffffff", says="no key begins with ffffffffffff")
@@ -1456,8 +1500,9 @@ class Entries(Case):
     def test_remove_all(self):
         self.damage(self.keys()["jit_eval"])
         self.assertEqual(len(self.json("rm", "--all", "--dry-run")["removed"]), 3)
-        self.assertIn("freed", self.ok("rm", "--all"))
+        self.assertIn("Removed 3 entries, ", self.ok("rm", "--all"))
         self.assertEqual(self.json("ls")["entries"], [])
+        self.assertIn("No executables are stored: they were removed, or none was stored. 1 run is", self.ok("ls"))
         self.assertEqual(list(self.store.glob("programs/*/*.rkp")), [])
         self.assertEqual(len(self.json("runs")["runs"]), 1)
         self.assertIn("nothing to remove", self.ok("rm", "--all"))
@@ -1479,6 +1524,7 @@ class Entries(Case):
     def test_remove_refusals(self):
         self.refused("rm", says="--all, or --quarantine")
         self.refused("rm", "--all", "abcd", says="not both")
+        self.refused("rm", "-q", self.keys()["jit_eval"], says="rm takes keys or --quarantine, not both")
         self.assertEqual(len(self.json("ls")["entries"]), 3)
 
     def test_a_store_that_others_can_write(self):
@@ -1582,7 +1628,7 @@ class Keys(Case):
         self.assertIsNone(told["signing"])
         self.assertEqual(told["trusted_file"], str(self.trusted))
         self.assertEqual([key["name"] for key in told["trusted"]], ["one", "two"])
-        self.assertIn(f"ed25519 {made['public_key']} two", self.ok("keys", "list"))
+        self.assertIn(f"\ned25519 {made['public_key']} two\n", self.ok("keys", "list"))
         # A line copied from the list works in a command elsewhere.
         elsewhere = self.folder / "elsewhere"
         line = f"ed25519 {made['public_key']} two"
@@ -1618,6 +1664,10 @@ class Keys(Case):
         self.refused("keys", "trust", "nonsense", says="neither a public key")
         self.refused("keys", "generate", "--name", "two words", says="not a valid key name")
         self.assertFalse(self.signing.exists())
+        self.refused("keys", "list", "-f", str(self.folder / "nowhere"), says="nowhere does not exist")
+        (self.folder / "empty").touch()
+        self.assertIn("There are no keys in ", self.ok(
+            "keys", "list", "-f", str(self.folder / "empty"), variables={"REKINDLE_SIGNING_KEY": None}))
         self.assertIn("There are no keys", self.ok("keys", "list", variables={
             "REKINDLE_SIGNING_KEY": None, "REKINDLE_TRUSTED_KEYS": None}))
 
@@ -1704,7 +1754,9 @@ class Housekeeping(Case):
         self.assertEqual(report["before"], report["after"])
         self.assertEqual(report["max_bytes"], 20 << 30)
         self.assertEqual(report["after"]["files"], 16)  # includes two journals and their summaries
-        self.assertRegex(self.ok("gc"), r"\Athere is nothing to remove: the store has [\d.]+ kB; 20 GB are allowed\n\Z")
+        self.assertRegex(self.ok("gc"), r"\AThere is nothing to remove. The store has [\d.]+ kB \(limit 20 GB\)\.\n\Z")
+        said = self.ok("gc", "-n", "--older-than", "5h")
+        self.assertIn("There is nothing to remove: no entry was unused for 5h. The store has ", said)
 
     def test_by_age(self):
         self.age(48, self.files()[:2])
@@ -1712,10 +1764,10 @@ class Housekeeping(Case):
         self.assertEqual(len(dry["removed"]), 2)
         self.assertEqual(len(self.files()), 12)
         text = self.ok("gc", "--older-than", "1d", "-n")
-        self.assertIn("\nwould remove 2 executables, ", text)
-        self.assertRegex(text, r"\n  executable  [0-9a-f]{12}  jit_\w+ +\d+ B  +\d\.\d+ s  2 d ago\n")
-        self.assertLess(text.index("would remove 2"), text.index("  executable"))
-        self.assertIn("a dry run: nothing is removed", text)
+        self.assertIn("\nWould remove 2 executables, ", text)
+        self.assertRegex(text, r"\n  [0-9a-f]{12}  jit_\w+ \(its executable\) +\d+ B  +\d\.\d+ s  2 d ago\n")
+        self.assertLess(text.index("Would remove 2"), text.index("  KEY "))
+        self.assertIn("This is a dry run: nothing is removed.", text)
         wet = self.json("gc", "--older-than", "24h")
         self.assertEqual(wet["executables"]["files"], 2)
         self.assertEqual((dry["after"], dry["executables"]), (wet["after"], wet["executables"]))
@@ -1728,17 +1780,23 @@ class Housekeeping(Case):
         self.age(5)
         all_bytes = self.json("gc")["after"]["bytes"]
         text = self.ok("gc", "--max-size", str(all_bytes - 1))
-        self.assertIn("removed 1 program, ", text)
-        self.assertIn(f"{all_bytes / 1024:.1f} kB before".replace(".0 kB", " kB"), text)
+        self.assertIn("Removed 1 program, ", text)
+        self.assertIn(f"The store shrank from {all_bytes / 1024:.1f} kB to ".replace(".0 kB", " kB"), text)
+        # The least valuable first: one line for an executable and its program.
+        text = self.call("gc", "-n", "--max-size", "1").stdout
+        listed = re.findall(r"(?m)^  [0-9a-f]{12}  (\w+) ", text)
+        self.assertEqual(listed, ["jit_init"] * 2 + ["jit_train_step"] * 2 + ["jit_eval"] * 2)
+        self.assertIn(" (its executable) ", text)  # its program is removed already
         report = self.json("gc", "--max-size", "12K")
         self.assertLessEqual(report["after"]["bytes"], 12 << 10)
         # Costs are 0.7, 1.4 and 2.1 seconds; the cheapest is removed first.
         left = {one["name"] for one in self.json("ls")["entries"]}
         self.assertIn("jit_eval", left)
         self.age(-5)  # recently used entries are removed, too, if a size is given
-        self.call("gc", "--max-size", "1")
+        text = self.ok("gc", "--max-size", "1")
         self.assertEqual(self.files(), [])
-        self.refused("gc", "--max-size", "many", says="REKINDLE_MAX_SIZE is")
+        self.assertRegex(text, r"The limit cannot be reached: [\d.]+ kB are the records of 2 runs and other notes")
+        self.refused("gc", "--max-size", "many", says='--max-size is "many"; ')
 
     def test_by_namespace(self):
         red, none = self.keys_of("red"), self.keys_of("")
@@ -1748,6 +1806,9 @@ class Housekeeping(Case):
         self.assertEqual(self.kept(), none)
         self.assertEqual(len(self.json("rm", "--all", "--namespace", "red")["removed"]), 0)
         self.assertEqual(len(self.json("rm", "--all", "--namespace", "-", "-n")["removed"]), 3)
+        for command in (["rm", "-n", "--all"], ["gc", "-n", "--older-than", "0s"]):
+            said = self.ok(*command, "--namespace", "nosuch")
+            self.assertIn("No entry has the namespace nosuch (there are: -).", said)
         self.json("rm", "--all", "--namespace", "-")
         self.assertEqual(self.files(), [])
 
@@ -1765,9 +1826,10 @@ class Housekeeping(Case):
     def test_pins(self):
         key, other = sorted(self.kept())[:2]
         self.assertIn("Nothing is pinned", self.ok("pin"))
-        self.assertIn("is pinned", self.ok("pin", key[:8]))
+        self.assertIn("Nothing is pinned", self.ok("unpin", "--all"))
+        self.assertRegex(self.ok("pin", key[:8]), rf"\Apinned jit_\w+ {key[:12]} ")
         self.assertIn("was pinned already", self.ok("pin", key))
-        self.assertEqual(self.ok("pin"), key + "\n")
+        self.assertRegex(self.ok("pin"), rf"\AKEY +NAME +SIZE\n{key[:12]}  jit_\w+ +[\d.]+ k?B\n\Z")
         self.refused("pin", key, "ffffffff", says="no key begins with ffffffff")
         self.refused("pin", other, "ffffffff", says="no key begins with ffffffff")
         self.assertEqual(self.json("pin")["pins"], [key])
@@ -1775,19 +1837,26 @@ class Housekeeping(Case):
         report = self.json("gc", "--older-than", "1h")
         self.assertEqual(report["pinned"]["files"], 2)
         self.assertEqual(self.kept(), {key})
-        self.assertEqual(self.call("gc", "--max-size", "1").returncode, 1)  # the size cannot be reached
+        result = self.call("gc", "--max-size", "1")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, r"cannot be reached: [\d.]+ k?B are pinned \(`rekindle unpin --all` removes the pins\)")
         self.refused("rm", key, says="is pinned: `rekindle unpin")
-        self.assertIn("kept 1 that is pinned", self.ok("rm", "--all"))
+        self.assertEqual("The only entry is pinned: `rekindle unpin --all` first.\n", self.ok("rm", "--all"))
         self.assertEqual(self.json("unpin", "--all")["unpinned"], [key])
-        self.assertIn("is no longer pinned", self.ok("pin", key) and self.ok("unpin", key))
-        self.refused("unpin", key, says="no key begins with")
+        self.assertIn("unpinned jit_", self.ok("pin", key) and self.ok("unpin", key))
+        self.refused("unpin", key, says=f"{key[:12]} is not pinned: `rekindle pin` lists what is")
+        self.refused("unpin", "ffffffff", says="no key begins with")
         self.refused("unpin", says="or --all")
-        self.json("rm", key)
+        self.refused("unpin", "--all", key, says="unpin takes keys or --all, not both")
+        self.ok("pin", key)
+        for file in self.files():
+            file.unlink()
+        self.assertRegex(self.ok("pin"), rf"\n{key[:12]}  no longer stored\n\Z")
+        self.assertIn(f"unpinned {key[:12]}", self.ok("unpin", key[:6]))
         self.assertEqual(self.kept(), set())
 
     def test_fsck(self):
-        self.assertIn("checked 12 files (executables and programs)", self.ok("fsck"))
-        self.assertIn("no damage", self.ok("fsck"))
+        self.assertRegex(self.ok("fsck"), r"\ANo damage: checked 12 files \(executables and programs\), [\d.]+ kB\.\n\Z")
         file = self.files()[0]
         content = bytearray(file.read_bytes())
         content[300] ^= 1
@@ -1802,13 +1871,15 @@ class Housekeeping(Case):
         self.assertEqual((kinds, report["damage"]), (["damaged", "leftover"], True))
         result = self.call("fsck", "--repair", "--dry-run")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("there is damage; `rekindle fsck --repair`", result.stdout)
+        self.assertRegex(result.stdout, r"\A1 file is damaged: checked \d+ files .* `rekindle fsck --repair` repairs")
+        self.assertRegex(result.stdout, rf"\n  jit_\w+ {file.stem[:12]}: executable ")
         self.assertTrue(leftover.exists())
         result = self.call("fsck", "--repair")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("2 of 2 repaired", result.stdout)
+        self.assertIn(" 2 of 2 findings repaired.\n", result.stdout)
+        self.assertIn(" (moved to quarantine/; it is compiled again when it is needed)\n", result.stdout)
         self.assertFalse(file.exists() or leftover.exists())
-        self.assertIn("no damage", self.ok("fsck"))
+        self.assertIn("No damage: ", self.ok("fsck"))
         self.assertEqual(len(list(self.store.glob("quarantine/*"))), 1)
 
     def test_a_clock_that_is_a_year_off(self):
@@ -1834,7 +1905,23 @@ class Housekeeping(Case):
         self.assertEqual(self.json("gc")["after"], {"files": 0, "bytes": 0})
         self.assertEqual(self.json("fsck")["entries"], 0)
         self.assertEqual(self.json("pin")["pins"], [])
-        self.refused("pin", "abcd", says="nothing in")
+        for verb in ("pin", "show", "rm"):
+            self.refused(verb, "abcd", says="nowhere yet: `rekindle run -- CMD` makes one")
+        for command in ("gc", "fsck", "stats", "runs", "ls"):
+            self.assertIn("There is no store at ", self.ok(command))
+        self.assertFalse((self.folder / "nowhere").exists())
+
+    def test_a_folder_that_is_given_and_is_no_store(self):
+        nowhere = str(self.folder / "nowhere")
+        file = self.folder / "file"
+        file.touch()
+        for verb, *options in (
+            ["stats"], ["runs"], ["ls"], ["explain"], ["shapes"], ["memory"], ["diff", "-2", "-1"], ["gc"], ["fsck"],
+            ["rm", "--all"], ["show", "abcd"], ["pin"], ["unpin", "--all"],
+        ):  # fmt: skip
+            self.refused(verb, *options, "--dir", nowhere, says=f"there is no store at {nowhere}: check --dir")
+            self.refused(verb, *options, "--dir", str(file), says=f"the store {file} is a file, not a folder")
+            self.refused(verb, *options, variables={"REKINDLE_DIR": str(file)}, says="is a file, not a folder")
         self.assertFalse((self.folder / "nowhere").exists())
 
 
@@ -1927,8 +2014,8 @@ class Other(Case):
     def test_nothing_yet(self):
         self.assertIn("`rekindle run -- CMD`", self.ok("ls"))
         self.assertEqual(self.json("ls")["entries"], [])
-        self.assertIn("nothing to remove", self.ok("rm", "--all"))
-        self.refused("show", "abcd", says="no key begins with abcd")
+        self.assertIn("There is no store at ", self.ok("rm", "--all"))
+        self.refused("show", "abcd", says="there is no store at ")
         self.assertFalse(self.store.exists(), "looking must not make a store")
 
     def test_config(self):
@@ -1959,9 +2046,27 @@ class Other(Case):
         failed = self.refused("config", "--json", says="mdoe")
         self.assertIn("mdoe", json.loads(failed.stdout)["error"])
 
+    def test_config_shows_the_rest_where_something_is_wrong(self):
+        wrong = {"REKINDLE_MODE": "fast", "REKINDLE_MAX_SIZE": "big", "REKINDLE_LOG": "debug"}
+        result = self.refused("config", says='REKINDLE_MODE is "fast"; ', variables=wrong)
+        self.assertIn('\nrekindle: REKINDLE_MAX_SIZE is "big"; ', result.stderr)
+        self.assertRegex(result.stdout, r"REKINDLE_LOG +environment +debug\n")
+        self.assertRegex(result.stdout, r"REKINDLE_MODE +default +readwrite\n")
+        told = json.loads(self.call("config", "--json", variables=wrong).stdout)
+        self.assertIn("REKINDLE_MODE", told["error"])
+        self.assertGreater(len(told["settings"]), 10)
+
+    def test_config_names_what_has_no_effect(self):
+        text = self.ok("config", "--dir", str(self.folder / "x"), variables={"REKINDLE_NOSUCH": "1", "REKINDLE_MDOE": ""})
+        self.assertRegex(text, rf"REKINDLE_DIR +--dir +{self.folder}/x\n")
+        self.assertIn(f"There is no config file; it would be {self.folder}/x/config.\n", text)
+        self.assertIn("REKINDLE_NOSUCH is no setting of this version.\n", text)
+        self.assertIn("REKINDLE_MDOE is no setting of this version; did you mean REKINDLE_MODE?\n", text)
+
     def test_dir_wins(self):
         self.job("cold")
         elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
         self.assertEqual(self.json("ls", "--dir", str(elsewhere))["entries"], [])
         self.environment["REKINDLE_DIR"] = str(elsewhere)
         self.assertEqual(len(self.json("ls", "--dir", str(self.store))["entries"]), 3)
@@ -1988,7 +2093,7 @@ class Other(Case):
         commands = [one["command"] for one in self.json("help")["commands"]]
         self.assertEqual(
             commands, ["run", "verify", "stats", "explain", "runs", "memory", "shapes", "ls", "show", "diff", "rm", "gc"]
-            + ["fsck", "pin", "unpin", "keys", "probe", "config", "completion", "version", "help"]
+            + ["fsck", "pin", "unpin", "bundle", "keys", "probe", "config", "completion", "version", "help"]
         )
         for command in commands:
             self.assertRegex(text, rf"(?m)^  {command} ")
@@ -1998,6 +2103,14 @@ class Other(Case):
             self.assertEqual(self.ok(command, "-h"), helped)
             self.assertLessEqual(max(map(len, helped.splitlines())), 100)
         self.refused("help", "frob", says="there is no command 'frob'")
+
+    def test_diff_of_nothing(self):
+        self.job("cold")
+        for nothing in ("nosuch", "/nonexistent"):
+            says = f"'{nothing}' is neither a key, nor a run, nor a file"
+            self.refused("diff", "jit_eval", nothing, says=says)
+            self.refused("diff", nothing, "jit_eval", says=says)
+        self.refused("diff", "-1", "jit_eval", says="'-1' is a run, and 'jit_eval' is a program: compare two")
 
     def test_diff_of_mlir_text(self):
         one, same, other = (self.folder / f"{name}.mlir" for name in ("one", "same", "other"))
@@ -2009,6 +2122,19 @@ class Other(Case):
         self.assertRegex(self.ok("diff", str(one), str(other)), r"cosine added")
         same.write_text(text.format("%y = other.sine %x : tensor<f32>"))
         self.refused("diff", str(one), str(same), status=1, says="MLIR text, line 1: an unknown operation")
+
+    def test_diff_names_an_added_callback(self):
+        """The mesh that JAX declares for a callback follows from the callback."""
+        one, other = (self.folder / f"{name}.mlir" for name in ("one", "other"))
+        text = "module {{ {} func.func @main(%x: tensor<f32>) -> tensor<f32> {{ {} return %y : tensor<f32> }} }}"
+        sine = "%y = stablehlo.sine %x : tensor<f32>"
+        mesh = "sdy.mesh @maximal_mesh_0 = <[], device_ids=[0]>"
+        call = "%z = stablehlo.custom_call @my_callback(%x) : (tensor<f32>) -> tensor<f32>"
+        one.write_text(text.format("", sine))
+        other.write_text(text.format(mesh, f"{call} {sine.replace('%x', '%z')}"))
+        said = self.ok("diff", str(one), str(other))
+        self.assertIn("\nstructure\n  custom_call my_callback added: tensor<f32>\n", said)
+        self.assertNotIn("none", said)
 
     def test_commands_that_do_not_exist(self):
         for command in ("lint", "frobnicate", "doctor"):

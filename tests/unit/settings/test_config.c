@@ -156,6 +156,8 @@ static void unknown_names_are_reported_with_the_nearest(void **state) {
     EXPECT_REFUSED("/config:1:", "\"keep_programs\"", "lower case");
     fixture_write_config(*state, "MODE = off\n");
     EXPECT_REFUSED("closest is \"mode\"");
+    fixture_write_config(*state, "colour = red\n");
+    EXPECT_REFUSED("there is no setting \"colour\" (names are in lower case");
     fixture_write_config(*state, "= off\n");
     EXPECT_REFUSED("/config:1:", "no setting \"\"");
 }
