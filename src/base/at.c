@@ -9,22 +9,6 @@
 #include "base/fd.h"
 #include "base/temporary.h"
 
-int rk_at_open(int dir_fd, const char *name, int flags, mode_t mode) {
-    int fd;
-    do
-        fd = rk_sys()->openat_fn(dir_fd, name, flags | O_CLOEXEC, mode);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-static int sync_retry(int fd) {
-    int status;
-    do
-        status = rk_sys()->fsync_fn(fd);
-    while (status != 0 && errno == EINTR);
-    return status;
-}
-
 static rk_err *refuse_untrusted(const struct stat *info, const char *shown, mode_t refused_mode) {
     if (info->st_uid != geteuid() && info->st_uid != 0)
         return rk_error(RK_PERMISSION_DENIED, "%s belongs to user %ld, not to you (%ld)", shown,
@@ -91,7 +75,7 @@ static rk_err *create_temporary(int dir_fd, const char *shown, mode_t mode, rk_b
         rk_buf_clear(out_name);
         rk_temporary_add_name(out_name);
         RK_TRY(rk_buf_status(out_name));
-        fd = rk_at_open(dir_fd, rk_buf_text(out_name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+        fd = rk_fd_open(dir_fd, rk_buf_text(out_name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
                         mode);
         if (fd < 0 && errno != EEXIST)
             break;
@@ -107,13 +91,13 @@ static rk_err *write_and_sync(int fd, const char *shown, const void *data, size_
     rk_err *err = rk_fd_write_all(fd, data, len);
     if (err)
         return rk_err_wrap(err, "%s", shown);
-    if (sync_retry(fd) != 0)
+    if (!rk_fd_sync(fd))
         return rk_error_errno(errno, "cannot sync %s", shown);
     return NULL;
 }
 
 rk_err *rk_at_sync_directory(int dir_fd, const char *shown) {
-    if (sync_retry(dir_fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (!rk_fd_sync(dir_fd) && errno != EINVAL && errno != EROFS)
         return rk_error_errno(errno, "cannot sync the directory of %s", shown);
     return NULL;
 }

@@ -4,9 +4,6 @@
 
 #include "base/fs.h"
 
-// openat(2) with O_CLOEXEC that repeats after EINTR. Returns -1 and sets errno on failure.
-RK_HIDDEN int rk_at_open(int dir_fd, const char *name, int flags, mode_t mode);
-
 // Checks that an open file is regular and has at most `max_bytes`, and returns its size. Refuses
 // other users' files as rk_at_read does.
 RK_HIDDEN RK_NODISCARD rk_err *rk_at_check_regular(int fd, const char *shown, size_t max_bytes,

@@ -52,3 +52,14 @@ uint8_t *rk_buf_detach(rk_buf *buf, size_t *out_len);
 // Return little-endian numbers. The caller checks that the bytes exist.
 uint32_t rk_load_u32le(const uint8_t *data);
 uint64_t rk_load_u64le(const uint8_t *data);
+
+// Write little-endian numbers: 4 and 8 bytes.
+static inline void rk_store_u32le(uint8_t *data, uint32_t value) {
+    for (unsigned i = 0; i < 4; i++)
+        data[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline void rk_store_u64le(uint8_t *data, uint64_t value) {
+    for (unsigned i = 0; i < 8; i++)
+        data[i] = (uint8_t)(value >> (8 * i));
+}

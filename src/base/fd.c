@@ -13,6 +13,36 @@ void rk_autofd_cleanup(int *fd) {
     }
 }
 
+int rk_fd_open(int dir_fd, const char *name, int flags, mode_t mode) {
+    int fd;
+    do
+        fd = rk_sys()->openat_fn(dir_fd, name, flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+bool rk_fd_sync(int fd) {
+    int status;
+    do
+        status = rk_sys()->fsync_fn(fd);
+    while (status != 0 && errno == EINTR);
+    return status == 0;
+}
+
+bool rk_fd_read_at(int fd, uint64_t offset, void *out, size_t len, size_t *out_got) {
+    *out_got = 0;
+    while (*out_got < len) {
+        ssize_t got = rk_sys()->pread_fn(fd, (uint8_t *)out + *out_got, len - *out_got,
+                                         (off_t)(offset + *out_got));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        *out_got += (size_t)got;
+    }
+    return true;
+}
+
 void rk_fd_write_behind(int fd, uint64_t offset, uint64_t len) {
     int saved = errno;
     if (len) // a length of 0 would mean the rest of the file

@@ -9,7 +9,7 @@
 
 rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
     // O_NONBLOCK: a FIFO in place of the file must not hang the job.
-    rk_autofd fd = rk_at_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    rk_autofd fd = rk_fd_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open %s", path);
     return rk_at_read(fd, path, max_bytes, 0, out_data);
@@ -17,7 +17,7 @@ rk_err *rk_fs_read(const char *path, size_t max_bytes, rk_buf *out_data) {
 
 rk_err *rk_fs_read_trusted(const char *path, size_t max_bytes, mode_t refused_mode,
                            rk_buf *out_data) {
-    rk_autofd fd = rk_at_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
+    rk_autofd fd = rk_fd_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open %s", path);
     return rk_at_read(fd, path, max_bytes, refused_mode, out_data);
@@ -33,7 +33,7 @@ static rk_err *open_directory_of(const char *path, int *out_fd) {
         slash[1] = '\0';
     else if (slash)
         *slash = '\0';
-    int fd = rk_at_open(AT_FDCWD, slash ? directory : ".", O_RDONLY | O_DIRECTORY, 0);
+    int fd = rk_fd_open(AT_FDCWD, slash ? directory : ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open the directory of %s", path);
     *out_fd = fd;
@@ -49,7 +49,7 @@ rk_err *rk_fs_publish(const char *path, const void *data, size_t len, mode_t mod
 
 // Follows symbolic links. Needs no permission on the directory itself.
 static bool is_directory(const char *path) {
-    rk_autofd fd = rk_at_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+    rk_autofd fd = rk_fd_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
     return fd >= 0;
 }
 

@@ -15,9 +15,9 @@ typedef struct rk_redactor {
 // Appends one argument of a command line. Pass all arguments in order, with one redactor that is
 // zero at the start. "***" replaces
 // - the value of an option or assignment, if its name looks like the name of a secret: --token X,
-//   --password=X, api_key=X, "secret": "X";
+//   --password=X, api_key=X, "secret": "X". A short
+//   lower-case word or number after --keys stays: it is a setting;
 // - the "user:password" of an address;
-//   except that a short lower-case word or number after --keys stays (an attention's keys);
 // - words that look like known kinds of tokens;
 // - the password in -u user:password;
 // - the value of a short password option, if a known client program comes before it: mysql -pX,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/at_internal.h"
+#include "base/fd.h"
 #include "base/temporary.h"
 
 static rk_err *remove_if_dead(void *context, const char *name) {
@@ -19,7 +20,7 @@ static rk_err *remove_if_dead(void *context, const char *name) {
 
 rk_err *rk_temporary_sweep(int dir_fd) {
     enum { MOST_NAMES = 1 << 20 };
-    rk_autofd fd = rk_at_open(dir_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    rk_autofd fd = rk_fd_open(dir_fd, ".", O_RDONLY | O_DIRECTORY, 0);
     DIR *directory = fd < 0 ? NULL : rk_sys()->fdopendir_fn(fd);
     if (!directory)
         return rk_error_errno(errno, "cannot list a folder");

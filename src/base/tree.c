@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/at_internal.h"
+#include "base/fd.h"
 #include "base/temporary.h"
 
 // The state of a walk along a path: the open folder, and the rest of the path.
@@ -84,7 +85,7 @@ static rk_err *take_part(walk *self) {
 static rk_err *begin(walk *self, int flags) {
     rk_autofd_cleanup(&self->fd);
     self->next = self->path;
-    self->fd = rk_at_open(AT_FDCWD, self->top, flags | O_DIRECTORY, 0);
+    self->fd = rk_fd_open(AT_FDCWD, self->top, flags | O_DIRECTORY, 0);
     return self->fd < 0 ? fail_at(self, errno) : check_open(self);
 }
 
@@ -108,7 +109,7 @@ static rk_err *fail_to_enter(const walk *self, int error_number) {
 
 // Opens the folder `part` in place of the current one.
 static rk_err *enter(walk *self, int flags) {
-    int fd = rk_at_open(self->fd, self->part, flags | O_DIRECTORY | O_NOFOLLOW, 0);
+    int fd = rk_fd_open(self->fd, self->part, flags | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd < 0)
         return fail_to_enter(self, errno);
     rk_autofd_cleanup(&self->fd);
@@ -134,7 +135,7 @@ static rk_err *walk_to_parent(walk *self, int flags) {
 static rk_err *open_once(const char *top, const char *path, int flags, mode_t mode, int *out_fd) {
     RK_AUTO(walk) way = WALK_INIT(top, path);
     RK_TRY(walk_to_parent(&way, O_PATH));
-    *out_fd = rk_at_open(way.fd, way.part, flags | O_NOFOLLOW, mode);
+    *out_fd = rk_fd_open(way.fd, way.part, flags | O_NOFOLLOW, mode);
     return *out_fd < 0 ? fail_at(&way, errno) : NULL;
 }
 
@@ -224,7 +225,7 @@ static rk_err *open_listing(walk *way, DIR **out_directory) {
         RK_TRY(walk_to_parent(way, O_PATH));
         RK_TRY(enter(way, O_PATH));
     }
-    int fd = rk_at_open(way->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    int fd = rk_fd_open(way->fd, ".", O_RDONLY | O_DIRECTORY, 0);
     *out_directory = fd < 0 ? NULL : rk_sys()->fdopendir_fn(fd);
     if (*out_directory)
         return NULL;

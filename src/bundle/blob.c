@@ -2,27 +2,18 @@
 
 #include <errno.h>
 
+#include "base/fd.h"
 #include "base/relay.h"
-#include "base/sys.h"
 #include "bundle/format_internal.h"
 #include "bundle/unpack_internal.h"
 
 rk_err *rk_bundle_pread(int fd, const char *shown, void *out, size_t len, uint64_t offset) {
-    uint8_t *next = out;
-    while (len) {
-        ssize_t got = rk_sys()->pread_fn(fd, next, len, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return rk_error_errno(errno, "cannot read %s", shown);
-        if (got == 0)
-            return rk_error(RK_DATA_LOSS, "%s became shorter while it was read: copy it again",
-                            shown);
-        next += got;
-        len -= (size_t)got;
-        offset += (uint64_t)got;
-    }
-    return NULL;
+    size_t got;
+    if (!rk_fd_read_at(fd, offset, out, len, &got))
+        return rk_error_errno(errno, "cannot read %s", shown);
+    return got == len ? NULL
+                      : rk_error(RK_DATA_LOSS, "%s became shorter while it was read: copy it again",
+                                 shown);
 }
 
 typedef struct reading {

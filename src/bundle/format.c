@@ -29,16 +29,6 @@ _Static_assert(AT_SIGNATURE == (int)RK_BUNDLE_SIGNED_BYTES &&
                    AT_LAST_MAGIC + MAGIC_BYTES == (int)RK_BUNDLE_FOOTER_BYTES,
                "the footer is 256 bytes, as docs/format.md says");
 
-static void store_u32le(uint8_t *data, uint32_t value) {
-    for (unsigned i = 0; i < 4; i++)
-        data[i] = (uint8_t)(value >> (8 * i));
-}
-
-static void store_u64le(uint8_t *data, uint64_t value) {
-    for (unsigned i = 0; i < 8; i++)
-        data[i] = (uint8_t)(value >> (8 * i));
-}
-
 bool rk_bundle_is_zero(const uint8_t *data, size_t len) {
     for (size_t i = 0; i < len; i++)
         if (data[i])
@@ -50,9 +40,9 @@ void rk_bundle_preface_write(const rk_bundle_preface *preface,
                              uint8_t out[RK_BUNDLE_PREFACE_BYTES]) {
     memset(out, 0, RK_BUNDLE_PREFACE_BYTES);
     memcpy(out, magic, MAGIC_BYTES);
-    store_u32le(out + AT_VERSION, RK_BUNDLE_VERSION);
-    store_u32le(out + AT_HEADER_BYTES, preface->header_bytes);
-    store_u64le(out + AT_CREATED, preface->created_ns);
+    rk_store_u32le(out + AT_VERSION, RK_BUNDLE_VERSION);
+    rk_store_u32le(out + AT_HEADER_BYTES, preface->header_bytes);
+    rk_store_u64le(out + AT_CREATED, preface->created_ns);
 }
 
 rk_err *rk_bundle_preface_read(const uint8_t data[RK_BUNDLE_PREFACE_BYTES], const char *shown,
@@ -88,14 +78,14 @@ static void compute_check(const uint8_t *data, rk_digest *out_check) {
 void rk_bundle_footer_write(const rk_bundle_footer *footer, uint8_t out[RK_BUNDLE_FOOTER_BYTES]) {
     memset(out, 0, RK_BUNDLE_FOOTER_BYTES);
     memcpy(out, magic, MAGIC_BYTES);
-    store_u32le(out + AT_VERSION, RK_BUNDLE_VERSION);
-    store_u32le(out + AT_FOOTER_BYTES, RK_BUNDLE_FOOTER_BYTES);
-    store_u64le(out + AT_INDEX_OFFSET, footer->index_offset);
-    store_u64le(out + AT_INDEX_BYTES, footer->index_bytes);
+    rk_store_u32le(out + AT_VERSION, RK_BUNDLE_VERSION);
+    rk_store_u32le(out + AT_FOOTER_BYTES, RK_BUNDLE_FOOTER_BYTES);
+    rk_store_u64le(out + AT_INDEX_OFFSET, footer->index_offset);
+    rk_store_u64le(out + AT_INDEX_BYTES, footer->index_bytes);
     memcpy(out + AT_HEAD_DIGEST, footer->head_digest.bytes, RK_DIGEST_BYTES);
     memcpy(out + AT_INDEX_DIGEST, footer->index_digest.bytes, RK_DIGEST_BYTES);
-    store_u64le(out + AT_FILE_BYTES, footer->file_bytes);
-    store_u32le(out + AT_SIGNATURE_TYPE, footer->signature_type);
+    rk_store_u64le(out + AT_FILE_BYTES, footer->file_bytes);
+    rk_store_u32le(out + AT_SIGNATURE_TYPE, footer->signature_type);
     memcpy(out + AT_KEY, footer->key.bytes, RK_SIGN_PUBLIC_BYTES);
     memcpy(out + AT_SIGNATURE, footer->signature, RK_SIGNATURE_BYTES);
     rk_digest check;

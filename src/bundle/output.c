@@ -13,22 +13,6 @@
 
 enum { PENDING_BYTES = 256 << 10, BEHIND_BYTES = 8 << 20 };
 
-static int open_retry(int dir_fd, const char *name, int flags, mode_t mode) {
-    int fd;
-    do
-        fd = rk_sys()->openat_fn(dir_fd, name, flags | O_CLOEXEC, mode);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-static int sync_retry(int fd) {
-    int status;
-    do
-        status = rk_sys()->fsync_fn(fd);
-    while (status != 0 && errno == EINTR);
-    return status;
-}
-
 static rk_err *open_folder(rk_bundle_output *self) {
     rk_autofree char *folder = rk_strdup(self->path);
     if (!folder)
@@ -36,7 +20,7 @@ static rk_err *open_folder(rk_bundle_output *self) {
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0';
-    self->dir_fd = open_retry(AT_FDCWD, slash ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
+    self->dir_fd = rk_fd_open(AT_FDCWD, slash ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
     if (self->dir_fd < 0)
         return rk_error_errno(errno, "cannot open the folder of %s", self->path);
     return NULL;
@@ -51,7 +35,7 @@ static const char *name_of(const rk_bundle_output *self) {
 static rk_err *check_target(const rk_bundle_output *self) {
     struct stat info;
     const char *name = name_of(self);
-    rk_autofd folder = *name ? open_retry(self->dir_fd, name, O_PATH | O_DIRECTORY, 0) : -1;
+    rk_autofd folder = *name ? rk_fd_open(self->dir_fd, name, O_PATH | O_DIRECTORY, 0) : -1;
     if (folder >= 0 || !*name)
         return rk_error(RK_FAILED_PRECONDITION, "%s is a folder: give the name of a file",
                         self->path);
@@ -71,7 +55,7 @@ enum { WRITE_FLAGS = O_WRONLY | O_APPEND };
 static void open_nameless(rk_bundle_output *self, mode_t mode) {
     char path[64];
     struct stat info;
-    self->fd = open_retry(self->dir_fd, ".", O_TMPFILE | WRITE_FLAGS, mode);
+    self->fd = rk_fd_open(self->dir_fd, ".", O_TMPFILE | WRITE_FLAGS, mode);
     if (self->fd < 0)
         return;
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", self->fd);
@@ -85,7 +69,7 @@ static void open_nameless(rk_bundle_output *self, mode_t mode) {
 static rk_err *open_named(rk_bundle_output *self, mode_t mode) {
     rk_temporary_add_name(&self->temporary);
     RK_TRY(rk_buf_status(&self->temporary));
-    self->fd = open_retry(self->dir_fd, rk_buf_text(&self->temporary),
+    self->fd = rk_fd_open(self->dir_fd, rk_buf_text(&self->temporary),
                           WRITE_FLAGS | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     if (self->fd < 0) {
         int error_number = errno;
@@ -183,7 +167,7 @@ static rk_err *close_file(rk_bundle_output *self) {
 
 rk_err *rk_bundle_output_publish(rk_bundle_output *output) {
     RK_TRY(flush(output));
-    if (sync_retry(output->fd) != 0)
+    if (!rk_fd_sync(output->fd))
         return rk_error_errno(errno, "cannot sync %s", output->path);
     RK_TRY(name_file(output));
     RK_TRY(close_file(output));
@@ -192,7 +176,7 @@ rk_err *rk_bundle_output_publish(rk_bundle_output *output) {
         return rk_error_errno(errno, "cannot rename a new file to %s", output->path);
     rk_buf_clear(&output->temporary);
     // Some network file systems have no such call, and change folders synchronously.
-    if (sync_retry(output->dir_fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (!rk_fd_sync(output->dir_fd) && errno != EINVAL && errno != EROFS)
         return rk_error_errno(errno, "cannot sync the folder of %s", output->path);
     return NULL;
 }

@@ -2,24 +2,14 @@
 
 #include <errno.h>
 
-#include "base/sys.h"
+#include "base/fd.h"
 #include "bundle/pack_internal.h"
 
 // Reads at most `len` bytes, less only at the end of the file.
 static rk_err *read_file(int fd, uint8_t *out, size_t len, uint64_t offset, size_t *out_got) {
-    *out_got = 0;
-    while (*out_got < len) {
-        ssize_t got =
-            rk_sys()->pread_fn(fd, out + *out_got, len - *out_got, (off_t)(offset + *out_got));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return rk_error_errno(errno, "cannot read the content");
-        if (got == 0)
-            return NULL;
-        *out_got += (size_t)got;
-    }
-    return NULL;
+    return rk_fd_read_at(fd, offset, out, len, out_got)
+               ? NULL
+               : rk_error_errno(errno, "cannot read the content");
 }
 
 rk_err *rk_bundle_source_chunk(const rk_bundle_source *source, uint64_t offset,

@@ -257,8 +257,8 @@ static void print_again_and_again(const rk_explanation *x, FILE *out) {
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *item = &x->items[i];
         bool is_told = !is_again(item, item) || !*rk_explained_name(item);
-        for (size_t k = 0; k < i; k++)
-            is_told |= is_again(&x->items[k], item);
+        for (size_t k = 0; k < i && !is_told; k++)
+            is_told = is_again(&x->items[k], item);
         RK_AUTO(rk_buf) steps = {0};
         RK_AUTO(rk_buf) line = {0};
         size_t count = 0;

@@ -25,16 +25,6 @@ _Static_assert(AT_SIGNATURE_TYPE == (int)RK_ENTRY_AT_SIGNATURE &&
                    AT_RESERVED + 8 == RK_ENTRY_HEADER_BYTES,
                "the head is 256 bytes, as docs/format.md says");
 
-static void store_u32le(uint8_t *data, uint32_t value) {
-    for (unsigned i = 0; i < 4; i++)
-        data[i] = (uint8_t)(value >> (8 * i));
-}
-
-static void store_u64le(uint8_t *data, uint64_t value) {
-    for (unsigned i = 0; i < 8; i++)
-        data[i] = (uint8_t)(value >> (8 * i));
-}
-
 static void store_digest(uint8_t *data, const rk_digest *digest) {
     memcpy(data, digest->bytes, RK_DIGEST_BYTES);
 }
@@ -45,25 +35,25 @@ static void load_digest(const uint8_t *data, rk_digest *out_digest) {
 
 void rk_entry_head_write(const rk_entry_head *head, uint8_t out[RK_ENTRY_HEADER_BYTES]) {
     memcpy(out, rk_entry_magic, RK_ENTRY_MAGIC_BYTES);
-    store_u32le(out + AT_VERSION, head->version);
-    store_u32le(out + AT_HEADER_BYTES, head->header_bytes);
-    store_u32le(out + AT_KIND, head->kind);
-    store_u32le(out + AT_FLAGS, head->flags);
-    store_u64le(out + AT_CREATED, head->created_ns);
-    store_u64le(out + AT_COMPILE, head->compile_ns);
+    rk_store_u32le(out + AT_VERSION, head->version);
+    rk_store_u32le(out + AT_HEADER_BYTES, head->header_bytes);
+    rk_store_u32le(out + AT_KIND, head->kind);
+    rk_store_u32le(out + AT_FLAGS, head->flags);
+    rk_store_u64le(out + AT_CREATED, head->created_ns);
+    rk_store_u64le(out + AT_COMPILE, head->compile_ns);
     store_digest(out + AT_KEY, &head->key.digest);
     store_digest(out + AT_PROGRAM, &head->key.program);
     store_digest(out + AT_OPTIONS, &head->key.options);
     store_digest(out + AT_ENVIRONMENT, &head->key.environment);
     for (size_t i = 0; i < RK_SECTION_COUNT; i++) {
         const rk_section *section = &head->sections[i];
-        store_u64le(out + AT_SIZES + i * SIZES_STRIDE, section->stored_bytes);
-        store_u64le(out + AT_SIZES + i * SIZES_STRIDE + 8, section->raw_bytes);
+        rk_store_u64le(out + AT_SIZES + i * SIZES_STRIDE, section->stored_bytes);
+        rk_store_u64le(out + AT_SIZES + i * SIZES_STRIDE + 8, section->raw_bytes);
         out[AT_COMPRESSIONS + i] = section->compression;
     }
-    store_u32le(out + AT_SIGNATURE_TYPE, head->signature_type);
-    store_u64le(out + AT_SIGNATURE_BYTES, head->signature_bytes);
-    store_u64le(out + AT_RESERVED, head->reserved);
+    rk_store_u32le(out + AT_SIGNATURE_TYPE, head->signature_type);
+    rk_store_u64le(out + AT_SIGNATURE_BYTES, head->signature_bytes);
+    rk_store_u64le(out + AT_RESERVED, head->reserved);
 }
 
 void rk_entry_head_read(const uint8_t data[RK_ENTRY_HEADER_BYTES], rk_entry_head *out_head) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/temporary.h"
 #include "base/tree.h"
 #include "store/entry_head_internal.h"
@@ -202,18 +203,8 @@ static int open_quietly(int folder_fd, const char *name) {
 }
 
 static bool read_at(int fd, void *data, size_t len, uint64_t offset) {
-    uint8_t *next = data;
-    while (len) {
-        ssize_t got = rk_sys()->pread_fn(fd, next, len, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        next += got;
-        len -= (size_t)got;
-        offset += (uint64_t)got;
-    }
-    return true;
+    size_t got;
+    return rk_fd_read_at(fd, offset, data, len, &got) && got == len;
 }
 
 // Reads the head without checking the digest. The head decides only the order of eviction.

@@ -52,11 +52,7 @@ rk_err *rk_staged_add(rk_store *store, rk_staged *staged, rk_span data) {
 }
 
 rk_err *rk_staged_sync(rk_store *store, rk_staged *staged) {
-    int status;
-    do
-        status = rk_sys()->fsync_fn(staged->fd);
-    while (status != 0 && errno == EINTR);
-    rk_err *err = status == 0
+    rk_err *err = rk_fd_sync(staged->fd)
                       ? NULL
                       : rk_error_errno(errno, "cannot sync %s/%s", store->directory, staged->name);
     int fd = staged->fd;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/tree.h"
 #include "store/store_path_internal.h"
 
@@ -20,19 +21,9 @@ rk_err *rk_store_open_file(const rk_store *store, rk_entry_kind kind, const char
 
 // Reads at most `len` bytes, less only at the end of the file.
 static rk_err *read_at(int fd, uint64_t offset, uint8_t *out, size_t len, size_t *out_got) {
-    *out_got = 0;
-    while (*out_got < len) {
-        ssize_t got =
-            rk_sys()->pread_fn(fd, out + *out_got, len - *out_got, (off_t)(offset + *out_got));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return rk_error_errno(errno, "cannot read an entry");
-        if (got == 0)
-            return NULL;
-        *out_got += (size_t)got;
-    }
-    return NULL;
+    return rk_fd_read_at(fd, offset, out, len, out_got)
+               ? NULL
+               : rk_error_errno(errno, "cannot read an entry");
 }
 
 rk_err *rk_store_peek_file(int fd, uint64_t bytes, rk_buf *start, rk_entry_view *out_view,

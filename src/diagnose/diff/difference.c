@@ -28,6 +28,22 @@ bool rk_is_of_input(const rk_difference *difference) {
     return difference->op && strcmp(difference->op, "parameter") == 0;
 }
 
+bool rk_is_of_result(const rk_difference *difference) {
+    return difference->op && strcmp(difference->op, "result") == 0;
+}
+
+void rk_differences_move(rk_differences *list, size_t from, size_t to) {
+    const rk_difference moved = list->items[from];
+    for (size_t i = from; i > to; i--)
+        list->items[i] = list->items[i - 1];
+    list->items[to] = moved;
+}
+
+void rk_differences_number(rk_differences *list) {
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].order = (uint32_t)i;
+}
+
 bool rk_same_text(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
 }

@@ -70,6 +70,9 @@ typedef struct rk_difference {
 // Returns whether an input of the program differs, or only one of the two programs has it.
 bool rk_is_of_input(const rk_difference *difference);
 
+// The same of a result.
+bool rk_is_of_result(const rk_difference *difference);
+
 // Returns whether an attribute of a slice differs, such as its start.
 bool rk_is_of_slice(const rk_difference *difference);
 
@@ -86,6 +89,12 @@ typedef struct rk_differences {
 enum { RK_DIFFERENCES_MAX = 256 };
 
 void rk_differences_cleanup(rk_differences *list);
+
+// Moves a difference to an earlier place, and those from there on one place back. `order` stays.
+void rk_differences_move(rk_differences *list, size_t from, size_t to);
+
+// Sets `order` to the places in the list.
+void rk_differences_number(rk_differences *list);
 
 // Appends one difference. Consumes its text, also after an error. If the list is full, only counts
 // the difference in `left_out`. The list takes at most RK_DIFFERENCES_MAX differences, and fewer of

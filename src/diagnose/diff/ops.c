@@ -26,9 +26,7 @@ static rk_span text_of(const rk_program_index *index, uint32_t item, const char 
 // Returns whether the mesh is one that JAX declares for an operation that runs on one device, such
 // as a callback into the process: it follows from this operation.
 static bool is_mesh_of_one_device(rk_span op, rk_span name) {
-    static const char start[] = "maximal_mesh";
-    return rk_differ_ends(op, ".mesh") && name.len >= sizeof start - 1 &&
-           memcmp(name.data, start, sizeof start - 1) == 0;
+    return rk_differ_ends(op, ".mesh") && rk_differ_begins(name, "maximal_mesh");
 }
 
 static bool is_result(const rk_program_index *index, uint32_t value) {

@@ -88,13 +88,9 @@ static void lead(rk_explained *item, size_t at) {
     for (size_t i = 0; i < list->cause_count; i++) {
         if (!is_change(item, &list->items[i], item, &change))
             continue;
-        rk_difference moved = list->items[i];
-        for (size_t k = i; k > front; k--)
-            list->items[k] = list->items[k - 1];
-        list->items[front++] = moved;
+        rk_differences_move(list, i, front++);
     }
-    for (size_t i = 0; i < list->count; i++)
-        list->items[i].order = (uint32_t)i;
+    rk_differences_number(list);
     item->cause = class_of(item, &list->items[0]);
 }
 

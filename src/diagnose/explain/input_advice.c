@@ -64,10 +64,6 @@ static bool begins_sum(const rk_explained *item) {
     return adds;
 }
 
-static bool is_result(const rk_difference *d) {
-    return d->op && strcmp(d->op, "result") == 0;
-}
-
 // Returns whether `larger` has all operations of `smaller` and many others, and returns more. All
 // inputs and results that only one of the two programs has are of `side`.
 static bool contains(const rk_known *larger, const rk_known *smaller, const rk_explained *item,
@@ -82,7 +78,7 @@ static bool contains(const rk_known *larger, const rk_known *smaller, const rk_e
         bool is_other_shape = d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
         if ((is_one_sided && d->kind != side) || is_other_shape)
             return false;
-        returns_more |= is_one_sided && is_result(d);
+        returns_more |= is_one_sided && rk_is_of_result(d);
     }
     const rk_sketch *more = &larger->sketch, *less = &smaller->sketch;
     return returns_more && (double)more->op_count >= MORE_OPERATIONS_MIN * (double)less->op_count &&
@@ -116,7 +112,7 @@ static bool has_mask(const rk_explained *item) {
 
 static bool has_only_results(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
-        if (!is_result(&item->differences.items[i]))
+        if (!rk_is_of_result(&item->differences.items[i]))
             return false;
     return item->differences.cause_count > 0;
 }
@@ -130,8 +126,8 @@ static bool keeps_tensors(const rk_explained *item) {
         const rk_difference *d = &item->differences.items[i];
         if (d->kind != head->kind)
             return false;
-        returns |= is_result(d);
-        takes |= !is_result(d);
+        returns |= rk_is_of_result(d);
+        takes |= !rk_is_of_result(d);
     }
     return returns && takes && item->nearest_of && rk_explained_is_torch(item) &&
            !rk_does_more(item);

@@ -133,17 +133,13 @@ static bool is_intermediate(const rk_explanation *x, const rk_steps *steps,
                1;
 }
 
-static bool is_result(const rk_difference *d) {
-    return d->op && strcmp(d->op, "result") == 0;
-}
-
 // Returns whether each input that only one of two graphs has comes from another piece of the step,
 // or the later one computes all that the earlier one does again. (A part of a batch that some
 // micro-steps lack comes from the host.) Pieces may return other values.
 static bool takes_from_pieces(const rk_explanation *x, const rk_steps *steps,
                               const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count && !rk_does_more(item); i++)
-        if (!is_result(&item->differences.items[i]) &&
+        if (!rk_is_of_result(&item->differences.items[i]) &&
             !is_intermediate(x, steps, item, &item->differences.items[i]))
             return false;
     return true;

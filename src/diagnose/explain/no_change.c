@@ -243,12 +243,9 @@ static void lead_with(rk_explained *item, bool tensors) {
     size_t front = 0;
     for (size_t i = 0; i < list->cause_count; i++) {
         rk_dims dims;
-        const rk_difference moved = list->items[i];
-        if (!was_zero(&moved) || (rk_parse_dims(moved.after, &dims) && dims.count > 0) != tensors)
-            continue;
-        for (size_t k = i; k > front; k--)
-            list->items[k] = list->items[k - 1];
-        list->items[front++] = moved;
+        const rk_difference *d = &list->items[i];
+        if (was_zero(d) && (rk_parse_dims(d->after, &dims) && dims.count > 0) == tensors)
+            rk_differences_move(list, i, front++);
     }
 }
 
@@ -257,8 +254,7 @@ static void lead_with(rk_explained *item, bool tensors) {
 static void lead_with_zeros(rk_explained *item) {
     lead_with(item, false);
     lead_with(item, true);
-    for (size_t i = 0; i < item->differences.count; i++)
-        item->differences.items[i].order = (uint32_t)i;
+    rk_differences_number(&item->differences);
 }
 
 void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {

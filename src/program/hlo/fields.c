@@ -139,7 +139,7 @@ static bool push_ints(rk_hlo_reader *reader, const field_run *run) {
         rk_hlo_numbers numbers = rk_hlo_numbers_of(&occurrence);
         uint64_t value;
         while (rk_hlo_next_number(&numbers, &value))
-            rk_hlo_store_u64((uint8_t *)reader->scratch.items + 8 * count++, widen(field, value));
+            rk_store_u64le((uint8_t *)reader->scratch.items + 8 * count++, widen(field, value));
         if (numbers.bad)
             return rk_hlo_fail(reader, "packed numbers are damaged");
     }

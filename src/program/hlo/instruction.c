@@ -104,7 +104,7 @@ static bool push_ordinals(rk_hlo_reader *reader, const rk_hlo_computation *compu
         uint32_t ordinal;
         if (!rk_hlo_ordinal(reader, computation, (int64_t)rk_load_u64le(ids + 8 * i), &ordinal))
             return false;
-        rk_hlo_store_u64(ids + 8 * i, ordinal);
+        rk_store_u64le(ids + 8 * i, ordinal);
     }
     return rk_hlo_push(reader, rk_hlo_word(reader, word), rk_hlo_add_ints(reader, count));
 }

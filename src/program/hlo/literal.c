@@ -133,7 +133,7 @@ static bool add_piece(const literal *l, const rk_proto_field *piece, uint8_t *sc
     uint8_t number[8];
     rk_span bytes = piece->bytes;
     if (piece->wire != RK_PROTO_BYTES) {
-        rk_hlo_store_u64(number, piece->value);
+        rk_store_u64le(number, piece->value);
         bytes = rk_span_of(number, data->storage == FIXED32 ? 4 : 8);
     }
     if (scratch_bytes - *used < bytes.len)

@@ -208,11 +208,6 @@ static inline bool rk_hlo_next(rk_span *message, rk_proto_field *out_field, bool
     return true;
 }
 
-static inline void rk_hlo_store_u64(uint8_t *bytes, uint64_t value) {
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(value >> (8 * i));
-}
-
 // Iterates over the numbers in one occurrence of a repeated field, packed or not.
 typedef struct rk_hlo_numbers {
     rk_span packed;

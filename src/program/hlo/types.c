@@ -32,7 +32,7 @@ bool rk_hlo_collect_ints(rk_hlo_reader *reader, rk_span message, uint32_t number
         while (rk_hlo_next_number(&numbers, &value)) {
             if (!rk_hlo_grow(reader, &reader->scratch, (uint64_t)(count + 1) * sizeof value))
                 return false;
-            rk_hlo_store_u64((uint8_t *)reader->scratch.items + 8 * count++, value);
+            rk_store_u64le((uint8_t *)reader->scratch.items + 8 * count++, value);
         }
         if (numbers.bad)
             return rk_hlo_fail(reader, "packed numbers are damaged");
@@ -49,7 +49,7 @@ static bool push_dynamic(rk_hlo_reader *reader, rk_span shape) {
     uint8_t *scratch = reader->scratch.items;
     for (size_t i = 0; i < count; i++)
         if (rk_load_u64le(scratch + 8 * i))
-            rk_hlo_store_u64(scratch + 8 * kept++, i);
+            rk_store_u64le(scratch + 8 * kept++, i);
     if (!kept)
         return true;
     return rk_hlo_push(reader, rk_hlo_word(reader, RK_HLO_DYNAMIC_DIMENSIONS),
