@@ -183,7 +183,7 @@ def length(tree):
 
 
 def text(tree):
-    """No trailing spaces, no tabs outside Makefiles, one newline at the end."""
+    """No trailing spaces, no tabs outside Makefiles, no marks of a merge conflict, one newline at the end."""
     for path in tree.text_files():
         name = tree.name(path)
         content = path.read_text(encoding="utf-8")
@@ -192,6 +192,8 @@ def text(tree):
                 yield f"{name}:{number}: blanks at the end of the line"
             if "\t" in line and path.name != "Makefile":
                 yield f"{name}:{number}: a tab"
+            if line.startswith(("<" * 7 + " ", ">" * 7 + " ")):
+                yield f"{name}:{number}: a mark of a merge conflict"
         if content and (not content.endswith("\n") or content.endswith("\n\n")):
             yield f"{name}:{content.count(chr(10))}: not exactly one newline at the end"
 
